@@ -10,49 +10,48 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Action is one thing that the driver has to do. None of them blocks the head:
-// what has an answer comes as an event.
+// Action is one step that the driver takes for the head. No action blocks the head: answers
+// arrive as events.
 type Action interface{ action() }
 
-// To says which process an action is about; see From.
+// To names the process that an action is about; see From.
 type To = From
 
-// Role is what a process is started for.
+// Role is the purpose of a process.
 type Role uint8
 
 // The roles.
 const (
 	First  Role = iota // it is there from the beginning
-	Joiner             // it takes the place of another one; what it writes is no output before Resume
-	Spare              // it waits for a place; what it writes belongs to no rank before Move
+	Joiner             // it replaces a dead process; its writes are no output before Resume
+	Spare              // it waits for a slot; its writes belong to no rank before Move
 )
 
-// Start has a process started, and an output made for it: that of its rank, or
-// of no rank for a spare. Answer Started. An agent that has had this Start
-// ignores it.
+// Start starts a process and makes an output for it: that of its rank, or of no rank for a
+// spare. The answer is Started. An agent ignores a Start that it has received before.
 type Start struct {
 	To
 	Process job.Process
 	Role    Role
 }
 
-// Adopt has an output made for a process that was started under another head, as
-// Start does. It comes before anything is heard of the process.
+// Adopt makes an output for a process that was started under an earlier head, as Start does.
+// It precedes all events about the process.
 type Adopt struct {
 	To
 	Process job.Process
 	Role    Role // Joiner if it has no state yet
-	Gone    bool // nothing will come of it, not even that it has exited
+	Gone    bool // no event about it will follow, not even Exited
 }
 
-// Kill sends a signal to the process and all that it has started.
+// Kill sends a signal to the process and all processes that it has started.
 type Kill struct {
 	To
 	Signal syscall.Signal
 }
 
-// Send hands a message to a process. An agent keeps from the process what that
-// has heard from an earlier head.
+// Send sends a message to a process. Its agent discards a message that the process has
+// received from an earlier head.
 type Send struct {
 	To
 	Message *job.Message
@@ -62,85 +61,85 @@ type Send struct {
 // in job.Process.Compare of the processes.
 type Link struct {
 	Node          detect.ID
-	Lower, Higher job.Process // by which their agent knows them
+	Lower, Higher job.Process // the names by which their agent knows them
 	Kind          string
 	Ring          int
-	Meet          *[2]job.Peer // describes the two if one of them comes later than the other
+	Meet          *[2]job.Peer // describes the two if one of them is a joiner
 }
 
-// AskQuiet asks for Quiet with that number once all that the process has written
-// so far was taken. A process that is gone never answers.
+// AskQuiet requests Quiet with that number, once all output that the process has written so
+// far has been taken. There is no answer for a process that has exited.
 type AskQuiet struct {
 	To
 	Number uint64
 }
 
-// Mute drops what the process writes from now on: it is written again later, or
-// was written before.
+// Mute discards what the process writes from now on. It is a repetition, or will be written
+// again.
 type Mute struct{ To }
 
-// Resume has the output of a process that writes nothing now go on from there.
-// Its agent hears of it too, once in each Generation.
+// Resume continues the output of a process at Position; the process writes nothing at the
+// time. The driver also sends it to the process's agent, once in each Generation.
 type Resume struct {
 	To
 	Position   Position
 	Generation uint32 // rollbacks so far
-	Anew       bool   // what is out after that may be wrong, and is put out again
+	Anew       bool   // output after Position may be wrong and is printed again
 }
 
-// Move makes the output of a spare part of that of a rank.
+// Move makes the output of a spare a part of its new rank's output.
 type Move struct {
 	To
 	Process job.Process
 }
 
-// FinishOutput lets the output of a process that is gone come to its end. Answer
-// OutputSettled, after what it has said of its own death was printed.
+// FinishOutput completes the output of a process that has exited. The answer is
+// OutputSettled, after the process's report of its own death has been printed.
 type FinishOutput struct {
 	To
-	Process      job.Process // as whose last words are printed
-	Died, Itself bool        // it was not at its end; nobody has killed it
+	Process      job.Process // the name under which that report is printed
+	Died, Itself bool        // it died before its end; it was not killed
 }
 
-// Propose has an entry kept. Answer Committed, in the order of the proposals; at
-// once where nobody else keeps any. If that cannot be done now, it is tried until
-// it can, or the answer is Retired.
+// Propose has an entry kept. The answer is Committed, in the order of the proposals; it is
+// immediate where the decisions are not replicated. The driver tries until it succeeds, or
+// answers Retired.
 type Propose struct{ Entry decision.Entry }
 
-// Open looks for files, of that job. Answer Opened.
+// Open looks for the files of that job. The answer is Opened.
 type Open struct{ Job checkpoint.Job }
 
-// Publish makes a set of files complete. Answer Published.
+// Publish makes a set of files complete. The answer is Published.
 type Publish struct {
 	Dir string
 	Set *checkpoint.Set
 }
 
-// Discard removes what there is of a set of files that will never be complete.
+// Discard removes the files of a set that will never be complete.
 type Discard struct {
 	Dir string
 	Set uint64
 }
 
-// Declared tells of a verdict, for the timeline.
+// Declared reports a verdict, for the timeline.
 type Declared struct{ Verdict decision.Verdict }
 
-// Log tells the user something.
+// Log prints a message to the user.
 type Log struct {
 	Level Level
-	At    time.Duration // since all had joined
+	At    time.Duration // since all processes had joined
 	Text  string
 }
 
-// Level says who wants to hear of something.
+// Level says at which verbosity a message is printed.
 type Level uint8
 
 // The levels.
 const (
-	Note    Level = iota // everybody: the words of a process, as they are
-	Warning              // all but those who want to hear nothing
-	Detail               // those who want to hear everything
-	Reason               // everybody: why the job has failed
+	Note    Level = iota // always: the text of a process, unchanged
+	Warning              // unless the user wants no messages
+	Detail               // only if the user wants all messages
+	Reason               // always: why the job has failed
 )
 
 func (Start) action()        {}

@@ -12,54 +12,55 @@ import (
 const (
 	ExitOK       = 0
 	ExitFailed   = 1 // a rank's last replica ended by itself, or checked mode found something
-	ExitRefused  = 2 // nothing was started, or the handshake refused it
+	ExitRefused  = 2 // nothing was started, or the processes do not fit together
 	ExitLost     = 3 // a rank's last replica was killed, fenced or lost with its host
-	ExitDiverged = 4 // replicas proved to differ
+	ExitDiverged = 4 // replicas diverged
 )
 
-// FirstHead is the node of the head that the job began with. It has no
-// processes.
+// FirstHead is the node of the first head of the job. No processes run on it.
 const FirstHead detect.ID = 1
 
-// Config describes the job to its head, the same to each.
+// Config describes the job to its head. A successor gets the same, except for Self.
 type Config struct {
 	Degrees []int
 	Nodes   []Node                    // that processes may run on; a job on one host has one
-	Of      map[job.Process]detect.ID // where each process is at the beginning
-	Spares  []detect.ID               // where each spare is
+	Of      map[job.Process]detect.ID // the node of each process at the beginning
+	Spares  []detect.ID               // the node of each spare
 
-	// Setup is what all processes are told alike: Check, Sched, TLS, Limit, Trace,
-	// Threads, Verify, Direct, Counters and Ahead; MPI is for those that begin.
+	// Setup holds the fields that are the same for all processes: Check, Sched, TLS, Limit,
+	// Trace, Threads, Verify, Direct, Counters and Ahead; and MPI, which only the first
+	// processes get.
 	Setup job.Setup
-	Link  string // between processes of one host: job.LinkSHM, LinkUnix or LinkTCP
+	Link  string // kind of link within a host: job.LinkSHM, LinkUnix or LinkTCP
 	Ring  int    // size of a shared-memory ring in bytes
-	// MPIBetween: with MPI, those links are of that kind, too, and only others are MPI's.
+	// MPIBetween: with MPI, links within a host are of kind Link too; only those between
+	// hosts use MPI.
 	MPIBetween bool
-	// OnUse: those links are made by the agents when they are first used, except
-	// those between replicas of a rank, which are there from the start.
+	// OnUse: agents make the links within a host at their first use, except those between
+	// replicas of a rank, which exist from the start.
 	OnUse  bool
 	Direct job.Direct
 
-	Replace    bool // a process that was lost is replaced by a new one
+	Replace    bool // new processes replace lost ones
 	Backup     recovery.Policy
 	Checkpoint *Checkpoint // nil: no files are written
-	Restart    string      // folder with the files to begin with, "" to begin anew
+	Restart    string      // folder with the files to begin with, "": none
 	Kills      []job.Kill
-	Flips      []job.Flip  // wrong results on request
+	Flips      []job.Flip  // requested bit flips
 	Clones     []job.Clone // processes that a tool starts
 	Weibull    *Weibull    // kills at random; nil: none
-	// Endless is for how long a process may make no progress while every rank has finished
-	// in another replica; 0: for any time.
+	// Endless bounds the time that a process may make no progress while every rank has
+	// finished in another replica; 0: unbounded.
 	Endless time.Duration
 
-	// Self is the node of this head. Replicated: what it decides is kept on other
-	// hosts too, where another head may take its place.
+	// Self is the node of this head. Replicated: its decisions are also kept on other hosts,
+	// where a successor may take over.
 	Self       detect.ID
-	FirstHost  string // the name of the host of the head that the job began with
+	FirstHost  string // the name of the host of the first head
 	Replicated bool
 
-	// Doubtful reports whether a host may be about to be declared lost. nil: none
-	// ever is.
+	// Doubtful reports whether a host may be about to be declared lost. nil: no host ever
+	// is.
 	Doubtful func(detect.ID) bool
 }
 
@@ -71,22 +72,22 @@ type Node struct {
 	Listen string // where processes there listen for links over TCP, "" if they need not
 }
 
-// Checkpoint says that the state of the job is put into files.
+// Checkpoint says where and how often the state of the job is written to files.
 type Checkpoint struct {
 	Dir   string // as the user named it
 	Every uint64 // safe points from one set of files to the next
 }
 
-// Weibull asks for failures at random: the times between two failures of the
-// job have a Weibull distribution. With a shape below 1 they come in bursts,
-// as those of clusters do; with 1 they do not know of each other.
+// Weibull requests failures at random: the times between two failures of the job have a
+// Weibull distribution. With a shape below 1 failures cluster, as those of real clusters
+// do; with 1 they are independent of each other.
 type Weibull struct {
 	Shape float64
 	MTBF  time.Duration // mean time between two failures of the whole job
 	Seed  uint64        // the same seed gives the same schedule
 }
 
-// Times that the head allows.
+// The times that the head waits.
 const (
 	fenceAfter   = time.Second            // a replica may be stopped this long while a peer lives
 	stoppedFor   = 300 * time.Millisecond // after it was seen stopped a process counts as stopped
@@ -99,18 +100,17 @@ const (
 	joinWarning  = 10 * time.Second
 )
 
-// recovers reports whether anything is done about lost processes, or ahead of
-// losses.
+// recovers reports whether the job needs recovery: for replacements, or for files.
 func (c *Config) recovers() bool { return c.replaces() || c.Checkpoint != nil }
 
-// replaces reports whether other processes take the place of lost ones.
+// replaces reports whether lost processes are replaced.
 func (c *Config) replaces() bool { return c.Replace || len(c.Spares) > 0 }
 
-// readsFiles reports whether there is something to be found in folders first.
+// readsFiles reports whether the driver has to look into folders before the job begins.
 func (c *Config) readsFiles() bool { return c.Checkpoint != nil || c.Restart != "" }
 
-// spareID is by which the agent of a spare knows it: the rank behind the last
-// one.
+// spareID returns the name by which the agent of spare i knows it: one with a rank behind
+// the last one.
 func (c *Config) spareID(i int) job.Process { return job.Process{Rank: len(c.Degrees) + i} }
 
 func (c *Config) node(id detect.ID) *Node {

@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// convicted takes in who has come to a wrong result, as the replicas of its rank
-// have agreed. All of them say so, in their counts, and again under a successor.
+// convicted handles the convictions that process by reports. The replicas of a rank agree on
+// them, and each one reports them in its counts, again under a successor.
 func (h *Head) convicted(by *member, all []job.Conviction) {
 	for _, c := range all {
 		c.Incarnation = h.lifeOf(c.Process, c.Incarnation)
@@ -19,9 +19,10 @@ func (h *Head) convicted(by *member, all []job.Conviction) {
 	}
 }
 
-// lifeOf returns the incarnation of the process in a place whose frames carry that one:
-// its own, or that of a rollback. Both are numbered together, in the order in which they
-// were given.
+// lifeOf returns the incarnation of the process in slot p whose frames carry the
+// incarnation frames. Frames carry the process's own incarnation, or after a rollback that
+// of the rollback. Processes and rollbacks are numbered in one sequence, so the process is
+// the latest one in the slot that is not newer than frames.
 func (h *Head) lifeOf(p job.Process, frames uint32) (own uint32) {
 	for _, m := range h.all {
 		if m.process == p && m.incarnation <= frames {
@@ -31,11 +32,11 @@ func (h *Head) lifeOf(p job.Process, frames uint32) (own uint32) {
 	return own
 }
 
-// convict takes in one of them, which a process has told.
+// convict handles one conviction that process by has reported.
 func (h *Head) convict(by *member, c *job.Conviction) {
 	i := slices.IndexFunc(h.all, func(m *member) bool { return m.process == c.Process && m.incarnation == c.Incarnation })
 	if i < 0 || h.places[c.Process] != h.all[i] && c.Message == "" {
-		return // it is dead, and replaced: only what it had sent is of interest
+		return // it is dead and replaced; only a wrong message of it still matters
 	}
 	m := h.all[i]
 	at := slices.IndexFunc(h.convictions, func(o runreport.Convicted) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
@@ -53,7 +54,7 @@ func (h *Head) convict(by *member, c *job.Conviction) {
 			h.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
 		}
 	}
-	if by == m { // it knows best since when it errs, and where it runs
+	if by == m { // it knows best when it first erred, and where it runs
 		h.convictions[at].Latency, h.convictions[at].Core = c.Seconds, c.Core
 	}
 	if h.phase != working || c.Message != "" {
@@ -71,24 +72,25 @@ func (h *Head) convict(by *member, c *job.Conviction) {
 	}
 }
 
-// returns reports whether the job can go on without all replicas of a rank, and those
-// that are about to end.
+// returns reports whether the job survives the loss of all replicas of a rank, together
+// with the processes that are about to end.
 func (h *Head) returns(rank int) bool {
 	return h.recovery.decides != nil && h.recovery.decides.ReturnsWithout(h.leaves(rank))
 }
 
-// leaves says who is gone if all replicas of a rank go, and those that are about to end.
+// leaves returns the set of the replicas of a rank and of the processes that are about to
+// end.
 func (h *Head) leaves(rank int) func(job.Process) bool {
 	return func(p job.Process) bool { return p.Rank == rank || h.places[p].ending != nil }
 }
 
-// cameBack reports whether the job has gone on from a backup since a generation.
+// cameBack reports whether a rollback has been completed since a generation.
 func (h *Head) cameBack(generation uint32) bool {
 	return slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool { return b.Resumed > 0 && b.Generation > generation })
 }
 
-// innocent reports whether the rank of m has another replica which goes on and was
-// not convicted.
+// innocent reports whether the rank of m has another replica that goes on and was not
+// blamed. Only then m can be fenced without a loss.
 func (h *Head) innocent(m *member) bool {
 	for replica := range h.config.Degrees[m.process.Rank] {
 		o := h.places[job.Process{Rank: m.process.Rank, Replica: replica}]
@@ -102,8 +104,7 @@ func (h *Head) innocent(m *member) bool {
 	return false
 }
 
-// flips returns the wrong results that a process is to come to on request. What
-// takes its place is sound.
+// flips returns the requested bit flips of a process. A replacement gets none.
 func (h *Head) flips(m *member) (all []job.Flip) {
 	for _, f := range h.config.Flips {
 		if f.Process == m.process && m.incarnation == firstIncarnation {
@@ -113,7 +114,7 @@ func (h *Head) flips(m *member) (all []job.Flip) {
 	return all
 }
 
-// corruption is what there is to say of it in the report.
+// corruption returns the parts of the report about silent corruption.
 func (h *Head) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 	for _, f := range h.config.Flips {
 		fired := slices.ContainsFunc(h.all, func(m *member) bool { return slices.Contains(m.stats.Flipped, f) })

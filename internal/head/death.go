@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// exited: a process is no more, and all that it said is known.
+// exited handles the exit of a process. All its messages have been handled before.
 func (h *Head) exited(m *member, e Exit) {
 	if m.exit != nil {
 		return
@@ -54,7 +54,7 @@ func (h *Head) exited(m *member, e Exit) {
 	h.finishOutput(m, true, itself(c.cause) || e.Quit)
 }
 
-// tool is the command that has started a process, "" if none has.
+// tool returns the command of -clone that has started a process, "" if none has.
 func (h *Head) tool(m *member) string {
 	c, ok := job.CloneOf(h.config.Clones, m.process)
 	if !ok || m.incarnation != firstIncarnation || m.role == Spare {
@@ -63,23 +63,22 @@ func (h *Head) tool(m *member) string {
 	return c.Tool()
 }
 
-// finishOutput lets the output of a process that is gone come to its end, if
-// there is one.
+// finishOutput completes the output of a process that has exited, if it has one.
 func (h *Head) finishOutput(m *member, died, itself bool) {
 	if m.settled = !m.made; m.made {
 		h.act(FinishOutput{To: m.from, Process: m.process, Died: died, Itself: itself})
 	}
 }
 
-// settled: nothing more comes of what a process has written that is gone. Only
-// now may another one have its place.
+// settled records that the output of an exited process is complete. Only now another process
+// may have its slot.
 func (h *Head) settled(m *member) {
 	m.settled = true
 	h.fill(m.process)
 }
 
-// hostLost: a node is lost, and all that runs there. The verdicts follow, but
-// spares are nobody's peers.
+// hostLost handles the loss of a node and of the processes there. Their verdicts follow;
+// spares get none, since they have no peers.
 func (h *Head) hostLost(e decision.Entry) {
 	why := h.why(e.Node)
 	h.warnf("%s", why)
@@ -90,13 +89,13 @@ func (h *Head) hostLost(e decision.Entry) {
 			m.ending = &ending{job.CauseHost, why}
 			h.spareExited(m)
 			h.finishOutput(m, true, false)
-		case !m.settled && m.exit == nil && (m.state == dead || m.state == ended): // under another head, and its end is not told again
+		case !m.settled && m.exit == nil && (m.state == dead || m.state == ended): // it died under an earlier head, and its Exited will not be repeated
 			h.finishOutput(m, true, false)
 		}
 	}
 }
 
-// declare tells the others of a verdict.
+// declare applies a verdict, and sends it to the other processes.
 func (h *Head) declare(v decision.Verdict) {
 	v = h.explain(v)
 	m := h.holder(v.Process, v.Incarnation)
@@ -122,7 +121,8 @@ func (h *Head) declare(v decision.Verdict) {
 	h.died(m)
 }
 
-// declareAll declares those who died together, and draws the conclusions.
+// declareAll declares the processes that died together, and then checks what their deaths
+// make possible.
 func (h *Head) declareAll(verdicts []job.Verdict) {
 	if len(verdicts) == 0 {
 		return
@@ -148,8 +148,8 @@ func (h *Head) tell(v *job.Verdict) {
 	}
 }
 
-// sayDead tells the user of a death, unless the end of the job, or the way back,
-// says it.
+// sayDead reports a death to the user, unless the message about the end of the job or about
+// a rollback reports it.
 func (h *Head) sayDead(m *member) {
 	rank := m.process.Rank
 	why := fmt.Sprintf("%s: %s", m.verdict.Cause, firstLine(m.verdict.Detail))
@@ -163,8 +163,8 @@ func (h *Head) sayDead(m *member) {
 	}
 }
 
-// tellAll tells a process of all deaths so far that are anything to it: not of
-// those before the last one in its own place.
+// tellAll sends a process all verdicts that concern it: those after the last verdict on its
+// own slot.
 func (h *Head) tellAll(m *member) {
 	verdicts := h.state.Verdicts
 	for i, v := range verdicts {
@@ -178,7 +178,7 @@ func (h *Head) tellAll(m *member) {
 	}
 }
 
-// fail notes a verdict for the report.
+// fail records a verdict for the report.
 func (h *Head) fail(m *member, v decision.Verdict) {
 	f := runreport.NewFailure(v.Verdict, v.At)
 	f.Fenced = m.fenced.Seconds()
@@ -189,33 +189,33 @@ func (h *Head) fail(m *member, v decision.Verdict) {
 	h.act(Declared{v})
 }
 
-// dismissed: a process that nobody needs is gone, or was never started.
+// dismissed handles the end of a process that was dismissed, or that was never started.
 func (h *Head) dismissed(m *member) {
 	m.end = "dismissed"
 	m.to(ended)
 	h.withdraw(m, "not needed any more")
 }
 
-// withdraw has it decided that a process that nobody needs, or that could not be
-// started, has left its place. Those that had a link to it hear that nothing more
-// comes.
+// withdraw has the decision kept that a process has left its slot: it was dismissed, or
+// could not be started. The entry becomes a verdict, so that processes with a link to it
+// learn of its end.
 func (h *Head) withdraw(m *member, why string) {
 	h.propose(decision.Entry{Kind: decision.Withdrawn, Process: m.process, Incarnation: m.incarnation, Text: why})
 }
 
-// withdrawn: a process has left its place.
+// withdrawn acts on the kept decision that a process has left its slot.
 func (h *Head) withdrawn(e decision.Entry) {
 	if e.Process.Rank >= len(h.config.Degrees) {
-		return // a spare, of which recovery has heard
+		return // a spare, whose end recovery knows already
 	}
 	why := e.Text
-	if h.holder(e.Process, e.Incarnation).end == "dismissed" { // another head did not know that, and nobody was refused
+	if h.holder(e.Process, e.Incarnation).end == "dismissed" { // it was dismissed, so an error text of an earlier head does not count
 		why = ""
 	}
 	h.notify(news{kind: newsUnstarted, process: e.Process, incarnation: e.Incarnation, text: why})
 }
 
-// unheard: nothing more comes from a process, or gets to it.
+// unheard handles the loss of the control connection to a process.
 func (h *Head) unheard(m *member, why Silence, text string) {
 	if !m.state.there() {
 		return
@@ -228,7 +228,7 @@ func (h *Head) unheard(m *member, why Silence, text string) {
 		h.fence(m, ending{job.CauseFenced, "it cannot join: " + text})
 	case m.hello == nil && why != SilenceEnd:
 		h.refuse(fmt.Sprintf("%v cannot join: %s", m.from.ID, text))
-	case m.hello == nil: // it is gone, or will be; its agent sees that
+	case m.hello == nil: // it has exited or will; its agent reports that
 		return
 	case why == SilenceNonsense:
 		h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it sent a malformed message: %s", text)})
@@ -236,8 +236,8 @@ func (h *Head) unheard(m *member, why Silence, text string) {
 	h.after(lastWords, timer{kind: killDeaf, m: m})
 }
 
-// deaf: a process lives on without its control connection, and would wait for
-// events that cannot reach it.
+// deaf kills a process that lives without its control connection: it would wait for events
+// that cannot reach it.
 func (h *Head) deaf(m *member) {
 	if m.state.there() && m.ending == nil && h.phase <= working { // else it is killed anyway
 		m.ending = &ending{job.CauseExit, "it closed its control connection"}
@@ -245,7 +245,7 @@ func (h *Head) deaf(m *member) {
 	}
 }
 
-// programGone: the program ended, and the wrapper that started it goes on.
+// programGone kills a wrapper whose program has ended.
 func (h *Head) programGone(m *member) {
 	if !m.state.there() || m.ending != nil || h.phase == released {
 		return
@@ -254,8 +254,8 @@ func (h *Head) programGone(m *member) {
 	h.kill(m)
 }
 
-// words passes on the last words of a process, unless another one has said the
-// same: replicas do all the same, errors too.
+// words prints the last report of a process, unless another process has sent the same one:
+// replicas also fail in the same way.
 func (h *Head) words(m *member, text string) {
 	if slices.Contains(h.lastWords, text) {
 		h.detailf("%s says the same: %s", m.name(), firstLine(text))
@@ -265,7 +265,7 @@ func (h *Head) words(m *member, text string) {
 	h.act(Log{Level: Note, At: h.elapsed(), Text: prefix(m.process, text)})
 }
 
-// runFailed: run did not end well in a process, which exits now.
+// runFailed handles the report that run has failed in a process, which exits now.
 func (h *Head) runFailed(m *member, f job.Failure) {
 	h.words(m, fmt.Sprintf("%s: %s", f.Kind, f.Text))
 	m.end = "failed"
@@ -298,10 +298,10 @@ func prefix(p job.Process, text string) string {
 	return b.String()
 }
 
-// handled: a process has handled a verdict, so long ago.
+// handled records that a process has handled a verdict. ago is the age of the message.
 func (h *Head) handled(m *member, epoch uint64, ago time.Duration) {
 	f := h.failure(epoch)
-	if f == nil { // on a joiner that was not needed
+	if f == nil { // the verdict was on a joiner that was dismissed
 		return
 	}
 	if f.HandledBy(m.process, h.elapsed()-ago) {
@@ -309,8 +309,8 @@ func (h *Head) handled(m *member, epoch uint64, ago time.Duration) {
 	}
 }
 
-// failure returns what the report says of a verdict, nil if it is on nobody that
-// was needed.
+// failure returns the report's entry about a verdict, nil if the verdict was on a process
+// that was dismissed.
 func (h *Head) failure(epoch uint64) *runreport.Failure {
 	for i := range h.failures {
 		if h.failures[i].Epoch == epoch {

@@ -1,27 +1,27 @@
 // Package head is the head of a job as a state machine: it has processes
-// started, declares them dead, tells the others, replaces lost ones, sends the job
-// back to backups, and decides how it ends.
+// started, declares them dead, sends verdicts to the others, replaces lost processes, rolls
+// the job back to backups, and decides how it ends.
 //
-// A Head has no clock, goroutine or I/O. A driver hands it events (Step), carries
-// out the actions that it returns, in order, and comes back when a time has
-// passed (Deadline). What waits inside is data: timers, decisions that are not
-// kept yet, events for recovery.
+// A Head has no clock, goroutine or I/O. A driver passes events to it (Step), carries out
+// the actions that it returns, in order, and passes a Tick when a time has passed
+// (Deadline). A Head waits by keeping data: timers, decisions that are not kept yet, events
+// for recovery.
 //
 // Four rules hold it together:
 //
-//   - What has an effect is decided first. The head proposes an entry, and does
-//     what follows from it when the driver returns it as Committed, in the order
-//     of the log. So a successor knows all that any process was ever told.
-//   - Verdicts, places, deaths and the end of the job are what the decisions add
-//     up to (decision.State). The head keeps no second copy of them.
+//   - The head decides before it acts. It proposes an entry, and acts on it when the driver
+//     returns it as Committed, in the order of the log. So a successor knows everything that
+//     any process was ever sent.
+//   - Verdicts, slots, deaths and the end of the job follow from the decisions
+//     (decision.State). The head keeps no second copy of them.
 //   - The state of each process is one memberState, which changes by a table.
-//   - A process that may act is killed before it is declared dead, or ran on a
-//     host whose lease is over. So nobody acts after the verdict on it.
+//   - A process that may act is killed before it is declared dead, or ran on a host whose
+//     lease is over. So no process acts after its verdict.
 //
-// What is done about lost processes, and when cuts are, recovery.Head decides,
-// and this package carries out.
+// recovery.Head decides when cuts happen and how lost processes are replaced. This package
+// carries out its decisions.
 //
-// Restore makes a head of the decisions and of what the agents tell that they
-// have: a successor. It goes on wherever the one before it was, repeats what is
-// harmless to be heard twice, and the agents keep the rest from the processes.
+// Restore makes a successor from the decisions and from the reports of the agents. It
+// continues where the lost head was, and repeats messages that may not have arrived. The
+// agents discard those that must not arrive twice.
 package head

@@ -11,23 +11,28 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// doubt is about a rank of which something may be wrong, and it is not known whose fault
-// that is: its replicas have come to different things, or its program has failed.
+// doubt is a dispute in a rank: its replicas differ or its program has failed, and no
+// process can be blamed.
+//
+// The embedded Doubt is the dispute that was decided last, told one that waits for a
+// decision. times counts the disputes since the rank last reached a new highest safe point:
+// a dispute that repeats before that is handled more severely (doubted).
 type doubt struct {
-	job.Doubt               // what was decided on last
-	by        *member       // who has told of it
-	times     int           // that there was one, since the rank last came further than ever
-	furthest  uint64        // the safe point at which that was
-	stands    bool          // the job does not go back for it
-	told      *job.Doubt    // nothing is decided yet
-	since     time.Duration // when that was told first
+	job.Doubt               // the dispute that was decided last
+	by        *member       // the process that has reported told, or the last one
+	times     int           // disputes decided since the rank has reached furthest
+	furthest  uint64        // the highest safe point at which the rank had a dispute
+	stands    bool          // the decision was that the job does not roll back for it
+	told      *job.Doubt    // a reported dispute that is not decided yet, nil: none
+	since     time.Duration // when told was first reported
 }
 
-// storingTime is how long a doubt waits for a backup that is being stored, if there is no
-// other to go back to.
+// storingTime bounds the time that a dispute waits for a backup that is being stored, if the
+// job has no other sound one.
 const storingTime = 5 * time.Second
 
-// doubt: a process goes no further. It tells so again until the job goes back, or ends.
+// doubt handles a dispute that process m reports. The process has stopped, and repeats the
+// report until the job rolls back or ends.
 func (h *Head) doubt(m *member, told *job.Doubt) {
 	rank := m.process.Rank
 	if h.phase != working || !m.state.there() || m.ending != nil {
@@ -51,7 +56,7 @@ func (h *Head) doubt(m *member, told *job.Doubt) {
 		if d.told == nil {
 			d.since = h.elapsed()
 		}
-		d.told, d.by = told, m // else something older waits to be decided on
+		d.told, d.by = told, m // else a dispute about an older error waits already
 	}
 	if h.recovery.decides == nil {
 		d.decide()
@@ -61,17 +66,17 @@ func (h *Head) doubt(m *member, told *job.Doubt) {
 	h.notify(news{kind: newsDoubted, process: m.process})
 }
 
-// decide: what was told is decided on now.
+// decide makes told the dispute that is being decided, and counts it.
 func (d *doubt) decide() {
 	if d.told.Point > d.furthest {
 		d.times, d.furthest = 0, d.told.Point
 	} else if d.times > 0 && d.older(d.told) {
-		d.times-- // it is of the same time
+		d.times-- // it is the same dispute, with an earlier error
 	}
 	d.Doubt, d.times, d.stands, d.told = *d.told, d.times+1, false, nil
 }
 
-// doubtedStill looks again at what waits to be decided on, since there is another backup.
+// doubtedStill reconsiders the disputes that wait, since a new backup is complete.
 func (h *Head) doubtedStill() {
 	for _, rank := range slices.Sorted(maps.Keys(h.recovery.doubts)) {
 		if d := h.recovery.doubts[rank]; d.told != nil {
@@ -80,18 +85,20 @@ func (h *Head) doubtedStill() {
 	}
 }
 
-// older reports whether what is told is wrong since a safe point before that of what was
-// decided on.
+// older reports whether told is about an earlier error than the dispute that was decided
+// last, in the same generation.
 func (d *doubt) older(told *job.Doubt) bool {
 	return told.Generation == d.Generation && told.Below > 0 && (d.Below == 0 || told.Below < d.Below)
 }
 
-// doubted decides what follows, unless the job goes back anyway: if it does not after
-// all, the processes tell again. All go back to a backup from before anything was wrong,
-// and nobody has to die for that. If it happens again before the rank has come further,
-// one of its processes may err again and again: others take the places of them all. If
-// that does not help either, the job ends. A program that fails again has done so by
-// itself.
+// doubted decides about a dispute in a rank. The first time, all processes roll back to a
+// backup from before the error, and no process dies. If a dispute between replicas repeats
+// before the rank has got further, one of its processes may err persistently: the head
+// replaces them all. If that does not help either, the job ends. If the program fails again
+// after the first rollback, silent corruption was not the cause, and the failure stands.
+//
+// doubted decides nothing if the job is about to roll back anyway; if it does not, the
+// processes repeat their report.
 func (h *Head) doubted(rank int) []recovery.Action {
 	r, d := &h.recovery, h.recovery.doubts[rank]
 	back := r.decides
@@ -103,7 +110,7 @@ func (h *Head) doubted(rank int) []recovery.Action {
 	case d.told.Generation != back.Generation():
 		return nil
 	case !back.Repairable(d.told.Below) && back.Storing(d.told.Below) && h.elapsed() < d.since+storingTime:
-		return nil // decided once that is complete, or told again
+		return nil // decided once that backup is complete, or at the next report
 	}
 	d.decide()
 	what, _, _ := strings.Cut(d.Text, "\n")
@@ -139,8 +146,9 @@ func (h *Head) doubted(rank int) []recovery.Action {
 	return back.Doubt(rank, d.Below, false, h.elapsed())
 }
 
-// doubtedOnTheWay: the job goes back already, perhaps to a backup that is not from before
-// what is wrong. Nobody tells of that again: it was in the generation that is over.
+// doubtedOnTheWay decides about a dispute during a rollback, which may go to a backup from
+// after the error. It has to decide now: no process repeats a report of the generation that
+// is over.
 func (h *Head) doubtedOnTheWay(rank int) []recovery.Action {
 	d, back := h.recovery.doubts[rank], h.recovery.decides
 	if d.told.Below == 0 || back.Before(d.told.Below) {
@@ -156,7 +164,7 @@ func (h *Head) doubtedOnTheWay(rank int) []recovery.Action {
 	return back.Doubt(rank, d.Below, false, h.elapsed())
 }
 
-// notBack says why the job cannot go back for what is in doubt.
+// notBack returns why the job cannot roll back for a dispute.
 func (h *Head) notBack() string {
 	switch {
 	case h.state.Backups == 0:
@@ -167,8 +175,8 @@ func (h *Head) notBack() string {
 	return "there is no backup to go back to of which it is known that nothing is wrong in it"
 }
 
-// stand: the job does not go back for what is in doubt about a rank. The states of a rank
-// end it then; a program that has failed fails.
+// stand lets a dispute stand, without a rollback. If states differ the job ends; if the
+// program has failed, its process fails with that error.
 func (h *Head) stand(rank int, why string) {
 	d := h.recovery.doubts[rank]
 	if d.stands = true; d.Kind == "" {
@@ -181,14 +189,15 @@ func (h *Head) stand(rank int, why string) {
 	h.letFail(d.by, &d.Doubt)
 }
 
-// letFail has a process, whose program has failed, say so and end.
+// letFail orders a process whose program has failed to report that and exit.
 func (h *Head) letFail(m *member, d *job.Doubt) {
 	if d.Kind != "" {
 		h.send(m, &job.Message{Kind: job.KindOrder, Order: &job.Order{Kind: job.OrderFail, Generation: d.Generation}})
 	}
 }
 
-// rankEnds: all replicas of a rank are about to end, or have, and it is not done without.
+// rankEnds reports whether a rank that the job still needs is being lost: all its replicas
+// are dead or about to end.
 func (h *Head) rankEnds() bool {
 	for rank := range h.config.Degrees {
 		lasting := h.state.Drained[rank]

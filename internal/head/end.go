@@ -8,13 +8,13 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// farewell says how processes are made to go when the job has ended.
+// farewell says how the head ends the processes when the job has ended.
 type farewell uint8
 
 const (
-	byWord   farewell = iota // they are told, and killed a while later
-	atOnce                   // they are killed: they would not understand
-	bySignal                 // they have been sent a signal, and are killed a while later
+	byWord   farewell = iota // it sends a message, and kills them a while later
+	atOnce                   // it kills them: they would not understand a message
+	bySignal                 // it has sent a signal, and kills them a while later
 )
 
 // stop ends the job, unless something has ended it before.
@@ -27,7 +27,7 @@ func (h *Head) stop(code int, text string, how farewell) {
 	h.settle()
 }
 
-// settle ends the job once how it ends is decided.
+// settle ends the job once its outcome is set.
 func (h *Head) settle() {
 	if h.outcome != nil && h.phase != over {
 		h.phase = over
@@ -35,7 +35,7 @@ func (h *Head) settle() {
 	}
 }
 
-// finish has every process stop, now that it is kept how the job ends.
+// finish ends every process, now that the end of the job is kept.
 func (h *Head) finish() {
 	if h.outcome.how == bySignal {
 		return
@@ -54,7 +54,7 @@ func (h *Head) finish() {
 	h.after(endGrace, timer{kind: killEverybody})
 }
 
-// releaseIfComplete lets the processes go when all that live have finished.
+// releaseIfComplete releases the processes when all live ones have finished.
 func (h *Head) releaseIfComplete() {
 	if h.phase != working || !h.hasBegun || !h.complete() || h.mayGoBack() {
 		return
@@ -65,13 +65,13 @@ func (h *Head) releaseIfComplete() {
 	h.propose(decision.Entry{Kind: decision.Released})
 }
 
-// mayGoBack: the job does, or something has happened that may have it do so.
+// mayGoBack reports whether the job rolls back, or an event waits that may cause that.
 func (h *Head) mayGoBack() bool {
 	d := h.recovery.decides
 	return d != nil && (d.Returning() || len(h.recovery.events) > 0)
 }
 
-// release lets the processes go.
+// release lets the processes exit.
 func (h *Head) release() {
 	for _, m := range h.all {
 		if m.role != Spare && m.state.there() {
@@ -81,7 +81,8 @@ func (h *Head) release() {
 	h.after(releaseGrace, timer{kind: killEverybody})
 }
 
-// interrupt handles a signal to the head. It does not wait until that is kept.
+// interrupt handles a signal to the head. It ends the processes at once, before the end is
+// kept; a second signal kills them.
 func (h *Head) interrupt(s syscall.Signal) {
 	if h.signalled {
 		h.killAll()
@@ -103,5 +104,5 @@ func (h *Head) interrupt(s syscall.Signal) {
 	h.after(termGrace, timer{kind: killEverybody})
 }
 
-// InterruptCode is the exit code after a signal, as shells count.
+// InterruptCode returns the exit code after a signal, by the convention of shells.
 func InterruptCode(s syscall.Signal) int { return 128 + int(s) }

@@ -10,13 +10,14 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Event is something that has happened, in the order in which it has.
+// Event is an event that the driver passes to the head, in the order in which the events
+// happen.
 type Event interface{ event() }
 
-// From says which process an event is about, and who has seen it. ID is by which
-// its agent knows it; with Incarnation it tells a process from others that had,
-// or will have, the same place. An event about a process that the head does not
-// know on that node is ignored: it comes from before a death.
+// From names the process that an event is about, and the node that has seen it. ID is the
+// name by which its agent knows the process; Incarnation distinguishes it from earlier and
+// later processes of that name. The head ignores an event about a process that it does not
+// know on that node: the event is from before a death.
 type From struct {
 	Node        detect.ID
 	ID          job.Process
@@ -26,45 +27,46 @@ type From struct {
 // Begin is the first event of a job.
 type Begin struct{}
 
-// Started says that the process runs as PID, or could not be started.
+// Started reports that the process runs as PID, or could not be started.
 type Started struct {
 	From
 	PID int
 	Err string // "" if it runs
 }
 
-// Joined says that the process has proved itself and waits for its Setup.
+// Joined reports that the process has authenticated itself and waits for its Setup.
 type Joined struct {
 	From
 	Hello *job.Hello
 }
 
-// Said passes on what a process, which has joined, says. job.KindTrace is not for
-// the head.
+// Said passes on a message of a process that has joined. The driver keeps job.KindTrace
+// from the head.
 type Said struct {
 	From
 	Message *job.Message
 }
 
-// Unheard says that nothing more comes from a process, or gets to it.
+// Unheard reports that the control connection of a process is unusable in one direction or
+// both.
 type Unheard struct {
 	From
 	Why  Silence
 	Text string
 }
 
-// Silence says why nothing more comes from a process, or gets to it.
+// Silence says why the control connection of a process is unusable.
 type Silence string
 
 // The causes.
 const (
 	SilenceEnd      Silence = "end"      // the connection has ended
 	SilenceRefused  Silence = "refused"  // by one side in the handshake
-	SilenceNonsense Silence = "nonsense" // what it sent is no message
-	SilenceUntold   Silence = "untold"   // what the head has to tell it cannot be sent
+	SilenceNonsense Silence = "nonsense" // it has sent a malformed message
+	SilenceUntold   Silence = "untold"   // a message of the head cannot be sent to it
 )
 
-// Exited says that the process is gone, and all that it said was told.
+// Exited reports that the process has exited. All its messages have been passed on before.
 type Exited struct {
 	From
 	Exit
@@ -74,23 +76,23 @@ type Exited struct {
 type Exit struct {
 	Status  syscall.WaitStatus
 	Text    string
-	Crashed bool   // it has written why
-	Quit    bool   // and that is SIGQUIT
-	Memory  string // the kernel has killed it for want of memory: where that is limited
+	Crashed bool   // the Go runtime has written the text of a crash
+	Quit    bool   // the crash is SIGQUIT
+	Memory  string // not "": the kernel has killed it for want of memory; where that is limited
 }
 
-// ProgramGone says that the program is gone, and that the wrapper it was started
-// by goes on.
+// ProgramGone reports that the program has exited, while the wrapper that started it still
+// runs.
 type ProgramGone struct{ From }
 
-// Stopped says that the process has been stopped for so long now.
+// Stopped reports that the process has been stopped for For.
 type Stopped struct {
 	From
 	For time.Duration
 }
 
-// Quiet answers AskQuiet: what the process had written was taken, and its output
-// stands at Position.
+// Quiet answers AskQuiet: all output that the process had written has been taken, and ends
+// at Position.
 type Quiet struct {
 	From
 	Number   uint64
@@ -100,38 +102,38 @@ type Quiet struct {
 // OutputSettled answers FinishOutput.
 type OutputSettled struct{ From }
 
-// Wrote says that a process has written something since that was last said, or since it
-// began.
+// Wrote reports that a process has written output since the last Wrote, or since it began.
 type Wrote struct{ From }
 
-// Continued says that the whole job was stopped on purpose, which the clock of the head
-// does not count, and goes on.
+// Continued reports that the whole job continues after it was stopped on purpose. The
+// head's clock does not count the time between.
 type Continued struct{}
 
-// Differs says in what the standard outputs of two replicas of a rank differ. It
-// may be said again.
+// Differs reports how the standard outputs of two replicas of a rank differ. It may be
+// repeated.
 type Differs struct {
 	Rank int
 	Text string
 }
 
-// Committed says that an entry is kept, which this head has proposed or the
-// arbiter. They come in the order of the log. Pieces are not for the head.
+// Committed reports that an entry is kept, which this head or the arbiter has proposed.
+// The events arrive in the order of the log. The driver keeps pieces of entries from the
+// head.
 type Committed struct{ Entry decision.Entry }
 
-// Disconnected says why the connection to the agent of a node has ended.
+// Disconnected reports why the connection to the agent of a node has ended.
 type Disconnected struct {
 	Node detect.ID
 	Text string
 }
 
-// Suspected says that a node may be lost.
+// Suspected reports that a node may be lost.
 type Suspected struct {
 	Node        detect.ID
 	Testimonies []detect.Testimony
 }
 
-// Retired says that this head may not decide any more.
+// Retired reports that this head may not decide any more.
 type Retired struct{ Why string }
 
 // Opened answers Open.
@@ -146,17 +148,16 @@ type Published struct {
 	Err string // "" if the set is complete
 }
 
-// Failed says that an agent cannot do what is needed for the job.
+// Failed reports that an agent cannot do its part of the job.
 type Failed struct{ Err string }
 
 // Signalled is a signal to the head.
 type Signalled struct{ Signal syscall.Signal }
 
-// Deadlocked says that processes wait for each other for ever, and that the job is
-// to end for that.
+// Deadlocked reports that processes wait for each other forever. The head ends the job.
 type Deadlocked struct{ Text string }
 
-// Tick says that a time has passed that Deadline had named.
+// Tick reports that the time of Deadline has passed.
 type Tick struct{}
 
 func (Begin) event()         {}

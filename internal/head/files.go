@@ -10,11 +10,11 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// This file is the head's part in checkpoint files. Of which job they are is
-// known once the first process has joined; until it is kept what was found,
-// processes wait for their places.
+// This file is the head's part in checkpoint files. The first process that joins tells which
+// job the files have to belong to. Then the driver looks for them. All processes wait for
+// their slots until the result is kept.
 
-// unopened reports whether it is unknown with which files the job begins.
+// unopened reports whether the files that the job begins with are still unknown.
 func (h *Head) unopened() bool { return h.config.readsFiles() && h.state.Opened == nil }
 
 // open has the driver look for files.
@@ -25,12 +25,12 @@ func (h *Head) open(hello *job.Hello) {
 	}
 }
 
-// opened: this was found.
+// opened handles the driver's result.
 func (h *Head) opened(e Opened) {
 	if h.phase != joining {
 		return
 	}
-	if e.Err != "" { // the processes still wait for their places, and are not to blame
+	if e.Err != "" { // the processes still wait for their slots, and have done nothing wrong
 		h.stop(ExitRefused, "the job is refused: "+strings.ReplaceAll(e.Err, "\n", "; "), atOnce)
 		return
 	}
@@ -42,7 +42,7 @@ func (h *Head) opened(e Opened) {
 	h.propose(decision.Entry{Kind: decision.Opened, Opened: e.Found})
 }
 
-// foundFolders: it is kept what was found, so processes can have their places.
+// foundFolders acts on the kept result: the processes that have joined get their slots.
 func (h *Head) foundFolders() {
 	if r := h.state.Opened.Restart; r != nil {
 		of := ""
@@ -71,7 +71,7 @@ func (h *Head) foundFolders() {
 	h.startIfReady()
 }
 
-// describeFiles adds to what a process is told of its place.
+// describeFiles adds the files to the Setup of a process.
 func (h *Head) describeFiles(s *job.Setup) {
 	f := h.state.Opened
 	if f == nil {
@@ -82,17 +82,17 @@ func (h *Head) describeFiles(s *job.Setup) {
 	}
 }
 
-// keepSet has it kept that every rank has its file of a set, before the set is
-// made complete.
+// keepSet has the decision kept that every rank has its file of a set. The set is made
+// complete after that.
 func (h *Head) keepSet(a recovery.Action) {
-	if s := h.set(a.Set); s != nil { // it is, by another head
+	if s := h.set(a.Set); s != nil { // an earlier head has done so
 		h.publish(s)
 		return
 	}
 	h.propose(decision.Entry{Kind: decision.SetWhole, Set: &decision.Set{Number: a.Set, Cut: a.Cut, Files: a.Files}})
 }
 
-// set returns what is known of a set, nil if nothing is.
+// set returns the kept knowledge about a set, nil if there is none.
 func (h *Head) set(number uint64) *decision.Set {
 	for i := range h.state.Sets {
 		if h.state.Sets[i].Number == number {
@@ -102,15 +102,15 @@ func (h *Head) set(number uint64) *decision.Set {
 	return nil
 }
 
-// publish makes a set complete, beside what the head does otherwise. The job
-// does not end before.
+// publish has the driver make a set complete in the background. The job does not end
+// before that is done.
 func (h *Head) publish(s *decision.Set) {
 	h.publishing++
 	f := h.state.Opened.Write
 	h.act(Publish{Dir: f.Dir, Set: &checkpoint.Set{Job: f.Job, Number: s.Number, Cut: s.Cut, Files: s.Files}})
 }
 
-// published: a set is complete, or could not be made so.
+// published handles the result: the set is complete, or could not be completed.
 func (h *Head) published(e Published) {
 	h.publishing--
 	if e.Err != "" {
@@ -124,18 +124,18 @@ func (h *Head) published(e Published) {
 	h.propose(decision.Entry{Kind: decision.SetDone, Done: &done})
 }
 
-// setDone: it is kept that a set is complete.
+// setDone acts on the kept decision that a set is complete.
 func (h *Head) setDone(done *runreport.FileSet) {
 	h.detailf("checkpoint set %d is complete: safe point %d, %.1f MB", done.Set, done.Point, float64(done.Bytes)/1e6)
 	h.notify(news{kind: newsPublished, set: done.Set})
 }
 
-// abandonSet has it kept that a set will never be complete.
+// abandonSet has the decision kept that a set will never be complete.
 func (h *Head) abandonSet(set uint64, why string) {
 	h.propose(decision.Entry{Kind: decision.SetAbandoned, Abandoned: &runreport.AbandonedSet{Set: set, Why: decision.Shorten(why)}})
 }
 
-// setAbandoned: that is kept.
+// setAbandoned acts on that decision.
 func (h *Head) setAbandoned(gone *runreport.AbandonedSet) {
 	h.warnf("warning: checkpoint set %d is abandoned: %s", gone.Set, gone.Why)
 	h.act(Discard{Dir: h.state.Opened.Write.Dir, Set: gone.Set})

@@ -13,40 +13,40 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// phase is how far the job is. It never goes back.
+// phase is the phase of the job. It only advances.
 type phase uint8
 
 const (
 	joining  phase = iota
-	working        // all have joined, or that is being decided
-	released       // all live processes have finished and may go, or that is being decided
-	over           // the end has been decided, or a signal has come: all have to go
+	working        // all processes have joined, or that is being decided
+	released       // all live processes have finished and may exit, or that is being decided
+	over           // the end is decided or being decided: all processes have to exit
 )
 
-// Head owns the state of a job. Its zero value is not ready: see New, Restore.
+// Head owns the state of a job. New and Restore make one; the zero value is not usable.
 type Head struct {
 	config    Config
-	state     *decision.State  // what is kept
-	asked     []decision.Entry // what is proposed and not kept yet, in order
+	state     *decision.State  // the kept entries
+	asked     []decision.Entry // entries that are proposed and not kept yet, in order
 	phase     phase
-	successor bool // other heads were before it
+	successor bool // it has replaced another head
 
-	all       []*member                // all that there ever were
-	places    map[job.Process]*member  // who is in each place now, or gets it
-	byAgent   map[From]*member         // by what their agents know them by
-	byPlace   map[job.Endpoint]*member // by the places that they have, or had
+	all       []*member                // all processes that have ever existed
+	places    map[job.Process]*member  // by slot: the process that has it now, or gets it
+	byAgent   map[From]*member         // by the name that their agents know
+	byPlace   map[job.Endpoint]*member // by the slots that they have, or had
 	doubts    []linkDoubt              // links that are reported to be without a connection
-	wanted    map[job.Process]uint32   // places whose next process, of that incarnation, is not chosen yet
-	last      map[int]decision.Verdict // on the last process of each rank that died while it had its state
+	wanted    map[job.Process]uint32   // slots whose next process, of that incarnation, is not chosen yet
+	last      map[int]decision.Verdict // by rank: on the last process that died while it had its state
 	direct    []int                    // ranks whose replicas store into each other's arrays
-	notes     []string                 // of processes, that the user has heard
-	lastWords []string                 // of processes whose program has failed
+	notes     []string                 // notes of processes that have been printed
+	lastWords []string                 // last reports of failed programs that have been printed
 	timers    []timer
 	now       time.Duration
-	joinedAt  time.Duration // when all had joined
-	hasBegun  bool          // they have
-	outlasted time.Duration // since when some run while all ranks have finished in others; longAgo: none do
-	continued time.Duration // when the job was continued last that had been stopped; longAgo: it never was
+	joinedAt  time.Duration // when all processes had joined
+	hasBegun  bool          // all processes have joined
+	outlasted time.Duration // since when processes run while all ranks have finished in others; longAgo: none do
+	continued time.Duration // when the job was last continued after a stop; longAgo: never
 
 	recovery recovering
 	opening  bool      // the driver looks for files
@@ -57,30 +57,30 @@ type Head struct {
 
 	outcome    *outcome // nil: nothing has ended the job yet
 	signalled  bool
-	abandoned  bool // the output may have nowhere to go
-	retired    bool // another head carries on, or may
+	abandoned  bool // the head does not wait for the rest of the output, which may be blocked
+	retired    bool // this head may not decide any more; a successor continues the job, or may
 	publishing int  // sets of files that are being made complete
 
-	differing  map[int]bool                // ranks of which it was said that their replicas print different lines
+	differing  map[int]bool                // ranks whose replicas print different lines, as already reported
 	diverged   map[int]string              // ranks whose replicas had different states, and what differed
-	suspicions map[detect.ID]time.Duration // since when a node was suspected last
+	suspicions map[detect.ID]time.Duration // when a node was last suspected
 	endings    map[detect.ID]string        // why the connection to its agent has ended
 
 	acts []Action
 }
 
-// outcome is how the job ends. The first thing that decides it counts.
+// outcome is how the job ends. It is set once: the first cause counts.
 type outcome struct {
 	code int
 	text string
-	by   job.Endpoint // the process whose end was the end of the job, zero if none's was
+	by   job.Endpoint // the process whose end has ended the job, zero if none's has
 	how  farewell
 }
 
-// New returns the head of a job that is to begin.
+// New returns the head of a new job.
 func New(c Config) *Head {
 	h := newHead(c)
-	if c.recovers() && !c.readsFiles() { // else it depends on what there is in them
+	if c.recovers() && !c.readsFiles() { // else recovery begins when the files are known
 		h.recovery.decides = recovery.NewHead(h.plan())
 	}
 	return h
@@ -92,8 +92,8 @@ func newHead(c Config) *Head {
 		last: make(map[int]decision.Verdict), differing: make(map[int]bool), suspicions: make(map[detect.ID]time.Duration), endings: make(map[detect.ID]string)}
 }
 
-// Step takes in an event at that time, which never goes back, and returns what
-// is to be done, in order.
+// Step handles an event and returns the actions to take, in order. The times of events
+// never decrease.
 func (h *Head) Step(e Event, now time.Duration) []Action {
 	h.now = max(h.now, now)
 	h.step(e)
@@ -103,7 +103,7 @@ func (h *Head) Step(e Event, now time.Duration) []Action {
 }
 
 func (h *Head) step(e Event) {
-	if h.retired { // the job is another one's
+	if h.retired { // the job belongs to a successor
 		return
 	}
 	switch e := e.(type) {
@@ -134,7 +134,7 @@ func (h *Head) step(e Event) {
 		h.about(e.From, func(m *member) { h.started(m, e) })
 	case Joined:
 		h.about(e.From, func(m *member) { h.welcome(m, e.Hello) })
-		h.watchOutlasting() // under another head it may have run for long
+		h.watchOutlasting() // it may have run for long under an earlier head
 	case Said:
 		h.about(e.From, func(m *member) { h.hear(m, e.Message) })
 	case Unheard:
@@ -158,14 +158,14 @@ func (h *Head) step(e Event) {
 	}
 }
 
-// about has f called for the process that an event is about.
+// about calls f for the process that an event is about, if the head knows it.
 func (h *Head) about(from From, f func(*member)) {
 	if m := h.byAgent[from]; m != nil {
 		f(m)
 	}
 }
 
-// Ended reports whether nothing is left to be done or waited for.
+// Ended reports whether the head has nothing left to do or to wait for.
 func (h *Head) Ended() bool {
 	switch {
 	case h.retired || h.abandoned:
@@ -178,7 +178,7 @@ func (h *Head) Ended() bool {
 
 func (h *Head) act(a Action) { h.acts = append(h.acts, a) }
 
-// elapsed is the time since all had joined.
+// elapsed returns the time since all processes had joined.
 func (h *Head) elapsed() time.Duration {
 	if !h.hasBegun {
 		return 0
@@ -186,20 +186,20 @@ func (h *Head) elapsed() time.Duration {
 	return h.now - h.joinedAt
 }
 
-// detailf tells of what those want to hear who want to hear everything.
+// detailf logs a detail, for users who want to see everything.
 func (h *Head) detailf(format string, args ...any) { h.logf(Detail, format, args...) }
 
-// warnf tells of what the user should know of.
+// warnf logs a warning to the user.
 func (h *Head) warnf(format string, args ...any) { h.logf(Warning, format, args...) }
 
 func (h *Head) logf(l Level, format string, args ...any) {
 	h.act(Log{Level: l, At: h.elapsed(), Text: fmt.Sprintf(format, args...)})
 }
 
-// send hands a message to a process.
+// send sends a message to a process.
 func (h *Head) send(m *member, msg *job.Message) { h.act(Send{m.from, msg}) }
 
-// kill ends a process that has not gone by itself.
+// kill kills a process if it still lives.
 func (h *Head) kill(m *member) {
 	if m.state.there() {
 		h.act(Kill{m.from, syscall.SIGKILL})
@@ -212,8 +212,7 @@ func (h *Head) killAll() {
 	}
 }
 
-// fence kills a process before it is declared dead, so that it never acts
-// again.
+// fence kills a process before it is declared dead, so that it cannot act after the verdict.
 func (h *Head) fence(m *member, e ending) {
 	if !m.state.there() || m.ending != nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// hear does what a process says. What one has said that is no more comes again
-// under a successor, for the report.
+// hear handles a message of a process. Under a successor agents also repeat the messages of
+// processes that have exited; from those it takes what the report needs.
 func (h *Head) hear(m *member, msg *job.Message) {
 	if msg.Stats != nil {
 		m.stats, m.heard = *msg.Stats, h.now
@@ -44,7 +44,7 @@ func (h *Head) hear(m *member, msg *job.Message) {
 	case job.KindMended:
 		h.mended(m, *msg.Process)
 	case job.KindReply:
-		if h.recovery.decides != nil { // else nobody asked it
+		if h.recovery.decides != nil { // else there was no order to answer
 			h.reply(m, *msg.Reply)
 		}
 	case job.KindFinish:
@@ -57,10 +57,10 @@ func (h *Head) hear(m *member, msg *job.Message) {
 	}
 }
 
-// saysFinished: run has returned nil in a process.
+// saysFinished handles the report that run has returned nil in a process.
 func (h *Head) saysFinished(m *member) {
 	m.final = true
-	if m.state == finished { // as was decided before this head
+	if m.state == finished { // decided under an earlier head
 		h.compare(m)
 		return
 	}
@@ -72,8 +72,8 @@ func (h *Head) saysFinished(m *member) {
 	h.propose(decision.Entry{Kind: decision.Finished, Process: m.process, Incarnation: m.incarnation, Generation: generation})
 }
 
-// finished: it is kept that run has returned in a process, unless that was in a
-// generation that is over.
+// finished acts on the kept decision that run has returned in a process, unless that was in
+// a generation that is over.
 func (h *Head) finished(e decision.Entry) {
 	at, m := h.state.Places[e.Process], h.holder(e.Process, e.Incarnation)
 	if at.Status != decision.Done || at.Incarnation != e.Incarnation {
@@ -87,16 +87,17 @@ func (h *Head) finished(e decision.Entry) {
 	h.releaseIfComplete()
 }
 
-// drained: it is kept that nobody lacks anything that a process has sent.
+// drained acts on the kept decision that every message of a finished process has been
+// received.
 func (h *Head) drained(e decision.Entry) {
 	if h.state.Drained[e.Process.Rank] && e.Generation == h.state.Recovery.Generation {
 		h.notify(news{kind: newsDrained}.about(h.holder(e.Process, e.Incarnation)))
 	}
 }
 
-// compare looks whether m, which has finished, went through the same sections
-// as the other replicas of its rank that have, as far as this head has heard,
-// and to as many safe points as all others if one of the two was restored.
+// compare ends the job if m, which has finished, has diverged. It compares the sections of
+// m with those of the other finished replicas of its rank, and its count of safe points
+// with those of finished processes of other ranks if one of the two was restored.
 func (h *Head) compare(m *member) {
 	for replica := range h.config.Degrees[m.process.Rank] {
 		other := h.places[job.Process{Rank: m.process.Rank, Replica: replica}]
@@ -120,9 +121,8 @@ func (h *Head) compare(m *member) {
 	}
 }
 
-// divergedBefore ends the job if m, which is in a cut, has gone through other
-// sections than a replica of its rank that is in the same one, and reports whether
-// that is so.
+// divergedBefore ends the job if m, which is in a cut, has run other sections before it than
+// a replica of its rank in the same cut. It reports whether that is so.
 func (h *Head) divergedBefore(m *member, r *job.Reply) bool {
 	m.cut = r
 	for replica := range h.config.Degrees[m.process.Rank] {
@@ -142,8 +142,9 @@ func (h *Head) divergedBefore(m *member, r *job.Reply) bool {
 	return false
 }
 
-// differs: replicas of a rank do not print the same. In checked mode that ends
-// the job; else it may be nothing but a time.
+// differs handles a difference between the outputs of replicas of a rank. In checked mode
+// it ends the job. Otherwise it only warns: the difference may be a harmless one, like a
+// time.
 func (h *Head) differs(e Differs) {
 	if h.differing[e.Rank] {
 		return
@@ -156,8 +157,7 @@ func (h *Head) differs(e Differs) {
 	h.warnf("warning: %s: %s. Output must depend neither on such things (let intra.Once read them) nor on p.Replica() nor, in a job that rolls back, on the order of messages", e.Text, job.DivergeAdvice(false))
 }
 
-// passOn tells the user what processes have to say, once: they mostly all
-// say the same.
+// passOn prints the notes of processes, each one once: most processes send the same notes.
 func (h *Head) passOn(notes []string) {
 	for _, n := range notes {
 		if !slices.Contains(h.notes, n) {

@@ -11,13 +11,13 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// suspected notes that a host may be lost.
+// suspected records that a host may be lost.
 func (h *Head) suspected(e Suspected) {
 	h.suspicions[e.Node] = h.elapsed()
 	h.detailf("host %s may be lost: %s", h.hostName(e.Node), h.Sightings(e.Testimonies))
 }
 
-// why tells why a host is lost.
+// why returns why a host is lost.
 func (h *Head) why(node detect.ID) string {
 	all := h.state.Lost[node].Testimonies
 	why := fmt.Sprintf("host %s has not been heard from for %.1f s (%s)", h.hostName(node), last(all).Age.Seconds(), h.Sightings(all))
@@ -27,7 +27,7 @@ func (h *Head) why(node detect.ID) string {
 	return why
 }
 
-// explain gives a verdict that rests on the loss of a host its text.
+// explain sets the text of a verdict that rests on the loss of a host.
 func (h *Head) explain(v decision.Verdict) decision.Verdict {
 	if m := h.holder(v.Process, v.Incarnation); v.Cause == job.CauseHost && m != nil {
 		if _, lost := h.state.Lost[m.from.Node]; lost {
@@ -37,7 +37,7 @@ func (h *Head) explain(v decision.Verdict) decision.Verdict {
 	return v
 }
 
-// evidence is what the verdict on a host rests on.
+// evidence returns, for the report, the observations on which the loss of a host rests.
 func (h *Head) evidence(node detect.ID) *runreport.Evidence {
 	loss := h.state.Lost[node]
 	freshest := last(loss.Testimonies)
@@ -49,7 +49,7 @@ func (h *Head) evidence(node detect.ID) *runreport.Evidence {
 	return e
 }
 
-// last returns the testimony of who has heard a host last.
+// last returns the testimony of the observer with the most recent round trip to the host.
 func last(all []detect.Testimony) detect.Testimony {
 	if len(all) == 0 {
 		return detect.Testimony{}
@@ -57,7 +57,7 @@ func last(all []detect.Testimony) detect.Testimony {
 	return slices.MinFunc(all, func(a, b detect.Testimony) int { return int(a.Age - b.Age) })
 }
 
-// Sightings tells who has not heard a host for how long.
+// Sightings returns the observers of a host and how long each has heard nothing from it.
 func (h *Head) Sightings(all []detect.Testimony) string {
 	var s []string
 	for _, t := range all {

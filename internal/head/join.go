@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// begin has the places of all processes decided.
+// begin has the slots of all processes decided.
 func (h *Head) begin() {
 	h.after(joinWarning, timer{kind: warnOfMissing})
 	for _, p := range job.Processes(h.config.Degrees) {
@@ -20,18 +20,18 @@ func (h *Head) begin() {
 	}
 }
 
-// choose has the place of a process decided.
+// choose has the slot of a process decided.
 func (h *Head) choose(m *member) {
 	h.propose(decision.Entry{Kind: decision.Born, Process: m.process, Incarnation: m.incarnation, Node: m.from.Node, ID: m.from.ID, Spare: m.role == Spare})
 }
 
-// born: the place of a process is decided. It is started, or, if it is a spare
-// that gets a place, told that.
+// born acts on the kept decision about the slot of a process: it starts the process, or
+// sends the slot to a spare that gets one.
 func (h *Head) born(e decision.Entry) {
 	m := h.holder(e.Process, e.Incarnation)
 	switch m.state {
 	case chosen:
-		if _, lost := h.state.Lost[e.Node]; lost { // a spare, which is nobody's peer: others have died at once
+		if _, lost := h.state.Lost[e.Node]; lost { // a spare gets no verdict; other processes have died with their placement
 			m.settled = true
 			m.to(ended)
 			h.startIfReady()
@@ -51,9 +51,9 @@ func (h *Head) born(e decision.Entry) {
 	}
 }
 
-// launch has a process started that has its place.
+// launch has a process started whose slot is decided.
 func (h *Head) launch(m *member) {
-	if h.phase == over || h.phase == released { // it is not needed, and nobody has seen it
+	if h.phase == over || h.phase == released { // the job does not need it, and it was never started
 		m.settled = true
 		m.to(ended)
 		return
@@ -66,13 +66,13 @@ func (h *Head) launch(m *member) {
 	h.act(Start{m.from, m.process, m.role})
 }
 
-// started: the agent has started a process, or could not.
+// started handles the report of an agent that it has started a process, or could not.
 func (h *Head) started(m *member, e Started) {
 	switch {
 	case e.Err == "":
 		if m.pid == 0 {
 			m.pid = e.PID
-			if m.state.there() { // else there is nobody to signal
+			if m.state.there() { // else there is no process to signal
 				h.propose(decision.Entry{Kind: decision.Spawned, Process: m.process, Incarnation: m.incarnation, PID: e.PID})
 			}
 		}
@@ -91,7 +91,7 @@ func (h *Head) started(m *member, e Started) {
 	}
 }
 
-// welcome: a process has proved itself. It gets its place, perhaps later.
+// welcome handles a process that has authenticated itself. It gets its slot now or later.
 func (h *Head) welcome(m *member, hello *job.Hello) {
 	if m.hello != nil || !m.state.there() {
 		m.hello = hello // for the report
@@ -126,7 +126,7 @@ func (h *Head) welcome(m *member, hello *job.Hello) {
 	h.ready(m)
 }
 
-// assign gives a process that has joined its place.
+// assign gives its slot to a process that has joined.
 func (h *Head) assign(m *member) {
 	if m.role == Joiner {
 		m.to(arriving)
@@ -136,7 +136,7 @@ func (h *Head) assign(m *member) {
 	h.place(m)
 }
 
-// place tells a process its place.
+// place sends a process its Setup, and the verdicts that concern it.
 func (h *Head) place(m *member) {
 	m.told = true
 	s := h.config.Setup
@@ -160,7 +160,7 @@ func (h *Head) place(m *member) {
 	}
 	h.describeFiles(&s)
 	msg := &job.Message{Kind: job.KindSetup, Setup: &s}
-	if m.incarnation > firstIncarnation { // those who have died are nothing to it, and others may be in their places
+	if m.incarnation > firstIncarnation { // earlier verdicts do not concern it; replacements may have the slots
 		msg.Epoch = uint64(len(h.state.Verdicts))
 	}
 	h.send(m, msg)
@@ -174,9 +174,9 @@ func (h *Head) place(m *member) {
 	h.tellAll(m)
 }
 
-// ready: a process may be able to get its links now, and with it others. Who
-// comes later gets them once all that live have said where they listen: under a
-// successor they say it again.
+// ready checks whether processes can get their links now. A joiner gets its links once all
+// live processes have reported where they listen; agents repeat those reports to a
+// successor.
 func (h *Head) ready(m *member) {
 	if m.ready() {
 		h.introduceArrived()
@@ -203,7 +203,7 @@ func (h *Head) introduceArrived() {
 	}
 }
 
-// mismatch says why a joiner cannot be one of this job, or "".
+// mismatch returns why a joiner does not fit this job, or "".
 func (h *Head) mismatch(hello *job.Hello) string {
 	for _, m := range h.all {
 		if m.hello != nil {
@@ -213,8 +213,8 @@ func (h *Head) mismatch(hello *job.Hello) string {
 	return ""
 }
 
-// startIfReady begins the work when every process that lives has joined. Those
-// that replace others come later, by their own way.
+// startIfReady starts the job when every live process has joined. Replacements join later,
+// through introduceArrived.
 func (h *Head) startIfReady() {
 	if h.phase != joining || h.unopened() || len(h.all) == 0 {
 		return
@@ -247,7 +247,7 @@ func (h *Head) startIfReady() {
 		h.warnf("warning: the program was built without the intra tag, so its sections are not shared: build it with -tags intra")
 	}
 	h.phase = working
-	if h.state.Started { // under another head, and not all have heard of it
+	if h.state.Started { // under an earlier head, and not all processes know
 		h.start()
 		return
 	}
@@ -267,7 +267,8 @@ func (h *Head) start() {
 	h.goOn()
 }
 
-// goOn: all have joined, and may have begun before this head did.
+// goOn begins the work of this head once all processes have joined. The processes may have
+// begun earlier, under another head.
 func (h *Head) goOn() {
 	h.armKills()
 	h.armWeibull()
@@ -275,8 +276,8 @@ func (h *Head) goOn() {
 	h.releaseIfComplete()
 }
 
-// link gives each pair of processes its link, unless that comes when it is first
-// used, and each process its list of peers.
+// link makes the links of all pairs of processes, except those over the network and those
+// made at their first use, and sends each process its list of peers.
 func (h *Head) link() {
 	h.shareMemory()
 	peers := make(map[job.Process][]job.Peer)
@@ -314,8 +315,7 @@ func (h *Head) linkKind(a, b *member) string {
 	return job.LinkTCP
 }
 
-// onUse reports whether the link between two processes is made by their agent, when
-// it is first used.
+// onUse reports whether the agent makes the link between two processes at its first use.
 func (h *Head) onUse(a, b *member) bool {
 	kind := h.linkKind(a, b)
 	return h.config.OnUse && kind != job.LinkTCP && kind != job.LinkMPI && a.process.Rank != b.process.Rank
@@ -329,8 +329,8 @@ func (m *member) peer(kind string, onUse bool) job.Peer {
 	return p
 }
 
-// shareMemory says of which ranks the replicas can store into each other's
-// arrays, and warns of the others if the user has asked for that.
+// shareMemory finds the ranks whose replicas can store into each other's arrays. It warns
+// about the others if the user has requested that.
 func (h *Head) shareMemory() {
 	if h.config.Direct == job.DirectOff {
 		return
@@ -356,8 +356,8 @@ func (h *Head) together(rank int) bool {
 	return true
 }
 
-// warnMissing tells who keeps the job from beginning. It may be a program that
-// takes its time, so it is no reason to end the job.
+// warnMissing warns about processes that have not joined. A program may just be slow, so the
+// job does not end for that.
 func (h *Head) warnMissing() {
 	if h.phase != joining {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// armKills starts the clocks of the kills at a time. The counted ones are the
-// business of their victims.
+// armKills sets timers for the kills at a time. Victims count the other kill points
+// themselves.
 func (h *Head) armKills() {
 	for i, k := range h.config.Kills {
 		if _, fired := h.state.Fired[i]; k.Point == job.KillAfter && !fired {
@@ -17,7 +17,7 @@ func (h *Head) armKills() {
 	}
 }
 
-// killOnRequest: the time of a kill has come.
+// killOnRequest proposes a kill whose time has come.
 func (h *Head) killOnRequest(i int) {
 	m := h.places[h.config.Kills[i].Process]
 	if !m.state.there() || m.ending != nil || h.phase != working {
@@ -26,7 +26,7 @@ func (h *Head) killOnRequest(i int) {
 	h.propose(decision.Entry{Kind: decision.Fired, Index: i, Process: m.process, Incarnation: m.incarnation})
 }
 
-// fired: it is kept that a kill comes about.
+// fired acts on the kept decision about a kill.
 func (h *Head) fired(e decision.Entry) {
 	k, m := h.config.Kills[e.Index], h.holder(e.Process, e.Incarnation)
 	if k.Point != job.KillAfter || !m.state.there() || m.ending != nil {
@@ -37,7 +37,7 @@ func (h *Head) fired(e decision.Entry) {
 	h.kill(m)
 }
 
-// fire: a victim has reached its point and kills itself.
+// fire handles the report of a victim that it has reached its kill point and kills itself.
 func (h *Head) fire(m *member, reached job.Kill) {
 	for i, k := range h.config.Kills {
 		if k.Process != m.process || k != reached {
@@ -59,7 +59,7 @@ func (h *Head) fire(m *member, reached job.Kill) {
 	h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it reported a kill at %s that was not requested", reached.When())})
 }
 
-// firing reports whether it is being decided that a kill comes about.
+// firing reports whether a kill is proposed and not kept yet.
 func (h *Head) firing(i int) bool {
 	for _, e := range h.asked {
 		if e.Kind == decision.Fired && e.Index == i {

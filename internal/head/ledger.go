@@ -10,10 +10,10 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// This file holds what follows from the verdicts: which ranks are left, who may
-// go, and how the job ends.
+// This file holds the consequences of verdicts: which ranks are left, which end of a broken
+// link has to die, and how the job ends.
 
-// alive counts the replicas of a rank that have their state and are not dead.
+// alive returns the number of replicas of a rank that have their state and are not dead.
 func (h *Head) alive(rank int) int {
 	n := 0
 	for replica := range h.config.Degrees[rank] {
@@ -24,8 +24,7 @@ func (h *Head) alive(rank int) int {
 	return n
 }
 
-// complete reports whether every process that lives has finished, and nobody is
-// to come.
+// complete reports whether every live process has finished and no replacement is expected.
 func (h *Head) complete() bool {
 	if len(h.wanted) > 0 {
 		return false
@@ -41,10 +40,9 @@ func (h *Head) complete() bool {
 	return true
 }
 
-// victim chooses which end of a broken link has to go: the one whose rank has
-// more live replicas, the higher one of two equals. One that nobody needs yet
-// goes in any case. It returns nil if both are the last of their ranks, which
-// suspicion never kills.
+// victim chooses which end of a broken link has to die: a joiner, since no process needs it
+// yet; else the end whose rank has more live replicas, the higher end of two equals. It
+// returns nil if both are the last of their ranks, since a suspicion never kills those.
 func (h *Head) victim(p, q *member) *member {
 	if p.process.Compare(q.process) > 0 {
 		p, q = q, p
@@ -65,7 +63,7 @@ func (h *Head) victim(p, q *member) *member {
 	return q
 }
 
-// filling reports whether one of these ranks is to get another replica.
+// filling reports whether one of these ranks is about to get another replica.
 func (h *Head) filling(ranks ...int) bool {
 	for p := range h.wanted {
 		if slices.Contains(ranks, p.Rank) {
@@ -80,10 +78,8 @@ func (h *Head) filling(ranks ...int) bool {
 	return false
 }
 
-// die draws the conclusion from a death. A rank is never lost, even if all its
-// replicas die, once one of them has finished and all that it sent has been
-// received; and whether one is lost is said by recovery if it can bring ranks
-// back.
+// die records a death and ends the job if it has to. lived means that the process had its
+// state.
 func (h *Head) die(v decision.Verdict, lived bool) {
 	if lived {
 		h.last[v.Process.Rank] = v
@@ -91,21 +87,22 @@ func (h *Head) die(v decision.Verdict, lived bool) {
 	h.conclude(v)
 }
 
-// conclude ends the job if the death was that of the last replica of a rank that is
-// needed, and nothing brings that back.
+// conclude ends the job if the last replica of a rank has died and nothing replaces it. A
+// rank is never lost once a replica has finished and all its messages have been received.
+// In a job with replacements recovery decides instead.
 func (h *Head) conclude(v decision.Verdict) {
 	if h.alive(v.Process.Rank) == 0 && !h.state.Drained[v.Process.Rank] && !h.config.replaces() {
 		h.lose(v, "")
 	}
 }
 
-// beyond decides a job that cannot be brought back from a loss.
+// beyond ends a job that cannot recover from a loss.
 func (h *Head) beyond(loss *recovery.Loss) {
 	if !loss.Back {
 		h.lose(h.last[loss.Rank], "; "+loss.Error())
 		return
 	}
-	var v decision.Verdict // on the process that took the last copy along
+	var v decision.Verdict // on the process that held the last copy
 	for _, w := range h.state.Verdicts {
 		if of(w) == loss.By {
 			v = h.explain(w)
@@ -114,7 +111,7 @@ func (h *Head) beyond(loss *recovery.Loss) {
 	h.decide(exitBy(v), fmt.Sprintf("%v: %v, at %.3f s (%s: %s)", loss, v.Process, h.elapsed().Seconds(), v.Cause, firstLine(v.Detail)), of(v))
 }
 
-// exitBy is the exit code of a job that ends with that death.
+// exitBy returns the exit code of a job that ends because of that death.
 func exitBy(v decision.Verdict) int {
 	if itself(v.Cause) {
 		return ExitFailed
@@ -122,8 +119,8 @@ func exitBy(v decision.Verdict) int {
 	return ExitLost
 }
 
-// lose decides the job by the verdict on a rank's last replica. more says why
-// nothing brings it back.
+// lose ends the job because of the verdict on a rank's last replica. more says why the rank
+// cannot be restored.
 func (h *Head) lose(v decision.Verdict, more string) {
 	rank, code := v.Process.Rank, exitBy(v)
 	var others []string
@@ -150,8 +147,8 @@ func of(v decision.Verdict) job.Endpoint {
 	return job.Endpoint{Process: v.Process, Incarnation: v.Incarnation}
 }
 
-// decide ends the job unless something has ended it before; by is the process
-// whose end does it, zero if something else does.
+// decide sets the outcome of the job unless it is set already. by is the process whose end
+// causes it, zero if none does.
 func (h *Head) decide(code int, text string, by job.Endpoint) {
 	if h.outcome == nil {
 		h.outcome = &outcome{code: code, text: decision.Shorten(text), by: by}

@@ -5,7 +5,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// propose has an entry kept. What follows from it happens in committed.
+// propose has an entry kept. The head acts on it in committed.
 func (h *Head) propose(e decision.Entry) {
 	if h.retired {
 		return
@@ -15,9 +15,8 @@ func (h *Head) propose(e decision.Entry) {
 	h.act(Propose{e})
 }
 
-// committed takes in an entry that is kept, and does what follows. Entries about
-// nodes are the arbiter's, all others this head's, in the order in which it has
-// proposed them.
+// committed applies an entry that is kept, and acts on it. The arbiter proposes the entries
+// about nodes. All others are this head's, in the order in which it has proposed them.
 func (h *Head) committed(e decision.Entry) {
 	if h.retired {
 		return
@@ -68,8 +67,8 @@ func (h *Head) committed(e decision.Entry) {
 	}
 }
 
-// giveUp: this head may not decide any more. If another one carries on, or may,
-// the processes live on without this one.
+// giveUp retires this head, which may not decide any more. If the decisions are replicated,
+// a successor may continue the job, and this head leaves the processes alive.
 func (h *Head) giveUp(why string) {
 	if h.retired {
 		return
@@ -82,7 +81,7 @@ func (h *Head) giveUp(why string) {
 	h.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are", job.Endpoint{})
 	h.warnf("%s", h.outcome.text)
 	for _, m := range h.all {
-		if m.state.there() || m.state == gone { // a verdict on it, if there is one, is another head's
+		if m.state.there() || m.state == gone { // its verdict is up to a successor
 			m.end = "left"
 		}
 	}

@@ -9,41 +9,41 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// member is what the head knows of one process.
+// member is the head's knowledge about one process.
 type member struct {
-	process     job.Process // its place; of a spare, its id
-	incarnation uint32      // in that place
-	from        From        // by what its agent knows it
+	process     job.Process // its slot; for a spare, its ID
+	incarnation uint32      // in that slot
+	from        From        // the name by which its agent knows it
 	node        *Node
 	role        Role // First once it has its state
 	state       memberState
-	told        bool // it has had its Setup, and so hears of verdicts
-	again       bool // it had joined under another head
-	arrived     bool // recovery has heard that it waits for its state
+	told        bool // it has its Setup, and so receives verdicts
+	again       bool // it had joined under an earlier head
+	arrived     bool // recovery knows that it waits for its state
 
 	pid     int           // once it is started
-	hello   *job.Hello    // once it has joined; in a successor, once that is told again
+	hello   *job.Hello    // once it has joined; in a successor, once the agent has repeated that
 	address string        // where it listens for links over TCP
-	native  bool          // it is one of MPI_COMM_WORLD
-	world   *job.World    // what it has said of that; nil before
-	stats   job.Stats     // the latest
-	heard   time.Duration // when they came
-	final   bool          // they are those of its end
-	ending  *ending       // why it is going to die, if the head knows
+	native  bool          // it is in MPI_COMM_WORLD
+	world   *job.World    // its report about MPI_COMM_WORLD; nil before
+	stats   job.Stats     // the latest counts
+	heard   time.Duration // when stats arrived
+	final   bool          // stats are those of its end
+	ending  *ending       // why it is about to die, if the head knows
 	stopped time.Duration // when it was last seen stopped
-	wrote   time.Duration // when it last wrote something, as far as this head has heard
+	wrote   time.Duration // when it last wrote output, as far as this head knows
 
-	made    bool              // there is an output for it
-	settled bool              // nothing more comes of what it has written
+	made    bool              // an output was made for it
+	settled bool              // its output is complete
 	exit    *Exit             // how it ended, unless it was lost with its host
-	fenced  time.Duration     // when it was killed for what it did, 0 if it was not
+	fenced  time.Duration     // when the head fenced it, 0 if it did not
 	verdict *decision.Verdict // on it, once it is dead
 	end     string            // for the report: how it ended
 
 	// Its part in a cut.
-	stood Position   // where its output stood at the last cut that it was in
-	cut   *job.Reply // with which it told that it was in that cut, nil before
-	muted bool       // it goes back, and what it writes counts once it is there
+	stood Position   // the position of its output at the last cut that it was in
+	cut   *job.Reply // the reply by which it reported that cut, nil before
+	muted bool       // it rolls back; its writes count as output again after that
 }
 
 // ending is a cause of death, known before the death or found after it.
@@ -52,16 +52,16 @@ type ending struct {
 	detail string
 }
 
-// itself reports whether a process ends so without being killed.
+// itself reports whether a process that died of c ended by itself, without being killed.
 func itself(c job.Cause) bool { return c == job.CauseExit || c == job.CausePanic }
 
-// longAgo is before anything that a head has seen.
+// longAgo is a time before any event of a head.
 const longAgo = -time.Hour
 
-// firstIncarnation is that of a process which replaces no other.
+// firstIncarnation is the incarnation of a process that replaces no other.
 const firstIncarnation = 1
 
-// enroll puts a process on the list of all.
+// enroll adds a process to the list of all.
 func (h *Head) enroll(p job.Process, incarnation uint32, from From, role Role) *member {
 	m := &member{from: from, node: h.config.node(from.Node), role: role, stopped: longAgo,
 		native: h.config.Setup.MPI && role == First && incarnation == firstIncarnation}
@@ -71,13 +71,13 @@ func (h *Head) enroll(p job.Process, incarnation uint32, from From, role Role) *
 	return m
 }
 
-// holder returns the process that has, or had, a place in that incarnation, nil
-// if the head knows of none.
+// holder returns the process that has, or had, a slot in that incarnation, nil if the head
+// knows none.
 func (h *Head) holder(p job.Process, incarnation uint32) *member {
 	return h.byPlace[job.Endpoint{Process: p, Incarnation: incarnation}]
 }
 
-// take gives a process its place, as far as this head is concerned.
+// take assigns a slot to a process, within this head.
 func (h *Head) take(m *member, p job.Process, incarnation uint32) {
 	m.process, m.incarnation = p, incarnation
 	h.byPlace[job.Endpoint{Process: p, Incarnation: incarnation}] = m
@@ -86,12 +86,12 @@ func (h *Head) take(m *member, p job.Process, incarnation uint32) {
 	}
 }
 
-// endpoint names the process for as long as the job lasts.
+// endpoint returns the name of the process that is unique in the job.
 func (m *member) endpoint() job.Endpoint {
 	return job.Endpoint{Process: m.process, Incarnation: m.incarnation}
 }
 
-// name is how the user is told of it.
+// name returns the name of the process in messages to the user.
 func (m *member) name() string {
 	if m.role == Spare {
 		return "a spare process on " + m.node.Name
@@ -104,18 +104,17 @@ func (m *member) ready() bool {
 	return m.hello != nil && (m.role == Spare || m.node.Listen == "" || m.address != "") && (!m.native || m.world != nil)
 }
 
-// coming reports whether the process is to take the place of a dead one, and has
-// no state yet.
+// coming reports whether the process is a replacement that has no state yet.
 func (m *member) coming() bool { return m.role == Joiner && m.state < dismissed }
 
-// alive reports whether the process has its state, and was not declared dead.
-// One that is gone counts until the verdict, and one that has ended well always.
+// alive reports whether the process has its state and was not declared dead. A process that
+// has exited counts until its verdict, and one that has ended well forever.
 func (m *member) alive() bool { return m.role == First && m.state != dead }
 
 // stoppedNow reports whether the process was seen stopped just now.
 func (h *Head) stoppedNow(m *member) bool { return h.now-m.stopped < stoppedFor }
 
-// cause finds out, after the death, why the process died.
+// cause returns why the process died, once it has exited.
 func (m *member) cause() ending {
 	if m.ending != nil {
 		return *m.ending
@@ -135,7 +134,7 @@ func (m *member) cause() ending {
 		if why := cure.Signal(ws.Signal()); why != "" {
 			e.detail += ", since " + why
 		}
-	case wrapped && ws.ExitStatus() > 128 && ws.ExitStatus() < 128+65: // a shell's way to say it
+	case wrapped && ws.ExitStatus() > 128 && ws.ExitStatus() < 128+65: // a shell reports a signal so
 		e = ending{job.CauseSignal, "killed by " + signalName(syscall.Signal(ws.ExitStatus()-128)) + " under its wrapper"}
 	}
 	if m.hello != nil && e.cause == job.CauseExit && ws.Exited() && ws.ExitStatus() == 0 {
@@ -159,7 +158,7 @@ func (m *member) cause() ending {
 // memory. Another replica would have needed more memory still.
 const outOfMemory = "killed by the kernel for want of memory"
 
-// endBy is how a process ended that was declared dead for that cause.
+// endBy returns, for the report, how a process ended that was declared dead for that cause.
 func endBy(c job.Cause) string {
 	switch c {
 	case job.CauseExit, job.CausePanic:

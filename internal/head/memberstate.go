@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// memberState is how far a process has come, as its head sees it. What it is about to
-// die of, if that is known before it has (member.ending), is no part of it: a
-// process that was killed runs until it is gone.
+// memberState is the state of a process, as its head knows it. A known cause of a coming
+// death (member.ending) is not part of it: a killed process counts as running until it has
+// exited.
 type memberState uint8
 
-// The states, in the order in which they usually come.
+// The states, in their usual order.
 const (
-	chosen    memberState = iota // its place is being decided
-	starting                     // its agent was told to start it
-	joined                       // it has proved itself, and waits to hear of a place
-	waiting                      // a spare that can be given a place
-	promised                     // a spare for which that is being decided
-	arriving                     // knows its place, and waits for its state
-	running                      // knows its place, and has its state
-	finished                     // and its program has returned
-	dismissed                    // nobody needs it any more; it was told to go, or killed
-	gone                         // it is no more, and the verdict is being decided
+	chosen    memberState = iota // its slot is being decided
+	starting                     // its agent was ordered to start it
+	joined                       // it has authenticated itself, and waits for its slot
+	waiting                      // a spare that can take a slot
+	promised                     // a spare whose slot is being decided
+	arriving                     // has its slot, and waits for its state
+	running                      // has its slot and its state
+	finished                     // its program has returned
+	dismissed                    // the job does not need it any more; it was released or killed
+	gone                         // it has exited, and its verdict is being decided
 	dead                         // it was declared dead
-	ended                        // it is no more, and needs no verdict
+	ended                        // it has exited, and needs no verdict
 )
 
 func (s memberState) String() string {
@@ -31,8 +31,8 @@ func (s memberState) String() string {
 		"dismissed", "gone", "dead", "ended"}[s]
 }
 
-// moves says what comes after each state. Only a rollback goes back in it: from
-// finished to running.
+// moves lists the states that may follow each state. The only step backwards is that of a
+// rollback, from finished to running.
 var moves = map[memberState][]memberState{
 	chosen:    {starting, dismissed, dead, ended},
 	starting:  {joined, dismissed, gone, dead, ended},
@@ -46,7 +46,7 @@ var moves = map[memberState][]memberState{
 	gone:      {dead},
 }
 
-// to moves a process on to another state.
+// to moves a process to another state.
 func (m *member) to(next memberState) {
 	if !slices.Contains(moves[m.state], next) {
 		panic(fmt.Sprintf("head: %v goes from %v to %v", m.process, m.state, next))
@@ -54,5 +54,5 @@ func (m *member) to(next memberState) {
 	m.state = next
 }
 
-// there reports whether there is, or may be, a process.
+// there reports whether the process exists, or may exist.
 func (s memberState) there() bool { return s >= starting && s <= dismissed }

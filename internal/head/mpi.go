@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// joinedWorld: a process is in MPI_COMM_WORLD, or cannot be.
+// joinedWorld handles the report that a process is in MPI_COMM_WORLD, or cannot join it.
 func (h *Head) joinedWorld(m *member, w *job.World) {
 	if w.Error != "" {
 		h.refuse(fmt.Sprintf("%s cannot use MPI: %s", m.name(), w.Error))
@@ -17,7 +17,7 @@ func (h *Head) joinedWorld(m *member, w *job.World) {
 	h.ready(m)
 }
 
-// mpiSummary says what the links go over, nil if that is no MPI library.
+// mpiSummary describes the MPI library that the links use, nil if they use none.
 func (h *Head) mpiSummary() *runreport.MPI {
 	if !h.config.Setup.MPI {
 		return nil

@@ -9,15 +9,15 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A replica that never ends, in an endless loop for instance, keeps a job whose ranks
-// have all finished in other replicas. Such a replica is fenced once it has made no
-// progress for Config.Endless: all results are there without it.
+// A replica that never ends, in an endless loop for instance, keeps a job from ending whose
+// ranks have all finished in other replicas. The head fences such a replica after it has
+// made no progress for Config.Endless: the job has all results without it.
 
 // Outlasting is a process that runs while every rank has finished in another replica.
 type Outlasting struct {
 	Process job.Process
-	Idle    time.Duration // for how long it has made no progress since they have
-	What    string        // it does
+	Idle    time.Duration // time without progress, since the other replicas have finished
+	What    string        // what it does
 }
 
 // Outlasting returns the processes that run while every rank has finished in another
@@ -29,7 +29,7 @@ func (h *Head) Outlasting() (all []Outlasting) {
 	return all
 }
 
-// outlasting returns the same processes in the order of their places.
+// outlasting returns the same processes in the order of their slots.
 func (h *Head) outlasting() (all []*member) {
 	if h.phase != working || !h.hasBegun || h.retired || len(h.wanted) > 0 || h.mayGoBack() {
 		return nil
@@ -53,7 +53,7 @@ func (h *Head) outlasting() (all []*member) {
 	return all
 }
 
-// watchOutlasting notes since when processes outlast the others, and has them judged.
+// watchOutlasting records since when processes outlast the others, and judges them.
 func (h *Head) watchOutlasting() {
 	if len(h.outlasting()) == 0 {
 		h.outlasted = longAgo
@@ -65,7 +65,7 @@ func (h *Head) watchOutlasting() {
 	}
 }
 
-// idle is for how long a process has made no progress since it outlasts the others.
+// idle returns the time for which a process that outlasts the others has made no progress.
 func (h *Head) idle(m *member) time.Duration {
 	idle := h.now - max(h.outlasted, m.wrote, h.continued)
 	if d := h.doing(m); d != nil {
@@ -74,8 +74,8 @@ func (h *Head) idle(m *member) time.Duration {
 	return max(idle, 0)
 }
 
-// judgeOutlasting fences the processes that have made no progress for long, and comes
-// again while there are others.
+// judgeOutlasting fences the processes that have made no progress for Config.Endless, and
+// sets a timer to judge the others again.
 func (h *Head) judgeOutlasting() {
 	limit := h.config.Endless
 	if h.outlasted == longAgo || limit == 0 {
@@ -102,7 +102,7 @@ func (h *Head) judgeOutlasting() {
 	h.after(next, timer{kind: judgeEndless})
 }
 
-// what a process does, in words.
+// what returns what a process does, in words.
 func (h *Head) what(m *member) string {
 	s := runreport.ProcessStatus{Process: m.process, State: string(job.StateRuns), Doing: h.doing(m), Sections: m.stats.Before + m.stats.Sections}
 	return s.InWords()

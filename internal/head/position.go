@@ -2,6 +2,6 @@ package head
 
 import "encoding/json"
 
-// Position is where the output of a process stands, in the words of the driver.
+// Position is a position in the output of a process, in a form that only the driver knows.
 // It is kept with decisions.
 type Position = json.RawMessage

@@ -10,44 +10,47 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// recovering is the head's part in recovery: what waits between recovery.Head,
-// which decides, and those who carry it out.
+// recovering is the head's part in recovery. It carries events to recovery.Head, which
+// decides, and carries out its actions.
+//
+// One event is handled at a time. While a decision waits to be kept (keeping), rest holds
+// the actions after it, and new events wait in events.
 type recovering struct {
-	decides *recovery.Head    // nil: what is lost stays lost
-	keeping bool              // a decision is to be kept before anything else happens
-	rest    []recovery.Action // what follows from it
-	acting  bool              // what an event led to is being done
-	// together: of processes that died with their host, some were told of. Nothing
-	// follows before all are.
+	decides *recovery.Head    // nil: lost processes are not replaced
+	keeping bool              // a decision is being kept; nothing else happens before that
+	rest    []recovery.Action // the actions after that decision
+	acting  bool              // the actions of an event are being carried out
+	// together: recovery has received some of the deaths of a host's processes. The head
+	// draws no conclusion before it has received them all.
 	together  bool
-	events    []news           // that wait for that
-	quiets    map[uint64]asked // what is told when a process is quiet
-	number    uint64           // of the last of these
+	events    []news           // events that wait
+	quiets    map[uint64]asked // questions for Quiet without an answer yet, by number
+	number    uint64           // of the last question
 	saved     saved
-	refused   map[job.Process]string     // why a process could not be replaced, as the user was told last
-	safe      bool                       // somebody has come to a safe point
-	losses    []int                      // ranks that nobody is left of
-	lossAt    time.Duration              // when the first of them was lost, or came into doubt
+	refused   map[job.Process]string     // the last reason printed why a process could not be replaced
+	safe      bool                       // a process has reached a safe point
+	losses    []int                      // ranks that have lost all replicas since the last rollback
+	lossAt    time.Duration              // when the first of them was lost, or when the dispute or blame began
 	doubts    map[int]*doubt             // by rank
-	offenders map[job.Endpoint]*offender // convicted, where only a share of the tasks are compared
-	bytes     int64                      // that were copied for backups
-	seconds   float64                    // what that has held up a rank
+	offenders map[job.Endpoint]*offender // blamed processes, where replicas compare only a share of the tasks
+	bytes     int64                      // copied for backups
+	seconds   float64                    // the time that this has taken from a rank, on average
 }
 
-// asked is a process that was asked to be quiet, and why.
+// asked is a process that was asked for Quiet, and why.
 type asked struct {
 	m     *member
-	reply *job.Reply // what it has said; nil: to be repeated by a successor
+	reply *job.Reply // the reply that waits for Quiet; nil: a successor waits for all repetitions
 }
 
-// saved is where the output of each rank stood at the backup that is being taken.
+// saved is the position of each rank's output at the backup that is being taken.
 type saved struct {
 	number     uint64
 	generation uint32
 	outputs    []Position
 }
 
-// news is an event for those who decide.
+// news is an event for recovery.Head.
 type news struct {
 	kind        newsKind
 	process     job.Process
@@ -81,7 +84,7 @@ const (
 	newsConvicted
 )
 
-// plan is what recovery is told of the job.
+// plan returns the configuration of recovery.
 func (h *Head) plan() recovery.Config {
 	c := recovery.Config{Degrees: h.config.Degrees, Start: h.config.Replace, Spares: h.spares(), Backup: h.config.Backup,
 		Host: func(p job.Process) string { return h.places[p].node.Name }}
@@ -99,9 +102,8 @@ func (h *Head) plan() recovery.Config {
 	return c
 }
 
-// notify tells those who decide of an event, and does what they want: at once,
-// or when something has been kept, or when what an event before it led to has
-// been done, if it is part of that.
+// notify passes an event to recovery and carries out the actions: at once, or after the
+// decision that is being kept, or after the actions of the present event.
 func (h *Head) notify(n news) {
 	if h.recovery.decides == nil {
 		return
@@ -110,13 +112,13 @@ func (h *Head) notify(n news) {
 	h.catchUp()
 }
 
-// about says which process an event is about.
+// about returns the event for process m.
 func (n news) about(m *member) news {
 	n.process, n.incarnation = m.process, m.incarnation
 	return n
 }
 
-// catchUp tells of the events that wait, and draws the conclusions.
+// catchUp passes on the events that wait. After the last one it checks whether the job ends.
 func (h *Head) catchUp() {
 	r := &h.recovery
 	for !r.keeping && !r.acting {
@@ -176,8 +178,8 @@ func (h *Head) tellRecovery(n news) []recovery.Action {
 	return nil
 }
 
-// perform does what was decided, all of it before the next event; what follows
-// from a decision waits until that is kept.
+// perform carries out all actions before the next event. The actions after a decision wait
+// until that is kept.
 func (h *Head) perform(acts []recovery.Action) {
 	h.recovery.acting = true
 	defer func() { h.recovery.acting = false }()
@@ -215,7 +217,8 @@ func (h *Head) perform(acts []recovery.Action) {
 	}
 }
 
-// keep has a decision kept, with what belongs to it and recovery does not know.
+// keep has a decision kept. It adds what recovery does not know: the positions of output,
+// and the ranks that a rollback is for.
 func (h *Head) keep(d recovery.Decision) {
 	e := decision.Entry{Kind: decision.Recovery, Recovery: &d}
 	switch d.Kind {
@@ -234,7 +237,8 @@ func (h *Head) keep(d recovery.Decision) {
 	h.propose(e)
 }
 
-// kept: a decision is, and what follows from it happens.
+// kept acts on a decision that has been kept, and then continues with the waiting actions
+// and events.
 func (h *Head) kept(e decision.Entry) {
 	d := e.Recovery
 	switch d.Kind {
@@ -278,14 +282,15 @@ func (h *Head) kept(e decision.Entry) {
 	h.catchUp()
 }
 
-// live: a joiner has its state from here on, or would, had it not died since.
+// live makes a joiner live: it has its state from here on. It may have died since.
 func (h *Head) live(m *member) {
 	if m.role = First; m.state == arriving {
 		m.to(running)
 	}
 }
 
-// order passes an order on, and does the head's part in it.
+// order sends an order to a process. For the backup of a cut it also records the positions
+// of output.
 func (h *Head) order(m *member, o job.Order) {
 	if s := &h.recovery.saved; o.Kind == job.OrderGo && o.Plan != nil && (s.number != o.Number || s.generation != o.Generation) {
 		*s = saved{number: o.Number, generation: o.Generation}
@@ -296,8 +301,9 @@ func (h *Head) order(m *member, o job.Order) {
 	h.send(m, &job.Message{Kind: job.KindOrder, Order: &o})
 }
 
-// reply takes in what a process says about recovery. One that stands still
-// counts as doing so only once all that it has written before was taken.
+// reply handles a reply about recovery. Recovery receives the reply of a process that has
+// stopped only after all earlier output of the process has been taken (Quiet): the position
+// of its output is then that of its state.
 func (h *Head) reply(m *member, r job.Reply) {
 	if r.Kind == job.ReplyDrained && h.divergedBefore(m, &r) {
 		return
@@ -327,7 +333,7 @@ func (h *Head) askQuiet(a asked) {
 	h.act(AskQuiet{a.m.from, r.number})
 }
 
-// quiet: a process is.
+// quiet handles the answer to AskQuiet, and passes on what has waited for it.
 func (h *Head) quiet(m *member, e Quiet) {
 	a, ok := h.recovery.quiets[e.Number]
 	if delete(h.recovery.quiets, e.Number); !ok || !m.state.there() {
@@ -341,7 +347,7 @@ func (h *Head) quiet(m *member, e Quiet) {
 	case job.ReplyDrained:
 		m.stood = e.Position
 	case job.ReplyReady:
-		if m.muted && r.Generation == h.recovery.decides.Generation() { // else it was back under another head
+		if m.muted && r.Generation == h.recovery.decides.Generation() { // else it rolled back under an earlier head
 			m.muted = false
 			h.act(Resume{m.from, h.backupOutput(m.process.Rank), r.Generation, h.anew(r.Generation)})
 		}
@@ -349,7 +355,7 @@ func (h *Head) quiet(m *member, e Quiet) {
 	h.notify(news{kind: newsReply, reply: *a.reply}.about(m))
 }
 
-// backupOutput returns where the output of a rank stood at the last backup.
+// backupOutput returns the position of a rank's output at the last backup.
 func (h *Head) backupOutput(rank int) Position {
 	var all []Position
 	if len(h.state.Recovery.Outputs) == 0 || json.Unmarshal(h.state.Recovery.Outputs, &all) != nil || rank >= len(all) {
@@ -366,7 +372,7 @@ func encode(v any) json.RawMessage {
 	return b
 }
 
-// died tells recovery of a death.
+// died passes a death on to recovery.
 func (h *Head) died(m *member) {
 	if h.recovery.decides == nil || h.phase > working {
 		return
@@ -376,7 +382,7 @@ func (h *Head) died(m *member) {
 		h.unfill()
 	}
 	kind := newsDied
-	if m.verdict.Cause == job.CauseHost { // others may have gone with it
+	if m.verdict.Cause == job.CauseHost { // other processes may have died with it
 		kind = newsDiedWith
 	}
 	h.notify(news{kind: kind, itself: itself(m.verdict.Cause)}.about(m))
@@ -385,15 +391,15 @@ func (h *Head) died(m *member) {
 	}
 }
 
-// sayLost tells the user that the job will go back, if it will because of that
-// death.
+// sayLost warns the user that the job will roll back, if that death causes it.
 func (h *Head) sayLost(m *member) {
 	if rank := m.process.Rank; h.recovery.decides != nil && h.outcome == nil && h.phase <= working && m.role == First && h.alive(rank) == 0 && !h.state.Drained[rank] {
 		h.warnf("rank %d has lost its last replica %v: the job will go back to its last backup once a replacement has started", rank, m.process)
 	}
 }
 
-// lostRank notes that a rank has nobody left, and reports whether that is so.
+// lostRank records the loss of a rank if m was its last replica. It reports whether the
+// loss is new.
 func (h *Head) lostRank(m *member) bool {
 	rank, r := m.process.Rank, &h.recovery
 	if h.outcome != nil || h.alive(rank) > 0 || h.state.Drained[rank] || slices.Contains(r.losses, rank) {
@@ -405,9 +411,8 @@ func (h *Head) lostRank(m *member) bool {
 	return true
 }
 
-// generation is that of all processes now, counted by the times that the job has
-// gone back. The end of the program in a process counts unless it is just doing
-// so.
+// generation returns the number of rollbacks so far. counts reports whether the end of the
+// program in m counts: it does not while m rolls back.
 func (h *Head) generation(m *member) (n uint32, counts bool) {
 	if d := h.recovery.decides; d != nil {
 		return d.Generation(), d.State(m.process) == recovery.Running
@@ -415,9 +420,9 @@ func (h *Head) generation(m *member) (n uint32, counts bool) {
 	return 0, true
 }
 
-// expendable returns which of two processes, both the last ones of their ranks,
-// the job can come back without: the higher one if it can without either, nil if
-// it cannot.
+// expendable returns the process whose death the job can survive by a rollback, where p and
+// q are each the last one of their ranks. It prefers the higher one, and returns nil if the
+// job survives neither death.
 func (h *Head) expendable(p, q *member) *member {
 	if h.recovery.decides == nil || h.recovery.keeping || p.process.Rank == q.process.Rank {
 		return nil
@@ -433,7 +438,7 @@ func (h *Head) expendable(p, q *member) *member {
 	return nil
 }
 
-// sayReplaced tells of a joiner that has got its state.
+// sayReplaced tells the user about a joiner that has received its state.
 func (h *Head) sayReplaced(m *member) {
 	for _, r := range h.state.Replaced {
 		if r.Process == m.process && r.Incarnation == m.incarnation {
@@ -444,7 +449,7 @@ func (h *Head) sayReplaced(m *member) {
 	}
 }
 
-// diedAt is when the process was declared dead whose place another one has.
+// diedAt returns when the process was declared dead that r has replaced.
 func (h *Head) diedAt(r decision.Replaced) (at time.Duration) {
 	for _, v := range h.state.Verdicts {
 		if v.Process == r.Process && v.Incarnation < r.Incarnation && !v.Withdrawn {

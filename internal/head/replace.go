@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// fill gets the process that is wanted for a place, once nothing more is to come
-// from the one before. That this has left the place is decided by then, or stands
-// before its place in the log.
+// fill chooses the process that is wanted for a slot, once the output of the process before
+// it is complete (settled). The end of that process is decided by then, or its entry precedes
+// the new Born entry in the log.
 func (h *Head) fill(p job.Process) {
 	incarnation, wanted := h.wanted[p]
 	old := h.places[p]
@@ -36,15 +36,15 @@ func (h *Head) fill(p job.Process) {
 	h.choose(h.enroll(p, incarnation, From{node, p, incarnation}, Joiner))
 }
 
-// unfill takes back that places are to be filled which still wait for the end of the
-// one before: the last spare is for a rank that is lost meanwhile.
+// unfill withdraws the requests for slots that still wait for the end of the process before.
+// A rank has been lost meanwhile, and needs the last spare more.
 func (h *Head) unfill() {
 	for _, p := range job.Processes(h.config.Degrees) {
 		h.unwant(p)
 	}
 }
 
-// unwant takes that back for one place: its spare is for others again.
+// unwant withdraws the request for one slot and frees its spare.
 func (h *Head) unwant(p job.Process) {
 	if incarnation, wanted := h.wanted[p]; wanted {
 		delete(h.wanted, p)
@@ -52,9 +52,10 @@ func (h *Head) unwant(p job.Process) {
 	}
 }
 
-// settleOn chooses the host of a joiner: that of the one before, or, if it is
-// lost, one with a free slot, away from the other replicas of the rank if that
-// can be. A host whose links break is left too if there is another one.
+// settleOn chooses the host of a joiner: that of the process before it, unless the host is
+// lost or a broken link killed that process. Then it chooses another host with room, without
+// another replica of the rank if possible. If none has room, a host that is not lost is
+// used again.
 func (h *Head) settleOn(p job.Process, old *member) (detect.ID, error) {
 	_, lost := h.state.Lost[old.from.Node]
 	switch {
@@ -87,7 +88,8 @@ func (h *Head) settleOn(p job.Process, old *member) (detect.ID, error) {
 	return old.from.Node, nil
 }
 
-// sayRefused tells why there is no process for a place: once, however often it is tried.
+// sayRefused tells the user why a slot gets no process. It prints the same reason once,
+// however often the head tries.
 func (h *Head) sayRefused(p job.Process, text string) {
 	if h.recovery.refused[p] == text {
 		return
@@ -102,7 +104,7 @@ func (h *Head) sayRefused(p job.Process, text string) {
 // introduce makes the link between a joiner and another process.
 func (h *Head) introduce(m, other *member) {
 	if !m.state.there() || !other.state.there() {
-		return // the verdict is on its way
+		return // a verdict will follow
 	}
 	lower, higher := m, other
 	if lower.process.Compare(higher.process) > 0 {
@@ -118,7 +120,7 @@ func (h *Head) introduce(m, other *member) {
 	h.send(higher, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{lower.peer(kind, onUse)}})
 }
 
-// dismiss lets a joiner go that the job does not need any more.
+// dismiss ends a joiner that the job does not need any more.
 func (h *Head) dismiss(p job.Process) {
 	h.unwant(p)
 	m := h.places[p]
@@ -132,7 +134,7 @@ func (h *Head) dismiss(p job.Process) {
 		m.settled = true
 		h.dismissed(m)
 	case was == chosen:
-	case was == starting, was == promised: // it could make nothing of a word
+	case was == starting, was == promised: // it would not understand a message yet
 		h.act(Kill{m.from, syscall.SIGKILL})
 	default:
 		h.send(m, &job.Message{Kind: job.KindRelease})
@@ -140,7 +142,7 @@ func (h *Head) dismiss(p job.Process) {
 	}
 }
 
-// spares counts those that can be given a place.
+// spares returns the number of spares that can take a slot.
 func (h *Head) spares() (n int) {
 	for _, m := range h.all {
 		if m.state == waiting {
@@ -150,10 +152,10 @@ func (h *Head) spares() (n int) {
 	return n
 }
 
-// spareReady: one more spare can be given a place.
+// spareReady tells recovery about one more spare that can take a slot.
 func (h *Head) spareReady() { h.notify(news{kind: newsSpareReady}) }
 
-// spareExited: a spare has died, or is not needed any more.
+// spareExited records the end of a spare that has no slot.
 func (h *Head) spareExited(m *member) {
 	was := m.state
 	m.to(ended)
@@ -167,8 +169,8 @@ func (h *Head) spareExited(m *member) {
 	}
 }
 
-// bestSpare is the one for a place: on a host without another replica of the
-// rank, if there is one. It is nil if there is none at all.
+// bestSpare returns the spare for a slot, on a host without another replica of the rank if
+// possible. It returns nil if no spare is ready.
 func (h *Head) bestSpare(p job.Process) (best *member) {
 	together := make(map[detect.ID]bool)
 	for _, m := range h.all {
@@ -184,7 +186,7 @@ func (h *Head) bestSpare(p job.Process) (best *member) {
 	return best
 }
 
-// freeSpares ends the spares at the end of the job.
+// freeSpares kills the spares at the end of the job.
 func (h *Head) freeSpares() {
 	for _, m := range h.all {
 		if m.role == Spare {

@@ -10,17 +10,17 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// Succession is what a head begins with that takes the place of another one.
+// Succession is the state with which a successor begins.
 type Succession struct {
 	State  *decision.State
-	News   int           // so many of its last verdicts no head has told the user of
+	News   int           // number of its last verdicts that no head has reported to the user
 	Agents []Resync      // of all hosts that are not lost
-	Term   uint64        // higher than that of any head before
-	Joined time.Duration // when all had joined, on the clock of Step, if they have
+	Term   uint64        // higher than that of any earlier head
+	Joined time.Duration // when all processes had joined, on the clock of Step, if they have
 }
 
-// Resync is what an agent has, as it says before it repeats all that it has told
-// the head before.
+// Resync is an agent's report of its processes. The agent sends it before it repeats all
+// messages that it has sent to the lost head.
 type Resync struct {
 	Node      detect.ID
 	Processes []Resynced
@@ -31,17 +31,17 @@ type Resynced struct {
 	ID          job.Process
 	Incarnation uint32 // as in From
 	PID         int
-	Joined      bool   // it has proved itself
-	Begun       bool   // it has had job.KindStart
-	Voiced      bool   // what it writes is output: it is there from the beginning, or its agent has heard Resume
-	Generation  uint32 // of the last Resume that its agent has heard
-	Freed       bool   // it has had job.KindRelease, and goes
+	Joined      bool   // it has authenticated itself
+	Begun       bool   // it has received job.KindStart
+	Voiced      bool   // its writes are output: it is there from the beginning, or its agent has received Resume
+	Generation  uint32 // of the last Resume that its agent has received
+	Freed       bool   // it has received job.KindRelease, and exits
 }
 
-// Restore returns the head that goes on with a job, and what is to be done at
-// once. The driver then hands it what the agents repeat: what moves a process on
-// is heard from there, not guessed. What is decided already is done
-// again; agents keep from processes what they have heard.
+// Restore returns the successor that continues a job, and the actions to take at once. The
+// driver then passes on the messages that the agents repeat. The successor learns the
+// progress of each process from those, and guesses nothing. It acts again on decisions that
+// are already kept; agents discard messages that a process has already received.
 func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	h := newHead(c)
 	h.successor, h.state, h.now = true, s.State, now
@@ -62,8 +62,8 @@ func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	return h, acts
 }
 
-// restoreMembers makes the list of all processes that ever had a place, and has the
-// others get theirs now.
+// restoreMembers lists all processes that have ever had a slot, and chooses those that the
+// lost head had not placed yet.
 func (h *Head) restoreMembers(agents []Resync) {
 	there := make(map[From]Resynced)
 	for _, a := range agents {
@@ -88,7 +88,7 @@ func (h *Head) restoreMembers(agents []Resync) {
 		from := From{node, id, firstIncarnation}
 		at, born := h.state.Spares[id]
 		switch {
-		case h.byAgent[from] != nil: // it has, or had, a place
+		case h.byAgent[from] != nil: // it has, or had, a slot
 		case !born:
 			h.choose(h.enroll(id, firstIncarnation, from, Spare))
 		default:
@@ -97,7 +97,7 @@ func (h *Head) restoreMembers(agents []Resync) {
 	}
 }
 
-// restore puts a process on the list that has, or had, a place.
+// restore lists a process that has, or had, a slot.
 func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced) {
 	from := From{at.Node, at.ID, at.Incarnation}
 	if at.ID != p { // it was a spare
@@ -111,17 +111,17 @@ func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced
 	x, known := there[from]
 	m.pid, m.again = max(at.PID, x.PID), x.Joined
 	switch _, lost := h.state.Lost[at.Node]; {
-	case at != h.state.Places[p]: // before the next one was born nothing more was to come of it
+	case at != h.state.Places[p]: // its output was complete before the next process was placed
 		m.state, m.settled = dead, true
 		return
 	case at.Status == decision.Dead:
 		m.state, m.settled = dead, !known
-	case !known && !lost: // its agent has not heard of it
+	case !known && !lost: // its agent has not received Start
 		m.state = chosen
 		return
 	case at.Status == decision.Done:
 		m.state, m.told = finished, true
-	case role == Joiner && x.Freed: // nobody needed it then, and it is too late to change that
+	case role == Joiner && x.Freed: // an earlier head has dismissed it, which cannot be undone
 		m.state = dismissed
 		h.after(lastWords, timer{kind: killMember, m: m})
 	default:
@@ -134,17 +134,17 @@ func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced
 	}
 }
 
-// restoreVoice has the output of a process go on that was to, if its agent has
-// not heard of it.
+// restoreVoice repeats Resume for a process whose output was to continue, if its agent has
+// not received it.
 func (h *Head) restoreVoice(m *member, x Resynced) {
 	past := &h.state.Recovery
 	if past.Rolling || x.Voiced && x.Generation == past.Generation {
-		return // if the job goes back, it goes on later
+		return // in a rollback the output continues later
 	}
 	at, joined := h.backupOutput(m.process.Rank), false
 	for _, r := range h.state.Replaced {
 		if r.Process == m.process && r.Incarnation == m.incarnation && r.Generation == past.Generation {
-			if own := past.Places[m.process].Output; own != nil { // it was admitted in a cut since
+			if own := past.Places[m.process].Output; own != nil { // it was admitted in a cut of this generation
 				at, joined = own, true
 			}
 		}
@@ -152,7 +152,7 @@ func (h *Head) restoreVoice(m *member, x Resynced) {
 	h.act(Resume{m.from, at, past.Generation, !joined && h.anew(past.Generation)})
 }
 
-// restoreSpare puts a spare on the list.
+// restoreSpare sets the state of a spare.
 func (h *Head) restoreSpare(m *member, at decision.Place, there map[From]Resynced) {
 	x, known := there[m.from]
 	m.pid, m.again = max(at.PID, x.PID), x.Joined
@@ -170,13 +170,12 @@ func (h *Head) restoreSpare(m *member, at decision.Place, there map[From]Resynce
 	}
 }
 
-// lived reports whether a process that took the place of another one has got its
-// state.
+// lived reports whether a replacement has received its state.
 func (h *Head) lived(p job.Process, incarnation uint32) bool {
 	return slices.ContainsFunc(h.state.Replaced, func(r decision.Replaced) bool { return r.Process == p && r.Incarnation == incarnation })
 }
 
-// restoreVerdicts draws the conclusions from the verdicts again.
+// restoreVerdicts applies the consequences of the verdicts again.
 func (h *Head) restoreVerdicts() {
 	for _, v := range h.state.Verdicts {
 		v = h.explain(v)
@@ -191,13 +190,13 @@ func (h *Head) restoreVerdicts() {
 			h.last[v.Process.Rank] = v
 		}
 	}
-	for _, v := range h.state.Verdicts { // of two ranks the one counts that was lost first
+	for _, v := range h.state.Verdicts { // in order, so that the rank that was lost first decides
 		if last := h.last[v.Process.Rank]; last.Epoch == v.Epoch {
 			h.conclude(last)
 		}
 	}
 	r := &h.recovery
-	if n := len(h.state.Rollbacks); n > 0 && h.state.Recovery.Rolling { // the way back begins anew
+	if n := len(h.state.Rollbacks); n > 0 && h.state.Recovery.Rolling { // the rollback starts over
 		r.losses, r.lossAt = slices.Clone(h.state.Rollbacks[n-1].Ranks), h.state.Rollbacks[n-1].Since
 	}
 	for rank := range h.config.Degrees {
@@ -212,7 +211,7 @@ func (h *Head) restoreVerdicts() {
 	}
 }
 
-// tellNews tells the user of the last n verdicts.
+// tellNews reports the last n verdicts to the user.
 func (h *Head) tellNews(n int) {
 	said := make(map[detect.ID]bool) // of nodes
 	for _, v := range h.state.Verdicts[len(h.state.Verdicts)-n:] {
@@ -229,8 +228,8 @@ func (h *Head) tellNews(n int) {
 	}
 }
 
-// restorePhase finds out how far the job is. Before all have begun that are to,
-// they have to be known here.
+// restorePhase finds the phase of the job. If a process has not received KindStart yet, the
+// job is still joining: this head has to wait for all processes before it sends that again.
 func (h *Head) restorePhase(agents []Resync) {
 	switch {
 	case h.state.Decided:
@@ -257,7 +256,7 @@ func (h *Head) restorePhase(agents []Resync) {
 	}
 }
 
-// restoreRecovery goes on with what was decided about recovery.
+// restoreRecovery continues with the kept decisions about recovery.
 func (h *Head) restoreRecovery() {
 	if !h.config.recovers() || h.unopened() {
 		return
@@ -270,8 +269,8 @@ func (h *Head) restoreRecovery() {
 	h.perform(acts)
 }
 
-// repeat does again what was decided and may not have been done: processes that
-// were born are started, and hear of the verdicts; kills come about.
+// repeat acts again on decisions that the lost head may not have acted on: it starts placed
+// processes, sends verdicts and carries out kills.
 func (h *Head) repeat() {
 	for _, m := range h.all {
 		switch {
@@ -296,7 +295,7 @@ func (h *Head) repeat() {
 	}
 }
 
-// placed reports whether the place of a process is decided.
+// placed reports whether the slot of a process is decided.
 func (h *Head) placed(m *member) bool {
 	if m.role == Spare {
 		_, born := h.state.Spares[m.process]
@@ -305,7 +304,7 @@ func (h *Head) placed(m *member) bool {
 	return h.state.Places[m.process].Incarnation == m.incarnation
 }
 
-// begun goes on with the phase that the job is in.
+// begun continues the phase that the job is in.
 func (h *Head) begun() {
 	h.catchUp()
 	switch h.phase {

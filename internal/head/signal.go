@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalName names a signal as people do, like SIGKILL.
+// signalName returns the name of a signal, like SIGKILL.
 func signalName(s syscall.Signal) string {
 	if n := unix.SignalName(s); n != "" {
 		return n

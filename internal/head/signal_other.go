@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// signalName numbers a signal: where processes have none, a job only runs in one
-// process.
+// signalName returns the number of a signal. On this system a job runs in one process only,
+// which gets no signals from a head.
 func signalName(s syscall.Signal) string { return fmt.Sprintf("signal %d", int(s)) }

@@ -8,11 +8,11 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// recently is how old what a process has said of itself may be to be true of now:
-// it says so four times a second.
+// recently bounds the age of a process's report of what it does, so that it still counts as
+// true. A process reports four times a second.
 const recently = time.Second
 
-// Status says what each process does, as far as this head has heard.
+// Status returns what each process does, by the reports that this head has received.
 func (h *Head) Status() runreport.Status {
 	s := runreport.Status{Elapsed: h.elapsed().Seconds(), Degrees: h.config.Degrees, Deaths: len(h.failures),
 		Replaced: len(h.state.Replaced), Rollbacks: len(h.state.Rollbacks), Processes: []runreport.ProcessStatus{}}
@@ -29,7 +29,7 @@ func (h *Head) Status() runreport.Status {
 			p.State = "out of touch"
 		case m.state == arriving, m.role == Joiner && m.state < arriving:
 			p.State = string(job.StateJoining)
-			if d := h.doing(m); d != nil && d.State == job.StateJoining { // as a spare it says so, too
+			if d := h.doing(m); d != nil && d.State == job.StateJoining { // a spare reports that state, too
 				p.Doing = d
 			}
 		case m.state == running, m.state == finished:
@@ -52,11 +52,11 @@ func (h *Head) Status() runreport.Status {
 	return s
 }
 
-// Progress says how far the job is, as far as this head has heard.
+// Progress returns the progress of the job, by the reports that this head has received.
 func (h *Head) Progress() runreport.Progress {
 	p := runreport.Progress{Elapsed: h.elapsed(), Processes: len(h.places), Deaths: len(h.failures)}
 	var savings runreport.Savings
-	ranks := make(map[int]*job.Doing) // what the replica says that is furthest
+	ranks := make(map[int]*job.Doing) // of the replica that is furthest
 	for _, m := range h.all {
 		if m.role == Spare || !m.state.there() {
 			continue
@@ -86,8 +86,8 @@ func (h *Head) Progress() runreport.Progress {
 	return p
 }
 
-// further reports whether a process is further than another one, as the program
-// counts: whoever knows of how much before whoever does not.
+// further reports whether a is further than b, as the program counts its progress. One with
+// a total is further than one without.
 func further(a, b *job.Doing) bool {
 	x, y := float64(a.Done)*float64(b.Total), float64(b.Done)*float64(a.Total)
 	if a.Total == 0 && b.Total == 0 || x == y {
@@ -96,9 +96,8 @@ func further(a, b *job.Doing) bool {
 	return x > y
 }
 
-// Waiting returns the processes that have their state, with what they do, for the
-// search for a deadlock. ok is false while a process may be about to be declared
-// dead, or the job does not run.
+// Waiting returns the live processes and what they do, for the search for a deadlock. ok is
+// false if the job does not run, or while a process may be about to be declared dead.
 func (h *Head) Waiting() (all []stuck.Process, ok bool) {
 	if h.phase != working || !h.hasBegun || h.retired {
 		return nil, false
@@ -124,8 +123,8 @@ func (h *Head) Waiting() (all []stuck.Process, ok bool) {
 	return all, true
 }
 
-// doing is what a process does now, if it still does what it has said last. nil: it
-// has not said.
+// doing returns what a process does now, if that is still what it has last reported; nil if
+// it has reported nothing.
 func (h *Head) doing(m *member) *job.Doing {
 	if m.stats.Doing == nil {
 		return nil
@@ -142,7 +141,7 @@ func (h *Head) doing(m *member) *job.Doing {
 	return &d
 }
 
-// deadlocked: the driver has found a deadlock, and is to end the job.
+// deadlocked ends the job because the driver has found a deadlock.
 func (h *Head) deadlocked(e Deadlocked) {
 	if h.phase == working {
 		h.stop(ExitFailed, e.Text, byWord)

@@ -9,13 +9,13 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// Summary is all that there is to say of a job at its end.
+// Summary describes a job at its end.
 type Summary struct {
 	Code      int
-	Text      string        // why it has ended, "" if it is well
-	By        job.Endpoint  // the process whose end was that of the job, as far as this head has seen; zero if none's was
-	Started   bool          // any process was
-	Joined    time.Duration // when all had joined, on the clock of Step
+	Text      string        // why it has failed, "" if it has not
+	By        job.Endpoint  // the process whose end has ended the job, as far as this head has seen; zero if none's has
+	Started   bool          // a process has been started
+	Joined    time.Duration // when all processes had joined, on the clock of Step
 	HasJoined bool
 	Direct    []int // ranks whose replicas store into each other's arrays
 
@@ -23,26 +23,26 @@ type Summary struct {
 	Kills     []runreport.Kill
 	Weibull   *runreport.Weibull // nil: not asked for
 	Recovery  runreport.Recovery
-	Files     *runreport.Checkpoint // nil: none were to be written
-	FirstSet  uint64                // of these
-	Restart   *runreport.Restart    // nil: the job began anew
+	Files     *runreport.Checkpoint // nil: the job writes no files
+	FirstSet  uint64                // the number of its first set of files
+	Restart   *runreport.Restart    // nil: the job did not begin from files
 	MPI       *runreport.MPI        // nil: the links are intrarun's own
 	SDC       *runreport.Corruption // nil: no task was verified
 	Flips     []runreport.Flip
 	Diverge   *runreport.Diverge // nil: no states were compared
 	Processes []Process
-	Retired   bool // another head carries on, or may
+	Retired   bool // a successor continues the job, or may
 }
 
 // Process is the end of one process.
 type Process struct {
 	runreport.Process
 	Stats job.Stats
-	Tag   bool // it was built with the intra tag, as far as this head has heard
-	Known bool // it has joined, as far as this head has heard
+	Tag   bool // it was built with the intra tag, as far as this head knows
+	Known bool // it has joined, as far as this head knows
 }
 
-// Code is how the job ends, as far as that is decided.
+// Code returns the exit code of the job, ExitOK while none is decided.
 func (h *Head) Code() int {
 	if h.outcome == nil {
 		return ExitOK
@@ -50,10 +50,10 @@ func (h *Head) Code() int {
 	return h.outcome.code
 }
 
-// Joined returns when all had joined, on the clock of Step. ok is false before.
+// Joined returns when all processes had joined, on the clock of Step. ok is false before.
 func (h *Head) Joined() (at time.Duration, ok bool) { return h.joinedAt, h.hasBegun }
 
-// Summary returns what there is to say now.
+// Summary returns the description of the job now.
 func (h *Head) Summary() Summary {
 	s := Summary{Code: h.Code(), Joined: h.joinedAt, HasJoined: h.hasBegun, Direct: h.direct, Retired: h.retired,
 		Failures: append([]runreport.Failure{}, h.failures...), Kills: []runreport.Kill{}, Recovery: h.recoverySummary()}
@@ -85,7 +85,7 @@ func (h *Head) Summary() Summary {
 		if m.pid != 0 {
 			s.Started = true
 		}
-		if m.pid == 0 || m.role == Spare { // it could not be started, or had nothing to do
+		if m.pid == 0 || m.role == Spare { // it could not be started, or was never used
 			continue
 		}
 		p := Process{Process: runreport.Process{Process: m.process, Incarnation: m.incarnation, Host: m.node.Name, PID: m.pid, End: m.end, Clone: h.tool(m)}, Stats: m.stats}
@@ -113,7 +113,7 @@ func (h *Head) filesSummary() *runreport.Checkpoint {
 	return c
 }
 
-// recoverySummary returns what was done about lost processes.
+// recoverySummary returns the replacements, backups and rollbacks.
 func (h *Head) recoverySummary() runreport.Recovery {
 	r := runreport.Recovery{Replacements: []runreport.Replacement{}, Rollbacks: []runreport.Rollback{}}
 	if !h.config.recovers() {
@@ -141,8 +141,8 @@ func (h *Head) recoverySummary() runreport.Recovery {
 	return r
 }
 
-// Conclude says at the end what the user should know of, beside how the job has
-// ended: what never came about, and how it can go on.
+// Conclude returns the final warnings to the user: requested faults that never happened,
+// options that had no effect, and how the job can be continued.
 func (h *Head) Conclude() []Action {
 	s := h.Summary()
 	if s.Started && h.phase == released || h.outcome != nil {
@@ -168,11 +168,10 @@ func (h *Head) Conclude() []Action {
 	return acts
 }
 
-// warnIdle says what the program could not be given, since it came to no safe
-// point.
+// warnIdle warns about options that had no effect because the program reached no safe point.
 func (h *Head) warnIdle() {
 	c := &h.config
-	if h.recovery.decides == nil || h.recovery.safe || h.state.Recovery.Cut > 0 || c.Restart != "" { // that begins at one
+	if h.recovery.decides == nil || h.recovery.safe || h.state.Recovery.Cut > 0 || c.Restart != "" { // a restarted program begins at a safe point
 		return
 	}
 	const why = "because the program reached no safe point (intra.SafePoint)"

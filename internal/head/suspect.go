@@ -8,16 +8,16 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// linkDoubt is the suspicion of a process about its link to another one.
+// linkDoubt is the report of a process (of) that its link to another one (about) has ended.
 type linkDoubt struct {
 	of, about *member
 	text      string
-	since     time.Duration // when the link was first said to have ended, and it was not restored since
-	until     time.Duration // a replacement is waited for
+	since     time.Duration // the first report since the link was last restored
+	until     time.Duration // until then the head waits for a replacement
 }
 
-// suspect: the link from m to the process that began as p in that incarnation
-// has ended, and nobody has been declared dead.
+// suspect handles a report of m that its link to p, in that incarnation, has ended without
+// a verdict on p.
 func (h *Head) suspect(m *member, p job.Process, incarnation uint32, text string) {
 	other := h.places[p]
 	if other == nil || other == m || other.incarnation != incarnation {
@@ -33,7 +33,7 @@ func (h *Head) suspect(m *member, p job.Process, incarnation uint32, text string
 	h.after(suspectAfter, timer{kind: judgeLink, link: d})
 }
 
-// mended: the link from m to p has a connection again.
+// mended handles a report of m that its link to p has a connection again.
 func (h *Head) mended(m *member, p job.Process) {
 	h.detailf("%v has restored its link to %v", m.process, p)
 	if other := h.places[p]; other != nil {
@@ -45,14 +45,16 @@ func (h *Head) trust(m, other *member) {
 	h.doubts = slices.DeleteFunc(h.doubts, linkDoubt{of: m, about: other}.sameLink)
 }
 
-// sameLink reports whether two doubts are those of one process about one link.
+// sameLink reports whether two doubts come from one process and are about one link.
 func (d linkDoubt) sameLink(o linkDoubt) bool { return o.of == d.of && o.about == d.about }
 
-// judge makes an end of the link that broke go, unless that end is dead anyway.
-// Which one is the wrong one to kill if a host is being lost, so that has to be
-// certain first. Of two last replicas one goes that the job can come back
-// without; if both will have a second one soon, that is waited for. What the job can
-// come back from has to be kept.
+// judge fences one end of a broken link, unless an end is dying anyway.
+//
+// If the host of an end may be lost, judge waits for that to be decided: the end on the
+// other host would be the wrong one to kill. If both ends are the last replicas of their
+// ranks, judge fences one that the job can lose, since a backup replaces it. Otherwise it
+// waits if one of the ranks gets a second replica soon; else the job ends. It also waits
+// while a decision of recovery is being kept, since that may change the answer.
 func (h *Head) judge(d linkDoubt) {
 	m, other := d.of, d.about
 	if h.phase != working || !m.state.there() || !other.state.there() || m.ending != nil || other.ending != nil {
@@ -62,7 +64,7 @@ func (h *Head) judge(d linkDoubt) {
 	if !slices.ContainsFunc(h.doubts, func(o linkDoubt) bool { return o.sameLink(d) && o.since == d.since }) {
 		return
 	}
-	// One that is stopped does not answer on its links, and is judged for that.
+	// A stopped process does not answer on its links; isStopped decides about it.
 	v := h.victim(m, other)
 	if v == nil {
 		v = h.expendable(m, other)
@@ -83,8 +85,8 @@ func (h *Head) doubtful(m *member) bool {
 	return h.config.Doubtful != nil && h.config.Doubtful(m.from.Node)
 }
 
-// isStopped: a process has been stopped for so long. It is fenced if a peer
-// lives that would have to wait for it.
+// isStopped handles the report that a process has been stopped for d. It fences the process
+// if another replica of its rank runs and would have to wait for it.
 func (h *Head) isStopped(m *member, d time.Duration) {
 	m.stopped = h.now
 	if d < fenceAfter || !m.state.there() || m.ending != nil || h.phase == over {

@@ -5,44 +5,44 @@ import (
 	"time"
 )
 
-// timer is something that is due at a time.
+// timer is an action that is due at a certain time.
 type timer struct {
 	at   time.Duration
 	kind timerKind
-	m    *member   // whom it is about, if anybody
+	m    *member   // the process that it is about, nil if none
 	link linkDoubt // for judgeLink
 	kill int       // for scheduledKill, its index
 }
 
-// timerKind says what is due.
+// timerKind names the action that is due.
 type timerKind uint8
 
 const (
-	killMember         timerKind = iota // it should have gone by itself
-	killDeaf                            // it lives on without its control connection
-	killEverybody                       // they should have gone by themselves
-	abandonAll                          // the output may have nowhere to go
-	warnOfMissing                       // who has not joined
-	judgeLink                           // which may have been restored
-	scheduledKill                       // of -kill
-	scheduledInjection                  // of -fault weibull
-	askAgain                            // for processes that could not be had
-	judgeEndless                        // processes that outlast all others
+	killMember         timerKind = iota // kill a process that should have exited by itself
+	killDeaf                            // kill a process that lives without its control connection
+	killEverybody                       // kill all processes; they should have exited by themselves
+	abandonAll                          // end without the rest of the output, which may be blocked
+	warnOfMissing                       // warn of processes that have not joined
+	judgeLink                           // decide about a broken link, which may have been restored
+	scheduledKill                       // a kill of -kill
+	scheduledInjection                  // a kill of -fault weibull
+	askAgain                            // request processes again that could not be started
+	judgeEndless                        // fence processes that outlast all others without progress
 )
 
-// after notes that something is due after d.
+// after sets a timer that is due after d.
 func (h *Head) after(d time.Duration, t timer) {
 	t.at = h.now + d
 	i, _ := slices.BinarySearchFunc(h.timers, t.at, func(o timer, at time.Duration) int {
 		if o.at <= at {
-			return -1 // of two at one time the first goes first
+			return -1 // timers of the same time keep their order
 		}
 		return 1
 	})
 	h.timers = slices.Insert(h.timers, i, t)
 }
 
-// Deadline says when the next Tick is due. ok is false if none is.
+// Deadline returns when the next Tick is due. ok is false if none is.
 func (h *Head) Deadline() (at time.Duration, ok bool) {
 	if len(h.timers) == 0 {
 		return 0, false
@@ -50,7 +50,7 @@ func (h *Head) Deadline() (at time.Duration, ok bool) {
 	return h.timers[0].at, true
 }
 
-// tick does all that is due.
+// tick performs all actions that are due.
 func (h *Head) tick() {
 	for len(h.timers) > 0 && h.timers[0].at <= h.now {
 		t := h.timers[0]

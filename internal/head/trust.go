@@ -9,18 +9,19 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// offender is a process that was convicted of a wrong result, where only a share of the
-// tasks are compared: what it has come to in others is in all replicas of its rank.
+// offender is a process that was blamed for a wrong result, where replicas compare only a
+// share of the tasks. Its results of other tasks may be wrong too, and all replicas of its
+// rank have applied them.
 type offender struct {
-	generation uint32 // how often the job had gone back by then
-	sure       uint64 // the safe point by which it was not defective yet, as those who convicted it say
-	decided    bool   // what follows
+	generation uint32 // rollbacks of the job before the blame
+	sure       uint64 // the last safe point by which the replicas that blame it found it sound
+	decided    bool   // the head has decided what to do about it
 }
 
-// mostTimes is how often the job goes back for processes in the same place.
+// mostTimes bounds the rollbacks because of blamed processes in the same slot.
 const mostTimes = 2
 
-// offence takes in a conviction, which is told again and again, also to a successor.
+// offence records a conviction. Processes report it repeatedly, also to a successor.
 func (h *Head) offence(c *job.Conviction) {
 	r := &h.recovery
 	if r.decides == nil || c.Message != "" || c.Point > 0 || c.Whole || !h.config.Setup.Verify.Samples() {
@@ -35,21 +36,22 @@ func (h *Head) offence(c *job.Conviction) {
 		x = &offender{generation: c.Generation, sure: c.Sure}
 		r.offenders[of] = x
 	}
-	x.sure = min(x.sure, c.Sure) // a replica that came later knows less
+	x.sure = min(x.sure, c.Sure) // a replica that joined later has compared less
 	if !x.decided {
 		h.notify(news{kind: newsConvicted, process: c.Process, incarnation: c.Incarnation})
 	}
 }
 
-// distrusted decides what follows for a process that was convicted: all go back to the
-// newest backup from before it may have erred, unless they have since, or there is none.
+// distrusted decides about a process that was blamed: the job rolls back to the newest
+// backup from before the process may have erred, unless it has done so since, or there is
+// no such backup.
 func (h *Head) distrusted(of job.Endpoint) []recovery.Action {
 	r, x := &h.recovery, h.recovery.offenders[of]
 	if x.decided || h.phase != working {
 		return nil
 	}
 	if m := h.places[of.Process]; m != nil && m.incarnation == of.Incarnation && m.ending == nil && m.state.there() {
-		return nil // the last one of its rank goes on
+		return nil // it is the last one of its rank, and goes on
 	}
 	number, ok := r.decides.Trusted(x.sure)
 	x.decided = true
@@ -60,7 +62,7 @@ func (h *Head) distrusted(of job.Endpoint) []recovery.Action {
 		h.warnf("what %v has come to in tasks that were not compared stays: there is no backup from before it may have erred", of.Process)
 		return nil
 	case slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool { return b.Generation > x.generation && b.Number <= number }):
-		return nil // under the head before
+		return nil // the job has rolled back for it under an earlier head
 	case h.wentBackFor(of.Process) >= mostTimes:
 		h.stop(ExitDiverged, fmt.Sprintf("silent corruption: %v was convicted of a wrong result, and the job has gone back for other processes in its place %d times", of.Process, mostTimes), byWord)
 		return nil
@@ -72,8 +74,8 @@ func (h *Head) distrusted(of job.Endpoint) []recovery.Action {
 	return r.decides.Distrust(of, x.sure, h.elapsed())
 }
 
-// wentBackFor counts the processes in a place that the job has gone back for, as they were
-// convicted.
+// wentBackFor returns the number of processes in a slot for whose blame the job has rolled
+// back.
 func (h *Head) wentBackFor(p job.Process) int {
 	all := make(map[uint32]bool)
 	for _, b := range h.state.Rollbacks {
@@ -84,8 +86,8 @@ func (h *Head) wentBackFor(p job.Process) int {
 	return len(all)
 }
 
-// anew reports whether what was printed since the backup of a rollback may be wrong, and so
-// is printed again.
+// anew reports whether the output since the backup of a rollback may be wrong, so that it
+// has to be printed again.
 func (h *Head) anew(generation uint32) bool {
 	return slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool {
 		return b.Generation == generation && (b.Convicted != nil || len(b.Doubt) > 0)

@@ -13,11 +13,11 @@ import (
 // injection is one failure of a schedule.
 type injection struct {
 	at   time.Duration // since all have joined
-	pick float64       // in [0,1): chooses among those that live then
+	pick float64       // in [0,1): chooses among the processes that live then
 }
 
-// schedule is an endless one. It is a function of its seed: a successor goes on
-// with the next one after as many as have been decided.
+// schedule is an endless sequence of failures. It depends only on its seed: a successor
+// skips as many failures as have been decided.
 type schedule struct {
 	Weibull
 	random *rand.Rand
@@ -39,7 +39,7 @@ func (s *schedule) next() injection {
 	return injection{at: s.at, pick: s.random.Float64()}
 }
 
-// armWeibull begins, or goes on, to kill processes by the schedule.
+// armWeibull begins or continues to kill processes by the schedule.
 func (h *Head) armWeibull() {
 	if h.config.Weibull == nil {
 		return
@@ -57,7 +57,7 @@ func (h *Head) awaitInjection() {
 	h.after(h.schedule.due.at-h.elapsed(), timer{kind: scheduledInjection})
 }
 
-// inject chooses one of the processes that live, if there is one.
+// inject chooses a live process as the victim, if there is one.
 func (h *Head) inject() {
 	if h.phase != working {
 		return
@@ -76,7 +76,7 @@ func (h *Head) inject() {
 	h.propose(e)
 }
 
-// injected: it is kept whom the schedule hits.
+// injected acts on the kept decision about the victim.
 func (h *Head) injected(e decision.Entry) {
 	if h.phase == working {
 		h.awaitInjection()
@@ -93,7 +93,7 @@ func (h *Head) hit(i int) {
 	if m == nil || !m.state.there() || m.ending != nil {
 		return
 	}
-	number := 0 // of those that hit somebody
+	number := 0 // of the failures that had a victim
 	for _, o := range h.state.Injections[:i+1] {
 		if o.Incarnation > 0 {
 			number++

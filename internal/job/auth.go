@@ -15,10 +15,10 @@ import (
 //	listener: nonce, MAC
 //	dialler:  MAC
 //
-// The MACs are bound to the role of their sender, to both names and, but for
-// the first, to fresh nonces of both sides: what was captured cannot be
-// replayed, reflected or used for another connection. A listener says nothing
-// to who does not know the secret, and reads no more than one call of it.
+// The MACs are bound to the role of their sender, to both names and, except for the first,
+// to fresh nonces of both sides. So an attacker cannot replay or reflect captured bytes, or
+// use them for another connection. A listener sends nothing to a dialler that does not know
+// the secret, and reads no more than one call from it.
 
 const (
 	callMagic = "intralnk"
@@ -30,24 +30,24 @@ const (
 	flagTLS = 1 // TLS follows
 )
 
-// maxCall bounds what is read of who has proved nothing.
+// maxCall bounds the bytes that are read from a dialler before it has proved anything.
 const maxCall = callHead + 2*maxName + 2*secretSize
 
-// handshakeTime bounds the handshake on one connection, so that a stranger
-// who connects and stays silent holds nothing for long.
+// handshakeTime bounds the handshake on one connection, so that a silent stranger does not
+// hold a descriptor for long.
 const handshakeTime = 5 * time.Second
 
-// ErrStranger marks a connection of somebody who is no member of the job.
+// ErrStranger marks a connection from outside of the job.
 var ErrStranger = errors.New("not a member of the job")
 
-// call is the dialler's first word.
+// call is the dialler's first message.
 type call struct {
 	flags    byte
 	from, to string
 	nonce    [secretSize]byte
 }
 
-// bound is what all MACs are bound to.
+// bound returns the bytes that all MACs are bound to.
 func (c *call) bound() []byte {
 	b := []byte{c.flags, byte(len(c.from)), byte(len(c.to))}
 	return append(append(b, c.from...), c.to...)
@@ -86,14 +86,14 @@ func readCall(r io.Reader, secret *Secret) (c call, err error) {
 	return c, nil
 }
 
-// session is what a handshake has agreed on: what comes after it on the same
-// connection is bound to it.
+// session is the result of a handshake. Later proofs on the same connection are bound to
+// it.
 type session struct {
 	call   call
 	answer [secretSize]byte // the listener's nonce
 }
 
-// mac proves a role in the session, bound to something more.
+// mac returns a proof of a role in the session, bound to more as well.
 func (s *session) mac(secret *Secret, role string, more []byte) []byte {
 	return secret.mac(role, s.call.nonce, s.answer, append(s.call.bound(), more...))
 }
@@ -116,8 +116,8 @@ func dialHandshake(rw io.ReadWriter, secret *Secret, from, to string, flags byte
 	return s, err
 }
 
-// acceptHandshake is the side of the member self; it lets in those whose name
-// expected accepts, with the same flags.
+// acceptHandshake is the listener's side, of the member self. It accepts members whose name
+// expected accepts and whose flags are the same.
 func acceptHandshake(rw io.ReadWriter, secret *Secret, self string, flags byte, expected func(name string) bool) (*session, error) {
 	c, err := readCall(rw, secret)
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// Clone asks for a process to be started by a tool, such as strace or perf record.
+// Clone requests that a tool, such as strace or perf record, starts a process.
 type Clone struct {
 	Process Process  `json:"process"`
 	Command []string `json:"command"`
 }
 
-// ProgramWord stands in a command for the program, whose arguments come at the end.
+// ProgramWord stands for the program in a command. The program's arguments follow at the
+// end of the command.
 const ProgramWord = "{program}"
 
 // ParseClone reads RANK.REPLICA=COMMAND, whose words have spaces between them.
@@ -35,10 +36,10 @@ func ParseClone(s string) (Clone, error) {
 
 func (c Clone) String() string { return fmt.Sprintf("%v=%s", c.Process, c.Tool()) }
 
-// Tool is the command as the user gave it.
+// Tool returns the command as the user gave it.
 func (c Clone) Tool() string { return strings.Join(c.Command, " ") }
 
-// Find returns where its command is.
+// Find returns the path of the command.
 func (c Clone) Find() (path string, err error) {
 	if path, err = exec.LookPath(c.Command[0]); err != nil {
 		return "", fmt.Errorf("-clone %v: %w", c, err)
@@ -46,8 +47,8 @@ func (c Clone) Find() (path string, err error) {
 	return path, nil
 }
 
-// Args are those of the command, its name in front: the program and its arguments
-// follow.
+// Args returns the argument vector: the command, with program in place of ProgramWord or
+// behind it, and args.
 func (c Clone) Args(program string, args []string) []string {
 	all := slices.Clone(c.Command)
 	if at := slices.Index(all, ProgramWord); at >= 0 {
@@ -58,7 +59,7 @@ func (c Clone) Args(program string, args []string) []string {
 	return append(all, args...)
 }
 
-// CloneOf returns the one of a process.
+// CloneOf returns the Clone for process p.
 func CloneOf(all []Clone, p Process) (Clone, bool) {
 	i := slices.IndexFunc(all, func(c Clone) bool { return c.Process == p })
 	if i < 0 {

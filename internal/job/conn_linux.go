@@ -13,12 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxFiles bounds the descriptors that may wait for their message.
+// maxFiles bounds the received descriptors whose message has not been read yet.
 const maxFiles = 64
 
-// Conn is a control connection: messages with a length in front over a unix
-// stream socket, with descriptors attached to some. Writes may come from any
-// goroutine, reads from one at a time.
+// Conn is a control connection: messages with a length prefix over a unix stream socket,
+// some with descriptors attached. Any goroutine may write; one at a time may read.
 type Conn struct {
 	c *net.UnixConn
 
@@ -30,8 +29,8 @@ type Conn struct {
 	pid   int
 }
 
-// NewConn wraps one end of a control connection and takes it over. f may be
-// closed afterwards.
+// NewConn wraps one end of a control connection. It duplicates the descriptor, so the
+// caller still closes f.
 func NewConn(f *os.File) (*Conn, error) {
 	nc, err := net.FileConn(f)
 	if err != nil {
@@ -54,7 +53,7 @@ func Pair() (*Conn, *os.File, error) {
 	}
 	mine, theirs := os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control")
 	defer mine.Close()
-	// The kernel then names the sender of each message, in our PID namespace.
+	// With SO_PASSCRED the kernel names the sender of each message, in this PID namespace.
 	if err := unix.SetsockoptInt(fds[0], unix.SOL_SOCKET, unix.SO_PASSCRED, 1); err != nil {
 		theirs.Close()
 		return nil, nil, fmt.Errorf("ask for credentials on a control connection: %w", err)
@@ -67,10 +66,10 @@ func Pair() (*Conn, *os.File, error) {
 	return c, theirs, nil
 }
 
-// Write sends m with the files attached. When it returns nil the kernel has
-// the whole message: it reaches the other side even if this process is killed.
-// The error wraps ErrTooLarge for a message that cannot be sent at all, and
-// Ended tells that the other side is gone from what a live one has missed.
+// Write sends m with the files attached. When it returns nil the kernel has the whole
+// message: it reaches the other side even if this process is killed. The error wraps
+// ErrTooLarge if the message is too long to be sent. Ended distinguishes errors from the
+// end of the connection from those by which a live peer has missed the message.
 func (c *Conn) Write(m *Message, files ...*os.File) error {
 	m.Files = len(files)
 	body, err := m.Encode()
@@ -98,8 +97,8 @@ func (c *Conn) Write(m *Message, files ...*os.File) error {
 	return nil
 }
 
-// Ended reports whether an error of Write is that the connection has ended, of
-// which its reader hears too.
+// Ended reports whether an error of Write means that the connection has ended. The reader
+// of the connection gets an error then, too.
 func Ended(err error) bool {
 	return errors.Is(err, net.ErrClosed) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET)
 }
@@ -181,11 +180,11 @@ func (c *Conn) control(oob []byte) error {
 	return nil
 }
 
-// PID returns who sent the last message that was read, as the kernel knows it
-// in this process's PID namespace. Only the head's end is told.
+// PID returns the process ID of the sender of the last message that was read, in this
+// process's PID namespace. Only the head's end receives it.
 func (c *Conn) PID() int { return c.pid }
 
-// SetDeadline bounds what is under way and what follows.
+// SetDeadline bounds the reads and writes under way and all later ones.
 func (c *Conn) SetDeadline(t time.Time) error { return c.c.SetDeadline(t) }
 
 // Close ends the connection; a Read under way returns.

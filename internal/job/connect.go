@@ -16,10 +16,9 @@ import (
 	"github.com/intrahpc/intra/transport/tcp"
 )
 
-// Connect waits until every process has joined and returns a link to each
-// other one, not yet started. A process that was declared dead before its link
-// was made has none; its verdict comes from Next as any other. A joiner gets
-// no links here: they come from Next.
+// Connect waits until every process has joined and returns a link to each other process,
+// not yet started. It returns no link to a process that was declared dead before the link
+// was made; Next returns its verdict like any other. A joiner gets its links from Next.
 func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, error) {
 	if s.setup.Joiner {
 		return nil, nil
@@ -27,7 +26,7 @@ func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, erro
 	links, err := s.connect(ctx)
 	if err == nil {
 		for p, l := range links {
-			if _, later := l.(*lazy.Link); !later { // else what it is made of is
+			if _, later := l.(*lazy.Link); !later { // a lazy link wraps one that is limited
 				links[p] = s.limited(l)
 			}
 		}
@@ -35,8 +34,8 @@ func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, erro
 	return links, err
 }
 
-// Arena returns the memory that the replicas of this rank share, for one of its
-// lives; nil if there is none, or it was returned before.
+// Arena returns the memory that the replicas of this rank share, for that Life; nil if
+// there is none, or if an earlier call has returned it.
 func (s *Session) Arena(life arena.Life) (*arena.Arena, error) {
 	s.mu.Lock()
 	f, why := s.arena, s.noArena
@@ -51,7 +50,7 @@ func (s *Session) Arena(life arena.Life) (*arena.Arena, error) {
 	return arena.Open(f, life)
 }
 
-// limited bounds the bandwidth of a link, if that was asked for.
+// limited bounds the bandwidth of a link, if the job has a limit.
 func (s *Session) limited(l transport.Link) transport.Link {
 	if s.setup.Limit > 0 {
 		return limit.New(l, limit.Rate(s.setup.Limit))
@@ -97,8 +96,8 @@ func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, erro
 	return links, nil
 }
 
-// open makes the link to a peer: over MPI, or of the descriptor f on the same
-// host, else over TCP. It is called with mu held.
+// open makes the link to a peer: over TCP, over MPI, or from the descriptor f on the same
+// host. The caller holds mu.
 func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
 	switch {
 	case p.Link == LinkTCP:
@@ -116,9 +115,8 @@ func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
 	return s.links.Open(p.Link, f, s.setup.Self.Compare(p.Process) > 0)
 }
 
-// meet makes the link to a process that comes later than this one, or was
-// there before. Over TCP it has no connection yet: what is sent waits for it.
-// It is called with mu held.
+// meet makes the link between a joiner and another process; either may be this one. Over
+// TCP the link has no connection yet, and messages wait for it. The caller holds mu.
 func (s *Session) meet(p Peer, files []*os.File) {
 	end := Endpoint{p.Process, p.Incarnation}
 	f := s.files[end]
@@ -128,17 +126,17 @@ func (s *Session) meet(p Peer, files []*os.File) {
 	}
 	l, err := s.open(p, f)
 	if err != nil {
-		// Without the link one of the two has to go, as when one breaks.
+		// Without the link one of the two has to die, as when a link breaks.
 		go s.doubt(end, fmt.Errorf("make the link: %w", err))
 		return
 	}
-	if _, later := l.(*lazy.Link); !later { // else what it is made of is
+	if _, later := l.(*lazy.Link); !later { // a lazy link wraps one that is limited
 		l = s.limited(l)
 	}
 	s.events = append(s.events, Connected{p.Process, p.Incarnation, l})
 }
 
-// awaitStart waits for the head's word that all have joined.
+// awaitStart waits for the head's message that all processes have joined.
 func (s *Session) awaitStart(ctx context.Context) ([]Peer, error) {
 	for {
 		s.mu.Lock()
@@ -158,21 +156,21 @@ func (s *Session) awaitStart(ctx context.Context) ([]Peer, error) {
 	}
 }
 
-// linkDoubt is how long a link may be without a connection before the head
-// hears of it.
+// linkDoubt is the time that a link may be without a connection before this process
+// reports it to the head.
 const linkDoubt = 3 * time.Second
 
 // network is a process's part in the links over TCP.
 type network struct {
 	secure *Secure
-	from   *net.TCPAddr                 // the address that peers reach also reaches them
+	from   *net.TCPAddr                 // local address of outgoing connections: peers reach it, so it reaches them
 	below  map[string]*tcp.Reconnecting // by the name of the peer, which dials
 	lower  map[string]Endpoint
 }
 
-// openTCP makes a link that has no connection yet. The higher processes are
-// dialled, the lower ones dial: now, and whenever a connection is lost. It is
-// called with mu held.
+// openTCP makes a link that has no connection yet. This process dials the higher
+// processes, and the lower ones dial it: now, and whenever a connection is lost. The
+// caller holds mu.
 func (s *Session) openTCP(p Peer) (transport.Link, error) {
 	self := Endpoint{s.setup.Self, s.setup.Incarnation}
 	if s.listener == nil {
@@ -192,12 +190,12 @@ func (s *Session) openTCP(p Peer) (transport.Link, error) {
 			s.mu.Lock()
 			l := n.below[peer]
 			s.mu.Unlock()
-			_ = l.Adopt(c) // a connection that comes to nothing is dialled again
+			_ = l.Adopt(c) // the peer dials again if this fails
 		})
 	}
 	n, end := s.tcp, Endpoint{p.Process, p.Incarnation}
 	o := tcp.Options{SuspectAfter: linkDoubt, Suspect: func(err error) { s.doubt(end, err) }}
-	o.Sums = s.setup.Verify != nil && !s.setup.TLS // which has its own
+	o.Sums = s.setup.Verify != nil && !s.setup.TLS // TLS has sums of its own
 	if p.Process.Compare(self.Process) > 0 {
 		o.Dial = func(ctx context.Context) (net.Conn, error) { return s.dial(ctx, n.secure, n.from, end, p.Address) }
 		return tcp.NewReconnecting(o), nil
@@ -215,7 +213,7 @@ func (s *Session) expected(peer string) bool {
 	return ok && !s.dead[end]
 }
 
-// awaitLink waits until a link has a connection, or its peer is dead: false.
+// awaitLink waits until a link has a connection. It returns false if its peer is dead.
 func (s *Session) awaitLink(ctx context.Context, p Endpoint, l *tcp.Reconnecting) (bool, error) {
 	for {
 		s.mu.Lock()
@@ -241,8 +239,8 @@ func closeAll(links map[Process]transport.Link, err error) error {
 	return err
 }
 
-// dialTime bounds one attempt to connect: the first packet of a lost attempt
-// is sent again only after a second or more, so a new attempt is faster.
+// dialTime bounds one attempt to connect. The kernel repeats a lost first packet only
+// after a second or more, so a new attempt is faster.
 const dialTime = time.Second
 
 // dial makes one attempt to reach a peer.

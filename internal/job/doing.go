@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// Doing is what a process does, as it says itself every now and then.
+// Doing is what a process does now. The process reports it from time to time.
 type Doing struct {
 	State    State  `json:"state"`
 	Section  uint64 `json:"section,omitempty"` // the number of the section that it is in, from 0
 	At       string `json:"at,omitempty"`      // file:line of that section, or of the safe point
-	Task     string `json:"task,omitempty"`    // that runs in it, with the place of its launch
-	Point    uint64 `json:"point,omitempty"`   // safe points that it has come to
+	Task     string `json:"task,omitempty"`    // the task that runs in the section, with file:line of its launch
+	Point    uint64 `json:"point,omitempty"`   // safe points that it has reached
 	Messages uint64 `json:"messages,omitempty"`
-	// Done of Total: how far the program says that it is; Total 0: it has not said
-	// of how much.
+	// Done of Total is the progress that the program reports. Total 0: it has reported no
+	// total.
 	Done  int64 `json:"done,omitempty"`
 	Total int64 `json:"total,omitempty"`
 	// Arrived is how much of its state a joiner has, from 0 to 1.
 	Arrived float64 `json:"arrived,omitempty"`
-	// Idle is for how long nothing has been counted: no task, message, section or
-	// safe point.
+	// Idle is the time since the last progress: a task, message, section or safe point.
 	Idle  time.Duration `json:"idle"`
 	Waits []Wait        `json:"waits,omitempty"` // calls that have waited for a second or longer
-	// Blocked: no goroutine of the program could go on by itself when that was looked
-	// at last. A process that computes, or reads a file, is not.
+	// Blocked: at the last check no goroutine of the program could go on by itself. A
+	// process that computes or reads a file is not blocked.
 	Blocked bool `json:"blocked,omitempty"`
 }
 
-// State says where a process is.
+// State names the part of its execution that a process is in.
 type State string
 
 // The states of a process that has joined.
@@ -40,7 +39,7 @@ const (
 	StateOnce      State = "once"       // in intra.Once
 	StateSafePoint State = "safe point" // waits in one
 	StateJoining   State = "joining"    // waits for the state of its rank
-	StateBack      State = "going back" // on the way to a backup
+	StateBack      State = "going back" // rolls back to a backup
 	StateFinished  State = "finished"   // its program has returned
 )
 
@@ -48,18 +47,18 @@ const (
 type Wait struct {
 	Call string `json:"call"`         // like Recv
 	At   string `json:"at,omitempty"` // file:line
-	// Ranks are those that it waits for: all of them, or one if One. Without any it
-	// waits for the other replicas of its own rank, or, in a safe point, for all
-	// processes.
+	// Ranks lists the ranks that it waits for: all of them, or any one of them with One.
+	// With no ranks and no One it waits for the other replicas of its own rank, or, in a
+	// safe point, for all processes.
 	Ranks []int `json:"ranks,omitempty"`
 	One   bool  `json:"one,omitempty"`
 	Tag   *int  `json:"tag,omitempty"` // nil: any, or none
-	// Moving: nothing is to be done for it by the programs of others.
+	// Moving: other programs have done their part for the call, and links carry the rest.
 	Moving bool          `json:"moving,omitempty"`
 	For    time.Duration `json:"for"`
 }
 
-// String says what is called and for whom it waits, like "Recv from 1 tag 7".
+// String returns the call and the ranks that it waits for, like "Recv from 1 tag 7".
 func (w *Wait) String() string {
 	var b strings.Builder
 	b.WriteString(w.Call)
@@ -85,7 +84,7 @@ func (w *Wait) preposition() string {
 	return "for"
 }
 
-// shownRanks are as many as are named.
+// shownRanks bounds the ranks that String names.
 const shownRanks = 8
 
 func (w *Wait) ranks() string {

@@ -2,12 +2,12 @@ package job
 
 import "errors"
 
-// Event is what the head tells a process: a Verdict, Order, Connected, Release
-// or End.
+// Event is an event that the head sends to a process: a Verdict, Order, Connected,
+// Release or End.
 type Event interface{ event() }
 
-// Event returns what a process takes a message of the head for, nil if it is
-// none of these. Connected comes with a link, which no message holds.
+// Event returns the event that a message of the head carries, nil if it carries none. It
+// never returns Connected, which holds a link.
 func (m *Message) Event() Event {
 	switch m.Kind {
 	case KindVerdict:
@@ -26,12 +26,12 @@ func (Verdict) event() {}
 func (Release) event() {}
 func (End) event()     {}
 
-// Release: every live process has finished. The process hands over what its
-// links still hold and exits.
+// Release is the event that every live process has finished. The process flushes its links
+// and exits.
 type Release struct{}
 
-// End: the job is over before its end, the process stops now. As an error it is why a
-// process that comes then does not join.
+// End is the event that the job ends early; the process stops now. A process that tries
+// to join then gets it as an error.
 type End struct {
 	Code int    // exit code of the job
 	Text string // why
@@ -46,21 +46,21 @@ type FailureKind string
 const (
 	FailError      FailureKind = "error"      // run returned an error
 	FailPanic      FailureKind = "panic"      // run or a task panicked
-	FailDivergence FailureKind = "divergence" // two replicas proved to differ
+	FailDivergence FailureKind = "divergence" // two replicas diverged
 	FailFinding    FailureKind = "finding"    // checked mode found a wrong clause
-	FailRefused    FailureKind = "refused"    // it cannot do what the job was started for
-	FailCorruption FailureKind = "corruption" // results of a task differ, and it is not known whose is wrong
+	FailRefused    FailureKind = "refused"    // it cannot run as the job requires
+	FailCorruption FailureKind = "corruption" // results of a task differ, and no replica can be blamed
 )
 
-// Failure is the last word of a process whose run failed.
+// Failure is the last report of a process whose run failed.
 type Failure struct {
 	Kind FailureKind `json:"kind"`
 	Text string      `json:"text"`
 }
 
-// ErrRefused: the head or the process refused the other in the handshake.
+// ErrRefused means that the head or the process refused the other in the handshake.
 var ErrRefused = errors.New("handshake refused")
 
-// ErrHeadGone: the control connection has ended, and with it the job. It
-// always comes with io.EOF.
+// ErrHeadGone means that the control connection has ended, and with it the job. An error
+// that wraps it also wraps io.EOF.
 var ErrHeadGone = errors.New("the launcher is gone")

@@ -6,8 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// Files says where the processes write the state of their ranks when they are
-// told to, and of which job it is.
+// Files says where the processes write the state of their ranks, and for which job.
 type Files struct {
 	Dir   string         `json:"dir"`
 	Owner string         `json:"owner,omitempty"` // ID of the job in its lock, see checkpoint.Owner; "": there is none
@@ -20,14 +19,14 @@ type Restart struct {
 	Set checkpoint.Set `json:"set"`
 }
 
-// Describe returns what this process says of itself when it joins a job. tasks
-// is the number of tasks that the program cuts a section into.
+// Describe returns the Hello of this process. tasks is the number of tasks that the
+// program divides a section into.
 func Describe(tag bool, tasks int) (Hello, error) {
 	h := Hello{Tag: tag, Tasks: tasks}
 	return h, h.describe()
 }
 
-// Files says of which job the files of the process are, in one of so many
+// Files returns the job that the process's files belong to, where the job has that many
 // ranks.
 func (h *Hello) Files(ranks int) checkpoint.Job {
 	return checkpoint.Job{Build: h.Build, Arch: fmt.Sprintf("%s %s-endian, math %s", h.Arch, h.ByteOrder, h.Math), Ranks: ranks, Tasks: h.Tasks,

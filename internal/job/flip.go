@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// FlipPoint is where a bit is turned.
+// FlipPoint names the data in which a bit is flipped.
 type FlipPoint string
 
-// The points: what a task has written, after its body has returned; what is received of a
-// task that another replica has run; what is sent as a message to another rank; and the
-// registered state at a safe point.
+// The points: the output of a task after its body has returned; a received update of a
+// task that another replica has run; a message sent to another rank; and the registered
+// state at a safe point.
 const (
 	FlipTask    FlipPoint = "task"
 	FlipUpdate  FlipPoint = "update"
@@ -21,16 +21,16 @@ const (
 	FlipState   FlipPoint = "state"
 )
 
-// Flip asks for one bit to be turned. With a Rate it is one of many, in tasks at random.
+// Flip requests one bit flip, or with a Rate flips in tasks at random.
 type Flip struct {
 	Process Process   `json:"process"`
 	Point   FlipPoint `json:"point"`
-	Count   int64     `json:"count"` // bodies that the process has run before, updates that it has received, messages that it has sent, or safe points that it has come to
-	Bit     int64     `json:"bit"`   // of what the task writes, of the update, of the message or of the state; AnyBit: one that follows from Count
-	Rate    float64   `json:"rate"`  // 0: it happens once; else with this probability in each task
+	Count   int64     `json:"count"` // by Point: bodies run, updates received, messages sent or safe points reached before
+	Bit     int64     `json:"bit"`   // of the task's output, the update, the message or the state; AnyBit: one that follows from Count
+	Rate    float64   `json:"rate"`  // 0: the flip happens once; else with this probability in each task
 }
 
-// AnyBit leaves open which bit is turned.
+// AnyBit leaves the choice of the bit open.
 const AnyBit = -1
 
 func (f Flip) String() string {
@@ -43,7 +43,7 @@ func (f Flip) String() string {
 	return fmt.Sprintf("%v@%s:%d:%d", f.Process, f.Point, f.Count, f.Bit)
 }
 
-// Fault writes the flip as the value of -fault.
+// Fault returns the flip as a value of -fault.
 func (f Flip) Fault() string {
 	if f.Rate > 0 {
 		return "defect:" + f.String()
@@ -51,8 +51,8 @@ func (f Flip) Fault() string {
 	return "flip:" + f.String()
 }
 
-// ParseFlip reads RANK.REPLICA@task:N or RANK.REPLICA@task:N:BIT, or the same with
-// update, message or state.
+// ParseFlip reads RANK.REPLICA@task:N or RANK.REPLICA@task:N:BIT. In place of task there
+// may be update, message or state.
 func ParseFlip(s string) (Flip, error) {
 	who, what, _ := strings.Cut(s, "@")
 	point, where, ok := strings.Cut(what, ":")

@@ -17,7 +17,7 @@ import (
 //	process: join      MAC, hello            (or reject)
 //	head:    setup                           (or refuse)
 
-// ask is the process's side. It returns the place that the head gives it.
+// ask is the process's side. It returns the slot that the head assigns, in a Setup.
 func ask(c *Conn, secret *Secret, hello *Hello) (*Setup, error) {
 	mine := newNonce()
 	if err := c.Write(&Message{Kind: KindOpen, Version: Version, Nonce: mine[:]}); err != nil {
@@ -28,7 +28,7 @@ func ask(c *Conn, secret *Secret, hello *Hello) (*Setup, error) {
 		return nil, err
 	}
 	reject := func(cause error) error {
-		c.Write(&Message{Kind: KindReject, Text: cause.Error()}) // the head may be gone; we give up anyway
+		c.Write(&Message{Kind: KindReject, Text: cause.Error()}) // the head may be gone; this process gives up anyway
 		return fmt.Errorf("%w: %w", ErrRefused, cause)
 	}
 	if m.Version != Version {
@@ -51,8 +51,8 @@ func ask(c *Conn, secret *Secret, hello *Hello) (*Setup, error) {
 	return m.Setup, nil
 }
 
-// Answer is the head's side: it lets one process prove itself. When the two
-// do not fit, the process is told so and the error wraps ErrRefused.
+// Answer is the head's side: it authenticates one process. If the two are incompatible,
+// it refuses the process, and the error wraps ErrRefused.
 func Answer(c *Conn, secret *Secret) (*Hello, error) {
 	m, err := expect(c, KindOpen)
 	if err != nil {
@@ -83,7 +83,7 @@ func Answer(c *Conn, secret *Secret) (*Hello, error) {
 	return m.Hello, nil
 }
 
-// expect reads a message of the kind, or the refusal that stands for it.
+// expect reads a message of that kind. A refusal or an End in its place becomes an error.
 func expect(c *Conn, kind Kind) (*Message, error) {
 	m, files, err := c.Read()
 	if err != nil {

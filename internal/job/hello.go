@@ -18,12 +18,12 @@ import (
 // between processes. Different versions refuse each other.
 const Version = 7
 
-// Hello is what a process says of itself when it joins. A program fills in
-// Tag and Tasks; Join fills in the rest.
+// Hello is the description of itself that a process sends when it joins. A program fills
+// in Tag and Tasks; Join fills in the rest.
 type Hello struct {
 	Tag       bool   `json:"tag"`           // the program was built with the intra tag
 	MPI       bool   `json:"mpi,omitempty"` // it was built with the mpi tag
-	Tasks     int    `json:"tasks"`         // that it cuts a section into
+	Tasks     int    `json:"tasks"`         // the number of tasks that it divides a section into
 	Build     string `json:"build"`         // build ID of the executable
 	ByteOrder string `json:"byte_order"`    // of memory: little or big
 	Arch      string `json:"arch"`          // GOARCH
@@ -31,10 +31,10 @@ type Hello struct {
 	Host      string `json:"host"`
 	PID       int    `json:"pid"`               // as the process sees it
 	Program   string `json:"program,omitempty"` // import path of the main package
-	Args      string `json:"args,omitempty"`    // of the program, see checkpoint.EncodeArgs; "" if it has none of its own
+	Args      string `json:"args,omitempty"`    // arguments of the program, see checkpoint.EncodeArgs; "" if there are none
 }
 
-// describe fills in what a process can find out about itself.
+// describe fills in all fields but Tag, Tasks and Args.
 func (h *Hello) describe() error {
 	build, err := buildID("/proc/self/exe")
 	if err != nil {
@@ -110,9 +110,8 @@ func goBuildID(f io.ReaderAt) string {
 	return strings.TrimRight(string(note[16:16+desc]), "\x00")
 }
 
-// mathDigest hashes results that differ between processors and builds: the
-// library picks its code by CPU features, and compilers may fuse multiply and
-// add.
+// mathDigest hashes results that differ between processors and builds: the math library
+// chooses its code by CPU features, and a compiler may fuse multiply and add.
 func mathDigest() string {
 	sum := sha256.New()
 	put := func(v float64) {
@@ -127,7 +126,7 @@ func mathDigest() string {
 	}
 	x := 0.0009765625
 	for i := range 48 {
-		x = x*1.25 + 1/(3+float64(i)) // fused or not: both are seen
+		x = x*1.25 + 1/(3+float64(i)) // the result shows whether this was fused
 		for _, f := range unary {
 			put(f(x))
 			put(f(-x))

@@ -12,20 +12,20 @@ import (
 
 // Host is a machine that a job may use.
 type Host struct {
-	Name  string // as the command that starts things there takes it
+	Name  string // in the form that the command to start agents takes
 	Slots int    // processes it has room for
-	Rack  string // what fails together; "" if that is not known
-	Addr  string // where its processes listen; "" for the address it reaches the head from
+	Rack  string // hosts of one rack may fail together; "" if unknown
+	Addr  string // where its processes listen; "" for the address from which it reaches the head
 }
 
-// ErrHosts marks a description of hosts that makes no sense.
+// ErrHosts marks an invalid description of hosts.
 var ErrHosts = errors.New("invalid hosts")
 
-// maxHosts bounds what one range may stand for.
+// maxHosts bounds the hosts that one range may stand for.
 const maxHosts = 1 << 16
 
-// ParseHosts reads h1:2,h2:2 or n[01-04]:2, where the number of slots is 1 if it
-// is left out, and an IPv6 address stands in brackets.
+// ParseHosts reads h1:2,h2:2 or n[01-04]:2. The default number of slots is 1. An IPv6
+// address stands in brackets.
 func ParseHosts(s string) ([]Host, error) {
 	var hosts []Host
 	for _, item := range splitOutside(s) {
@@ -48,9 +48,8 @@ func ParseHosts(s string) ([]Host, error) {
 	return hosts, distinct(hosts)
 }
 
-// ParseHostfile reads one host per line, NAME slots=N rack=NAME addr=ADDRESS,
-// all but the name optional; # begins a comment. name is the file's, for
-// errors.
+// ParseHostfile reads one host per line, NAME slots=N rack=NAME addr=ADDRESS, where all but
+// the name is optional and # begins a comment. name is the name of the file, for errors.
 func ParseHostfile(name string, r io.Reader) ([]Host, error) {
 	var hosts []Host
 	lines := bufio.NewScanner(r)
@@ -142,9 +141,8 @@ func splitOutside(s string) []string {
 	return append(items, s[from:])
 }
 
-// ExpandNames returns the hosts that a name with ranges stands for, as Slurm
-// writes them: n[01-03,7] is n01, n02, n03 and n7. An address in brackets is
-// itself.
+// ExpandNames returns the hosts that a name with ranges in Slurm's syntax stands for:
+// n[01-03,7] is n01, n02, n03 and n7. An IPv6 address in brackets stands for itself.
 func ExpandNames(s string) ([]string, error) {
 	open := strings.IndexByte(s, '[')
 	if open < 0 {

@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// Environment variables of a process that a launcher has started. Join removes
-// them, so that what the process starts is not taken for a part of the job.
+// Environment variables of a process that a launcher has started. Join removes them, so
+// that a child of the process does not take itself for a part of the job.
 const (
 	// EnvControl names inherited descriptors: "CONTROL,SECRET,CRASH", and after
 	// them ",LEASE" if the processes of this host run by a lease.
 	EnvControl = "INTRA_CONTROL"
 	// EnvProcess is RANK.REPLICA, for wrapper scripts.
 	EnvProcess = "INTRA_PROCESS"
-	// EnvLocal is how many processes of the job its host was meant to have.
+	// EnvLocal is the number of processes of the job that the host was meant to have.
 	EnvLocal = "INTRA_LOCAL"
-	// EnvSlot is "BOARD,SLOT": an inherited descriptor, and which slot of the board it
-	// is that belongs to the process.
+	// EnvSlot is "BOARD,SLOT": an inherited descriptor, and the number of the process's
+	// slot on the board.
 	EnvSlot = "INTRA_SLOT"
 )
 
-// Inheritance is what a process gets from its launcher by inheritance.
+// Inheritance holds the descriptors and numbers that a process inherits from its launcher.
 type Inheritance struct {
 	Control *os.File // its end of the control connection
 	Secret  *os.File // holds the secret of the job
 	Crash   *os.File // pipe for the text of a crash
 	Lease   *os.File // of a lease.Word; nil if the host has no lease
 	Board   *os.File // of an affinity.Board; nil if there is no slot for the process
-	Slot    int      // of the board
-	Local   int      // how many processes the host was meant to have
+	Slot    int      // number of the process's slot on the board
+	Local   int      // number of processes that the host was meant to have
 }
 
 // Files lists the descriptors in the order of os/exec.Cmd.ExtraFiles.
@@ -44,8 +44,8 @@ func (i Inheritance) Files() []*os.File {
 	return all
 }
 
-// FirstFile is the descriptor of the first of the Files in the process, as os/exec
-// gives it.
+// FirstFile is the descriptor of the first of the Files in the process, as os/exec assigns
+// it.
 const FirstFile = 3
 
 // Environ returns the variables that announce Files to process p.

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inherited finds the descriptors that the environment names and takes them
-// out of the reach of child processes. ok is false without a launcher.
+// inherited returns the descriptors that the environment names, and keeps child processes
+// from inheriting them. ok is false without a launcher.
 func inherited() (i Inheritance, ok bool, err error) {
 	v, ok := os.LookupEnv(EnvControl)
 	if !ok {
@@ -38,8 +38,8 @@ func inherited() (i Inheritance, ok bool, err error) {
 		kinds = append(kinds[:len(names)], unix.S_IFREG)
 		names = append(names, board)
 	}
-	// The Go runtime may have opened something of its own where a wrapper has
-	// closed ours: that must stay as it is.
+	// A wrapper may have closed a descriptor, and the Go runtime may have opened a file of
+	// its own under that number. That file must stay as it is, so each one is checked.
 	var fds []int
 	for n, name := range names {
 		fd, err := strconv.Atoi(name)
@@ -70,9 +70,9 @@ func inherited() (i Inheritance, ok bool, err error) {
 	return i, true, nil
 }
 
-// reportCrashes has the Go runtime copy the text of a crash, in whatever
-// goroutine, to the launcher, which can then tell it from the program's output.
-// It returns a copy of the pipe.
+// reportCrashes has the Go runtime copy the text of a crash in any goroutine to the
+// launcher, which can thus distinguish it from the program's output. It returns a copy of
+// the pipe.
 func reportCrashes(f *os.File) (*os.File, error) {
 	if err := debug.SetCrashOutput(f, debug.CrashOptions{}); err != nil {
 		return nil, fmt.Errorf("hand over the pipe for crashes: %w", err)

@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Elsewhere than on Linux a program runs by itself, or as a job in one process
-// over links in memory.
+// On other systems than Linux a program runs unreplicated, or as a job in one process over
+// links in memory.
 
 var errPlatform = fmt.Errorf("jobs of several processes need Linux: %w", errors.ErrUnsupported)
 
@@ -36,10 +36,10 @@ func NewLinks() Links { return Links{} }
 // Open returns an error.
 func (Links) Open(string, *os.File, bool) (transport.Link, error) { return nil, errPlatform }
 
-// DefaultRing is the size of a shared-memory ring where there are such.
+// DefaultRing is the size of a shared-memory ring in bytes, on systems that have rings.
 const DefaultRing = 4 << 20
 
-// Conn is a control connection, which there are none of.
+// Conn is a control connection. This system has none.
 type Conn struct{}
 
 // NewConn returns an error.
@@ -54,7 +54,7 @@ func (*Conn) Read() (*Message, []*os.File, error) { return nil, nil, errPlatform
 // Ended reports whether a connection has ended.
 func Ended(error) bool { return true }
 
-// PID is of nobody.
+// PID returns 0.
 func (*Conn) PID() int { return 0 }
 
 // SetDeadline does nothing.

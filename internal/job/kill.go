@@ -15,43 +15,43 @@ type KillPoint string
 // The kill points. KillAfter is a time, the others count events of the
 // victim from 0.
 const (
-	KillAfter   KillPoint = "after"   // a duration after all have joined
+	KillAfter   KillPoint = "after"   // a duration after all processes have joined
 	KillSection KillPoint = "section" // in the call that opens a section
-	KillTask    KillPoint = "task"    // after a body has started, before its update leaves
+	KillTask    KillPoint = "task"    // after a body has started, before its update is sent
 	KillUpdate  KillPoint = "update"  // in the middle of the transfer of an update to one peer
 	KillMessage KillPoint = "message" // in the middle of the first transmission of a message's payload
-	KillLink    KillPoint = "link"    // when a link has come that is made at its first use, before anything is sent on it
+	KillLink    KillPoint = "link"    // when a link that is made at its first use has arrived, before anything is sent on it
 	KillJoin    KillPoint = "join"    // at a step of the replacement of a process, see JoinSteps
-	KillBackup  KillPoint = "backup"  // at a step of a backup or of the way back to it, see BackupSteps
+	KillBackup  KillPoint = "backup"  // at a step of a backup or of the rollback to it, see BackupSteps
 )
 
-// The steps of KillJoin and KillBackup, in order. A process is killed when it
-// comes to the step for the first time.
+// The steps of KillJoin and KillBackup, in order. A process is killed when it reaches the
+// step for the first time.
 var (
 	JoinSteps = []string{
 		"ask",     // it was asked for a cut and has not answered
 		"copy",    // donor: some state has been copied ahead of the cut
-		"drain",   // in the cut, all from before it is here, and nobody was told
+		"drain",   // in the cut, with all earlier messages received, before it reports that
 		"state",   // donor: in the middle of the transfer in the cut
 		"receive", // joiner: the first state has arrived
-		"joined",  // joiner: it has all, and nobody was told
-		"admit",   // the joiners are live here, and nobody was told
+		"joined",  // joiner: it has its whole state, before it reports that
+		"admit",   // the joiners are live in this process, before it reports that
 		"go",      // the cut is over
 	}
 	BackupSteps = []string{
 		"copy",     // half of the state is copied
 		"send",     // half of it is sent
-		"receive",  // holder: the first of it has arrived
-		"stored",   // it is stored, and nobody was told
+		"receive",  // holder: the first part of it has arrived
+		"stored",   // it is stored, before the process reports that
 		"complete", // the backup is complete
-		"abort",    // the job goes back, the program has not returned yet
-		"fetch",    // holder: half of a copy is sent to whom it belongs
-		"ready",    // it is back, and nobody was told
-		"resume",   // all are back
+		"abort",    // the job rolls back, the program has not returned yet
+		"fetch",    // holder: half of a copy is sent to the process that needs it
+		"ready",    // the process has rolled back, before it reports that
+		"resume",   // all processes have rolled back
 	}
 )
 
-// Kill asks for the death of one process at one point.
+// Kill requests the death of one process at one point.
 type Kill struct {
 	Process Process
 	Point   KillPoint
@@ -60,7 +60,7 @@ type Kill struct {
 	After   time.Duration // for KillAfter
 }
 
-// When writes the point as the user gave it.
+// When returns the point in the form that ParseKill reads.
 func (k Kill) When() string {
 	if k.Point == KillAfter {
 		return k.After.String()

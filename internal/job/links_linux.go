@@ -51,12 +51,12 @@ func Duplicate(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// Links makes the ends of links within a host. The zero value has each end wait by
-// itself.
+// Links makes the ends of links within a host. With the zero value each end waits in a
+// thread of its own.
 type Links struct{ sleeper *shm.Sleeper }
 
-// NewLinks is for the ends of one process: where the kernel can do that, they wait
-// together.
+// NewLinks returns Links for the ends of one process. If the kernel supports it, one thread
+// waits for all of them.
 func NewLinks() Links { return Links{shm.NewSleeper()} }
 
 // Open makes a link of a descriptor that came from LinkFiles, and takes it

@@ -24,9 +24,8 @@ func listenOn(place string) (net.Listener, error) {
 	return l, nil
 }
 
-// localAddress finds the address that an interface or a network stands for.
-// Link-local addresses are taken last: they mean something only together with
-// an interface of the other host.
+// localAddress returns the address that an interface or a network stands for. It takes a
+// link-local address last, since the other host needs an interface to go with it.
 func localAddress(host string) (string, error) {
 	if network, err := netip.ParsePrefix(host); err == nil {
 		all, err := net.InterfaceAddrs()
@@ -43,7 +42,7 @@ func localAddress(host string) (string, error) {
 	}
 	i, err := net.InterfaceByName(host)
 	if err != nil {
-		return host, nil // a host name, or nothing, as Listen will say
+		return host, nil // a host name; else Listen returns an error
 	}
 	all, err := i.Addrs()
 	if err != nil {

@@ -8,38 +8,38 @@ import (
 	"time"
 )
 
-// MaxMessage bounds an encoded message, in bytes. The largest ones name every
-// process of the job, with some 200 bytes each: there is room for 50,000.
+// MaxMessage bounds an encoded message, in bytes. The largest messages describe every
+// process of the job in some 200 bytes each: there is room for 50,000 or more.
 const MaxMessage = 16 << 20
 
 // Kind names a message of the control connection.
 type Kind string
 
-// The messages in the order of a job's life. P: process to head, H: head to
+// The messages, in the order in which a job sends them. P: process to head, H: head to
 // process.
 const (
 	KindOpen      Kind = "open"      // P Version, Nonce
 	KindChallenge Kind = "challenge" // H Version, Nonce, MAC
 	KindJoin      Kind = "join"      // P MAC, Hello
-	KindReject    Kind = "reject"    // P Text: the head has failed the handshake
+	KindReject    Kind = "reject"    // P Text: the process refuses the head in the handshake
 	KindRefuse    Kind = "refuse"    // H Text: the process may not join
 	KindSetup     Kind = "setup"     // H Setup, Epoch
 	KindWorld     Kind = "world"     // P World, if Setup asks for it
 	KindListen    Kind = "listen"    // P Address, for links over TCP
-	KindLink      Kind = "link"      // H Process, Incarnation, and one descriptor: the link to it, on the same host; or Text: why there is none
+	KindLink      Kind = "link"      // H Process, Incarnation, and one descriptor: the link to that process on the same host; or Text: why there is none
 	KindArena     Kind = "arena"     // H one descriptor: the memory that the replicas of the rank share on this host; or Text: why there is none
-	KindStart     Kind = "start"     // H Peers: all have joined
-	KindConnect   Kind = "connect"   // H Peers: the one that this process gets a link to, with one descriptor unless it is over TCP, or made when it is used
-	KindWant      Kind = "want"      // P Process, Incarnation: the link to it is used for the first time; for the agent, which answers with Link
+	KindStart     Kind = "start"     // H Peers: all processes have joined
+	KindConnect   Kind = "connect"   // H Peers: the one peer of a new link, with one descriptor unless the link is over TCP or made at its first use
+	KindWant      Kind = "want"      // P Process, Incarnation: first use of the link to that process; the agent answers with Link
 	KindVerdict   Kind = "verdict"   // H Verdict
-	KindHandled   Kind = "handled"   // P Epoch: what this verdict asks of the process is done
+	KindHandled   Kind = "handled"   // P Epoch: the process has handled that verdict
 	KindStats     Kind = "stats"     // P Stats
 	KindTrace     Kind = "trace"     // P Trace
-	KindFired     Kind = "fired"     // P Kill, Stats: will kill itself now
+	KindFired     Kind = "fired"     // P Kill, Stats: the process kills itself now
 	KindSuspect   Kind = "suspect"   // P Process, Incarnation, Text: the link to it has ended
 	KindMended    Kind = "mended"    // P Process, Incarnation: the link to it works again
 	KindFinish    Kind = "finish"    // P Stats: run returned nil
-	KindDrained   Kind = "drained"   // P: and nobody lacks anything that it sent
+	KindDrained   Kind = "drained"   // P: after finish, every message that the process sent has been received
 	KindFail      Kind = "fail"      // P Failure, Stats
 	KindOrder     Kind = "order"     // H Order
 	KindReply     Kind = "reply"     // P Reply
@@ -47,8 +47,7 @@ const (
 	KindEnd       Kind = "end"       // H Code, Text
 )
 
-// Message is one message of the control connection. Which fields are set
-// depends on Kind.
+// Message is one message of the control connection. Kind determines which fields are set.
 type Message struct {
 	Kind        Kind     `json:"kind"`
 	Version     int      `json:"version,omitempty"`
@@ -62,7 +61,7 @@ type Message struct {
 	Incarnation uint32   `json:"incarnation,omitempty"` // in which Process began
 	Peers       []Peer   `json:"peers,omitempty"`
 	Verdict     *Verdict `json:"verdict,omitempty"`
-	Epoch       uint64   `json:"epoch,omitempty"` // of a verdict; with Setup, the last one that is nothing to the process
+	Epoch       uint64   `json:"epoch,omitempty"` // of a verdict; in Setup, of the last verdict that does not concern the process
 	Kill        *Kill    `json:"kill,omitempty"`
 	Failure     *Failure `json:"failure,omitempty"`
 	Stats       *Stats   `json:"stats,omitempty"`
@@ -72,12 +71,12 @@ type Message struct {
 	Code        int      `json:"code,omitempty"`
 	Text        string   `json:"text,omitempty"`
 	Files       int      `json:"files,omitempty"` // descriptors that travel with it
-	// Ago is how long ago a message was sent that is told again, to another
-	// head. The agent knows, by one clock.
+	// Ago is the age of a message that an agent repeats to a successor of the head, by the
+	// agent's clock.
 	Ago time.Duration `json:"ago,omitempty"`
 }
 
-// Setup is what the head tells a process about its place in the job.
+// Setup describes to a process its slot in the job.
 type Setup struct {
 	Self        Process `json:"self"`
 	Incarnation uint32  `json:"incarnation"` // of this process, from 1
@@ -87,32 +86,32 @@ type Setup struct {
 	Listen      string  `json:"listen,omitempty"` // address for links over TCP, "" if it needs none
 	MPI         bool    `json:"mpi,omitempty"`    // the process joins MPI_COMM_WORLD
 	TLS         bool    `json:"tls,omitempty"`    // links over TCP are encrypted
-	Limit       float64 `json:"limit,omitempty"`  // of a link, in bytes per second; 0 = none
+	Limit       float64 `json:"limit,omitempty"`  // bandwidth of a link, in bytes per second; 0: unlimited
 	Trace       bool    `json:"trace,omitempty"`
-	Direct      bool    `json:"direct,omitempty"`  // the user has asked for stores
+	Direct      bool    `json:"direct,omitempty"`  // the user has requested stores into other replicas' arrays
 	Threads     int     `json:"threads,omitempty"` // workers that run tasks; 0 means 1
-	Kills       []Kill  `json:"kills,omitempty"`   // counted points of this process
-	Flips       []Flip  `json:"flips,omitempty"`   // wrong results of this process
-	// Verify says which tasks are run by all replicas, to compare; nil: none.
+	Kills       []Kill  `json:"kills,omitempty"`   // counted kill points of this process
+	Flips       []Flip  `json:"flips,omitempty"`   // requested bit flips of this process
+	// Verify says which tasks all replicas run and compare; nil: none.
 	Verify *Verification `json:"verify,omitempty"`
-	// Together: the rank has several replicas, all began on one host, and those that are on one
-	// host share memory, which comes right after this.
+	// Together: the rank has several replicas, and all began on one host. Replicas on one
+	// host share memory; its message (KindArena) follows this one.
 	Together bool `json:"together,omitempty"`
 	// Diverge says what is done if replicas of a rank differ; empty: they are not compared.
 	Diverge Diverge `json:"diverge,omitempty"`
-	// Counters are what is counted while tasks run, by the replicas of a rank together.
+	// Counters names the counters of tasks. The replicas of a rank count together.
 	Counters []string `json:"counters,omitempty"`
-	// Ahead is how many bytes of messages to a rank a process may keep, so that it need
-	// not wait for a slow replica of that rank; 0: as usual.
+	// Ahead bounds the bytes of messages to a rank that a process keeps, so that it need not
+	// wait for a slow replica of that rank; 0: the default.
 	Ahead int `json:"ahead,omitempty"`
-	// Recovery: whether the process is given its state by others, whether it
-	// has to say when it comes to its first safe point, and the first planned cut.
+	// Joiner: the process receives its state from another replica. Recovery: it reports its
+	// first safe point. Next is the first planned cut.
 	Joiner   bool   `json:"joiner,omitempty"`
 	Recovery bool   `json:"recovery,omitempty"`
 	Next     uint64 `json:"next,omitempty"`
 
 	Files   *Files   `json:"files,omitempty"`   // nil: none are written
-	Restart *Restart `json:"restart,omitempty"` // nil: the program begins anew
+	Restart *Restart `json:"restart,omitempty"` // nil: the program begins at its start
 }
 
 // Peer is another process of the job that has joined.
@@ -120,7 +119,7 @@ type Peer struct {
 	Process     Process `json:"process"`
 	Incarnation uint32  `json:"incarnation"`
 	Link        string  `json:"link"`              // kind of the link to it: shm, unix, tcp, mpi
-	OnUse       bool    `json:"on_use,omitempty"`  // it is made when it is first used
+	OnUse       bool    `json:"on_use,omitempty"`  // the link is made at its first use
 	Address     string  `json:"address,omitempty"` // where it listens, for TCP
 	World       int     `json:"world,omitempty"`   // its rank in MPI_COMM_WORLD, for MPI
 }
@@ -128,13 +127,13 @@ type Peer struct {
 var (
 	// ErrMessage marks bytes that are not a message of the control connection.
 	ErrMessage = errors.New("malformed control message")
-	// ErrTooLarge marks a message that is not sent since it is longer than
-	// MaxMessage. The connection is as good as before.
+	// ErrTooLarge marks a message that is not sent, since it is longer than MaxMessage. The
+	// connection stays usable.
 	ErrTooLarge = errors.New("control message too large")
 )
 
-// Encode writes what DecodeMessage reads. The error wraps ErrTooLarge if that is
-// longer than MaxMessage.
+// Encode returns the message in the form that DecodeMessage reads. The error wraps
+// ErrTooLarge if that is longer than MaxMessage.
 func (m *Message) Encode() ([]byte, error) {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -146,8 +145,8 @@ func (m *Message) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// DecodeMessage reads one message and makes sure that what its kind promises
-// is there, so that no reader has to check for nil.
+// DecodeMessage reads one message. It checks that all fields that its kind requires are
+// set, so that no reader has to check for nil.
 func DecodeMessage(b []byte) (*Message, error) {
 	m := new(Message)
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -203,7 +202,7 @@ func DecodeMessage(b []byte) (*Message, error) {
 	return m, nil
 }
 
-// valid: the process is one of the job's, and no number is absurd.
+// valid reports whether the process is one of the job's and all counts are possible.
 func (s *Setup) valid() bool {
 	for _, d := range s.Degrees {
 		if d < 1 {

@@ -9,21 +9,21 @@ import (
 // World says how a process has joined MPI_COMM_WORLD.
 type World struct {
 	Rank    int    `json:"rank"`
-	Library string `json:"library,omitempty"` // what it says of itself
-	File    string `json:"file,omitempty"`    // what it was found by
-	Level   string `json:"level,omitempty"`   // of threads
-	Error   string `json:"error,omitempty"`   // why it could not
+	Library string `json:"library,omitempty"` // name and version that the library reports
+	File    string `json:"file,omitempty"`    // the file name by which the library was loaded
+	Level   string `json:"level,omitempty"`   // the level of thread support
+	Error   string `json:"error,omitempty"`   // why the process could not join
 }
 
 // world is a process's part in MPI_COMM_WORLD.
 type world interface {
 	Link(peer, channel int) (transport.Link, error)
-	Mourn()       // somebody has died
+	Mourn()       // a process has died
 	Close() error // all links have ended
 }
 
-// joinWorld makes this process one of MPI_COMM_WORLD. It waits for all others,
-// and nothing but a signal ends that.
+// joinWorld makes this process join MPI_COMM_WORLD. It waits for all other processes; only
+// a signal ends the wait.
 func (s *Session) joinWorld() error {
 	w, said, err := joinMPI()
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *Session) joinWorld() error {
 	return err
 }
 
-// Leave leaves MPI_COMM_WORLD if this process is in it. All links have ended
-// before, and so has the program in all processes that live.
+// Leave leaves MPI_COMM_WORLD if this process is in it. The caller calls it after all links
+// have ended and the program has returned in all live processes.
 func (s *Session) Leave() error {
 	s.mu.Lock()
 	w := s.world

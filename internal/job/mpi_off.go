@@ -4,7 +4,7 @@ package job
 
 import "errors"
 
-// hasMPI: this program cannot load an MPI library.
+// hasMPI is false: this program cannot load an MPI library.
 const hasMPI = false
 
 func joinMPI() (world, World, error) {

@@ -4,7 +4,7 @@ package job
 
 import "github.com/intrahpc/intra/transport/mpi"
 
-// hasMPI: this program can load an MPI library.
+// hasMPI is true: this program can load an MPI library.
 const hasMPI = true
 
 func joinMPI() (world, World, error) {

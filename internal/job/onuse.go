@@ -8,17 +8,17 @@ import (
 	"github.com/intrahpc/intra/transport/lazy"
 )
 
-// Most processes of a large job never send each other anything. So there the links within
-// a host, but for those of the replicas of a rank, are made when they are first used:
-// whoever sends first asks its agent, the parent of both, which makes the two ends and
-// gives each process its own. It hands over what it has to say to a process in order, and
-// hears all that a process said before it tells of its end. So when the verdict on a
-// peer comes, the link on which it may have sent something is here, and if there is
-// none nothing was sent.
+// Most processes of a large job never send each other anything. So a large job makes the
+// links within a host at their first use, except those between replicas of a rank. The
+// first sender asks its agent, the parent of both processes, which makes the two ends and
+// gives each process its own.
+//
+// The agent sends to a process in order, and reads all that a process has sent before it
+// reports its end. So when the verdict on a peer arrives, the link on which the peer may
+// have sent something has arrived too. If there is no link, the peer has sent nothing.
 
-// onFirstUse returns the link to a peer that is made when it is first used: by f if
-// the peer was first, and sooner than this process knew of it. It is called with mu
-// held.
+// onFirstUse returns the link to a peer that is made at its first use. If the peer used it
+// first, before this process knew the peer, f is this end of it. The caller holds mu.
 func (s *Session) onFirstUse(p Peer, f *os.File) (transport.Link, error) {
 	end := Endpoint{p.Process, p.Incarnation}
 	l := lazy.New(func() {
@@ -38,14 +38,14 @@ func (s *Session) onFirstUse(p Peer, f *os.File) (transport.Link, error) {
 	return l, nil
 }
 
-// wanted is a link that may be asked for.
+// wanted is a link that is made at its first use, and has not been made yet.
 type wanted struct {
 	link *lazy.Link
 	peer Peer
 }
 
-// linkCame takes the end of a link that this process or its peer has asked for, or
-// has from the start.
+// linkCame handles the end of a link that the agent has sent: one from the start of the
+// job, or one that this process or its peer has requested.
 func (s *Session) linkCame(m *Message, files []*os.File) {
 	end := Endpoint{*m.Process, max(m.Incarnation, 1)}
 	s.mu.Lock()

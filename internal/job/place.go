@@ -9,19 +9,19 @@ import (
 
 // Placement says on which host each process runs.
 type Placement struct {
-	Hosts  []Host          // those that are used
+	Hosts  []Host          // the hosts that are used
 	Of     map[Process]int // index in Hosts
-	Spares []int           // and those of the spares
-	// Together lists the ranks that share a host with a replica of their own,
-	// since there are not enough hosts, and SameRack those that share a rack.
+	Spares []int           // index in Hosts of each spare
+	// Together lists the ranks with two replicas on one host, since there are not enough
+	// hosts, and SameRack the further ranks with two replicas in one rack.
 	Together, SameRack []int
 }
 
-// Place puts the processes of a job on hosts. No host gets more than its slots,
-// unless oversubscribe, when the processes are spread in proportion. Replicas of
-// a rank are on different hosts if that can be done at all, in different racks
-// where that is possible, and neighbouring ranks close together: the replicas k
-// of all ranks, which exchange messages, lie one after another.
+// Place assigns the processes of a job to hosts. No host gets more processes than it has
+// slots; with oversubscribe, the processes are spread in proportion to the slots. Replicas
+// of a rank are on different hosts if any placement allows that, and in different racks
+// where possible. Neighbouring ranks are close together: the replicas k of all ranks,
+// which exchange messages, lie one after another.
 func Place(degrees []int, hosts []Host, oversubscribe bool) (*Placement, error) {
 	pl := &placer{hosts: byRack(hosts), room: make([]int, len(hosts))}
 	total, slots := 0, 0
@@ -71,8 +71,8 @@ func Place(degrees []int, hosts []Host, oversubscribe bool) (*Placement, error) 
 	return p, nil
 }
 
-// byRack orders hosts so that those of one rack follow each other, racks and
-// hosts as they were named.
+// byRack orders hosts so that those of one rack follow each other. Otherwise racks and
+// hosts keep their order.
 func byRack(hosts []Host) []Host {
 	first := make(map[string]int)
 	for i, h := range hosts {
@@ -98,11 +98,11 @@ type placer struct {
 	hosts []Host
 	room  []int // of each host
 	rest  []int // degrees of the ranks not placed yet, the highest first
-	near  []int // where replica k of the next rank should be
+	near  []int // by k: the preferred host for replica k of the next rank
 }
 
-// start finds where replica k of the first rank belongs: behind the replicas
-// k-1 of all ranks, if slots were simply filled in order.
+// start finds the preferred host for each replica k of the first rank: the one after the
+// replicas k-1 of all ranks, if slots were filled in order.
 func (pl *placer) start(degrees []int) {
 	host, room := 0, pl.room[0]
 	for k := range slices.Max(degrees) {
@@ -136,9 +136,9 @@ func (pl *placer) rank(degree int) (chosen []int) {
 	return chosen
 }
 
-// pick chooses the host of one more replica: the nearest one in a rack of its
-// own, else the nearest one of its own, else the nearest with room; never one
-// that would force replicas together later on.
+// pick chooses the host of one more replica: the nearest host in a rack of its own, else
+// the nearest host of its own, else the nearest host with room. With apart it chooses no
+// host that would force replicas together later on.
 func (pl *placer) pick(chosen []int, more, near int, apart bool) int {
 	withRoom := -1
 	for _, ownRack := range []bool{true, false} {
@@ -171,11 +171,11 @@ func (pl *placer) inRack(chosen []int, rack string) bool {
 	return slices.ContainsFunc(chosen, func(h int) bool { return pl.hosts[h].Rack == rack })
 }
 
-// feasible: after more replicas of the current rank, on hosts other than
-// chosen, all ranks that are left can still have each of their replicas on a
-// host of its own. The current rank takes the roomiest hosts. Then the k
-// largest ranks need no more than all hosts together give to k ranks, for every
-// k, which suffices (Gale and Ryser).
+// feasible reports whether the current rank can place more replicas on hosts other than
+// chosen, so that all remaining ranks can still have each replica on a host of its own.
+// The current rank takes the hosts with the most room. The placement is then possible if,
+// for every k, the k largest ranks need no more than all hosts together give to k ranks
+// (Gale and Ryser).
 func (pl *placer) feasible(chosen []int, more int) bool {
 	room := slices.Clone(pl.room)
 	taken := slices.Clone(chosen)
@@ -222,7 +222,7 @@ func (p *Placement) On(i int) []Process {
 	return all
 }
 
-// Warning says what the placement cannot survive, or "".
+// Warning returns which loss the placement may not survive, or "".
 func (p *Placement) Warning() string {
 	switch {
 	case len(p.Together) > 0:
@@ -233,7 +233,7 @@ func (p *Placement) Warning() string {
 	return ""
 }
 
-// ranks names a few of many.
+// ranks names up to eight ranks.
 func ranks(all []int) string {
 	const few = 8
 	var s []string
@@ -250,7 +250,7 @@ func ranks(all []int) string {
 	return text
 }
 
-// String draws the map, a line for each host.
+// String returns the map of hosts and processes, a line for each host.
 func (p *Placement) String() string {
 	var b strings.Builder
 	for i, h := range p.Hosts {

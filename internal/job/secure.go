@@ -19,24 +19,22 @@ import (
 	"github.com/intrahpc/intra/transport/tcp"
 )
 
-// Secure makes the network connections of one member of a job: both ends of a
-// connection have proved that they know the secret of the job, and who they
-// are. Its methods may be called by any goroutine.
+// Secure makes the network connections of one member of a job. Both ends of a connection
+// have proved their names and that they know the secret of the job. Any goroutine may call
+// the methods.
 //
-// Without encryption the bytes after the handshake are plain TCP: who can
-// change packets on their way can change them. With it they are protected by
-// TLS 1.3. Its keys are made for the job and certified by nobody; instead both
-// ends prove with the secret that they see the same keys, so that nobody
-// without it stands in the middle.
+// Without encryption the bytes after the handshake are plain TCP, and an attacker on the
+// network can change them. With encryption TLS 1.3 protects them. Its keys are made for
+// the job and have no certificate authority. Instead both ends prove with the secret that
+// they see the same keys, so an attacker without the secret cannot sit between them.
 type Secure struct {
 	secret Secret
 	self   string
 	cert   *tls.Certificate // nil: not encrypted
 }
 
-// NewSecure returns the means of the member of that name to connect. Names are
-// of 1 to 255 bytes and unique in the job, such as "head", "agent h1" or
-// Endpoint.String.
+// NewSecure returns the Secure of the member self. Names have 1 to 255 bytes and are unique
+// in the job, such as "head", "agent h1" or Endpoint.String.
 func NewSecure(secret *Secret, self string, encrypt bool) (*Secure, error) {
 	if self == "" || len(self) > maxName {
 		return nil, fmt.Errorf("name of a member of the job: %q has %d bytes, want 1 to %d", self, len(self), maxName)
@@ -58,8 +56,8 @@ func (s *Secure) flags() byte {
 	return 0
 }
 
-// Client turns a connection that this member has dialled into a secured one to
-// the member of that name. It takes c over, and closes it if it fails.
+// Client turns a connection that this member has dialled into a secured one to the member
+// peer. It takes over c, and closes it on failure.
 func (s *Secure) Client(ctx context.Context, c net.Conn, peer string) (net.Conn, error) {
 	if peer == "" || len(peer) > maxName {
 		c.Close()
@@ -70,15 +68,15 @@ func (s *Secure) Client(ctx context.Context, c net.Conn, peer string) (net.Conn,
 		if err != nil || s.cert == nil {
 			return c, err
 		}
-		// No name is verified, since none is certified: bind does it.
+		// No certificate is verified, since there is no authority; bind authenticates.
 		t := tls.Client(tcp.NewSocket(c), &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, DynamicRecordSizingDisabled: true})
 		return t, s.bind(ctx, t, ses, "tls dialler", "tls listener")
 	})
 }
 
-// Server turns a connection that this member has accepted into a secured one
-// from a member whose name expected accepts, and returns that name. It takes c
-// over, and closes it if it fails. A stranger is sent nothing.
+// Server turns a connection that this member has accepted into a secured one from a member
+// whose name expected accepts, and returns that name. It takes over c, and closes it on
+// failure. It sends nothing to a stranger.
 func (s *Secure) Server(ctx context.Context, c net.Conn, expected func(peer string) bool) (net.Conn, string, error) {
 	var peer string
 	sc, err := s.bounded(ctx, c, func() (net.Conn, error) {
@@ -96,7 +94,7 @@ func (s *Secure) Server(ctx context.Context, c net.Conn, expected func(peer stri
 	return sc, peer, err
 }
 
-// bounded runs a handshake within its time, which ends also with ctx.
+// bounded runs a handshake, for at most handshakeTime and until ctx is done.
 func (s *Secure) bounded(ctx context.Context, c net.Conn, handshake func() (net.Conn, error)) (net.Conn, error) {
 	c.SetDeadline(time.Now().Add(handshakeTime))
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
@@ -138,7 +136,7 @@ func (s *Secure) bind(ctx context.Context, t *tls.Conn, ses *session, mine, thei
 	return nil
 }
 
-// ephemeral makes a key and a certificate that nobody has to trust.
+// ephemeral makes a key and a self-signed certificate for the job.
 func ephemeral() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -155,11 +153,11 @@ func ephemeral() (*tls.Certificate, error) {
 // maxPending bounds the accepted connections that have proved nothing yet.
 const maxPending = 128
 
-// Serve accepts connections until ctx is done or the listener is closed, and
-// hands those of members to handle, each in a goroutine of its own. It closes
-// the listener. However many strangers connect, at most maxPending hold a
-// descriptor, for handshakeTime at most: one of those, whichever, makes room
-// for the next, and members try again.
+// Serve accepts connections until ctx is done or the listener is closed, and passes those
+// of members to handle, each in a goroutine of its own. It closes the listener. However
+// many strangers connect, at most maxPending connections without proof hold a descriptor,
+// for at most handshakeTime. Serve closes an arbitrary one of them to make room for the
+// next connection; a member that loses its connection this way tries again.
 func (s *Secure) Serve(ctx context.Context, l net.Listener, expected func(peer string) bool, handle func(c net.Conn, peer string)) error {
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	defer l.Close()
@@ -185,7 +183,7 @@ func (s *Secure) Serve(ctx context.Context, l net.Listener, expected func(peer s
 			mu.Lock()
 			delete(pending, c)
 			mu.Unlock()
-			if err == nil { // else a stranger: nobody's business
+			if err == nil { // else a stranger, which is ignored
 				handle(sc, peer)
 			}
 		}()

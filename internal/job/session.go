@@ -22,7 +22,7 @@ type Session struct {
 	conn     *Conn
 	secret   Secret
 	setup    Setup
-	local    int // processes of this host
+	local    int // processes of the job that this host was meant to have
 	links    Links
 	lease    *lease.Lease   // of this host; nil if it has none
 	slot     *affinity.Slot // on the board of its host; nil if it has none
@@ -33,24 +33,24 @@ type Session struct {
 	counting sync.Mutex         // held while counts are taken and sent, so that they only grow
 	closed   chan struct{}
 	close    sync.Once
-	crash    *os.File // what is written there is no output of the program
+	crash    *os.File // text written here does not count as output of the program
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when something below changes
 	events  []Event
 	files   map[Endpoint]*os.File // ends of links, until Connect takes them
-	onUse   map[Endpoint]*wanted  // that are made when they are first used
-	// connected: Connect has taken the ends of the links to those of the start. Until
-	// then those of the dead are kept, who may have sent something.
+	onUse   map[Endpoint]*wanted  // links that are made at their first use
+	// connected: Connect has taken the ends of the links to the first processes. Until then
+	// the ends to dead processes are kept too, since those may have sent something.
 	connected bool
 	arena     *os.File // until Arena takes it; nil: there is none
-	noArena   string   // why, if there should be one
+	noArena   string   // why there is no arena, if the rank should have one
 	peers     []Peer
 	started   bool
 	dead      map[Endpoint]bool
 	tcp       *network // nil until there is a link over TCP
-	world     world    // MPI's; nil: none, or left
-	err       error    // the connection's end
+	world     world    // membership in MPI_COMM_WORLD; nil: none, or left
+	err       error    // why the connection has ended
 }
 
 // Join makes this process a member of the job that its launcher runs. It
@@ -146,13 +146,13 @@ func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err er
 // Setup returns the process's place in the job.
 func (s *Session) Setup() Setup { return s.setup }
 
-// Local returns how many processes of the job its host was meant to have.
+// Local returns the number of processes of the job that this host was meant to have.
 func (s *Session) Local() int { return s.local }
 
 // Slot returns this process's place on the board of its host, nil if it has none.
 func (s *Session) Slot() *affinity.Slot { return s.slot }
 
-// read takes what the head says until the connection ends.
+// read handles the messages of the head until the connection ends.
 func (s *Session) read() {
 	for {
 		m, files, err := s.conn.Read()
@@ -168,8 +168,8 @@ func (s *Session) read() {
 	}
 }
 
-// headGone gives every end of the control connection one meaning: without
-// it there is no job.
+// headGone wraps every error of the control connection in ErrHeadGone and io.EOF: without
+// the connection the process has no job.
 func headGone(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: %w", ErrHeadGone, err)
@@ -177,7 +177,7 @@ func headGone(err error) error {
 	return fmt.Errorf("%w: %w: %w", ErrHeadGone, err, io.EOF)
 }
 
-// take is called with mu held.
+// take handles one message. The caller holds mu.
 func (s *Session) take(m *Message, files []*os.File) {
 	switch m.Kind {
 	case KindArena:
@@ -196,7 +196,7 @@ func (s *Session) take(m *Message, files []*os.File) {
 		end := Endpoint{m.Verdict.Process, max(m.Verdict.Incarnation, 1)}
 		s.dead[end] = true
 		delete(s.onUse, end)
-		if f := s.files[end]; f != nil && s.connected { // it has died before this process knew of it
+		if f := s.files[end]; f != nil && s.connected { // the peer died before this process knew it
 			f.Close()
 			delete(s.files, end)
 		}
@@ -210,20 +210,20 @@ func (s *Session) take(m *Message, files []*os.File) {
 	}
 }
 
-// update changes the state and wakes who waits for it.
+// update changes the state and wakes all waiting calls.
 func (s *Session) update(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err == nil { // the first end is the cause
+	if s.err == nil { // the first error is the cause
 		f()
 	}
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// Next waits for the next event. Events come in the head's order. The error,
-// once nothing more comes, wraps io.EOF, or ErrRefused if the head has refused
-// the job. One goroutine calls it.
+// Next waits for the next event. Events arrive in the head's order. After the last one
+// Next returns an error that wraps io.EOF, or ErrRefused if the head has refused the job.
+// Only one goroutine may call it.
 func (s *Session) Next() (Event, error) {
 	for {
 		s.mu.Lock()
@@ -242,8 +242,8 @@ func (s *Session) Next() (Event, error) {
 	}
 }
 
-// Stats tells the head how far this process is, as count says when it comes to
-// that. It never blocks; a report that is due already is enough.
+// Stats has a report of the counts sent to the head. It calls count right before it sends.
+// It never blocks: if a report is already pending, it does nothing.
 func (s *Session) Stats(count func() Stats) {
 	select {
 	case s.latest <- count:
@@ -251,7 +251,7 @@ func (s *Session) Stats(count func() Stats) {
 	}
 }
 
-// Tell does so at once, and hands it to the kernel before it returns.
+// Tell sends a report of the counts at once. When it returns, the kernel has the report.
 func (s *Session) Tell(count func() Stats) {
 	_ = s.tell(count) // Next reports the end of the connection
 }
@@ -276,72 +276,71 @@ func (s *Session) tell(count func() Stats) error {
 	return s.say(&Message{Kind: KindStats, Stats: &st})
 }
 
-// say sends what the head has to know. If it cannot hear that, Next returns why:
-// a process that went on would have the head wait for ever.
+// say sends a message that the head needs. If it cannot be sent, Next returns the error: a
+// process that went on would make the head wait forever.
 func (s *Session) say(m *Message) error {
 	err := s.conn.Write(m)
-	if err != nil && !Ended(err) { // else that is what Next returns
+	if err != nil && !Ended(err) { // the reader reports an ended connection
 		s.update(func() { s.err = fmt.Errorf("tell the launcher: %w", err) })
 	}
 	return err
 }
 
-// Fired hands to the kernel that this process has reached the kill point k.
-// The caller kills itself next; the head also does so, a while later.
+// Fired reports that this process has reached the kill point k. When it returns, the
+// kernel has the report. The caller kills itself next; else the head does so after a
+// while.
 func (s *Session) Fired(k Kill, st Stats) {
-	// Without a head there is nobody to tell, and the process ends either way.
+	// An error does not matter: the process ends either way.
 	_ = s.say(&Message{Kind: KindFired, Kill: &k, Stats: &st})
 }
 
-// Leased waits until the processes of this host may act on the outside world,
-// which is at once unless the host may be lost: until a lease is over nobody
-// declares it lost and does the same in its place. The error is ctx's. What
-// follows is not held up, so this comes right before it.
+// Leased waits until the processes of this host may act on the outside world. While the
+// host's lease runs, the head does not declare the host lost, so no other process acts in
+// its place. Leased returns at once unless the host may be lost. The caller has to act
+// right after it, since the lease may end. The error is ctx's.
 func (s *Session) Leased(ctx context.Context) error { return s.lease.Await(ctx) }
 
-// Finish says that run returned nil. The process goes on serving its peers
-// until Release.
+// Finish reports that run returned nil. The process serves its peers until Release.
 func (s *Session) Finish(st Stats) error {
-	s.counting.Lock() // what was counted before does not come after this
+	s.counting.Lock() // an earlier count must not be sent after this one
 	defer s.counting.Unlock()
 	return s.say(&Message{Kind: KindFinish, Stats: &st})
 }
 
-// Drained says, after Finish, that all that this process sent has been received
-// by everybody: the others can do without this rank from now on.
+// Drained reports, after Finish, that every message of this process has been received. The
+// job does not need this rank from now on.
 func (s *Session) Drained() error {
 	return s.say(&Message{Kind: KindDrained})
 }
 
-// Handled says that this process has done what the verdict with that epoch asks
-// of it.
+// Handled reports that this process has handled the verdict with that epoch.
 func (s *Session) Handled(epoch uint64) {
-	// Without a head nobody counts the survivors.
+	// An error does not matter: without a head the survivors are not counted.
 	_ = s.say(&Message{Kind: KindHandled, Epoch: epoch})
 }
 
-// maxText bounds the text of a failure, in bytes as it was said.
+// maxText bounds the text of a failure, in bytes before it is encoded.
 const maxText = 64 << 10
 
-// Fail says that the run of this process has failed. The process exits next.
+// Fail reports that the run of this process has failed. The process exits next.
 func (s *Session) Fail(f Failure, st Stats) error {
 	f.Text = clip(f.Text)
 	return s.say(&Message{Kind: KindFail, Failure: &f, Stats: &st})
 }
 
-// Suspect says that the link to a process has ended with err though no verdict
-// on it has come.
+// Suspect reports that the link to a process has ended with err, without a verdict on the
+// process.
 func (s *Session) Suspect(p Endpoint, err error) {
 	text := "ended"
 	if err != nil {
 		text = clip(err.Error())
 	}
-	// Without a head Next reports it, and the suspicion means nothing.
+	// An error does not matter: Next reports the loss of the head.
 	_ = s.say(&Message{Kind: KindSuspect, Process: &p.Process, Incarnation: p.Incarnation, Text: text})
 }
 
-// doubt is how a link says that it has had no connection for a while, and
-// with nil that it has one again.
+// doubt reports that a link has had no connection for a while; with a nil err, that it has
+// one again.
 func (s *Session) doubt(p Endpoint, err error) {
 	if err != nil {
 		s.Suspect(p, err)
@@ -350,14 +349,14 @@ func (s *Session) doubt(p Endpoint, err error) {
 	_ = s.say(&Message{Kind: KindMended, Process: &p.Process, Incarnation: p.Incarnation})
 }
 
-// Reply tells the head something about recovery.
+// Reply sends a reply about recovery to the head.
 func (s *Session) Reply(r Reply) {
 	r.Text = clip(r.Text)
-	// Without a head Next reports it, and nobody needs the reply.
+	// An error does not matter: Next reports the loss of the head.
 	_ = s.say(&Message{Kind: KindReply, Reply: &r})
 }
 
-// clip cuts a text that is too long, between two characters.
+// clip shortens a text to maxText bytes, without splitting a character.
 func clip(s string) string {
 	if len(s) <= maxText {
 		return s
@@ -384,9 +383,9 @@ func (s *Session) Close() error {
 	return err
 }
 
-// LastWords hands the beginning of what this process says of its end, on standard
-// error, to the launcher, which then shows it with the name of the process.
+// LastWords passes the beginning of this process's final message on standard error to the
+// launcher, which shows it with the name of the process.
 func (s *Session) LastWords(text []byte) {
-	const atOnce = 4096                                 // goes into an empty pipe without waiting
-	_, _ = s.crash.Write(text[:min(len(text), atOnce)]) // without a launcher nobody reads it
+	const atOnce = 4096                                 // fits into an empty pipe, so Write does not block
+	_, _ = s.crash.Write(text[:min(len(text), atOnce)]) // an error does not matter: the launcher is gone
 }

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// SlurmShell starts a command on a host of the allocation that the caller is
-// in: it may use all processors of it, and neither its end nor that of a host
-// ends the others.
+// SlurmShell starts a command on a host of the caller's allocation. The command may use all
+// processors of the host. Neither its end nor the loss of a host ends the other commands.
 const SlurmShell = "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --no-kill --kill-on-bad-exit=0 --cpu-bind=none --mpi=none --quiet"
 
 // SlurmHosts returns the hosts of the Slurm allocation that the environment

@@ -2,9 +2,9 @@ package job
 
 import "fmt"
 
-// Reserve places spare processes, which wait to take the place of lost ones, on
-// those of hosts that have free slots, the emptiest first, so that they are not
-// lost together. With oversubscribe there is room on all.
+// Reserve places spare processes, which wait to replace lost ones, on hosts with free
+// slots. The emptiest host comes first, so that the spares are spread and do not die
+// together. With oversubscribe every host has room.
 func (p *Placement) Reserve(spares int, hosts []Host, oversubscribe bool) error {
 	free := make(map[string]int)
 	for _, h := range hosts {
@@ -29,15 +29,14 @@ func (p *Placement) Reserve(spares int, hosts []Host, oversubscribe bool) error 
 	return nil
 }
 
-// Keep adds the hosts that are not used, so that what is lost can be replaced
-// there.
+// Keep adds the unused hosts, so that replacements can run there.
 func (p *Placement) Keep(hosts []Host) {
 	for _, h := range hosts {
 		p.use(h)
 	}
 }
 
-// use returns the index of a host among those that are used.
+// use returns the index of a host among those that are used, and adds it if needed.
 func (p *Placement) use(h Host) int {
 	for i, used := range p.Hosts {
 		if used.Name == h.Name {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Spec describes a job. Its zero value is one rank with one replica.
+// Spec describes a job. The zero value is one rank with one replica.
 type Spec struct {
 	Ranks    int    // logical ranks; 0 means 1, or len(Degrees)
 	Replicas int    // replicas of every rank; 0 means 1
@@ -30,11 +30,11 @@ const (
 // between hosts.
 const LinkMPI = "mpi"
 
-// MaxDegree bounds the replicas of a rank: the sets of replicas that messages
-// carry are words of 64 bits.
+// MaxDegree bounds the replicas of a rank, since messages carry sets of replicas as words
+// of 64 bits.
 const MaxDegree = 64
 
-// ErrSpec marks a description of a job that makes no sense.
+// ErrSpec marks an invalid description of a job.
 var ErrSpec = errors.New("invalid job")
 
 // Resolve returns the degree of each rank.
@@ -84,7 +84,7 @@ func (p Process) Compare(q Process) int {
 	return cmp.Or(cmp.Compare(p.Rank, q.Rank), cmp.Compare(p.Replica, q.Replica))
 }
 
-// MarshalText makes a Process its name in JSON, also as a key.
+// MarshalText writes the form of String, so that a Process can be a key in JSON.
 func (p Process) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText reads the form that String writes.
@@ -118,7 +118,8 @@ func Processes(degrees []int) []Process {
 	return all
 }
 
-// Endpoint is one life of a process.
+// Endpoint is one incarnation of a process: the process that began in a slot with that
+// number.
 type Endpoint struct {
 	Process     Process
 	Incarnation uint32

@@ -7,45 +7,44 @@ import (
 	"github.com/intrahpc/intra/internal/base/counters"
 )
 
-// Stats is what a process counts about its sections. Totals since its start.
+// Stats holds the counts of a process: totals since its start.
 type Stats struct {
 	Sections      int64  `json:"sections"`       // sections left
 	TasksRun      int64  `json:"tasks_run"`      // bodies run here
 	TasksReceived int64  `json:"tasks_received"` // results taken from a peer
 	TasksRerun    int64  `json:"tasks_rerun"`    // run here in place of a dead peer
 	UpdateBytes   int64  `json:"update_bytes"`   // payload of updates sent
-	UpdatesTorn   int64  `json:"updates_torn"`   // updates that broke off here
-	UpdatesLost   int64  `json:"updates_lost"`   // updates that a connection took with it
+	UpdatesTorn   int64  `json:"updates_torn"`   // updates that were only partially received here
+	UpdatesLost   int64  `json:"updates_lost"`   // updates that were lost with a connection
 	Signature     uint64 `json:"signature"`      // of all sections entered, in order
 	Links         int64  `json:"links"`          // made to other processes
-	// Before is what Sections lacks of the rank's: those before this process
-	// joined, less those that were left again after a rollback.
+	// Before is the number of the rank's sections that Sections does not count: those from
+	// before this process joined, less those that were run again after a rollback.
 	Before int64 `json:"before,omitempty"`
-	// Points are the safe points behind a process that has finished, of which
-	// Place is the first call, and Restored the one at which it began with saved
-	// state, 0 if it did not.
+	// Points is the number of safe points that a finished process has passed. Place is
+	// file:line of its first call of SafePoint. Restored is the safe point at which it
+	// began with saved state, 0 if it did not.
 	Points    uint64               `json:"points,omitempty"`
 	Restored  uint64               `json:"restored,omitempty"`
 	Place     string               `json:"place,omitempty"`
 	TaskTypes map[string]TaskStats `json:"task_types,omitempty"`
-	Notes     []string             `json:"notes,omitempty"` // to the user, who hears each of them once
-	// Corruption is nil unless tasks are verified. Flipped are the wrong results
-	// on request that have come about.
+	Notes     []string             `json:"notes,omitempty"` // notes to the user; the head prints each one once
+	// Corruption is nil unless tasks are verified. Flipped lists the requested bit flips
+	// that have happened.
 	Corruption *Corruption `json:"corruption,omitempty"`
 	Flipped    []Flip      `json:"flipped,omitempty"`
 	// Watched is nil unless replicas look for divergence.
 	Watched *Watched `json:"watched,omitempty"`
-	// Counters says how what was to be counted in tasks is counted here.
+	// Counters describes how this process measures the requested counters of tasks.
 	Counters []counters.Counter `json:"counters,omitempty"`
-	// Usage is what the process has used up, nil if that is not known.
+	// Usage is the resources that the process has used, nil if unknown.
 	Usage *counters.Usage `json:"usage,omitempty"`
-	// Doing is what it does now: nil if it does not say. It comes with the counts that
-	// are reported in the middle of the job.
+	// Doing is what the process does now, nil if it does not report it. Only reports
+	// before the end of the process carry it.
 	Doing *Doing `json:"doing,omitempty"`
 }
 
-// Diverged says in what two replicas of a rank differ that have both finished,
-// or returns "".
+// Diverged returns how two finished replicas of a rank differ, or "".
 func (s *Stats) Diverged(o *Stats) string {
 	switch {
 	case s.Points != o.Points:
@@ -61,8 +60,8 @@ func (s *Stats) Diverged(o *Stats) string {
 	return ""
 }
 
-// Apart says in what two processes of different ranks differ that have both
-// finished, one of which began with saved state, or returns "".
+// Apart returns how two finished processes of different ranks differ, or "". It compares
+// only if one of them began with saved state.
 func (s *Stats) Apart(o *Stats) string {
 	if s.Points == o.Points || s.Restored == 0 && o.Restored == 0 {
 		return ""
@@ -79,8 +78,7 @@ func (s *Stats) points(o *Stats) string {
 		s.Points, s.Before+s.Sections, o.Points, o.Before+o.Sections, at) + s.afterRestore(o)
 }
 
-// ForgottenState is what most often makes a process that is restored do
-// something else than the others.
+// ForgottenState names the most frequent reason why a restored process diverges.
 const ForgottenState = "is a variable of the loop missing in //intra:state, or in intra.Protect?"
 
 func (s *Stats) afterRestore(o *Stats) string {
@@ -103,16 +101,16 @@ type TaskStats struct {
 	// time in sections that were completed together with other replicas and whose first task is of
 	// this type
 	SectionSeconds float64 `json:"section_seconds"`
-	// time that those sections would have taken the processes alone: all tasks as long as those that
-	// ran there took on average
+	// time that those sections would have taken the processes alone, if all tasks took as long as
+	// the average task that the process ran in them
 	AloneSeconds float64                   `json:"alone_seconds"`
 	UpdateBytes  int64                     `json:"update_bytes"`       // payload of updates sent, or stored
-	Stored       int64                     `json:"stored,omitempty"`   // how often results were stored straight into the arrays of another replica
+	Stored       int64                     `json:"stored,omitempty"`   // number of times that results were stored straight into the arrays of another replica
 	ReadBytes    int64                     `json:"read_bytes"`         // size of the in and inout regions of the bodies run
 	WrittenBytes int64                     `json:"written_bytes"`      // size of their out, inout and reduce regions
-	Counters     map[string]counters.Count `json:"counters,omitempty"` // what was counted meanwhile, by its name
+	Counters     map[string]counters.Count `json:"counters,omitempty"` // counts of the events of -counters during these tasks, by the name of the event
 	Decision     string                    `json:"decision"`           // share or replicate: share if any process shares it
-	// after how many sections of one kind sharing has begun or ended last, trials aside; the most of
-	// all processes and kinds, 0 if it never changed
+	// number of sections of one kind after which the decision last changed, without trials; the
+	// maximum over all processes and kinds, 0 if it never changed
 	DecidedAfter int64 `json:"decided_after"`
 }

@@ -1,6 +1,6 @@
 package job
 
-// Cause says why a process was declared dead. The values stand in the report.
+// Cause says why a process was declared dead. The report contains the values.
 type Cause string
 
 // The causes of a verdict.
@@ -11,7 +11,7 @@ const (
 	CausePanic    Cause = "panic"    // panicked
 	CauseFenced   Cause = "fenced"   // stopped or cut off, then killed by the head
 	CauseHost     Cause = "host"     // its host was lost
-	CauseLink     Cause = "link"     // a link that could not be mended
+	CauseLink     Cause = "link"     // a link of it broke and was not restored
 )
 
 // Verdict declares one process dead. The head numbers its verdicts by epoch,
@@ -19,12 +19,12 @@ const (
 type Verdict struct {
 	Epoch   uint64
 	Process Process
-	// Incarnation is the one in which the process began, 0 meaning 1: a verdict
-	// on a process does not concern its replacement.
+	// Incarnation is that of the process, where 0 means 1. So a verdict on a process does
+	// not concern its replacement.
 	Incarnation uint32
 	Cause       Cause
 	Detail      string
-	// Through: the program of the rank had returned, and nobody lacked anything
-	// that it had sent, so nothing is to come from it if this was its last replica.
+	// Through: the program of the rank had returned and all its messages had been received.
+	// So the job does not need the rank, even if this was its last replica.
 	Through bool `json:",omitempty"`
 }

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Verification says which tasks are run by all replicas of a rank, which compare
-// what comes of them, and at which safe points they compare their state.
+// Verification says which tasks all replicas of a rank run to compare the results, and at
+// which safe points they compare their state.
 type Verification struct {
-	Share float64 `json:"share"` // of all tasks; 1: all of them
-	State uint64  `json:"state"` // compared at each safe point with a multiple of this number; 0: at none
+	Share float64 `json:"share"` // the share of tasks that is compared; 1: all
+	State uint64  `json:"state"` // states are compared at each safe point with a multiple of this number; 0: at none
 	Seed  uint64  `json:"seed"`  // of the choice of tasks, and of the hashes
-	// Backups: there will be some to go back to. Where tasks are sampled all are compared
-	// until the first one is complete (Order.Entire), so that what it holds is right.
+	// Backups: the job takes backups. Where tasks are sampled, replicas compare all tasks
+	// until the first backup is complete (Order.Entire), so that its state is right.
 	Backups bool `json:"backups,omitempty"`
 }
 
-// Samples reports whether some tasks are compared and others are not.
+// Samples reports whether replicas compare only a share of the tasks.
 func (v *Verification) Samples() bool { return v != nil && v.Share > 0 && v.Share < 1 }
 
-// usualShare is that of -sdc sample.
+// usualShare is the Share of -sdc sample.
 const usualShare = 0.01
 
-// ParseVerification reads sample, sample=P, dual, state, state=N or one of the first
-// three and one of the others with a comma between them; or off, for which it returns nil.
+// ParseVerification reads sample, sample=P or dual, or state or state=N, or one of each
+// with a comma between them. For off it returns nil.
 func ParseVerification(s string) (*Verification, error) {
 	if s == "off" {
 		return nil, nil
@@ -76,62 +76,63 @@ func parseEvery(s string) (uint64, error) {
 	return n, nil
 }
 
-// Corruption is what a process has counted about the tasks and states that it has
-// compared.
+// Corruption holds the counts and findings of a process about the tasks and states that it
+// has compared.
 type Corruption struct {
 	Compared int64 `json:"compared"` // tasks and states, each counted by one replica
 	Differed int64 `json:"differed"`
 	Repaired int64 `json:"repaired"`
-	// Undecided: one more has differed, and nobody can be convicted, as all replicas
-	// say.
+	// Undecided: one more task or state has differed and no process can be blamed. All
+	// replicas of the rank report it.
 	Undecided bool `json:"undecided,omitempty"`
-	// Doubt: this process goes no further.
+	// Doubt is the dispute for which this process has stopped; nil: none.
 	Doubt *Doubt `json:"doubt,omitempty"`
-	// Doubted are the generations in which that was so since something differed, and the
-	// job has gone back.
+	// Doubted lists the generations in which replicas differed and this process stopped
+	// for it, and from which the job has rolled back since.
 	Doubted []uint32 `json:"doubted,omitempty"`
-	// Convicted are those of this rank, itself too, whose results were wrong.
+	// Convicted lists the processes of this rank, perhaps this one too, that were blamed
+	// for wrong results.
 	Convicted []Conviction `json:"convicted,omitempty"`
 }
 
-// Conviction says that a process has come to a wrong result, or state.
+// Conviction blames a process for a wrong result, message or state.
 type Conviction struct {
 	Process     Process `json:"process"`
 	Incarnation uint32  `json:"incarnation"`
-	Core        int     `json:"core"` // processor that it ran on; -1: not known
+	Core        int     `json:"core"` // processor that it ran on; -1: unknown
 	Section     uint64  `json:"section"`
 	Task        int     `json:"task"`
 	Kernel      string  `json:"kernel"`
-	Message     string  `json:"message,omitempty"`    // that was wrong, in place of a task
-	Point       uint64  `json:"point,omitempty"`      // safe point at which its state was wrong, in place of a task
-	Seconds     float64 `json:"seconds"`              // since it erred, as far as that is known
-	Generation  uint32  `json:"generation,omitempty"` // how often the job had gone back
-	// Sure is the newest safe point by which it was not defective yet, as far as comparing
-	// tells; 0: none. What it has done since in tasks that were not compared may be wrong.
+	Message     string  `json:"message,omitempty"`    // the wrong message, in place of a task
+	Point       uint64  `json:"point,omitempty"`      // the safe point at which its state was wrong, in place of a task
+	Seconds     float64 `json:"seconds"`              // time from the fault to its detection, as far as known
+	Generation  uint32  `json:"generation,omitempty"` // rollbacks of the job before
+	// Sure is the last safe point by which the comparison found the process sound; 0: none.
+	// Its results since then in tasks that were not compared may be wrong.
 	Sure uint64 `json:"sure,omitempty"`
-	// Whole: all that it has done was compared.
+	// Whole: replicas have compared all its results.
 	Whole bool `json:"whole,omitempty"`
-	// Lost: its memory cannot be repaired. It says so itself, and waits for its end.
+	// Lost: its memory cannot be repaired. The process reports this itself, and waits to be
+	// killed.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Doubt says that a process goes no further until the job goes back, or ends: what its
-// rank has come to may be wrong, and it is not known whose fault that is.
+// Doubt is a dispute: the results of a rank may be wrong, and no process can be blamed.
+// The process that reports it has stopped until the job rolls back or ends.
 type Doubt struct {
-	// Kind says how its program has failed, perhaps because of a wrong result; empty: the
+	// Kind says how its program has failed, perhaps because of a wrong result. Empty: the
 	// registered states of the replicas of its rank differ.
 	Kind       FailureKind `json:"kind,omitempty"`
-	Point      uint64      `json:"point"`                // the safe point that it has not got past
-	Below      uint64      `json:"below,omitempty"`      // of the first safe point that is behind what was wrong; 0: none is
-	Generation uint32      `json:"generation,omitempty"` // how often the job had gone back
-	Text       string      `json:"text"`                 // with all hashes, if there are some
+	Point      uint64      `json:"point"`                // the safe point that the process has not passed
+	Below      uint64      `json:"below,omitempty"`      // the first safe point after the error: only earlier backups are sound; 0: none is after it
+	Generation uint32      `json:"generation,omitempty"` // rollbacks of the job before
+	Text       string      `json:"text"`                 // with all hashes, if there are any
 }
 
-// Differs reports whether replicas have come to different things, and the program has not
-// just failed.
+// Differs reports whether replicas have differed; else only the program has failed.
 func (d *Doubt) Differs() bool { return d.Kind != FailError && d.Kind != FailPanic }
 
-// NewDoubt returns the doubt about what has made a program fail.
+// NewDoubt returns the dispute about the failure of a program.
 func NewDoubt(f Failure, point uint64, generation uint32) *Doubt {
 	return &Doubt{Kind: f.Kind, Point: point, Generation: generation, Text: clip(f.Text)}
 }

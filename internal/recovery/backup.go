@@ -8,12 +8,12 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// backup is the state of all ranks at one cut, and who holds it.
+// backup is the state of all ranks at one consistent cut, with the processes that hold it.
 type backup struct {
 	number     uint64
 	generation uint32     // in which it was taken
 	copies     [][]holder // per rank
-	// trusted: no process was defective before it, as far as comparing tells.
+	// trusted: the comparison found every process sound up to this backup.
 	trusted bool
 }
 
@@ -22,13 +22,13 @@ type holder struct {
 	process     job.Process
 	incarnation uint32
 	stored      bool
-	source      bool // it copies the state of its own rank: nobody sends it
+	source      bool // it copies the state of its own rank, so the copy needs no message
 }
 
-// holders is how many processes hold each copy, if there are so many.
+// holders is the number of processes that hold each copy, if the job has enough of them.
 const holders = 2
 
-// stored returns who can give a copy away.
+// stored returns the holders that can send the state of a rank.
 func (b *backup) stored(rank int) (all []holder) {
 	for _, k := range b.copies[rank] {
 		if k.stored {
@@ -38,7 +38,7 @@ func (b *backup) stored(rank int) (all []holder) {
 	return all
 }
 
-// missing returns a rank whose copy is nowhere, -1 if there is none.
+// missing returns a rank whose state has no holder, -1 if every rank has one.
 func (b *backup) missing() int {
 	for rank, copies := range b.copies {
 		if len(copies) == 0 {
@@ -48,8 +48,9 @@ func (b *backup) missing() int {
 	return -1
 }
 
-// forget takes out who is about to hold a copy: once a process has heard that the
-// job goes back, it takes none from before that.
+// forget removes the holders that have not stored their copy yet. A process that has
+// received the order to roll back accepts no copy from an older generation, so such a
+// copy will never be stored.
 func (b *backup) forget() {
 	for rank := range b.copies {
 		b.copies[rank] = b.stored(rank)
@@ -66,9 +67,9 @@ func (b *backup) has(rank int, s *replica) bool {
 	return false
 }
 
-// backup plans a backup at the cut that is being left, nil if the one before
-// is still on its way: there are two slots, and one holds what a rollback
-// needs now.
+// backup plans a backup at the cut that is being left. It returns nil while the previous
+// backup is still being stored: a process has room for two copies of a rank, and one of
+// them is the copy that a rollback would need now.
 func (h *Head) backup(number uint64) []job.Copy {
 	if h.attempt != nil {
 		return nil
@@ -92,8 +93,8 @@ func (h *Head) backup(number uint64) []job.Copy {
 	return plan
 }
 
-// source is the lowest live replica of the rank that did not join in this very
-// cut: it has nothing to copy yet.
+// source returns the lowest live replica of the rank that has drained. A replica that
+// joins in this very cut has not drained, and has nothing to copy yet.
 func (h *Head) source(rank int) *replica {
 	for _, s := range h.replicas {
 		if s.process.Rank == rank && s.alive() && s.drained {
@@ -103,9 +104,9 @@ func (h *Head) source(rank int) *replica {
 	return nil
 }
 
-// partner finds a process of another rank to hold a copy: on another host than
-// the source if there is one, and as few copies each as can be. Ranks are
-// searched from the next one on, so that they hold each other's.
+// partner finds a process of another rank to hold a copy: on another host than the
+// source if possible, and with as few copies as possible. The search begins at the next
+// rank, so that neighbours hold each other's copies.
 func (h *Head) partner(b *backup, rank int, source *replica) *replica {
 	var best *replica
 	worst := 1 << 30
@@ -134,8 +135,8 @@ func (h *Head) partner(b *backup, rank int, source *replica) *replica {
 	return best
 }
 
-// stored: process s holds a copy now. One of a backup with the same number that
-// was given up in an earlier generation is another one.
+// stored records that process s holds a copy. A rollback may make the head give up a
+// backup and take another one with the same number; the generation tells them apart.
 func (h *Head) stored(s *replica, r job.Reply) {
 	for b := range h.backups() {
 		if b.number != r.Number || r.Generation < b.generation || r.Rank < 0 || r.Rank >= len(b.copies) {
@@ -144,7 +145,7 @@ func (h *Head) stored(s *replica, r job.Reply) {
 		if b == h.attempt && r.Rank == s.process.Rank { // the copy of another rank delays no process
 			h.rate.copied(b.number, time.Duration(r.Seconds*float64(time.Second)))
 		}
-		if !b.has(r.Rank, s) { // the holder that was meant died, and this one came in its place
+		if !b.has(r.Rank, s) { // unplanned: a successor does not know the holders yet, or a death has removed this one
 			if s.alive() {
 				b.copies[r.Rank] = append(b.copies[r.Rank], holder{process: s.process, incarnation: s.incarnation, stored: true, source: r.Rank == s.process.Rank})
 			}
@@ -158,8 +159,8 @@ func (h *Head) stored(s *replica, r job.Reply) {
 	}
 }
 
-// storing announces a backup that is stored everywhere, and has copies renewed
-// that are held by one process only.
+// storing announces the backup once all its holders have stored it, and has copies
+// renewed that only one process holds.
 func (h *Head) storing() {
 	if b := h.attempt; b != nil {
 		h.renew(b)
@@ -186,7 +187,7 @@ func (h *Head) storing() {
 	}
 }
 
-// backups yields all that there are, the newest first.
+// backups yields all backups, the newest first.
 func (h *Head) backups() iter.Seq[*backup] {
 	return func(yield func(*backup) bool) {
 		for _, b := range []*backup{h.attempt, h.complete} {
@@ -219,9 +220,9 @@ func (h *Head) renew(b *backup) {
 	}
 }
 
-// backupDeath takes a dead process out of the holders. What it was sending is
-// not coming any more, so its receivers are none. lived: it was no newcomer, which
-// holds nothing before it has said so.
+// backupDeath removes a dead process from the holders, and with it the receivers of the
+// copies that it may have been sending. lived means that the process was live; a joiner
+// holds nothing before it reports a copy.
 func (h *Head) backupDeath(p job.Process, incarnation uint32, lived bool) {
 	if h.returns() && (lived || h.complete.heldBy(p, incarnation)) {
 		h.voidBy = job.Endpoint{Process: p, Incarnation: incarnation}
@@ -237,7 +238,7 @@ func (h *Head) backupDeath(p job.Process, incarnation uint32, lived bool) {
 				}
 				kept = append(kept, k)
 			}
-			if died { // a copy that is not stored may have come from it
+			if died { // it may have been the sender of a copy that is not stored
 				copies, kept = kept, kept[:0]
 				for _, k := range copies {
 					if k.stored || k.source {
@@ -253,9 +254,9 @@ func (h *Head) backupDeath(p job.Process, incarnation uint32, lived bool) {
 	}
 }
 
-// nowhere returns a rank whose state in the last complete backup nobody holds, -1
-// if there is none. A copy that was under way when its sender died may still
-// come to be stored.
+// nowhere returns a rank whose state in the last complete backup has no holder, -1 if
+// every rank has one or not all holders are known yet. The answer may change back: a
+// copy that was under way when its sender died may still be stored.
 func (h *Head) nowhere() int {
 	if h.complete == nil || !h.heardAll() {
 		return -1
@@ -263,10 +264,11 @@ func (h *Head) nowhere() int {
 	return h.complete.missing()
 }
 
-// returns reports whether there is a backup to go back to.
+// returns reports whether the job has a backup that it can roll back to.
 func (h *Head) returns() bool { return h.complete != nil && h.nowhere() < 0 }
 
-// heardAll reports whether it is known who holds what.
+// heardAll reports whether the holders of all copies are known. After a succession they
+// are once all processes' replies have been repeated (Repeated).
 func (h *Head) heardAll() bool { return h.all(func(s *replica) bool { return !s.unheard }) }
 
 // heldBy reports whether a process is a holder of any rank's state.
@@ -276,10 +278,10 @@ func (b *backup) heldBy(p job.Process, incarnation uint32) bool {
 	})
 }
 
-// held reports whether there is somebody for every rank to give its state away.
+// held reports whether each rank has a holder that can send its state.
 func (b *backup) held() bool { return b.heldBut(func(job.Process) bool { return false }) }
 
-// heldBut is held once these are gone.
+// heldBut is held without the processes for which gone returns true.
 func (b *backup) heldBut(gone func(job.Process) bool) bool {
 	for rank := range b.copies {
 		if !slices.ContainsFunc(b.copies[rank], func(k holder) bool { return k.stored && !gone(k.process) }) {

@@ -6,25 +6,26 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// cut is the one under way.
+// cut is the consistent cut under way: all processes stop at the same safe point and wait
+// until no message from before it is in flight.
 type cut struct {
 	phase  cutPhase
-	number uint64 // once it is known
-	most   uint64 // safe points that any process has entered, while asking
+	number uint64 // its safe point, once it is known
+	most   uint64 // while asking: the highest safe point that a process has entered
 }
 
-// cutPhase is how far a cut is.
+// cutPhase is the phase of a cut.
 type cutPhase uint8
 
 const (
-	idle      cutPhase = iota // none, but one may be planned
-	asking                    // all were asked how far they are
-	draining                  // at its safe point each process stops and drains
-	admitting                 // everything is quiet, the joiners are made known
+	idle      cutPhase = iota // no cut is under way; one may be planned
+	asking                    // every process is asked for its position, to choose the safe point
+	draining                  // each process stops at the safe point and drains
+	admitting                 // no message is in flight, and the processes connect the joiners
 )
 
-// donate has the lowest live replica of each joiner's rank copy state to it
-// ahead of the cut, beside the computation.
+// donate orders the lowest live replica of each joiner's rank to copy state to the joiner
+// before the cut, while the computation goes on.
 func (h *Head) donate() {
 	for _, s := range h.replicas {
 		if s.status != arrived || !h.connected(s) {
@@ -38,8 +39,8 @@ func (h *Head) donate() {
 	}
 }
 
-// plan asks for a cut when a joiner is ready for it, or a share of the tasks is enough
-// from there on.
+// plan asks for a cut when a joiner is ready for it, or when the first backup is complete
+// and replicas need to compare only a share of the tasks from there on.
 func (h *Head) plan() {
 	if h.cut.phase != idle || h.rest {
 		return
@@ -64,8 +65,8 @@ func (h *Head) open(phase cutPhase) {
 	}
 }
 
-// counted: process s has entered so many safe points, and goes no further
-// than to the next one.
+// counted records that process s has entered n safe points. The process stops at the
+// next one until it knows the cut.
 func (h *Head) counted(s *replica, n uint64) {
 	if h.cut.phase == asking && s.alive() {
 		s.counted = true
@@ -73,13 +74,14 @@ func (h *Head) counted(s *replica, n uint64) {
 	}
 }
 
-// drained: process s is in the cut, and has all that was sent before it.
+// drained records that process s is in the cut and has received every message that was
+// sent before it.
 func (h *Head) drained(s *replica, number uint64) {
 	if h.rest || !s.alive() {
 		return
 	}
-	// The planned cut comes without a question, and perhaps before the answer
-	// to one.
+	// Processes enter the planned cut without being asked. One may reach it before it
+	// has answered a question.
 	if number == h.next && (h.cut.phase == idle || h.cut.phase == asking) {
 		h.rate.reached(number, h.now)
 		asked := h.cut.phase == asking
@@ -105,7 +107,7 @@ func (h *Head) all(holds func(*replica) bool) bool {
 	return true
 }
 
-// progress moves the cut on.
+// progress begins the next phase of the cut once the present one is done.
 func (h *Head) progress() {
 	if h.rest {
 		return
@@ -129,15 +131,14 @@ func (h *Head) progress() {
 	}
 }
 
-// announce tells those who were asked where the cut is.
+// announce sends the number of the cut to the processes, which have been asked for theirs.
 func (h *Head) announce(number uint64) {
 	h.keep(Decision{Kind: CutAt, Number: number})
 	h.tell(live, job.Order{Kind: job.OrderCutAt, Number: number})
 }
 
-// transfer has the donors that are drained give the joiners all that has
-// changed. A joiner whose donor dies is left to a later cut and to the next
-// donor.
+// transfer has the drained donors send the joiners everything that has changed since the
+// copy ahead. A joiner whose donor dies waits for a later cut and another donor.
 func (h *Head) transfer() {
 	for _, s := range h.replicas {
 		if s.status != arrived || s.moving || !s.copied || !h.connected(s) {
@@ -160,13 +161,13 @@ func (h *Head) transferred() bool {
 	return true
 }
 
-// admit makes the joiners known to everybody. They are live from here on.
+// admit announces the joiners to all processes. They are live from here on.
 func (h *Head) admit() {
 	var joined []Joined
 	for _, s := range h.replicas {
 		if s.joined {
 			j := Joined{Process: s.process, Incarnation: s.incarnation, Donor: s.donor, Bytes: s.bytes}
-			if !s.moving { // it was told so by the head before
+			if !s.moving { // an earlier head chose the donor; Snapshot does not record it
 				j.Donor = h.source(s.process.Rank).process
 			}
 			joined = append(joined, j)
@@ -188,7 +189,7 @@ func (h *Head) admit() {
 	}
 	h.tell(live, job.Order{Kind: job.OrderAdmit, Number: h.cut.number, Joined: peers(joined), Scattered: scattered})
 	if h.complete != nil {
-		for _, p := range joined { // which copies it may overwrite
+		for _, p := range joined { // it learns which copies it must not overwrite
 			h.send(h.of[p.Process], job.Order{Kind: job.OrderComplete, Number: h.complete.number, Older: numbers(h.older)})
 		}
 	}
@@ -223,7 +224,7 @@ func (h *Head) differ() bool {
 	})
 }
 
-// leave ends the cut. In a planned one a backup is taken, or files are written.
+// leave ends the cut. In a planned cut it also plans the backup or the files.
 func (h *Head) leave() {
 	number := h.cut.number
 	o := job.Order{Kind: job.OrderGo, Number: number}
@@ -233,7 +234,7 @@ func (h *Head) leave() {
 		o.Plan = h.backup(number)
 		h.unlike = h.unlike || h.differ()
 		h.backupAt = h.config.compared(number + h.interval())
-	case h.config.Backup.Auto && h.backupAt > 0: // replicas join: failures since the plan was made may bring it forward
+	case h.config.Backup.Auto && h.backupAt > 0: // a cut for joiners: failures since the plan may bring the backup forward
 		h.backupAt = min(h.backupAt, h.config.compared(number+h.interval()))
 	}
 	if number == h.filesAt {

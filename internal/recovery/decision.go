@@ -9,55 +9,55 @@ import (
 // DecisionKind names a decision about recovery.
 type DecisionKind string
 
-// The decisions. Each is kept before anything follows from it.
+// The decisions, with the fields that each one sets. A Decision is kept before the head
+// acts on it.
 const (
-	Asked      DecisionKind = "asked"      // processes stop at their next safe point, to hear where the cut is
+	Asked      DecisionKind = "asked"      // processes stop at their next safe point until they know the cut
 	CutAt      DecisionKind = "cut"        // Number: the cut is at that safe point
 	Admitted   DecisionKind = "admitted"   // Number, Joined: these joiners are live from that cut on
 	Left       DecisionKind = "left"       // Number, Backup, Files, NextSet, Set, Savers, Entire, Unlike: the cut is over
-	Complete   DecisionKind = "complete"   // Number, Outputs, Trusted, Older: that backup is what a rollback goes to
-	RolledBack DecisionKind = "rolledback" // Number, Since, Incarnation, Joined: all go back to that safe point, in the next Generation
-	Resumed    DecisionKind = "resumed"    // Number, Backup, Files: all are back
+	Complete   DecisionKind = "complete"   // Number, Outputs, Trusted, Older: a rollback goes to that backup
+	RolledBack DecisionKind = "rolledback" // Number, Since, Incarnation, Joined: all processes roll back to that safe point, in the next Generation
+	Resumed    DecisionKind = "resumed"    // Number, Backup, Files: the rollback is over
 )
 
-// Decision is what a Head has decided that another one needs which takes its
-// place.
+// Decision is one decision of a Head that its successor needs.
 type Decision struct {
 	Kind        DecisionKind  `json:"kind"`
-	Generation  uint32        `json:"generation,omitempty"` // rollbacks so far, with that of RolledBack
+	Generation  uint32        `json:"generation,omitempty"` // rollbacks so far; RolledBack includes its own
 	Number      uint64        `json:"number,omitempty"`
 	Backup      uint64        `json:"backup,omitempty"`      // the next cut for a backup, 0: none
-	Files       uint64        `json:"files,omitempty"`       // and for files
+	Files       uint64        `json:"files,omitempty"`       // the next cut for files, 0: none
 	NextSet     uint64        `json:"nextset,omitempty"`     // number of the next set of files
-	Set         uint64        `json:"set,omitempty"`         // of the files of this cut, 0: none
-	Savers      []int         `json:"savers,omitempty"`      // which replica of each rank writes them
+	Set         uint64        `json:"set,omitempty"`         // the set of files that is written in this cut, 0: none
+	Savers      []int         `json:"savers,omitempty"`      // by rank: the replica that writes the file
 	Unlike      bool          `json:"unlike,omitempty"`      // replicas of a rank had different states where a backup was taken
-	Entire      bool          `json:"entire,omitempty"`      // where tasks are sampled: all are compared from this cut on
-	Since       int           `json:"since,omitempty"`       // the rank whose loss began the rollback
-	Doubt       bool          `json:"doubt,omitempty"`       // it was not lost: something is wrong there, and it is not known whose fault that is
-	Convicted   *job.Endpoint `json:"convicted,omitempty"`   // neither: this process may have come to wrong results since
-	Trusted     bool          `json:"trusted,omitempty"`     // the backup was
-	Older       []Generation  `json:"older,omitempty"`       // and these are kept too
-	Incarnation uint32        `json:"incarnation,omitempty"` // that of everybody's frames after the rollback
+	Entire      bool          `json:"entire,omitempty"`      // where tasks are sampled: replicas compare all tasks from this cut on
+	Since       int           `json:"since,omitempty"`       // the rank that began the rollback: by its loss, unless Doubt or Convicted is set
+	Doubt       bool          `json:"doubt,omitempty"`       // a dispute in rank Since that blames no process began it
+	Convicted   *job.Endpoint `json:"convicted,omitempty"`   // the blame of this process began it: other results of it may be wrong too
+	Trusted     bool          `json:"trusted,omitempty"`     // the comparison found every process sound up to the backup
+	Older       []Generation  `json:"older,omitempty"`       // older backups that are kept
+	Incarnation uint32        `json:"incarnation,omitempty"` // the incarnation in all processes' frames after the rollback
 	Scattered   []int         `json:"scattered,omitempty"`   // ranks with replicas on several hosts from then on
 	Joined      []Joined      `json:"joined,omitempty"`
-	// Outputs is for the driver, which puts in what it wants to find in the
-	// Snapshot: where the output of each rank stood at a backup that is complete.
+	// Outputs is opaque to this package. The driver sets it in Complete and finds it in
+	// the Snapshot: the position of each rank's output at that backup.
 	Outputs json.RawMessage `json:"outputs,omitempty"`
 }
 
-// Generation is a complete backup from before the last one, which is kept too.
+// Generation is a complete backup that is older than the last one and still kept.
 type Generation struct {
 	Number  uint64 `json:"number"`
-	Trusted bool   `json:"trusted,omitempty"` // no process was defective before it, as far as comparing tells
+	Trusted bool   `json:"trusted,omitempty"` // the comparison found every process sound up to it
 }
 
 // Joined is a joiner that becomes live.
 type Joined struct {
 	Process     job.Process `json:"process"`
 	Incarnation uint32      `json:"incarnation"`
-	Donor       job.Process `json:"donor"` // who gave it its state
+	Donor       job.Process `json:"donor"` // the process that sent its state
 	Bytes       int64       `json:"bytes,omitempty"`
-	// Output is for the driver: where the output of the donor stood.
+	// Output is opaque to this package: the driver's position in the donor's output.
 	Output json.RawMessage `json:"output,omitempty"`
 }

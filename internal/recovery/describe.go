@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Describe says for people what the program waits for in a safe point; it is
-// empty outside of one.
+// Describe returns in words what the program waits for in a safe point, "" outside of
+// one.
 func (m *Member) Describe() string {
 	switch {
 	case m.rolled:
@@ -24,7 +24,7 @@ func (m *Member) Describe() string {
 	return fmt.Sprintf("safe point %d", m.point)
 }
 
-// stage is how far the cut has come.
+// stage describes the step of the cut that this process is in.
 func (m *Member) stage() string {
 	switch {
 	case !m.drained:

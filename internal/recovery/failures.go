@@ -6,12 +6,12 @@ import (
 )
 
 // Failures estimates how often processes of a job fail, from the times between their
-// failures. It takes these times to have a Weibull distribution with the shape that clusters
-// show: after a failure the next one is likely, and becomes less so as time passes.
-// Its zero value is that of a job that begins at time 0.
+// failures. It assumes that these times have a Weibull distribution with the shape that
+// clusters show: soon after a failure the next one is likely, and it becomes less likely
+// as time passes. The zero value is that of a job that begins at time 0.
 //
-// A time raised to the shape has an exponential distribution, whose rate is the number
-// of failures divided by the sum of such powers. Old failures fade from both.
+// A time raised to the shape has an exponential distribution. The rate of that is the
+// number of failures divided by the sum of such powers. Old failures fade from both.
 type Failures struct {
 	Count float64       `json:"count,omitempty"` // of failures
 	Sum   float64       `json:"sum,omitempty"`   // of the times before them, in seconds, raised to the shape
@@ -24,16 +24,16 @@ const (
 	// fading is the weight of a failure relative to the one after it. About the last
 	// eight count.
 	fading = 7.0 / 8
-	// priorCount is the weight of what is assumed before the first failure: half a
-	// failure. Then the backups up to the first failure cost about as much time as that
-	// failure loses, whenever it comes.
+	// priorCount is the number of failures assumed before the first one. With half a
+	// failure, the backups up to the first failure cost about as much time as that
+	// failure loses, whenever it happens.
 	priorCount = 0.5
 	// priorSum bounds the rate in the first second.
 	priorSum = 1
 )
 
-// failed records a failure. Several at the same time are one, as the processes of a host
-// fail together.
+// failed records a failure. Failures at the same time count once, since the processes of
+// a host fail together.
 func (f *Failures) failed(now time.Duration) {
 	if f.Count > 0 && now <= f.Last {
 		return
@@ -44,12 +44,13 @@ func (f *Failures) failed(now time.Duration) {
 }
 
 // scale returns the rate of the exponential distribution. The time since the last failure
-// is a part of what it follows from.
+// counts too, so the rate falls while no process fails.
 func (f *Failures) scale(now time.Duration) float64 {
 	return (priorCount + f.Count) / (priorSum + f.Sum + math.Pow((now-f.Last).Seconds(), shape))
 }
 
-// rate returns how many failures a second are expected on average from now until ahead.
+// rate returns the expected failures per second, on average over the time ahead from now
+// on.
 func (f *Failures) rate(now, ahead time.Duration) float64 {
 	from, to := (now - f.Last).Seconds(), (now + ahead - f.Last).Seconds()
 	return f.scale(now) * (math.Pow(to, shape) - math.Pow(from, shape)) / (to - from)

@@ -7,25 +7,24 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Files says how often the state of the job is put into files. Its zero value
-// does so never.
+// Files says how often the job writes its state to files. The zero value writes none.
 type Files struct {
 	Every uint64 // safe points from one set of files to the next
 	First uint64 // number of the first set
 }
 
-// saving is the set that is being written: by one process of each rank, and
-// then, once every rank has its file, by the head, which makes it complete.
+// saving is the set that is being written. One process of each rank writes a file; once
+// every rank has its file, the head makes the set complete.
 type saving struct {
 	set     uint64 // 0: none
 	cut     uint64
-	writers []holder // rank by rank; stored: its file is written
+	writers []holder // by rank; stored: its file is written
 	files   []checkpoint.File
 	whole   bool // every rank has its file
 }
 
-// save plans the files of the cut that is being left. While the set before is
-// still being written there are none.
+// save plans the files of the cut that is being left. It plans none while the previous
+// set is still being written.
 func (h *Head) save(number uint64) (set uint64, savers []job.Process) {
 	if h.saving.set != 0 {
 		return 0, nil
@@ -44,7 +43,7 @@ func (h *Head) save(number uint64) (set uint64, savers []job.Process) {
 	return s.set, savers
 }
 
-// saved: a process has written its file, or could not.
+// saved records that a process has written its file, or abandons the set if it could not.
 func (h *Head) saved(s *replica, r job.Reply) {
 	if r.Set == 0 || r.Set != h.saving.set || h.saving.whole {
 		return
@@ -80,7 +79,7 @@ func (h *Head) abandon(why string) {
 	h.saving = saving{}
 }
 
-// writerDeath: a process has died, perhaps in the middle of its file.
+// writerDeath abandons the set if a process has died before its file was written.
 func (h *Head) writerDeath(p job.Process, incarnation uint32) {
 	for _, w := range h.saving.writers {
 		if w.process == p && w.incarnation == incarnation && !w.stored {
@@ -90,7 +89,7 @@ func (h *Head) writerDeath(p job.Process, incarnation uint32) {
 	}
 }
 
-// Published says that the head has made the set complete, or could not.
+// Published reports that the head has made the set complete, or has failed to.
 func (h *Head) Published(set uint64) {
 	if h.saving.set == set {
 		h.saving = saving{}

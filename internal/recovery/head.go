@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Config says what a job does about failures.
+// Config holds what a job does about failures.
 type Config struct {
 	Degrees []int
 	Start   bool   // new processes may be started for lost ones
@@ -17,25 +17,27 @@ type Config struct {
 	// Compared: backups are taken only at safe points with a multiple of this number, at
 	// which replicas compare their states; 0: at any.
 	Compared uint64
-	// Suspect: only a share of the tasks are compared, so a process may have erred for a
-	// while before it is found (Distrust). Older backups are kept for that. Until the first
-	// one is complete, which is taken at the first safe point, all tasks are compared.
+	// Suspect: replicas compare only a share of the tasks, so a faulty process may compute
+	// wrong results for a while before it is found (Distrust). The job keeps older backups
+	// for that. The first backup is taken at the first safe point; replicas compare all
+	// tasks until it is complete.
 	Suspect bool
 	Files   Files
-	// From is the safe point at which all processes begin, in a job that goes
-	// on from files; 0: they begin anew.
+	// From is the safe point at which all processes begin in a job that is restarted from
+	// files; 0: the program begins at its start.
 	From uint64
-	// Host tells hosts apart, so that a backup does not die with its rank. The
-	// zero value puts every process on one host.
+	// Host returns the name of a process's host, so that a backup does not die with its
+	// rank. If it is nil, all processes count as one host's.
 	Host func(job.Process) string
 }
 
-// Head decides what is done about failures. Its events are methods; each
-// returns what is to be done, in order. It does not decide who is dead. What
-// another head has to know is kept before anything follows from it: a Decision
-// by the action Keep, and before the event is told that a process was started
-// for a place (Arrived), has died, finished or drained: all of which the Snapshot
-// is folded from.
+// Head decides how the job reacts to failures. Its events are methods; each returns the
+// actions to take, in order. Head does not decide which processes are dead.
+//
+// A successor needs to know everything that a Head has acted on. So the driver keeps a
+// Decision (action Keep) before it takes the actions that follow. It also keeps each start,
+// death and end of a process before it calls Arrived, Died, Finished or Through. Snapshot
+// is folded from these records.
 type Head struct {
 	config       Config
 	replicas     []*replica
@@ -46,90 +48,90 @@ type Head struct {
 	now          time.Duration
 	failures     Failures
 	rest         bool // a rank has finished: no cut until a rollback
-	// through are the ranks that have finished and whose messages all have
-	// been received: the others can do without them, unless the job goes back.
+	// through holds the ranks that have finished and whose messages have all been received.
+	// The job does not need their processes any more, unless it rolls back.
 	through map[int]bool
 	over    bool
 
 	cut      cut
-	round    uint64 // how often all were asked how far they are
+	round    uint64 // counts the questions for a position (OrderAsk)
 	next     uint64 // the planned cut, 0 if there is none
 	backupAt uint64 // the next cut for a backup, 0 if there is none
-	filesAt  uint64 // and for files
+	filesAt  uint64 // the next cut for files, 0 if there is none
 	set      uint64 // the number of the next set of files
 	saving   saving
 	rate     rate
-	entire   bool         // where tasks are sampled: all are compared, since no backup is complete yet
+	entire   bool         // where tasks are sampled: replicas compare all tasks, since no backup is complete yet
 	unlike   bool         // replicas of a rank had different states where a backup was taken
-	complete *backup      // that a rollback can go to
-	older    []*backup    // complete ones from before it, ascending, that Distrust can go to
-	attempt  *backup      // being stored
-	voidBy   job.Endpoint // who died last, of those that may have held it, while there was a backup to go back to
+	complete *backup      // the last complete backup: a rollback goes to it
+	older    []*backup    // older complete backups, ascending: Distrust and Doubt may go to one
+	attempt  *backup      // the backup that is being stored
+	voidBy   job.Endpoint // the last process that died and may have held complete, while a rollback was possible
 	back     rollback
 	acts     []Action
 }
 
-// status is what there is of a replica.
+// status is the status of the process in a slot.
 type status uint8
 
 const (
-	empty    status = iota // nobody
-	starting               // a process was asked for
+	empty    status = iota // there is no process
+	starting               // the head has requested a process
 	arrived                // a process waits for its state
 	live
 	finished // live, and its program has returned
 )
 
-// replica is the place of one replica of a rank, and the process in it.
+// replica is the slot of one replica of a rank, and the process in it.
 type replica struct {
 	process     job.Process
 	status      status
 	state       State
 	incarnation uint32        // of the process in it
 	frames      uint32        // incarnation that its frames carry: its own, or that of the last rollback
-	attempts    int           // replacements in a row that have not come to live
-	itself      bool          // the last one ended by itself: another would do the same
-	refused     string        // why no process could be had for it, "" if one was
-	tries       int           // in a row that came to nothing like that
-	after       time.Duration // before which it is not tried again
-	hopeless    bool          // nothing was changed by all of them, so a lost rank does not wait for another one
+	attempts    int           // replacements in a row that have not become live
+	itself      bool          // the last process ended by itself: another one would do the same
+	refused     string        // why the last request for a process failed, "" if it did not
+	tries       int           // requests in a row that have failed
+	after       time.Duration // no request before this time
+	hopeless    bool          // another request would fail too, so a lost rank does not wait for one
 	safe        bool          // has reached a safe point
-	unheard     bool          // lives, and what it has told the lost head is not all repeated yet
+	unheard     bool          // live, and its agent has not repeated all its replies to this head yet
 	hash        uint64        // of its registered state in the last cut, 0: it was not taken
-	sure        uint64        // the safe point by which nobody of its rank was defective yet, as it said last
+	sure        uint64        // the safe point up to which it last reported its rank's processes sound
 
 	// A joiner.
-	spare  bool                 // one was counted out for it; if it was dismissed it may come back (Returned)
-	linked map[job.Process]bool // who has its end of the link to it
-	links  map[job.Process]bool // to whom it has its own end
+	spare  bool                 // spares was reduced for it; Returned gives the spare back
+	linked map[job.Process]bool // the peers that have their end of the link to it
+	links  map[job.Process]bool // the peers to which it has its own end
 	donor  job.Process
-	asked  bool  // the donor was told to copy ahead
+	asked  bool  // the donor was ordered to copy state ahead of the cut
 	copied bool  // and has done so
-	moving bool  // in the cut: the donor was told to give it all
-	joined bool  // in the cut: it has all
+	moving bool  // in the cut: the donor was ordered to transfer the rest
+	joined bool  // in the cut: it has its whole state
 	bytes  int64 // of its state
 
 	// In a cut or a rollback.
 	counted, drained, admitted, ready bool
 }
 
-// ActionKind says what is to be done.
+// ActionKind names an action.
 type ActionKind uint8
 
 // The actions.
 const (
 	Send    ActionKind = iota // give Order to process To
-	Start                     // get a process for the place of To, as this Incarnation: a spare if there is one
+	Start                     // get a process for the slot of To, as this Incarnation: a spare if there is one
 	Connect                   // make links between the joiner To and all Peers, which answer Linked
 	Dismiss                   // the joiner To is not needed any more
 	Lose                      // give up: Loss says why
 	Publish                   // make the Set of Files complete and call Published
-	Abandon                   // the Set will not be complete, Why says why
+	Abandon                   // the Set will not be complete, for the reason Why
 	Later                     // call Again after Pause
-	Keep                      // keep Decision where another head finds it; what follows, and all events, have to wait for that
+	Keep                      // keep Decision where a successor finds it; the next actions and all events wait for that
 )
 
-// Action is one thing to be done.
+// Action is one step that the driver takes for the Head.
 type Action struct {
 	Kind        ActionKind
 	To          job.Process
@@ -146,7 +148,7 @@ type Action struct {
 	Decision *Decision
 }
 
-// NewHead returns the decisions for a job whose processes all start together.
+// NewHead returns the Head of a job whose processes all start together.
 func NewHead(c Config) *Head {
 	h := &Head{config: c, of: make(map[job.Process]*replica), through: make(map[int]bool), incarnations: 1, spares: c.Spares}
 	if h.config.Host == nil {
@@ -181,10 +183,10 @@ func (c Config) First() uint64 {
 	return c.compared(c.From + first)
 }
 
-// Next is the first planned cut, for the processes' setup.
+// Next returns the next planned cut, 0 if there is none. The setup of a process names it.
 func (h *Head) Next() uint64 { return h.next }
 
-// earlier returns the lower of two cuts, of which 0 is none.
+// earlier returns the lower of two cuts, where 0 stands for no cut.
 func earlier(a, b uint64) uint64 {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -192,10 +194,10 @@ func earlier(a, b uint64) uint64 {
 	return a
 }
 
-// Generation counts the rollbacks so far.
+// Generation returns the number of rollbacks so far.
 func (h *Head) Generation() uint32 { return h.generation }
 
-// State returns the state of the process in a replica, Abort if nobody is in it.
+// State returns the state of the process in a slot, Abort if the slot is empty.
 func (h *Head) State(p job.Process) State {
 	if s := h.of[p]; s.status != empty {
 		return s.state
@@ -203,7 +205,7 @@ func (h *Head) State(p job.Process) State {
 	return Abort
 }
 
-// Failed returns the ranks that have no live process, and are needed.
+// Failed returns the ranks that have no live process and that the job still needs.
 func (h *Head) Failed() []int {
 	var ranks []int
 	for rank := range h.config.Degrees {
@@ -265,7 +267,7 @@ func (h *Head) tell(least status, o job.Order) {
 	}
 }
 
-// Arrived says that the process asked for is there and waits for its state.
+// Arrived reports that a requested process has joined and waits for its state.
 func (h *Head) Arrived(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
@@ -283,31 +285,30 @@ func (h *Head) Arrived(p job.Process, incarnation uint32, now time.Duration) []A
 	return h.advance()
 }
 
-// SpareReady says that one more process waits without a rank, SpareGone that
-// one has died.
+// SpareReady reports one more process that waits without a rank.
 func (h *Head) SpareReady(now time.Duration) []Action {
 	h.begin(now)
 	h.spares++
 	return h.advance()
 }
 
-// SpareGone says that a process without a rank has died.
+// SpareGone reports the death of a process without a rank.
 func (h *Head) SpareGone(now time.Duration) []Action {
 	h.begin(now)
-	h.spares = max(0, h.spares-1) // one that had died may have been asked for, and refused
+	h.spares = max(0, h.spares-1) // a request that was refused may have counted it already
 	return h.advance()
 }
 
-// Died says that a process was declared dead. itself: it ended without being
-// killed, so another one in its place would do the same.
+// Died reports that a process was declared dead. itself means that it ended without being
+// killed, so a replacement would do the same.
 func (h *Head) Died(p job.Process, incarnation uint32, itself bool, now time.Duration) []Action {
 	acts := h.DiedWith(p, incarnation, itself, now)
 	return append(acts, h.Conclude(now)...)
 }
 
-// DiedWith is Died of one of several processes that died together, with their host.
-// Conclude follows the last one, so that no spare is given to a rank that has lost
-// one replica when another has lost its last.
+// DiedWith is Died for one of several processes that died together, with their host. The
+// driver calls Conclude after the last one. The decisions wait for that, so that a rank
+// that has lost all its replicas gets a spare before a rank that has lost one.
 func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
@@ -319,7 +320,7 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 		h.failures.failed(h.now)
 	}
 	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, itself: itself && alive}
-	if alive && h.failed(p.Rank) { // it is urgent now
+	if alive && h.failed(p.Rank) { // its rank is lost: try again at once
 		for _, q := range h.replicas {
 			if q.process.Rank == p.Rank {
 				q.tries, q.after, q.hopeless = 0, 0, false
@@ -331,7 +332,7 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 			delete(q.linked, p)
 			delete(q.links, p)
 		}
-		if q.status == arrived && q.donor == p { // the next donor begins anew
+		if q.status == arrived && q.donor == p { // the next donor begins from the start
 			q.donor, q.asked, q.copied, q.moving = job.Process{}, false, false, false
 		}
 	}
@@ -341,13 +342,13 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 	return h.acts
 }
 
-// Conclude says that all are known that died together.
+// Conclude ends a series of DiedWith.
 func (h *Head) Conclude(now time.Duration) []Action {
 	h.begin(now)
 	return h.advance()
 }
 
-// Finished says that the program has returned in a process.
+// Finished reports that the program has returned in a process.
 func (h *Head) Finished(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
@@ -362,8 +363,7 @@ func (h *Head) Finished(p job.Process, incarnation uint32, now time.Duration) []
 	return h.advance()
 }
 
-// Through says that nobody lacks anything that a process has sent, in which the
-// program has returned.
+// Through reports that every message of a finished process has been received.
 func (h *Head) Through(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	if s := h.of[p]; s.status == finished && s.incarnation == incarnation && h.back.phase == none {
@@ -372,23 +372,23 @@ func (h *Head) Through(p job.Process, incarnation uint32, now time.Duration) []A
 	return h.advance()
 }
 
-// cease: there is no cut any more, since a rank will not come to another one.
+// cease cancels all cuts, since a rank has finished and will not reach another one.
 func (h *Head) cease() {
 	h.rest, h.cut, h.next = true, cut{}, 0
 	h.tell(live, job.Order{Kind: job.OrderCancel})
 }
 
-// Over says that the job has ended, so nothing is to be done any more.
+// Over ends the Head with the job: it takes no more actions.
 func (h *Head) Over() { h.over = true }
 
-// Reply takes in what a process says.
+// Reply processes a reply of a process.
 func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
 	if s == nil || s.status < starting || s.incarnation != incarnation || h.over {
 		return nil
 	}
-	switch r.Kind { // these hold in every generation
+	switch r.Kind { // valid in every generation
 	case job.ReplyLinked:
 		h.linked(s, r)
 		return h.advance()
@@ -436,7 +436,7 @@ func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Du
 	return h.advance()
 }
 
-// linked: process s has its end of the link to another one.
+// linked records that process s has its end of the link to another process.
 func (h *Head) linked(s *replica, r job.Reply) {
 	q := h.of[r.Process]
 	if q == nil || q.incarnation != r.Incarnation {
@@ -450,8 +450,8 @@ func (h *Head) linked(s *replica, r job.Reply) {
 	}
 }
 
-// Repeated says that all was told again that a process had told the head whose
-// place this one has taken.
+// Repeated reports that an agent has repeated to this successor all that a process had
+// sent to the lost head.
 func (h *Head) Repeated(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
@@ -462,13 +462,13 @@ func (h *Head) Repeated(p job.Process, incarnation uint32, now time.Duration) []
 	return h.advance()
 }
 
-// keep has a decision kept. What follows waits for that.
+// keep has a decision kept. The actions after it wait for that.
 func (h *Head) keep(d Decision) {
 	d.Generation = h.generation
 	h.acts = append(h.acts, Action{Kind: Keep, Decision: &d})
 }
 
-// advance does all that is due.
+// advance takes every step that has become possible, and returns the actions.
 func (h *Head) advance() []Action {
 	if h.over {
 		return h.acts
@@ -484,7 +484,7 @@ func (h *Head) advance() []Action {
 	return h.acts
 }
 
-// lose gives the job up.
+// lose gives up the job.
 func (h *Head) lose(l *Loss) {
 	for s := range h.each(starting) {
 		s.to(Abort)
@@ -493,7 +493,7 @@ func (h *Head) lose(l *Loss) {
 	h.acts = append(h.acts, Action{Kind: Lose, To: job.Process{Rank: l.Rank}, Loss: l})
 }
 
-// String shows where everybody is, for logs and tests.
+// String shows the state of the Head and of all processes, for logs and tests.
 func (h *Head) String() string {
 	out := fmt.Sprintf("generation %d cut %+v next %d rest %v back %v:", h.generation, h.cut, h.next, h.rest, h.back)
 	for _, s := range h.replicas {

@@ -7,24 +7,24 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Loss is why a job is given up: a rank has no live replica, and nothing
-// brings one back; or the job was going back to its last backup, and the state
-// of a rank in it is lost, whoever of that rank lives.
+// Loss is the reason why the head gives up a job. Either a rank has no live replica and
+// cannot get one. Or the job was rolling back and the backup has lost the state of a
+// rank; then live replicas of that rank do not help.
 type Loss struct {
 	Rank int
 	Why  string
-	// Back: the state of Rank in the backup is lost on the way back to it.
-	// Number is the safe point of that backup, and Since the rank whose loss
-	// sent the job back, or which was in Doubt, or a process of it that was Convicted.
+	// Back: the state of Rank in the backup was lost during the rollback to it. Number is
+	// the safe point of that backup. Since is the rank that began the rollback: by its
+	// loss, by a dispute in it (Doubt), or by the blame of one of its processes (Convicted).
 	Back      bool
 	Number    uint64
 	Since     int
 	Doubt     bool
 	Convicted *job.Endpoint
-	By        job.Endpoint // whose death took the last copy of that state
+	By        job.Endpoint // the process whose death took the last copy of that state
 }
 
-// Error says what is lost and why.
+// Error returns what is lost and why.
 func (l Loss) Error() string {
 	if l.Back {
 		since := "was lost"
@@ -39,10 +39,10 @@ func (l Loss) Error() string {
 	return fmt.Sprintf("rank %d could not be brought back: %s", l.Rank, l.Why)
 }
 
-// loss returns why the job has to be given up, nil if it has not.
+// loss returns why the job has to be given up, nil if it can go on.
 func (h *Head) loss() *Loss {
 	failed := h.Failed()
-	if i := slices.Index(failed, h.back.since); i > 0 { // what sent the job back counts first
+	if i := slices.Index(failed, h.back.since); i > 0 { // the rank that began the rollback is named first
 		failed[0], failed[i] = failed[i], failed[0]
 	}
 	for _, rank := range failed {
@@ -68,7 +68,7 @@ func (h *Head) backupLost() *Loss {
 		Why: fmt.Sprintf("the last process that held the state of rank %d is dead", void)}
 }
 
-// noBackup says why there is no backup to go back to.
+// noBackup returns why the job has no backup to roll back to.
 func (h *Head) noBackup() string {
 	switch {
 	case !h.config.Backup.on():
@@ -81,7 +81,7 @@ func (h *Head) noBackup() string {
 	return "no backup was complete yet"
 }
 
-// noReplacement says why no process takes the place of a lost rank.
+// noReplacement returns why a lost rank gets no new process.
 func (h *Head) noReplacement(rank int) string {
 	refused, itself := "", true
 	for _, s := range h.replicas {
@@ -103,14 +103,14 @@ func (h *Head) noReplacement(rank int) string {
 	return "its replacements died too"
 }
 
-// Returns reports whether the job could go on if process p, the last one of its
-// rank, died now: from a backup that does not need it.
+// Returns reports whether the job would survive the death of process p, the last one of
+// its rank, by rolling back to a backup that does not need p.
 func (h *Head) Returns(p job.Process) bool {
 	return h.ReturnsWithout(func(q job.Process) bool { return q == p })
 }
 
-// ReturnsWithout reports whether the job could go on if these died now, all replicas of
-// a rank among them.
+// ReturnsWithout is Returns for the deaths of all processes for which gone returns true,
+// with all replicas of a rank among them.
 func (h *Head) ReturnsWithout(gone func(job.Process) bool) bool {
 	return !h.over && h.returns() && h.usable() && h.complete.heldBut(gone)
 }

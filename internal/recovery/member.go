@@ -6,45 +6,46 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Member is the part of a process in recovery: it says at each safe point what
-// the program's goroutine is to do there. Orders may come at any time.
+// Member is the part of a process in recovery: at each safe point it decides what the
+// program's goroutine does there. Orders may arrive at any time.
 type Member struct {
 	self       job.Process
 	generation uint32
 	rest       bool   // no cut is planned any more
 	next       uint64 // the planned cut, 0 if there is none
 	number     uint64 // the cut that was announced, 0 if there is none
-	asked      bool   // no further than the next safe point
-	told       uint64 // safe points that were entered when it was asked
+	asked      bool   // the program stops at the next safe point, until the cut is known
+	told       uint64 // the count of safe points in its answer
 
 	point    uint64 // the safe point that the program is in, 0 outside
-	at       uint64 // the cut that it is in, 0 if it is in none
+	at       uint64 // the cut that the program is in, 0 if it is in none
 	drained  bool
 	admit    []job.Peer
 	admitted bool
-	left     bool // Go was heard
+	left     bool // Go was received
 	plan     []job.Copy
 	copied   bool
-	set      uint64        // of the files to be written, 0: none
-	savers   []job.Process // who writes them
-	copying  bool          // something was copied ahead at this safe point
-	donate   []job.Process // joiners to copy to ahead of the cut
-	transfer []job.Process // joiners to give all to in it
+	set      uint64        // the set of files to write, 0: none
+	savers   []job.Process // the processes that write them
+	copying  bool          // some state was copied ahead at this safe point
+	donate   []job.Process // joiners to copy state to ahead of the cut
+	transfer []job.Process // joiners to transfer the rest to in the cut
 	rolled   bool          // this generation is over
 }
 
-// NewMember returns the part of a process that starts anew.
+// NewMember returns the Member of a process that is in no cut: at the start of its program,
+// or in a new generation after a rollback. next is the planned cut, 0 if there is none.
 func NewMember(self job.Process, generation uint32, next uint64) *Member {
 	return &Member{self: self, generation: generation, next: next}
 }
 
-// NewJoiner returns the part of a joiner that has been given its state in
-// cut number: it is in the cut as all the others are.
+// NewJoiner returns the Member of a joiner that has received its state in cut number. It
+// is in the cut, drained like all other processes.
 func NewJoiner(self job.Process, generation uint32, number uint64) *Member {
 	return &Member{self: self, generation: generation, number: number, point: number, at: number, drained: true}
 }
 
-// StepKind says what the program's goroutine does next in a safe point.
+// StepKind names what the program's goroutine does next in a safe point.
 type StepKind uint8
 
 // The steps.
@@ -58,11 +59,11 @@ const (
 	Copy                     // copy the state for the backup of cut Number, to be sent to Process
 	Save                     // write the state of cut Number to a file of Set
 	Leave                    // the cut is over
-	GiveUp                   // the cut is cancelled, after Drain or in the middle of it
-	Back                     // the job goes back: return the error that says so
+	GiveUp                   // the cut is cancelled, during Drain or after it
+	Back                     // the job rolls back: return the error for that
 )
 
-// Step is one thing to do in a safe point.
+// Step is one step of the program's goroutine in a safe point.
 type Step struct {
 	Kind    StepKind
 	Number  uint64
@@ -71,15 +72,15 @@ type Step struct {
 	Set     uint64
 }
 
-// Order takes in what the head wants. points is how many safe points the
-// program has entered, read after it was made sure that the next one calls
-// Enter.
+// Order processes an order of the head and returns the replies. points is the number of
+// safe points that the program has entered. The caller reads it only after it has made
+// sure that the next safe point calls Enter; else the program could pass one uncounted.
 func (m *Member) Order(o job.Order, points uint64) []job.Reply {
 	switch o.Kind {
 	case job.OrderDonate:
 		m.donate = append(m.donate, o.Process)
 	case job.OrderAsk:
-		if !m.asked || m.number > 0 { // else another head asks, and what was said holds
+		if !m.asked || m.number > 0 { // else a successor asks again, and the first answer holds
 			m.asked, m.told = true, points
 		}
 		r := m.reply(job.ReplyCount, m.told)
@@ -95,7 +96,7 @@ func (m *Member) Order(o job.Order, points uint64) []job.Reply {
 		m.Forget(o.Process)
 	case job.OrderAdmit:
 		m.admit = o.Joined
-		for _, q := range o.Joined { // who lacks nothing, whatever another head has wanted since
+		for _, q := range o.Joined { // a live process needs no copy ahead, even if a successor has ordered one
 			m.Forget(q.Process)
 		}
 	case job.OrderGo:
@@ -119,10 +120,10 @@ func (m *Member) Due() bool {
 	return m.asked || m.number > 0 || m.next > 0 || len(m.donate) > 0 || m.rolled
 }
 
-// Generation is that it is in.
+// Generation returns the generation that the process is in.
 func (m *Member) Generation() uint32 { return m.generation }
 
-// Enter says that the program has entered a safe point.
+// Enter records that the program has entered a safe point.
 func (m *Member) Enter(point uint64) {
 	m.point, m.copying = point, false
 }
@@ -135,14 +136,14 @@ func (m *Member) cut() uint64 {
 	return m.next
 }
 
-// Next says what to do now.
+// Next returns the next step.
 func (m *Member) Next() Step {
 	switch {
 	case m.rolled:
 		return Step{Kind: Back}
 	case m.point == 0:
 		return Step{}
-	case m.rest && !m.left: // a cut that all have left was one
+	case m.rest && !m.left: // a cut that the head has ended (Go) is completed, not cancelled
 		if m.drained {
 			m.drained, m.at = false, 0
 			return Step{Kind: GiveUp}
@@ -152,7 +153,7 @@ func (m *Member) Next() Step {
 		return m.inCut()
 	case m.asked && m.number == 0 && m.point > m.told && m.point != m.next:
 		return Step{Kind: Wait}
-	case len(m.donate) > 0 && !m.copying: // before a cut as well: every safe point may be one
+	case len(m.donate) > 0 && !m.copying: // also at the safe point of a cut: if each one is a cut, there is no other chance
 		m.copying = true
 		return Step{Kind: Donate, Process: m.donate[0]}
 	case m.point == m.cut():
@@ -167,7 +168,7 @@ func (m *Member) pass() Step {
 }
 
 func (m *Member) inCut() Step {
-	m.at = m.point // Go names the next planned one
+	m.at = m.point // Go overwrites next, so cut would no longer return this one
 	switch {
 	case !m.drained:
 		return Step{Kind: Drain, Number: m.point}
@@ -194,10 +195,10 @@ func (m *Member) inCut() Step {
 	return s
 }
 
-// Cancelled reports whether a Drain under way is to be given up.
+// Cancelled reports whether the caller must give up a Drain under way.
 func (m *Member) Cancelled() bool { return m.rest || m.rolled }
 
-// Drained says that Drain is done.
+// Drained records that Drain is done.
 func (m *Member) Drained() []job.Reply {
 	m.drained = true
 	if m.Cancelled() {
@@ -206,8 +207,8 @@ func (m *Member) Drained() []job.Reply {
 	return []job.Reply{m.reply(job.ReplyDrained, m.point)}
 }
 
-// Donated says that the joiner was given some state; all: every part of it
-// was sent at least once.
+// Donated records that some state was sent to joiner p. all means that every part of the
+// state has been sent at least once.
 func (m *Member) Donated(p job.Process, all bool) []job.Reply {
 	if !all || m.rolled || !slices.Contains(m.donate, p) {
 		return nil
@@ -218,35 +219,35 @@ func (m *Member) Donated(p job.Process, all bool) []job.Reply {
 	return []job.Reply{r}
 }
 
-// Transferred says that the joiner was given all.
+// Transferred records that joiner p has been sent the rest of the state.
 func (m *Member) Transferred(p job.Process) {
 	m.transfer = slices.DeleteFunc(m.transfer, func(q job.Process) bool { return q == p })
 }
 
-// Forget ends the copying ahead to a joiner.
+// Forget stops copying state ahead to a joiner.
 func (m *Member) Forget(p job.Process) {
 	m.donate = slices.DeleteFunc(m.donate, func(q job.Process) bool { return q == p })
 }
 
-// Died says that a process is dead.
+// Died removes a dead joiner.
 func (m *Member) Died(p job.Process) {
 	m.Forget(p)
 	m.Transferred(p)
 }
 
-// Takes reports whether a joiner takes the state of cut number that a donor
-// has sent in that generation. It does not once it was admitted with another
-// one or has to go back; of two donors' states, after the death of the first,
-// the later one counts, and of two generations that of the newer one, whose cuts have
-// lower numbers if the others went back without it.
+// Takes reports whether a joiner takes the state that a donor has sent in cut number of
+// that generation. It takes none after it was admitted with another state, or when it has
+// to roll back. After the death of a first donor a second one may send a state: that of
+// the later cut counts. A state of a newer generation counts in any case: if the job has
+// rolled back without the joiner, its cut may have a lower number.
 func (m *Member) Takes(generation uint32, number uint64) bool {
 	return !m.rolled && !m.left && len(m.admit) == 0 && (generation > m.generation || generation == m.generation && number >= m.at)
 }
 
-// Joined is what a joiner says that was given its state.
+// Joined returns the reply of a joiner that has received its state.
 func (m *Member) Joined() []job.Reply { return []job.Reply{m.reply(job.ReplyJoined, m.at)} }
 
-// Admitted says that the joiners were made live.
+// Admitted records that this process has made the joiners live.
 func (m *Member) Admitted() []job.Reply {
 	m.admitted = true
 	if m.rolled {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Policy says how often a backup is taken: every so many safe points, or with
-// Auto as often as pays. Its zero value takes none.
+// Policy says how often the job takes a backup: every Every safe points, or with Auto as
+// often as pays. The zero value takes none.
 type Policy struct {
 	Every uint64
 	Auto  bool
 }
 
-// The automatic policy measures what a backup costs at the second safe point,
-// before which nothing is known but how long it took to get there.
+// firstAuto is the safe point of the first backup of the automatic policy. That backup
+// measures the cost. The time between the first two safe points is known by then.
 const firstAuto = 2
 
 // ParsePolicy reads a number of safe points, from 1, or auto.
@@ -39,8 +39,8 @@ func (p Policy) String() string {
 
 func (p Policy) on() bool { return p.Auto || p.Every > 0 }
 
-// first returns the first cut for a backup. A job of one rank takes none: its
-// state would have no other place to be than with the rank itself.
+// first returns the first cut for a backup. A job of one rank takes none, since no other
+// rank could hold its state.
 func (p Policy) first(ranks int) uint64 {
 	switch {
 	case ranks < 2:
@@ -51,7 +51,7 @@ func (p Policy) first(ranks int) uint64 {
 	return p.Every
 }
 
-// interval returns how many safe points after a backup the next one is taken.
+// interval returns the number of safe points from one backup to the next.
 func (h *Head) interval() uint64 {
 	if !h.config.Backup.Auto {
 		return h.config.Backup.Every
@@ -59,8 +59,9 @@ func (h *Head) interval() uint64 {
 	if h.rate.perPoint <= 0 {
 		return 1
 	}
-	// Soon after a failure others are likely, and fewer later on. The rate that counts is
-	// that until the next backup, which depends on when that is: the second look settles it.
+	// More failures are likely soon after one, and fewer later. So the interval depends on
+	// the failure rate until the next backup, and that rate on the interval. The second
+	// iteration is close enough.
 	cost := h.rate.cost()
 	best := h.failures.between(h.now)
 	for range 2 {
@@ -77,10 +78,10 @@ func (c Config) compared(number uint64) uint64 {
 	return number
 }
 
-// Interval is the best time between two backups of which each costs so much,
-// if the job has to go back to one after so long a time on average: that of
-// Young, sqrt(2·cost·mtti), with Daly's correction for the cost itself. Where
-// a backup costs more than twice that time, it is the time itself.
+// Interval returns the best time between two backups. cost is the time that a backup
+// takes, mtti the mean time between two rollbacks. The result is Young's
+// sqrt(2·cost·mtti), less Daly's correction for the cost itself; or mtti, if a backup
+// costs at least twice that.
 func Interval(cost, mtti time.Duration) time.Duration {
 	if cost >= 2*mtti {
 		return mtti
@@ -88,12 +89,12 @@ func Interval(cost, mtti time.Duration) time.Duration {
 	return time.Duration(math.Sqrt(2*float64(cost)*float64(mtti))) - cost
 }
 
-// repairTime is how long a replica that is replaced is taken to be away.
+// repairTime is the assumed time from the loss of a replica to its replacement.
 const repairTime = time.Second
 
-// interruption is the mean time until a rank loses all its replicas, if so many failures
-// come a second: each hits one process, and one that is replaced is away only for the time
-// of the repair.
+// interruption returns the mean time until a rank loses all its replicas, with that many
+// failures per second. Each failure hits one process. A replica that can be replaced is
+// away only for repairTime.
 func (h *Head) interruption(failures float64) time.Duration {
 	processes := 0
 	for range h.each(live) {

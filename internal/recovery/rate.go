@@ -2,28 +2,29 @@ package recovery
 
 import "time"
 
-// rate measures how fast the program passes its safe points, and for how long backups
-// hold it up.
+// rate measures how fast the program passes its safe points, and how much time backups
+// take from it.
 type rate struct {
 	from      uint64
 	since     time.Duration // when safe point from was left
 	perPoint  time.Duration
-	reachedAt time.Duration // when the first process was in the cut
-	cut       time.Duration // that a cut for a backup takes
-	copy      time.Duration // that the slowest rank took to copy its state,
-	copyOf    uint64        // for the backup at that safe point, the last one
+	reachedAt time.Duration // when the first process entered the cut
+	cut       time.Duration // mean duration of a cut for a backup
+	copy      time.Duration // longest time that a rank took to copy its state for the last backup
+	copyOf    uint64        // the safe point of that backup
 	seen      bool
 	inCut     bool
 }
 
-// first: a process has come to safe point 1.
+// first records that a process has entered safe point 1.
 func (r *rate) first(now time.Duration) {
 	if !r.seen {
 		r.seen, r.from, r.since = true, 1, now
 	}
 }
 
-// reached: the first process is at safe point number.
+// reached records that a process has entered the cut at safe point number. The first one
+// counts.
 func (r *rate) reached(number uint64, now time.Duration) {
 	if r.inCut {
 		return
@@ -34,8 +35,8 @@ func (r *rate) reached(number uint64, now time.Duration) {
 	}
 }
 
-// backedUp: the cut that is being left was for a backup. It took as long as the slowest
-// rank, which varies, so the mean with those before counts.
+// backedUp records the duration of a cut for a backup, which is being left. It depends on
+// the slowest rank and varies, so a running mean is kept.
 func (r *rate) backedUp(now time.Duration) {
 	took := now - r.reachedAt
 	if r.cut == 0 {
@@ -44,7 +45,8 @@ func (r *rate) backedUp(now time.Duration) {
 	r.cut = (r.cut + took) / 2
 }
 
-// copied: a rank has copied its state for the backup at safe point number.
+// copied records the time that a rank took to copy its state for the backup at safe point
+// number.
 func (r *rate) copied(number uint64, took time.Duration) {
 	if number != r.copyOf {
 		r.copyOf, r.copy = number, 0
@@ -52,10 +54,10 @@ func (r *rate) copied(number uint64, took time.Duration) {
 	r.copy = max(r.copy, took)
 }
 
-// left: the cut at safe point number is over.
+// left records that the cut at safe point number is over.
 func (r *rate) left(number uint64, now time.Duration) {
 	r.seen, r.inCut, r.from, r.since = true, false, number, now
 }
 
-// cost is for how long a backup holds up the program.
+// cost returns the time that a backup takes from the program.
 func (r *rate) cost() time.Duration { return r.cut + r.copy }

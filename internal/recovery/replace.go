@@ -7,32 +7,32 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// attempts bounds how often in a row the replacement of a process may die
-// before it has joined.
+// attempts bounds the replacements of a process in a row that may die before they have
+// joined.
 const attempts = 3
 
-// Pauses between tries to get a process that cannot be had.
+// Pauses between requests for a process after one has failed.
 const (
-	firstPause   = 100 * time.Millisecond // doubles with each try
+	firstPause   = 100 * time.Millisecond // doubles with each request
 	longestPause = time.Minute
-	// startsOfLost bounds how often in a row that is tried for a lost rank, for which all
-	// other ranks wait: 13 seconds.
+	// startsOfLost bounds the requests in a row for a lost rank, since all other ranks
+	// wait for it: the pauses sum to 13 seconds.
 	startsOfLost = 8
 )
 
-// Refused says that there is no place for the process of a replica, and why. For a lost
-// rank another try would change nothing.
+// Refused reports that no host has room for the process of a replica, and why. For a lost
+// rank another request would fail too.
 func (h *Head) Refused(p job.Process, incarnation uint32, why string, now time.Duration) []Action {
 	return h.refused(p, incarnation, why, true, now)
 }
 
-// Unstarted says that the process for a replica could not be started, and why: its host
-// may have had no descriptor, memory or process number left just then.
+// Unstarted reports that the process for a replica could not be started, and why. The
+// host may have been out of descriptors, memory or process IDs for a moment.
 func (h *Head) Unstarted(p job.Process, incarnation uint32, why string, now time.Duration) []Action {
 	return h.refused(p, incarnation, why, false, now)
 }
 
-// refused has a process asked for again after a pause, unless that is hopeless and the rank
+// refused schedules another request after a pause, unless that is hopeless and the rank
 // is lost.
 func (h *Head) refused(p job.Process, incarnation uint32, why string, hopeless bool, now time.Duration) []Action {
 	h.begin(now)
@@ -48,13 +48,13 @@ func (h *Head) refused(p job.Process, incarnation uint32, why string, hopeless b
 	return h.advance()
 }
 
-// Again says that a pause is over, which an action Later has asked for.
+// Again reports the end of the pause of an action Later.
 func (h *Head) Again(now time.Duration) []Action {
 	h.begin(now)
 	return h.advance()
 }
 
-// mayHave reports whether a process may be asked for at once.
+// mayHave reports whether a process may be requested at once.
 func (h *Head) mayHave(s *replica) bool {
 	if s.itself || s.attempts >= attempts || !h.usable() {
 		return false
@@ -62,17 +62,17 @@ func (h *Head) mayHave(s *replica) bool {
 	return h.spares > 0 || h.now >= s.after && !(s.hopeless && h.failed(s.process.Rank))
 }
 
-// pausing reports whether a process for a lost rank will be asked for again.
+// pausing reports whether a process for a lost rank will be requested again after a pause.
 func (h *Head) pausing(rank int) bool {
 	return slices.ContainsFunc(h.replicas, func(s *replica) bool {
 		return s.process.Rank == rank && s.status == empty && h.now < s.after && !s.hopeless && !s.itself && s.attempts < attempts && h.usable()
 	})
 }
 
-// Returned says that the process asked for a replica is not chosen yet, and that a
-// rank loses its last replica now, which may need it more. It is asked for again
-// once that death is concluded, after those for lost ranks. Of a replica that was
-// dismissed it says that no spare was spent on it.
+// Returned withdraws the request for a process that has not been chosen yet, because a
+// rank loses its last replica now and may need the process more. The head requests it
+// again when that death is concluded, after the requests for lost ranks. For a replica
+// that was dismissed, Returned reports that it has used no spare.
 func (h *Head) Returned(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
@@ -90,11 +90,11 @@ func (h *Head) Returned(p job.Process, incarnation uint32, now time.Duration) []
 	return h.acts
 }
 
-// usable reports whether a process can still be had for a lost one.
+// usable reports whether lost processes can still be replaced.
 func (h *Head) usable() bool { return h.config.Start || h.spares > 0 }
 
-// refill gets processes for the empty replicas: at once and first for a rank that is
-// lost, else when the program is known to have safe points to join at.
+// refill requests processes for the empty slots. Lost ranks come first and at once. Other
+// ranks wait until the program has reached a safe point, since replacements join at one.
 func (h *Head) refill() {
 	lost := func(s *replica) int {
 		if h.failed(s.process.Rank) {
@@ -132,12 +132,12 @@ func (h *Head) refill() {
 	}
 }
 
-// link: nobody has a link to the joiner yet.
+// link resets the links of a joiner: it has none yet.
 func (s *replica) link() {
 	s.linked, s.links = make(map[job.Process]bool), make(map[job.Process]bool)
 }
 
-// coming reports whether a process for a rank is on its way.
+// coming reports whether a process for the rank was requested and is not live yet.
 func (h *Head) coming(rank int) bool {
 	return slices.ContainsFunc(h.replicas, func(s *replica) bool {
 		return s.process.Rank == rank && (s.status == starting || s.status == arrived)
@@ -149,8 +149,8 @@ func (h *Head) reached(rank int) bool {
 	return slices.ContainsFunc(h.replicas, func(s *replica) bool { return s.process.Rank == rank && s.alive() && s.safe })
 }
 
-// connected reports whether all links of a joiner have both their ends. The
-// one without its own end would take a live process for a dead one.
+// connected reports whether all links of a joiner have both their ends. A process without
+// its own end would take a live peer for a dead one.
 func (h *Head) connected(s *replica) bool {
 	for q := range h.each(arrived) {
 		if q != s && !(s.linked[q.process] && s.links[q.process]) {

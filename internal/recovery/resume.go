@@ -8,14 +8,16 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Resume returns the decisions for a job whose head was lost, and what is to be
-// done at once. Config.Spares is how many processes wait without a place now.
+// Resume returns the Head of a job that has lost its head, and the actions to take at
+// once. Config.Spares is the number of processes that wait without a rank now.
 //
-// Agents repeat what processes have said and keep from them what they have
-// received (see package agentlog); Repeated tells when that is done. For
-// joiners that are there Arrived is called again. A backup that was being taken
-// is given up, as is a set of files of which somebody has died who wrote one:
-// whether he has is not known. A rollback begins anew.
+// Agents repeat the replies of their processes to the successor, and discard orders that
+// a process has already received (see package agentlog). Repeated reports the end of the
+// repetition. The driver calls Arrived again for joiners that have arrived.
+//
+// Resume gives up a backup that was being stored. It gives up a set of files if one of its
+// writers has died, since that writer's report may be lost with the head. A rollback
+// under way starts over, in a new generation.
 func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	h := NewHead(c)
 	h.begin(now)
@@ -52,12 +54,12 @@ func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	return h, h.advance()
 }
 
-// heardOf returns a complete backup of which it will be heard who holds it.
+// heardOf returns a complete backup without holders. Repeated replies add them.
 func (h *Head) heardOf(g Generation, taken uint32) *backup {
 	return &backup{number: g.Number, trusted: g.Trusted, generation: taken, copies: make([][]holder, len(h.config.Degrees))}
 }
 
-// resume gives a replica what has become of it.
+// resume sets a replica to what the Snapshot holds about it.
 func (s *replica) resume(at Place, safe bool) {
 	*s = replica{process: s.process, incarnation: at.Incarnation, frames: at.Incarnation, attempts: at.Attempts, itself: at.Itself}
 	switch at.Status {
@@ -74,7 +76,7 @@ func (s *replica) resume(at Place, safe bool) {
 	}
 }
 
-// resumeFiles goes on with the files that are being written.
+// resumeFiles continues the set of files that is being written.
 func (h *Head) resumeFiles(p *Snapshot) {
 	if p.Set == 0 {
 		return
@@ -91,9 +93,9 @@ func (h *Head) resumeFiles(p *Snapshot) {
 	}
 }
 
-// resumeCut goes on with the cut under way, if there is one. Those who have not
-// heard hear it now; who may still wait in the cut before is told to leave it
-// before he hears that there is no other one.
+// resumeCut continues the cut under way, if there is one. It repeats the orders that some
+// processes may not have received. The order to leave the previous cut goes out before the
+// cancellation of further ones: a process may still wait in that cut.
 func (h *Head) resumeCut(p *Snapshot) {
 	if h.complete != nil {
 		h.tell(live, job.Order{Kind: job.OrderComplete, Number: h.complete.number, Older: numbers(h.older)})

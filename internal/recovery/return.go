@@ -6,56 +6,55 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Return is the part of a process in rollbacks: it says what the goroutine of
-// the program does on its way back to the last backup. S is the state of a
-// rank. Orders and states may come at any time, between any two steps; a newer
-// order makes the way begin again. The zero value is that of a process that
-// goes forward.
+// Return is the part of a process in rollbacks: it decides what the goroutine of the
+// program does during a rollback. S is the state of a rank. Orders and states may arrive
+// at any time, between any two steps; a newer order starts the rollback over. The zero
+// value is that of a process that is not in a rollback.
 type Return[S any] struct {
-	order *job.Order // the newest one to go back; nil: go forward
-	stage stage      // how far this process is with it
-	// given are the states that others have sent, by generation: that of order
-	// and newer ones, which a giver may have heard of before this process.
+	order *job.Order // the newest order to roll back; nil: the process is not in a rollback
+	stage stage      // the stage of this process in it
+	// given holds the states that other processes have sent, by generation. None is older
+	// than order. One may be newer: its sender may have received that order first.
 	given map[uint32]S
-	// resumed: everybody is back. Only what follows the newest order counts.
+	// resumed: all processes have rolled back, in the generation of order.
 	resumed bool
 }
 
-// stage is how far a process is with one order.
+// stage is the stage of a process in one rollback.
 type stage uint8
 
 const (
-	giving   stage = iota // others wait for their state
+	giving   stage = iota // other processes wait for states that this one holds
 	stopping              // links may still use the memory of the generation that has ended
 	taking                // waits for its own state
-	telling               // is back, and has to say so
-	waiting               // for the others
+	telling               // has rolled back, and has to report it
+	waiting               // for the other processes
 )
 
-// ReturnKind says what the program's goroutine does next on the way back.
+// ReturnKind names what the program's goroutine does next in a rollback.
 type ReturnKind uint8
 
-// The steps back. After each but the first two Did is called.
+// The steps of a rollback. The caller calls Did after each one except Forward and Await.
 const (
-	Forward ReturnKind = iota // all are back: go on with the program
+	Forward ReturnKind = iota // the rollback is over: go on with the program
 	Await                     // wait until an order or a state comes
-	Give                      // send the states that others lack
+	Give                      // send the states that other processes need
 	Stop                      // wait until no link uses the program's memory
-	Restore                   // take the state, and stand where it was taken
-	Tell                      // the head that this process is back
+	Restore                   // load the state and the position at which it was taken
+	Tell                      // report to the head that this process has rolled back
 )
 
-// ReturnStep is one step back.
+// ReturnStep is one step of a rollback.
 type ReturnStep[S any] struct {
 	Kind  ReturnKind
-	Order job.Order // the one that is followed
-	// For Restore: Own says that the state is the copy that this process holds
-	// itself, else it is State.
+	Order job.Order // the order that the step belongs to
+	// For Restore: with Own the state is the copy that this process holds itself, else it
+	// is State.
 	Own   bool
 	State S
 }
 
-// Order takes in an order, and ignores those that are not about going back.
+// Order processes an order, and ignores those that are not about rollbacks.
 func (r *Return[S]) Order(o job.Order) {
 	switch o.Kind {
 	case job.OrderRollback:
@@ -70,7 +69,7 @@ func (r *Return[S]) Order(o job.Order) {
 	}
 }
 
-// Given takes in a state that another process has sent for that generation.
+// Given keeps a state that another process has sent for that generation.
 func (r *Return[S]) Given(generation uint32, state S) {
 	if r.order != nil && generation < r.order.Generation {
 		return
@@ -81,10 +80,10 @@ func (r *Return[S]) Given(generation uint32, state S) {
 	r.given[generation] = state
 }
 
-// Pending reports whether the process has to go back, or is on its way.
+// Pending reports whether the process is in a rollback, or has to begin one.
 func (r *Return[S]) Pending() bool { return r.order != nil }
 
-// Next says what process self does now.
+// Next returns the next step of process self.
 func (r *Return[S]) Next(self job.Process) ReturnStep[S] {
 	if r.order == nil {
 		return ReturnStep[S]{}
@@ -124,8 +123,8 @@ func (r *Return[S]) own(self job.Process) bool {
 	return false
 }
 
-// Did says that a step is done, and returns what the head is to hear. A step
-// of an older order than the newest one counts for nothing.
+// Did records that a step is done, and returns the replies to the head. It ignores a step
+// of an older order.
 func (r *Return[S]) Did(s ReturnStep[S]) []job.Reply {
 	if r.order == nil || r.order.Generation != s.Order.Generation {
 		return nil
@@ -140,8 +139,7 @@ func (r *Return[S]) Did(s ReturnStep[S]) []job.Reply {
 	return nil
 }
 
-// Describe says for people what the process does on its way back; it is empty
-// if it goes forward.
+// Describe returns in words what the process does in a rollback, "" outside of one.
 func (r *Return[S]) Describe() string {
 	if r.order == nil {
 		return ""

@@ -7,29 +7,30 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// rollback is the way back to the last complete backup.
+// rollback is the return of all processes to the last complete backup. A lost rank begins
+// it, or a dispute (doubt), or the blame of a process (convicted).
 type rollback struct {
 	phase backPhase
-	since int  // the rank whose loss, or about which a doubt, began it
-	doubt bool // it was not lost: something is wrong there, and it is not known whose fault that is
-	// convicted: neither; all that this process has done is in doubt. Nil: nobody's is.
+	since int  // the rank that began it: by its loss, unless doubt or convicted is set
+	doubt bool // a dispute in rank since began it, and no process was blamed
+	// convicted: the blame of this process began it, and its other results may be wrong
+	// too. Nil: no process was blamed.
 	convicted *job.Endpoint
 	number    uint64 // of the safe point, once it is known
-	begun     bool   // some have left their old generation
+	begun     bool   // some processes have left their old generation
 }
 
-// backPhase is how far a rollback is.
+// backPhase is the phase of a rollback.
 type backPhase uint8
 
 const (
 	none      backPhase = iota
-	replacing           // a rank is lost, its replacement is on its way; or one is in doubt
-	restoring           // everybody goes back
+	replacing           // until each lost rank has a replacement; a dispute may have lost none
+	restoring           // all processes roll back
 )
 
-// failure is called after each death. While a rank has no replica, and while a
-// rollback is under way, a death sends everybody to the state in which
-// replacements are waited for.
+// failure is called after each death. The death of a live process (alive) makes all
+// processes wait for replacements if a rank is lost, or if they are rolling back.
 func (h *Head) failure(alive bool) {
 	if !alive || len(h.Failed()) == 0 && h.back.phase != restoring {
 		return
@@ -37,26 +38,27 @@ func (h *Head) failure(alive bool) {
 	h.fail()
 }
 
-// Returning reports whether all are on their way back.
+// Returning reports whether a rollback is under way.
 func (h *Head) Returning() bool { return h.back.phase != none }
 
-// Repairable reports whether all can go back to where nothing was wrong yet, before the
-// safe point below if that is not 0.
+// Repairable reports whether the job can roll back to a sound backup: one from before
+// anything was wrong. If below is not 0, it has to be from before that safe point.
 func (h *Head) Repairable(below uint64) bool { return h.sound(below) != nil }
 
-// RepairableWithout is Repairable if these die now, all replicas of a rank among them.
+// RepairableWithout is Repairable if the processes for which gone returns true die now,
+// with all replicas of a rank among them.
 func (h *Head) RepairableWithout(below uint64, gone func(job.Process) bool) bool {
 	b := h.sound(below)
 	return b != nil && h.usable() && b.heldBut(gone)
 }
 
-// Storing reports whether a backup is being stored that would make the job Repairable.
+// Storing reports whether the backup that is being stored would make the job Repairable.
 func (h *Head) Storing(below uint64) bool {
 	return h.attempt != nil && !h.over && !h.unlike && h.isSound(h.attempt, below, h.sure())
 }
 
-// sound returns the newest backup from before the safe point below in which nothing is
-// wrong, as far as comparing tells, nil if there is none.
+// sound returns the newest sound backup from before the safe point below, nil if there is
+// none. Once replicas of a rank have differed where a backup was taken, none is sound.
 func (h *Head) sound(below uint64) *backup {
 	if h.unlike {
 		return nil
@@ -65,20 +67,21 @@ func (h *Head) sound(below uint64) *backup {
 	return h.newest(func(b *backup) bool { return h.isSound(b, below, sure) })
 }
 
-// isSound reports whether a backup is that, if no process was defective by the safe point
-// sure.
+// isSound reports whether a backup is sound, given that the comparison has found every
+// process sound up to the safe point sure. Where replicas compare all tasks (no Suspect)
+// only below counts.
 func (h *Head) isSound(b *backup, below, sure uint64) bool {
 	return (below == 0 || b.number < below) && (!h.config.Suspect || b.trusted || b.number <= sure)
 }
 
-// Before reports whether the backup that a rollback goes to is from before the safe point
-// below.
+// Before reports whether a rollback would go to a backup from before the safe point below.
 func (h *Head) Before(below uint64) bool { return h.complete != nil && h.complete.number < below }
 
-// Doubt says that something is wrong in a rank, and that it is not known whose fault that
-// is. Nobody has to die for that: all go back to a backup from before, if that is
-// Repairable, also if they are on their way to one that is not Before it. leaving: the
-// replicas of the rank are about to die, and that sends all back.
+// Doubt begins a rollback because of a dispute: something is wrong in a rank, and the
+// comparison blames no process. No process has to die for that. All processes roll back
+// to a sound backup, if there is one (Repairable). A rollback under way is redirected if it
+// goes to a backup that is not Before the error. With leaving, Doubt only chooses the
+// backup: the replicas of the rank are about to die, and their deaths begin the rollback.
 func (h *Head) Doubt(rank int, below uint64, leaving bool, now time.Duration) []Action {
 	h.begin(now)
 	b := h.sound(below)
@@ -93,7 +96,8 @@ func (h *Head) Doubt(rank int, below uint64, leaving bool, now time.Duration) []
 	return h.advance()
 }
 
-// fail sends everybody to the state in which replacements are waited for.
+// fail moves all processes to the state in which they wait for replacements, and voids the
+// cut and the unfinished backup.
 func (h *Head) fail() {
 	for s := range h.each(arrived) {
 		switch s.state {
@@ -107,7 +111,7 @@ func (h *Head) fail() {
 		if !h.back.doubt && h.back.convicted == nil {
 			h.back.since = h.Failed()[0]
 		}
-		if h.returns() { // all ranks go back, and everybody is needed again
+		if h.returns() { // finished ranks roll back too, so the job needs them again
 			clear(h.through)
 		}
 	}
@@ -115,7 +119,7 @@ func (h *Head) fail() {
 	h.cut, h.attempt = cut{}, nil
 }
 
-// recover moves a rollback on.
+// recover takes the next step of a rollback once it is possible, or gives up the job.
 func (h *Head) recover() {
 	if h.back.phase == none {
 		return
@@ -131,7 +135,7 @@ func (h *Head) recover() {
 				return
 			}
 		}
-		if h.complete.held() { // else it is not known yet by whom
+		if h.complete.held() { // else a successor has yet to learn the holders
 			h.restore()
 		}
 	case restoring:
@@ -141,7 +145,7 @@ func (h *Head) recover() {
 	}
 }
 
-// replacement returns a joiner of the rank that has all its links.
+// replacement returns a joiner of the rank that has all its links, nil if there is none.
 func (h *Head) replacement(rank int) *replica {
 	for _, s := range h.replicas {
 		if s.process.Rank == rank && s.status == arrived && h.connected(s) {
@@ -151,7 +155,7 @@ func (h *Head) replacement(rank int) *replica {
 	return nil
 }
 
-// restore sends everybody back, with all joiners that are there.
+// restore orders all processes to roll back, and makes all connected joiners live.
 func (h *Head) restore() {
 	var ready []*replica
 	for _, s := range h.replicas {
@@ -196,8 +200,8 @@ func (h *Head) restore() {
 	h.tell(live, o)
 }
 
-// giver returns who gives process s its state: itself if it can, else a
-// holder.
+// giver returns the process from which s gets its state: s itself if it holds a copy,
+// else a holder.
 func (h *Head) giver(s *replica) job.Process {
 	all := h.complete.stored(s.process.Rank)
 	for _, k := range all {
@@ -208,8 +212,9 @@ func (h *Head) giver(s *replica) job.Process {
 	return all[0].process
 }
 
-// isBack notes that a process is back at the cut, and so holds its state: that of
-// the backup with that number, unless this is one that was complete since.
+// isBack records that a process has rolled back, and therefore holds its state in the
+// backup with that number. The generation excludes a backup of the same number that was
+// taken after the rollback.
 func (h *Head) isBack(s *replica, r job.Reply) {
 	if r.Generation == h.generation {
 		s.ready = h.back.phase == restoring

@@ -2,9 +2,9 @@ package recovery
 
 import "slices"
 
-// Slots holds the copies that a process keeps for backups, by rank: those of the
-// complete backups that the job may go back to, which are never given up for one that may
-// yet fail, and that of the next.
+// Slots holds the copies that a process keeps for backups, by rank: those of the complete
+// backups that the job may roll back to, and that of the next backup. A copy of the next
+// backup never replaces one of a complete backup, since the next backup may still fail.
 type Slots[T any] struct {
 	complete uint64 // the newest backup that is known to be complete
 	ranks    map[int]*shelf[T]
@@ -13,7 +13,7 @@ type Slots[T any] struct {
 // shelf holds the copies of one rank.
 type shelf[T any] struct {
 	held []kept[T] // by ascending number; at most the last one is of a backup that is not complete
-	free []T       // one that nobody needs any more, or none
+	free []T       // at most one: a copy that is not needed any more
 }
 
 type kept[T any] struct {
@@ -24,8 +24,8 @@ type kept[T any] struct {
 // Full returns the number of the newest backup that is known to be complete.
 func (s *Slots[T]) Full() uint64 { return s.complete }
 
-// Reuse returns a copy of the rank that nobody needs any more, if there is
-// one: the next Put replaces it.
+// Reuse returns a copy of the rank that is not needed any more, if there is one. The
+// caller may overwrite it.
 func (s *Slots[T]) Reuse(rank int) (old T, ok bool) {
 	p := s.ranks[rank]
 	if p == nil || len(p.free) == 0 {
@@ -35,9 +35,9 @@ func (s *Slots[T]) Reuse(rank int) (old T, ok bool) {
 	return old, true
 }
 
-// Put keeps the copy of a rank in the backup with that number. It takes the place of
-// that of a backup which was given up. One that comes late, after that of the next
-// backup, is not kept.
+// Put keeps the copy of a rank in the backup with that number, and discards the copy of a
+// backup that was given up. It does not keep a copy that arrives late, after that of the
+// next backup, and returns false.
 func (s *Slots[T]) Put(rank int, number uint64, copy T) bool {
 	if s.ranks == nil {
 		s.ranks = make(map[int]*shelf[T])
@@ -62,29 +62,29 @@ func (s *Slots[T]) Put(rank int, number uint64, copy T) bool {
 	return true
 }
 
-// Reached says that the backup with that number is complete, as the sender of a copy
-// knew: its copy may overtake the word of the head that says so, and is not to take the
-// place of one of that backup. Which others are void only the head says.
+// Reached records that the backup with that number is complete, as known by the sender of
+// a newer copy. That copy may overtake the head's order, and must not replace a copy of
+// the complete backup. Only the head's order (Complete) says which older copies are void.
 func (s *Slots[T]) Reached(number uint64) { s.complete = max(s.complete, number) }
 
-// Complete says that the backup with that number is complete: older copies, but those
-// of the backups that are kept too, may be overwritten from now on.
+// Complete records that the backup with that number is complete. Copies of older backups
+// may be overwritten from now on, except those of the backups listed in older.
 func (s *Slots[T]) Complete(number uint64, older []uint64) {
 	if number < s.complete {
-		return // a newer one is, of which the head will say so
+		return // a newer backup is complete; its order follows
 	}
 	s.complete = number
 	s.keep(func(n uint64) bool { return n >= number || slices.Contains(older, n) })
 }
 
-// Back says that the job goes back to the complete backup with that number: what is
-// younger is void, and of what is older all but those that are kept too.
+// Back records that the job rolls back to the complete backup with that number. Copies of
+// all other backups are void, except those of the backups listed in older.
 func (s *Slots[T]) Back(number uint64, older []uint64) {
 	s.complete = number
 	s.keep(func(n uint64) bool { return n == number || slices.Contains(older, n) })
 }
 
-// keep has all copies overwritten from now on that are none of the wanted ones.
+// keep frees all copies that are not wanted, to be overwritten.
 func (s *Slots[T]) keep(wanted func(number uint64) bool) {
 	for _, p := range s.ranks {
 		p.held = slices.DeleteFunc(p.held, func(k kept[T]) bool {

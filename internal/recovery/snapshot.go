@@ -8,56 +8,57 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Snapshot is all that a Head needs which takes the place of another one: what has
-// become of the processes, and what was decided. It is folded from both in the
-// order in which they were kept. Its zero value is that of a job whose first
-// processes all live. A decision may be kept behind deaths of which the Head
-// that made it had not heard; it holds for those that live.
+// Snapshot is all that the successor of a Head needs: the fates of the processes, and the
+// decisions. It is folded from the records of both, in the order in which they were kept.
+// The zero value is that of a job whose first processes all live.
+//
+// A decision may be kept after deaths that the Head had not received when it decided. It
+// holds for the processes that live.
 type Snapshot struct {
 	Places       map[job.Process]Place `json:"places,omitempty"` // without an entry: the first process lives there
 	Generation   uint32                `json:"generation,omitempty"`
 	Incarnations uint32                `json:"incarnations,omitempty"` // the highest that was given to a process or to a rollback, 0: 1
-	Rest         bool                  `json:"rest,omitempty"`         // somebody has finished
-	Through      map[int]bool          `json:"through,omitempty"`      // ranks that have, and nobody lacks any of their messages
+	Rest         bool                  `json:"rest,omitempty"`         // a process has finished
+	Through      map[int]bool          `json:"through,omitempty"`      // finished ranks whose messages have all been received
 
-	// Cuts. Of two fields for the same cut the later one counts.
-	Cut       uint64 `json:"cut,omitempty"`       // the last one that all were to leave, or have gone back to
-	Round     uint64 `json:"round,omitempty"`     // how often all were asked how far they are
-	Asking    bool   `json:"asking,omitempty"`    // they are
-	CutAt     uint64 `json:"cutat,omitempty"`     // the one under way was announced, 0: none was
-	Admitting bool   `json:"admitting,omitempty"` // all are in it
-	// Orders are those that some may not have heard. Others have, and have
-	// done what they say.
+	// The cut. Of Asking, CutAt and Admitting the last one that is set gives the phase.
+	Cut       uint64 `json:"cut,omitempty"`       // the last cut that all processes were ordered to leave, or that they have rolled back to
+	Round     uint64 `json:"round,omitempty"`     // counts the questions for a position
+	Asking    bool   `json:"asking,omitempty"`    // all processes were asked for their position
+	CutAt     uint64 `json:"cutat,omitempty"`     // the announced cut, 0: none
+	Admitting bool   `json:"admitting,omitempty"` // all processes are in the cut, and admit joiners
+	// Orders holds the orders that some processes may not have received. Every process has
+	// received and executed the earlier ones.
 	Orders []job.Order `json:"orders,omitempty"`
 
 	Backup  uint64 `json:"backup,omitempty"`  // the next cut for a backup, 0: none
-	Files   uint64 `json:"files,omitempty"`   // and for files
+	Files   uint64 `json:"files,omitempty"`   // the next cut for files, 0: none
 	NextSet uint64 `json:"nextset,omitempty"` // number of the next set of files
 	Unlike  bool   `json:"unlike,omitempty"`  // replicas of a rank had different states where a backup was taken
-	Entire  bool   `json:"entire,omitempty"`  // all tasks are compared since the last cut
+	Entire  bool   `json:"entire,omitempty"`  // where tasks are sampled: replicas compare all tasks since the last cut
 
 	// The files that are being written.
 	Set    uint64            `json:"set,omitempty"`    // 0: none
 	At     uint64            `json:"at,omitempty"`     // the cut of that set
-	Savers []int             `json:"savers,omitempty"` // which replica of each rank writes it
-	Torn   *job.Process      `json:"torn,omitempty"`   // who of them has died
-	Whole  []checkpoint.File `json:"whole,omitempty"`  // once every rank has its own
+	Savers []int             `json:"savers,omitempty"` // by rank: the replica that writes the file
+	Torn   *job.Process      `json:"torn,omitempty"`   // a writer that has died
+	Whole  []checkpoint.File `json:"whole,omitempty"`  // the files, once every rank has written its own
 
 	// The last backup that is complete.
 	Complete uint64          `json:"complete,omitempty"` // its number, 0: there is none
-	Taken    uint32          `json:"taken,omitempty"`    // the generation in which it was
+	Taken    uint32          `json:"taken,omitempty"`    // the generation in which it was taken
 	Outputs  json.RawMessage `json:"outputs,omitempty"`  // as in the Decision
-	Trusted  bool            `json:"trusted,omitempty"`  // no process was defective before it
-	Older    []Older         `json:"older,omitempty"`    // that are kept too, ascending
+	Trusted  bool            `json:"trusted,omitempty"`  // the comparison found every process sound up to it
+	Older    []Older         `json:"older,omitempty"`    // the older backups that are kept, ascending
 
-	// The rollback to it, of which some may have heard, while not all are back.
+	// The rollback to that backup, until all processes have rolled back.
 	Rolling   bool          `json:"rolling,omitempty"`
-	Since     int           `json:"since,omitempty"`     // the rank whose loss began it
-	Doubt     bool          `json:"doubt,omitempty"`     // not its loss, as in the Decision
-	Convicted *job.Endpoint `json:"convicted,omitempty"` // likewise
+	Since     int           `json:"since,omitempty"`     // as in the Decision
+	Doubt     bool          `json:"doubt,omitempty"`     // as in the Decision
+	Convicted *job.Endpoint `json:"convicted,omitempty"` // as in the Decision
 
-	Failures Failures     `json:"failures,omitzero"` // of processes that lived
-	Last     job.Endpoint `json:"last,omitzero"`     // who of them died last
+	Failures Failures     `json:"failures,omitzero"` // of processes that were live
+	Last     job.Endpoint `json:"last,omitzero"`     // the live process that died last
 }
 
 // Older is a complete backup from before the last one.
@@ -67,27 +68,27 @@ type Older struct {
 	Outputs json.RawMessage `json:"outputs,omitempty"`
 }
 
-// Place is what has become of the latest process of a place.
+// Place is the fate of the latest process of a slot.
 type Place struct {
 	Incarnation uint32          `json:"incarnation"`
 	Status      Status          `json:"status"`
-	Attempts    int             `json:"attempts,omitempty"` // processes in a row that were to replace one and have not come to live
+	Attempts    int             `json:"attempts,omitempty"` // replacements in a row that have not become live
 	Itself      bool            `json:"itself,omitempty"`   // it lived, and ended without being killed
-	Output      json.RawMessage `json:"output,omitempty"`   // of one that has joined, as in the Decision
+	Output      json.RawMessage `json:"output,omitempty"`   // of a process that has joined, as in Joined
 }
 
-// Status says what has become of a process.
+// Status is the fate of a process.
 type Status string
 
 // The states.
 const (
-	Joining Status = "joining" // it is to replace another one, and has no state yet
+	Joining Status = "joining" // a replacement that has no state yet
 	Lives   Status = "lives"
-	Ended   Status = "ended" // it lives, and its program has returned
+	Ended   Status = "ended" // lives, and its program has returned
 	Gone    Status = "gone"
 )
 
-// place returns what there is in a place.
+// place returns the fate of the latest process of a slot.
 func (p *Snapshot) place(q job.Process) Place {
 	if at, ok := p.Places[q]; ok {
 		return at
@@ -104,8 +105,7 @@ func (p *Snapshot) put(q job.Process, at Place) {
 
 func (at *Place) alive() bool { return at.Status == Lives || at.Status == Ended }
 
-// Born says that a process is to take a place. One that was there before is
-// gone.
+// Born records that a process is placed into a slot. An earlier process there is gone.
 func (p *Snapshot) Born(q job.Process, incarnation uint32) {
 	p.Incarnations = max(p.Incarnations, incarnation)
 	if at := p.place(q); incarnation > at.Incarnation {
@@ -113,7 +113,7 @@ func (p *Snapshot) Born(q job.Process, incarnation uint32) {
 	}
 }
 
-// Died says that a process is dead. itself: it ended without being killed.
+// Died records that a process is dead. itself means that it ended without being killed.
 func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool, now time.Duration) {
 	if at := p.place(q); at.Incarnation == incarnation && at.Status != Gone {
 		p.put(q, Place{Incarnation: incarnation, Status: Gone, Attempts: at.Attempts, Itself: itself && at.alive()})
@@ -127,8 +127,8 @@ func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool, now time
 	}
 }
 
-// Withdrawn says that a process could not be had, or left because nobody needed it any
-// more: that is no failed attempt to replace another one.
+// Withdrawn records that a requested process could not be started, or was dismissed. This
+// does not count as a failed replacement.
 func (p *Snapshot) Withdrawn(q job.Process, incarnation uint32, now time.Duration) {
 	at := p.place(q)
 	if p.Died(q, incarnation, false, now); at.Incarnation == incarnation && at.Status == Joining {
@@ -136,7 +136,7 @@ func (p *Snapshot) Withdrawn(q job.Process, incarnation uint32, now time.Duratio
 	}
 }
 
-// Finished says that the program has returned in a process, in that generation.
+// Finished records that the program has returned in a process, in that generation.
 func (p *Snapshot) Finished(q job.Process, incarnation, generation uint32) {
 	at := p.place(q)
 	if at.Incarnation != incarnation || at.Status != Lives || generation != p.Generation || p.Rolling {
@@ -147,8 +147,7 @@ func (p *Snapshot) Finished(q job.Process, incarnation, generation uint32) {
 	p.Rest = true
 }
 
-// Drained says that nobody lacks anything that a process has sent, in which the
-// program has returned.
+// Drained records that every message of a finished process has been received.
 func (p *Snapshot) Drained(q job.Process, incarnation, generation uint32) {
 	if at := p.place(q); at.Incarnation == incarnation && at.Status == Ended && generation == p.Generation {
 		p.through(q.Rank)
@@ -162,21 +161,21 @@ func (p *Snapshot) through(rank int) {
 	p.Through[rank] = true
 }
 
-// Wrote says that every rank has its file of a set.
+// Wrote records that every rank has written its file of a set.
 func (p *Snapshot) Wrote(set uint64, files []checkpoint.File) {
 	if p.Set == set {
 		p.Whole = files
 	}
 }
 
-// End says that a set is complete or given up.
+// End records that a set is complete or given up.
 func (p *Snapshot) End(set uint64) {
 	if p.Set == set {
 		p.Set, p.At, p.Savers, p.Torn, p.Whole = 0, 0, nil, nil, nil
 	}
 }
 
-// Apply takes in a decision. One about a generation that is over changes nothing.
+// Apply records a decision. It ignores one of a generation that is over.
 func (p *Snapshot) Apply(d Decision) {
 	begins := uint32(0)
 	if d.Kind == RolledBack {
@@ -195,7 +194,7 @@ func (p *Snapshot) Apply(d Decision) {
 		p.CutAt = d.Number
 		o.Kind = job.OrderCutAt
 		p.repeat(o)
-	case Admitted: // all are in the cut, and so have heard all that was before
+	case Admitted: // all processes are in the cut, so all have received the orders before it
 		p.CutAt, p.Admitting = d.Number, true
 		p.join(d.Joined)
 		o.Kind, o.Joined, o.Scattered = job.OrderAdmit, peers(d.Joined), d.Scattered
@@ -238,7 +237,7 @@ func (p *Snapshot) Apply(d Decision) {
 	}
 }
 
-// backup: one more is complete. Those before it stay that are kept too.
+// backup records a complete backup, and keeps the earlier ones that the decision lists.
 func (p *Snapshot) backup(d Decision) {
 	all := append(p.Older, Older{Generation{p.Complete, p.Trusted}, p.Taken, p.Outputs})
 	p.Older = nil
@@ -253,7 +252,7 @@ func (p *Snapshot) backup(d Decision) {
 	p.Complete, p.Trusted, p.Taken, p.Outputs = d.Number, d.Trusted, d.Generation, d.Outputs
 }
 
-// goTo: all go back to the backup with that number, and younger ones are void.
+// goTo makes the backup with that number the last complete one; younger ones are void.
 func (p *Snapshot) goTo(number uint64) {
 	for i, old := range p.Older {
 		if old.Number == number {
@@ -266,13 +265,13 @@ func (p *Snapshot) goTo(number uint64) {
 
 func (p *Snapshot) repeat(o job.Order) { p.Orders = append(p.Orders, o) }
 
-// plan: the cut is over, or void.
+// plan ends the cut, which is over or void, and records the next planned ones.
 func (p *Snapshot) plan(d Decision) {
 	p.Cut, p.Asking, p.CutAt, p.Admitting = d.Number, false, 0, false
 	p.Backup, p.Files = d.Backup, d.Files
 }
 
-// join: the joiners that have not died since are live.
+// join makes the joiners live that have not died since.
 func (p *Snapshot) join(joined []Joined) {
 	for _, j := range joined {
 		at := p.place(j.Process)
@@ -291,7 +290,7 @@ func (p *Snapshot) save(d Decision) {
 	}
 }
 
-// savers are the processes that write the files.
+// savers returns the processes that write the files.
 func (p *Snapshot) savers() (all []job.Process) {
 	for rank, replica := range p.Savers {
 		all = append(all, job.Process{Rank: rank, Replica: replica})
@@ -299,7 +298,7 @@ func (p *Snapshot) savers() (all []job.Process) {
 	return all
 }
 
-// peers are joiners as the others hear of them.
+// peers returns the joiners in the form that orders carry.
 func peers(joined []Joined) (all []job.Peer) {
 	for _, j := range joined {
 		all = append(all, job.Peer{Process: j.Process, Incarnation: j.Incarnation})

@@ -2,17 +2,17 @@ package recovery
 
 import "fmt"
 
-// State is that of a process [NR, table 1].
+// State is the state of a process [NR, table 1].
 type State uint8
 
 // The states.
 const (
 	Init           State = iota // started, not yet part of the computation; a spare waits in it
 	Running                     // computes
-	Failure                     // a rank is lost, its replacements are on their way
-	Recover                     // goes back to the backup
-	ReplaceRecover              // a replacement that is given its state
-	ReplaceFailure              // a replacement in whose recovery there was another failure
+	Failure                     // a rank is lost, and waits for replacements
+	Recover                     // rolls back to the backup
+	ReplaceRecover              // a replacement that receives its state
+	ReplaceFailure              // a replacement whose recovery was interrupted by another failure
 	Finish                      // its program has returned
 	Abort                       // beyond recovery
 )
@@ -21,9 +21,9 @@ func (s State) String() string {
 	return [...]string{"INIT", "RUNNING", "FAILURE", "RECOVER", "REPLACE_RECOVER", "REPLACE_FAILURE", "FINISH", "ABORT"}[s]
 }
 
-// transfers are the state transfers by their numbers [NR, table 2], and after
-// them those that replication adds: a replica that died is replaced while all
-// others go on, and a finished rank may have to go back with the others.
+// transfers holds the state transfers by their numbers [NR, table 2]. Replication adds
+// the ones after them: a dead replica is replaced while all other processes go on, and a
+// finished rank may have to roll back with the rest.
 var transfers = map[[2]State]int{
 	{Init, Init}:                     2,
 	{Init, ReplaceRecover}:           3,

@@ -7,14 +7,15 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Where only a share of the tasks are compared, a process that is convicted of a wrong
-// result may have come to others before, which nobody has seen and all replicas of its
-// rank have taken. So the job goes back to a backup from before it began to err. When that
-// was is not known; but a process that errs in one of a thousand tasks, or more of them, is
-// found within so many comparisons (verify.Horizon). A backup from before that is trusted,
-// and so is the very first one, before which all is compared.
+// Where replicas compare only a share of the tasks, a process that is blamed for a wrong
+// result may have produced others before. No comparison has found those, and all replicas
+// of its rank have applied them. So the job rolls back to a backup from before the first
+// fault. The time of the first fault is not known. But a process that errs in at least one
+// of a thousand tasks is found within a certain number of comparisons (verify.Horizon). A
+// backup from before those comparisons is trusted. The very first backup is trusted too,
+// since replicas compare all tasks before it.
 
-// generations are the older backups that are kept.
+// generations returns the older backups that are kept.
 func (h *Head) generations() (all []Generation) {
 	for _, b := range h.older {
 		all = append(all, Generation{Number: b.number, Trusted: b.trusted})
@@ -29,8 +30,9 @@ func numbers(all []*backup) (n []uint64) {
 	return n
 }
 
-// grow: the complete backup is about to become an older one. Of those the newest that is
-// trusted is kept, and the first after it, which will be.
+// grow moves the complete backup to the older ones, before a new one takes its place. Of
+// the older ones it keeps the newest that is trusted and the first one after it, which
+// will be trusted next. If none is trusted it keeps the oldest.
 func (h *Head) grow() {
 	if !h.config.Suspect || h.complete == nil {
 		return
@@ -50,7 +52,7 @@ func (h *Head) grow() {
 	h.older = slices.Clone(all[:min(n, len(all))])
 }
 
-// sure is the safe point by which no process was defective, as far as comparing tells.
+// sure returns the last safe point by which the comparison found every process sound.
 func (h *Head) sure() uint64 {
 	sure := uint64(1<<64 - 1)
 	for s := range h.each(live) {
@@ -59,8 +61,9 @@ func (h *Head) sure() uint64 {
 	return sure
 }
 
-// Trusted returns the safe point of the newest backup that is trusted if a process was not
-// defective by the safe point sure; ok is false if there is none.
+// Trusted returns the safe point of the newest backup that is trusted, given that the
+// comparison found every process sound up to the safe point sure. ok is false if there is
+// none.
 func (h *Head) Trusted(sure uint64) (number uint64, ok bool) {
 	if b := h.trusted(sure); b != nil {
 		return b.number, true
@@ -72,8 +75,8 @@ func (h *Head) trusted(sure uint64) *backup {
 	return h.newest(func(b *backup) bool { return b.trusted || b.number <= sure })
 }
 
-// newest returns the newest complete backup that fits, and that somebody may hold; nil if
-// there is none.
+// newest returns the newest complete backup that fits and none of whose copies is known to
+// be lost; nil if there is none.
 func (h *Head) newest(fits func(*backup) bool) *backup {
 	if h.complete == nil || h.over {
 		return nil
@@ -86,9 +89,9 @@ func (h *Head) newest(fits func(*backup) bool) *backup {
 	return nil
 }
 
-// Distrust says that a process was convicted of a wrong result, which it may have come to
-// in other tasks since the safe point sure. All go back to the newest backup that is
-// Trusted, wherever they are, also if they are on their way to another one.
+// Distrust begins a rollback because a process was blamed for a wrong result: since the
+// safe point sure it may have produced others. All processes roll back to the newest
+// Trusted backup, even during a rollback to another one.
 func (h *Head) Distrust(convicted job.Endpoint, sure uint64, now time.Duration) []Action {
 	h.begin(now)
 	b := h.trusted(sure)

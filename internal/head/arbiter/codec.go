@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A message is its numbers, the text of a loss, the sightings, and in JSON what
-// is rare: beats are many and should cost little.
+// A message consists of its numbers, the text of a loss, the members, the sightings, and in
+// JSON the fields that are rare. Beats are frequent and have to be cheap.
 //
 //	numbers    12 uvarint, in the order of Message.numbers
 //	loss       length uvarint, bytes
@@ -22,7 +22,7 @@ import (
 //	sightings  count uvarint, 4 uvarint each
 //	rest       JSON, or nothing
 
-// rest is the part of a message that most do not have.
+// rest holds the fields that most messages do not have.
 type rest struct {
 	Verdicts []job.Verdict     `json:"verdicts,omitempty"`
 	Raft     []*raftpb.Message `json:"raft,omitempty"`
@@ -34,7 +34,7 @@ var ErrMessage = errors.New("malformed message between nodes")
 // maxMessage bounds an encoded message, in bytes.
 const maxMessage = 4 << 20
 
-// sightingSize is the least that a sighting takes, in bytes.
+// sightingSize is the minimal size of a sighting, in bytes.
 const sightingSize = 4
 
 func (m *Message) numbers() [12]uint64 {
@@ -73,7 +73,8 @@ func (m *Message) encode() ([]byte, error) {
 	return b, nil
 }
 
-// cursor reads numbers; the first that is not there ends it.
+// cursor reads numbers. After the first one that is missing or invalid it sets bad and
+// returns zeros.
 type cursor struct {
 	b   []byte
 	bad bool
@@ -117,7 +118,7 @@ func (c *cursor) take(n uint64) []byte {
 	return b
 }
 
-// decodeMessage reads what encode writes, and checks it. b is not kept.
+// decodeMessage reads what encode has written, and checks it. It does not keep b.
 func decodeMessage(b []byte) (*Message, error) {
 	c := &cursor{b: b}
 	m := &Message{

@@ -19,8 +19,8 @@ import (
 //	nonce   sender uint32, counter uint64
 //	sealed  message uint32, part uint16, parts uint16, bytes
 //
-// The key comes from the secret of the job, so that nobody else can read or
-// make one. A datagram that comes again is dropped by its counter.
+// The key derives from the secret of the job, so only its nodes can read or make datagrams.
+// The counter detects duplicates, which are dropped.
 const (
 	nonceSize = 12
 	partSize  = 1200 // fits the packets of every network
@@ -28,7 +28,7 @@ const (
 	maxParts  = maxMessage/partSize + 1
 )
 
-// errDatagram marks what a stranger could have sent.
+// errDatagram marks a datagram that a stranger may have sent.
 var errDatagram = errors.New("not a datagram of the job")
 
 // sealer seals the datagrams of one node. It is not safe for concurrent use.
@@ -51,8 +51,8 @@ func newAEAD(secret *job.Secret) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// newSealer counts from the time since boot, so that even a node that is
-// started again never seals two datagrams with one nonce.
+// newSealer returns a sealer whose counter begins at the time since boot, so that even a node
+// that is restarted never seals two datagrams with one nonce.
 func newSealer(aead cipher.AEAD, self ID) *sealer {
 	return &sealer{aead: aead, self: self, counter: uint64(lease.Now())}
 }
@@ -75,23 +75,23 @@ func (s *sealer) seal(message []byte) [][]byte {
 	return all
 }
 
-// opener opens the datagrams of all nodes and puts messages together. It is not
-// safe for concurrent use.
+// opener opens the datagrams of all nodes and reassembles messages. It is not safe for
+// concurrent use.
 type opener struct {
 	aead    cipher.AEAD
 	senders map[ID]*sender
 }
 
-// sender is what has come from one node.
+// sender holds what has been received from one node.
 type sender struct {
 	highest uint64 // counter
-	window  uint64 // bit i: highest-i has come
+	window  uint64 // bit i: counter highest-i has been received
 	partial [4]partial
 	next    int // the oldest of partial
 }
 
-// partial is a message of which parts are missing. One that loses a part is
-// dropped as a whole.
+// partial is a message whose parts have not all arrived. If a part is lost, the whole message
+// is.
 type partial struct {
 	message uint32
 	parts   [][]byte
@@ -106,8 +106,8 @@ func newOpener(aead cipher.AEAD, nodes []ID) *opener {
 	return o
 }
 
-// open takes a datagram in. It returns the message that is whole with it, or
-// nil, and who sent it. b is not kept.
+// open opens a datagram. It returns the message that is complete with it, or nil, and the
+// sender. It does not keep b.
 func (o *opener) open(b []byte) (message []byte, from ID, err error) {
 	if len(b) < nonceSize+headSize+o.aead.Overhead() {
 		return nil, 0, errDatagram
@@ -131,8 +131,8 @@ func (o *opener) open(b []byte) (message []byte, from ID, err error) {
 	return s.put(id, int(part), int(parts), plain[headSize:]), from, nil
 }
 
-// fresh reports whether the datagram of that number comes for the first time,
-// as far as the window remembers.
+// fresh reports whether the datagram with that counter is new. One older than the window
+// counts as a duplicate.
 func (s *sender) fresh(counter uint64) bool {
 	switch {
 	case counter > s.highest:

@@ -1,22 +1,23 @@
 // Package arbiter decides which hosts are dead, keeps the list of verdicts and
-// all else that a successor of the head needs, and says who is the head.
+// all else that a successor of the head needs, and decides which node is the head.
 //
-// Every process of the launcher, the head and one agent per host, is a node.
-// The head and two agents on other hosts are members: they hold the log of
-// decisions together, by Raft, and a decision counts once two of the three
-// have it. When one of them is lost an agent on another host takes its place
-// (reconfigure.go). What is decided, and what it adds up to, is in package decision.
+// Every process of the launcher, the head and one agent per host, is a node. The head and
+// two agents on other hosts are members: together they keep the log of decisions, by Raft. A
+// decision counts once two of the three have it. When a member is lost, an agent on another
+// host replaces it (reconfigure.go). Package decision defines the decisions and the state
+// that follows from them.
 //
-// Nodes beat. One message carries all: the echo by which round trips are
-// counted, who is the head and in which term, a lease, the verdicts, what the
-// sender has seen of others, and the messages of Raft. A head acts only while
-// a majority has promised, by echoing its beats, to elect nobody else for a
-// while. It leases the same right to the agents, for no longer than it has it
-// itself; an agent whose lease is over keeps its processes from acting on the
-// outside world, and a host is declared lost only when its lease is certainly
-// over (lease.Wait). Thus a successor, which is elected after the promises have
-// run out, finds no lease of its predecessor in force.
+// Nodes send each other heartbeats, here called beats. One message carries everything: the
+// echo by which round trips are measured, the head and its term, a lease, the verdicts, what
+// the sender has seen of other nodes, and the messages of Raft.
 //
-// Node is pure: events go in with the time of the host's clock, actions come
-// out. Engine drives it with a UDP socket.
+// A head acts only while a majority has promised, by echoing its beats, to elect no other
+// head for a while. It leases the same right to the agents, for no longer than it has it
+// itself. An agent whose lease is over keeps its processes from acting on the outside world,
+// and a host is declared lost only when its lease is certainly over (lease.Wait). A
+// successor is elected only after the promises have expired, so no lease of its predecessor
+// is then in force.
+//
+// Node is pure: it takes events with the time of the host's clock and returns actions.
+// Engine drives it with a UDP socket.
 package arbiter

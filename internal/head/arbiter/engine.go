@@ -16,15 +16,15 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// ErrClosed: the engine has been closed.
+// ErrClosed means that the engine has been closed.
 var ErrClosed = errors.New("the arbiter is closed")
 
-// Socket is where a node is reached. Beats have a socket of their own: they
-// must not queue behind output, and datagrams need no reconnection.
+// Socket is the socket on which a node receives. Beats have a socket of their own, since they
+// must not queue behind output; and datagrams need no reconnection.
 type Socket struct{ conn *net.UDPConn }
 
-// Listen opens the socket of a node. The address is host:port, where either
-// may be left out: every address of the machine, any port.
+// Listen opens the socket of a node. The address is host:port. Without a host the socket
+// listens on every address of the machine, without a port on any port.
 func Listen(address string) (*Socket, error) {
 	if address == "" {
 		address = ":0"
@@ -41,16 +41,16 @@ func Listen(address string) (*Socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts: %w", err)
 	}
-	// More than the default is only for bursts; a kernel that allows less drops
-	// what the protocol sends again.
+	// A larger buffer is only for bursts. If the kernel allows less it drops datagrams, which
+	// the protocol sends again.
 	_ = conn.SetReadBuffer(4 << 20)
 	return &Socket{conn}, nil
 }
 
-// Port is the port of the socket.
+// Port returns the port of the socket.
 func (s *Socket) Port() int { return s.conn.LocalAddr().(*net.UDPAddr).Port }
 
-// Close closes a socket that no engine has been started with.
+// Close closes a socket that was not passed to Start.
 func (s *Socket) Close() error { return s.conn.Close() }
 
 // Config describes a node to Start.
@@ -60,16 +60,16 @@ type Config struct {
 	Secret job.Secret
 	Timing Timing
 	Word   *lease.Word // of this host's processes; nil if there are none
-	// Renewed, if not nil, is told each new end of this host's lease, 0 when it
-	// is over for good. It must not block.
+	// Renewed, if not nil, is called with each new end of this host's lease, and with 0 when
+	// the lease is over forever. It must not block.
 	Renewed func(until time.Duration)
 }
 
-// Engine drives a Node: it keeps the time, and sends and receives. Its methods
-// may be called by any goroutine.
+// Engine drives a Node: it keeps the time, and sends and receives. Any goroutine may call its
+// methods.
 type Engine struct {
 	config    Config
-	node      *Node // of the loop
+	node      *Node // only the loop uses it
 	conn      *net.UDPConn
 	addresses map[ID]netip.AddrPort
 	sealer    *sealer
@@ -86,8 +86,8 @@ type Engine struct {
 	ended  bool
 }
 
-// Start makes this process a node and takes the socket over. Every node of the
-// roster does so with the same roster, secret and timing.
+// Start makes this process a node and takes over the socket. Every node of the roster calls
+// it with the same roster, secret and timing.
 func Start(s *Socket, c Config) (*Engine, error) {
 	node, err := NewNode(c.Self, c.Roster, c.Timing, lease.Now())
 	if err != nil {
@@ -129,7 +129,7 @@ func Start(s *Socket, c Config) (*Engine, error) {
 	return e, nil
 }
 
-// read takes datagrams in until the socket is closed.
+// read receives datagrams until the socket is closed.
 func (e *Engine) read(o *opener) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -137,7 +137,7 @@ func (e *Engine) read(o *opener) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // an ICMP message about a peer: its silence says it all
+		if err != nil { // an ICMP message about a peer; its silence is noticed anyway
 			continue
 		}
 		b, from, err := o.open(buf[:n])
@@ -146,7 +146,7 @@ func (e *Engine) read(o *opener) {
 		}
 		m, err := decodeMessage(b)
 		if err != nil || m.From != from && m.Via != from {
-			continue // another version of intra, which the handshake refuses elsewhere
+			continue // another version of intra, which a handshake refuses elsewhere
 		}
 		select {
 		case e.received <- m:
@@ -168,7 +168,7 @@ func (e *Engine) loop() {
 		case f := <-e.asked:
 			f()
 		case <-tick.C:
-			e.catchUp() // what has come must count before anybody is suspected
+			e.catchUp() // messages that have arrived count before a node is suspected
 			e.do(e.node.Tick(lease.Now()))
 		case <-e.closed:
 			return
@@ -223,12 +223,12 @@ func (e *Engine) send(a Send) {
 		return
 	}
 	for _, d := range e.sealer.seal(b) {
-		// What the network does not take is lost, and sent again if it matters.
+		// A datagram that cannot be sent is lost. The protocol repeats it if it matters.
 		_, _ = e.conn.WriteToUDPAddrPort(d, to)
 	}
 }
 
-// ask has f run by the loop.
+// ask has the loop run f, and waits for that.
 func (e *Engine) ask(f func()) error {
 	done := make(chan struct{})
 	select {
@@ -240,9 +240,9 @@ func (e *Engine) ask(f func()) error {
 	}
 }
 
-// Next waits for the next thing that happens: a Lead, Yield, Leader, Committed,
-// Deciders, Verdict, Handled, Suspected, Fence or Broken. ok is false after Close. Nothing is
-// dropped; one goroutine calls it.
+// Next waits for the next event: a Lead, Yield, Leader, Committed, Deciders, Verdict,
+// Handled, Suspected, Fence or Broken. ok is false after Close. No event is dropped. Only one
+// goroutine may call it.
 func (e *Engine) Next() (a Action, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -257,9 +257,9 @@ func (e *Engine) Next() (a Action, ok bool) {
 	return a, true
 }
 
-// Propose asks for a decision. It returns at once; the decision is made when
-// Next returns it as Committed. The error wraps ErrNotHead if this node is not
-// the head, or has no lease for the moment: it can be tried again until Yield.
+// Propose proposes a decision, and returns at once. The decision is made when Next returns it
+// as Committed. The error wraps ErrNotHead if this node is not the head or has no lease at the
+// moment: the caller may try again until Yield.
 func (e *Engine) Propose(entry decision.Entry) error {
 	var err error
 	closed := e.ask(func() {
@@ -273,12 +273,12 @@ func (e *Engine) Propose(entry decision.Entry) error {
 
 // Leads reports whether this node may act as the head right now.
 func (e *Engine) Leads() (leads bool) {
-	_ = e.ask(func() { leads = e.node.Leads(lease.Now()) }) // closed: it may not
+	_ = e.ask(func() { leads = e.node.Leads(lease.Now()) }) // a closed engine does not lead
 	return leads
 }
 
-// Silent is how long ago the last round trip with a node was, 0 for one that
-// this node does not watch.
+// Silent returns the time since the last round trip with a node, 0 for a node that this one
+// does not watch.
 func (e *Engine) Silent(id ID) (d time.Duration) {
 	_ = e.ask(func() {
 		s, _ := e.node.observer.Sighting(id, lease.Now())
@@ -289,12 +289,12 @@ func (e *Engine) Silent(id ID) (d time.Duration) {
 
 // Members lists the nodes that keep the decisions.
 func (e *Engine) Members() (all []ID) {
-	_ = e.ask(func() { all = slices.Clone(e.node.members) }) // closed: nobody does here
+	_ = e.ask(func() { all = slices.Clone(e.node.members) }) // a closed engine knows none
 	return all
 }
 
-// Close ends the node's part. Others will find it lost unless they are closed
-// too. The lease of its processes ends now.
+// Close stops the node. The other nodes will declare it lost unless they are closed too. The
+// lease of its processes ends now.
 func (e *Engine) Close() error {
 	err := ErrClosed
 	e.close.Do(func() {

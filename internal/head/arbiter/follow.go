@@ -9,26 +9,26 @@ import (
 	"github.com/intrahpc/intra/internal/base/detect"
 )
 
-// follow obeys the head of the highest term.
+// follow records the head of the highest term, which this node obeys.
 func (n *Node) follow(m *Message) {
 	if m.Term > n.term && m.Leader != 0 && m.Leader != n.self {
 		n.term, n.leader, n.headSeq, n.ready = m.Term, m.Leader, 0, 0
 		n.act(Leader{m.Leader, m.Term})
 	}
 	if m.From == n.leader && m.Term == n.term && m.Leader != m.From {
-		n.leader = 0 // it has yielded, and nobody has come after it yet
+		n.leader = 0 // it has yielded, and has no successor yet
 	}
 }
 
-// promise has a member elect nobody but the head that sent m for as long as
-// the lease which that head may derive from m can last.
+// promise makes a member promise to elect no head but the sender of m, for as long as the
+// lease that the sender may derive from the member's echo of m can last.
 func (n *Node) promise(m *Message, now time.Duration) {
 	if n.log == nil || m.From != n.leader || m.Leader != m.From || m.Term != n.term || m.Seq <= n.headSeq {
 		return
 	}
-	// A head that does not hear us can have no use for a promise, and would
-	// keep us from electing one that does. A member that has voted in a later
-	// election is bound by its vote.
+	// A head that does not receive from this node cannot use a promise, and would keep the
+	// node from electing one that does. A member that has voted in a later election is bound
+	// by its vote.
 	heard, _ := n.observer.Sighting(m.From, now)
 	if heard.Age <= detour*n.timing.Detect.Interval && n.log.status().GetTerm() <= m.Term {
 		n.headSeq = m.Seq
@@ -36,8 +36,8 @@ func (n *Node) promise(m *Message, now time.Duration) {
 	}
 }
 
-// stand has a member stand for election once it is free to do so: its promise
-// is over, and there is no head or one that it suspects.
+// stand has a member stand for election once it is free to do so: its promise is over, and
+// it knows no head or suspects the head.
 func (n *Node) stand(now time.Duration) {
 	if !n.free(now) {
 		n.ready = 0
@@ -54,7 +54,7 @@ func (n *Node) stand(now time.Duration) {
 	n.log.campaign()
 }
 
-// rank is the place of this member among those that may follow the head.
+// rank returns the position of this member among those that may succeed the head.
 func (n *Node) rank() (rank int) {
 	head := n.leader
 	if n.term == 0 {
@@ -68,13 +68,13 @@ func (n *Node) rank() (rank int) {
 	return rank
 }
 
-// free: this member may elect another head than the one it has.
+// free reports whether this member may elect another head.
 func (n *Node) free(now time.Duration) bool {
 	head := n.leader
 	switch {
 	case now < n.promised:
 		return false
-	case n.term == 0 && n.self != Head: // the first head is the one that has started the job
+	case n.term == 0 && n.self != Head: // the node that has started the job is the first head
 		head = Head
 		if n.peers[Head].seq == 0 && now < n.began+n.timing.Join {
 			return false
@@ -83,16 +83,16 @@ func (n *Node) free(now time.Duration) bool {
 		return true
 	}
 	s, _ := n.observer.Sighting(head, now)
-	if !n.log.state.Started { // hosts that have just begun to start processes may be slow
+	if !n.log.state.Started { // hosts that start their processes may be slow
 		return s.Silence >= n.timing.Detect.Ceiling
 	}
 	return s.Suspect()
 }
 
-// hearRaft hands a word of another member to the log, unless it asks for a
-// vote, or brings one, that this member may not use now. Who is told decisions
-// by its head begins to keep them, though it may not know yet that it is a
-// member; nor do those always who are asked for a vote know who is one.
+// hearRaft passes a message of another member to the log, unless it requests or brings a
+// vote that this member must not use now. A node that receives decisions from its head
+// begins to keep them: it has become a member, though it may not know that yet. A node that
+// is asked for a vote may not know the members either, so votes are not checked against them.
 func (n *Node) hearRaft(m *raftpb.Message, now time.Duration) {
 	if n.log == nil && !n.begin(m) {
 		return
@@ -104,17 +104,17 @@ func (n *Node) hearRaft(m *raftpb.Message, now time.Duration) {
 			return
 		}
 	case raftpb.MsgPreVoteResp:
-		if now < n.promised { // we have heard the head again
+		if now < n.promised { // this member has received from the head again
 			return
 		}
 	}
 	if err := n.log.step(m); err != nil {
-		return // it is late, or the log is broken, which drain tells
+		return // it is late, or the log is broken, which drain reports
 	}
 }
 
-// abandon gives up when there has been no lease for long: whoever could give
-// one has declared this host lost, or is lost itself.
+// abandon fences this host when it has had no lease for long: the head has declared the host
+// lost, or is lost itself.
 func (n *Node) abandon(now time.Duration) {
 	awake := now - n.observer.Late()
 	if now < n.until {
@@ -172,7 +172,7 @@ func (n *Node) isLost(id ID) bool {
 	return lost
 }
 
-// sightings is what this node has seen of all but the one it tells.
+// sightings returns what this node has seen of all nodes except the receiver.
 func (n *Node) sightings(to ID, now time.Duration) []detect.Sighting {
 	all := make([]detect.Sighting, 0, len(n.order))
 	for _, id := range n.order {
@@ -183,14 +183,14 @@ func (n *Node) sightings(to ID, now time.Duration) []detect.Sighting {
 	return all
 }
 
-// detour is how many intervals without a direct round trip make a node take a
-// detour.
+// detour is the number of intervals without a direct round trip after which a node also
+// sends its messages through other nodes.
 const detour = 4
 
-// post sends m to the node it is for. When there has been no direct round trip
-// to it lately, m goes through others as well, so that a link which is dead, or
-// half so, leaves nobody without a lease. That is for the beats with members,
-// whom everybody knows.
+// post sends m to its destination. Without a direct round trip lately it also sends m through
+// two other nodes, so that no node loses its lease because one network link fails, in one
+// direction or both. Only messages to or from members take this detour, since all nodes
+// exchange beats with members.
 func (n *Node) post(m *Message, now time.Duration) {
 	n.act(Send{m.To, m})
 	if !n.quiet(m.To, now) || !n.isMember(n.self) && !n.isMember(m.To) {
@@ -209,7 +209,7 @@ func (n *Node) quiet(id ID, now time.Duration) bool {
 	return now-n.peers[id].direct > detour*n.timing.Detect.Interval
 }
 
-// passOn takes a message one step further, to where it is for.
+// passOn forwards a message to its destination. A message is forwarded at most once.
 func (n *Node) passOn(m *Message) {
 	if m.Via != 0 || n.peers[m.To] == nil {
 		return

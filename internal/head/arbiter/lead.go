@@ -10,23 +10,23 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// lead is what a node knows as the head of a term. All of it is new in each
-// term: the leases of earlier ones are over.
+// lead is the state of a node as the head of a term. It begins empty in each term: the leases
+// of earlier terms are over.
 type lead struct {
-	term      uint64 // 0: it is not the head
+	term      uint64 // 0: this node is not the head
 	announced bool
-	fresh     bool                 // announced, and nobody judged yet
-	until     time.Duration        // its lease
-	longest   time.Duration        // until when it may have given leases, with other members too
-	changing  bool                 // a change of members has been proposed,
-	next      []ID                 // which leads to these
-	told      uint64               // changes of members that were told
-	leased    map[ID]time.Duration // until when, by our clock, others may hold one
-	proposed  map[ID]bool          // those whose loss has been proposed get no more
+	fresh     bool                 // announced, and judge has not run yet
+	until     time.Duration        // the end of its lease
+	longest   time.Duration        // the latest end that its lease has had, under any members
+	changing  bool                 // a change of members has been proposed
+	next      []ID                 // the members after it
+	told      uint64               // the last number of changes that was reported
+	leased    map[ID]time.Duration // by node: when its lease is certainly over, by this node's clock
+	proposed  map[ID]bool          // nodes whose loss has been proposed; they get no lease any more
 	suspected map[ID]bool
 }
 
-// checkLead follows what the log says about who leads.
+// checkLead makes this node the head, or ends that, after the state of the log.
 func (n *Node) checkLead(now time.Duration) {
 	term := n.log.status().GetTerm()
 	if n.lead.term != 0 && (!n.log.leads() || term != n.lead.term || n.term > n.lead.term) {
@@ -55,14 +55,15 @@ func (n *Node) checkLead(now time.Duration) {
 	}
 }
 
-// Leads reports whether this node may act as the head now: it is elected, it
-// knows all that earlier heads have decided, and its lease is good.
+// Leads reports whether this node may act as the head now: it is elected, it knows all
+// decisions of earlier heads, and its lease is in force.
 func (n *Node) Leads(now time.Duration) bool {
 	return !n.fenced && n.lead.term != 0 && n.term == n.lead.term && n.log.settled() && now < n.lead.until
 }
 
-// renew sets the lease of the head from the promises of the members: it counts
-// from the latest beat by which a majority, itself included, has promised.
+// renew extends the lease of the head by the promises of the members. The lease counts from
+// the latest beat for which a majority, itself included, has promised. During a change of
+// members a majority of the old and one of the new members is needed.
 func (n *Node) renew(now time.Duration) {
 	if n.lead.term == 0 {
 		return
@@ -78,12 +79,12 @@ func (n *Node) renew(now time.Duration) {
 	}
 	n.lead.until = start + n.timing.Lease
 	n.lead.longest = max(n.lead.longest, n.lead.until)
-	n.promised = max(n.promised, start+n.timing.promise()) // it votes for nobody else before that either
+	n.promised = max(n.promised, start+n.timing.promise()) // the head itself votes for no other member before that
 	n.extend(n.lead.until)
 }
 
-// backed returns when the head sent the latest beat by which a majority of the
-// given members, itself included, has promised.
+// backed returns when the head sent the latest beat for which a majority of the given
+// members, itself included, has promised.
 func (n *Node) backed(members []ID, now time.Duration) (start time.Duration, ok bool) {
 	if len(members) == 1 {
 		return now, members[0] == n.self
@@ -94,7 +95,7 @@ func (n *Node) backed(members []ID, now time.Duration) (start time.Duration, ok 
 			since = append(since, p.since)
 		}
 	}
-	others := len(members) / 2 // that make a majority with this one
+	others := len(members) / 2 // with this node they are a majority
 	if len(since) < others {
 		return 0, false
 	}
@@ -102,9 +103,10 @@ func (n *Node) backed(members []ID, now time.Duration) (start time.Duration, ok 
 	return since[len(since)-others], true
 }
 
-// grant leases a peer the right to act, from when it sent the beat we had last
-// and no longer than we have it ourselves. The beat came after it was sent, so
-// the lease is over when lease.Wait has passed since then.
+// grant leases a peer the right to act. The lease counts from when the peer sent the last
+// beat that this node has received, and is no longer than this node's own lease. The beat
+// arrived after it was sent, so the lease is certainly over when lease.Wait has passed since
+// its arrival.
 func (n *Node) grant(id ID, p *peer) time.Duration {
 	d := min(n.timing.Lease, n.lead.until-p.came)
 	if p.seq == 0 || d <= 0 || n.lead.proposed[id] {
@@ -117,7 +119,7 @@ func (n *Node) grant(id ID, p *peer) time.Duration {
 // maxNews bounds the verdicts in one beat.
 const maxNews = 64
 
-// news is the verdicts that a peer does not know. Members have the log.
+// news returns the verdicts that a peer does not know. Members learn them from the log.
 func (n *Node) news(id ID, p *peer) []job.Verdict {
 	if n.isMember(id) || p.epoch >= uint64(len(n.verdicts)) {
 		return nil
@@ -126,7 +128,7 @@ func (n *Node) news(id ID, p *peer) []job.Verdict {
 	return next[:min(len(next), maxNews)]
 }
 
-// judge declares those lost that all who watch them suspect and whose lease is
+// judge proposes the loss of each node that all its observers suspect and whose lease is
 // over.
 func (n *Node) judge(now time.Duration) {
 	if !n.Leads(now) {
@@ -161,9 +163,8 @@ func (n *Node) judge(now time.Duration) {
 	n.drain(now)
 }
 
-// testimonies collects what the others say of a node: all that watch it and
-// that we do not suspect themselves. unheard counts those of them that have
-// said nothing lately.
+// testimonies collects the sightings of a node by its other observers, except those that this
+// node suspects too. unheard counts the observers without a recent report.
 func (n *Node) testimonies(id ID, now time.Duration) (all []detect.Testimony, unheard int) {
 	for _, o := range n.order {
 		if n.isLost(o) || !n.meet(o, id) {

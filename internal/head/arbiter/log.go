@@ -13,9 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// replica is one member's copy of the log: Raft without its clock. Node
-// decides when to stand for election and whom to vote for, so the timeouts
-// here never pass.
+// replica is one member's copy of the log: Raft without its clock. Node decides when to
+// stand for election and for which member to vote, so the timeouts of Raft never expire.
 type replica struct {
 	self    ID
 	node    *raft.RawNode
@@ -29,10 +28,9 @@ type replica struct {
 }
 
 const (
-	// keepEntries: a member that is further behind than this gets a snapshot.
+	// keepEntries: a member that is behind by more entries gets a snapshot.
 	keepEntries = 1024
-	// resend is after how many ticks a snapshot that has had no answer is taken
-	// for lost.
+	// resend is the number of ticks after which an unanswered snapshot counts as lost.
 	resend = 20
 )
 
@@ -44,7 +42,7 @@ func newReplica(self ID, members []ID) (*replica, error) {
 	for _, m := range members {
 		conf.Voters = append(conf.Voters, uint64(m))
 	}
-	// All begin with the same empty snapshot, as if they had agreed before.
+	// All members begin with the same empty snapshot, as if they had agreed on it.
 	first := &raftpb.Snapshot{
 		Data:     state.Snapshot(),
 		Metadata: &raftpb.SnapshotMetadata{ConfState: conf, Index: new(uint64(1)), Term: new(uint64(1))},
@@ -73,8 +71,8 @@ func newReplica(self ID, members []ID) (*replica, error) {
 	return &replica{self: self, node: node, storage: storage, state: state, index: 1, term: 1, keep: keepEntries}, nil
 }
 
-// guarded runs a call into Raft. Raft panics when its rules are broken, which
-// only a member that lies or a bug can do; this member then takes part no more.
+// guarded runs a call into Raft. Raft panics when a malicious member or a bug breaks its
+// rules; after that this member takes no part any more.
 func (r *replica) guarded(f func() error) error {
 	if r.broken != nil {
 		return r.broken
@@ -102,11 +100,11 @@ func (r *replica) behind(id ID) bool {
 	return behind
 }
 
-// settled: this leader has applied an entry of its own term, and with it all
-// that its predecessors may have decided.
+// settled reports whether this leader has applied an entry of its own term, and with it all
+// decisions of its predecessors.
 func (r *replica) settled() bool { return r.leads() && r.term == r.status().GetTerm() }
 
-// step takes a message of another member in.
+// step passes a message of another member to Raft.
 func (r *replica) step(m *raftpb.Message) error {
 	return r.guarded(func() error {
 		err := r.node.Step(m)
@@ -117,11 +115,11 @@ func (r *replica) step(m *raftpb.Message) error {
 	})
 }
 
-func (r *replica) campaign() { _ = r.guarded(r.node.Campaign) } // a member that may not yet tries again
+func (r *replica) campaign() { _ = r.guarded(r.node.Campaign) } // a member that may not stand yet tries again
 
-// tick lets a leader say that it is there, and send again what got lost.
+// tick lets a leader send heartbeats, and repeat lost messages.
 func (r *replica) tick() {
-	_ = r.guarded(func() error { // broken is seen by leads
+	_ = r.guarded(func() error { // leads checks broken
 		if r.ticks++; r.ticks%resend == 0 {
 			var waiting []uint64
 			r.node.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
@@ -142,7 +140,7 @@ func (r *replica) propose(data []byte) error {
 	return r.guarded(func() error { return r.node.Propose(data) })
 }
 
-// drain hands out what Raft wants sent, and applies what has been decided.
+// drain sends the messages of Raft, and applies the decided entries.
 func (r *replica) drain(send func(*raftpb.Message), applied func(decision.Entry)) error {
 	return r.guarded(func() error {
 		for r.node.HasReady() {
@@ -179,7 +177,7 @@ func (r *replica) drain(send func(*raftpb.Message), applied func(decision.Entry)
 
 func (r *replica) apply(e *raftpb.Entry, applied func(decision.Entry)) error {
 	r.index, r.term = e.GetIndex(), e.GetTerm()
-	if len(e.GetData()) == 0 { // a leader's first
+	if len(e.GetData()) == 0 { // a leader's first entry
 		return nil
 	}
 	entry, err := decision.Decode(e.GetData())
@@ -202,8 +200,8 @@ func (r *replica) apply(e *raftpb.Entry, applied func(decision.Entry)) error {
 	return r.applyMembership(entry)
 }
 
-// applyMembership has Raft count with other members. Who has none of the log gets a
-// snapshot that names it among them.
+// applyMembership changes the members that Raft counts. It makes a snapshot that names the
+// new members, which a member without a log receives.
 func (r *replica) applyMembership(e decision.Entry) error {
 	kind := raftpb.ConfChangeAddNode
 	if e.Kind == decision.Removed {
@@ -216,7 +214,7 @@ func (r *replica) applyMembership(e decision.Entry) error {
 	return nil
 }
 
-// restore jumps to a snapshot.
+// restore replaces the state by that of a snapshot.
 func (r *replica) restore(s *raftpb.Snapshot) error {
 	state, err := decision.Restore(s.GetData())
 	if err != nil {
@@ -227,7 +225,7 @@ func (r *replica) restore(s *raftpb.Snapshot) error {
 	return nil
 }
 
-// cut forgets old entries.
+// cut removes old entries from the log.
 func (r *replica) cut() error {
 	first, err := r.storage.FirstIndex()
 	if err != nil || r.index < first+2*r.keep {
@@ -242,8 +240,8 @@ func (r *replica) cut() error {
 	return nil
 }
 
-// quiet is Raft's logger: what it says on the way is of no use to a user, and
-// what it cannot survive is a panic that guarded turns into an error.
+// quiet is Raft's logger. It discards messages, which are of no use to a user. A fatal
+// message becomes a panic, which guarded turns into an error.
 type quiet struct{}
 
 func (quiet) Debug(...any)            {}

@@ -11,39 +11,37 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Message is what nodes send each other. It may get lost, come twice and
-// overtake others.
+// Message is a message between nodes. It may be lost, duplicated or reordered.
 type Message struct {
 	From ID
-	To   ID // if that is not the receiver, it passes the message on
-	Via  ID // who has passed it on
+	To   ID // the destination; another receiver forwards the message
+	Via  ID // the node that has forwarded it, 0 if none has
 
-	// Seq numbers the sender's beats; Echo is the highest Seq that it has had
-	// from To, Direct the highest that came without a detour. A message between
-	// beats has Seq 0.
+	// Seq numbers the sender's beats. Echo is the highest Seq that it has received from To,
+	// Direct the highest that arrived without a detour. A message between beats has Seq 0.
 	Seq    uint64
 	Echo   uint64
 	Direct uint64
 
-	// Term is the highest in which the sender knows of a head, Leader that head.
+	// Term is the highest term whose head the sender knows, Leader that head.
 	Term   uint64
 	Leader ID
-	// Promised is the latest beat of To, as the head of Term, by which the
-	// sender, a member, has promised to elect nobody else for a while.
+	// Promised is the latest beat of To, as the head of Term, for which the sender, a member,
+	// has promised to elect no other head for a while.
 	Promised uint64
-	// Grant, from the head, leases To the right to act until so long after To
-	// sent the beat that Echo names.
+	// Grant, from the head, leases To the right to act for that time after To sent the beat
+	// that Echo names.
 	Grant time.Duration
 
-	// Epoch is how many verdicts the sender knows, Verdicts the next ones that
-	// To does not.
+	// Epoch is the number of verdicts that the sender knows. Verdicts holds the next ones
+	// that To does not know.
 	Epoch    uint64
 	Verdicts []job.Verdict
-	// Lost tells To that it has been declared lost, and why.
+	// Lost is not empty if To has been declared lost. It says why.
 	Lost string
 
-	// Changes is how many changes of the members the sender knows, Members what
-	// they have led to if To knows fewer.
+	// Changes is the number of changes of the members that the sender knows. If To knows
+	// fewer, Members holds the members after them.
 	Changes uint64
 	Members []ID
 
@@ -51,9 +49,9 @@ type Message struct {
 	Raft      []*raftpb.Message // between members
 }
 
-// spoken are the messages of Raft that members send each other here. There is
-// no hand-over of leadership, which would go past the leases, no change of
-// members but by decisions, and no proposal by others.
+// spoken lists the messages of Raft that members send each other here. Left out are the
+// transfer of leadership, which would bypass the leases, and proposals of followers. Members
+// change by decisions only.
 var spoken = []raftpb.MessageType{
 	raftpb.MsgApp, raftpb.MsgAppResp, raftpb.MsgVote, raftpb.MsgVoteResp, raftpb.MsgPreVote, raftpb.MsgPreVoteResp,
 	raftpb.MsgSnap, raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp,

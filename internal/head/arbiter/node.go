@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// ErrNotHead: only the head may propose, and only while it has its lease.
+// ErrNotHead means that this node may not propose: only the head may, while it has its lease.
 var ErrNotHead = errors.New("this node is not the head")
 
 // Node is one process of the launcher. Its methods are not safe for concurrent
@@ -22,7 +22,7 @@ type Node struct {
 	*ring
 	self   ID
 	roster []Peer
-	first  []ID // the members in the beginning
+	first  []ID // the first members
 	timing Timing
 
 	observer *detect.Observer
@@ -31,63 +31,64 @@ type Node struct {
 	seq      uint64
 	sent     [history]time.Duration // when beat seq was sent, at seq % history
 
-	term   uint64        // the highest in which a head is known
+	term   uint64        // the highest term whose head is known
 	leader ID            // the head of term, 0 if it has yielded
-	until  time.Duration // our lease, as an agent or as the head
-	leased bool          // we have had one
-	held   time.Duration // when we had one last, in time awake
+	until  time.Duration // end of this node's lease, as an agent or as the head
+	leased bool          // this node has had a lease
+	held   time.Duration // when it last had one, in time awake
 	began  time.Duration
 	fenced bool
 
-	started bool          // all have joined, as far as is known here,
-	zero    time.Duration // and when
+	started bool          // all processes have joined, as far as this node knows
+	zero    time.Duration // when they had
 
-	log      *replica      // nil if we are no member
-	headSeq  uint64        // the head's beat by which we have promised,
-	promised time.Duration // until then, to elect nobody else
-	ready    time.Duration // when we first wanted to stand for election, 0 = we do not
-	next     time.Duration // when we stand again
+	log      *replica      // nil if this node is not a member
+	headSeq  uint64        // the head's beat of the last promise
+	promised time.Duration // end of the promise to elect no other head
+	ready    time.Duration // since when this member wants to stand for election, 0: it does not
+	next     time.Duration // when it stands again
 	lead     lead
-	changes  uint64        // of the members, known here
-	verdicts []job.Verdict // known here
+	changes  uint64        // changes of the members that this node knows
+	verdicts []job.Verdict // verdicts that this node knows
 	actions  []Action
 }
 
-// history is how many beats a round trip may take.
+// history bounds the beats that a round trip may take.
 const history = 256
 
-// peer is what a node knows of one that it exchanges beats with.
+// peer is a node's knowledge about another one with which it exchanges beats. "Own" beats
+// are those of the node that holds this.
 type peer struct {
-	seq        uint64        // its highest beat,
-	came       time.Duration // and when it came
-	seqDirect  uint64        // its highest beat that came without a detour
-	echo       uint64        // our highest beat that it has had
-	echoDirect uint64        // likewise without a detour,
-	direct     time.Duration // and when we learnt that
-	promised   uint64        // our highest beat, as the head, by which it has promised,
-	since      time.Duration // and when we sent that
+	seq        uint64        // its highest beat
+	came       time.Duration // when that arrived
+	seqDirect  uint64        // its highest beat that arrived without a detour
+	echo       uint64        // the highest own beat that it has received
+	echoDirect uint64        // the highest own beat that it has received without a detour
+	direct     time.Duration // when this node learnt that
+	promised   uint64        // the highest own beat, as the head, for which it has promised
+	since      time.Duration // when this node sent that beat
 	epoch      uint64        // verdicts that it knows
-	changes    uint64        // of the members that it knows
+	changes    uint64        // changes of the members that it knows
 	sightings  map[ID]report // what it has seen of others
 }
 
 type report struct {
 	detect.Sighting
-	at time.Duration // when it came
+	at time.Duration // when it arrived
 }
 
-// Action is something a node wants done, in order.
+// Action is one step that the driver takes for the node, in order.
 type Action interface{ action() }
 
 // The actions.
 type (
-	// Send sends a message to a node, which is not always the one it is for.
+	// Send sends a message to a node, which may have to forward it.
 	Send struct {
 		To      ID
 		Message *Message
 	}
-	// Lead: this node is the head now, and State is what has been decided. What
-	// is Committed after this is not in it. All had joined at Began, by the clock
+	// Lead: this node is the head now. State holds all decisions so far; those in later
+	// Committed actions are not in it. Began is when all processes had joined, by the clock
 	// of this host, if they have.
 	Lead struct {
 		Term  uint64
@@ -101,18 +102,17 @@ type (
 		ID   ID
 		Term uint64
 	}
-	// Committed: a decision is kept by a majority of the members. The head acts
-	// on it now.
+	// Committed: a majority of the members keeps a decision. The head acts on it now.
 	Committed struct{ Entry decision.Entry }
-	// Deciders: those who keep the decisions have changed, and will not change
-	// again before another one is lost. The head says so.
+	// Deciders, on the head only: the members have changed, and will not change again before
+	// another one is lost.
 	Deciders struct {
 		Members []ID
 		Text    string
 	}
 	// Verdict: the next verdict, in the same order everywhere.
 	Verdict struct{ job.Verdict }
-	// Handled tells the head that a node knows the verdicts up to an epoch.
+	// Handled, on the head only: a node knows the verdicts up to an epoch.
 	Handled struct {
 		Node  ID
 		Epoch uint64
@@ -121,9 +121,9 @@ type (
 	Lease struct{ Until time.Duration }
 	// Suspected: the head has begun to suspect a node.
 	Suspected struct{ Evidence detect.Evidence }
-	// Fence: the processes of this host must be killed, and this node is out.
+	// Fence: the processes of this host must be killed. The node takes no part any more.
 	Fence struct{ Why string }
-	// Broken: the decision log can no longer be kept here.
+	// Broken: this node can no longer keep the decision log.
 	Broken struct{ Err error }
 )
 
@@ -166,8 +166,8 @@ func NewNode(self ID, roster []Peer, timing Timing, now time.Duration) (*Node, e
 	return n, nil
 }
 
-// State is what has been decided, as far as this member knows; nil at a node
-// that is no member. The caller must not change it.
+// State returns the state of all decisions that this member knows, nil at a node that is not
+// a member. The caller must not change it.
 func (n *Node) State() *decision.State {
 	if n.log == nil {
 		return nil
@@ -175,10 +175,10 @@ func (n *Node) State() *decision.State {
 	return n.log.state
 }
 
-// Head returns the head that this node obeys and its term, 0 before the first.
+// Head returns the head that this node obeys and its term, 0 before the first one is known.
 func (n *Node) Head() (ID, uint64) { return n.leader, n.term }
 
-// Tick is called once per interval of beats.
+// Tick does the periodic work. The driver calls it once per interval of beats.
 func (n *Node) Tick(now time.Duration) []Action {
 	if n.fenced {
 		return nil
@@ -200,7 +200,7 @@ func (n *Node) Tick(now time.Duration) []Action {
 	return n.take()
 }
 
-// Receive takes in a message of another node.
+// Receive handles a message of another node.
 func (n *Node) Receive(m *Message, now time.Duration) []Action {
 	if n.fenced || m.check() != nil {
 		return nil
@@ -234,16 +234,16 @@ func (n *Node) Receive(m *Message, now time.Duration) []Action {
 		n.hearRaft(r, now)
 	}
 	n.drain(now)
-	if n.lead.fresh { // it may know at once who is lost
+	if n.lead.fresh { // it may be able to declare losses at once
 		n.lead.fresh = false
 		n.judge(now)
 	}
 	return n.take()
 }
 
-// Propose asks the members to decide e, in pieces if it is long. It is decided
-// when Committed comes with it; when this node stops being the head before that, it may or may not
-// be, and what State says after the next Lead counts.
+// Propose asks the members to decide e, in pieces if it is long. Committed reports the
+// decision. If this node stops being the head before that, e may be decided or not; the
+// State of the next Lead shows it.
 func (n *Node) Propose(e decision.Entry, now time.Duration) ([]Action, error) {
 	if !n.Leads(now) {
 		return nil, ErrNotHead
@@ -272,7 +272,7 @@ func (n *Node) propose(e decision.Entry) error {
 	return nil
 }
 
-// elapsed is the time since all had joined.
+// elapsed returns the time since all processes had joined.
 func (n *Node) elapsed(now time.Duration) time.Duration {
 	if !n.started {
 		return 0
@@ -280,8 +280,8 @@ func (n *Node) elapsed(now time.Duration) time.Duration {
 	return max(now-n.zero, 0)
 }
 
-// date finds out when all had joined, from the times of decisions: none comes
-// before it was made.
+// date computes when all processes had joined, from the times of decisions. A decision is
+// never received before its time, so the earliest zero that they allow is the best.
 func (n *Node) date(now time.Duration) {
 	if s := n.log.state; s.Started && (!n.started || now-s.Latest < n.zero) {
 		n.started, n.zero = true, now-s.Latest
@@ -296,7 +296,7 @@ func (n *Node) take() []Action {
 	return a
 }
 
-// hear counts a beat of p.
+// hear records a beat of p.
 func (n *Node) hear(p *peer, m *Message, now time.Duration) {
 	if m.Echo > p.echo && m.Echo <= n.seq {
 		p.echo = m.Echo
@@ -312,7 +312,7 @@ func (n *Node) hear(p *peer, m *Message, now time.Duration) {
 		}
 	}
 	if m.Seq <= p.seq {
-		return // late or twice
+		return // reordered or duplicated
 	}
 	p.seq, p.came = m.Seq, now
 	if m.Epoch > p.epoch {
@@ -334,7 +334,7 @@ func (n *Node) hear(p *peer, m *Message, now time.Duration) {
 	}
 }
 
-// learn takes the next verdict in.
+// learn records a verdict if it is the next one.
 func (n *Node) learn(v job.Verdict) {
 	if v.Epoch == uint64(len(n.verdicts))+1 {
 		n.verdicts = append(n.verdicts, v)
@@ -356,7 +356,7 @@ func (n *Node) fence(why string) {
 	n.act(Fence{why})
 }
 
-// drain carries out what the log wants.
+// drain sends the messages of the log, and reports and applies its decisions.
 func (n *Node) drain(now time.Duration) {
 	if n.log == nil {
 		return
@@ -386,14 +386,14 @@ func (n *Node) drain(now time.Duration) {
 	}
 	n.checkLead(now)
 	if len(n.verdicts) > known && n.Leads(now) {
-		n.beat(now) // nobody should wait for a verdict
+		n.beat(now) // a verdict does not wait for the next interval
 	}
 }
 
 // announce learns the verdicts of the log.
 func (n *Node) announce() {
 	all := n.log.state.Verdicts
-	for _, v := range all[min(len(n.verdicts), len(all)):] { // a new member has heard of some before
+	for _, v := range all[min(len(n.verdicts), len(all)):] { // a new member may know some before it has the log
 		n.learn(v.Verdict)
 	}
 }

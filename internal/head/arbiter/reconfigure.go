@@ -11,15 +11,15 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// targetMembers is how many members there are where there are as many hosts: one may
-// be lost.
+// targetMembers is the number of members if the job has as many hosts. With three, one may be
+// lost.
 const targetMembers = 3
 
-// reconfigure has another node take the place of a member that was lost. Members
-// change one at a time, so that a majority before and one after a change have a
-// node in common: who is elected by either ends the lease of the head that has
-// made the change. With leases from before the last change still in force there
-// is no other one, for the same reason. [Raft, 4.1]
+// reconfigure replaces a lost member by another node. Members change one at a time, so that
+// every majority before a change and every majority after it have a node in common [Raft,
+// 4.1]. So no majority of either kind elects a head while the lease of the head that makes
+// the change is in force. For the same reason no further change begins while a lease that
+// rests on the members before the last change may be in force.
 func (n *Node) reconfigure(now time.Duration) {
 	if !n.Leads(now) || len(n.first) == 1 {
 		return
@@ -50,9 +50,9 @@ func (n *Node) reconfigure(now time.Duration) {
 	n.drain(now)
 }
 
-// change is the next change of members that is needed: the lost go, others take
-// their places, and of two the head stays alone if no third one can be found.
-// Then its loss ends the job, but not that of the other one.
+// change returns the next change of members that is needed. Lost members are removed and
+// other nodes added. If only two members are left and no third can be found, the head
+// removes the other one: then only its own loss ends the job, and not that of either.
 func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 	members := n.log.state.Members
 	for _, id := range members {
@@ -77,9 +77,8 @@ func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 	return e, false
 }
 
-// candidate is the first node on a host without a member that is heard, 0 if
-// there is none for the moment. hosts counts the hosts that have one or may have
-// one later.
+// candidate returns the first responding node on a host without a member, 0 if there is none
+// at the moment. hosts counts the hosts without a member that have a node that is not lost.
 func (n *Node) candidate(now time.Duration) (id ID, hosts int) {
 	var taken []string
 	for _, p := range n.roster {
@@ -103,7 +102,7 @@ func (n *Node) candidate(now time.Duration) (id ID, hosts int) {
 	return id, len(others)
 }
 
-// tellDeciders says who keeps the decisions, once after a change.
+// tellDeciders reports the members that keep the decisions, once after a change.
 func (n *Node) tellDeciders() {
 	state := n.log.state
 	if n.lead.told == state.Changes {
@@ -131,7 +130,7 @@ func (n *Node) tellDeciders() {
 	n.act(d)
 }
 
-// applyMembership takes in who the members are after so many changes.
+// applyMembership records the members after that many changes, if these are more than known.
 func (n *Node) applyMembership(changes uint64, members []ID, now time.Duration) {
 	if changes <= n.changes || len(members) == 0 {
 		return
@@ -146,7 +145,7 @@ func (n *Node) applyMembership(changes uint64, members []ID, now time.Duration) 
 	n.greet(now)
 }
 
-// greet begins to exchange beats with all that this node meets.
+// greet begins to exchange beats with all nodes that this node meets.
 func (n *Node) greet(now time.Duration) {
 	for _, p := range n.roster {
 		if n.peers[p.ID] == nil && n.meet(n.self, p.ID) {
@@ -157,7 +156,7 @@ func (n *Node) greet(now time.Duration) {
 	}
 }
 
-// begin begins to keep the decisions when the head of the term tells them.
+// begin makes this node keep the decisions when it receives them from the head of the term.
 func (n *Node) begin(m *raftpb.Message) bool {
 	if ID(m.GetFrom()) != n.leader || m.GetTerm() != n.term {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/detect"
 )
 
-// ID names a node. 1 is the head that the user has started, agents count from
-// 2, 0 is nobody.
+// ID names a node. 1 is the head that the user has started, agents count from 2, and 0 is no
+// node.
 type ID = detect.ID
 
 // Head is the node that starts the job.
@@ -22,10 +22,10 @@ type Peer struct {
 	Address string `json:"address,omitempty"` // host:port of its socket
 }
 
-// ErrRoster marks a list of nodes that makes no sense.
+// ErrRoster marks an invalid list of nodes.
 var ErrRoster = errors.New("invalid list of nodes")
 
-// maxNodes bounds a roster: a node beats to all members and a few neighbours.
+// maxNodes bounds a roster, since members exchange beats with all nodes.
 const maxNodes = 4096
 
 func checkRoster(roster []Peer) error {
@@ -43,9 +43,9 @@ func checkRoster(roster []Peer) error {
 	return nil
 }
 
-// Plan chooses the members: the head, and two agents on hosts that differ from
-// the head's and from each other. With fewer than three hosts the head is
-// alone, and its loss ends the job. The text says which it is.
+// Plan chooses the members: the head, and two agents on hosts that differ from the head's
+// and from each other. With fewer than three hosts the head is the only member, and its loss
+// ends the job. The text says which case it is.
 func Plan(roster []Peer) (members []ID, text string) {
 	if len(roster) == 0 {
 		return nil, ""
@@ -65,12 +65,12 @@ func Plan(roster []Peer) (members []ID, text string) {
 		hosts[0], hosts[1], hosts[2])
 }
 
-// neighbours is how many nodes on either side of a node, in the ring of all,
-// watch it beside the members.
+// neighbours is the number of nodes on either side of a node, in the ring of all, that watch
+// it in addition to the members.
 const neighbours = 1
 
-// ring is who exchanges beats with whom: members with all, also when they are
-// members no more, others with the members and their neighbours.
+// ring holds which nodes exchange beats: members and former members with all nodes, others
+// with those and with their neighbours.
 type ring struct {
 	size    int
 	place   map[ID]int
@@ -90,7 +90,7 @@ func (r *ring) isMember(id ID) bool { return slices.Contains(r.members, id) }
 
 func (r *ring) known(id ID) bool { return r.isMember(id) || slices.Contains(r.former, id) }
 
-// setMembers takes in who the members are now.
+// setMembers replaces the members. The removed ones become former members.
 func (r *ring) setMembers(members []ID) {
 	for _, id := range r.members {
 		if !slices.Contains(members, id) && !slices.Contains(r.former, id) {

@@ -8,27 +8,27 @@ import (
 	"github.com/intrahpc/intra/internal/base/lease"
 )
 
-// Timing says how long everything takes. All nodes of a job have the same.
+// Timing holds the times of the protocol. All nodes of a job have the same.
 type Timing struct {
-	// Detect says when a node is suspect. Its Interval is that of the beats.
+	// Detect says when a node is suspect. Its Interval is the time between beats.
 	Detect detect.Config
-	// Lease is how long a head may act after a beat that a majority echoes.
+	// Lease is the time for which a head may act after a beat that a majority echoes.
 	Lease time.Duration
-	// Drift bounds how much the rate of any clock differs from true time.
+	// Drift bounds the relative error of the rate of any clock.
 	Drift float64
-	// Stagger keeps members apart that see the head lost at the same time.
+	// Stagger delays the candidacies of members that suspect the head at the same time.
 	Stagger time.Duration
-	// Abandon is how long an agent lives on without a lease. Where hosts have
-	// been silent for long and lived, so much silence of the head is needed
-	// before another one is elected that this has to be longer still.
+	// Abandon bounds the time that an agent lives without a lease. It has to be longer than
+	// an election takes. Observers that have seen long silences of live hosts wait long
+	// before they suspect the head, which delays the election.
 	Abandon time.Duration
-	// Join is how long nodes wait for the first word of others.
+	// Join bounds the time that nodes wait for the first message of other nodes.
 	Join time.Duration
 }
 
-// DefaultTiming finds a lost host, the head's too, within a second: suspicion
-// takes 0.65 s since the last round trip, a few beats go by until all
-// observers have said so, and a lease with its margin is over by then.
+// DefaultTiming detects the loss of a host, also the head's, within a second. Observers
+// suspect it 0.65 s after the last round trip. All have reported that a few beats later. By
+// then a lease with its margin is over.
 var DefaultTiming = Timing{
 	Detect:  detect.DefaultConfig,
 	Lease:   550 * time.Millisecond,
@@ -38,8 +38,8 @@ var DefaultTiming = Timing{
 	Join:    30 * time.Second,
 }
 
-// Rarer is the timing for a measurement of what beats cost: they are n times
-// rarer, and all that hangs on them takes as many times as long.
+// Rarer returns a timing for measurements of the cost of beats: the interval and all times
+// that depend on it are n times as long.
 func (t Timing) Rarer(n int) Timing {
 	for _, d := range []*time.Duration{&t.Detect.Interval, &t.Detect.Floor, &t.Detect.Ceiling, &t.Lease, &t.Stagger, &t.Abandon} {
 		*d *= time.Duration(n)
@@ -47,12 +47,12 @@ func (t Timing) Rarer(n int) Timing {
 	return t
 }
 
-// promise is how long a member that echoes a beat of the head elects nobody
-// else: until the lease that the head may derive from it is certainly over.
+// promise returns the time for which a member that echoes a beat of the head elects no other
+// head: until the lease that the head may derive from the echo is certainly over.
 func (t *Timing) promise() time.Duration { return lease.Wait(t.Lease, t.Drift) }
 
-// succession bounds the time, on machines that are not late, from the end of the
-// last lease until a member stands for election.
+// succession bounds the time from the end of the last lease until a member stands for
+// election, on machines that are not delayed.
 func (t *Timing) succession() time.Duration {
 	return t.promise() + t.Detect.Ceiling
 }

@@ -13,46 +13,46 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// Kind says what an entry decides.
+// Kind names what an entry decides.
 type Kind string
 
 // The decisions.
 const (
-	// Born: Process gets, or is about to get, its place in Incarnation on Node.
-	// It is decided before the process is started, or before the spare hears of
-	// its place. ID is by which its agent knows it: the process that it was
-	// started as. A Spare has no place yet, and Process is its ID.
+	// Born: Process gets its slot in Incarnation on Node. The entry is decided before the
+	// process is started, or before a spare learns of its slot. ID is the name by which its
+	// agent knows it: the process that it was started as. A Spare has no slot yet, and
+	// Process is its ID.
 	Born      Kind = "born"
 	Spawned   Kind = "spawned"   // Process, Incarnation, PID: its agent has started it
-	Started   Kind = "started"   // all have joined
+	Started   Kind = "started"   // all processes have joined
 	Died      Kind = "died"      // Process, Incarnation, Cause, Text
-	Withdrawn Kind = "withdrawn" // Process, Incarnation, Text: it could not be had, or is gone because nobody needed it any more
-	Lost      Kind = "lost"      // Node, Text, Testimonies: with all that runs there
+	Withdrawn Kind = "withdrawn" // Process, Incarnation, Text: it could not be started, or was dismissed
+	Lost      Kind = "lost"      // Node, Text, Testimonies: the node is lost with all its processes
 	Finished  Kind = "finished"  // Process, Incarnation, Generation: run returned nil
-	Drained   Kind = "drained"   // Process, Incarnation, Generation: nobody lacks anything that it sent
-	Fired     Kind = "fired"     // Index, Process, Incarnation: that scheduled kill comes about
-	Injected  Kind = "injected"  // Process, Incarnation: the next failure of the random schedule hits it; Incarnation 0: nobody was there
+	Drained   Kind = "drained"   // Process, Incarnation, Generation: every message of it has been received
+	Fired     Kind = "fired"     // Index, Process, Incarnation: that scheduled kill happens
+	Injected  Kind = "injected"  // Process, Incarnation: the next failure of the random schedule hits it; Incarnation 0: no process lived
 
-	Recovery Kind = "recovery" // Recovery, and if the job goes back, Ranks that were lost and Since when
+	Recovery Kind = "recovery" // Recovery; for a rollback also Ranks, the lost ones, and Since, when the first was lost
 
-	Opened       Kind = "opened"        // Opened: what was found in the folders
+	Opened       Kind = "opened"        // Opened: the contents of the folders
 	SetWhole     Kind = "set whole"     // Set: every rank has its file
 	SetDone      Kind = "set done"      // Done: the set is complete
-	SetAbandoned Kind = "set abandoned" // Abandoned: the set never will be
+	SetAbandoned Kind = "set abandoned" // Abandoned: the set will never be complete
 
 	Decided  Kind = "decided"  // Code, Text: the end of the job
-	Released Kind = "released" // all that live have finished and may go
+	Released Kind = "released" // all live processes have finished and may exit
 
 	Added   Kind = "added"   // Node: it keeps the decisions from now on
-	Removed Kind = "removed" // Node: it does no more
+	Removed Kind = "removed" // Node: it does not keep them any more
 
 	Part Kind = "part" // Value: a piece of an entry that is too long for one; see Split
 )
 
-// Entry is one decision. Which fields are set depends on Kind.
+// Entry is one decision. Kind determines which fields are set.
 type Entry struct {
 	Kind        Kind          `json:"kind"`
-	At          time.Duration `json:"at,omitempty"` // since all had joined, by the clock of the head
+	At          time.Duration `json:"at,omitempty"` // since all processes had joined, by the clock of the head
 	Process     job.Process   `json:"process,omitzero"`
 	Incarnation uint32        `json:"incarnation,omitempty"`
 	Generation  uint32        `json:"generation,omitempty"`
@@ -82,13 +82,13 @@ type Entry struct {
 // MaxEntry bounds an encoded entry, in bytes.
 const MaxEntry = 32 << 10
 
-// maxPart bounds the Value of a piece, in bytes. It is text in what is kept.
+// maxPart bounds the Value of a piece, in bytes. Encoded as text it is longer.
 const maxPart = 16 << 10
 
-// maxText bounds the text of a decision, in bytes as they are kept.
+// maxText bounds the text of a decision, in bytes of its encoded form.
 const maxText = 8 << 10
 
-// ErrEntry marks an entry that makes no sense or is too long.
+// ErrEntry marks an entry that is invalid or too long.
 var ErrEntry = errors.New("invalid decision")
 
 func (e *Entry) check() error {
@@ -126,8 +126,8 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// Encode returns the bytes of an entry that Decode reads. One that is longer
-// than MaxEntry has to be Split.
+// Encode returns the bytes of an entry that Decode reads. An entry that is longer than
+// MaxEntry has to be Split.
 func (e *Entry) Encode() ([]byte, error) {
 	b, err := e.encode()
 	if err == nil && len(b) > MaxEntry {
@@ -155,9 +155,9 @@ func Decode(b []byte) (e Entry, err error) {
 	return e, e.check()
 }
 
-// Split returns the pieces of an entry that is too long to be kept in one, or
-// the entry alone. They are decided in this order, with none of another entry's
-// between them; State.Join puts them together again.
+// Split returns the pieces of an entry that is too long to be kept whole, or the entry
+// alone. The pieces have to be decided in this order, without pieces of another entry
+// between them; State.Join reassembles them.
 func Split(e Entry) ([]Entry, error) {
 	b, err := e.encode()
 	if err != nil || len(b) <= MaxEntry {
@@ -172,8 +172,8 @@ func Split(e Entry) ([]Entry, error) {
 	return parts, nil
 }
 
-// Shorten cuts a text so that there is room for it in an entry, where one byte
-// may take six.
+// Shorten cuts a text so that it fits into an entry, where encoding may turn one byte into
+// six.
 func Shorten(s string) string {
 	end, size := 0, 0
 	for end < len(s) {

@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Folders is what the head has found in the folders that the job begins with
-// and writes to.
+// Folders describes the folders that the job begins with and writes to, as the head has
+// found them.
 type Folders struct {
 	Write   *job.Files `json:"write,omitempty"` // nil: no files are written
 	First   uint64     `json:"first,omitempty"` // number of the first set
@@ -37,13 +37,13 @@ func NewRestart(r *job.Restart, refused []string) *Restart {
 	return &Restart{Dir: r.Dir, Format: s.Format, Job: s.Job, Number: s.Number, Cut: s.Cut, Files: s.Files, Refused: refused}
 }
 
-// Setup returns what the processes are told of it.
+// Setup returns the description of the set for the processes.
 func (r *Restart) Setup() *job.Restart {
 	return &job.Restart{Dir: r.Dir, Set: checkpoint.Set{Format: r.Format, Job: r.Job, Number: r.Number, Cut: r.Cut, Files: r.Files}}
 }
 
-// Set is what has become of a set of files: all of them are written, or the set
-// is complete, or given up.
+// Set is the state of a set of files: all files are written, or the set is complete (Done),
+// or given up (Abandoned).
 type Set struct {
 	Number    uint64                  `json:"number"`
 	Cut       uint64                  `json:"cut,omitempty"`
@@ -52,10 +52,11 @@ type Set struct {
 	Abandoned *runreport.AbandonedSet `json:"abandoned,omitempty"`
 }
 
-// keptSets is of how many sets a successor of the head can tell.
+// keptSets bounds the sets that a successor of the head knows.
 const keptSets = 1000
 
-// mark notes what has become of a set. What has come to an end stays so.
+// mark records the state of a set. A set that is complete or given up does not change any
+// more.
 func (s *State) mark(set Set) {
 	i, known := slices.BinarySearchFunc(s.Sets, set.Number, func(a Set, n uint64) int { return int(a.Number) - int(n) })
 	switch {
@@ -67,8 +68,8 @@ func (s *State) mark(set Set) {
 	s.Sets = s.Sets[max(len(s.Sets)-keptSets, 0):]
 }
 
-// Files are the files of a set, rank by rank. Kept, each takes 16 bytes: there
-// may be thousands of them.
+// Files holds the files of a set, by rank. In an entry each takes 16 bytes, since there may
+// be thousands.
 type Files []checkpoint.File
 
 // MarshalJSON writes sizes and sums, in the order of the ranks.

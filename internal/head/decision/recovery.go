@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// Replaced is a process that got its state in the place of a dead one.
+// Replaced is a replacement that has received its state.
 type Replaced struct {
 	Process     job.Process   `json:"process"`
 	Incarnation uint32        `json:"incarnation"`
@@ -20,20 +20,20 @@ type Replaced struct {
 	At          time.Duration `json:"at"`
 }
 
-// Rollback is a way back to a backup.
+// Rollback is a rollback to a backup.
 type Rollback struct {
 	At         time.Duration `json:"at"`
-	Ranks      []int         `json:"ranks"`               // that were lost
-	Convicted  *job.Endpoint `json:"convicted,omitempty"` // a process that may have come to wrong results before
-	Doubt      []int         `json:"doubt,omitempty"`     // of which it was not known whose fault it was that something was wrong
-	Since      time.Duration `json:"since"`               // when the first of them was
+	Ranks      []int         `json:"ranks"`               // the lost ranks
+	Convicted  *job.Endpoint `json:"convicted,omitempty"` // the blamed process, if its blame began the rollback
+	Doubt      []int         `json:"doubt,omitempty"`     // ranks with a dispute that blames no process
+	Since      time.Duration `json:"since"`               // when the first of these began
 	Number     uint64        `json:"number"`
 	Generation uint32        `json:"generation"`
-	Resumed    time.Duration `json:"resumed,omitempty"` // when all were back, 0: not yet
+	Resumed    time.Duration `json:"resumed,omitempty"` // when all processes had rolled back, 0: not yet
 }
 
-// recover takes in a decision about recovery. In a rollback what has finished
-// has not, and nobody can be done without.
+// recover applies a decision about recovery. A rollback revives finished programs, so no
+// rank is finished or drained after it.
 func (s *State) recover(e Entry) {
 	d := e.Recovery
 	switch d.Kind {
@@ -63,7 +63,7 @@ func (s *State) recover(e Entry) {
 	s.Recovery.Apply(*d)
 }
 
-// join notes who has got its state, unless it has died since.
+// join records the replacements that have received their state, unless they have died since.
 func (s *State) join(e Entry) {
 	for _, j := range e.Recovery.Joined {
 		if at := s.Places[j.Process]; at.Incarnation == j.Incarnation && at.Status == Running {

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// Status says what has become of a process.
+// Status is the status of a process.
 type Status string
 
 // The states.
@@ -21,30 +21,29 @@ const (
 	Dead    Status = "dead"
 )
 
-// Place is what is known of the process in a place, or of a spare.
+// Place describes the process in a slot, or a spare.
 type Place struct {
 	Incarnation uint32      `json:"incarnation"`
 	Node        detect.ID   `json:"node"`
-	ID          job.Process `json:"id"` // by which its agent knows it
+	ID          job.Process `json:"id"` // the name by which its agent knows it
 	PID         int         `json:"pid,omitempty"`
 	Status      Status      `json:"status"`
 }
 
-// Predecessor is a process that had a place before the one which has it now.
+// Predecessor is a process that had a slot before the one which has it now.
 type Predecessor struct {
 	Process job.Process `json:"process"`
 	Place
 }
 
-// Verdict is one that all processes hear of, and when it was made.
+// Verdict is a verdict that all processes receive, with its time.
 type Verdict struct {
 	job.Verdict
-	At        time.Duration `json:"at"`                  // since all had joined
-	Withdrawn bool          `json:"withdrawn,omitempty"` // no failure: nobody needed it, or it never was
+	At        time.Duration `json:"at"`                  // since all processes had joined
+	Withdrawn bool          `json:"withdrawn,omitempty"` // no failure: the process was dismissed, or never started
 }
 
-// Loss is why a node was declared lost: who had heard it last and when, as of
-// the verdict.
+// Loss is why a node was declared lost: the testimonies of its observers at that time.
 type Loss struct {
 	Text        string             `json:"text"`
 	Testimonies []detect.Testimony `json:"testimonies"`
@@ -54,30 +53,30 @@ type Loss struct {
 // Injection is a failure of the random schedule.
 type Injection struct {
 	Process     job.Process   `json:"process"`
-	Incarnation uint32        `json:"incarnation"` // 0: nobody was there
+	Incarnation uint32        `json:"incarnation"` // 0: no process lived
 	At          time.Duration `json:"at"`
 }
 
-// State is what has been decided: all that a successor of the head knows. It
-// is made by applying entries in the order of the log and by nothing else, so
-// it is the same everywhere.
+// State is the result of all decisions, and all that a successor of the head knows. It
+// follows from applying the entries in the order of the log, and from nothing else, so it is
+// the same everywhere.
 type State struct {
 	Applied    uint64                `json:"applied"` // number of entries
 	Latest     time.Duration         `json:"latest"`  // of Entry.At
 	Places     map[job.Process]Place `json:"places"`
-	Spares     map[job.Process]Place `json:"spares"` // by ID; Dead: it is gone, or has a place
+	Spares     map[job.Process]Place `json:"spares"` // by ID; Dead: it has ended, or has a slot
 	Former     []Predecessor         `json:"former,omitempty"`
 	Through    map[int]bool          `json:"through"`  // ranks in which the program has returned in a replica
-	Drained    map[int]bool          `json:"drained"`  // of these, the ones of whose messages nobody lacks any
+	Drained    map[int]bool          `json:"drained"`  // of these, the ones whose messages have all been received
 	Verdicts   []Verdict             `json:"verdicts"` // epoch i+1 at index i
 	Lost       map[detect.ID]Loss    `json:"lost"`     // nodes
-	Fired      map[int]uint32        `json:"fired"`    // scheduled kills that have come about, in which incarnation
+	Fired      map[int]uint32        `json:"fired"`    // by index: the incarnation that a scheduled kill has hit
 	Injections []Injection           `json:"injections,omitempty"`
 	Recovery   recovery.Snapshot     `json:"recovery"`
 	Replaced   []Replaced            `json:"replaced,omitempty"`
 	Rollbacks  []Rollback            `json:"rollbacks,omitempty"`
-	Backups    int                   `json:"backups,omitempty"` // that were complete
-	Backup     uint64                `json:"backup,omitempty"`  // the last of them
+	Backups    int                   `json:"backups,omitempty"` // number of complete backups
+	Backup     uint64                `json:"backup,omitempty"`  // safe point of the last one
 
 	Opened   *Folders    `json:"opened,omitempty"` // nil: not yet
 	Sets     []Set       `json:"sets,omitempty"`   // by number
@@ -86,8 +85,8 @@ type State struct {
 	Decided  bool        `json:"decided"`
 	Code     int         `json:"code"`
 	Text     string      `json:"text"`
-	Members  []detect.ID `json:"members"` // who keeps the decisions, in order
-	Changes  uint64      `json:"changes"` // of Members so far
+	Members  []detect.ID `json:"members"` // the nodes that keep the decisions, in order
+	Changes  uint64      `json:"changes"` // number of changes of Members
 	Parts    []byte      `json:"parts,omitempty"`
 }
 
@@ -103,10 +102,9 @@ func NewState() *State {
 	}
 }
 
-// Join takes the next entry of the log and returns what is to be applied: the
-// entry itself, or the one whose last piece it is. It returns false for the
-// other pieces. A first piece drops what a head has left that was lost between
-// two of its own.
+// Join takes the next entry of the log and returns the one to apply: the entry itself, or
+// the entry whose last piece it is. It returns false for the other pieces. A head may be
+// lost between two pieces of an entry; the first piece of the next one discards those.
 func (s *State) Join(e Entry) (Entry, bool, error) {
 	if e.Kind != Part {
 		return e, true, nil
@@ -126,8 +124,8 @@ func (s *State) Join(e Entry) (Entry, bool, error) {
 	return whole, err == nil, err
 }
 
-// Apply takes the next entry in and returns the verdicts that follow from it.
-// Pieces are no entries: see Join.
+// Apply applies the next entry and returns the verdicts that follow from it. It takes no
+// pieces: see Join.
 func (s *State) Apply(e Entry) []job.Verdict {
 	s.Applied++
 	s.Latest = max(s.Latest, e.At)
@@ -192,9 +190,9 @@ func (s *State) Apply(e Entry) []job.Verdict {
 	return nil
 }
 
-// bear gives a process its place. There is one process at a time in a place. One
-// whose node is lost by then, or that is a spare which has died, has it and is
-// dead.
+// bear gives a process its slot, unless the process before it is not dead or not older. If
+// the node is lost by then, or the process is a spare that has died, it takes the slot and
+// is declared dead at once.
 func (s *State) bear(e Entry) []job.Verdict {
 	loss, lost := s.Lost[e.Node]
 	place := Place{Incarnation: e.Incarnation, Node: e.Node, ID: e.ID, Status: Running}
@@ -232,7 +230,7 @@ func (s *State) bear(e Entry) []job.Verdict {
 // end declares one process dead.
 func (s *State) end(e Entry) []job.Verdict {
 	if p, ok := s.Spares[e.Process]; ok && p.Incarnation == e.Incarnation {
-		s.leave(e.Process) // it was nobody's peer
+		s.leave(e.Process) // a spare has no peers, so it gets no verdict
 		return nil
 	}
 	p := s.Places[e.Process]
@@ -245,7 +243,7 @@ func (s *State) end(e Entry) []job.Verdict {
 	return []job.Verdict{s.die(e.Process, e)}
 }
 
-// loseNode declares all that runs on a lost node dead, in order of rank.
+// loseNode declares all processes on a lost node dead, in the order of their slots.
 func (s *State) loseNode(e Entry) (verdicts []job.Verdict) {
 	e.Cause = job.CauseHost
 	for _, p := range s.processes() {
@@ -261,7 +259,7 @@ func (s *State) loseNode(e Entry) (verdicts []job.Verdict) {
 	return verdicts
 }
 
-// leave: a spare is one no more.
+// leave records that a process is not a spare any more.
 func (s *State) leave(id job.Process) {
 	if at, ok := s.Spares[id]; ok {
 		at.Status = Dead
@@ -283,8 +281,8 @@ func (s *State) die(p job.Process, e Entry) job.Verdict {
 	return v
 }
 
-// current reports whether e is about the generation that all are in now. The end of the
-// program does not count while the job goes back.
+// current reports whether e is about the present generation and no rollback is under way. The
+// end of the program counts only then.
 func (s *State) current(e Entry) bool {
 	return e.Generation == s.Recovery.Generation && !s.Recovery.Rolling
 }
@@ -316,7 +314,7 @@ func (s *State) change(e Entry) {
 func (s *State) Snapshot() []byte {
 	b, err := json.Marshal(s) // sorts maps by key
 	if err != nil {
-		panic("decision: a state that cannot be encoded: " + err.Error()) // its entries were
+		panic("decision: a state that cannot be encoded: " + err.Error()) // its entries could be
 	}
 	return b
 }

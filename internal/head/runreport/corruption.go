@@ -11,15 +11,15 @@ type Corruption struct {
 	// backup
 	Repaired  int64       `json:"repaired"`
 	Convicted []Convicted `json:"convicted"`       // processes that computed wrong results or states
-	Latency   float64     `json:"latency_seconds"` // for how long the first of them had erred
+	Latency   float64     `json:"latency_seconds"` // time from the fault of the first of them to its detection
 }
 
 // Convicted is a process that computed wrong results or had a wrong state, with the first one that was found.
 type Convicted struct {
 	Process     job.Process `json:"process"`     // the process
 	Incarnation uint32      `json:"incarnation"` // above 1 if it replaced a dead process
-	// processor on which the task ran, or the process when its state was compared, as the system
-	// numbers them; -1 if that is not known
+	// processor, by the system's number, on which the task ran, or the process when its state was
+	// compared; -1 if unknown
 	Core    int    `json:"core"`
 	Host    string `json:"host"`              // where it ran
 	Task    int    `json:"task"`              // number of the task in the section; -1 if a message or a state was wrong
@@ -27,13 +27,13 @@ type Convicted struct {
 	Kernel  string `json:"kernel"`            // name of the task
 	Message string `json:"message,omitempty"` // the wrong message that it sent, in place of a result
 	Point   uint64 `json:"point,omitempty"`   // safe point at which its state was wrong, in place of a result
-	// time since its first wrong result, if -fault flip or -fault defect asked for that, else since
-	// this one
+	// time from its first wrong result to the detection, if -fault flip or -fault defect caused it,
+	// else from this result
 	Latency float64 `json:"latency_seconds"`
 }
 
-// Flip is a wrong result on request.
+// Flip is a requested fault of -fault flip or -fault defect.
 type Flip struct {
-	Spec  string `json:"spec"`  // as it was asked for, without its kind
+	Spec  string `json:"spec"`  // the value given to -fault, without its kind
 	Fired bool   `json:"fired"` // whether it happened
 }

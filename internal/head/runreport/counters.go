@@ -14,10 +14,10 @@ import (
 // Counter is how some processes count one event in their tasks. See docs/clones.md#counters.
 type Counter struct {
 	counters.Counter
-	Processes []job.Process `json:"processes"` // the processes that count it so
+	Processes []job.Process `json:"processes"` // the processes that count it in this way
 }
 
-// count takes in how a process counts.
+// count adds the counters of a process.
 func (r *Report) count(p job.Process, all []counters.Counter) {
 	for _, c := range all {
 		i := slices.IndexFunc(r.Counters, func(o Counter) bool { return o.Counter == c })
@@ -31,8 +31,8 @@ func (r *Report) count(p job.Process, all []counters.Counter) {
 	}
 }
 
-// printCounters prints a table of what was counted on average in a task of each type,
-// and what each process has used up.
+// printCounters prints a table of the average counts in a task of each type, and one of the
+// resources that each process has used.
 func (r *Report) printCounters(w io.Writer) error {
 	var names []string
 	for _, t := range r.TaskTypes {
@@ -81,7 +81,7 @@ func (r *Report) printCounters(w io.Writer) error {
 	return nil
 }
 
-// words lists processes, not more than a line has room for.
+// words lists up to eight processes.
 func words(all []job.Process) string {
 	const most = 8
 	var b strings.Builder

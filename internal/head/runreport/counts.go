@@ -12,14 +12,14 @@ type Counts struct {
 	TasksReceived int64 `json:"tasks_received"` // results taken from a peer
 	TasksRerun    int64 `json:"tasks_rerun"`    // tasks run in place of a dead peer
 	UpdateBytes   int64 `json:"update_bytes"`   // payload of updates sent
-	UpdatesTorn   int64 `json:"updates_torn"`   // updates that broke off here
+	UpdatesTorn   int64 `json:"updates_torn"`   // updates that were only partially received
 	UpdatesLost   int64 `json:"updates_lost"`   // updates that were lost with a connection
 	// links made to other processes, each counted at both ends; on a host those between ranks are
 	// made at their first use
 	Links int64 `json:"links"`
 }
 
-// add sums up counts.
+// add adds the counts of a process.
 func (c *Counts) add(s job.Stats) {
 	c.Sections += s.Sections
 	c.TasksRun += s.TasksRun
@@ -37,19 +37,19 @@ type TaskType struct {
 	// share of section_seconds that was not spent waiting: 1 if all transfers were hidden behind
 	// computation, 0 if there were none of these sections
 	Overlap  float64 `json:"overlap"`
-	Sharers  int     `json:"sharers"`          // how many processes completed such sections together with other replicas
-	Unshared float64 `json:"unshared_seconds"` // time that these sections would have taken each of them alone, on average
-	Saved    float64 `json:"saved_seconds"`    // how much less they took: negative if sharing did not pay
-	// how well the replicas were used in them: unshared_seconds divided by the time that they took
-	// and by the number of replicas. 1 is perfect; replicas that all do everything have 1 divided by
-	// their number
+	Sharers  int     `json:"sharers"`          // number of processes that completed such sections together with other replicas
+	Unshared float64 `json:"unshared_seconds"` // time that these sections would have taken each of these processes alone, on average
+	Saved    float64 `json:"saved_seconds"`    // time that sharing saved each of them in these sections, on average; negative if it cost time
+	// efficiency of the replicas in these sections: unshared_seconds divided by the time that the
+	// sections took and by the number of replicas. 1 is perfect; replicas that each run all tasks
+	// have 1 divided by their number
 	E float64 `json:"e"`
 
 	alone, took, cost float64 // sums over the sharers; cost is took by their replicas
 }
 
-// add sums up what a process of a rank with so many replicas did. A type counts as
-// shared if a process shares it.
+// add adds the counts of a process of a rank with that many replicas. A type counts as shared
+// if any process shares it.
 func (a *TaskType) add(b job.TaskStats, replicas int) {
 	if unshared(b) {
 		b.AloneSeconds = b.SectionSeconds

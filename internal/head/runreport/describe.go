@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Describe says, a line each, who ran how many tasks.
+// Describe prints a line about the tasks of each process and of each type.
 func (r *Report) Describe(line func(format string, args ...any)) {
 	for _, p := range r.Processes {
 		rerun := ""

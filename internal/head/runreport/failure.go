@@ -12,25 +12,26 @@ type Failure struct {
 	At      float64     `json:"at_seconds"`               // when it was declared dead
 	Cause   job.Cause   `json:"cause"`                    // why it was declared dead
 	Detail  string      `json:"detail"`                   // the cause in words
-	Fenced  float64     `json:"fenced_seconds,omitempty"` // when it was killed for what it did
-	// for each survivor, when it reported to the head that it had done what the death asks of it. A
-	// process that had died or ended before, or that is stopped, is not in it; one that joined later
-	// has nothing to do
+	Fenced  float64     `json:"fenced_seconds,omitempty"` // when intrarun fenced it: killed it before it was declared dead
+	// for each survivor, when it reported to the head that it had handled the death. A process that
+	// had died or ended before, or that is stopped, has no entry; neither has one that joined later
 	Handled  map[job.Process]float64 `json:"handled_seconds"`
 	Evidence *Evidence               `json:"evidence,omitempty"` // evidence for the loss of its host
 
 	Epoch uint64 `json:"-"` // of the verdict
 }
 
-// NewFailure returns a verdict of that time since all had joined.
+// NewFailure returns the entry for a verdict, made at that time since all processes had
+// joined.
 func NewFailure(v job.Verdict, at time.Duration) Failure {
 	return Failure{Process: v.Process, At: at.Seconds(), Cause: v.Cause, Detail: v.Detail,
 		Handled: make(map[job.Process]float64), Epoch: v.Epoch}
 }
 
-// HandledBy notes that a process has handled the verdict at that time since all
-// had joined, and reports whether that was unknown and can be. A head that has taken over may
-// have heard of the verdict itself only after that.
+// HandledBy records that a process has handled the verdict, at that time since all processes
+// had joined. It returns false if that is known already, or if the verdict is on the process
+// itself. A successor may receive the verdict after the process has handled it; then the time
+// of the verdict counts.
 func (f *Failure) HandledBy(p job.Process, at time.Duration) bool {
 	if _, known := f.Handled[p]; known || p == f.Process {
 		return false
@@ -39,7 +40,7 @@ func (f *Failure) HandledBy(p job.Process, at time.Duration) bool {
 	return true
 }
 
-// Evidence is what the verdict on a host rests on.
+// Evidence is the set of observations on which the verdict on a host rests.
 type Evidence struct {
 	LastHeard   float64       `json:"last_heard_seconds"`   // when the last message from the host was received
 	LastHeardBy string        `json:"last_heard_by"`        // the observer that received it

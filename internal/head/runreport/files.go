@@ -14,14 +14,14 @@ type AbandonedSet struct {
 	Why string `json:"why"` // the reason in words
 }
 
-// Checkpoint is about the files that were written.
+// Checkpoint is the record of the files that were written.
 type Checkpoint struct {
 	Dir       string         `json:"dir"`       // the folder
 	Sets      []FileSet      `json:"sets"`      // complete sets
 	Abandoned []AbandonedSet `json:"abandoned"` // sets that were given up
 }
 
-// Restart is about the files that the job began with.
+// Restart is the record of the files that the job began with.
 type Restart struct {
 	Dir     string   `json:"dir"`        // the folder
 	Set     uint64   `json:"set"`        // the set that was used

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Outlook is how far a job is, how fast it goes, and when it will be done.
+// Outlook is the progress of a job, its speed, and the time left.
 type Outlook struct {
-	Done     int64   `json:"done,omitempty"`         // as the program says, in the rank that is least far
-	Total    int64   `json:"total,omitempty"`        // 0: it has not said
-	Left     float64 `json:"left_seconds,omitempty"` // 0: not known
+	Done     int64   `json:"done,omitempty"`         // steps that the program reports, in the rank that is least far
+	Total    int64   `json:"total,omitempty"`        // 0: the program has reported no total
+	Left     float64 `json:"left_seconds,omitempty"` // 0: unknown
 	Points   float64 `json:"safe_points_per_second"`
 	Sections float64 `json:"sections_per_second"`
 }
 
-// Steps says how much is done, and how long the rest will take.
+// Steps returns in words how many steps are done, and how long the rest will take.
 func (o *Outlook) Steps() string {
 	if o.Total == 0 {
 		return fmt.Sprintf("%d steps", o.Done)
@@ -26,18 +26,18 @@ func (o *Outlook) Steps() string {
 	return text
 }
 
-// Pace works out how fast a job goes from how far it was at times.
+// Pace computes the speed of a job from its progress at different times.
 type Pace struct {
 	last                    Progress
 	steps, points, sections meter
 }
 
-// Add takes in how far the job is now.
+// Add adds the progress of the job now.
 func (p *Pace) Add(now Progress) {
 	if now.Total != p.last.Total {
 		p.steps = meter{} // another part of the program
 	}
-	if now.Done != p.last.Done || !p.steps.began { // steps may be long: their rate is that of whole ones
+	if now.Done != p.last.Done || !p.steps.began { // steps may be long, so only their ends count
 		p.steps.add(now.Elapsed, now.Done, stepsWindow, stepsLeast)
 	}
 	p.points.add(now.Elapsed, now.Points, window, 1)
@@ -45,23 +45,23 @@ func (p *Pace) Add(now Progress) {
 	p.last = now
 }
 
-// Outlook says how far the job is, how fast it goes, and when it will be done.
+// Outlook returns the progress of the job, its speed, and the time left.
 func (p *Pace) Outlook() Outlook {
 	o := Outlook{Done: p.last.Done, Total: p.last.Total, Points: p.points.rate(), Sections: p.sections.rate()}
 	if rate, more := p.steps.rate(), float64(o.Total-o.Done); rate > 0 && more > 0 {
-		since := (p.last.Elapsed - p.steps.last.at).Seconds() // the next step is under way
+		since := (p.last.Elapsed - p.steps.last.at).Seconds() // time spent on the present step
 		o.Left = max(more/rate-since, (more-1)/rate)
 	}
 	return o
 }
 
-// A rate is an average over one to two windows: deaths and returns change it.
+// A rate is an average over one to two windows only, since deaths and replacements change it.
 const (
 	window                  = 3 * time.Second
 	stepsWindow, stepsLeast = 30 * time.Second, 5
 )
 
-// meter is the rate of a count that grows.
+// meter measures the rate of a growing count.
 type meter struct {
 	began            bool
 	older, mid, last mark // the rate is from older to last; mid will be older next
@@ -73,11 +73,11 @@ type mark struct {
 	count int64
 }
 
-// add takes in a count. What was before is forgotten after such a time, if there
-// were so many of what is counted in it.
+// add adds a count. The rate forgets what is older than one to two windows, where a window
+// lasts at least that time and contains at least that many counts.
 func (m *meter) add(at time.Duration, count int64, window time.Duration, least int64) {
 	now := mark{at, count}
-	if !m.began || count < m.last.count { // the job went back, or the furthest has died
+	if !m.began || count < m.last.count { // the job rolled back, or the furthest process died
 		*m = meter{true, now, now, now}
 		return
 	}
@@ -87,7 +87,7 @@ func (m *meter) add(at time.Duration, count int64, window time.Duration, least i
 	}
 }
 
-// rate returns how many there are in a second, 0 if that is not known.
+// rate returns the counts per second, 0 if unknown.
 func (m *meter) rate() float64 {
 	took := m.last.at - m.older.at
 	if took <= 0 {

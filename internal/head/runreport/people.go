@@ -32,7 +32,7 @@ func Read(name string) (*Report, error) {
 	return r, nil
 }
 
-// Print describes the report for people.
+// Print prints the report in words.
 func (r *Report) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	how := "every rank finished"
@@ -73,7 +73,7 @@ func (r *Report) Print(w io.Writer) error {
 	return nil
 }
 
-// kernels lists the types of tasks, those first whose sections took longest.
+// kernels lists the types of tasks. Those whose sections took longest come first.
 func (r *Report) kernels() []string {
 	return slices.SortedFunc(maps.Keys(r.TaskTypes), func(a, b string) int {
 		x, y := r.TaskTypes[a], r.TaskTypes[b]
@@ -81,8 +81,8 @@ func (r *Report) kernels() []string {
 	})
 }
 
-// Paid says what sharing the sections of these tasks has saved each process, or why
-// nothing is known of that.
+// Paid returns in words how much time sharing the sections of these tasks has saved each
+// process, or why that is unknown.
 func (t TaskType) Paid() string {
 	switch {
 	case t.Sharers == 0:
@@ -102,7 +102,7 @@ func (t TaskType) Paid() string {
 	return text
 }
 
-// brief is a time with as many digits as matter.
+// brief returns a time with only the digits that matter.
 func brief(seconds float64) string {
 	if seconds < 1 {
 		return fmt.Sprintf("%.3f s", seconds)
@@ -110,7 +110,7 @@ func brief(seconds float64) string {
 	return fmt.Sprintf("%.1f s", seconds)
 }
 
-// Compare prints what two reports have in common side by side, and the second one by
+// Compare prints the values of two reports side by side, with the quotient of the second and
 // the first.
 func Compare(w io.Writer, nameA, nameB string, a, b *Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -148,8 +148,8 @@ func Compare(w io.Writer, nameA, nameB string, a, b *Report) error {
 	return t.Flush()
 }
 
-// perSharer is how long the sections of these tasks took a process, or, if none were
-// shared, all bodies together.
+// perSharer returns the time that the sections of these tasks took a process; if none were
+// shared, the time of all bodies together.
 func (t TaskType) perSharer() float64 {
 	if t.Sharers == 0 {
 		return t.Seconds

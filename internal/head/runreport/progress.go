@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// Progress is how far a job is.
+// Progress is the progress of a job.
 type Progress struct {
 	Elapsed          time.Duration
 	Alive, Processes int
 	Deaths           int
 	Sections, Points int64 // of the process that is furthest
-	Done, Total      int64 // as the program says, in the rank that is least far; Total 0: it does not
-	// Saved is the share of the time that processes would have needed alone which
-	// sharing has saved them, as far as that can be estimated.
+	Done, Total      int64 // steps that the program reports, in the rank that is least far; Total 0: it has reported no total
+	// Saved is the estimated share of time that sharing has saved, relative to the time that
+	// the processes would have needed alone.
 	Saved float64
 }
 
-// Line says in one line how far the job is, how fast it goes, and what has become of
-// its processes.
+// Line returns in one line the progress of the job, its speed, and how many processes live.
 func (p *Progress) Line(o Outlook) string {
 	words := []string{brieflyFor(p.Elapsed)}
 	if o.Total > 0 || o.Done > 0 {
@@ -40,7 +39,7 @@ func (p *Progress) Line(o Outlook) string {
 	return strings.Join(words, "  ")
 }
 
-// saved says what sharing has brought, "" if that is nothing.
+// saved returns in words the share of time that sharing has saved, "" if it is below 1 %.
 func saved(share float64) string {
 	switch percent := int(100 * share); {
 	case percent > 0:
@@ -51,7 +50,7 @@ func saved(share float64) string {
 	return ""
 }
 
-// perSecond is a rate with as many digits as matter.
+// perSecond returns a rate with only the digits that matter.
 func perSecond(rate float64) string {
 	if rate >= 10 || rate == 0 {
 		return fmt.Sprintf("%.0f", rate)
@@ -59,7 +58,7 @@ func perSecond(rate float64) string {
 	return fmt.Sprintf("%.2g", rate)
 }
 
-// brieflyFor is a time without digits that nobody can read while they change.
+// brieflyFor returns a time without the digits that change too fast to be read.
 func brieflyFor(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())

@@ -8,12 +8,12 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Recovery is what was done about lost processes.
+// Recovery is the record of replacements, backups and rollbacks.
 type Recovery struct {
-	Spares       int           `json:"spares"`           // spares asked for
+	Spares       int           `json:"spares"`           // number of spares, from -spares
 	Replacements []Replacement `json:"replacements"`     // processes that replaced dead ones
-	Backup       *Backups      `json:"backup,omitempty"` // copies of states in memory, if -backup asked for them
-	Rollbacks    []Rollback    `json:"rollbacks"`        // returns to a backup
+	Backup       *Backups      `json:"backup,omitempty"` // copies of states in memory, with -backup
+	Rollbacks    []Rollback    `json:"rollbacks"`        // rollbacks to a backup
 }
 
 // Replacement is a process that replaced a dead one.
@@ -21,7 +21,7 @@ type Replacement struct {
 	Process     job.Process `json:"process"`        // its slot
 	Incarnation uint32      `json:"incarnation"`    // its number in that slot; the first process has 1
 	Host        string      `json:"host"`           // where it runs
-	Donor       job.Process `json:"donor"`          // the process whose state it got
+	Donor       job.Process `json:"donor"`          // the process whose state it received
 	SafePoint   uint64      `json:"safe_point"`     // the safe point at which it joined
 	Bytes       int64       `json:"bytes"`          // size of the state; 0 in a rollback
 	Died        float64     `json:"died_seconds"`   // when the process before it was declared dead
@@ -29,33 +29,33 @@ type Replacement struct {
 	Seconds     float64     `json:"seconds"`        // time from died_seconds to joined_seconds
 }
 
-// Backups is about the copies of states in memory.
+// Backups is a summary of the copies of states in memory.
 type Backups struct {
 	Every    string  `json:"every"`      // safe points from one backup to the next, or auto
 	Complete int     `json:"complete"`   // number of complete backups
 	Last     uint64  `json:"safe_point"` // safe point of the last one
-	Bytes    int64   `json:"bytes"`      // copied, of all ranks
-	Seconds  float64 `json:"seconds"`    // time for which copying has held up the ranks, on average
+	Bytes    int64   `json:"bytes"`      // bytes copied by all ranks together
+	Seconds  float64 `json:"seconds"`    // time that copying has taken from the ranks, on average
 }
 
-// Rollback is a return to a backup.
+// Rollback is a rollback to a backup.
 type Rollback struct {
 	At   float64 `json:"at_seconds"` // when it began
 	Lost []int   `json:"lost"`       // ranks that had no replica left
 	// ranks with a dispute (-sdc): something differed and no process could be blamed, or the program
 	// had failed; see docs/corruption.md#unresolved-disputes
 	Differed []int `json:"differed,omitempty"`
-	// the process that was convicted of a wrong result, and may have computed others before (-sdc
+	// the process that was blamed for a wrong result, and may have computed others before (-sdc
 	// sample)
 	Convicted *job.Process `json:"convicted,omitempty"`
 	SafePoint uint64       `json:"safe_point"` // the safe point to which the job rolled back
 	Seconds   float64      `json:"seconds"`    // time from the loss of the rank, or the difference, until the program went on; 0 if it did not
 
 	Generation uint32        `json:"-"` // its number
-	Since      time.Duration `json:"-"` // when the first of the ranks was lost, since all had joined
+	Since      time.Duration `json:"-"` // when the first of the ranks was lost, since all processes had joined
 }
 
-// Why says for what the job went back.
+// Why returns in words why the job rolled back.
 func (b Rollback) Why() string {
 	var all []string
 	if b.Convicted != nil {

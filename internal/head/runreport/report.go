@@ -10,13 +10,14 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Version is that of the form of a report. It changes when a field changes its
-// meaning or goes; new fields may come.
+// Version is the version of the report's format. It changes when a field changes its meaning
+// or is removed; new fields may be added.
 const Version = 1
 
-// Report is what -report writes. docs/report.md is made from the comments of its fields.
+// Report is the report that -report writes. docs/report.md is made from the comments of its
+// fields.
 type Report struct {
-	// version of this form of the report. It changes when a field changes its meaning or goes;
+	// version of this format. It changes when a field changes its meaning or is removed; new
 	// fields may be added
 	Version     int         `json:"version"`
 	ExitCode    int         `json:"exit_code"`            // exit code of intrarun
@@ -32,10 +33,10 @@ type Report struct {
 	IntraTag    bool        `json:"intra_tag"`            // whether the program was built with the tag intra, so that sections are shared
 	Joined      time.Time   `json:"joined,omitzero"`      // when all processes had joined, by the clock of the head's host
 	Failures    []Failure   `json:"failures"`             // the verdicts, in their order
-	Kills       []Kill      `json:"kills"`                // what -kill asked for
+	Kills       []Kill      `json:"kills"`                // kills of -kill
 	SDC         *Corruption `json:"sdc,omitempty"`        // what -sdc found
 	Diverge     *Diverge    `json:"diverge,omitempty"`    // what the comparison of states found (-diverge)
-	Flips       []Flip      `json:"flips,omitempty"`      // what -fault flip and -fault defect asked for
+	Flips       []Flip      `json:"flips,omitempty"`      // faults of -fault flip and -fault defect
 	Counters    []Counter   `json:"counters,omitempty"`   // how the events of -counters were counted
 	Weibull     *Weibull    `json:"weibull,omitempty"`    // what -fault weibull did
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"` // files that were written
@@ -44,17 +45,17 @@ type Report struct {
 	Counts              // sums over all processes
 	Processes []Process `json:"processes"` // the end of each process
 
-	TaskTypes map[string]TaskType `json:"task_types"` // what was done with each type of task, by its name
+	TaskTypes map[string]TaskType `json:"task_types"` // sums for each type of task, by its name
 }
 
-// Kill is a death that -kill asked for.
+// Kill is a kill that -kill requested.
 type Kill struct {
 	Process job.Process `json:"process"` // the process to be killed
 	When    string      `json:"when"`    // the point, as it was given
 	Fired   bool        `json:"fired"`   // whether the point was reached
 }
 
-// End says how a process ended. An alias: the head records the values as strings.
+// End says how a process ended. It is an alias because the head records strings.
 type End = string
 
 // The ends of a process.
@@ -62,12 +63,12 @@ const (
 	EndFinished  End = "finished"  // its program returned nil, and the job came to its end
 	EndFailed    End = "failed"    // its program returned an error, panicked, or found something wrong
 	EndExited    End = "exited"    // it ended by itself in another way
-	EndKilled    End = "killed"    // by -kill, by -fault weibull, or by a signal that was not intrarun's
+	EndKilled    End = "killed"    // by -kill, by -fault weibull, or by a signal from outside of intrarun
 	EndFenced    End = "fenced"    // killed by intrarun, because it was stopped or cut off
 	EndLost      End = "lost"      // with its host
-	EndDismissed End = "dismissed" // it was to replace a dead process, and was not needed any more
-	EndEnded     End = "ended"     // with the job, which had been decided or interrupted
-	EndLeft      End = "left"      // by a head that gave up, maybe to another one: it lived, or its death was not decided yet
+	EndDismissed End = "dismissed" // it was a replacement that the job did not need any more
+	EndEnded     End = "ended"     // with the job, whose end had been decided, or which was interrupted
+	EndLeft      End = "left"      // unknown: the head that wrote the report gave up while the process lived, or before its death was decided
 )
 
 // Process is the end of one process.
@@ -80,10 +81,10 @@ type Process struct {
 	Status      string      `json:"status"`          // status of the operating system's process
 	Clone       string      `json:"clone,omitempty"` // the tool that started it, from -clone; pid and status are the tool's
 	Counts
-	Usage *counters.Usage `json:"usage,omitempty"` // what it had used up when it last reported that
+	Usage *counters.Usage `json:"usage,omitempty"` // the resources that it had used at its last report
 }
 
-// Add adds one process, which did what the stats say.
+// Add adds one process with its stats.
 func (r *Report) Add(p Process, s job.Stats) {
 	p.add(s)
 	r.add(s)

@@ -2,14 +2,14 @@ package runreport
 
 import "github.com/intrahpc/intra/internal/job"
 
-// Savings is what sharing has saved, estimated from how long tasks have taken.
+// Savings estimates the time that sharing has saved, from the times that tasks have taken.
 type Savings struct {
 	alone, took, cost float64
 }
 
-// Add takes in a process of a rank that began with so many replicas, after so many
-// seconds. Alone it would be where it is in that time but for what its sections
-// took, plus what they would have taken.
+// Add adds a process, elapsed seconds after the start, of a rank that began with that many
+// replicas. Alone the process would have needed the elapsed time, less the time that its
+// sections took, plus the time that they would have taken alone.
 func (s *Savings) Add(replicas int, elapsed float64, st job.Stats) {
 	alone := elapsed
 	for _, t := range st.TaskTypes {
@@ -20,9 +20,8 @@ func (s *Savings) Add(replicas int, elapsed float64, st job.Stats) {
 	s.cost += float64(replicas) * elapsed
 }
 
-// E is how well the processes are used: the time of the job without replicas, as it
-// is estimated, by that of this job and the number of replicas. It is 0 if nothing
-// is known.
+// E returns the efficiency of the processes: the estimated time of the job without replicas,
+// divided by the time of this job and by the number of replicas; 0 if unknown.
 func (s *Savings) E() float64 {
 	if s.cost <= 0 {
 		return 0
@@ -30,8 +29,8 @@ func (s *Savings) E() float64 {
 	return s.alone / s.cost
 }
 
-// Share is the part of the time that processes would have needed alone which sharing
-// has saved them: negative if it has cost them time, 0 if nothing is known.
+// Share returns the share of time that sharing has saved, relative to the time that the
+// processes would have needed alone. It is negative if sharing has cost time, 0 if unknown.
 func (s *Savings) Share() float64 {
 	if s.alone <= 0 {
 		return 0

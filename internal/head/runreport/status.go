@@ -9,17 +9,16 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Status is what a job does now.
+// Status describes what a job does now.
 type Status struct {
-	Elapsed   float64 `json:"elapsed_seconds"` // since all had joined
+	Elapsed   float64 `json:"elapsed_seconds"` // since all processes had joined
 	Degrees   []int   `json:"degrees"`
 	Alive     int     `json:"alive"`
 	Deaths    int     `json:"deaths"`
 	Replaced  int     `json:"replaced"`
 	Rollbacks int     `json:"rollbacks"`
-	// E is how well the processes are used so far, as far as that can be estimated, and
-	// Saved the share of the time that they would have needed alone which sharing has
-	// saved them.
+	// E is the estimated efficiency of the processes so far. Saved is the estimated share of
+	// time that sharing has saved, relative to the time that they would have needed alone.
 	E         float64         `json:"e"`
 	Saved     float64         `json:"saved"`
 	Outlook   Outlook         `json:"outlook"`
@@ -27,7 +26,7 @@ type Status struct {
 	Processes []ProcessStatus `json:"processes"`
 }
 
-// ProcessStatus is what one process does now.
+// ProcessStatus describes what one process does now.
 type ProcessStatus struct {
 	Process     job.Process `json:"process"`
 	Incarnation uint32      `json:"incarnation"`
@@ -41,7 +40,7 @@ type ProcessStatus struct {
 	What        string      `json:"what"` // State and Doing in words, after Describe
 }
 
-// Describe says in words what each process does.
+// Describe sets What of each process.
 func (s *Status) Describe() {
 	s.Processes = slices.Clone(s.Processes)
 	for i := range s.Processes {
@@ -50,10 +49,10 @@ func (s *Status) Describe() {
 	}
 }
 
-// longTime is for how long a process may do nothing before that is worth a word.
+// longTime is the time without progress after which the status mentions that.
 const longTime = time.Second
 
-// String describes the status for people, a line for each process.
+// String returns the status in words, a line for each process.
 func (s *Status) String() string {
 	var b strings.Builder
 	want := 0
@@ -104,7 +103,7 @@ func (p *ProcessStatus) name() string {
 	return p.Process.String()
 }
 
-// InWords says in a few words what the process does.
+// InWords returns in a few words what the process does.
 func (p *ProcessStatus) InWords() string {
 	d := p.Doing
 	if d == nil {
@@ -127,7 +126,7 @@ func (p *ProcessStatus) InWords() string {
 	case job.StateRuns:
 		if len(d.Waits) > 0 {
 			waits := slices.Clone(d.Waits)
-			if len(waits) == 1 { // it is noticed late
+			if len(waits) == 1 { // For begins when the wait is noticed, Idle earlier
 				waits[0].For = max(waits[0].For, d.Idle)
 			}
 			return waiting(waits)

@@ -1,11 +1,9 @@
-// Package stuck finds out from what the processes of a job wait for whether some of
-// them wait for each other, or for somebody who has finished, so that they never go
-// on.
+// Package stuck finds deadlocks: processes of a job that wait for each other, or for a rank
+// that has finished, so that they never go on.
 //
-// It is a function of what the processes have said last. A process can go on if its
-// program runs, or if what it waits for can come: from ranks of which a replica can
-// go on. Those that are left over can never go on, whatever the others do: nobody
-// that they wait for is among the others. So a long computation is no deadlock, nor
-// is a process that is stopped, or one that is out of touch; and two ranks that wait
-// for each other are found while others compute.
+// The result depends only on the last reports of the processes. A process can go on if its
+// program runs, or if its wait can end because a replica of an awaited rank can go on. The
+// remaining processes can never go on: they wait only for each other and for finished
+// ranks. So a long computation is not a deadlock, and neither is a process that is stopped
+// or unreachable. Two ranks that wait for each other are found while other ranks compute.
 package stuck

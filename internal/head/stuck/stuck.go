@@ -12,27 +12,27 @@ import (
 // Process is a live process of a job.
 type Process struct {
 	Process  job.Process
-	Doing    *job.Doing // as of now; nil: it is not known, and may go on
+	Doing    *job.Doing // what it does now; nil: unknown, so the process may go on
 	Finished bool       // its program has returned
 }
 
-// Deadlock is processes that wait for each other.
+// Deadlock describes processes that wait for each other.
 type Deadlock struct {
-	// Links are a cycle: each waits for the next one, and the last one for the first,
-	// or for a rank that has finished.
+	// Links is a chain in which each process waits for the next one. The last one waits for
+	// the first, or for a rank that has finished.
 	Links  []Link
-	Ends   int // the rank that has finished, -1 if this is a cycle
-	Others int // processes that can never go on either
+	Ends   int // the rank that has finished, -1 if the chain is a cycle
+	Others int // further processes that can never go on
 }
 
 // Link is one process of a deadlock.
 type Link struct {
-	Name string // its rank, or its own name if replicas of a rank wait for each other
+	Name string // its rank, or the process's own name if replicas of a rank wait for each other
 	Rank int
 	Wait job.Wait
 }
 
-// String says who waits for whom, and where.
+// String returns which process waits for which one, and where.
 func (d *Deadlock) String() string {
 	switch d.Others {
 	case 0:
@@ -43,7 +43,7 @@ func (d *Deadlock) String() string {
 	return fmt.Sprintf("%s; %d other processes wait for these", d.Cycle(), d.Others)
 }
 
-// Cycle is String without those that wait for the cycle.
+// Cycle is String without Others.
 func (d *Deadlock) Cycle() string {
 	var b strings.Builder
 	b.WriteString("deadlock: ")
@@ -71,9 +71,9 @@ func (d *Deadlock) Cycle() string {
 	return b.String()
 }
 
-// Find returns a deadlock of processes that have made no progress for so long, nil
-// if there is none. It names all live processes of the job; a rank without any is
-// coming back, or the job ends.
+// Find returns a deadlock of processes that have made no progress for the time after, nil if
+// there is none. all lists all live processes of the job. Find treats a rank without any as
+// one that can go on: it will be replaced, or the job ends.
 func Find(all []Process, after time.Duration) *Deadlock {
 	g := graph{all: all, live: make([]bool, len(all)), of: make(map[int][]int)}
 	for i := range all {
@@ -91,28 +91,27 @@ func Find(all []Process, after time.Duration) *Deadlock {
 	return g.deadlock()
 }
 
-// Candidate reports whether any process has made no progress for so long: else Find
-// finds nothing.
+// Candidate reports whether any process has been blocked for the time after. If none has,
+// Find finds nothing.
 func Candidate(all []Process, after time.Duration) bool {
 	return slices.ContainsFunc(all, func(p Process) bool { return p.blocked(after) })
 }
 
-// blocked reports whether a process waits for others and has done so for long.
+// blocked reports whether a process waits for others, without progress for the time after.
 func (p *Process) blocked(after time.Duration) bool {
 	d := p.Doing
 	return !p.Finished && d != nil && d.Blocked && d.Idle >= after && len(d.Waits) > 0 &&
 		!slices.ContainsFunc(d.Waits, func(w job.Wait) bool { return w.Moving })
 }
 
-// graph is who waits for whom.
+// graph holds which process waits for which others.
 type graph struct {
 	all  []Process
-	live []bool        // it can go on
-	of   map[int][]int // the processes of each rank
+	live []bool        // by index in all: the process can go on
+	of   map[int][]int // by rank: the indices of its processes
 }
 
-// canGoOn reports whether what one of the goroutines of a blocked process waits for
-// can come.
+// canGoOn reports whether the wait of one of the goroutines of a blocked process can end.
 func (g *graph) canGoOn(i int) bool {
 	return slices.ContainsFunc(g.all[i].Doing.Waits, func(w job.Wait) bool { return g.canCome(i, &w) })
 }
@@ -135,20 +134,21 @@ func (g *graph) canCome(i int, w *job.Wait) bool {
 	return !slices.ContainsFunc(w.Ranks, func(rank int) bool { return !g.goesOn(rank) })
 }
 
-// goesOn reports whether a rank can go on, since one of its replicas can.
+// goesOn reports whether a rank can go on: one of its replicas can, or it has none.
 func (g *graph) goesOn(rank int) bool {
 	return len(g.of[rank]) == 0 || slices.ContainsFunc(g.of[rank], func(i int) bool { return g.live[i] })
 }
 
-// arrives reports whether a rank has come to a safe point, or may come to one. One
-// that has finished holds nobody up.
+// arrives reports whether a rank is at a safe point, or may reach one. A rank that has
+// finished does not hold up a safe point.
 func (g *graph) arrives(rank int) bool {
 	return g.goesOn(rank) || slices.ContainsFunc(g.of[rank], func(i int) bool {
 		return g.all[i].Finished || g.all[i].Doing.State == job.StateSafePoint
 	})
 }
 
-// deadlock follows the waits of the processes that cannot go on.
+// deadlock follows the waits of the processes that cannot go on, from the lowest one until
+// the chain repeats or reaches a finished rank.
 func (g *graph) deadlock() *Deadlock {
 	first, hopeless := -1, 0
 	for i := range g.all {
@@ -201,8 +201,8 @@ func (g *graph) deadlock() *Deadlock {
 	return d
 }
 
-// next returns for whom a process waits that cannot go on: another such process, or
-// -1 and a rank that has finished.
+// next returns the process that process i, which cannot go on, waits for: another one that
+// cannot go on, or -1 and a rank that has finished.
 func (g *graph) next(i int) (process, rank int) {
 	p := &g.all[i]
 	ranks := p.Doing.Waits[0].Ranks
