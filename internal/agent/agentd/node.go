@@ -29,8 +29,9 @@ import (
 const (
 	abandonTime = 15 * time.Second
 
-	// DoubtTime is the silence after which reports about a host are no longer
-	// trusted, and the rest of a lease at which a pause is near.
+	// DoubtTime is the silence of a host after which the head does not yet judge
+	// by reports from or about its processes. It is also the rest of a lease from
+	// which on the processes may be paused.
 	DoubtTime = 300 * time.Millisecond
 )
 
