@@ -9,11 +9,11 @@ import (
 // HeaderSize is the encoded size of a Header in bytes, one cache line.
 const HeaderSize = 64
 
-// MaxPayload bounds Header.Size. A larger value in a received header can only
-// be corruption, and must not make the receiver allocate.
+// MaxPayload bounds Header.Size. A larger value in a received header can only be
+// corruption, and must not make the receiver allocate.
 const MaxPayload = 1 << 40
 
-// Channel names the layer that a frame belongs to.
+// Channel identifies the layer that a frame belongs to.
 type Channel uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 )
 
 // Header is the fixed part of every frame. The layer that owns the channel
-// gives Kind, Flags and Args their meaning; a link looks at Size only.
+// defines Kind, Flags and Args; a link uses Size only.
 type Header struct {
 	Channel     Channel
 	Kind        uint8
@@ -46,9 +46,9 @@ func (h *Header) Encode(b *[HeaderSize]byte) {
 	binary.LittleEndian.PutUint64(b[:], h.EncodeRest(b))
 }
 
-// EncodeRest writes h but for its first 8 bytes, and returns these as a
-// little-endian number. It is not 0: who writes it last, where there was a 0
-// before, makes the header appear as a whole.
+// EncodeRest writes h except its first 8 bytes, and returns these as a
+// little-endian number. The number is not 0: a sender that writes it last, where
+// there was a 0 before, publishes the header as a whole.
 func (h *Header) EncodeRest(b *[HeaderSize]byte) (first uint64) {
 	binary.LittleEndian.PutUint64(b[8:], h.Size)
 	for i := range h.Args {
@@ -57,13 +57,14 @@ func (h *Header) EncodeRest(b *[HeaderSize]byte) (first uint64) {
 	return uint64(h.Channel) | uint64(h.Kind)<<8 | uint64(h.Flags)<<16 | uint64(h.Incarnation)<<32
 }
 
-// Decode reads a header and refuses what no sender of ours writes.
+// Decode decodes a header, and rejects one that no sender of this module writes.
 func (h *Header) Decode(b *[HeaderSize]byte) error {
 	return h.DecodeRest(binary.LittleEndian.Uint64(b[:]), b)
 }
 
-// DecodeRest is Decode of a header whose first 8 bytes are those of a little-endian
-// number. It reads no byte twice, and not these.
+// DecodeRest is Decode of a header whose first 8 bytes are given as a
+// little-endian number. It reads each of the other bytes once, and does not read
+// the first ones.
 func (h *Header) DecodeRest(first uint64, b *[HeaderSize]byte) error {
 	h.Channel, h.Kind = Channel(first), uint8(first>>8)
 	h.Flags, h.Incarnation = uint16(first>>16), uint32(first>>32)

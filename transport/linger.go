@@ -2,30 +2,30 @@ package transport
 
 import "time"
 
-// Attention outlives its last promise, and a wait that succeeded, for a while:
-// who has just stopped polling mostly starts again soon, and telling the peers
-// of both would cost more than what they send in between.
+// Attention outlives its last promise, and a wait that succeeded, for a while: a
+// goroutine that has just stopped polling mostly starts again soon, and reporting
+// both to the peers would cost more than what they send in between.
 
-// lingers is how often somebody looks whether the attention is still of use.
-// What peers send meanwhile may have to wait for two of these, unless they go
-// to sleep over it, which wakes this process.
+// lingers is the interval at which the poller checks whether the attention is
+// still of use. What peers send meanwhile may have to wait for two intervals. If
+// a peer goes to sleep over it, however, that wakes this process.
 const lingers = time.Millisecond
 
 // Linger is Attend(false) by a caller that expects to attend again soon: until
-// then, for some milliseconds at most, peers do not wake this process. Nobody
-// who waits is kept from what arrives.
+// then, for some milliseconds at most, peers do not wake this process. Goroutines
+// that wait still get what arrives.
 func (p *Poller) Linger() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch p.promises--; {
-	case p.sleeping.Load() > 0: // somebody whom the links have to wake
+	case p.sleeping.Load() > 0: // the links have to wake the sleepers
 		p.lapse()
 	case p.promises == 0:
 		p.keep()
 	}
 }
 
-// lingerOn gives the links attention that outlasts the wait which calls it.
+// lingerOn gives the links attention that outlasts the wait that calls it.
 func (p *Poller) lingerOn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,7 +33,7 @@ func (p *Poller) lingerOn() {
 	p.keep()
 }
 
-// keep lets the attention that there is linger. The caller holds mu.
+// keep lets the current attention linger. The caller holds mu.
 func (p *Poller) keep() {
 	p.lingering = true
 	if !p.watched {
@@ -42,7 +42,7 @@ func (p *Poller) keep() {
 	}
 }
 
-// watch ends attention when nobody has made use of it for a while.
+// watch ends the attention after an interval in which no wait has used it.
 func (p *Poller) watch() {
 	seen := p.waits.Load()
 	time.AfterFunc(lingers, func() {
@@ -59,9 +59,10 @@ func (p *Poller) watch() {
 	})
 }
 
-// lapse ends attention unless somebody has promised it, or polls. A waiter
-// counts itself before it looks whether there is attention: either it is seen
-// here, or it sees that there is none and comes for it. The caller holds mu.
+// lapse ends the attention unless a goroutine has promised it, or polls. A waiter
+// counts itself before it checks for attention: either lapse sees its count, or
+// the waiter sees that there is no attention, and restores it. The caller holds
+// mu.
 func (p *Poller) lapse() {
 	p.lingering = false
 	if p.promises > 0 || !p.attended.Load() {
@@ -78,9 +79,9 @@ func (p *Poller) lapse() {
 	}
 }
 
-// sleep is called by a waiter that falls asleep, and wakes by Attend(true) if
-// it attends: from here on only the promises of others keep the links from
-// moving by themselves.
+// sleep is called by a waiter before it sleeps. A waiter that attends suspends
+// its promise, and renews it with Attend(true) when it wakes. From here on only
+// the promises of others keep the links from moving by themselves.
 func (p *Poller) sleep(attends bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,6 +1,6 @@
 package transport
 
-// Size is the length of a payload in bytes.
+// Size returns the length of a payload in bytes.
 func Size(payload [][]byte) uint64 {
 	n := uint64(0)
 	for _, p := range payload {
@@ -9,8 +9,8 @@ func Size(payload [][]byte) uint64 {
 	return n
 }
 
-// Gather fills dst with the bytes of a payload that start at offset from. The
-// payload must have that many.
+// Gather fills dst with the bytes of a payload from offset from on. The payload
+// must have that many.
 func Gather(dst []byte, payload [][]byte, from int) {
 	for _, p := range payload {
 		if from >= len(p) {

@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// A wake-up of a sleeping process costs about 20 µs, so a waiter with a core of its
-// own looks for that order of time before it gives the core to others (turns). On a
-// single processor nothing can arrive while it looks, except what other processes have
-// handed over already.
+// A wake-up of a sleeping process costs about 20 µs. So a waiter with its own
+// core polls for about that time before it gives the core to others (turns). On a
+// single processor nothing can arrive while it polls, except what other processes
+// have already handed over.
 const (
 	spinTime   = 40 * time.Microsecond
 	spinTimeUP = 2 * time.Microsecond
-	clockEvery = 16 // polls between two looks at the clock, until it is known how long they take
+	clockEvery = 16 // polls between two clock readings, until the time of a poll is known
 	clockStep  = time.Microsecond
-	// The clock of a test may stand still while anybody runs.
+	// Bounds the polls, since the clock of a test may stand still while a
+	// goroutine runs.
 	spinPolls = 1 << 14
 )
 
@@ -28,16 +29,16 @@ const (
 type Poller struct {
 	mu        sync.Mutex
 	links     atomic.Pointer[[]Link] // replaced as a whole under mu
-	promises  int                    // by Attend, under mu
+	promises  int                    // number of Attend(true) without Attend(false), under mu
 	lingering bool                   // attention outlasts a wait, under mu
-	watched   bool                   // a timer runs that ends this, under mu
-	attended  atomic.Bool            // the links are; changed under mu
-	waits     atomic.Uint64          // waits that poll now, and above them those that ever did
-	sleeping  atomic.Int32           // waiters that sleep, or are about to
+	watched   bool                   // the timer that ends lingering runs, under mu
+	attended  atomic.Bool            // the links have attention; changed under mu
+	waits     atomic.Uint64          // number of waits that poll now, and in the bits above the number of all waits so far
+	sleeping  atomic.Int32           // number of waiters that sleep, or are about to
 	wake      chan struct{}          // closed and replaced by Wake, under mu
 	spin      time.Duration
 	turns     turns
-	stride    atomic.Int32 // polls between two looks at the clock
+	stride    atomic.Int32 // polls between two clock readings
 }
 
 // The parts of Poller.waits.
@@ -57,17 +58,17 @@ func NewPoller() *Poller {
 	return p
 }
 
-// Crowd says how many processes run on this host, before anybody waits: where they
-// are more than its cores, waiters give their core to others, and now and then call
-// balance, if it is not nil: it may move them to another core.
+// Crowd sets how many processes run on this host. It must be called before any
+// wait. If there are more processes than cores, waiters yield their core, and now
+// and then call balance, if it is not nil: it may move them to another core.
 func (p *Poller) Crowd(processes int, balance func()) {
 	p.turns = newTurns(processes, processors(), balance)
 }
 
-// Crowded reports whether that is so.
+// Crowded reports whether there are more processes than cores.
 func (p *Poller) Crowded() bool { return p.turns.crowded }
 
-// Add gives the poller a started link to drive.
+// Add adds a started link to drive.
 func (p *Poller) Add(l Link) {
 	if t, ok := l.(Turning); ok && p.turns.crowded {
 		t.TakeTurns()
@@ -81,7 +82,7 @@ func (p *Poller) Add(l Link) {
 	p.links.Store(&links)
 }
 
-// Remove takes a link away. A Poll that has already begun may still call it.
+// Remove removes a link. A Poll that has already begun may still call it.
 func (p *Poller) Remove(l Link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,10 +110,10 @@ func (p *Poller) Poll() bool {
 	return moved
 }
 
-// Wake makes every sleeping waiter look at its condition again. Whoever
-// changes what a condition depends on calls it after the change: above all
-// the Receivers of the links, and the Owners of the frames. It costs one
-// atomic load when nobody sleeps.
+// Wake makes every sleeping waiter check its condition again. It must be called
+// after each change of what a condition depends on: above all by the Receivers of
+// the links, and the Owners of the frames. It costs one atomic load if no waiter
+// sleeps.
 func (p *Poller) Wake() {
 	if p.sleeping.Load() == 0 {
 		return
@@ -123,37 +124,39 @@ func (p *Poller) Wake() {
 	p.mu.Unlock()
 }
 
-// Wait polls the links, then sleeps between calls of Wake, until done reports
-// true, and returns nil; or until ctx is done, and returns its error. done is
-// called often, by this goroutine only, and must be safe against what the
-// Receivers do at the same time.
+// Wait polls the links, then sleeps between calls of Wake. It returns nil when
+// done reports true, or the error of ctx when that is done. This goroutine alone
+// calls done, often; done must be safe against what the Receivers do at the same
+// time.
 func (p *Poller) Wait(ctx context.Context, done func() bool) error {
 	return p.wait(ctx, time.Time{}, 0, false, done)
 }
 
-// WaitFor is Wait that also returns nil when it has slept for a while; the
-// caller looks which of the two it was. A wait that need not sleep costs no
-// look at the clock.
+// WaitFor is Wait that also returns nil when it has slept for patience; the
+// caller checks which of the two it was. A wait that need not sleep does not read
+// the clock.
 func (p *Poller) WaitFor(ctx context.Context, patience time.Duration, done func() bool) error {
 	return p.wait(ctx, time.Time{}, patience, false, done)
 }
 
 // WaitUntil is Wait that also returns nil when the deadline has passed; the
-// caller looks which of the two it was.
+// caller checks which of the two it was.
 func (p *Poller) WaitUntil(ctx context.Context, deadline time.Time, done func() bool) error {
 	return p.wait(ctx, deadline, 0, false, done)
 }
 
 // WaitAttending is WaitUntil by a goroutine that has promised to poll: the
-// promise is suspended while it sleeps. A zero deadline never passes. It panics if there is
-// no promise: the links would be left with attention, and nobody who polls.
+// promise is suspended while it sleeps. A zero deadline never passes.
+// WaitAttending panics if there is no promise, since the links would be left with
+// attention although no goroutine polls.
 func (p *Poller) WaitAttending(ctx context.Context, deadline time.Time, done func() bool) error {
 	return p.wait(ctx, deadline, 0, true, done)
 }
 
-// LookFor polls until done, for so long at most, and reports whether it is done. It is
-// for what is about to come, where to sleep and be woken would take longer; on a single
-// processor, where nothing comes meanwhile, it does not poll. The caller has promised to.
+// LookFor polls until done, at most for spin, and reports whether it is done. It
+// is for what arrives so soon that sleeping and waking would take longer. On a
+// single processor, where nothing arrives meanwhile, it does not poll. The caller
+// must have promised to poll.
 func (p *Poller) LookFor(ctx context.Context, spin time.Duration, done func() bool) bool {
 	return done() || p.spin >= spinTime && p.pollFor(ctx, time.Time{}, spin, false, done)
 }
@@ -162,8 +165,8 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Dur
 	if done() {
 		return nil
 	}
-	// A condition that what has arrived already makes true needs no
-	// attention, no clock and no sleep.
+	// A condition that is true after what has already arrived needs no attention,
+	// no clock and no sleep.
 	if p.Poll() && done() {
 		return nil
 	}
@@ -173,7 +176,7 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Dur
 	return p.rest(ctx, deadline, patience, attends, done)
 }
 
-// rest waits on when polling was in vain.
+// rest waits on after unsuccessful polling.
 func (p *Poller) rest(ctx context.Context, deadline time.Time, patience time.Duration, attends bool, done func() bool) error {
 	var timer *time.Timer
 	for again := false; ; again = true {
@@ -183,9 +186,9 @@ func (p *Poller) rest(ctx context.Context, deadline time.Time, patience time.Dur
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		// Counting this waiter before it looks a last time is what keeps
-		// Wake's shortcut from losing a wake-up: either the look sees the
-		// change, or Wake sees the count.
+		// The waiter counts itself before its last check, so that Wake's shortcut
+		// loses no wake-up: either the check sees the change, or Wake sees the
+		// count.
 		p.mu.Lock()
 		p.sleeping.Add(1)
 		wake := p.wake
@@ -221,8 +224,8 @@ func (p *Poller) rest(ctx context.Context, deadline time.Time, patience time.Dur
 	}
 }
 
-// pollFor attends the links and polls until done, for the spin time at most, and for a
-// while after that if it stays.
+// pollFor gives the links attention and polls until done, for the spin time at
+// most. If stays is set it may continue for a while after that.
 func (p *Poller) pollFor(ctx context.Context, deadline time.Time, spin time.Duration, stays bool, done func() bool) bool {
 	p.waits.Add(oneWait + 1)
 	if !p.attended.Load() {
@@ -230,7 +233,7 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, spin time.Dura
 	}
 	ok := p.look(ctx, deadline, spin, stays, done)
 	p.waits.Add(^uint64(0))
-	if !ok || p.sleeping.Load() > 0 { // a sleeper depends on what the links do by themselves
+	if !ok || p.sleeping.Load() > 0 { // a sleeper depends on the links moving by themselves
 		p.mu.Lock()
 		p.lapse()
 		p.mu.Unlock()
@@ -238,15 +241,15 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, spin time.Dura
 	return ok
 }
 
-// look polls until done, for no longer than pollFor.
+// look polls until done, with the limits of pollFor.
 func (p *Poller) look(ctx context.Context, deadline time.Time, spin time.Duration, stays bool, done func() bool) bool {
-	var end, last time.Time // the clock is not looked at before the first idle polls
+	var end, last time.Time // the clock is not read before the first idle polls
 	idle, left := 0, int(p.stride.Load())
 	turn, spin := p.turns.begin(spin, stays)
 	for i := 1; idle < spinPolls; i++ {
 		if p.Poll() {
-			// While data flows the waiter stays: sleeping in the middle of
-			// a long transfer would cost a wake-up per piece.
+			// While data flows the waiter keeps polling: sleeping in the middle of a
+			// long transfer would cost a wake-up per piece.
 			if done() {
 				turn.end()
 				return true
@@ -293,14 +296,15 @@ func (p *Poller) look(ctx context.Context, deadline time.Time, spin time.Duratio
 	return false
 }
 
-// shares reports whether a wait that takes turns has to think of other goroutines of its
-// process. Each time that it lets them run, Go's scheduler wakes a thread to look for some,
-// which takes turns too.
+// shares reports whether a wait that takes turns should yield to other goroutines
+// of its process. Each yield makes Go's scheduler wake a thread to look for some,
+// which takes turns as well.
 func (p *Poller) shares() bool {
 	return !p.turns.crowded || p.spin < spinTime || p.waits.Load()&waitsPoll > 1
 }
 
-// pace takes in how long an idle poll takes: some links cost a system call.
+// pace adapts the stride to the time of an idle poll: some links cost a system
+// call.
 func (p *Poller) pace(poll time.Duration) {
 	if stride := min(max(int32(clockStep/max(poll, 1)), 4), 64); stride != p.stride.Load() {
 		p.stride.Store(stride)
@@ -308,14 +312,13 @@ func (p *Poller) pace(poll time.Duration) {
 }
 
 // Attend(true) promises that the caller polls again and again until
-// Attend(false), so that peers need not pay for waking this process. Calls
-// nest.
+// Attend(false), so that peers need not pay for waking this process. Calls nest.
 func (p *Poller) Attend(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if on {
 		p.promises++
-		p.waits.Add(oneWait) // attention is of use
+		p.waits.Add(oneWait) // shows watch that the attention is used
 		p.attend()
 		return
 	}

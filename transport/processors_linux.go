@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// processors is how many the machine has. This process may be bound to some of
-// them while its peers run on the others, so its own share does not count.
+// processors returns the number of processors of the machine. This process may be
+// bound to some of them while its peers run on the others, so its own share does
+// not matter.
 func processors() int {
 	b, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {

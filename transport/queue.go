@@ -1,9 +1,9 @@
 package transport
 
-// Queuer is a Link that hands over several frames for the price of one. Not
-// every link has something to gain by that.
+// Queuer is a Link that can hand over several frames at the cost of one. Not
+// every link gains by that.
 type Queuer interface {
-	// Queue is Send, but f may stay here until Send or Progress is called next,
-	// which its caller sees to soon.
+	// Queue is Send, but f may stay queued until the next Send or Progress, which
+	// the caller must call soon.
 	Queue(f *Frame)
 }

@@ -1,7 +1,7 @@
 package transport
 
-// Turning is a Link that does better if it knows that processes take turns on cores.
+// Turning is a Link that adapts to processes that take turns on cores.
 type Turning interface {
-	// TakeTurns says so, once.
+	// TakeTurns reports, once, that processes take turns.
 	TakeTurns()
 }

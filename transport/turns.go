@@ -5,57 +5,60 @@ import (
 	"time"
 )
 
-// Where more processes run than there are cores, a waiter that only looks keeps the
-// core from the peer that it waits for. So it gives the core away between two looks,
-// which brings it back in a microsecond while all others wait too, and is much cheaper
-// than to sleep and be woken. But a process that computes keeps the core for its whole
-// time slice, and the kernel counts the waiter's as used: then it is better to sleep,
-// since who wakes is preferred to who computes.
+// Where more processes run than there are cores, a waiter that only polls keeps
+// the core from the peer that it waits for. So it yields the core between two
+// polls. While all other processes wait too, it gets the core back in a
+// microsecond, which is much cheaper than sleeping and waking. But a process that
+// computes keeps the core for its whole time slice, and the kernel counts the
+// waiter's slice as used. Then it is better to sleep, since the kernel prefers a
+// process that wakes to one that computes.
 //
-// Where each process has a core a waiter goes on so once it has only looked for a while:
-// to wake a core that has gone to rest takes long, and another job may want this one.
+// Where each process has a core, a waiter takes turns only after it has polled
+// for a while: waking a core that has gone idle takes long, but another job may
+// want this one.
 
 const (
-	turnTime   = 500 * time.Microsecond // how long to look before a sleep, while turns are short
-	stayTime   = time.Millisecond       // and with a core for each process
-	crowdTime  = 15 * time.Microsecond  // and while they are not
-	longTurn   = time.Millisecond       // one that long at least is
-	workTime   = longTurn / 2           // and this long for each process that shares the core,
-	longest    = 4 * time.Millisecond   // up to here: of many, some always compute
+	turnTime   = 500 * time.Microsecond // how long to poll before a sleep while turns are short,
+	stayTime   = time.Millisecond       // with a core for each process,
+	crowdTime  = 15 * time.Microsecond  // and while turns are long
+	longTurn   = time.Millisecond       // a turn of this length is long,
+	workTime   = longTurn / 2           // or of this length for each process that shares the core,
+	longest    = 4 * time.Millisecond   // up to this bound: of many processes, some always compute
 	freePolls  = 2                      // idle polls before the first turn
 	firstPause = 2                      // waits without turns after a long one
-	otherPause = 64                     // the same where only another job can be to blame
+	otherPause = 64                     // the same if only another job can be the cause
 	maxPause   = 64
 
-	balanceEvery = 32 // turns of a process from one call of balance to the next
+	balanceEvery = 32 // turns of a process between two calls of balance
 )
 
-// turns are those that the waiters of one process take with other processes.
+// turns is the state of the turns that the waiters of one process take with other
+// processes.
 type turns struct {
 	crowded bool
-	long    time.Duration // of a turn: it is better to sleep
-	away    func()        // gives the core away for a turn
-	balance func()        // called now and then by who takes turns where it is crowded; nil: there is none
+	long    time.Duration // length of a turn from which on it is better to sleep
+	away    func()        // yields the core for a turn
+	balance func()        // called now and then by a waiter that takes turns where it is crowded; nil: none
 	taken   atomic.Uint32
-	pause   atomic.Int32 // how many waits the next long turn costs, doubled by each and halved by each wait that none spoilt
-	sits    atomic.Int32 // waits that still take no turns
+	pause   atomic.Int32 // number of waits without turns after the last long turn: doubled by each long turn, halved by each wait without one
+	sits    atomic.Int32 // number of waits that still take no turns
 }
 
-// newTurns returns those of one of so many processes on so many cores.
+// newTurns returns the turns of one of processes processes on cores cores.
 func newTurns(processes, cores int, balance func()) turns {
 	each := (processes + cores - 1) / cores
 	return turns{crowded: processes > cores, long: min(max(longTurn, time.Duration(each)*workTime), longest), away: giveCore, balance: balance}
 }
 
-// turn is what one wait knows.
+// turn is the state of one wait.
 type turn struct {
 	*turns
 	on    bool
-	later bool // on when it stays
+	later bool // on once the wait stays
 }
 
-// begin returns the turns of a wait, and for how long it looks. Where each process has a
-// core it takes turns only if it may stay after that.
+// begin returns the turns of a wait, and for how long it polls. Where each
+// process has a core, the wait takes turns only if it may stay after that.
 func (t *turns) begin(spin time.Duration, stays bool) (turn, time.Duration) {
 	switch {
 	case !t.crowded && !stays:
@@ -72,8 +75,8 @@ func (t *turns) begin(spin time.Duration, stays bool) (turn, time.Duration) {
 	return turn{turns: t, later: true}, spin
 }
 
-// stay is asked when a wait has looked for as long as begin said, and returns for how
-// long it goes on; 0: it does not.
+// stay is called when a wait has polled for the time of begin. It returns for how
+// much longer the wait continues; 0: it does not.
 func (t *turn) stay() time.Duration {
 	if !t.later {
 		return 0
@@ -82,8 +85,8 @@ func (t *turn) stay() time.Duration {
 	return stayTime
 }
 
-// give gives the core away after an idle poll, and reports whether the wait goes on
-// to look.
+// give yields the core after an idle poll, and reports whether the wait continues
+// to poll.
 func (t *turn) give(idle int) bool {
 	if !t.on || idle <= freePolls {
 		return true
@@ -107,7 +110,7 @@ func (t *turn) give(idle int) bool {
 	return false
 }
 
-// end notes that what was waited for has come.
+// end records that the wait has succeeded.
 func (t *turn) end() {
 	if t.on {
 		if p := t.pause.Load(); p > 0 {

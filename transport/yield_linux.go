@@ -6,6 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveCore lets other processes use this core. The Go scheduler is not told: the call
-// mostly takes a microsecond.
+// giveCore yields the core to other processes. It bypasses the Go scheduler,
+// since the call mostly takes a microsecond.
 func giveCore() { syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

@@ -10,7 +10,7 @@ type Local struct {
 	Flips    []Flip
 	Verify   *Verification
 	Diverge  Diverge // "": strict
-	Capacity int // bytes in flight in each direction of an in-memory link; 0 means the default
+	Capacity int     // bytes in flight in each direction of an in-memory link; 0 means the default
 	Receive  Receive
 	Share    bool   // share every section: the schedule never decides to replicate
 	Threads  int    // workers of each replica; 0 means 1

@@ -12,35 +12,37 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// agent is what the head asks of the one that starts, watches and ends the
-// processes of a host: a local one here, or a remote, which commands one there.
-// Except for Feed its methods do not block for long; what it sees it tells an
-// observer. What is said to a process that is gone goes nowhere.
+// agent is the head's view of what starts, watches and ends the processes of a
+// host: a local agent in this process, or a remote that commands an agent on
+// another host. Except for Feed its methods do not block for long. It reports
+// what it sees to an observer. Orders for a process that is gone have no effect.
 type agent interface {
-	// Start starts a process; observer.Started says how that went.
+	// Start starts a process; observer.Started receives the result.
 	Start(of agentwire.Name, r supervise.Role)
-	// Send hands a message to a process.
+	// Send sends a message to a process.
 	Send(of agentwire.Name, m *job.Message)
 	// Link gives two processes of this host the two ends of a link.
 	Link(l supervise.HostLink)
 	// Signal sends a signal to the process and all that it has started.
 	Signal(of agentwire.Name, s syscall.Signal)
-	// Feed gives a process standard input, nothing at its end. It blocks until
-	// there is room for it.
+	// Feed writes to the standard input of a process; an empty b closes it. It
+	// blocks until there is room.
 	Feed(of agentwire.Name, b []byte)
-	// Quiet has observer.Quiet called with n once all that the process has written
-	// so far was taken. A process that is gone is never quiet.
+	// Quiet calls observer.Quiet with n once all that the process has written so
+	// far was taken. For a process that is gone it does nothing.
 	Quiet(of agentwire.Name, n uint64)
-	// Resume says where the output of a process goes on, for another head.
+	// Resume sets where the output of a process continues, in case of another
+	// head.
 	Resume(of agentwire.Name, at agentd.OutputResume)
-	// Written says how much of the output of the rank of a process is out.
+	// Written reports how much of the output of the process's rank has been
+	// written.
 	Written(of agentwire.Name, w output.Written)
 	// Doubtful reports whether the host may be about to be declared lost.
 	Doubtful() bool
 }
 
-// local is the agent of this host in the head's own process. There is never
-// another head.
+// local is the agent of this host in the head's own process. Such a job never
+// gets another head.
 type local struct {
 	*supervise.Agent
 	observer observer
@@ -49,7 +51,7 @@ type local struct {
 	incarnations map[job.Process]uint32
 }
 
-// newLocal returns the agent that starts processes by this plan.
+// newLocal returns the agent that starts processes by the plan in c.
 func newLocal(o observer, c supervise.Config) *local {
 	l := &local{observer: o, incarnations: make(map[job.Process]uint32)}
 	c.Observer = localObserver{l}
@@ -58,8 +60,8 @@ func newLocal(o observer, c supervise.Config) *local {
 	return l
 }
 
-// Start starts a process. The one before it with that ID is gone by then, and
-// all that it said was heard.
+// Start starts a process. The one before it with that ID must be gone, and all
+// its messages handled.
 func (l *local) Start(of agentwire.Name, r supervise.Role) {
 	l.mu.Lock()
 	l.incarnations[of.ID] = of.Incarnation
@@ -74,14 +76,14 @@ func (l *local) Quiet(of agentwire.Name, n uint64)            { l.Agent.Quiet(of
 func (*local) Resume(_ agentwire.Name, _ agentd.OutputResume) {}
 func (*local) Written(_ agentwire.Name, _ output.Written)     {}
 
-// name completes the ID of a process.
+// name adds the incarnation to the ID of a process.
 func (l *local) name(p job.Process) agentwire.Name {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return agentwire.Name{ID: p, Incarnation: l.incarnations[p]}
 }
 
-// localObserver is what a local agent tells.
+// localObserver passes the observations of a local agent to its observer.
 type localObserver struct{ *local }
 
 func (l localObserver) Started(p job.Process, pid int, err error) {

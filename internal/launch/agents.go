@@ -23,14 +23,15 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// settleTime is from a failure of an agent until what failed with it is known.
+// settleTime is the time from an agent's failure until the failures that it
+// causes, or that caused it, are known.
 const settleTime = 300 * time.Millisecond
 
-// agentsTime bounds how long the head waits for its agents to connect, and
-// they try.
+// agentsTime bounds how long the head waits for its agents to connect, and how
+// long they try.
 const agentsTime = 30 * time.Second
 
-// agents has one agent per host started and connects to them.
+// agents starts one agent per host and connects to them.
 type agents struct {
 	config   *Config
 	console  *output.Console
@@ -38,16 +39,16 @@ type agents struct {
 	secret   job.Secret
 	hosts    []job.Host
 	order    func(host int) agentd.StartPlan
-	program  string // to be sent to hosts that lack it, "" if it is not
+	program  string // sent to hosts that lack it, "" if it is not sent
 
 	listener net.Listener
 	tree     *spawn.Tree
-	starter  *spawn.Starter // nil until anything is started
+	starter  *spawn.Starter // nil until the start of the agents
 	results  chan agentResult
 }
 
-// agentResult is an agent that is ready, or a failure that has to do with it:
-// news of its command, or an error.
+// agentResult is an agent that is ready, or a failure: news of its command, or an
+// error.
 type agentResult struct {
 	host  int
 	agent *remote
@@ -55,8 +56,8 @@ type agentResult struct {
 	err   error
 }
 
-// connect starts all agents and returns them, in the order of the hosts, once
-// all are ready.
+// connect starts all agents, and returns them in the order of the hosts when all
+// are ready.
 func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	patience, port := agentsTime, "0"
 	if x := a.config.Indexed; x != nil {
@@ -123,7 +124,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 		}
 	}()
 	var failed *agentResult
-	var soon <-chan time.Time // then all that failed with it is known
+	var soon <-chan time.Time // fires when the failures related to failed are known
 	for left := len(all); left > 0 || failed != nil; {
 		select {
 		case r := <-a.results:
@@ -135,7 +136,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 				}
 				continue
 			}
-			if all[r.host] != nil { // only a copy of ours knows the secret
+			if all[r.host] != nil { // a copy of our own agent: others do not know the secret
 				r.agent.conn.Close()
 				continue
 			}
@@ -166,8 +167,9 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	return all, nil
 }
 
-// reachItself finds out at once whether the agent of this host can connect to one of
-// the addresses. It would try for as long as those of other hosts, which may boot yet.
+// reachItself checks at once whether the agent of this host can connect to one of
+// the addresses. Otherwise that agent would try as long as those on other hosts,
+// which may still be booting.
 func (a *agents) reachItself(addresses []string) error {
 	if named(a.hosts, spawn.ThisHost) < 0 && a.config.Indexed == nil {
 		return nil
@@ -183,8 +185,8 @@ func (a *agents) reachItself(addresses []string) error {
 	return fmt.Errorf("the agent of this host cannot connect to it: %w (%w)", listen.ErrNoLoopback, errors.Join(all...))
 }
 
-// bootstrap is what the head's branch starts from. The root of the tree has no
-// host.
+// bootstrap returns the bootstrap from which the head starts the first agents.
+// The root of the tree has no host.
 func (a *agents) bootstrap(addresses []string) (*spawn.Bootstrap, error) {
 	self, err := filepath.Abs(a.config.Agent[0])
 	if err != nil {
@@ -194,7 +196,7 @@ func (a *agents) bootstrap(addresses []string) (*spawn.Bootstrap, error) {
 		Below: a.tree.Hosts, Fanout: a.tree.Fanout, Shell: a.config.RemoteShell,
 		Agent: append([]string{self}, a.config.Agent[1:]...), Verbose: a.config.Verbose}
 	if a.config.Indexed != nil {
-		s.Shell = "" // the only one is that of this host
+		s.Shell = "" // the only agent to start is that of this host
 	}
 	for _, h := range a.tree.Hosts {
 		if _, err := s.Command(h); err != nil {
@@ -204,10 +206,10 @@ func (a *agents) bootstrap(addresses []string) (*spawn.Bootstrap, error) {
 	return s, nil
 }
 
-// heed takes in what is said of an agent that is being started.
+// heed handles news of an agent that is being started.
 func (a *agents) heed(n spawn.News, tell func(agentResult)) {
 	switch i := named(a.hosts, n.Host); {
-	case i < 0: // only a copy of ours knows the secret
+	case i < 0: // from a copy of our own agent: others do not know the secret
 	case n.Line != "":
 		a.console.Notef("intrarun: %s: %s", n.Host, n.Line)
 	default:
@@ -215,8 +217,9 @@ func (a *agents) heed(n spawn.News, tell func(agentResult)) {
 	}
 }
 
-// explains: the failure r may be why s came about. Those below a host fail with
-// it, and how a command ended says more than the end of a connection.
+// explains reports whether the failure r may be the cause of s. The agents below
+// a host fail with it, and the end of a command gives a better reason than the
+// end of a connection.
 func (a *agents) explains(r, s *agentResult) bool {
 	depth := make(map[string]int)
 	a.tree.Walk(func(starter string, hosts []string) {
@@ -227,7 +230,7 @@ func (a *agents) explains(r, s *agentResult) bool {
 	return depth[a.hosts[r.host].Name] < depth[a.hosts[s.host].Name] || r.host == s.host && r.news != nil
 }
 
-// blame says what has failed; all are the agents that had connected by then.
+// blame describes a failure. all are the agents that had connected by then.
 func (a *agents) blame(r *agentResult, all []*remote) error {
 	name := a.hosts[r.host].Name + a.by(r.host)
 	switch n := r.news; {
@@ -242,7 +245,8 @@ func (a *agents) blame(r *agentResult, all []*remote) error {
 	}
 }
 
-// by tells who had to start the agent of host i, if that was not the head.
+// by names the host that had to start the agent of host i, if it was not the
+// head.
 func (a *agents) by(i int) (text string) {
 	a.tree.Walk(func(starter string, hosts []string) {
 		if starter != "" && slices.Contains(hosts, a.hosts[i].Name) {
@@ -252,12 +256,12 @@ func (a *agents) by(i int) (text string) {
 	return text
 }
 
-// errUnused: the agent has closed the connection before it has said anything. It
-// tries several addresses at once and keeps the first that works; if it has died,
-// its command tells.
+// errUnused means that the agent has closed the connection before it sent
+// anything. An agent tries several addresses at once and keeps the first
+// connection that works. If the agent has died instead, its command reports that.
 var errUnused = errors.New("a connection that its agent does not use")
 
-// prepare gives an agent its order, and the program if it lacks it.
+// prepare sends an agent its plan, and the program if the agent lacks it.
 func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, err error) {
 	m := agentwire.NewConn(c)
 	defer func() {
@@ -330,7 +334,8 @@ func (a *agents) sendProgram(m *agentwire.Conn) error {
 	}
 }
 
-// close ends what starts the agents, unless the job goes on without this head.
+// close ends the commands that start agents, unless the job continues without
+// this head.
 func (a *agents) close(goesOn bool) {
 	if a.listener != nil {
 		a.listener.Close()
@@ -344,7 +349,7 @@ func (a *agents) close(goesOn bool) {
 	a.starter.Close()
 }
 
-// named finds the host of that name.
+// named returns the index of the host of that name.
 func named(hosts []job.Host, name string) int {
 	return slices.IndexFunc(hosts, func(h job.Host) bool { return h.Name == name })
 }

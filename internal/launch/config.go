@@ -26,43 +26,44 @@ const (
 	ExitLost    = head.ExitLost
 )
 
-// Job is what every head of a job works with, the first and those that take its
-// place.
+// Job is the configuration that every head of a job uses, the first one and its
+// successors.
 type Job struct {
 	Name    string // the program and its arguments
 	Degrees []int
 	Link    string // job.LinkSHM, LinkUnix or LinkTCP
 	Ring    int    // size of a shared-memory ring in bytes
-	MPI     bool   // links between the processes that begin are over the library of the launcher
-	// MPIBetween is MPI between hosts only: within one links are of the kind Link.
+	MPI     bool   // links between the first processes use the MPI library of the launcher
+	// MPIBetween restricts MPI to links between hosts; links within a host are of
+	// the kind Link.
 	MPIBetween bool
 
-	Limit   float64 // bandwidth of a link in bytes per second; 0: as fast as it is
+	Limit   float64 // bandwidth of a link in bytes per second; 0: unlimited
 	Kills   []job.Kill
-	Flips   []job.Flip        // wrong results on request
+	Flips   []job.Flip        // injected wrong results
 	Clones  []job.Clone       // processes that a tool starts
 	Verify  *job.Verification // nil: no task is verified
 	Diverge job.Diverge       // what is done about replicas that differ; "": they are not compared
-	Replace bool              // a process that was lost is replaced by a new one
-	Spares  int               // processes that wait to take the place of lost ones
+	Replace bool              // a lost process is replaced by a new one
+	Spares  int               // number of processes that wait to replace lost ones
 	Backup  recovery.Policy
-	Weibull *head.Weibull // kills at random; nil: none
+	Weibull *head.Weibull // random kills; nil: none
 
 	Checkpoint *head.Checkpoint // nil: no files are written
 	Owner      string           // ID of the job in the lock of that folder
-	Restart    string           // folder with the files to begin with, "" to begin anew
-	Anyway     bool             // also if another program, or one with other arguments, wrote them
+	Restart    string           // folder with the files to restart from, "": none
+	Anyway     bool             // restart even if another program, or other arguments, wrote the files
 	Sched      string
 	Check      bool
-	Counters   []string // what is counted while tasks run
+	Counters   []string // events counted while tasks run
 	Direct     job.Direct
-	Threads    int    // workers that run the tasks of a process; 0 means 1
+	Threads    int    // number of workers that run the tasks of a process; 0 means 1
 	Report     string // file of the report, "-" for standard error, "" for none
 	Trace      string // file of the timeline, "" for none
-	TraceLimit int64  // its largest size in bytes; 0: timeline.DefaultLimit
+	TraceLimit int64  // maximum size of that file in bytes; 0: timeline.DefaultLimit
 	Stuck      Stuck
 	Endless    time.Duration     // see head.Config
-	Status     time.Duration     // print the status so often; 0: never
+	Status     time.Duration     // interval of status reports; 0: none
 	Page       *livepage.Address // of the live page; nil: there is none
 	TLS        bool              // encrypt the connections between hosts
 	Verbose    bool
@@ -71,54 +72,56 @@ type Job struct {
 	Placement *job.Placement // on several hosts; nil: all on this one
 }
 
-// Stuck says what is done when processes wait for each other for ever.
+// Stuck configures what happens when processes deadlock.
 type Stuck struct {
-	After time.Duration // they have made no progress for so long; 0: nothing is done
-	Abort bool          // the job ends, else the user is told
+	After time.Duration // how long they must have made no progress; 0: deadlocks are not detected
+	Abort bool          // end the job; otherwise only warn the user
 }
 
-// DefaultStuck is how long processes may wait before it is looked for whom.
+// DefaultStuck is how long processes may wait before the head looks for a
+// deadlock.
 const DefaultStuck = 30 * time.Second
 
-// DefaultEndless is how long a process may make no progress while every rank has finished
-// in another replica.
+// DefaultEndless is how long a process may make no progress after every rank has
+// finished in another replica.
 const DefaultEndless = time.Minute
 
 // Config describes one run of a program as a job.
 type Config struct {
 	Job
 	Program []string      // name and arguments; a package is built first
-	Bind    affinity.Mode // which cores each process gets; "": all
+	Bind    affinity.Mode // which cores each process is bound to; "": all
 
-	// Watchdog is the command that, with watchdog.Variable in its environment,
-	// calls watchdog.Run; without one, what wrapper scripts have started may
-	// survive a SIGKILL of this process.
+	// Watchdog is the command that calls watchdog.Run if watchdog.Variable is in
+	// its environment. Without a watchdog, processes that wrapper scripts have
+	// started may survive a SIGKILL of this process.
 	Watchdog []string
 
 	RemoteShell string         // starts a command on {host}
-	Fanout      int            // how many agents the head, and each agent, starts; 0: DefaultFanout
-	HeadAddress string         // where agents reach the head; "": at any address of this host
+	Fanout      int            // maximum number of agents that the head, and each agent, starts; 0: DefaultFanout
+	HeadAddress string         // address at which agents reach the head; "": any address of this host
 	Agent       []string       // the command that calls Serve, at the same path on all hosts
-	Indexed     *spawn.Indexed // the hosts come by themselves; nil: they are started through RemoteShell
-	Warning     string         // of the launcher that they come from; "": none
-	DryRun      bool           // show the placement, start nothing
-	// Rarer is for measurements of what beats between hosts cost: they are so
-	// many times rarer, and the loss of a host is found so much later. 0: they
-	// are as they should be.
+	Indexed     *spawn.Indexed // the cluster manager starts the hosts; nil: they are started through RemoteShell
+	Warning     string         // about the launcher that started the hosts; "": none
+	DryRun      bool           // show the placement and start nothing
+	// Rarer serves to measure the cost of beats between hosts: they are sent that
+	// many times less often, and the loss of a host is detected that much later.
+	// 0: the normal rate.
 	Rarer int
 
-	Width          func() int // of the terminal that the progress line is for; nil: there is none
-	Stdin          io.Reader  // nil: nothing
+	Width          func() int // width of the terminal for the progress line; nil: no terminal
+	Stdin          io.Reader  // nil: empty
 	Stdout, Stderr io.Writer
 	Signals        <-chan os.Signal // nil: none
-	Asks           <-chan os.Signal // for the status; nil: none
-	// Stops begins to take the signals that stop a job, when there is one, and Suspend stops
-	// this process until it is continued. On several hosts they are ignored.
+	Asks           <-chan os.Signal // requests for the status; nil: none
+	// Stops starts to catch the signals that stop a job, once there is one.
+	// Suspend stops this process until it is continued. On several hosts these
+	// signals are ignored.
 	Stops   func() <-chan os.Signal
 	Suspend func()
 }
 
-// validate finds what is wrong before anything is started.
+// validate reports errors in the configuration before anything is started.
 func (c *Config) validate() error {
 	processes := job.Processes(c.Degrees)
 	for _, k := range c.Kills {
@@ -138,7 +141,7 @@ func (c *Config) validate() error {
 		if _, twice := job.CloneOf(c.Clones[:i], clone.Process); twice {
 			return fmt.Errorf("-clone %v: %v has another tool already", clone, clone.Process)
 		}
-		if c.Placement == nil { // else its host says so when it starts it
+		if c.Placement == nil { // otherwise its host reports that when it starts the tool
 			if _, err := clone.Find(); err != nil {
 				return err
 			}
@@ -148,7 +151,7 @@ func (c *Config) validate() error {
 		return err
 	}
 	if c.Placement != nil {
-		return nil // their agents see to that
+		return nil // the hosts' agents check their limits
 	}
 	page := 0
 	if c.Page != nil {
@@ -157,8 +160,8 @@ func (c *Config) validate() error {
 	return supervise.CheckDescriptors(len(processes)+c.Spares, c.Link, page)
 }
 
-// listenAt is where processes listen for links over TCP whose host has that
-// address, "" if they need not.
+// listenAt returns where the processes of a host with that address listen for
+// links over TCP, "" if they need not.
 func (j *Job) listenAt(address string) string {
 	if j.Link == job.LinkTCP || j.Placement != nil && len(j.Placement.Hosts) > 1 {
 		return net.JoinHostPort(address, "0")
@@ -166,14 +169,15 @@ func (j *Job) listenAt(address string) string {
 	return ""
 }
 
-// aheadOfClones is how many bytes of messages are kept for the ranks of slow replicas.
+// aheadOfClones is how many bytes of messages are kept for ranks with slow
+// replicas.
 const aheadOfClones = 256 << 20
 
-// fewProcesses is how many processes a job may have that all get links to each other at
-// the start: few links cost nothing, and none of them has to be waited for.
+// fewProcesses is the largest job in which all processes are linked at the start:
+// few links cost nothing, and no process has to wait for one later.
 const fewProcesses = 8
 
-// head describes the job to its head.
+// head returns the configuration of the head.
 func (j *Job) head(nodes []head.Node) head.Config {
 	c := head.Config{
 		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),

@@ -25,40 +25,40 @@ import (
 	"github.com/intrahpc/intra/internal/timeline"
 )
 
-// driver runs a head: one goroutine hands it what happens, and does what it
-// wants. Everybody else posts to that goroutine and never waits for it.
+// driver runs a head: one goroutine passes it events and carries out its actions.
+// All other goroutines post to that one and never wait for it.
 type driver struct {
 	job         *Job
 	console     *output.Console
 	trace       *timeline.File  // nil if there is none
-	reportTo    *wholefile.File // nil: there is none, it is standard error, or another head has opened it
+	reportTo    *wholefile.File // nil: no file, standard error, or opened by the head before
 	watchdog    *watchdog.Watchdog
 	began       time.Time // the zero of the head's clock
 	outputs     *outputs
-	moved       sync.Map // spares that have a place: job.Process by head.From
+	moved       sync.Map // slots of spares that were placed: job.Process by head.From
 	agents      map[detect.ID]agent
 	here        *local        // the agent of a job on this host alone, nil on several hosts
 	suspend     func()        // stops this process until it is continued
 	paused      time.Duration // in total
-	saidIgnored bool          // that Ctrl-Z is ignored
-	log         *proposals    // nil: nobody else keeps what is decided
+	saidIgnored bool          // the user knows that Ctrl-Z is ignored
+	log         *proposals    // nil: decisions are not replicated
 	folder      *folder       // of -checkpoint; nil: no files are written
 
 	head *head.Head
-	next []head.Event // that come of what the head wanted, before all others
+	next []head.Event // results of the head's actions, handled before all other events
 
 	posts chan func()
 	done  chan struct{}
 
-	deadlock string               // that the user has heard of last
-	endless  map[job.Process]bool // processes that the user has heard of
+	deadlock string               // the last one that was reported to the user
+	endless  map[job.Process]bool // processes that were reported to the user
 	pace     runreport.Pace
 	page     *livepage.Server  // nil if there is none
-	final    *runreport.Report // at the end of a job that has begun
+	final    *runreport.Report // of a job that had begun, set at its end
 	pageURL  string
 
-	adopted map[head.From]agentd.ProcessResync // what agents of a lost head have
-	readers map[job.Process]chan agent         // of standard input, told of their agents when they start; nil without
+	adopted map[head.From]agentd.ProcessResync // what agents reported about processes of a lost head
+	readers map[job.Process]chan agent         // of standard input; each receives its agent when it starts
 }
 
 func newDriver(j *Job, console *output.Console, began time.Time) *driver {
@@ -70,11 +70,10 @@ func newDriver(j *Job, console *output.Console, began time.Time) *driver {
 	return d
 }
 
-// firstIncarnation is that of a process which replaces no other.
+// firstIncarnation is the incarnation of a process that replaces no other.
 const firstIncarnation = 1
 
-// feed copies an input to the replicas of rank 0 that are there from the
-// beginning.
+// feed copies an input to the first replicas of rank 0.
 func (d *driver) feed(r io.Reader) {
 	in := new(output.Input)
 	for p, started := range d.readers {
@@ -93,11 +92,11 @@ func (d *driver) feed(r io.Reader) {
 	in.Run(r)
 }
 
-// now is the time of the head's clock, which stands still while the job is paused.
+// now returns the time of the head's clock, which stands still while the job is
+// paused.
 func (d *driver) now() time.Duration { return time.Since(d.began) - d.paused }
 
-// post has f run in the goroutine of the head. It gives up when the head has
-// ended.
+// post runs f in the goroutine of the head. It gives up when the head has ended.
 func (d *driver) post(f func()) {
 	select {
 	case d.posts <- f:
@@ -105,17 +104,17 @@ func (d *driver) post(f func()) {
 	}
 }
 
-// after has f run in the goroutine of the head a while later.
+// after runs f in the goroutine of the head after t.
 func (d *driver) after(t time.Duration, f func()) { time.AfterFunc(t, func() { d.post(f) }) }
 
-// tell hands the head an event.
+// tell passes an event to the head.
 func (d *driver) tell(e head.Event) { d.post(func() { d.step(e) }) }
 
-// paceEvery is how often it is looked how far the job is.
+// paceEvery is the interval at which the driver measures the job's progress.
 const paceEvery = 250 * time.Millisecond
 
-// loop runs the job until the head has nothing left to do. The progress line is for
-// a terminal that is so wide now, nil if there is none.
+// loop runs the job until the head has nothing left to do. width returns the
+// current width of the progress line's terminal; it is nil if there is none.
 func (d *driver) loop(width func() int) {
 	defer close(d.done)
 	alarm := time.NewTimer(0)
@@ -129,7 +128,7 @@ func (d *driver) loop(width func() int) {
 	status, stopStatus := ticker(d.job.Status > 0, d.job.Status)
 	defer stopStatus()
 	defer d.answer()()
-	if d.log != nil { // it waits for the user's end of the output, which the head never does
+	if d.log != nil { // confirm may wait for the user's end of the output, so it must not run here
 		go d.outputs.confirm(d.done, func(at head.From, w output.Written) { d.agents[at.Node].Written(name(at), w) })
 	}
 	for !d.head.Ended() {
@@ -156,13 +155,14 @@ func (d *driver) loop(width func() int) {
 	}
 }
 
-// step hands the head an event, and then those that come of what it wants.
+// step passes an event to the head, and then the events that result from its
+// actions.
 func (d *driver) step(e head.Event) {
 	d.do(d.head.Step(e, d.now()))
 	d.catchUp()
 }
 
-// catchUp hands the head what has come of what it wanted.
+// catchUp passes the results of actions to the head.
 func (d *driver) catchUp() {
 	for len(d.next) > 0 {
 		e := d.next[0]
@@ -171,10 +171,10 @@ func (d *driver) catchUp() {
 	}
 }
 
-// name is how an agent knows a process.
+// name returns an agent's name of a process.
 func name(p head.From) agentwire.Name { return agentwire.Name{ID: p.ID, Incarnation: p.Incarnation} }
 
-// do carries out what the head wants, in order.
+// do carries out actions of the head, in order.
 func (d *driver) do(acts []head.Action) {
 	for _, a := range acts {
 		d.carryOut(a)
@@ -227,8 +227,9 @@ func (d *driver) carryOut(a head.Action) {
 	}
 }
 
-// publish makes a set of files complete. If intrarun is killed after that, with no
-// other head to follow, it can be gone back to.
+// publish completes a set of files. From then on, if intrarun is killed and no
+// other head can follow, the watchdog's last words tell the user how to restart
+// from the set.
 func (d *driver) publish(a head.Publish) {
 	err := d.folder.hold(a.Dir)
 	if err == nil {
@@ -241,7 +242,7 @@ func (d *driver) publish(a head.Publish) {
 	d.tell(head.Published{Set: a.Set, Err: text(err)})
 }
 
-// discard removes what there is of a set that will never be complete.
+// discard removes the files of a set that will never be complete.
 func (d *driver) discard(a head.Discard) {
 	err := d.folder.hold(a.Dir)
 	if err == nil {
@@ -252,7 +253,7 @@ func (d *driver) discard(a head.Discard) {
 	}
 }
 
-// text is that of an error, "" if there is none.
+// text returns the text of an error, "" if it is nil.
 func text(err error) string {
 	if err == nil {
 		return ""
@@ -260,7 +261,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// start has a process started.
+// start starts a process.
 func (d *driver) start(a head.Start) {
 	d.outputs.add(a.To, a.Process, a.Role)
 	at := d.agents[a.Node]
@@ -273,9 +274,9 @@ func (d *driver) start(a head.Start) {
 	}
 }
 
-// adopt makes the output of a process that was started under another head. It
-// begins where its agent says that it does; one that was never told where is
-// told again.
+// adopt creates the output of a process that was started under another head. It
+// begins where the process's agent reported. If the agent was never told where to
+// begin, the process counts as a joiner and is told again.
 func (d *driver) adopt(a head.Adopt) {
 	has, known := d.adopted[a.To]
 	if a.Role == head.First && known && !has.Voiced {
@@ -292,19 +293,19 @@ func (d *driver) adopt(a head.Adopt) {
 	}
 }
 
-// confirm tells the agent of a process that has not written for its rank yet how
-// much of that is out.
+// confirm tells the agent of a process, which has not written for its rank yet,
+// how much of that rank's output has been written.
 func (d *driver) confirm(at head.From, rank int) {
 	for _, w := range d.outputs.ranks[rank].Written() {
 		d.agents[at.Node].Written(name(at), w)
 	}
 }
 
-// resume has the output of a process go on at a position.
+// resume makes the output of a process continue at a position.
 func (d *driver) resume(a head.Resume) {
 	at := agentd.OutputResume{Generation: a.Generation, Anew: a.Anew}
 	if err := json.Unmarshal(a.Position, &at.Position); err != nil {
-		panic(fmt.Sprintf("launch: a position that cannot be read: %v", err)) // a driver has written it
+		panic(fmt.Sprintf("launch: a position that cannot be read: %v", err)) // a driver has encoded it
 	}
 	of := d.outputs.get(a.To)
 	if a.Anew {
@@ -314,7 +315,7 @@ func (d *driver) resume(a head.Resume) {
 	d.agents[a.Node].Resume(name(a.To), at)
 }
 
-// finishOutput lets the output of a process that is gone come to its end.
+// finishOutput settles the output of a process that is gone.
 func (d *driver) finishOutput(a head.FinishOutput) {
 	of := d.outputs.get(a.To)
 	go func() {
@@ -328,7 +329,7 @@ func (d *driver) finishOutput(a head.FinishOutput) {
 	}()
 }
 
-// say tells the user something.
+// say reports something to the user.
 func (d *driver) say(l head.Log) {
 	d.trace.Note(l.Text)
 	switch l.Level {
@@ -345,14 +346,14 @@ func (d *driver) say(l head.Log) {
 	}
 }
 
-// warnf tells of what the user should know of.
+// warnf warns the user, unless the job is quiet.
 func (d *driver) warnf(format string, args ...any) {
 	if !d.job.Quiet {
 		d.console.Notef("intrarun: "+format, args...)
 	}
 }
 
-// keepPace looks how far the job is, and says so if there is a terminal.
+// keepPace measures the progress of the job, and shows it if there is a terminal.
 func (d *driver) keepPace(width func() int) {
 	p := d.head.Progress()
 	d.pace.Add(p)
@@ -361,17 +362,18 @@ func (d *driver) keepPace(width func() int) {
 	}
 }
 
-// elapsed is the time since all had joined, or since the beginning.
+// elapsed returns the time since all processes had joined, or since the
+// beginning.
 func (d *driver) elapsed() time.Duration {
 	at, _ := d.head.Joined()
 	return d.now() - at
 }
 
-// terminate is how the end of a context counts.
+// terminate is the signal that stands for the end of a context.
 const terminate = syscall.SIGTERM
 
-// listen hands signals, and the end of ctx as one, to the head. Those that ask for
-// the status it answers, and those that ask for it pause the job.
+// listen passes signals to the head, and the end of ctx as terminate. It answers
+// asks with the status, and pauses the job on stops.
 func (d *driver) listen(ctx context.Context, signals, asks, stops <-chan os.Signal) {
 	end := ctx.Done()
 	for {

@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/agent/spawn"
 )
 
-// tree is that of the hosts which this process and the hosts have to start:
-// those of an indexed job come by themselves.
+// tree returns the tree of the hosts to start from here. The cluster manager
+// starts the other hosts of an indexed job.
 func (c *Config) tree() *spawn.Tree {
 	var hosts []string
 	for _, h := range c.Placement.Hosts {
@@ -18,7 +18,7 @@ func (c *Config) tree() *spawn.Tree {
 	return spawn.NewTree(hosts, c.RemoteShell, c.Fanout)
 }
 
-// CheckFanout says why the number of agents that one starts cannot be chosen.
+// CheckFanout returns why -fanout cannot be used.
 func (c *Config) CheckFanout() error {
 	switch {
 	case c.Fanout < 1:

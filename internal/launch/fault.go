@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// AddFault reads the value of -fault, KIND:WHAT, and adds what it asks for to the job.
+// AddFault parses the value of -fault, KIND:WHAT, and adds that fault to the job.
 func (j *Job) AddFault(spec string) error {
 	kind, what, _ := strings.Cut(spec, ":")
 	switch kind {
@@ -42,13 +42,13 @@ func (j *Job) AddFault(spec string) error {
 	return fmt.Errorf("unknown kind %q: want flip:RANK.REPLICA@WHAT:N, defect:RANK.REPLICA,q=RATE or weibull:shape=S,mtbf=T, like flip:0.1@task:30", kind)
 }
 
-// The bounds of shape and mtbf: the schedule can be computed within them.
+// The bounds of shape and mtbf, within which the schedule can be computed.
 const (
 	leastShape, mostShape = 0.1, 100
 	leastMTBF             = time.Millisecond
 )
 
-// parseWeibull reads shape=S,mtbf=T.
+// parseWeibull parses shape=S,mtbf=T.
 func parseWeibull(s string) (*head.Weibull, error) {
 	const want = "want shape=S,mtbf=T like shape=0.7,mtbf=20s"
 	w := new(head.Weibull)

@@ -7,13 +7,14 @@ import (
 	"github.com/intrahpc/intra/internal/head/runreport"
 )
 
-// files are those that the user has named for what comes of a job.
+// files are the result files that the user has named.
 type files struct {
 	report *wholefile.File // nil: none, or standard error
 	trace  *wholefile.File // nil: none
 }
 
-// openFiles finds out, before a long run and not after it, whether they can be written.
+// openFiles opens the files before the run, so that an error does not appear only
+// after it.
 func (j *Job) openFiles() (f files, err error) {
 	if f.report, err = j.openReport(); err != nil {
 		return f, err
@@ -43,11 +44,11 @@ func (f *files) close() {
 	f.trace.Close()
 }
 
-// onStandardError is the name of a report that goes there.
+// onStandardError is the name of a report on standard error.
 const onStandardError = "-"
 
-// writeReport writes a report to its file, nil if this head has not opened it, or where
-// notes go.
+// writeReport writes a report to its file, or as a note. to is nil if this head
+// has not opened the file.
 func (j *Job) writeReport(r *runreport.Report, to *wholefile.File, note func(format string, args ...any)) error {
 	if j.Report == onStandardError {
 		line, err := r.Line()

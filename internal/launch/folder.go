@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// folder is the head's hold on the folder of -checkpoint. The head before this one may have
-// taken it, so it may have no lock yet.
+// folder is the head's hold on the folder of -checkpoint. A successor has no lock
+// until its first hold, since the head before may have taken the folder.
 type folder struct {
 	owner checkpoint.Owner
 
@@ -16,8 +16,8 @@ type folder struct {
 	lock *checkpoint.Lock
 }
 
-// holdFolder takes the folder of -checkpoint for the job, whose ID the processes and other
-// heads get to know. It returns nil if there is to be none.
+// holdFolder takes the folder of -checkpoint for the job. The processes and later
+// heads get its owner's ID with the job. It returns nil without -checkpoint.
 func (j *Job) holdFolder() (*folder, error) {
 	if j.Checkpoint == nil {
 		return nil, nil
@@ -30,7 +30,7 @@ func (j *Job) holdFolder() (*folder, error) {
 	return f, nil
 }
 
-// inheritFolder returns the hold of a successor: the processes of the job have theirs.
+// inheritFolder returns the hold of a successor. The processes keep theirs.
 func (j *Job) inheritFolder() *folder {
 	if j.Checkpoint == nil {
 		return nil
@@ -40,7 +40,7 @@ func (j *Job) inheritFolder() *folder {
 	return f
 }
 
-// hold makes sure that the folder is the job's. Without one nothing is written.
+// hold ensures that the folder belongs to the job. It does nothing on nil.
 func (f *folder) hold(dir string) (err error) {
 	if f == nil {
 		return nil
@@ -54,7 +54,7 @@ func (f *folder) hold(dir string) (err error) {
 	return f.lock.Renew(f.owner)
 }
 
-// release gives the folder back.
+// release releases the folder.
 func (f *folder) release() {
 	if f == nil {
 		return

@@ -12,8 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// validateFolders finds what is wrong with the folders before anything is
-// started.
+// validateFolders reports errors of the folders before anything is started.
 func (j *Job) validateFolders() error {
 	write := ""
 	if j.Checkpoint != nil {
@@ -43,10 +42,11 @@ func (j *Job) validateFolders() error {
 	return nil
 }
 
-// open looks for files. It reads those of a restart to their ends.
+// open finds the files to restart from and the folder to write to. It reads the
+// files of a restart completely.
 func (j *Job) open(of checkpoint.Job) (*decision.Folders, error) {
 	found := new(decision.Folders)
-	like := of // what a set has to be like
+	like := of // the description that a set must match
 	if j.Anyway {
 		like.Program, like.Args = "", ""
 	}
@@ -65,7 +65,7 @@ func (j *Job) open(of checkpoint.Job) (*decision.Folders, error) {
 		}
 		dir = checkpoint.Directory(dir)
 		if set.Job.Run != "" {
-			of.Run = set.Job.Run // it goes on
+			of.Run = set.Job.Run // that run continues
 		}
 		why := make([]string, 0, len(refused))
 		for _, err := range refused {

@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// hosts is the head's part in the arbiter, which keeps its decisions and says
-// which hosts are lost.
+// hosts is the head's part of the arbiter, which replicates its decisions and
+// decides which hosts are lost.
 type hosts struct {
 	*driver
 	engine engine
@@ -32,10 +32,10 @@ type engine interface {
 	Close() error
 }
 
-// agentOf is the node of the agent of a host.
+// agentOf returns the node of the agent of host i.
 func agentOf(i int) detect.ID { return detect.ID(agentd.FirstAgent + i) }
 
-// nodes describes the hosts to the head.
+// nodes returns the hosts as nodes of the head.
 func (j *Job) nodes(agents []*remote) (all []head.Node) {
 	for i, r := range agents {
 		all = append(all, head.Node{ID: agentOf(i), Name: r.host.Name, Slots: r.host.Slots, Listen: j.listenAt(r.listen)})
@@ -43,7 +43,7 @@ func (j *Job) nodes(agents []*remote) (all []head.Node) {
 	return all
 }
 
-// arbitrate makes the head, and has it and its agents watch each other.
+// arbitrate creates the head, and starts the arbiter between it and its agents.
 func (d *driver) arbitrate(c *Config, secret job.Secret, agents []*remote) (*hosts, error) {
 	sock, err := arbiter.Listen(net.JoinHostPort(c.HeadAddress, "0"))
 	if err != nil {
@@ -73,7 +73,7 @@ func (d *driver) arbitrate(c *Config, secret job.Secret, agents []*remote) (*hos
 	d.head = head.New(hc)
 	w.listen()
 	for i, r := range agents {
-		theirs := slices.Clone(roster) // the head may have another address for each
+		theirs := slices.Clone(roster) // the head may have a different address for each agent
 		theirs[0].Address = net.JoinHostPort(address(r.conn.LocalAddr()), strconv.Itoa(sock.Port()))
 		r.conn.SendJSON(agentwire.KindRoster, agentwire.Name{}, agentd.NodeConfig{Self: agentOf(i), Roster: theirs, Takeover: info, Rarer: c.Rarer})
 	}
@@ -82,7 +82,7 @@ func (d *driver) arbitrate(c *Config, secret job.Secret, agents []*remote) (*hos
 	return w, nil
 }
 
-// attach gives the head its agents and its arbiter.
+// attach gives the driver its agents and its arbiter.
 func (d *driver) attach(e engine, agents []*remote) *hosts {
 	for i, r := range agents {
 		d.agents[agentOf(i)] = r
@@ -90,7 +90,7 @@ func (d *driver) attach(e engine, agents []*remote) *hosts {
 	return &hosts{driver: d, engine: e, remote: agents}
 }
 
-// replicate has what the head decides kept by others.
+// replicate makes the arbiter replicate the head's decisions.
 func (w *hosts) replicate() {
 	w.log = &proposals{
 		propose: w.engine.Propose,
@@ -101,7 +101,7 @@ func (w *hosts) replicate() {
 	}
 }
 
-// listen begins to listen to the agents.
+// listen starts to handle the agents' frames.
 func (w *hosts) listen() {
 	for i, r := range w.remote {
 		if r.over {
@@ -112,11 +112,12 @@ func (w *hosts) listen() {
 	}
 }
 
-// doubtful reports whether a host may be about to be declared lost.
+// doubtful reports whether a host may soon be declared lost.
 func (w *hosts) doubtful(id detect.ID) bool { return w.agents[id].Doubtful() }
 
-// roster lists the nodes. A machine is known by the address that it connects
-// from: whoever connects to the head from the head's own address is beside it.
+// roster lists the nodes. Agents that connect from the same address are on one
+// machine. An agent that connects from the head's own address is on the head's
+// machine.
 func roster(agents []*remote) []arbiter.Peer {
 	name := hostname("this host")
 	all := []arbiter.Peer{{ID: arbiter.Head, Host: name}}
@@ -134,7 +135,7 @@ func roster(agents []*remote) []arbiter.Peer {
 	return all
 }
 
-// hostname is the name of this machine, or another one if it has none.
+// hostname returns the name of this machine, or otherwise if it has none.
 func hostname(otherwise string) string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -143,7 +144,7 @@ func hostname(otherwise string) string {
 	return name
 }
 
-// address is that of one end of a connection, without the port.
+// address returns the address of one end of a connection, without the port.
 func address(a net.Addr) string {
 	host, _, err := net.SplitHostPort(a.String())
 	if err != nil {
@@ -152,7 +153,7 @@ func address(a net.Addr) string {
 	return host
 }
 
-// follow does what the arbiter says until it is closed.
+// follow handles the arbiter's actions until it is closed.
 func (w *hosts) follow() {
 	for {
 		a, ok := w.engine.Next()
@@ -163,7 +164,7 @@ func (w *hosts) follow() {
 	}
 }
 
-// take tells the head what the arbiter says.
+// take passes an action of the arbiter to the head.
 func (w *hosts) take(a arbiter.Action) {
 	switch a := a.(type) {
 	case arbiter.Suspected:
@@ -187,8 +188,8 @@ func (w *hosts) take(a arbiter.Action) {
 	}
 }
 
-// deciders says who keeps the decisions after one of those was lost. That the
-// job now ends with this head is not only for those who want to hear everything.
+// deciders reports which hosts replicate the decisions after one of them was
+// lost. If the job now ends with this head, that is a warning.
 func (w *hosts) deciders(d arbiter.Deciders) {
 	level := head.Detail
 	if len(d.Members) == 1 {
@@ -197,9 +198,9 @@ func (w *hosts) deciders(d arbiter.Deciders) {
 	w.say(head.Log{Level: level, At: w.elapsed(), Text: d.Text})
 }
 
-func (w *hosts) close() { _ = w.engine.Close() } // nobody has closed it before
+func (w *hosts) close() { _ = w.engine.Close() } // not closed before
 
-// dismiss tells the agents that the job is over and how it has ended, or leaves
+// dismiss tells the agents that the job is over with this exit code, or leaves
 // them to another head.
 func (w *hosts) dismiss(code int) {
 	retired := w.head.Summary().Retired

@@ -16,9 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 )
 
-// ServeIndexed is Serve for the agent of this host in an indexed job. A job that
-// does not end well is a JobError on all hosts: the first one may not be there
-// any more.
+// ServeIndexed is Serve for the agent of this host in an indexed job. If the job
+// fails, it returns a JobError on every host, since the first host may be gone.
 func ServeIndexed(ctx context.Context, c Config) error {
 	x := c.Indexed
 	h := x.Hosts[x.Index]
@@ -36,7 +35,7 @@ func ServeIndexed(ctx context.Context, c Config) error {
 }
 
 // Launched returns the place in an indexed job of a process that a launcher has
-// started. Agents are to reach the head at the address, if there is one.
+// started. address is where agents reach the head, "" for any address.
 func Launched(ctx context.Context, p *launcher.Process, address string) (*spawn.Indexed, error) {
 	if p.Rank > 0 {
 		return spawn.Launched(ctx, p, nil, nil)
@@ -52,7 +51,8 @@ func Launched(ctx context.Context, p *launcher.Process, address string) (*spawn.
 	return spawn.Launched(ctx, p, l, addresses)
 }
 
-// ExitCode is intrarun's if the job does not begin, for that reason.
+// ExitCode returns intrarun's exit code if the job does not begin for that
+// reason.
 func ExitCode(why error) int {
 	if i, ok := errors.AsType[spawn.Interrupted](why); ok {
 		return head.InterruptCode(i.Signal.(syscall.Signal))
@@ -60,7 +60,7 @@ func ExitCode(why error) int {
 	return ExitRefused
 }
 
-// Lend lends what a launcher has given to this process to the agent of its host, and
+// Lend lends this process's identity of a launcher to the agent of its host, and
 // returns when that has ended.
 func Lend(ctx context.Context, x *spawn.Indexed) error {
 	own, err := launcher.Own(os.Environ())
@@ -72,14 +72,14 @@ func Lend(ctx context.Context, x *spawn.Indexed) error {
 	return own.Lend(ctx, launcher.Lender(x.Secret, x.Hosts[x.Index].Name), x.Agent)
 }
 
-// Dismiss lets those processes of this host go that would lend to an agent which has not
-// begun. When there is none, ctx ends it.
+// Dismiss releases the processes of this host that wait to lend to an agent which
+// did not begin. If none comes, ctx ends it.
 func Dismiss(ctx context.Context, x *spawn.Indexed) {
 	host := x.Hosts[x.Index]
 	launcher.Dismiss(ctx, launcher.Lender(x.Secret, host.Name), host.Slots)
 }
 
-// listenForAgents listens at an address of this host, "" for all.
+// listenForAgents listens at an address of this host, "" for all addresses.
 func listenForAgents(ctx context.Context, address, port string) (net.Listener, error) {
 	network := "tcp"
 	if address == "" {

@@ -22,8 +22,8 @@ import (
 	"github.com/intrahpc/intra/internal/timeline"
 )
 
-// Run runs the job and returns intrarun's exit code. Everything that there is
-// to say goes to the outputs of c.
+// Run runs the job and returns intrarun's exit code. All messages go to the
+// outputs of c.
 func Run(ctx context.Context, c Config) (code int) {
 	if err := c.validate(); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
@@ -77,7 +77,7 @@ func Run(ctx context.Context, c Config) (code int) {
 	defer folder.release()
 	var w *watchdog.Watchdog
 	if len(c.Watchdog) > 0 {
-		words, _ := c.Stderr.(*os.File) // nobody else could write to another one
+		words, _ := c.Stderr.(*os.File) // the watchdog can inherit only a file
 		if w, err = watchdog.Start(c.Watchdog, words); err != nil {
 			fmt.Fprintln(c.Stderr, "intrarun:", err)
 			return ExitRefused
@@ -108,8 +108,8 @@ func Run(ctx context.Context, c Config) (code int) {
 	return d.runThere(ctx, &c, program, w)
 }
 
-// closed closes the console, and returns the exit code of a job that ends with code: one
-// whose output was lost has failed.
+// closed closes the console, and returns the exit code of a job that ends with
+// code. A job whose output was lost has failed.
 func closed(console *output.Console, code int) int {
 	console.Close()
 	if code == ExitOK && console.Lost() != nil {
@@ -138,7 +138,7 @@ func (d *driver) runHere(ctx context.Context, c *Config, program *spawn.Program,
 	return d.conclude()
 }
 
-// runThere runs it on the hosts that it is placed on.
+// runThere runs the job on the hosts of its placement.
 func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program, w *watchdog.Watchdog) int {
 	secret := job.NewSecret()
 	if c.Indexed != nil {
@@ -163,14 +163,14 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 	return code
 }
 
-// refuse says why the job does not begin, and returns the exit code.
+// refuse reports why the job does not begin, and returns the exit code.
 func (d *driver) refuse(why error) int {
 	d.console.Notef("intrarun: %v", why)
-	_, _ = d.trace.Close(false) // there is nothing in it
+	_, _ = d.trace.Close(false) // it is empty
 	return ExitCode(why)
 }
 
-// run is the life of the head.
+// run runs the head until it has nothing left to do.
 func (d *driver) run(ctx context.Context, c *Config) {
 	if c.Stdin != nil {
 		go d.feed(c.Stdin)
@@ -184,7 +184,7 @@ func (d *driver) run(ctx context.Context, c *Config) {
 	d.loop(c.Width)
 }
 
-// tags are those that the program is built with.
+// tags returns the build tags of the program.
 func (c *Config) tags() []string {
 	if c.MPI {
 		return []string{"intra", "mpi"}
@@ -192,16 +192,16 @@ func (c *Config) tags() []string {
 	return []string{"intra"}
 }
 
-// plan is what the agent of these processes starts.
+// plan returns the agent's plan for these processes.
 func (c *Config) plan(p *spawn.Program, processes []job.Process) supervise.Plan {
 	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, Keep: c.Replace, MPI: c.MPI, Bind: c.Bind, Link: c.Link, Ring: c.Ring, Processes: processes, Clones: c.Clones}
 }
 
-// newAgents are those of the hosts that the job is placed on.
+// newAgents returns the agents of the job's hosts.
 func (d *driver) newAgents(c *Config, secret job.Secret, p *spawn.Program, w *watchdog.Watchdog) *agents {
 	a := &agents{config: c, console: d.console, watchdog: w, secret: secret, hosts: c.Placement.Hosts}
 	pl, hash := c.plan(p, nil), ""
-	if dir, err := os.Getwd(); err == nil { // else it was removed, and the agents' own has to do
+	if dir, err := os.Getwd(); err == nil { // otherwise it was removed, and the agents use their own
 		pl.Dir = dir
 	}
 	if p.Built() {
@@ -216,8 +216,8 @@ func (d *driver) newAgents(c *Config, secret job.Secret, p *spawn.Program, w *wa
 	return a
 }
 
-// unmatched says that tasks of a rank are compared with nothing but themselves, or
-// returns "".
+// unmatched returns a warning if tasks of a rank are compared only with their own
+// reruns, otherwise "".
 func unmatched(degrees []int, v *job.Verification) string {
 	rank := slices.Index(degrees, 1)
 	if v == nil || v.Share == 0 || rank < 0 {
@@ -226,7 +226,8 @@ func unmatched(degrees []int, v *job.Verification) string {
 	return fmt.Sprintf("rank %d has one replica, which runs sampled tasks twice: -sdc can find only faults there that do not repeat", rank)
 }
 
-// unseen says that nothing looks for what a flip turns wrong, or returns "".
+// unseen returns a warning if no check can detect an injected fault, otherwise
+// "".
 func unseen(f job.Flip, v *job.Verification) string {
 	mode := ""
 	switch f.Point {
@@ -249,8 +250,8 @@ func unseen(f job.Flip, v *job.Verification) string {
 	return fmt.Sprintf("nothing looks for what -fault %s turns wrong: give -sdc %s too", f.Fault(), mode)
 }
 
-// crowded says that the processes of this host have more threads that compute
-// than it has cores, or returns "".
+// crowded returns a warning if the processes have more computing threads than
+// this host has cores, otherwise "".
 func crowded(degrees []int, threads, cores int) string {
 	processes := 0
 	for _, d := range degrees {

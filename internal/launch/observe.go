@@ -11,36 +11,39 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// observer is told what the agent of a host sees, by goroutines of the agent.
-// What one process does comes in its order, except that output may lag behind.
+// observer receives what the agent of a host sees, from goroutines of the agent.
+// Events of one process arrive in order, except that output may lag behind.
 type observer interface {
-	// Started says that the process runs as pid, or could not be started, and why.
+	// Started reports that the process runs as pid, or why it could not be
+	// started.
 	Started(of agentwire.Name, pid int, err string)
-	// Hello says that the process has proved itself and waits for its Setup.
+	// Hello reports that the process has authenticated itself and waits for its
+	// Setup.
 	Hello(of agentwire.Name, h *job.Hello)
-	// Message passes on what the process, which has joined, says.
+	// Message passes on a message of a process that has joined.
 	Message(of agentwire.Name, m *job.Message)
-	// Unheard says that nothing more comes on its control connection, or gets there.
+	// Unheard reports that its control connection no longer works in one
+	// direction.
 	Unheard(of agentwire.Name, s supervise.Silence)
-	// Output passes on what the process has written; it will write no more if there
-	// are no bytes. It blocks until there is room.
+	// Output passes on what the process has written; no bytes mean the end of the
+	// stream. It blocks until there is room.
 	Output(of agentwire.Name, s output.Stream, b []byte)
 	// Quiet answers agent.Quiet.
 	Quiet(of agentwire.Name, n uint64)
-	// Stopped says that the process has been stopped for d now.
+	// Stopped reports that the process has been stopped for d so far.
 	Stopped(of agentwire.Name, d time.Duration)
-	// ProgramGone says that the program is gone, and that the wrapper it was started
-	// by goes on.
+	// ProgramGone reports that the program is gone, but the wrapper that started
+	// it is not.
 	ProgramGone(of agentwire.Name)
-	// Exited says that the process is gone, and its group with it.
+	// Exited reports that the process is gone, and its group with it.
 	Exited(of agentwire.Name, e supervise.Exit)
-	// Failed says that the agent cannot do what is needed for the job.
+	// Failed reports that the agent cannot do something that the job needs.
 	Failed(err error)
-	// Disconnected says that the connection to the agent has ended.
+	// Disconnected reports that the connection to the agent has ended.
 	Disconnected(err error)
 }
 
-// reporter tells the head what the agent of a node sees.
+// reporter passes what the agent of a node sees to the head.
 type reporter struct {
 	*driver
 	node detect.ID
@@ -59,14 +62,14 @@ func (o *reporter) Hello(of agentwire.Name, h *job.Hello) {
 }
 
 func (o *reporter) Message(of agentwire.Name, m *job.Message) {
-	if m.Kind == job.KindTrace { // too many for the head, and none of its business
+	if m.Kind == job.KindTrace { // they are too many for the head, which does not need them
 		o.trace.Add(o.placeOf(o.from(of)), m.Trace)
 		return
 	}
 	o.tell(head.Said{From: o.from(of), Message: m})
 }
 
-// placeOf is the place of a process in the job.
+// placeOf returns the slot of a process in the job.
 func (d *driver) placeOf(at head.From) job.Process {
 	if p, moved := d.moved.Load(at); moved {
 		return p.(job.Process)
@@ -79,10 +82,10 @@ func (o *reporter) Unheard(of agentwire.Name, s supervise.Silence) {
 }
 
 func (o *reporter) Output(of agentwire.Name, s output.Stream, b []byte) {
-	if p := o.outputs.get(o.from(of)); p != nil { // else it is one of which only a lost head has known
+	if p := o.outputs.get(o.from(of)); p != nil { // nil: only a lost head knew the process
 		p.Write(s, b)
 		if text := p.Rank().Difference(); text != "" && o.outputs.news(p.Rank()) {
-			// The head may want what the caller holds.
+			// tell could deadlock here: the head may wait for what the caller holds.
 			go o.tell(head.Differs{Rank: of.ID.Rank, Text: text})
 		}
 	}

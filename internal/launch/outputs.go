@@ -10,16 +10,16 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// outputs is what the processes of a job write, each rank as one.
+// outputs is the output of the processes of a job, merged by rank.
 type outputs struct {
 	console *output.Console
 	ranks   []*output.Rank
 
 	mu   sync.Mutex
 	of   map[head.From]*output.Process
-	from map[int][]head.From   // who writes for a rank
-	told map[*output.Rank]bool // ranks whose difference was told
-	seen map[head.From]uint64  // bytes of each process that wrote was asked about
+	from map[int][]head.From   // processes that write for a rank
+	told map[*output.Rank]bool // ranks whose difference was reported
+	seen map[head.From]uint64  // bytes of each process at the last call of wrote
 }
 
 func newOutputs(c *output.Console, degrees []int) *outputs {
@@ -30,7 +30,8 @@ func newOutputs(c *output.Console, degrees []int) *outputs {
 	return o
 }
 
-// add makes the output of a process. What a spare says belongs to no rank yet.
+// add creates the output of a process. The output of a spare belongs to no rank
+// yet.
 func (o *outputs) add(at head.From, p job.Process, r head.Role) *output.Process {
 	var x *output.Process
 	switch r {
@@ -48,7 +49,7 @@ func (o *outputs) add(at head.From, p job.Process, r head.Role) *output.Process 
 	return x
 }
 
-// move makes the output of a spare a part of that of a rank.
+// move makes the output of a spare a part of a rank's output.
 func (o *outputs) move(at head.From, p job.Process) {
 	o.get(at).Move(p, o.ranks[p.Rank])
 	o.mu.Lock()
@@ -63,8 +64,8 @@ func (o *outputs) get(at head.From) *output.Process {
 	return o.of[at]
 }
 
-// confirm calls tell every now and then, until done is closed, for all whose agents
-// do not know yet how much of their rank is out.
+// confirm calls tell at intervals, until done is closed. It reports to the agents
+// of all writers of a rank when more of its output has been written.
 func (o *outputs) confirm(done <-chan struct{}, tell func(head.From, output.Written)) {
 	tick := time.NewTicker(confirmEvery)
 	defer tick.Stop()
@@ -89,17 +90,17 @@ func (o *outputs) confirm(done <-chan struct{}, tell func(head.From, output.Writ
 	}
 }
 
-// confirmEvery is how often agents hear how much of the output is out.
+// confirmEvery is the interval of these reports.
 const confirmEvery = 100 * time.Millisecond
 
-// writers lists who writes, or has written, for a rank.
+// writers lists the processes that write, or have written, for a rank.
 func (o *outputs) writers(rank int) []head.From {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.from[rank])
 }
 
-// wrote lists the processes that have written something since it was called last.
+// wrote lists the processes that have written something since its last call.
 func (o *outputs) wrote() (all []head.From) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -112,7 +113,7 @@ func (o *outputs) wrote() (all []head.From) {
 	return all
 }
 
-// news reports whether it is asked for the first time about a rank.
+// news reports whether it is the first call for a rank.
 func (o *outputs) news(r *output.Rank) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,29 +9,29 @@ import (
 	"github.com/intrahpc/intra/internal/launch/livepage"
 )
 
-// described is the job for those who look at its page.
+// described returns the job as its page describes it.
 func (d *driver) described() livepage.Job {
 	return livepage.Job{Program: d.job.Name, Degrees: d.job.Degrees}
 }
 
-// pageAt says where the page of the job is, on a host that is reached at an address;
-// "": this one, by its name. A head that takes over is to use the same port.
+// pageAt announces where the page is served, on a host that is reached at an
+// address; "" means this host by its name. A successor uses the same port.
 func (d *driver) pageAt(at livepage.Address, reached string) {
 	d.job.Page, d.pageURL = &at, at.URL(reached)
 	d.warnf("the live page is at %s", d.pageURL)
 }
 
-// renewPage tells the page what the job does now.
+// renewPage updates the page.
 func (d *driver) renewPage() {
 	s := d.head.Summary()
-	if s.Text != "" { // its processes are being ended, which is no death
+	if s.Text != "" { // the processes are being ended, which the page would show as deaths
 		return
 	}
 	d.page.Update(d.status(), d.report(&s, time.Now()))
 }
 
-// pageAmong tells those who look where the page will be if this head is lost, which is
-// that node, 0 for the first one.
+// pageAmong tells the page's viewers where it will be if this head is lost. self
+// is the node of this head, 0 for the first one.
 func (d *driver) pageAmong(info *agentd.TakeoverInfo, self arbiter.ID) {
 	if d.page == nil {
 		return
@@ -51,14 +51,14 @@ func (d *driver) pageAmong(info *agentd.TakeoverInfo, self arbiter.ID) {
 	d.page.Among(hosts, pages)
 }
 
-// takePage serves the page in place of a lost head, on the host of this one. The job
-// goes on without it, if that cannot be.
+// takePage serves the page of a lost head on this host. If that fails, the job
+// continues without it.
 func (d *driver) takePage(info *agentd.TakeoverInfo, self arbiter.ID) {
 	if d.job.Page == nil {
 		return
 	}
 	reached, _, err := net.SplitHostPort(info.Addresses[self])
-	if err != nil { // it has come through there
+	if err != nil { // not expected: prepare made the address with JoinHostPort
 		reached = ""
 	}
 	at := d.job.Page.On(reached)

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 )
 
-// pause stops the processes of the job and then this one, as Ctrl-Z asks, until it is
-// continued. The clock of the head does not count that time: what is due comes later. On
+// pause stops the processes of the job and then this one, after Ctrl-Z, until it
+// is continued. The head's clock does not count that time, so deadlines move. On
 // several hosts Ctrl-Z is ignored.
 func (d *driver) pause() {
 	if d.here == nil {

@@ -8,20 +8,20 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// proposals are the entries that the head wants kept on other hosts and that the
-// arbiter has not taken yet, in order.
+// proposals are the entries that the head wants replicated and that the arbiter
+// has not accepted yet, in order.
 type proposals struct {
 	propose func(decision.Entry) error // as arbiter.Engine.Propose
 	again   func(time.Duration, func())
 	failed  func(error)
 	queue   []decision.Entry
-	waiting bool // a timer runs to try again
+	waiting bool // a timer for the next try is running
 }
 
-// proposeAgain is how long a head waits that may not decide for the moment.
+// proposeAgain is the wait before the next try while the head may not decide.
 const proposeAgain = 50 * time.Millisecond
 
-// add proposes an entry after those before it.
+// add proposes an entry after those that wait.
 func (p *proposals) add(e decision.Entry) {
 	p.queue = append(p.queue, e)
 	p.next()
@@ -33,7 +33,7 @@ func (p *proposals) next() {
 		switch {
 		case err == nil:
 			p.queue = p.queue[1:]
-		case errors.Is(err, arbiter.ErrNotHead): // until Yield this may pass
+		case errors.Is(err, arbiter.ErrNotHead): // temporary, unless Yield follows
 			p.waiting = true
 			p.again(proposeAgain, func() {
 				p.waiting = false

@@ -15,27 +15,26 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// remote is the agent of another host as the head sees it: its end of the
-// connection to it.
+// remote is the head's end of the connection to the agent of another host.
 type remote struct {
 	host     *job.Host
 	listen   string // address for links over TCP, without a port
 	port     int    // of its socket for beats
-	takeover string // where it listens in case it becomes the head
+	takeover string // where it listens if it becomes the head
 	observer observer
-	silent   func() time.Duration // how long nothing has been heard of it
+	silent   func() time.Duration // how long it has been silent
 	conn     *agentwire.Conn
 	serving  chan struct{}    // closed by serve
-	news     func(spawn.News) // is told of agents that it starts
-	early    func(error)      // is told that the connection has ended; nil: serve comes first
+	news     func(spawn.News) // receives news of agents that it starts
+	early    func(error)      // is called when the connection has ended; nil if serve comes first
 
 	mu      sync.Mutex
-	ended   bool // the connection has
-	over    bool // closed or lost: nothing is said or heard any more
+	ended   bool // the connection has ended
+	over    bool // closed or lost: frames are neither sent nor handled any more
 	sources map[agentwire.Name]*source
 }
 
-// source is what comes from, and goes to, one process byte by byte.
+// source holds the streams of one process.
 type source struct {
 	outputs [output.Crashes]*agentwire.Inbox
 	crashed bool // its pipe for crashes has ended
@@ -47,14 +46,14 @@ func newRemote(h *job.Host, m *agentwire.Conn) *remote {
 	return &remote{host: h, conn: m, serving: make(chan struct{}), sources: make(map[agentwire.Name]*source)}
 }
 
-// wait begins to listen to the agent, which has nothing to say until serve but
-// what becomes of the agents that it starts.
+// wait starts to read the agent's frames. Until serve, the agent sends only news
+// of the agents that it starts.
 func (r *remote) wait(hear func(spawn.News), ended func(error)) {
 	r.news, r.early = hear, ended
 	go r.read()
 }
 
-// serve begins to listen to the agent about processes.
+// serve starts to handle frames about processes.
 func (r *remote) serve(o observer, silent func() time.Duration) {
 	r.observer, r.silent = o, silent
 	close(r.serving)
@@ -63,13 +62,14 @@ func (r *remote) serve(o observer, silent func() time.Duration) {
 	}
 }
 
-// Start starts a process, or finds that the agent has done so for another head.
+// Start starts a process. The agent does nothing if it has started it for an
+// earlier head.
 func (r *remote) Start(of agentwire.Name, as supervise.Role) {
 	r.adopt(of)
 	r.conn.Send(agentwire.KindStart, of, agentwire.Number(uint64(as)))
 }
 
-// adopt expects to hear of a process.
+// adopt prepares for frames about a process.
 func (r *remote) adopt(of agentwire.Name) {
 	src := &source{stdin: agentwire.NewWindow()}
 	for s := range output.Crashes {
@@ -86,7 +86,7 @@ func (r *remote) adopt(of agentwire.Name) {
 func (r *remote) Send(of agentwire.Name, m *job.Message) {
 	b, err := m.Encode()
 	if err != nil {
-		go r.observer.Unheard(of, supervise.Silence{Why: supervise.SilenceUntold, Text: err.Error()}) // the caller is who hears it
+		go r.observer.Unheard(of, supervise.Silence{Why: supervise.SilenceUntold, Text: err.Error()}) // in a goroutine, since the caller may be the one that handles it
 		return
 	}
 	r.conn.Send(agentwire.KindMessage, of, b)
@@ -115,15 +115,15 @@ func (r *remote) Resume(of agentwire.Name, at agentd.OutputResume) {
 	r.conn.SendJSON(agentwire.KindResume, of, at)
 }
 
-// play has the agent tell all that this head lacks of the output of a process.
+// play makes the agent send all output of a process that this head lacks.
 func (r *remote) play(of agentwire.Name) { r.conn.Send(agentwire.KindPlay, of, nil) }
 
 func (r *remote) Written(of agentwire.Name, w output.Written) {
 	r.conn.SendJSON(agentwire.KindWritten, of, w)
 }
 
-// Doubtful reports whether the host may be lost, so that it is too early to judge
-// by what its processes, or others of them, say.
+// Doubtful reports whether the host may be lost. Then it is too early to judge by
+// messages from its processes, or about them.
 func (r *remote) Doubtful() bool {
 	r.mu.Lock()
 	doubtful := r.over || r.ended
@@ -131,7 +131,7 @@ func (r *remote) Doubtful() bool {
 	return doubtful || r.silent() > agentd.DoubtTime
 }
 
-// leave leaves the agent to another head.
+// leave closes the connection, so that the agent follows another head.
 func (r *remote) leave() {
 	if r.finish() {
 		r.conn.Close()
@@ -149,7 +149,7 @@ func (r *remote) end(code int) {
 	r.conn.Close()
 }
 
-// finish reports whether it is the first to end the conversation.
+// finish marks the remote as over, and reports whether it was not yet.
 func (r *remote) finish() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,10 +160,10 @@ func (r *remote) finish() bool {
 	return true
 }
 
-// byeTime bounds how long an agent is told that the job is over.
+// byeTime bounds the attempt to tell an agent that the job is over.
 const byeTime = time.Second
 
-// declareLost ends the conversation for good, and with it all output.
+// declareLost closes the connection for good, and ends all streams.
 func (r *remote) declareLost() {
 	if !r.finish() {
 		return
@@ -180,8 +180,7 @@ func (r *remote) declareLost() {
 	}
 }
 
-// crash takes in the text of a crash, which never blocks. It is called with mu
-// held.
+// crash passes on the text of a crash, which never blocks. The caller holds mu.
 func (r *remote) crash(of agentwire.Name, src *source, b []byte) {
 	if !src.crashed {
 		src.crashed = len(b) == 0
@@ -189,7 +188,7 @@ func (r *remote) crash(of agentwire.Name, src *source, b []byte) {
 	}
 }
 
-// read takes what the agent says until the connection ends.
+// read handles the agent's frames until the connection ends.
 func (r *remote) read() {
 	for {
 		f, err := r.conn.Read()
@@ -198,7 +197,7 @@ func (r *remote) read() {
 		}
 		if err != nil {
 			if errors.Is(err, agentwire.ErrFrame) {
-				r.conn.Close() // the agent ends with it
+				r.conn.Close() // that ends the agent
 			}
 			r.mu.Lock()
 			r.ended = true
@@ -279,7 +278,7 @@ func (r *remote) take(f *agentwire.Frame) error {
 		if err != nil {
 			return err
 		}
-		// It stands behind the output that is still here.
+		// Output that is still queued here comes first.
 		src.outputs[output.Stdout].Then(func() {
 			src.outputs[output.Stderr].Then(func() { r.observer.Quiet(p, n) })
 		})

@@ -15,10 +15,11 @@ import (
 	"github.com/intrahpc/intra/internal/launch/livepage"
 )
 
-// watchEvery is how often it is looked whether processes wait for each other.
+// watchEvery is the interval of the checks for deadlocks.
 const watchEvery = 250 * time.Millisecond
 
-// ticker ticks so often, if that is asked for.
+// ticker returns a ticker with that interval, or one that never ticks if it is
+// not asked for.
 func ticker(asked bool, every time.Duration) (ticks <-chan time.Time, stop func()) {
 	if !asked {
 		return nil, func() {}
@@ -27,22 +28,23 @@ func ticker(asked bool, every time.Duration) (ticks <-chan time.Time, stop func(
 	return t.C, t.Stop
 }
 
-// watch tells the head of who has written, and the user of processes that never go on.
+// watch tells the head which processes have written, and the user about processes
+// that make no progress.
 func (d *driver) watch() {
 	for _, at := range d.outputs.wrote() {
 		d.step(head.Wrote{From: at})
 	}
 	switch {
 	case d.job.Stuck.After == 0:
-	case len(d.head.Outlasting()) > 0: // the job ends well without them
+	case len(d.head.Outlasting()) > 0: // the job will end well without those processes
 		d.tellOfEndless()
 	default:
 		d.lookForDeadlock()
 	}
 }
 
-// tellOfEndless tells the user, once, of each process that makes no progress while every
-// rank has finished in another replica.
+// tellOfEndless warns the user, once for each process, that it makes no progress
+// after every rank has finished in another replica.
 func (d *driver) tellOfEndless() {
 	for _, o := range d.head.Outlasting() {
 		if o.Idle < d.job.Stuck.After || d.endless[o.Process] {
@@ -64,8 +66,8 @@ func (d *driver) tellOfEndless() {
 	}
 }
 
-// lookForDeadlock tells the user of processes that wait for each other for ever, once
-// of each deadlock, or ends the job for it.
+// lookForDeadlock warns the user of processes that wait for each other forever,
+// once for each deadlock, or ends the job.
 func (d *driver) lookForDeadlock() {
 	all, ok := d.head.Waiting()
 	if !ok || !stuck.Candidate(all, d.job.Stuck.After) {
@@ -86,14 +88,14 @@ func (d *driver) lookForDeadlock() {
 	d.warnf("%v", found)
 }
 
-// status is what the job does now.
+// status returns the current status of the job.
 func (d *driver) status() runreport.Status {
 	s := d.head.Status()
 	s.Outlook, s.Page = d.pace.Outlook(), d.pageURL
 	return s
 }
 
-// showStatus tells the user what each process does.
+// showStatus prints the status for the user.
 func (d *driver) showStatus() {
 	s := d.status()
 	d.console.Notef("intrarun: %s", strings.TrimRight(s.String(), "\n"))
@@ -105,7 +107,7 @@ const (
 	askJSON   = "status.json"
 )
 
-// answer lets others ask about the job until the function returned is called.
+// answer answers questions of other processes about the job until stop is called.
 func (d *driver) answer() (stop func()) {
 	s, err := jobsocket.Serve(func(question string) string {
 		text := make(chan string, 1)
@@ -124,7 +126,7 @@ func (d *driver) answer() (stop func()) {
 	return func() { _ = s.Close() }
 }
 
-// reply answers a question; nothing is the answer to one that is not known.
+// reply answers a question; the answer to an unknown one is "".
 func (d *driver) reply(question string) string {
 	s := d.status()
 	switch question {
@@ -141,8 +143,8 @@ func (d *driver) reply(question string) string {
 	return ""
 }
 
-// AskStatus returns what a job of this user does, whose head runs on this host as
-// process pid; 0 if there is only one.
+// AskStatus returns the status of a job of this user whose head runs on this host
+// as process pid; 0 means the only one.
 func AskStatus(pid int, asJSON bool) (string, error) {
 	if pid == 0 {
 		jobs, err := jobsocket.Jobs()
@@ -172,7 +174,7 @@ func describeJobs(jobs []int) string {
 	var b strings.Builder
 	for _, pid := range jobs {
 		b.WriteString(fmt.Sprintf("\n  %d  ", pid))
-		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil { // else it has just ended
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil { // otherwise it has just ended
 			b.WriteString(strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// successor is an agent as the head, after the one before it was lost. It waits
-// until every agent has come that is not lost, and makes a head of what has been
-// decided and of what they tell.
+// successor is an agent that acts as the head, after the loss of the previous
+// head. It waits until the agents of all hosts that are not lost have connected.
+// Then it makes a head from the decisions so far and from the agents' reports.
 type successor struct {
 	lead   *agentd.Lead
 	engine engine
@@ -24,13 +24,13 @@ type successor struct {
 	state  *decision.State
 	came   map[string]*agentd.Incoming // by host
 
-	// What the user has to hear of that came before there was a head: so many of the
-	// verdicts, and who keeps the decisions.
+	// Events to report to the user from before this head exists: a number of
+	// verdicts, and changes of the hosts that replicate the decisions.
 	news  int
 	early []arbiter.Action
 }
 
-// run is the life of the head. It returns the exit code of the job.
+// run runs the head, and returns the exit code of the job.
 func (s *successor) run() int {
 	defer func() {
 		for _, a := range s.came {
@@ -74,14 +74,15 @@ func (s *successor) run() int {
 	code = closed(console, code)
 	for _, f := range files {
 		if f != os.Stdout && f != os.Stderr {
-			_ = f.Close() // a write that failed was told
+			_ = f.Close() // a failed write was reported
 		}
 	}
 	close(over)
 	return code
 }
 
-// gather waits for the agents. It returns false if this is not to be the head.
+// gather waits for the agents. It returns false if this agent must not become the
+// head.
 func (s *successor) gather() bool {
 	for {
 		for _, a := range s.lead.Arrived() {
@@ -107,7 +108,7 @@ func (s *successor) gather() bool {
 	}
 }
 
-// complete: every host is there or lost.
+// complete reports whether every host has connected or is lost.
 func (s *successor) complete() bool {
 	for i, h := range s.job.Placement.Hosts {
 		if !s.lost(i) && s.came[h.Name] == nil {
@@ -123,7 +124,7 @@ func (s *successor) lost(i int) bool {
 	return lost
 }
 
-// open opens the files for output, as far as it can.
+// open opens the files for output, as far as possible.
 func (s *successor) open() (files [output.Crashes]*os.File, errs [output.Crashes]error) {
 	files = [...]*os.File{os.Stdout, os.Stderr}
 	name := s.lead.Info.Output
@@ -141,7 +142,7 @@ func (s *successor) open() (files [output.Crashes]*os.File, errs [output.Crashes
 	return files, errs
 }
 
-// follow makes the head that goes on.
+// follow creates the head that continues the job.
 func (s *successor) follow(d *driver) *hosts {
 	d.adopted, d.folder = make(map[head.From]agentd.ProcessResync), s.job.inheritFolder()
 	var remotes []*remote
@@ -149,7 +150,7 @@ func (s *successor) follow(d *driver) *hosts {
 	for i := range s.job.Placement.Hosts {
 		host := &s.job.Placement.Hosts[i]
 		a := s.came[host.Name]
-		listen, _, _ := net.SplitHostPort(s.lead.Info.Addresses[agentOf(i)]) // it has come through there
+		listen, _, _ := net.SplitHostPort(s.lead.Info.Addresses[agentOf(i)]) // prepare made the address with JoinHostPort
 		if a == nil || s.lost(i) {
 			remotes = append(remotes, absent(host))
 			remotes[i].listen = listen
@@ -186,7 +187,7 @@ func (s *successor) follow(d *driver) *hosts {
 	return w
 }
 
-// announce says who is the head now.
+// announce reports which host has the new head.
 func (s *successor) announce(d *driver) {
 	why := ""
 	if loss, lost := s.state.Lost[arbiter.Head]; lost {
@@ -198,7 +199,7 @@ func (s *successor) announce(d *driver) {
 	}
 }
 
-// absent is the agent of a host that is lost.
+// absent returns the agent of a lost host.
 func absent(h *job.Host) *remote {
 	r := newRemote(h, agentwire.Ended())
 	r.over = true

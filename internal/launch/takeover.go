@@ -14,17 +14,17 @@ import (
 	"github.com/intrahpc/intra/internal/head/arbiter"
 )
 
-// Serve is the life of an agent that in tells to which head it belongs. The
-// command starts its watchdog.
+// Serve runs an agent that reads from in which head it belongs to. command starts
+// its watchdog.
 func Serve(ctx context.Context, in io.Reader, command []string) error {
 	return agentd.Serve(ctx, in, agentd.Config{Watchdog: command, Takeover: takeOver})
 }
 
-// takeoverInfo returns what this head leaves to one that takes its place.
+// takeoverInfo returns what a successor of this head needs.
 func (c *Config) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 	j := c.Job
 	info := &agentd.TakeoverInfo{Hosts: j.Placement.Hosts, Addresses: make(map[arbiter.ID]string)}
-	for i, r := range agents { // whoever is alive may be a member one day
+	for i, r := range agents { // every live agent may become the head one day
 		info.Addresses[agentOf(i)] = r.takeover
 	}
 	dir, err := os.Getwd()
@@ -51,8 +51,8 @@ func (c *Config) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 	return info
 }
 
-// takeOver is the head in the place of one that was lost. It returns the exit
-// code of the job.
+// takeOver acts as the head in place of a lost one, and returns the exit code of
+// the job.
 func takeOver(l *agentd.Lead) int {
 	s := &successor{lead: l, engine: l.Engine, state: l.State, came: make(map[string]*agentd.Incoming)}
 	if err := json.Unmarshal(l.Info.Job, &s.job); err != nil {

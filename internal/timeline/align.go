@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// passage names a message, or an update, on its way from one process to another.
-// After a rollback there may be a second one with the same name.
+// passage identifies a message, or an update, from one process to another. After
+// a rollback a second one may have the same identity.
 type passage struct {
 	kind            Kind // Message or Sent
 	from, to        int32
@@ -15,21 +15,21 @@ type passage struct {
 	task            int64
 }
 
-// end is where an arrow begins or ends.
+// end is an end of an arrow.
 type end struct {
-	at    int64 // of that clock
+	at    int64 // by that clock
 	clock string
-	id    int // of the arrow, from 1; 0: it has none
+	id    int // number of the arrow, from 1; 0: it has none
 }
 
-// arrows joins what was sent to what was received.
+// arrows joins send events to receive events.
 type arrows struct {
 	begin, end map[passage][]end
 }
 
 func newArrows() *arrows { return &arrows{make(map[passage][]end), make(map[passage][]end)} }
 
-// add takes in an event of a process. processes numbers them.
+// add adds an event of process of about process peer, both by number.
 func (a *arrows) add(of int32, peer int32, clock string, e *Event) {
 	p, begins := passageOf(of, peer, e)
 	into := a.end
@@ -39,8 +39,8 @@ func (a *arrows) add(of int32, peer int32, clock string, e *Event) {
 	into[p] = append(into[p], end{at: e.At, clock: clock})
 }
 
-// passageOf is the passage that an event of a process belongs to, and whether it
-// is its beginning.
+// passageOf returns the passage that an event of a process belongs to, and
+// whether the event is its beginning.
 func passageOf(of, peer int32, e *Event) (p passage, begins bool) {
 	p = passage{kind: e.Kind, from: of, to: peer, context: e.Context, number: e.Number}
 	switch e.Kind {
@@ -55,8 +55,8 @@ func passageOf(of, peer int32, e *Event) (p passage, begins bool) {
 	return p, e.Kind == Sent || e.Kind == Message
 }
 
-// join gives the ends of each arrow a number: what was received is what was sent
-// last before it, on one axis.
+// join numbers the ends of each arrow. It joins what was received to the last one
+// that was sent before it, on the common axis.
 func (a *arrows) join(offset map[string]int64) {
 	id := 0
 	for p, ends := range a.end {
@@ -78,8 +78,8 @@ func (a *arrows) join(offset map[string]int64) {
 	}
 }
 
-// near reports whether a beginning at b comes before an end more closely than one
-// at other: one that comes after it is the last choice.
+// near reports whether a beginning at b fits an end better than one at other. The
+// latest beginning before the end fits best; one after it is the last choice.
 func near(b, other, end int64) bool {
 	if (b > end) != (other > end) {
 		return b <= end
@@ -90,7 +90,8 @@ func near(b, other, end int64) bool {
 	return b > other
 }
 
-// of is the number of the arrow that an event is an end of, 0 if of none.
+// of returns the number of the arrow that an event is an end of, 0 if there is
+// none.
 func (a *arrows) of(p passage, begins bool, at int64) int {
 	from := a.end
 	if begins {
@@ -104,17 +105,17 @@ func (a *arrows) of(p passage, begins bool, at int64) int {
 	return 0
 }
 
-// clockPair is two clocks between which something was sent.
+// clockPair is a pair of clocks between which something was sent.
 type clockPair struct{ from, to string }
 
-// fastest returns, by pairs of clocks, the shortest time from sending on the one to
-// receiving on the other, as their times say.
+// fastest returns, for each pair of clocks, the shortest time from sending on the
+// first to receiving on the second, computed from the times of both clocks.
 func (a *arrows) fastest() map[clockPair]int64 {
 	took := make(map[clockPair]int64)
 	for p, ends := range a.end {
 		begins := a.begin[p]
 		if len(begins) != 1 || len(ends) != 1 || begins[0].clock == ends[0].clock {
-			continue // which belongs to which is known by time only
+			continue // ambiguous: only times tell which ends belong together
 		}
 		pair := clockPair{begins[0].clock, ends[0].clock}
 		d := ends[0].at - begins[0].at
@@ -125,11 +126,11 @@ func (a *arrows) fastest() map[clockPair]int64 {
 	return took
 }
 
-// align returns what is added to the times of each clock to put them on the axis of
-// head. heard is, by clock, the least that it took until something said on that
-// clock was heard at the head, by the two clocks. Between two clocks the fastest
-// passages each way are taken to have taken the same time, so that none of them
-// goes back in time; who has exchanged nothing with the others is placed by heard.
+// align returns what to add to the times of each clock to put them on the axis of
+// head. heard is, by clock, the least difference between the time of a block's
+// arrival at the head and its stamp. Between two clocks the fastest passages in
+// both directions are assumed to take the same time, so that no passage goes back
+// in time. A clock without passages to and from others is placed by heard.
 func align(head string, heard map[string]int64, took map[clockPair]int64) map[string]int64 {
 	offset := make(map[string]int64)
 	clocks := slices.Sorted(maps.Keys(heard))
@@ -138,7 +139,7 @@ func align(head string, heard map[string]int64, took map[clockPair]int64) map[st
 	}
 	type step struct {
 		from, to string
-		d, both  int64 // what the clock of to is behind that of from, and the time there and back
+		d, both  int64 // how far the clock of to is behind that of from, and the round-trip time
 	}
 	for len(offset) < len(clocks) {
 		var steps []step
@@ -160,7 +161,7 @@ func align(head string, heard map[string]int64, took map[clockPair]int64) map[st
 			offset[head] = 0
 			continue
 		}
-		for _, c := range clocks { // the one that was heard first is the next root
+		for _, c := range clocks { // the first clock without an offset is the next root
 			if _, ok := offset[c]; !ok {
 				offset[c] = heard[c]
 				break

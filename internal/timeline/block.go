@@ -5,18 +5,19 @@ import (
 	"errors"
 )
 
-// block is what a process hands over at once. Each can be read alone.
+// block is what a process hands over at a time. Each block can be decoded on its
+// own.
 type block struct {
-	clock  string // which clock its times are of: processes of a host have the same one
+	clock  string // name of the clock of its times; the processes of a host have the same one
 	host   string
-	stamp  int64  // when it was handed over
-	lost   uint64 // events before it that the ring had no room for
+	stamp  int64  // when it was handed over, by that clock
+	lost   uint64 // number of events before it that the ring had no room for
 	events []Event
 }
 
 const blockVersion = 1
 
-// The fields that an event has, as bits before them.
+// The optional fields of an event, as bits in front of them.
 const (
 	hasLasted = 1 << iota
 	hasName
@@ -30,14 +31,15 @@ const (
 	hasBytes
 )
 
-// encoder makes blocks.
+// encoder encodes blocks.
 type encoder struct {
 	names map[string]uint64
 	order []string
 	body  []byte
 }
 
-// encode appends b. Times are differences, texts are numbers of a list in front.
+// encode appends b. Times are differences, and texts are indexes into a list in
+// front.
 func (e *encoder) encode(out []byte, b *block) []byte {
 	if e.names == nil {
 		e.names = make(map[string]uint64)
@@ -118,7 +120,7 @@ func (e *encoder) event(v *Event, last int64) int64 {
 
 var errBlock = errors.New("malformed block of a timeline")
 
-// decoder reads a block; what is wrong with it is seen at its end.
+// decoder decodes a block. Errors are reported at the end.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -165,7 +167,8 @@ func (d *decoder) text() string {
 	return s
 }
 
-// count reads how many things follow, each of which takes at least that many bytes.
+// count reads the number of items that follow, each of which takes at least least
+// bytes.
 func (d *decoder) count(least int) int {
 	n := d.uint()
 	if n > uint64(len(d.b)/least) {
@@ -175,8 +178,8 @@ func (d *decoder) count(least int) int {
 	return int(n)
 }
 
-// decode reads a block. Events of kinds that are not known are left out: a process
-// of another version may have made them.
+// decode decodes a block. It skips events of unknown kinds: a process of another
+// version may have made them.
 func decode(in []byte) (*block, error) {
 	d := &decoder{b: in}
 	if d.byte() != blockVersion {
@@ -233,7 +236,7 @@ func decode(in []byte) (*block, error) {
 	return b, nil
 }
 
-// stamped reads the beginning of a block: when it was handed over, and by which
+// stamped decodes the beginning of a block: when it was handed over, and by which
 // clock.
 func stamped(b []byte) (clock string, stamp int64, ok bool) {
 	d := &decoder{b: b}

@@ -14,19 +14,19 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// DefaultLimit is how large a file may become, in bytes, unless it is said.
+// DefaultLimit is the default limit of a file's size, in bytes.
 const DefaultLimit = 256 << 20
 
-// LeastLimit is the smallest bound that makes sense: a job of a few processes has
-// room for some thousand events in it.
+// LeastLimit is the smallest useful limit: some thousand events of a job of a few
+// processes fit into it.
 const LeastLimit = 1 << 20
 
-// compact is how many times smaller a block is, at least, than what is written of
-// it: that bounds what is kept in memory.
+// compact is the least factor by which a block is smaller than its events in the
+// file. It bounds the memory for blocks.
 const compact = 4
 
-// File is the timeline of a job: its newest blocks, and at the end the file.
-// Methods of nil do nothing, for a job without one.
+// File is the timeline of a job. It keeps the newest blocks, and writes the file
+// at the end. Methods of nil do nothing, for a job without a timeline.
 type File struct {
 	to      *wholefile.File
 	limit   int64
@@ -37,24 +37,24 @@ type File struct {
 	mu      sync.Mutex
 	closed  bool
 	blocks  []told
-	size    int64            // of them
-	dropped uint64           // events, with their blocks
-	lost    uint64           // that the blocks which are left say they lack
+	size    int64            // of blocks, in bytes
+	dropped uint64           // number of events dropped with their blocks
+	lost    uint64           // number of events that the remaining blocks report as lost
 	heard   map[string]int64 // by clock, see align
 	own     *Recorder        // of the head
 }
 
-// told is a block of a process.
+// told is a block from a process.
 type told struct {
 	of    job.Process
 	bytes []byte
 }
 
-// head is the process whose events are the job's.
+// head is the process of the job's own events.
 var head = job.Process{Rank: None}
 
-// New begins a timeline of at most limit bytes, or DefaultLimit if that is 0, of a job with
-// these degrees. It returns nil if there is no file.
+// New begins a timeline of a job with these degrees, of at most limit bytes, or
+// DefaultLimit if limit is 0. It returns nil if to is nil.
 func New(to *wholefile.File, limit int64, degrees []int) *File {
 	if to == nil {
 		return nil
@@ -63,7 +63,8 @@ func New(to *wholefile.File, limit int64, degrees []int) *File {
 		heard: make(map[string]int64), own: NewRecorder()}
 }
 
-// Add takes in a block of a process. The oldest ones go if there are too many.
+// Add adds a block of a process. The oldest blocks are dropped if there are too
+// many.
 func (t *File) Add(p job.Process, block []byte) {
 	if t == nil {
 		return
@@ -92,7 +93,7 @@ func (t *File) add(p job.Process, b []byte) {
 	t.blocks = slices.Delete(t.blocks, 0, n)
 }
 
-// drop forgets a block.
+// drop counts a block as dropped.
 func (t *File) drop(b told) {
 	t.size -= int64(len(b.bytes))
 	if d, err := decode(b.bytes); err == nil {
@@ -100,23 +101,23 @@ func (t *File) drop(b told) {
 	}
 }
 
-// Dead marks the death of a process.
+// Dead records the death of a process.
 func (t *File) Dead(p job.Process, cause, detail string) {
 	if t != nil {
 		t.own.Add(Event{Kind: Death, At: Now(), Rank: int32(p.Rank), Replica: int32(p.Replica), Name: cause, Place: detail})
 	}
 }
 
-// Note marks what the head has decided, or has seen.
+// Note records a decision or an observation of the head.
 func (t *File) Note(text string) {
 	if t != nil {
 		t.own.Add(Event{Kind: Note, At: Now(), Name: text})
 	}
 }
 
-// Close writes the file, if keep. It returns how many events are not in it: the oldest
-// ones, for want of room, and those that a process made faster than it could hand them
-// over.
+// Close writes the file if keep is set. It returns how many events the file
+// lacks: the oldest ones, for lack of room, and those that processes could not
+// hand over fast enough.
 func (t *File) Close(keep bool) (dropped uint64, err error) {
 	if t == nil {
 		return 0, nil
@@ -136,8 +137,8 @@ func (t *File) Close(keep bool) (dropped uint64, err error) {
 	return t.dropped + t.lost, err
 }
 
-// write writes what there is. If that is too much the oldest blocks go, and it is
-// written once more.
+// write writes the file. If it is too large, write drops the oldest blocks and
+// writes it again.
 func (t *File) write(f *os.File) error {
 	for {
 		if err := f.Truncate(0); err != nil {
@@ -150,7 +151,7 @@ func (t *File) write(f *os.File) error {
 		if err != nil || bytes <= t.limit || len(t.blocks) == 0 {
 			return err
 		}
-		// A little more than the share that is too much.
+		// Drop a little more than the excess.
 		n, enough := 0, t.size-int64(float64(t.size)*0.95*float64(t.limit)/float64(bytes))
 		for gone := int64(0); gone < enough && n < len(t.blocks); n++ {
 			gone += int64(len(t.blocks[n].bytes))
@@ -160,7 +161,7 @@ func (t *File) write(f *os.File) error {
 	}
 }
 
-// writeAll writes the blocks that are left, and returns the size of the file.
+// writeAll writes the remaining blocks, and returns the size of the file.
 func (t *File) writeAll(f *os.File) (int64, error) {
 	w := &writer{w: bufio.NewWriterSize(f, 1<<16), zero: t.began,
 		quoted: make(map[string][]byte), numbers: make(map[job.Process]int32)}
@@ -178,7 +179,7 @@ func (t *File) writeAll(f *os.File) (int64, error) {
 			unreadable++
 			continue
 		}
-		if _, ok := w.numbers[b.of]; !ok { // of a process that nobody knows
+		if _, ok := w.numbers[b.of]; !ok { // a process that is not in degrees
 			w.numbers[b.of] = int32(len(processes))
 			processes = append(processes, b.of)
 		}
@@ -200,8 +201,8 @@ func (t *File) writeAll(f *os.File) (int64, error) {
 		return 0, err
 	}
 	names(w, ranks)
-	deaths := make(map[job.Process][]dated)        // are drawn where the process was
-	for _, p := range slices.Backward(processes) { // the job's first
+	deaths := make(map[job.Process][]dated)        // drawn where the process was
+	for _, p := range slices.Backward(processes) { // the job's own events first
 		l := &layout{w: w, a: a, p: p, name: p.String(), number: w.numbers[p], pid: p.Rank + 1, lanes: make(map[row]*lane)}
 		if p == head {
 			l.pid, l.name = ranks+1, "intrarun"
@@ -229,7 +230,7 @@ func (t *File) writeAll(f *os.File) (int64, error) {
 	return w.bytes, w.err
 }
 
-// about writes what stands in front of the events.
+// about writes the part of the file before the events.
 func (t *File) about(w *writer, clocks, unreadable int) error {
 	other := map[string]any{"program": "intrarun", "droppedEvents": t.dropped + t.lost, "clocks": clocks}
 	if unreadable > 0 {
@@ -244,7 +245,7 @@ func (t *File) about(w *writer, clocks, unreadable int) error {
 	return err
 }
 
-// names names the groups of rows: the job, and its ranks.
+// names writes the names of the groups of rows: the job, and its ranks.
 func names(w *writer, ranks int) {
 	for rank := range ranks + 1 {
 		name, order := fmt.Sprintf("rank %d", rank), rank+1

@@ -13,9 +13,9 @@ func hostName() string {
 	return name
 }
 
-// Moment is a time of this process's clock by that of its host. The two are read
-// one after the other, and the process may have to wait for a core in between: of
-// several readings the closest counts.
+// Moment converts a time of this process's clock to the clock of its host. The
+// clocks are read one after the other, and the process may have to wait for a
+// core in between. So Moment reads them several times and uses the closest pair.
 func Moment(t time.Time) int64 {
 	const readings = 20
 	best, moment := time.Duration(-1), int64(0)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Now is the time of a clock that all processes of this host share, in
-// nanoseconds. It never goes back.
+// Now returns the time of a monotonic clock that all processes of this host
+// share, in nanoseconds.
 func Now() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
@@ -18,18 +18,18 @@ func Now() int64 {
 	return t.Nano()
 }
 
-// clockName tells the clock of Now from those of other hosts.
+// clockName identifies the clock of Now among those of other hosts.
 func clockName() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return hostName()
 	}
-	namespace, _ := os.Readlink("/proc/self/ns/time") // "" where there is one for all
+	namespace, _ := os.Readlink("/proc/self/ns/time") // "" if all processes share one
 	return string(bytes.TrimSpace(boot)) + namespace
 }
 
-// Resident is how much of the memory of this process is in RAM, in bytes; 0 if it
-// is not known.
+// Resident returns how much of the memory of this process is in RAM, in bytes; 0
+// if unknown.
 func Resident() int64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	fields := bytes.Fields(b)

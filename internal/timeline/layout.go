@@ -8,18 +8,18 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Slices of a row nest: viewers drop one that overlaps another in part. One that
-// does, since several goroutines of the program communicate or several states are
-// on their way, goes to another lane of the row.
+// Slices of a row nest: viewers drop a slice that partly overlaps another one.
+// Such slices occur when several goroutines of the program communicate, or
+// several states are being sent. They go to another lane of the row.
 
-// part is what a row shows of a process.
+// part is the part of a process that a row shows.
 type part int
 
 const (
 	program  part = iota // the program's goroutine
 	workers              // its helpers, from 1
-	messages             // what leaves and arrives outside of any slice
-	recovery             // states on their way
+	messages             // sends and receives outside of any slice
+	recovery             // states being sent
 )
 
 // row is a row of a process.
@@ -28,26 +28,26 @@ type row struct {
 	worker, lane int
 }
 
-// lane is a row while slices are put into it in order.
+// lane is a row while slices are added to it in order.
 type lane struct {
 	tid  int
-	ends []int64 // of the slices that are open
+	ends []int64 // ends of the slices that are open
 }
 
-// until drops the slices that have ended at a moment.
+// until closes the slices that have ended at a moment.
 func (l *lane) until(at int64) {
 	for len(l.ends) > 0 && l.ends[len(l.ends)-1] <= at {
 		l.ends = l.ends[:len(l.ends)-1]
 	}
 }
 
-// fits reports whether a slice nests in what is open.
+// fits reports whether a slice nests in the open ones.
 func (l *lane) fits(at, end int64) bool {
 	l.until(at)
 	return len(l.ends) == 0 || l.ends[len(l.ends)-1] >= end
 }
 
-// layout puts the events of one process into rows.
+// layout arranges the events of one process in rows.
 type layout struct {
 	w      *writer
 	a      *arrows
@@ -76,7 +76,7 @@ func (k Kind) lasts() bool {
 // passes reports whether an event of kind k is an end of an arrow.
 func (k Kind) passes() bool { return k == Sent || k == Received || k == Message || k == Match }
 
-// peer is the process that an event is about.
+// peer returns the process that an event is about.
 func (e *Event) peer() job.Process { return job.Process{Rank: int(e.Rank), Replica: int(e.Replica)} }
 
 // all lays out events.
@@ -84,7 +84,7 @@ func (l *layout) all(events []dated) {
 	slices.SortStableFunc(events, func(a, b dated) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.Lasted, a.Lasted), cmp.Compare(b2i(b.Kind.lasts()), b2i(a.Kind.lasts())))
 	})
-	l.lane(row{part: program}, l.name) // each process has one
+	l.lane(row{part: program}, l.name) // each process has this row
 	alone := make([]dated, 0)
 	for _, e := range events {
 		switch {
@@ -110,7 +110,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// lane returns a row, which is named when it is first used.
+// lane returns a row, and names it at its first use.
 func (l *layout) lane(r row, name string) *lane {
 	at := l.lanes[r]
 	if at != nil {
@@ -122,7 +122,7 @@ func (l *layout) lane(r row, name string) *lane {
 	l.w.rows++
 	at = &lane{tid: l.w.rows}
 	l.lanes[r] = at
-	const most = 1000 // of one part
+	const most = 1000 // workers of a process
 	order := ((l.p.Replica*4+int(r.part))*most+min(r.worker, most-1))*8 + min(r.lane, 7)
 	l.w.metadata(l.pid, at.tid, "thread_name", name)
 	l.w.metadataInt(l.pid, at.tid, "thread_sort_index", order)
@@ -164,8 +164,8 @@ func (l *layout) open(at int64) *lane {
 
 func (l *layout) instant(e dated) { l.w.event(l, l.lanes[row{part: program}].tid, "i", e, 0) }
 
-// passage draws an end of a message or an update in the slice that is open, if
-// there is one.
+// passage draws an end of a message or an update in the open slice. It returns
+// false if no slice is open.
 func (l *layout) passage(e dated) bool {
 	at := l.open(e.at)
 	if at == nil {
@@ -176,10 +176,11 @@ func (l *layout) passage(e dated) bool {
 	return true
 }
 
-// shortSlice is how long a slice is that stands for a moment, in nanoseconds.
+// shortSlice is the length of a slice that represents a moment, in nanoseconds.
 const shortSlice = 1000
 
-// short draws those outside of any slice as short slices, since arrows join slices.
+// short draws events outside of any slice as short slices, since arrows can join
+// only slices.
 func (l *layout) short(events []dated) {
 	if len(events) == 0 {
 		return

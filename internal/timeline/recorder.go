@@ -8,30 +8,31 @@ import (
 )
 
 // ringEvents is how many events a process keeps between two hand-overs: the
-// newest. A block has at most blockEvents of them.
+// newest ones. A block has at most blockEvents events.
 const (
 	ringEvents  = 1 << 15
 	blockEvents = 1 << 12
 )
 
-// Recorder keeps what a process does until it is handed over. Its methods may be
-// called by any goroutine, with any lock held but that of the receiver of blocks.
+// Recorder keeps the events of a process until they are handed over. Its methods
+// are safe for concurrent use, and may be called with any lock held except one
+// that the receiver of blocks takes.
 type Recorder struct {
 	clock, host string
 
 	mu    sync.Mutex
 	ring  []Event
-	first int    // of the oldest event, once the ring is full
-	lost  uint64 // since the last hand-over
+	first int    // index of the oldest event, once the ring is full
+	lost  uint64 // number of events overwritten since the last hand-over
 
-	flushing sync.Mutex // guards what follows
+	flushing sync.Mutex // guards spare and encoder
 	spare    []Event
 	encoder  encoder
 
 	sites callSites
 }
 
-// NewRecorder returns an empty one.
+// NewRecorder returns an empty recorder.
 func NewRecorder() *Recorder { return &Recorder{clock: clockName(), host: hostName()} }
 
 // Add records an event. It takes a short lock and copies the event.
@@ -47,7 +48,7 @@ func (r *Recorder) Add(e Event) {
 	r.mu.Unlock()
 }
 
-// Flush hands what was recorded to give, in blocks, the oldest first.
+// Flush passes the recorded events to give, in blocks, oldest first.
 func (r *Recorder) Flush(give func(block []byte)) {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -63,11 +64,11 @@ func (r *Recorder) Flush(give func(block []byte)) {
 			part, lost = part[n:], 0
 		}
 	}
-	clear(events) // what they name may be garbage
+	clear(events) // release what they reference
 }
 
-// callSites are the places from which a package was called, by the program
-// counters of the callers: to look one up takes long.
+// callSites caches the places from which a package was called, by the program
+// counters of the callers, since looking one up is slow.
 type callSites struct {
 	mu    sync.Mutex
 	known map[callers]callSite
@@ -78,11 +79,11 @@ type (
 	callSite struct{ function, place string }
 )
 
-// mostSites bounds what is remembered: a recursive program has callers without end.
+// mostSites bounds the cache: a recursive program has any number of call stacks.
 const mostSites = 1 << 12
 
-// CallInto returns the function of the package whose functions begin with prefix
-// that the program has called, and the place of that call.
+// CallInto returns the function that the program has called in the package whose
+// functions begin with prefix, and the place of that call.
 func (r *Recorder) CallInto(prefix string) (function, place string) {
 	var pcs callers
 	n := runtime.Callers(2, pcs[:])
@@ -100,8 +101,8 @@ func (r *Recorder) CallInto(prefix string) (function, place string) {
 	return at.function, at.place
 }
 
-// Places are texts of call sites, which take long to make. A zero Places is empty;
-// it is guarded by its owner.
+// Places caches the texts of call sites, which are slow to make. The zero Places
+// is empty. Its owner guards it.
 type Places map[callsite.Site]string
 
 // Of returns the text of s.

@@ -14,16 +14,16 @@ import (
 type writer struct {
 	w       *bufio.Writer
 	bytes   int64
-	zero    int64 // the moment 0, on the common axis
-	rows    int   // named so far: viewers take row 0 for the idle thread
-	some    bool  // events are written, so that a comma is due
+	zero    int64 // the moment 0 on the common axis
+	rows    int   // number of named rows; viewers use row 0 for the idle thread
+	some    bool  // an event was written, so the next one needs a comma
 	line    []byte
 	quoted  map[string][]byte
 	numbers map[job.Process]int32
 	err     error // the first one
 }
 
-// peer is the number of the process that an event of p is about.
+// peer returns the number of the process that an event of p is about.
 func (w *writer) peer(e *Event, p job.Process) int32 {
 	of := e.peer()
 	if e.Kind == Sent || e.Kind == Received { // within a rank
@@ -39,13 +39,13 @@ func (w *writer) peer(e *Event, p job.Process) int32 {
 func (w *writer) text(s string) {
 	q, ok := w.quoted[s]
 	if !ok {
-		q, _ = json.Marshal(s) // a text always can be
+		q, _ = json.Marshal(s) // a string can always be encoded
 		w.quoted[s] = q
 	}
 	w.line = append(w.line, q...)
 }
 
-// micro appends a number of nanoseconds in microseconds.
+// micro appends a number of nanoseconds as microseconds.
 func micro(b []byte, ns int64) []byte {
 	if ns < 0 {
 		b, ns = append(b, '-'), -ns
@@ -55,7 +55,7 @@ func micro(b []byte, ns int64) []byte {
 	return append(b, byte('0'+f/100), byte('0'+f/10%10), byte('0'+f%10))
 }
 
-// begin begins an event with what all have.
+// begin starts an event with the fields that all events have.
 func (w *writer) begin(name, cat, phase string, at int64, pid, tid int) {
 	w.line = w.line[:0]
 	if w.some {
@@ -74,7 +74,8 @@ func (w *writer) begin(name, cat, phase string, at int64, pid, tid int) {
 	w.line = strconv.AppendInt(append(w.line, `,"tid":`...), int64(tid), 10)
 }
 
-// args begins the arguments, which argument and textArgument add to and end ends.
+// args starts the arguments, to which argument and textArgument add. end ends
+// them.
 func (w *writer) args() { w.line = append(w.line, `,"args":{`...) }
 
 func (w *writer) key(key string) {
@@ -97,7 +98,7 @@ func (w *writer) textArgument(key, value string) {
 	}
 }
 
-// end writes the event. Its arguments, if it has some, end first.
+// end writes the event, after closing its arguments if it has any.
 func (w *writer) end(args bool) {
 	if args {
 		w.line = append(w.line, '}')
@@ -151,7 +152,7 @@ func (w *writer) arrow(l *layout, tid int, e dated, begins bool, id int) {
 	w.end(false)
 }
 
-// short is the name of a kernel without its package's path.
+// short returns the name of a kernel without the path of its package.
 func short(kernel string) string { return kernel[strings.LastIndexByte(kernel, '/')+1:] }
 
 // event writes a slice or an instant.
@@ -172,7 +173,7 @@ func (w *writer) event(l *layout, tid int, phase string, e dated, lasted int64) 
 	w.end(true)
 }
 
-// name is what the viewer shows of an event.
+// name returns the name of an event in the viewer.
 func (w *writer) name(e dated, peer job.Process) string {
 	switch e.Kind {
 	case Section, Wait, Join:
@@ -199,7 +200,7 @@ func (w *writer) name(e dated, peer job.Process) string {
 	return e.Name
 }
 
-// arguments writes what the viewer tells of the event that is selected.
+// arguments writes the details that a viewer shows of a selected event.
 func (w *writer) arguments(l *layout, e dated, peer job.Process) {
 	switch e.Kind {
 	case Section:

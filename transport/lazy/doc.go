@@ -1,6 +1,6 @@
-// Package lazy holds the place of a link that is made when it is first used: by the
-// first frame that is sent on either side. Until then it costs its user some words of
-// memory, no descriptor, and no part of a polling round. Who asks for links, and how
-// the two ends come to the two processes, is their business: see internal/job and
+// Package lazy represents a link that is made at its first use: by the first
+// frame that either side sends. Until then it costs some words of memory, but no
+// descriptor, and no part of a polling round. Its users decide how a link is
+// requested, and how the two ends get to the two processes: see internal/job and
 // internal/agent/supervise.
 package lazy

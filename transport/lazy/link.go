@@ -10,51 +10,52 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// Link is a link that is made when it is first used. It is a transport.Link, with one
-// difference: Shutdown does not wait for a peer that has never sent anything.
+// Link is a link that is made at its first use. It is a transport.Link, with one
+// difference: Shutdown does not wait for a peer that has never sent a frame.
 type Link struct {
 	ask  func()
-	used atomic.Pointer[used] // nil until it is made, and all that waited is sent
+	used atomic.Pointer[used] // nil until the link is made and all waiting frames are sent
 
 	mu       sync.Mutex
 	receiver transport.Receiver // nil until Start
 	made     func()             // see WhenMade
 	asked    bool
 	waiting  queue.Queue
-	promises int            // by Attend
-	inner    transport.Link // from Made on
-	opening  bool           // what waits is being sent
-	dead     bool           // the peer died while it was opened
-	end      error          // it has ended without having been made
-	settled  chan struct{}  // closed when it is made, or has ended
+	promises int            // number of Attend(true) without Attend(false)
+	inner    transport.Link // set by Made
+	opening  bool           // the waiting frames are being sent
+	dead     bool           // the peer died while the link was opened
+	end      error          // not nil: the link has ended without having been made
+	settled  chan struct{}  // closed when the link is made or has ended
 }
 
-// used is a link that is made.
+// used is a link that has been made.
 type used struct {
 	link   transport.Link
-	prompt transport.Prompt // nil if it is none
+	prompt transport.Prompt // nil if link does not implement it
 }
 
-// New returns a link that calls ask when something is sent and it is not made yet,
-// once, from any goroutine and with any lock of its sender held.
+// New returns a link that calls ask, once, for the first frame sent before the
+// link is made: from any goroutine, and with any lock of its sender held.
 func New(ask func()) *Link { return &Link{ask: ask, settled: make(chan struct{})} }
 
-// WhenMade has f be called when the link is made and started, before anything that
-// waited is sent. It comes before Start.
+// WhenMade sets a function to call when the link is made and started, before any
+// waiting frame is sent. It must be called before Start.
 func (l *Link) WhenMade(f func()) { l.made = f }
 
-// Made gives this end its link, not started, which came because one of the two
-// sides has asked. One that has ended meanwhile closes it. It is called once.
+// Made gives this end its link, not started, because one of the two sides has
+// asked for it. If this end has ended meanwhile, Made closes inner. It is called
+// once.
 func (l *Link) Made(inner transport.Link) {
 	l.mu.Lock()
 	if l.end != nil {
 		l.mu.Unlock()
-		_ = inner.Close() // nobody will use it
+		_ = inner.Close() // it will not be used
 		return
 	}
 	l.inner = inner
 	if l.receiver == nil {
-		l.mu.Unlock() // Start goes on
+		l.mu.Unlock() // Start continues
 		return
 	}
 	l.open()
@@ -75,8 +76,8 @@ func (l *Link) Start(r transport.Receiver) {
 	}
 }
 
-// open starts the link and sends what waits for it, in order: frames that come
-// meanwhile wait behind it. It is called with mu held, and unlocks it.
+// open starts the link and sends the waiting frames in order; frames that arrive
+// meanwhile wait behind them. The caller holds mu, and open unlocks it.
 func (l *Link) open() {
 	l.opening = true
 	inner := l.inner
@@ -90,12 +91,13 @@ func (l *Link) open() {
 		frames := l.waiting.Take()
 		l.mu.Unlock()
 		for _, f := range frames {
-			inner.Send(f) // tells owners, who may send
+			inner.Send(f) // runs callbacks of owners, which may send
 		}
 		l.mu.Lock()
 	}
-	// From here on Attend reaches the link: what was promised until now is handed on in
-	// the same hold of mu, or one that ends meanwhile would stay promised for ever.
+	// From here on Attend reaches the link. Passing on the promises so far must
+	// happen in the same hold of mu: otherwise a promise that ends in between
+	// would stay in force forever.
 	for range l.promises {
 		inner.Attend(true)
 	}
@@ -111,11 +113,12 @@ func (l *Link) open() {
 	}
 }
 
-// Failed says that the link cannot be made: it ends as one whose peer has gone.
+// Failed ends a link that cannot be made, as if its peer had gone.
 func (l *Link) Failed(why string) { l.finish(fmt.Errorf("%w: %s", transport.ErrPeerGone, why), nil) }
 
-// finish ends a link that is not made, unless it has ended, and tells the receiver of
-// closed, or of end if that is nil. It reports whether the link was not made.
+// finish ends a link that is not made, unless it has ended, and calls the
+// receiver with *closed, or with end if closed is nil. It reports whether the
+// link was not made.
 func (l *Link) finish(end error, closed *error) bool {
 	l.mu.Lock()
 	if l.inner != nil || l.end != nil {
@@ -163,7 +166,8 @@ func (l *Link) Send(f *transport.Frame) {
 	}
 }
 
-// TakeTurns implements transport.Turning. It is called when the link is made.
+// TakeTurns implements transport.Turning. It must be called when the link is
+// made.
 func (l *Link) TakeTurns() {
 	l.mu.Lock()
 	inner := l.inner
@@ -198,14 +202,14 @@ func (l *Link) Attend(on bool) {
 	}
 }
 
-// PeerDied implements transport.Link. On a link that was never made nothing can have
-// come.
+// PeerDied implements transport.Link. On a link that was never made no frame can
+// have arrived.
 func (l *Link) PeerDied() {
 	if l.finish(transport.ErrPeerGone, nil) {
 		return
 	}
 	l.mu.Lock()
-	if l.used.Load() == nil { // who opens it goes on
+	if l.used.Load() == nil { // open continues
 		l.dead = true
 		l.mu.Unlock()
 		return
@@ -214,7 +218,8 @@ func (l *Link) PeerDied() {
 	l.inner.PeerDied()
 }
 
-// Shutdown implements transport.Link. A link that nobody has asked for ends at once.
+// Shutdown implements transport.Link. A link that was never asked for ends at
+// once.
 func (l *Link) Shutdown(ctx context.Context) error {
 	var err error
 	l.mu.Lock()
@@ -240,7 +245,7 @@ func (l *Link) Shutdown(ctx context.Context) error {
 // Close implements transport.Link.
 func (l *Link) Close() error {
 	l.mu.Lock()
-	if l.inner != nil && l.receiver == nil { // made, and never started
+	if l.inner != nil && l.receiver == nil { // made, but never started
 		l.end = transport.ErrClosed
 		frames := l.waiting.Take()
 		l.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package limit gives a link a bandwidth: it wraps another link and holds
-// frames back until a token bucket lets them pass. It is how a run shows what
-// sharing is worth on a slower network than the one at hand. Programs do not
-// import it; intrarun's -limit puts it in.
+// Package limit limits the bandwidth of a link: it wraps another link and holds
+// frames back until a token bucket lets them pass. With it a run shows the value
+// of sharing on a network that is slower than the available one. Programs do not
+// import it; intrarun's -limit inserts it.
 package limit

@@ -9,34 +9,32 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// burst is how many bytes pass an idle link at once. What is limited is the
+// burst is how many bytes pass an idle link at once: the limit is for the
 // bandwidth, not the latency of small messages.
 const burst = 16 << 10
 
-// New returns a link over inner whose frames leave, in their order, at a rate
-// of at most so many bytes per second, headers included. A frame passes when
-// the last of its bytes would have on a link of that bandwidth. The other
-// direction is limited by the link at the other end.
+// New returns a link over inner whose frames leave in order, at rate at most,
+// including their headers. A frame passes when its last byte would have passed on
+// a link of that bandwidth. The link at the other end limits the other direction.
 func New(inner transport.Link, rate Rate) transport.Link {
 	return &link{inner: inner, perByte: float64(time.Second) / float64(rate), clock: time.Now()}
 }
 
-// link holds frames until they are due. One goroutine at a time hands them to
-// inner, whichever comes first: a sender, Progress or one that naps until the
-// next frame is due.
+// link holds frames until they are due. One goroutine at a time passes them to
+// inner: a sender, Progress, or one that sleeps until the next frame is due.
 type link struct {
 	inner   transport.Link
-	perByte float64 // nanoseconds
+	perByte float64 // nanoseconds per byte
 	clock   time.Time
 
 	mu        sync.Mutex
 	held      []heldFrame
-	free      time.Duration // when the line has sent everything accepted so far
+	free      time.Duration // when the line will have sent everything accepted so far
 	releasing bool
-	flush     bool          // the link has ended: inner gives all frames back
-	ending    bool          // Shutdown: nothing more is accepted
-	napping   bool          // a goroutine will look at what is held
-	empty     chan struct{} // closed when nothing is held; set while Shutdown waits
+	flush     bool          // the link has ended: inner returns all frames to their owners
+	ending    bool          // Shutdown was called: no more frames are accepted
+	napping   bool          // a goroutine sleeps and will then release frames
+	empty     chan struct{} // closed when no frames are held; set while Shutdown waits
 }
 
 type heldFrame struct {
@@ -48,7 +46,7 @@ func (l *link) now() time.Duration { return time.Since(l.clock) }
 
 func (l *link) Start(r transport.Receiver) { l.inner.Start(&receiver{r, l}) }
 
-// receiver tells the link of the end of inner.
+// receiver reports the end of inner to the link.
 type receiver struct {
 	transport.Receiver
 	link *link
@@ -75,8 +73,8 @@ func (l *link) Send(f *transport.Frame) {
 	l.release(now)
 }
 
-// release hands over what is due, unless another goroutine is at it, and
-// reports whether anything was. It is called with mu held, and unlocks it.
+// release sends the frames that are due, unless another goroutine does, and
+// reports whether there were any. The caller holds mu, and release unlocks it.
 func (l *link) release(now time.Duration) (moved bool) {
 	defer l.mu.Unlock()
 	if l.releasing {
@@ -103,11 +101,11 @@ func (l *link) release(now time.Duration) (moved bool) {
 	return moved
 }
 
-// longestNap bounds how long the goroutine of a link outlives it.
+// longestNap bounds how long the sleeping goroutine of a link outlives it.
 const longestNap = 5 * time.Millisecond
 
-// wakeAfter has what is held looked at, for when nobody polls. Frames become
-// due in their order, so one that naps already wakes early enough.
+// wakeAfter releases frames after d, in case no goroutine polls. Frames become
+// due in order, so a goroutine that already sleeps wakes early enough.
 func (l *link) wakeAfter(d time.Duration) {
 	if l.napping {
 		return
@@ -134,7 +132,7 @@ func (l *link) Progress() bool {
 
 func (l *link) Attend(on bool) { l.inner.Attend(on) }
 
-// end gives back what is held, through inner, which has ended.
+// end returns the held frames to their owners through inner, which has ended.
 func (l *link) end() {
 	l.mu.Lock()
 	l.flush = true

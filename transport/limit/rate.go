@@ -14,7 +14,7 @@ var units = []struct {
 	bytes float64
 }{{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3}, {"B", 1}}
 
-// ParseRate reads a bandwidth like 2.5GB/s, 800MB/s or 64kB/s, with powers of
+// ParseRate parses a bandwidth like 2.5GB/s, 800MB/s or 64kB/s, with powers of
 // 1000; the /s may be left out.
 func ParseRate(s string) (Rate, error) {
 	number := strings.TrimSuffix(strings.TrimSpace(s), "/s")
@@ -30,10 +30,10 @@ func ParseRate(s string) (Rate, error) {
 	return 0, fmt.Errorf("%q is not a bandwidth: want bytes per second like 2.5GB/s or 800MB/s", s)
 }
 
-// maxRate is beyond any link, and small enough to count with.
+// maxRate is beyond any link, and small enough for exact arithmetic.
 const maxRate = 1e15
 
-// String writes the rate so that ParseRate reads it.
+// String formats the rate so that ParseRate can parse it.
 func (r Rate) String() string {
 	for _, u := range units {
 		if float64(r) >= u.bytes {

@@ -13,13 +13,13 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// LibraryEnv names the MPI library to load, instead of those that are looked for.
+// LibraryEnv names the MPI library to load, instead of the usual ones.
 const LibraryEnv = "INTRA_MPI_LIBRARY"
 
-// ErrLibrary: there is no MPI library that can be used.
+// ErrLibrary means that no MPI library can be used.
 var ErrLibrary = errors.New("no usable MPI library")
 
-// The names that libraries go by: Open MPI, then those with the ABI of MPICH.
+// The file names of libraries: Open MPI, then those with the ABI of MPICH.
 var (
 	openMPI = []string{"libmpi.so.40"}
 	mpich   = []string{"libmpich.so.12", "libmpi.so.12", "libmpi_cray.so.12"}
@@ -36,7 +36,7 @@ func candidates(getenv func(string) string) []string {
 	return append(append([]string{}, mpich...), openMPI...)
 }
 
-// abi is what the two binary interfaces do not have in common.
+// abi holds the differences between the two binary interfaces.
 type abi struct {
 	world, byteType, errorsReturn uintptr // handles
 	ignoreStatus                  uintptr
@@ -72,12 +72,12 @@ var functionNames = [functions]string{
 // library is a loaded MPI library.
 type library struct {
 	abi
-	name    string // what it was found by
-	version string // what it says of itself
+	name    string // file name by which it was found
+	version string // by its own account
 	entries [functions]uintptr
 }
 
-// load finds a library, loads it and tells its ABI.
+// load finds a library, loads it and determines its ABI.
 func load(getenv func(string) string) (*library, error) {
 	var tried []string
 	for _, name := range candidates(getenv) {
@@ -113,7 +113,7 @@ func resolve(name string, handle uintptr) (*library, error) {
 	purego.SyscallN(version, uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(size)))
 	text, _, _ = bytes.Cut(text, []byte{0})
 	lib.version, _, _ = strings.Cut(string(text), "\n")
-	lib.version, _, _ = strings.Cut(lib.version, ",") // then who has built it
+	lib.version, _, _ = strings.Cut(lib.version, ",") // the builder follows
 	lib.version = strings.Join(strings.Fields(lib.version), " ")
 	lib.abi, err = abiOf(lib.version, func(symbol string) uintptr {
 		address, err := purego.Dlsym(handle, symbol)
@@ -128,7 +128,7 @@ func resolve(name string, handle uintptr) (*library, error) {
 	return lib, nil
 }
 
-// abiOf tells the ABI of a library by its symbols and its version.
+// abiOf determines the ABI of a library from its symbols and its version.
 func abiOf(version string, symbol func(string) uintptr) (abi, error) {
 	if world := symbol("ompi_mpi_comm_world"); world != 0 {
 		a := abi{world: world, byteType: symbol("ompi_mpi_byte"), errorsReturn: symbol("ompi_mpi_errors_return"), requestSize: 8}
@@ -145,12 +145,13 @@ func abiOf(version string, symbol func(string) uintptr) (abi, error) {
 	return abi{}, fmt.Errorf("%q has neither the ABI of Open MPI (the symbol ompi_mpi_comm_world) nor that of MPICH", version)
 }
 
-// serialized is the level that is needed: any thread calls, one at a time.
+// serialized is the required thread level: any thread calls, but only one at a
+// time.
 const serialized = 2
 
 var levels = [...]string{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"}
 
-// enough says why a thread level is too low.
+// enough returns an error if a thread level is too low.
 func (l *library) enough(level int32) error {
 	if level >= serialized {
 		return nil
@@ -159,9 +160,9 @@ func (l *library) enough(level int32) error {
 		l.version, l.name, levels[max(level, 0)], levels[serialized])
 }
 
-// tame keeps the library from taking over the signals that Go handles, and from giving
-// up the core in each call that finds nothing, as Open MPI does where processes are
-// more than cores: run sleeps itself.
+// tame keeps the library from handling the signals that Go handles. It also keeps
+// Open MPI, where processes outnumber cores, from yielding the core in each call
+// that finds nothing: run sleeps instead.
 func tame() error {
 	const yields = "OMPI_MCA_mpi_yield_when_idle"
 	if _, given := os.LookupEnv(yields); !given {
@@ -172,7 +173,7 @@ func tame() error {
 	return os.Setenv("UCX_ERROR_SIGNALS", "")
 }
 
-// code is what an MPI function returned.
+// code is the result of an MPI function.
 type code int32
 
 func (c code) err(f function) error {

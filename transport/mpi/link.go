@@ -15,36 +15,36 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// link is one end of a path to a process of the world. It sends with write,
-// under tx, and receives with receive, under rx; whoever finds them free does
-// it, and nobody waits for them, so a Receiver, an Owner or Mid may call every
+// link is one end of a path to a process of the world. It sends with write, under
+// tx, and receives with receive, under rx; any goroutine that finds them free may
+// do so, and none waits for them. So a Receiver, an Owner or Mid may call every
 // method but Shutdown.
 type link struct {
 	world *World
 	peer  int
-	// sends and receives are the tags of this side's packets and of the
-	// peer's; the pieces of large frames have the tag after them.
+	// sends and receives are the tags of this side's packets and of the peer's.
+	// The pieces of large frames have the next tag.
 	sends, receives int
 
 	done      chan struct{} // closed when both directions have ended
 	attended  atomic.Int32
-	streaming atomic.Int32 // large frames under way; changed by stream
+	streaming atomic.Int32 // number of large frames under way; changed by stream
 	busy      atomic.Bool  // there may be something to send; changed under mu
 	closed    atomic.Bool  // by this side
 	peerDead  atomic.Bool
-	peerGone  atomic.Bool // it has said that it closed its end
+	peerGone  atomic.Bool // the peer has reported that it closed its end
 
 	mu       sync.Mutex
 	receiver transport.Receiver
 	started  bool
-	running  bool // finish runs
-	given    bool // up, without having been started
+	running  bool // finish is running
+	given    bool // released without having been started
 	queue    queue.Queue
-	sendErr  error // why nothing more is accepted or sent
-	ending   bool  // Shutdown: nothing more is accepted
-	closeErr error // what Closed was told
-	failure  error // why not everything was sent
-	endings  int   // directions that have ended
+	sendErr  error // why no more frames are accepted or sent
+	ending   bool  // Shutdown was called: no more frames are accepted
+	closeErr error // the error passed to Closed
+	failure  error // why not all frames were sent
+	endings  int   // number of directions that have ended
 
 	tx  sync.Mutex
 	out sender
@@ -53,16 +53,16 @@ type link struct {
 	in receiver
 }
 
-// patience is how long a link that has ended waits until the peer has taken what
-// was sent last.
+// patience is how long a link that has ended waits until the peer has received
+// the last packets.
 const patience = time.Second
 
 // maxChannel bounds the channels of a pair of processes: tags up to 32767 are
 // valid with every library.
 const maxChannel = 8000
 
-// Link makes this side's end of a link to the process of a rank. Both sides give
-// the link the same channel, which no other link of the two has had before.
+// Link makes this side's end of a link to the process of a rank. Both sides must
+// use the same channel, which no other link between the two has used before.
 func (w *World) Link(peer, channel int) (transport.Link, error) {
 	side := 0
 	if w.rank > peer {
@@ -71,7 +71,7 @@ func (w *World) Link(peer, channel int) (transport.Link, error) {
 	return w.link(peer, channel, side)
 }
 
-// link makes the end with the given side, 0 or 1, of a link.
+// link makes the end of a link with the given side, 0 or 1.
 func (w *World) link(peer, channel, side int) (*link, error) {
 	if peer < 0 || peer >= w.size {
 		return nil, fmt.Errorf("open MPI link: no rank %d in a world of %d", peer, w.size)
@@ -107,7 +107,7 @@ func (l *link) Start(r transport.Receiver) {
 	l.world.add(l)
 	l.mu.Lock()
 	l.started = true
-	ends := l.sendErr != nil || l.endings > 0 // its peer may have died before: what it sent comes
+	ends := l.sendErr != nil || l.endings > 0 // the peer may have died before: its packets are still delivered
 	l.mu.Unlock()
 	if ends {
 		l.conclude()
@@ -131,7 +131,7 @@ func (l *link) Progress() bool {
 	return moved
 }
 
-// fail ends sending. The first reason stays.
+// fail ends sending. The first reason is kept.
 func (l *link) fail(err error) {
 	l.mu.Lock()
 	if l.sendErr == nil {
@@ -141,7 +141,8 @@ func (l *link) fail(err error) {
 	l.mu.Unlock()
 }
 
-// conclude makes a link that is to end do so, whoever attends to it.
+// conclude makes sure that a link which is to end does so, even if its attendants
+// do not poll.
 func (l *link) conclude() {
 	l.mu.Lock()
 	start := l.started && !l.running
@@ -152,8 +153,8 @@ func (l *link) conclude() {
 	}
 }
 
-// finish moves a link until both directions have ended, and gives it up when the
-// library does not need its memory any more.
+// finish moves a link until both directions have ended, and releases it when the
+// library no longer needs its memory.
 func (l *link) finish() {
 	for nap := shortest; !l.ended(); nap = min(2*nap, overdue) {
 		for start := time.Now(); time.Since(start) < shortest; runtime.Gosched() {
@@ -167,9 +168,10 @@ func (l *link) finish() {
 	l.release()
 }
 
-// release gives up a link that has ended. What is not through soon never is: it
-// was for a peer that is dead, or has closed its end. A process that takes itself for dead
-// lives on, and gets what is on its way to it.
+// release removes a link that has ended. It waits up to patience for the packets
+// under way; those that remain were for a peer that has died or closed its end.
+// It does not wait for a peer that is known to be dead. A process that considers
+// itself dead lives on, and still receives its packets.
 func (l *link) release() {
 	l.tx.Lock()
 	defer l.tx.Unlock()
@@ -179,11 +181,11 @@ func (l *link) release() {
 	for end := time.Now().Add(patience); !settled && !dead && time.Now().Before(end); settled = l.settled() {
 		time.Sleep(shortest)
 	}
-	l.stream(-l.streaming.Load()) // the frame that this side gave up
+	l.stream(-l.streaming.Load()) // the frame that this side has given up
 	l.world.remove(l, settled && !l.in.abandoned)
 }
 
-// stream counts the large frames that are under way.
+// stream changes the number of large frames under way.
 func (l *link) stream(more int32) {
 	l.streaming.Add(more)
 	l.world.streaming.Add(more)
@@ -195,12 +197,12 @@ func (l *link) ended() bool {
 	return l.endings == 2
 }
 
-// endOne notes that one direction has ended.
+// endOne counts a direction that has ended.
 func (l *link) endOne() {
 	l.mu.Lock()
 	l.endings++
 	l.mu.Unlock()
-	l.conclude() // the peer's end comes without a call
+	l.conclude() // the peer's end arrives without a call of this side
 }
 
 // PeerDied implements transport.Link.

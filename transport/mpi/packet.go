@@ -8,24 +8,24 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// packetSize bounds a packet: a small frame, or what is said about a large one.
+// packetSize bounds a packet: a small frame, or the announcement of a large one.
 const packetSize = 16 << 10
 
-// smallest is the size of a packet's memory until a larger one is needed.
+// smallest is the memory of a packet until a larger one is needed.
 const smallest = 1 << 10
 
-// What a packet is, in the place of the channel of a small frame's header.
+// The kinds of packets, in the place of the channel in a small frame's header.
 const (
-	packetLarge = 0x80 // and the channel: a header, and the sizes of the pieces that follow
+	packetLarge = 0x80 // or-ed to the channel: a header, and the sizes of the pieces that follow
 	packetWhole = 0xf1 // the large frame is complete
-	packetGone  = 0xf2 // the sender closed the link
-	packetBye   = 0xf3 // nothing more comes
+	packetGone  = 0xf2 // the sender has closed the link
+	packetBye   = 0xf3 // the sender sends nothing more
 )
 
-// maxPiece bounds a message: its length is an int.
+// maxPiece bounds a message, whose length is an int.
 const maxPiece = 1 << 30
 
-// maxPieces is how many pieces a packet can announce.
+// maxPieces is the maximum number of pieces in an announcement.
 const maxPieces = (packetSize - transport.HeaderSize) / 8
 
 // piece is a message with a part of a large frame's payload.
@@ -34,8 +34,9 @@ type piece struct {
 	req  request
 }
 
-// cut divides a payload into messages that neither are too long nor cross half.
-// A payload in many small parts is copied into one.
+// cut divides a payload into messages that are not too long, and none of which
+// crosses offset half. It copies a payload in many small parts into one. first is
+// the number of pieces before half.
 func cut(payload [][]byte, size, half uint64) (pieces []piece, first int) {
 	if len(payload) > maxPieces/2 || size/uint64(max(len(payload), 1)) < smallest {
 		whole := make([]byte, size)
@@ -59,7 +60,7 @@ func cut(payload [][]byte, size, half uint64) (pieces []piece, first int) {
 	return pieces, first
 }
 
-// announce writes the packet that says which pieces follow.
+// announce writes the packet that announces the pieces.
 func announce(b []byte, h *transport.Header, pieces []piece) []byte {
 	h.Encode((*[transport.HeaderSize]byte)(b))
 	b[0] |= packetLarge
@@ -71,8 +72,8 @@ func announce(b []byte, h *transport.Header, pieces []piece) []byte {
 	return b[:n]
 }
 
-// announced returns the pieces that a packet announces, with their places in
-// memory, or nil if they are not those of a frame of size bytes.
+// announced returns the announced pieces, each with its part of memory. It
+// returns nil if they do not add up to the size of memory.
 func announced(sizes, memory []byte) []piece {
 	var pieces []piece
 	for left := len(memory); left > 0; sizes = sizes[8:] {

@@ -10,42 +10,43 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// ahead is how many packets the library can fill before one is looked at. Those that
-// were looked at are given back when nothing else comes, or when half of them were.
+// ahead is how many packets the library can fill before this side looks at one.
+// Packets that were handled are posted again when nothing else has arrived, or
+// when they are more than half of all.
 const ahead = 4
 
-// quiet is how long nothing has to come from a dead peer until all that it had
-// handed over has.
+// quiet is how long nothing may arrive from a dead peer until all that it had
+// sent counts as received.
 const quiet = 5 * time.Millisecond
 
 // receiver is the state of receiving, guarded by rx.
 type receiver struct {
 	packets [ahead]incoming
-	next    int  // the packet that comes first
-	taken   int  // packets before it that are not posted
-	posted  bool // the packets were
+	next    int  // index of the next packet to arrive
+	taken   int  // number of packets before it that are not posted again
+	posted  bool // all packets were posted once
 	ended   bool
-	moved   time.Time // when something last came from a peer that is dead
+	moved   time.Time // since when nothing has arrived from a dead peer
 
-	end       error // the peer's
-	hasEnded  bool  // the peer has said that nothing more comes
-	canceled  bool  // the receives under way are, since the link ends
-	reason    error // why it does
-	abandoned bool  // receives from the dead remain
+	end       error // error of the peer's end
+	hasEnded  bool  // the peer sends nothing more
+	canceled  bool  // the receives under way are cancelled, since the link ends
+	reason    error // the reason for that
+	abandoned bool  // receives from a dead peer remain
 
-	// The large frame that is coming in.
+	// The large frame being received.
 	inside  bool
-	whole   bool // the sender has handed all of it over
+	whole   bool // the sender has sent all of it
 	header  transport.Header
 	memory  []byte
-	own     bool   // memory is the link's
-	spare   []byte // own memory of a frame before
+	own     bool   // memory belongs to the link
+	spare   []byte // own memory of an earlier frame
 	pieces  []piece
-	through int // pieces that have come
-	got     int // their bytes
+	through int // number of pieces received
+	got     int // their size in bytes
 }
 
-// incoming is the memory of a packet.
+// incoming is the memory of a packet, and its receive.
 type incoming struct {
 	memory []byte
 	req    request
@@ -96,7 +97,7 @@ func (l *link) receive() (moved bool) {
 			if in.inside || in.hasEnded {
 				continue
 			}
-			return true // who waits may have what it waits for
+			return true // a waiter may have got what it waits for
 		}
 		l.refill()
 		if !l.peerDead.Load() {
@@ -112,7 +113,7 @@ func (l *link) receive() (moved bool) {
 	}
 }
 
-// fill looks whether pieces have come.
+// fill checks whether pieces have arrived.
 func (l *link) fill() (moved bool) {
 	in := &l.in
 	for in.inside && in.through < len(in.pieces) {
@@ -132,7 +133,7 @@ func (l *link) fill() (moved bool) {
 	return moved
 }
 
-// take takes the next packet, if it has come.
+// take handles the next packet, if it has arrived.
 func (l *link) take() bool {
 	in := &l.in
 	p := &in.packets[in.next]
@@ -158,7 +159,7 @@ func (l *link) take() bool {
 	return true
 }
 
-// refill lets the library fill the packets again that were taken, in their order.
+// refill posts the handled packets again, in order.
 func (l *link) refill() {
 	in := &l.in
 	for ; in.taken > 0 && !in.hasEnded; in.taken-- {
@@ -166,7 +167,7 @@ func (l *link) refill() {
 	}
 }
 
-// await lets the library fill a packet.
+// await posts a packet for the library to fill.
 func (l *link) await(p *incoming) {
 	if err := l.world.receive(p.memory, l.peer, l.receives, &p.req); err != nil {
 		l.lost(l.broken(err))
@@ -175,13 +176,13 @@ func (l *link) await(p *incoming) {
 	p.posted = true
 }
 
-// lost ends the link because the library cannot go on with it.
+// lost ends the link after an error that it cannot recover from.
 func (l *link) lost(err error) {
 	l.in.hasEnded, l.in.end = true, err
 	l.fail(err)
 }
 
-// accept takes one packet.
+// accept handles one packet.
 func (l *link) accept(b []byte) {
 	in := &l.in
 	switch b[0] {
@@ -202,7 +203,7 @@ func (l *link) accept(b []byte) {
 	}
 	large := b[0]&packetLarge != 0
 	b[0] &^= packetLarge
-	h := &in.header // stays where it is: one that the Receiver may keep would be allocated
+	h := &in.header // in place, since a new header that the Receiver may keep would be allocated
 	if err := h.Decode((*[transport.HeaderSize]byte)(b)); err != nil {
 		l.lost(l.broken(err))
 		return
@@ -239,9 +240,9 @@ func (l *link) accept(b []byte) {
 	}
 }
 
-// finishReceiving makes the last calls of the Receiver. A receive under way ends
-// first, since memory that is given back must not change any more; only a dead
-// peer's never does, and changes nothing.
+// finishReceiving makes the last calls of the Receiver. All receives under way
+// must end first, since memory that is given back must not change any more. Only
+// receives from a dead peer may remain, which change nothing.
 func (l *link) finishReceiving(err error) bool {
 	in := &l.in
 	if !in.canceled {

@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// slots is how many packets can be under way. The first of each half of them asks the
-// library to say when the peer has taken it, so a peer that does not look is not
-// sent more than that.
+// slots is how many packets can be under way. The first packet of each half is
+// sent so that it completes only when the peer receives it. So a peer that does
+// not receive gets no more packets than that.
 const (
 	slots = 64
 	half  = slots / 2
@@ -21,10 +21,10 @@ const (
 // sender is the state of sending, guarded by tx.
 type sender struct {
 	memory   [slots][]byte
-	requests [slots]request // one after the other as the library has them in arrays
-	used     [2]int         // requests of each half that have not been seen complete
+	requests [slots]request // consecutive in memory as the library's arrays of requests are
+	used     [2]int         // number of requests of each half that are not known to be complete
 	next     int
-	last     struct { // the packet that says that this side has gone
+	last     struct { // the packet that reports that this side has gone
 		memory [1]byte
 		req    request
 		used   bool
@@ -33,9 +33,9 @@ type sender struct {
 
 	// The large frame in front of the queue.
 	pieces  []piece // nil: not announced yet
-	first   int     // the pieces of its first half, if its Mid is to be called
+	first   int     // number of pieces in the first half, if its Mid is to be called
 	posted  int
-	through int // pieces that are handed over
+	through int // number of pieces sent
 	midDone bool
 }
 
@@ -57,7 +57,7 @@ func (l *link) Send(f *transport.Frame) {
 	l.pump()
 }
 
-// pump hands over what can be, unless another goroutine is at it.
+// pump sends what it can, unless another goroutine does.
 func (l *link) pump() (moved bool) {
 	for l.busy.Load() && l.tx.TryLock() {
 		m, blocked := l.write()
@@ -66,13 +66,13 @@ func (l *link) pump() (moved bool) {
 		if blocked {
 			break
 		}
-		// What came while tx was held is this goroutine's to send.
+		// Frames queued while tx was held are this goroutine's to send.
 	}
 	return moved
 }
 
-// write hands over frames until the queue is empty or something has to be
-// waited for. The caller holds tx.
+// write sends frames until the queue is empty or it would have to wait. The
+// caller holds tx.
 func (l *link) write() (moved, blocked bool) {
 	s := &l.out
 	for {
@@ -144,7 +144,7 @@ func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 	}
 	b, err := l.slot(n)
 	if b == nil || err != nil {
-		return false // Send will find out why
+		return false // Send finds the reason
 	}
 	h.Size = uint64(len(payload) + len(rest))
 	h.Encode((*[transport.HeaderSize]byte)(b))
@@ -152,7 +152,7 @@ func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 	return l.post(b[:n]) == nil
 }
 
-// small hands over a frame that is one packet, if there is room for it.
+// small sends a frame that fits into one packet, if there is room for it.
 func (l *link) small(f *transport.Frame) (bool, error) {
 	size := int(f.Header.Size)
 	b, err := l.slot(transport.HeaderSize + size)
@@ -176,8 +176,8 @@ func (l *link) mid(f *transport.Frame) error {
 	return nil
 }
 
-// large moves a frame whose payload is in pieces, and reports whether it has been
-// handed over.
+// large moves a frame whose payload is in pieces, and reports whether all of it
+// was sent.
 func (l *link) large(f *transport.Frame) (bool, error) {
 	s := &l.out
 	if s.pieces == nil {
@@ -232,8 +232,8 @@ func (l *link) large(f *transport.Frame) (bool, error) {
 	return ok, err
 }
 
-// slot returns memory of size bytes for the next packet, or nil if it is in use. A half
-// is free once the library is through with all of it.
+// slot returns memory of size bytes for the next packet, or nil if it is in use.
+// A half is free when the library has completed all of its packets.
 func (l *link) slot(size int) ([]byte, error) {
 	s := &l.out
 	if s.next%half == 0 {
@@ -253,7 +253,7 @@ func (l *link) slot(size int) ([]byte, error) {
 	return *b, nil
 }
 
-// post sends what was written into the slot.
+// post sends the packet written into the slot.
 func (l *link) post(b []byte) error {
 	s := &l.out
 	if err := l.world.send(b, l.peer, l.sends, s.next%half == 0, l.request(s.next)); err != nil {
@@ -264,12 +264,12 @@ func (l *link) post(b []byte) error {
 	return nil
 }
 
-// request is the handle of a slot.
+// request returns the handle of a slot.
 func (l *link) request(slot int) *request {
 	return (*request)(unsafe.Add(unsafe.Pointer(&l.out.requests), slot*l.world.lib.requestSize))
 }
 
-// through reports whether the library is through with the packets of a half.
+// through reports whether the library has completed the packets of a half.
 func (l *link) through(of int) (bool, error) {
 	s := &l.out
 	if s.used[of] == 0 {
@@ -295,8 +295,8 @@ func (l *link) control(kind byte) (bool, error) {
 	return true, l.post(b[:1])
 }
 
-// leave ends this direction and says so to the peer: to one that is dead for
-// certain too, for what this process took for a death may have been none.
+// leave ends this direction and reports that to the peer. It does so even if the
+// peer was declared dead, since it may live on.
 func (l *link) leave() {
 	s := &l.out
 	s.ended = true
@@ -307,8 +307,8 @@ func (l *link) leave() {
 	l.endOne()
 }
 
-// settled reports whether the library is through with all that was sent. The
-// caller holds tx.
+// settled reports whether the library has completed all that was sent. The caller
+// holds tx.
 func (l *link) settled() bool {
 	s := &l.out
 	if s.pieces != nil {
@@ -330,7 +330,7 @@ func (l *link) settled() bool {
 	return !s.last.used
 }
 
-// broken says that the library could not send or receive.
+// broken returns the error of a failed call of the library.
 func (l *link) broken(err error) error {
 	return fmt.Errorf("MPI rank %d: %w: %w", l.peer, transport.ErrPeerGone, err)
 }

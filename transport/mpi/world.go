@@ -20,20 +20,21 @@ import (
 	"github.com/intrahpc/intra/transport/mpi/internal/ccall"
 )
 
-// launchers hold the number of processes that a launcher has started.
+// launchers are the variables with the number of processes that a launcher has
+// started.
 var launchers = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}
 
-// World is the process's part in MPI_COMM_WORLD. There is one in a process.
+// World is the process's part in MPI_COMM_WORLD. A process has at most one.
 type World struct {
 	lib        *library
-	level      int32 // of threads
+	level      int32 // thread level
 	rank, size int
 	stop       chan struct{}
-	ended      chan error    // what MPI_Finalize has said
-	bell       chan struct{} // rung when nobody attends to a link any more
+	ended      chan error    // result of MPI_Finalize
+	bell       chan struct{} // rung when a link loses its last attention
 
-	streaming atomic.Int32 // large frames under way
-	looks     atomic.Int32 // for a packet of a link, each time
+	streaming atomic.Int32 // number of large frames under way
+	looks     atomic.Int32 // how often completeSoon looks for a packet of a link
 
 	calling sync.Mutex // held during each call of the library
 	call    ccall.Call
@@ -41,10 +42,10 @@ type World struct {
 
 	mu       sync.Mutex
 	links    []*link
-	kept     []*link // ended with requests that nobody answers; never freed
+	kept     []*link // ended links with requests that never complete; never freed
 	tags     map[[2]int]bool
 	finished bool
-	bereaved bool // somebody has died
+	bereaved bool // a process has died
 }
 
 // Init loads a library and joins MPI_COMM_WORLD.
@@ -52,7 +53,7 @@ func Init() (*World, error) {
 	started := make(chan error)
 	w := &World{stop: make(chan struct{}), ended: make(chan error, 1), bell: make(chan struct{}, 1), tags: map[[2]int]bool{}}
 	go func() {
-		// The thread that has initialized the library is the one to finalize it.
+		// The thread that has initialized the library must finalize it.
 		runtime.LockOSThread()
 		if err := w.init(); err != nil {
 			started <- fmt.Errorf("start MPI: %w", err)
@@ -65,7 +66,7 @@ func Init() (*World, error) {
 	if err := <-started; err != nil {
 		return nil, err
 	}
-	go w.run() // on any thread: to change to a locked one takes long
+	go w.run() // on any thread, since switching to a locked one is slow
 	return w, nil
 }
 
@@ -100,28 +101,28 @@ func (w *World) init() error {
 	return nil
 }
 
-// Rank is the process's rank in MPI_COMM_WORLD.
+// Rank returns the process's rank in MPI_COMM_WORLD.
 func (w *World) Rank() int { return w.rank }
 
-// Size is the number of processes in MPI_COMM_WORLD.
+// Size returns the number of processes in MPI_COMM_WORLD.
 func (w *World) Size() int { return w.size }
 
-// Library is what the library says of itself.
+// Library returns the library's description of itself.
 func (w *World) Library() string { return w.lib.version }
 
-// File is the name by which the library was found.
+// File returns the name by which the library was found.
 func (w *World) File() string { return w.lib.name }
 
-// Level is the thread level of the library, as the standard names it.
+// Level returns the thread level of the library, as the standard names it.
 func (w *World) Level() string { return levels[min(int(w.level), len(levels)-1)] }
 
-// leaving bounds how long Close waits for the others, one of which may die
-// meanwhile.
+// leaving bounds how long Close waits for the other processes, one of which may
+// die meanwhile.
 const leaving = 3 * time.Second
 
-// Close leaves MPI_COMM_WORLD. All links have ended before, or do so now, for which each has
-// its patience. A process that has seen a death does not finalize the library, which might
-// wait for the dead.
+// Close leaves MPI_COMM_WORLD. All links must have ended, or be ending; each has
+// its patience for that. A process that has seen a death does not finalize the
+// library, which might wait for the dead process.
 func (w *World) Close() error {
 	w.mu.Lock()
 	if w.finished {
@@ -147,7 +148,7 @@ func (w *World) Close() error {
 	return err
 }
 
-// Mourn notes that somebody has died.
+// Mourn records that a process has died.
 func (w *World) Mourn() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,19 +175,19 @@ func (w *World) finalize() error {
 	return code(rc).err(finalize)
 }
 
-// How run looks for what has arrived: all the time for a while after something moved
-// or a link lost its attention, since who sleeps for an answer is woken by nothing else;
-// more and more rarely otherwise. While others attend to all links it leaves them the
-// core and the library.
+// How run polls: all the time for a while after something moved or a link lost
+// its attention, since nothing else wakes a goroutine that sleeps for an answer;
+// then more and more rarely. While other goroutines attend to all links, run
+// leaves them the core and the library.
 const (
 	keen     = 200 * time.Microsecond
 	shortest = 20 * time.Microsecond
 	longest  = 200 * time.Microsecond
-	underway = 50 * time.Millisecond // a large frame that has not moved for so long waits
+	underway = 50 * time.Millisecond // a large frame that has not moved for this long counts as stalled
 	overdue  = time.Millisecond      // how long a promise of attention is trusted
 )
 
-// run is the progress of the links that nobody attends to.
+// run moves the links to which no goroutine attends.
 func (w *World) run() {
 	nap := shortest
 	moved, all := time.Now(), time.Now()
@@ -228,15 +229,15 @@ func (w *World) run() {
 	}
 }
 
-// sleep is time.Sleep for times below a millisecond, which that rounds up to one in a
-// process that does nothing else.
+// sleep is time.Sleep for times below a millisecond. time.Sleep rounds these up
+// to a millisecond in an otherwise idle process.
 func sleep(d time.Duration) {
 	ts := unix.NsecToTimespec(d.Nanoseconds())
 	_ = unix.Nanosleep(&ts, nil) // a signal ends it early
 }
 
-// rest returns when run is needed again: a link has lost its attention, or it is time
-// to look at all of them.
+// rest returns when run is needed again: when a link has lost its attention, or
+// when it is time to look at all links.
 func (w *World) rest() {
 	timer := time.NewTimer(overdue)
 	defer timer.Stop()
@@ -251,11 +252,11 @@ func (w *World) rest() {
 func (w *World) ring() {
 	select {
 	case w.bell <- struct{}{}:
-	default: // it is about to end
+	default: // the rest is about to end
 	}
 }
 
-// add takes up a link.
+// add adds a link.
 func (w *World) add(l *link) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -263,8 +264,8 @@ func (w *World) add(l *link) {
 	w.ring()
 }
 
-// remove gives up a link that has ended. What the library may still look at
-// remains.
+// remove removes a link that has ended. Unless it is settled, its memory is kept,
+// since the library may still use it.
 func (w *World) remove(l *link, settled bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -274,8 +275,9 @@ func (w *World) remove(l *link, settled bool) {
 	}
 }
 
-// allLooks is how often the library looks for packets in a round over all links. A look
-// takes 20 ns, and to come back from C and to call it again several times as much.
+// allLooks is how often the library looks for packets in one round over all
+// links. A look takes 20 ns; returning from C and calling again takes several
+// times as much.
 const allLooks = 8
 
 // setLinks replaces the links. The caller holds mu.
@@ -287,8 +289,8 @@ func (w *World) setLinks(links []*link) {
 // request is a handle that the library writes: a pointer or a number.
 type request [8]byte
 
-// send starts sending b. matched asks that it be complete only when the peer
-// receives it. b and r stay where they are until r is complete.
+// send starts sending b. With matched it completes only when the peer receives
+// it. b and r must stay in place until r is complete.
 func (w *World) send(b []byte, peer, tag int, matched bool, r *request) error {
 	f := sendEager
 	if matched {
@@ -317,10 +319,11 @@ func (w *World) transfer(f function, b []byte, peer, tag int, r *request) error 
 	return rc.err(f)
 }
 
-// do makes a call of the library with the arguments in w.call: a short one, so many times
-// until it has written w.call.Done, or, if times is 0, one that may take long. A call that
-// is short by itself is not while there are large frames: it may copy as much of them as
-// there is. The first sending to a rank may connect to it.
+// do calls the library with the arguments in w.call. It makes a short call,
+// repeated up to times times until that has set w.call.Done; or, if times is 0,
+// one call that may take long. While large frames are under way no call is short,
+// since any call may copy as much of them as is available. The first send to a
+// rank may connect to it, so it is not short either.
 func (w *World) do(f function, times int) code {
 	w.call.Function, w.call.Done = w.lib.entries[f], 0
 	if times > 0 && w.streaming.Load() == 0 {
@@ -329,11 +332,11 @@ func (w *World) do(f function, times int) code {
 	return code(w.call.Long())
 }
 
-// complete reports whether a request is.
+// complete reports whether a request is complete.
 func (w *World) complete(r *request) (bool, error) { return w.completeSoon(r, 1) }
 
-// completeSoon is complete that looks so many times before it says that a request is not.
-// To look again takes less time than to come back here from C.
+// completeSoon is complete that looks up to looks times. A repeated look takes
+// less time than returning here from C.
 func (w *World) completeSoon(r *request, looks int) (bool, error) {
 	w.calling.Lock()
 	a := &w.call.Args
@@ -344,7 +347,7 @@ func (w *World) completeSoon(r *request, looks int) (bool, error) {
 	return ok, rc.err(test)
 }
 
-// completeAll is complete for n requests one after the other in memory.
+// completeAll is complete for n requests that are consecutive in memory.
 func (w *World) completeAll(r *request, n int) (bool, error) {
 	w.calling.Lock()
 	a := &w.call.Args
@@ -355,8 +358,8 @@ func (w *World) completeAll(r *request, n int) (bool, error) {
 	return ok, rc.err(testAll)
 }
 
-// cancel asks for the end of a receive. It is complete some time after, with or
-// without a message.
+// cancel requests the end of a receive. The receive completes some time
+// afterwards, with or without a message.
 func (w *World) cancel(r *request) {
 	w.calling.Lock()
 	defer w.calling.Unlock()

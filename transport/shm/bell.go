@@ -16,14 +16,14 @@ const (
 	futexWake = 1
 )
 
-// A sleeper looks around that often even if nobody wakes it: what a peer that
-// died left undone must not matter.
+// A sleeper looks around this often even if nothing wakes it, so that a wake-up
+// that a dying peer owed is not lost forever.
 const safetyNet = 500 * time.Millisecond
 
-// bell is the futex word of one side. Its lowest bit says that the side
-// sleeps and wants to be woken by its peer, the next one that the peer wants it
-// to look although somebody attends; the others count what the side tells
-// itself.
+// bell is the futex word of one side. The lowest bit means that the side sleeps,
+// or is about to, and wants to be woken by its peer. The next bit means that the
+// side must look although a goroutine attends to the link. The other bits count
+// the calls of tell and rearm by the side itself.
 type bell struct {
 	word *atomic.Uint32
 	net  time.Duration // safetyNet, except in tests
@@ -35,15 +35,16 @@ const (
 	told   = 4
 )
 
-// arm asks the peer for a wake-up, and returns the value to sleep on. The caller looks
-// for work once more before it sleeps: either that look sees what the peer did, or the
-// peer sees the bell. If the peer has rung by then, even for what was taken before, the
-// word has another value, and nobody sleeps on it.
+// arm asks the peer for a wake-up, and returns the value to sleep on. The caller
+// looks for work once more before it sleeps: either that look sees what the peer
+// did, or the peer sees the armed bell. If the peer has rung by then, even for
+// work that was done before, the word has changed and the futex call returns at
+// once.
 func (b bell) arm() uint32 { return b.word.Or(asleep) | asleep }
 
-// rearm is arm by another goroutine than the sleeper's. It changes the count as
-// well: the sleeper may be about to wait for the unarmed value, which the peer
-// would restore by ringing, and then nobody would wake it.
+// rearm is arm for a goroutine other than the sleeper. It also changes the count.
+// Otherwise the sleeper, about to wait for the unarmed value, could miss the
+// wake-up: a ring of the peer would restore exactly that value.
 func (b bell) rearm() {
 	b.word.Add(told)
 	b.word.Or(asleep)
@@ -51,24 +52,25 @@ func (b bell) rearm() {
 
 func (b bell) unarm() { b.word.And(^uint32(asleep)) }
 
-// disarm says that the sleeper is awake, and reports whether it was urged.
+// disarm marks the sleeper awake, and reports whether it was urged.
 func (b bell) disarm() bool { return b.word.And(^uint32(asleep|urgent))&urgent != 0 }
 
-// urge makes the other side look, whoever attends there.
+// urge makes the side of the bell look, even if a goroutine attends to the link
+// there.
 func (b bell) urge() {
 	b.word.Or(urgent)
 	b.wake()
 }
 
-// wait sleeps as long as the word is v, which was read before the last look, and returns
-// false if that takes long.
+// wait sleeps while the word is v, which must have been read before the last look
+// for work. It returns false on timeout.
 func (b bell) wait(v uint32) bool {
 	timeout := unix.NsecToTimespec(int64(b.net))
 	_, _, err := unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(b.word)), futexWait, uintptr(v), uintptr(unsafe.Pointer(&timeout)), 0, 0)
 	return err != unix.ETIMEDOUT
 }
 
-// ring wakes the other side if it is asleep. It costs one load otherwise.
+// ring wakes the other side if it is asleep. Otherwise it costs one load.
 func (b bell) ring() {
 	if b.word.Load()&asleep != 0 && b.word.And(^uint32(asleep))&asleep != 0 {
 		b.wake()

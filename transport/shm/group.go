@@ -13,26 +13,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is the links that one goroutine waits for.
+// group is the set of links that one goroutine serves.
 type group struct {
-	alone bool          // of one link, without futex_waitv
-	net   time.Duration // as that of a bell
-	told  atomic.Uint32 // counts what the group is told
+	alone bool          // it has one link and does not use futex_waitv
+	net   time.Duration // the longest sleep, see safetyNet
+	told  atomic.Uint32 // incremented to wake run
 
 	mu    sync.Mutex
-	links []*link // that have not ended; while there are any, run runs
+	links []*link // that have not ended; run runs while there are any
 
-	futexes []futex // of run
+	futexes []futex // used by run
 }
 
-// watch is what run knows of a link.
+// watch is the state of a link in run.
 type watch struct {
-	value uint32 // of the bell, to sleep on
+	value uint32 // value of the bell to sleep on
 	due   bool   // look, whatever the bell says
-	urged bool   // look although somebody attends
+	urged bool   // look although a goroutine attends to the link
 }
 
-// add reports whether there was room.
+// add reports whether the group had room for the link.
 func (g *group) add(l *link) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,7 +49,7 @@ func (g *group) add(l *link) bool {
 	return true
 }
 
-// remove takes a link away that has ended, and reports whether it was the last one.
+// remove removes a link that has ended, and reports whether it was the last one.
 func (g *group) remove(l *link) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -58,12 +58,13 @@ func (g *group) remove(l *link) bool {
 	return len(g.links) == 0
 }
 
-// run moves what nobody else does, and ends links, until there are none.
+// run moves the links to which no other goroutine attends, and ends links, until
+// none is left.
 func (g *group) run() {
 	var links, due []*link
 	for {
 		told := g.told.Load()
-		clear(links) // nothing of a link that has ended is held
+		clear(links) // keep no reference to a link that has ended
 		clear(due)
 		g.mu.Lock()
 		links = append(links[:0], g.links...)
@@ -95,8 +96,8 @@ func (g *group) run() {
 	}
 }
 
-// moveAll moves links until there is nothing to move, and reports whether it came to
-// that: after a while others have their turn.
+// moveAll moves links until there is nothing to move, and returns true. After a
+// number of rounds it returns false, so that other links get their turn.
 func moveAll(links []*link) bool {
 	for idle, rounds := 0, 0; idle < lingers; idle++ {
 		for _, l := range links {
@@ -113,12 +114,12 @@ func moveAll(links []*link) bool {
 }
 
 const (
-	lingers = 3  // looks in vain before run sleeps: a peer that is still sending is spared the wake-up
-	fair    = 20 // rounds until those have their turn that were not due before
+	lingers = 3  // idle rounds before run sleeps: this spares a peer that is still sending the wake-up
+	fair    = 20 // rounds until links that were not due get their turn
 )
 
-// settle makes the peer wake run, and reports whether there is nothing to move that
-// came before.
+// settle arms the bell and looks once more. It reports whether there was nothing
+// to move.
 func (l *link) settle() bool {
 	value := l.arm()
 	if value&urgent != 0 || l.mine() && l.work() {
@@ -128,8 +129,8 @@ func (l *link) settle() bool {
 	return true
 }
 
-// wait sleeps until somebody tells one of the links, or the group, something that was
-// not said before the last look, and returns false if that takes long.
+// wait sleeps until a bell or the group's own word changes from the value read
+// before the last look. It returns false on timeout.
 func (g *group) wait(links []*link, told uint32) bool {
 	if g.alone {
 		return links[0].own.wait(links[0].watch.value)
@@ -156,14 +157,14 @@ const (
 	futexPrivate = 128 // of one process
 )
 
-// futexOf is for memory that does not move and that somebody holds: the segment of a
-// link of the group, or the group.
+// futexOf needs memory that does not move and that the caller keeps alive: the
+// segment of a link of the group, or the group.
 func futexOf(word *atomic.Uint32, value, flags uint32) futex {
 	return futex{value: uint64(value), address: uint64(uintptr(unsafe.Pointer(word))), flags: flags}
 }
 
-// waitAny sleeps as long as every word has its value, and returns false if that takes
-// long.
+// waitAny sleeps while every word has its value. It returns false on timeout or
+// failure.
 func waitAny(futexes []futex, net time.Duration) bool {
 	var end unix.Timespec
 	unix.ClockGettime(unix.CLOCK_MONOTONIC, &end)
@@ -174,7 +175,7 @@ func waitAny(futexes []futex, net time.Duration) bool {
 	case 0, unix.EAGAIN, unix.EINTR:
 		return true
 	case unix.ETIMEDOUT:
-	default: // such as memory that the kernel does not have: not so often
+	default: // such as a lack of kernel memory: retry, but not in a busy loop
 		time.Sleep(time.Millisecond)
 	}
 	return false

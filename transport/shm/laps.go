@@ -4,30 +4,33 @@ package shm
 
 import "math"
 
-// Memory that nobody has touched yet is slow: each side takes a page fault for each page.
-// Where processes take turns on a core that is far more than small messages cost, for as
-// long as the ring has not been gone around once. So the sender begins with short laps
-// there, and each is a little longer than the one before: then few of the bytes lie in
-// fresh memory. Where each process has a core it does without: the lines of a short lap
-// are still in the other core's cache when they are written again, which costs a message
-// of 1 to 128 KiB half as much again.
+// Fresh memory is slow: each side takes a page fault for each page. Where
+// processes take turns on a core, these faults cost far more than small messages
+// do, until the sender has gone around the ring once. So there the sender begins
+// with short laps: it returns to the beginning of the ring's memory long before
+// its end. Each lap is a little longer than the one before, so few of the bytes
+// lie in fresh memory.
+//
+// Where each process has a core, the sender does without short laps. The lines of
+// a short lap are still in the other core's cache when they are written again,
+// which makes a message of 1 to 128 KiB half as expensive again.
 
 const (
 	firstReach = 16 << 10
-	longer     = 32 // each lap, by this part of it
+	longer     = 32 // each lap is longer than the last by 1/longer
 )
 
-// laps are the sender's, of one ring.
+// laps is the sender's state of the laps of one ring.
 type laps struct {
 	look  uint64 // the position from which a frame may be the last one of its lap
-	began uint64 // where this lap did
-	reach uint64 // how long it is, if the reader is near
+	began uint64 // the position where this lap began
+	reach uint64 // its intended length; it becomes longer while the reader lags behind
 }
 
-// never is a position that no ring comes to.
+// never is a position that no ring reaches.
 const never = math.MaxUint64
 
-// firstLap is for a ring in which little has been sent, or nothing.
+// firstLap is for a ring in which little or nothing has been sent.
 func firstLap(size uint64) laps {
 	if firstReach >= size {
 		return laps{look: never}
@@ -35,18 +38,19 @@ func firstLap(size uint64) laps {
 	return laps{look: firstReach, reach: firstReach}
 }
 
-// lap is extent of a frame that may be the last one of its lap. It is if the reader is
-// near: until that has followed, the rest of the lap is no room for anything, and the
-// sender must not have to wait for it where it did not otherwise.
+// lap is extent for a frame that may be the last one of its lap. It is the last
+// one only if the reader is near. Until the reader has followed, the rest of the
+// lap is lost as room, and the sender must not wait for room where it otherwise
+// would not.
 func (s *sending) lap(n uint64) uint64 {
 	l, next := &s.laps, s.pos+n
 	in := next - l.began
-	if in >= s.size { // all of the memory has been in use
+	if in >= s.size { // all of the memory has been used: no more short laps
 		l.look = never
 		return n
 	}
 	head := s.head.Load()
-	if head-s.seen > next-s.seen || next-head > in/4 { // the former is for room to find
+	if head-s.seen > next-s.seen || next-head > in/4 { // the first condition means a corrupt head, which room reports
 		l.look = next + l.reach/8
 		return n
 	}

@@ -15,19 +15,19 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// link is one side of a segment. It sends with write, under tx, and receives
-// with receive, under rx; whoever finds them free does it. Only run, of its group, waits
-// for them, so a Receiver, an Owner or Mid may call every method but Shutdown.
-// The memory is used under tx, rx or mu, and given up under all three; but
-// idle looks at the control words without a lock, so what remains in their
-// place is given up when nobody has the link any more.
+// link is one side of a segment. It sends with write, under tx, and receives with
+// receive, under rx; any goroutine that finds them free may do so. Only run, of
+// its group, waits for these locks, so a Receiver, an Owner or Mid may call every
+// method but Shutdown. The memory is used under tx, rx or mu, and detached under
+// all three. But idle reads the control words without a lock: so detach leaves
+// zeros mapped in their place until the link is garbage.
 type link struct {
 	memory   *mapping
 	own      bell
 	peer     bell
 	done     chan struct{} // closed when both directions have ended
-	sleeper  *Sleeper      // nil: it waits by itself
-	watch    watch         // of run
+	sleeper  *Sleeper      // nil: the link has a group of its own
+	watch    watch         // used by run
 	closed   atomic.Bool   // by this side
 	peerDead atomic.Bool
 	busy     atomic.Bool // there may be something to send; changed under mu
@@ -37,10 +37,10 @@ type link struct {
 	receiver transport.Receiver
 	attended int
 	queue    queue.Queue
-	sendErr  error // why nothing more is accepted or sent
-	ending   bool  // Shutdown: nothing more is accepted
+	sendErr  error // why no more frames are accepted or sent
+	ending   bool  // Shutdown was called: no more frames are accepted
 	received bool  // Closed was called
-	closeErr error // what it was told
+	closeErr error // the error passed to Closed
 	failure  error // why not everything was sent
 	endings  int   // directions that have ended
 
@@ -51,8 +51,8 @@ type link struct {
 	in receiver
 }
 
-// Open maps a segment and returns the link of one side, 0 or 1. The file is
-// not needed afterwards. Memory does not tell of the death of a process: the
+// Open maps a segment and returns the link of one side, 0 or 1. The file is not
+// needed afterwards. Shared memory does not reveal the death of a process: the
 // owner of the link has to call PeerDied.
 func Open(f *os.File, side int) (transport.Link, error) {
 	return (*Sleeper)(nil).Open(f, side)
@@ -89,8 +89,8 @@ func (l *link) Start(r transport.Receiver) {
 	l.sleeper.add(l)
 }
 
-// mine reports whether run has to move the link: nobody attends to it, or it
-// is about to end, which nobody may put off.
+// mine reports whether run has to move the link: no goroutine attends to it, or
+// it is about to end, which attention must not delay.
 func (l *link) mine() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,8 +100,8 @@ func (l *link) mine() bool {
 // ends reports whether the link is about to end. The caller holds mu.
 func (l *link) ends() bool { return l.ending || l.closed.Load() || l.peerDead.Load() }
 
-// arm makes the peer wake run, if that has to move the link, and returns the
-// value of the bell to sleep on. run looks once more afterwards.
+// arm makes the peer wake run, if run has to move the link, and returns the value
+// of the bell to sleep on. run looks once more afterwards.
 func (l *link) arm() uint32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,14 +111,14 @@ func (l *link) arm() uint32 {
 	return l.own.word.Load()
 }
 
-// work is Progress that waits for whoever is at it: what woke run may have
-// come after their last look.
+// work is Progress that waits for the locks: the event that woke run may have
+// come after the last look of the goroutine that holds them.
 func (l *link) work() bool {
 	l.tx.Lock()
 	moved, blocked := l.write()
 	l.tx.Unlock()
-	// A Send that found tx taken left its frame to this goroutine, maybe
-	// after write had looked at the queue for the last time.
+	// A Send that found tx taken left its frame to this goroutine, maybe after
+	// write had looked at the queue for the last time.
 	if !blocked && l.pump() {
 		moved = true
 	}
@@ -150,7 +150,7 @@ func (l *link) unmapIfEnded() bool {
 	return true
 }
 
-// endOne notes that one direction has ended.
+// endOne counts a direction that has ended.
 func (l *link) endOne() {
 	l.mu.Lock()
 	l.endings++
@@ -166,7 +166,7 @@ func (l *link) tell() {
 	}
 }
 
-// hasten makes run look although somebody attends.
+// hasten makes run look although a goroutine attends to the link.
 func (l *link) hasten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,8 +196,9 @@ func (l *link) Attend(on bool) {
 			l.own.unarm()
 			l.own.tell()
 		}
-		// Who attended may have waited for an answer. The peer's attention
-		// may be a promise that is not kept at this moment.
+		// The goroutine that attended may have waited for an answer. And the
+		// peer's attention may be a promise that it does not keep at this moment,
+		// so urge it.
 		if l.out.tail.Load() != l.out.head.Load() {
 			l.peer.urge()
 		}
@@ -212,8 +213,8 @@ func (l *link) pending() bool {
 	return l.arrived() || l.in.sender.Load() != endOpen && !l.received
 }
 
-// idle reports that there is nothing to move, without a lock. Ends are the
-// business of run.
+// idle reports, without a lock, whether there is nothing to move. It ignores
+// ends, which run handles.
 func (l *link) idle() bool {
 	idle := !l.busy.Load() && !l.arrived()
 	runtime.KeepAlive(l)
@@ -253,7 +254,7 @@ func (l *link) TakeTurns() {
 	l.out.laps = firstLap(l.out.size)
 }
 
-// fail ends sending. The first reason stays.
+// fail ends sending. The first reason is kept.
 func (l *link) fail(err error) {
 	l.mu.Lock()
 	if l.sendErr == nil {

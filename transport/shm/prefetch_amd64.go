@@ -2,12 +2,14 @@
 
 package shm
 
-// toRead asks for the cache lines from p on, at least one, without waiting for them.
+// toRead prefetches lines cache lines, at least one, from p on for reading. It
+// does not wait for them.
 //
 //go:noescape
 func toRead(p *byte, lines int)
 
-// toWrite asks to own the cache lines from p on, at least one, without waiting.
+// toWrite prefetches lines cache lines, at least one, from p on for writing. It
+// does not wait for them.
 //
 //go:noescape
 func toWrite(p *byte, lines int)

@@ -9,12 +9,12 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// budget is how many bytes one receive delivers, so that a goroutine that
-// waits for a condition gets to look at it.
+// budget bounds the bytes that one receive delivers, so that a goroutine that
+// waits for a condition gets to check it.
 const budget = 1 << 20
 
-// A long payload that the Receiver leaves to the link goes to memory that
-// grows with what has come, because a header may lie about the size.
+// A long payload that the Receiver leaves to the link goes to memory that grows
+// as bytes arrive, because a header may lie about the size.
 const growStep = 1 << 20
 
 // receiver is the state of receiving, guarded by rx.
@@ -22,18 +22,19 @@ type receiver struct {
 	reading
 	header transport.Header
 	inside bool        // Begin was called and End was not
-	long   atomic.Bool // inside, for who looks without rx
+	long   atomic.Bool // inside, for readers without rx
 	place  []byte      // where the payload goes; shorter than it while own memory grows
-	own    bool        // place is the link's
+	own    bool        // place is memory of the link
 	got    uint64
 	spare  []byte // own memory of the frame before
 	ended  bool
 }
 
-// receive delivers what has arrived, or of that one frame, and reports whether
-// anything had. The caller holds rx, and when it has given that up wakes a sender that
-// waits for room, if it wanted one frame. To look for the next frame is not free: the
-// sender has just written there, in its own cache.
+// receive delivers the frames that have arrived, or only one, and reports whether
+// there were any. The caller holds rx. With one, receive does not ring when it
+// returns the room of a whole frame: the caller does, after it has unlocked rx.
+// With one it also does not look for a further frame. That look would cost a
+// cache miss, since the sender has just written there.
 func (l *link) receive(one bool) (moved bool) {
 	r := &l.in
 	for left := int64(budget); left > 0 && !r.ended; {
@@ -41,18 +42,18 @@ func (l *link) receive(one bool) (moved bool) {
 			l.finish(transport.ErrClosed)
 			return true
 		}
-		// Read before tail and the frame: what an ended sender has published
-		// is all there when they are read next.
+		// Read these before tail and the frame: then all that an ended sender has
+		// published is visible to the reads that follow.
 		end, dead := r.sender.Load(), l.peerDead.Load()
 		var n uint64
 		var err error
 		if r.inside || end != endOpen || dead {
 			n, err = r.available()
-			if n > 0 && !r.inside && !r.there() { // its sender has died meanwhile
+			if n > 0 && !r.inside && !r.there() { // the sender died before it published this frame
 				n, end = 0, endGone
 			}
 		} else if r.there() {
-			n = r.size // all that there can be
+			n = r.size // no frame can be larger
 		}
 		switch {
 		case err != nil:
@@ -81,9 +82,9 @@ func (l *link) receive(one bool) (moved bool) {
 	return moved
 }
 
-// accept delivers the next frame, or the next piece of one, from n bytes that
-// are there, and returns how many that took. Who takes one whole frame looks itself, later,
-// whether the sender waits for its room.
+// accept delivers the next frame, or the next piece of one, from n available
+// bytes, and returns how many it used. With one, it does not ring for a whole
+// frame: see receive.
 func (l *link) accept(n uint64, one bool) (took uint64, err error) {
 	r := &l.in
 	if !r.inside {
@@ -139,7 +140,8 @@ func (l *link) accept(n uint64, one bool) (took uint64, err error) {
 	last := n >= align(size)-r.got
 	piece := min(n, chunk)
 	if left := size - r.got; left < piece || left == piece && !last {
-		// Everything up to the end is there, or somebody forgot the padding.
+		// All bytes up to the end are there, or the sender has omitted the
+		// padding.
 		if !last {
 			return 0, errCorrupt
 		}
@@ -167,9 +169,9 @@ func (l *link) accept(n uint64, one bool) (took uint64, err error) {
 	return took, nil
 }
 
-// decode takes the header at pos apart, which begins with this word, and returns where
-// in the record the payload stands. What it has read once is not looked at again: the
-// other process could still change it.
+// decode decodes the header at pos, whose first word is given, and returns where
+// in the record the payload begins. It reads each byte once: the other process
+// could change it in between.
 func (r *receiver) decode(first uint64) (at uint64, err error) {
 	at = placeOf(first) * wordSize
 	head := (*[transport.HeaderSize]byte)(r.at(r.pos, transport.HeaderSize))
@@ -196,7 +198,7 @@ func (r *receiver) grow(n uint64) {
 	r.place = place
 }
 
-// release gives n bytes back to the peer.
+// release returns n bytes to the peer, and wakes it if it waits for them.
 func (l *link) release(n uint64) {
 	if l.in.reading.release(n); l.in.awaited() {
 		l.peer.ring()
@@ -223,7 +225,7 @@ func (l *link) finish(err error) {
 	l.tell()
 }
 
-// leave tells the peer that nobody reads any more.
+// leave marks the ring as no longer read.
 func (l *link) leave() {
 	l.in.ended = true
 	l.in.reader.Swap(endGone)

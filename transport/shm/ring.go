@@ -15,59 +15,61 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// What a side says of its end of a ring.
+// The states of one end of a ring.
 const (
 	endOpen uint32 = iota
 	endBye         // the sender's Shutdown: everything it sent is in the ring
-	endGone        // it has left without a word
+	endGone        // it has left without a goodbye, or nothing reads any more
 )
 
-// noNeed says that the sender does not wait for room.
+// noNeed means that the sender does not wait for room.
 const noNeed = math.MaxUint64
 
-// errCorrupt: the other process wrote what no link writes.
+// errCorrupt means that the other process wrote what no link writes.
 var errCorrupt = errors.New("corrupt ring")
 
-// ring is one direction: bytes at positions head to tail, which only grow, in
+// ring is one direction: the bytes at positions head to tail, which only grow, in
 // memory that is mapped twice in a row.
 //
-// A side that changes a word and then looks whether the other sleeps relies on
-// this order, as the other does when it goes to sleep and then looks at the
-// word. Such words are changed by Swap: under the race detector a Store to
-// memory outside of the Go heap only releases, and lets the look overtake it.
+// A side changes a word and then checks whether the other side sleeps. The other
+// side arms its bell and then checks the word. Both rely on that order, so these
+// words are changed by Swap: under the race detector a Store to memory outside of
+// the Go heap only releases, and the check could overtake it.
 //
-// A frame begins at a multiple of 64 with its header. One that takes up to
-// half of the ring is published as a whole; a longer one as its header, then
-// its payload as it comes. A payload of a word or less stands in the header, in the
-// place of an argument that is 0, if there is one: each line that comes from the other
-// processor's cache takes its time.
+// A frame begins at a multiple of 64 with its header. A frame that takes up to
+// half of the ring is published as a whole. A longer one is published as its
+// header, then its payload piece by piece. A payload of at most one word is
+// stored in the header, in place of an argument that is 0, if there is one: each
+// line fetched from the other processor's cache takes its time.
 //
-// The first word of a header publishes it. Where the next one will begin it is
-// 0, which the sender has written before that place was published: who waits for
-// a frame looks there, and when it comes has the line already in which it lies.
-// The word is written after all else of the frame, and after tail, so that
-// whoever is killed has published a frame or has not. Only inside of a long frame
-// the reader looks at tail; and when the sender has ended, or is dead, since then
-// what lies behind tail is no frame, whatever it looks like.
+// The first word of a header publishes the frame. Where the next header will
+// begin, that word is 0: the sender writes the 0 before it publishes the frame in
+// front of it. A reader that waits for a frame polls this word, so when the frame
+// comes it already has the line of the header. The sender writes the word after
+// all else of the frame, and after tail. So a sender that is killed has published
+// a frame or has not. The reader uses tail only inside of a long frame, and after
+// the sender has ended or died: then bytes behind tail are no frame, whatever
+// they look like.
 //
-// Behind a frame that was published as a whole there may be a gap, see record. It may also
-// be the last one of its lap: the next one then begins where the memory does.
+// A frame that was published as a whole may be followed by a gap, see record. It
+// may also be the last one of its lap: the next frame then begins where the
+// memory does.
 type ring struct {
 	data   []byte
 	size   uint64
 	tail   *atomic.Uint64 // written by the sender
-	need   *atomic.Uint64 // where head must come before the sender is woken
+	need   *atomic.Uint64 // position that head must reach before the sender is woken
 	sender *atomic.Uint32 // endOpen, endBye, endGone
 	head   *atomic.Uint64 // written by the reader
 	reader *atomic.Uint32 // endOpen, endGone
 }
 
-// align is the place of the next frame.
+// align rounds a position or size up to where the next frame can begin.
 func align(n uint64) uint64 { return (n + transport.HeaderSize - 1) &^ (transport.HeaderSize - 1) }
 
-// The first byte of a header names the word of it that is a small payload, above the
-// channel; 0: the payload is behind the header. Its highest bit says that the frame is
-// the last one of its lap.
+// The first byte of a header holds the channel, and above it which word of the
+// header is a small payload; 0: the payload follows the header. Its highest bit
+// marks the last frame of a lap.
 const (
 	wordSize   = 8
 	argsAt     = 2 * wordSize
@@ -76,21 +78,23 @@ const (
 	lastBit    = 0x80
 )
 
-// placeOf is what the first word of a header says of that, 0 or a word.
+// placeOf returns which word of a header is the payload, 0 if none is, from its
+// first word.
 func placeOf(first uint64) uint64 { return first & placeBits >> placeShift }
 
-// A processor that reads some lines in a row fetches those that follow as well. They would
-// be those of the next frame, taken from the sender while it is about to write there. So
-// there is a gap behind a frame of several lines, unless the ring is so small that its room
-// matters more.
+// A processor that reads several lines in a row also prefetches those that
+// follow. These would be the lines of the next frame, which the sender is about
+// to write. So a gap follows a frame of several lines, unless the ring is so
+// small that the room matters more.
 const (
 	gap        = 1 << 10
-	gapPayload = transport.HeaderSize + 1 // the smallest one that has a gap behind it
-	gapRing    = 256 << 10                // and the smallest ring
+	gapPayload = transport.HeaderSize + 1 // the smallest payload that is followed by a gap
+	gapRing    = 256 << 10                // the smallest ring that has gaps
 )
 
-// record is what a frame takes in the ring whose payload stands behind its header: never
-// less than a smaller one does, so that what is reserved is enough.
+// record returns the size in the ring of a frame whose payload follows its
+// header. It never decreases with the payload, so the room that was reserved is
+// always enough.
 func (r *ring) record(payload uint64) uint64 {
 	n := transport.HeaderSize + align(payload)
 	if payload >= gapPayload && r.size >= gapRing {
@@ -99,11 +103,11 @@ func (r *ring) record(payload uint64) uint64 {
 	return n
 }
 
-// place says where in the record of a frame its payload stands, and what the record
-// takes.
+// place returns where in the record of a frame its payload begins, and the size
+// of the record.
 func (r *ring) place(h *transport.Header) (at, n uint64) {
 	if h.Size-1 < wordSize {
-		for i := len(h.Args) - 1; i >= 0; i-- { // the last ones are used least
+		for i := len(h.Args) - 1; i >= 0; i-- { // from the end, since the last arguments are used least
 			if h.Args[i] == 0 {
 				return argsAt + wordSize*uint64(i), transport.HeaderSize
 			}
@@ -112,10 +116,10 @@ func (r *ring) place(h *transport.Header) (at, n uint64) {
 	return transport.HeaderSize, r.record(h.Size)
 }
 
-// whole says whether a frame is published as a whole.
+// whole reports whether a frame is published as a whole.
 func (r *ring) whole(payload uint64) bool { return r.record(payload) <= r.size/2 }
 
-// rest is how many bytes are left of the lap from a position on.
+// rest returns how many bytes of the memory follow a position.
 func (r *ring) rest(pos uint64) uint64 { return -pos & (r.size - 1) }
 
 // at returns n bytes at a position.
@@ -124,51 +128,50 @@ func (r *ring) at(pos, n uint64) []byte {
 	return r.data[i : i+n : i+n]
 }
 
-// first is the first word of the header at a position.
+// first returns the first word of the header at a position.
 func (r *ring) first(pos uint64) *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Pointer(&r.data[pos&(r.size-1)&^(transport.HeaderSize-1)]))
 }
 
-// capacity is how many bytes may be published at a time: behind them is room for
-// the word that says that nothing is there.
+// capacity is how many bytes can be published at a time: the room behind them
+// must hold the 0 that marks where no frame is yet.
 func (r *ring) capacity() uint64 { return r.size - transport.HeaderSize }
 
-// ahead is for how many bytes at most the caches are asked ahead.
+// ahead bounds how many bytes are prefetched.
 const ahead = 1 << 10
 
-// ask lets the next n bytes come from where the sender has written them, while
-// something else is done.
+// ask prefetches n bytes at pos, which the sender has written, for reading.
 func (r *ring) ask(pos, n uint64) {
 	toRead(&r.data[pos&(r.size-1)], int(align(min(n, ahead))/transport.HeaderSize))
 }
 
-// own takes the next n bytes away from where they were read, for a frame like the one
-// before, while there is time.
+// own prefetches n bytes at pos for writing, since the reader's cache may hold
+// them: the next frame is probably like the last one.
 func (r *ring) own(pos, n uint64) {
 	toWrite(&r.data[pos&(r.size-1)], int(align(min(n, ahead))/transport.HeaderSize))
 }
 
-// sending is the sender's own knowledge of a ring.
+// sending is the sender's own view of a ring.
 type sending struct {
 	ring
 	pos   uint64 // where tail is, or will be after the next publish
-	seen  uint64 // head when last looked at
-	start uint64 // of the frame that was put last,
-	word  uint64 // and the first word of its header, 0 when it is published
+	seen  uint64 // head at the last look
+	start uint64 // of the frame that was put last
+	word  uint64 // the first word of its header, 0 once it is published
 	laps  laps
 }
 
-// free is how much room is known to be free.
+// free returns how much room is known to be free.
 func (s *sending) free() uint64 { return s.capacity() - (s.pos - s.seen) }
 
-// room returns how many bytes are free, and looks at the reader's progress
-// only if fewer than want are known to be.
+// room returns how many bytes are free. It looks at the reader's progress only if
+// fewer than want are known to be.
 func (s *sending) room(want uint64) (uint64, error) {
 	if free := s.free(); free >= want {
 		return free, nil
 	}
 	head := s.head.Load()
-	// The reader cannot be ahead of the sender, nor go back.
+	// The reader can neither overtake the sender nor go back.
 	if s.pos-head > s.pos-s.seen {
 		return 0, errCorrupt
 	}
@@ -176,7 +179,7 @@ func (s *sending) room(want uint64) (uint64, error) {
 	return s.free(), nil
 }
 
-// fits is room, where only whether it is enough matters.
+// fits reports whether want bytes are free.
 func (s *sending) fits(want uint64) bool {
 	room, err := s.room(want)
 	return err == nil && room >= want
@@ -186,8 +189,8 @@ func (s *sending) fits(want uint64) bool {
 // afterwards.
 func (s *sending) await(want uint64) { s.need.Swap(s.pos + want - s.capacity()) }
 
-// extent is what a frame takes whose record is n bytes: more if it is the last one of its
-// lap.
+// extent returns how many bytes a frame takes whose record has n: more if it is
+// the last one of its lap.
 func (s *sending) extent(n uint64) uint64 {
 	if s.pos+n < s.laps.look {
 		return n
@@ -195,8 +198,8 @@ func (s *sending) extent(n uint64) uint64 {
 	return s.lap(n)
 }
 
-// put writes a header at pos, but for its first word, of a frame whose payload stands
-// at a place in its record, and which is the last one of its lap or not.
+// put writes a header at pos, except its first word. at is where the payload
+// begins in the record; last marks the last frame of a lap.
 func (s *sending) put(h *transport.Header, at uint64, last bool) {
 	s.start = s.pos
 	first := h.EncodeRest((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize)))
@@ -209,8 +212,8 @@ func (s *sending) put(h *transport.Header, at uint64, last bool) {
 	s.word = little(first)
 }
 
-// little is a number whose bytes in memory are those of n on a little-endian machine,
-// and the inverse.
+// little returns a number whose bytes in memory are those of n on a little-endian
+// machine. It is its own inverse.
 func little(n uint64) uint64 {
 	if cpu.IsBigEndian {
 		return bits.ReverseBytes64(n)
@@ -218,11 +221,12 @@ func little(n uint64) uint64 {
 	return n
 }
 
-// finish makes a frame visible that ends at pos, as a whole.
+// finish makes a whole frame visible, which ends at pos.
 func (s *sending) finish() {
-	// The Swap orders this store, and all of the frame, before the word: in Go's memory
-	// model as in that of the processor. The store itself need not be atomic, as an
-	// aligned word is written at once, and nobody looks at it but as said above.
+	// The Swap orders this store, and the rest of the frame, before the word, in
+	// Go's memory model as in the processor's. The store itself need not be
+	// atomic: an aligned word is written at once, and the reader uses tail only
+	// as described at ring.
 	*(*uint64)(unsafe.Pointer(s.tail)) = s.pos
 	s.first(s.start).Swap(s.word)
 	s.word = 0
@@ -237,15 +241,16 @@ func (s *sending) publish() {
 	}
 }
 
-// end says that nothing is at a position. It comes before what ends there is published.
+// end writes the 0 that marks where no frame is yet. This must come before the
+// frame that ends at pos is published.
 func (s *sending) end(pos uint64) {
 	binary.LittleEndian.PutUint64(s.at(pos, 8), 0)
 }
 
-// reading is the reader's own knowledge of a ring.
+// reading is the reader's own view of a ring.
 type reading struct {
 	ring
-	pos  uint64 // where head is
+	pos  uint64 // tail at the last look
 	seen uint64 // tail when last looked at
 }
 
@@ -262,19 +267,19 @@ func (r *reading) available() (uint64, error) {
 	return tail - r.pos, nil
 }
 
-// release gives n bytes back to the sender. The caller looks then whether it waits for
-// them.
+// release returns n bytes to the sender. The caller then checks awaited.
 func (r *reading) release(n uint64) {
 	r.pos += n
 	r.head.Swap(r.pos)
 }
 
-// giveBack is release by who changes another word before it looks, such as that of a
-// lock: that orders this store as it does those of finish.
+// giveBack is release for a caller that changes another word atomically, such as
+// that of a lock, before it checks awaited. That orders this store as the Swap in
+// finish orders its store.
 func (r *reading) giveBack(n uint64) {
 	r.pos += n
 	*(*uint64)(unsafe.Pointer(r.head)) = r.pos
 }
 
-// awaited reports whether the sender waits for what was given back.
+// awaited reports whether the sender waits for room that has been returned.
 func (r *ring) awaited() bool { return r.need.Load() <= r.head.Load() }

@@ -15,8 +15,8 @@ import (
 )
 
 // DefaultSize is the size of a ring that suits most programs: small enough to
-// stay in the caches, large enough for the updates of a few tasks. Memory is
-// used only as far as it is touched, see laps.
+// stay in the caches, large enough for the updates of a few tasks. Only the pages
+// that are touched use memory, see laps.
 const DefaultSize = 4 << 20
 
 // maxSize keeps a ring and its second mapping well inside the address space.
@@ -27,8 +27,8 @@ var ErrSegment = errors.New("not a segment of shared memory")
 
 // The segment begins with a page of control words, followed by the two rings.
 // Words that different processes write lie two cache lines apart, because
-// processors fetch lines in pairs. Who reads a ring looks at need and sender with
-// every frame, so these are not where tail changes with every frame.
+// processors fetch lines in pairs. The reader of a ring reads need and sender
+// with every frame, so these lie apart from tail, which changes with every frame.
 const (
 	magic       = 0x3561_7274_6e69_4d53 // "SMintra5"
 	offMagic    = 0
@@ -79,22 +79,24 @@ func initialize(f *os.File, fd, ring int) error {
 	if _, err := f.WriteAt(head[:], 0); err != nil {
 		return err
 	}
-	// Nobody who holds the file can pull the memory away from the other.
+	// With the seals a holder of the file cannot truncate the memory under the
+	// other process.
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	return err
 }
 
-// controlPages is the control area in whole pages of this machine.
+// controlPages returns the size of the control area in whole pages of this
+// machine.
 func controlPages() int { return max(controlSize, os.Getpagesize()) }
 
 func segmentSize(ring int) int { return controlPages() + 2*ring }
 
-// File is the descriptor to hand over to both processes. The segment lives
-// until it is closed and unmapped everywhere.
+// File returns the descriptor to pass to both processes. The segment lives until
+// it is closed and unmapped everywhere.
 func (s *Segment) File() *os.File { return s.file }
 
 // mapping is a segment in this process's memory: the control words, then each
-// ring twice in a row, so that what crosses its end is contiguous.
+// ring twice in a row, so that bytes across its end are contiguous.
 type mapping struct {
 	base  unsafe.Pointer
 	total int
@@ -168,8 +170,8 @@ func ringSize(fd int) (int, error) {
 
 func (m *mapping) unmap() { unix.MunmapPtr(m.base, uintptr(m.total)) }
 
-// detach gives the segment up. In its place remain zeros, which say that both ends
-// are open and nothing is there, until unmap; they take no memory.
+// detach releases the segment. Until unmap, zeros are mapped in its place: they
+// mean that both ends are open and nothing is there, and take no memory.
 func (m *mapping) detach() error {
 	_, err := unix.MmapPtr(-1, 0, m.base, uintptr(m.total), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE|unix.MAP_FIXED)
 	return err
@@ -178,7 +180,7 @@ func (m *mapping) detach() error {
 func (m *mapping) word32(off int) *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Add(m.base, off)) }
 func (m *mapping) word64(off int) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Add(m.base, off)) }
 
-// bell is the word on which the given side sleeps.
+// bell returns the bell on which the given side sleeps.
 func (m *mapping) bell(side int) bell { return bell{m.word32(offBell + side*lineGap), safetyNet} }
 
 // words returns the ring from the given side to the other.

@@ -9,16 +9,16 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// chunk is how much of a long frame is published at a time, so that the
-// reader copies one piece out while the next is copied in.
+// chunk is how much of a long frame is published at a time, so that the reader
+// copies one piece out while the sender copies the next one in.
 const chunk = 64 << 10
 
 // sender is the state of sending, guarded by tx.
 type sender struct {
 	sending
 	offset  uint64 // payload bytes of the frame in front that are published
-	opened  bool   // its header is
-	midDone bool   // its Mid was called
+	opened  bool   // the header of the frame in front is published
+	midDone bool   // the Mid of the frame in front was called
 	waiting bool   // need is set
 	ended   bool
 }
@@ -26,7 +26,7 @@ type sender struct {
 func (l *link) Send(f *transport.Frame) {
 	f.Header.Size = transport.Size(f.Payload)
 	if l.sendNow(f) {
-		if l.busy.Load() { // somebody found tx taken meanwhile
+		if l.busy.Load() { // another goroutine found tx taken meanwhile
 			l.pump()
 		}
 		queue.Sent(f, nil)
@@ -67,14 +67,14 @@ func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 	l.finishFrame(takes)
 	s.own(s.pos+transport.HeaderSize, h.Size)
 	l.tx.Unlock()
-	if l.busy.Load() { // somebody found tx taken meanwhile, and nobody may be called here
+	if l.busy.Load() { // another goroutine found tx taken meanwhile; no callbacks may run here, so run moves it
 		l.hasten()
 	}
 	return true
 }
 
-// sendNow hands f over if it fits as a whole, and nothing is queued before it. Where the
-// link ends, and why, is for write.
+// sendNow sends f if it fits as a whole and no frame is queued before it. It
+// leaves the end of the link, and its reason, to write.
 func (l *link) sendNow(f *transport.Frame) bool {
 	s := &l.out
 	at, n := s.place(&f.Header)
@@ -90,7 +90,8 @@ func (l *link) sendNow(f *transport.Frame) bool {
 	return true
 }
 
-// enter takes tx if a record of n bytes fits as a whole, and nothing is queued before it.
+// enter takes tx if a record of n bytes fits as a whole and no frame is queued
+// before it.
 func (l *link) enter(n uint64) bool {
 	s := &l.out
 	if n > s.size/2 || l.busy.Load() || !l.tx.TryLock() {
@@ -103,14 +104,14 @@ func (l *link) enter(n uint64) bool {
 	return false
 }
 
-// finishFrame makes a whole frame visible that takes n bytes.
+// finishFrame makes a whole frame of n bytes visible.
 func (l *link) finishFrame(n uint64) {
 	l.out.pos += n
 	l.out.finish()
 	l.peer.ring()
 }
 
-// pump hands over what fits, unless another goroutine is at it.
+// pump sends what fits, unless another goroutine does.
 func (l *link) pump() (moved bool) {
 	for l.busy.Load() && l.tx.TryLock() {
 		m, blocked := l.write()
@@ -119,13 +120,13 @@ func (l *link) pump() (moved bool) {
 		if blocked {
 			break
 		}
-		// What came while tx was held is this goroutine's to send.
+		// Frames queued while tx was held are this goroutine's to send.
 	}
 	return moved
 }
 
-// write hands over frames until the queue is empty or the ring full. The
-// caller holds tx.
+// write sends frames until the queue is empty or the ring is full. The caller
+// holds tx.
 func (l *link) write() (moved, blocked bool) {
 	s := &l.out
 	for !s.ended {
@@ -173,12 +174,12 @@ func (l *link) write() (moved, blocked bool) {
 		}
 	}
 	l.mu.Lock()
-	l.busy.Store(false) // nothing is accepted any more
+	l.busy.Store(false) // no more frames are accepted
 	l.mu.Unlock()
 	return moved, false
 }
 
-// endSending says for good what this side's end of the ring is.
+// endSending sets the final state of this side's end of the ring.
 func (l *link) endSending(end uint32) {
 	l.out.ended = true
 	l.out.sender.Swap(end)
@@ -202,8 +203,8 @@ func (s *sender) secure(want uint64) (n uint64, ok bool, err error) {
 	return n, n >= want, err
 }
 
-// transfer hands over what fits of f, and reports whether that was something
-// and whether it was the end of it.
+// transfer sends what fits of f, and reports whether that was anything and
+// whether f is complete.
 func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 	s := &l.out
 	size := f.Header.Size

@@ -11,26 +11,27 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Sleeper waits for the links of one process together, by futex_waitv: however many
-// they are, they need one thread, and one look around from time to time. What arrives
-// while nobody polls is delivered by one goroutine: a Receiver that blocks holds up all.
+// Sleeper waits for the links of one process together, by futex_waitv: any number
+// of links needs one thread, and one look around from time to time. What arrives
+// while no goroutine polls is delivered by one goroutine: a Receiver that blocks
+// delays all links.
 type Sleeper struct {
 	mu     sync.Mutex
 	groups []*group
 }
 
-// NewSleeper returns nil if the kernel has no futex_waitv, which came with Linux 5.16:
-// then each link waits by itself, on a thread of its own.
+// NewSleeper returns nil if the kernel has no futex_waitv, which came with Linux
+// 5.16. Then each link waits by itself, on a thread of its own.
 func NewSleeper() *Sleeper {
-	// Where it is there, no futexes at all are EINVAL.
+	// Where the call exists, a list of no futexes fails with EINVAL.
 	if _, _, err := unix.Syscall6(unix.SYS_FUTEX_WAITV, 0, 0, 0, 0, 0, 0); err != unix.EINVAL {
 		return nil
 	}
 	return new(Sleeper)
 }
 
-// Open is the function of that name, for a link that this Sleeper waits for; it may be
-// nil.
+// Open is the function Open, for a link that this Sleeper waits for. The Sleeper
+// may be nil.
 func (s *Sleeper) Open(f *os.File, side int) (transport.Link, error) {
 	l, err := open(f, side)
 	if err != nil {
@@ -40,7 +41,7 @@ func (s *Sleeper) Open(f *os.File, side int) (transport.Link, error) {
 	return l, nil
 }
 
-// add takes a started link in.
+// add adds a started link to a group.
 func (s *Sleeper) add(l *link) {
 	if s == nil {
 		(&group{alone: true}).add(l)

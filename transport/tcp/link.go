@@ -13,16 +13,16 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// drainGrace is how long a link waits for the end of the stream of a peer
-// that is dead for certain. The kernel of a dead process's host ends the
-// stream at once; only a host that died with it never does.
+// drainGrace is how long a link waits for the end of the stream of a peer that is
+// known to be dead. Normally the kernel of the peer's host ends the stream at
+// once; if the host died as well, the end never comes.
 const drainGrace = 100 * time.Millisecond
 
-// link sends with write, under tx, and receives with receive, under rx. Both
-// only make system calls that do not block; the goroutines runReader and
-// runWriter of a connection wait for the socket to become ready when nobody
-// else makes the link move. Neither tx nor rx is ever waited for by Send,
-// Progress or Close, so a Receiver, an Owner or Mid may call those.
+// link sends with write, under tx, and receives with receive, under rx. Both only
+// make system calls that do not block. The goroutines runReader and runWriter of
+// a connection wait for the socket to become ready, and move what no other
+// goroutine moves. Send, Progress and Close never wait for tx or rx, so a
+// Receiver, an Owner or Mid may call them.
 type link struct {
 	broken error         // why the connection given to New cannot be used
 	kick   chan struct{} // holds one wake-up for runWriter
@@ -31,10 +31,10 @@ type link struct {
 	mu       sync.Mutex
 	receiver transport.Receiver
 	outbox   outbox
-	sendErr  error // why nothing more is accepted or sent
-	failure  error // why not everything was sent
-	ending   bool  // Shutdown: nothing more is accepted
-	closeErr error // what Closed was told
+	sendErr  error // why no more frames are accepted or sent
+	failure  error // why not all frames were sent
+	ending   bool  // Shutdown was called: no more frames are accepted
+	closeErr error // the error passed to Closed
 	conn     *connection
 
 	closed   atomic.Bool // by this side
@@ -60,7 +60,7 @@ type connection struct {
 
 func newConnection(s stream) *connection { return &connection{stream: s, down: make(chan struct{})} }
 
-// fail breaks the connection. The first reason stays.
+// fail breaks the connection. The first reason is kept.
 func (c *connection) fail(err error) {
 	c.once.Do(func() {
 		c.cause.CompareAndSwap(nil, &err)
@@ -112,8 +112,8 @@ func (l *link) Start(r transport.Receiver) {
 	}()
 }
 
-// Attend has nothing to do: the kernel wakes this process in any case, and
-// the goroutines that it wakes leave to others what those have moved.
+// Attend does nothing: the kernel wakes this process in any case, and the
+// goroutines that it wakes find nothing to do if another one has moved the bytes.
 func (l *link) Attend(bool) {}
 
 func (l *link) Progress() bool {
@@ -137,7 +137,7 @@ func (l *link) Send(f *transport.Frame) {
 // system call.
 func (l *link) Queue(f *transport.Frame) { l.push(f) }
 
-// push puts f behind what is to be sent; false: it goes nowhere.
+// push queues f. It returns false if f cannot be sent.
 func (l *link) push(f *transport.Frame) bool {
 	f.Header.Size = transport.Size(f.Payload)
 	l.mu.Lock()
@@ -159,7 +159,7 @@ func (l *link) push(f *transport.Frame) bool {
 	return true
 }
 
-// fail ends sending. The first reason stays.
+// fail ends sending. The first reason is kept.
 func (l *link) fail(err error) {
 	l.mu.Lock()
 	if l.sendErr == nil {
@@ -184,7 +184,7 @@ func (l *link) PeerDied() {
 	c := l.conn
 	l.mu.Unlock()
 	if c != nil {
-		// An expired deadline brings runReader to drain what is there and end.
+		// When the deadline expires, runReader drains what has arrived and ends.
 		c.setReadDeadline(time.Now().Add(drainGrace))
 	}
 }
@@ -197,8 +197,8 @@ func (l *link) Close() error {
 	c := l.conn
 	l.mu.Unlock()
 	if c != nil {
-		// The descriptor is closed once no system call uses it; the reader
-		// then makes the last calls of the Receiver.
+		// The descriptor is closed once no system call uses it. Then the reader
+		// makes the last calls of the Receiver.
 		c.fail(transport.ErrClosed)
 	}
 	return nil
@@ -228,7 +228,7 @@ func (l *link) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// unusable is the stream of what is not a socket.
+// unusable is the stream of a connection that is not a socket.
 type unusable struct{ net.Conn }
 
 func (*unusable) setReadDeadline(time.Time)    {}

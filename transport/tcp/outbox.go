@@ -4,16 +4,16 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// entry is one frame in an outbox: on its way, or handed over and kept until
-// the peer has it.
+// entry is one frame in an outbox. It is kept until it has been handed over to
+// the kernel or, by a reconnecting link, until the peer has acknowledged it.
 type entry struct {
 	frame     *transport.Frame // nil once its owner has it back
 	header    transport.Header
 	copied    []byte // the payload, once the owner has the frame back
 	copyEnd   int    // where it ends in the arena
-	held      bool   // handed over, and kept as it is until it has arrived
+	held      bool   // handed over; its owner gets the frame back only when it has arrived
 	droppable bool
-	lost      bool // only its header goes, to say that it will not come
+	lost      bool // only the header is sent, to report that the payload will not arrive
 	bye       bool // the goodbye of the link
 	midDone   bool // its Mid was called
 	sums      bool // the link has checksums
@@ -21,7 +21,7 @@ type entry struct {
 	sum       [sumSize]byte
 }
 
-// size is the length of the entry on the wire.
+// size returns the length of the entry on the wire.
 func (e *entry) size() int {
 	if e.lost || e.bye {
 		return transport.HeaderSize
@@ -33,7 +33,7 @@ func (e *entry) size() int {
 	return n
 }
 
-// tail is what follows the payload.
+// tail returns the bytes that follow the payload.
 func (e *entry) tail() []byte {
 	if !e.sums || e.lost || e.bye || e.header.Size == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (e *entry) tail() []byte {
 	return e.sum[:]
 }
 
-// mid is the kill point that is still to come.
+// mid returns the kill point of the frame, nil if there is none or it has passed.
 func (e *entry) mid() func() bool {
 	if e.frame == nil || e.midDone {
 		return nil
@@ -53,7 +53,7 @@ func (e *entry) mid() func() bool {
 	return e.frame.Mid
 }
 
-// payload returns the pieces of the payload; one is where a single one goes.
+// payload returns the pieces of the payload. one is storage for a single piece.
 func (e *entry) payload(one *[1][]byte) [][]byte {
 	switch {
 	case e.lost || e.bye:
@@ -67,16 +67,16 @@ func (e *entry) payload(one *[1][]byte) [][]byte {
 	return nil
 }
 
-// outbox is what a link has to send, in order. The entries before next are
-// handed over; a link that outlives its connections keeps them until they are
-// acknowledged. It reuses its memory, so that a link in a steady state does
-// not allocate; its user provides the locking.
+// outbox holds what a link has to send, in order. The entries before next are
+// handed over; a reconnecting link keeps them until they are acknowledged. The
+// outbox reuses its memory, so that a link in a steady state does not allocate.
+// The caller provides the locking.
 type outbox struct {
 	entries []entry
-	head    int    // entries before it are gone
-	next    int    // entries from head on that are handed over
-	acked   uint64 // how many are gone
-	known   uint64 // how many the peer has, as it says: those of them that are handed over go
+	head    int    // entries before it are removed
+	next    int    // number of entries from head on that are handed over
+	acked   uint64 // number of entries removed so far
+	known   uint64 // number of entries that the peer has acknowledged; those of them that are handed over can be removed
 	copies  arena
 }
 
@@ -93,7 +93,7 @@ func (o *outbox) push(e entry) {
 	o.entries = append(o.entries, e)
 }
 
-// pop removes the first entry, which is handed over.
+// pop removes the first entry, which must have been handed over.
 func (o *outbox) pop() entry {
 	e := *o.at(0)
 	*o.at(0) = entry{}
@@ -109,7 +109,7 @@ func (o *outbox) pop() entry {
 	return e
 }
 
-// take empties the outbox and returns the frames in it.
+// take empties the outbox and returns its frames.
 func (o *outbox) take() (frames []*transport.Frame) {
 	for i := range o.len() {
 		if f := o.at(i).frame; f != nil {
@@ -122,18 +122,18 @@ func (o *outbox) take() (frames []*transport.Frame) {
 
 const (
 	arenaSize = 256 << 10
-	// Payloads up to copyLimit are copied until they are acknowledged, and
-	// their owners have them back at once.
+	// Payloads up to copyLimit are copied until they are acknowledged, and their
+	// owners get them back at once.
 	copyLimit = 16 << 10
 )
 
-// arena is memory for copies that are made and freed in the same order. When
-// it is full there are no copies: the owners of frames then wait for the peer.
+// arena is memory for copies that are made and freed in the same order. While it
+// is full no copies are made: then the owners of frames wait for the peer.
 type arena struct {
 	memory []byte
-	first  int // of the bytes in use
-	end    int // behind the bytes in use
-	used   int // copies
+	first  int // beginning of the bytes in use
+	end    int // end of the bytes in use
+	used   int // number of copies
 }
 
 // copyOf returns a copy of a payload of n bytes and where it ends, nil if there
@@ -150,7 +150,7 @@ func (a *arena) copyOf(payload [][]byte, n int) (b []byte, end int) {
 	}
 	at := a.end
 	switch {
-	case a.end < a.first || a.used > 0 && a.end == a.first: // in use around the end
+	case a.end < a.first || a.used > 0 && a.end == a.first: // the bytes in use wrap around
 		if a.first-a.end < n {
 			return nil, 0
 		}
@@ -167,7 +167,7 @@ func (a *arena) copyOf(payload [][]byte, n int) (b []byte, end int) {
 	return b, a.end
 }
 
-// free gives back the copy that was made first and ends at end.
+// free returns the room of the oldest copy, which ends at end.
 func (a *arena) free(end int) {
 	a.used--
 	a.first = end

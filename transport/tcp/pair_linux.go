@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PairUnix makes two connected Unix stream sockets that have no name, to be
-// inherited by the two processes of a link. The process that gets one makes a
-// connection of it with net.FileConn.
+// PairUnix makes two connected Unix stream sockets without a name, for the two
+// processes of a link to inherit. Each process makes a connection of its socket
+// with net.FileConn.
 func PairUnix() (a, b *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // iovec is a piece of memory for the kernel to fill or to send.
 type iovec = unix.Iovec
 
-// errAgain: nothing can be moved now.
+// errAgain means that nothing can be moved now.
 var errAgain error = unix.EAGAIN
 
 // plain is the stream of a socket.
@@ -24,8 +24,8 @@ type plain struct {
 	out  direction
 }
 
-// direction holds what one direction needs, made once, so that moving bytes
-// does not allocate.
+// direction holds the state of one direction. It is made once, so that moving
+// bytes does not allocate.
 type direction struct {
 	pieces  []iovec
 	message unix.Msghdr
@@ -63,8 +63,8 @@ func (d *direction) init(number, flags uintptr, events int16) {
 			}
 		}
 	}
-	// The runtime forgets a readiness that came before it begins to wait, so
-	// the first call, made when it has begun, has to look for itself.
+	// The runtime forgets a readiness from before it begins to wait. So the first
+	// call, made when it has begun, has to poll the socket itself.
 	d.ready = func(fd uintptr) bool {
 		if d.waiting {
 			return true
@@ -118,8 +118,8 @@ func (s *plain) awaitSend() error {
 	return s.raw.Write(s.out.ready)
 }
 
-// The errors of closing mean that the connection has ended, which the reader
-// finds out for itself.
+// Errors of closing mean that the connection has ended, which the reader notices
+// by itself.
 
 func (s *plain) setReadDeadline(t time.Time) { _ = s.conn.SetReadDeadline(t) }
 

@@ -8,7 +8,7 @@ import (
 	"net"
 )
 
-// Elsewhere than on Linux programs run, but not jobs of several processes.
+// Only Linux runs jobs of several processes. Elsewhere programs run unreplicated.
 
 // iovec is a piece of memory to fill or to send.
 type iovec struct {

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// Small frames are read many at a time through a buffer.
+	// The buffer lets one system call read many small frames.
 	readBuffer = 64 << 10
-	// A longer payload that is not in the buffer yet goes to its place.
+	// A longer payload that is not in the buffer yet is read straight into its
+	// place.
 	smallPayload = 16 << 10
-	// The link's own memory for a payload grows with what has come, because
-	// a header may lie about the size.
+	// The link's own memory for a payload grows as bytes arrive, because a header
+	// may lie about the size.
 	growStep = 1 << 20
 )
 
@@ -26,24 +27,24 @@ var errNoGoodbye = errors.New("stream ended without goodbye")
 type reader struct {
 	conn       *connection // nil: none now
 	buf        []byte
-	head, tail int // buf[head:tail] is not looked at yet
+	head, tail int // buf[head:tail] is not parsed yet
 
 	header    transport.Header
-	droppable bool   // the frame of header is
+	droppable bool   // the frame of header is droppable
 	inside    bool   // Begin was called and End was not
 	place     []byte // where the payload goes; shorter than it while own memory grows
-	own       bool   // place is the link's
+	own       bool   // place is memory of the link
 	got       int
 	spare     []byte // own memory of the frame before
-	bye       bool   // the peer has said goodbye
+	bye       bool   // the peer has sent its goodbye
 	ended     bool   // Closed was called
 
 	iov    [2]iovec
 	pieces int
 }
 
-// runReader receives when nobody else does, and ends the receiving side or
-// breaks the connection.
+// runReader receives while no other goroutine does. It ends the receiving side,
+// or breaks the connection.
 func (l *link) runReader(c *connection) {
 	r := &l.reader
 	for {
@@ -62,7 +63,7 @@ func (l *link) runReader(c *connection) {
 		}
 		l.rx.Lock()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			// What is there now is all there will be.
+			// All that can still arrive has arrived.
 			for more := true; more && !l.readAll(); {
 				more, _ = l.receive()
 			}
@@ -75,11 +76,13 @@ func (l *link) runReader(c *connection) {
 	}
 }
 
-// readAll reports whether nothing more is to be read. A link that outlives its
-// connections reads on after the peer's goodbye, for its acknowledgements.
+// readAll reports whether nothing more is to be read. A reconnecting link
+// continues to read after the peer's goodbye, for acknowledgements of its own
+// frames.
 func (l *link) readAll() bool { return l.reader.ended && (l.reconnecting == nil || !l.reader.bye) }
 
-// receiveEnded: nothing more comes on the connection. The caller holds rx.
+// receiveEnded handles the end of what the connection delivers. The caller holds
+// rx.
 func (l *link) receiveEnded(c *connection, cause error) {
 	if l.reconnecting == nil || l.closed.Load() || l.peerDead.Load() {
 		l.finish(cause)
@@ -89,14 +92,14 @@ func (l *link) receiveEnded(c *connection, cause error) {
 	}
 	l.reader.conn = nil
 	if l.reconnecting.through() && cause == errNoGoodbye {
-		l.wakeWriter() // to say its last word
+		l.wakeWriter() // to send the farewell
 		return
 	}
 	c.fail(cause)
 }
 
-// receive makes one read of what has arrived, delivers it, and reports
-// whether anything had. The caller holds rx.
+// receive makes one read of what has arrived, delivers it, and reports whether
+// anything had. The caller holds rx.
 func (l *link) receive() (bool, error) {
 	r, c := &l.reader, l.reader.conn
 	if c == nil || l.receiver == nil || l.readAll() {
@@ -135,8 +138,8 @@ func (l *link) receive() (bool, error) {
 	return true, nil
 }
 
-// aim says where the next bytes go: to the rest of the payload's place, then
-// to the buffer.
+// aim sets where the next bytes go: to the rest of the payload's place, then to
+// the buffer.
 func (r *reader) aim() {
 	r.pieces = 0
 	if r.inside && uint64(r.got) < r.header.Size {
@@ -148,8 +151,8 @@ func (r *reader) aim() {
 			return
 		}
 	}
-	// The buffer is empty inside a payload, and otherwise holds the beginning
-	// of a frame that fits into it, or of a checksum.
+	// Inside a payload the buffer is empty, or holds the beginning of a checksum.
+	// Otherwise it holds the beginning of a frame that fits into it.
 	if r.head > 0 {
 		r.tail = copy(r.buf, r.buf[r.head:r.tail])
 		r.head = 0
@@ -170,7 +173,7 @@ func (r *reader) grow() {
 	r.place = place
 }
 
-// accept sorts n bytes just read.
+// accept assigns n bytes just read to the payload and the buffer.
 func (l *link) accept(n int) error {
 	r := &l.reader
 	clear(r.iov[:])
@@ -194,7 +197,7 @@ func (l *link) endIfWhole() error {
 	}
 	payload := r.place[:r.header.Size]
 	if trailer > 0 && payloadSum(payload) != [sumSize]byte(r.buf[r.head:]) {
-		if !r.droppable { // else it is lost
+		if !r.droppable { // a droppable frame is lost instead
 			r.got = 0
 		}
 		return errDamaged
@@ -209,7 +212,7 @@ func (l *link) endIfWhole() error {
 	return nil
 }
 
-// parse delivers what the buffer holds.
+// parse delivers the frames in the buffer.
 func (l *link) parse() error {
 	r := &l.reader
 	for !r.inside && r.tail-r.head >= transport.HeaderSize && !l.closed.Load() {
@@ -255,7 +258,7 @@ func (l *link) parse() error {
 			continue
 		}
 		if r.header.Size <= smallPayload {
-			return nil // the rest of it will fit into the buffer
+			return nil // the rest of it fits into the buffer
 		}
 		r.inside, r.got = true, 0
 		r.place = l.receiver.Begin(&r.header)
@@ -276,7 +279,7 @@ func (l *link) parse() error {
 	return nil
 }
 
-// word takes in what the peer's link says.
+// word handles a message from the peer's link itself.
 func (l *link) word(head *[transport.HeaderSize]byte) error {
 	r := &l.reader
 	switch {
@@ -296,8 +299,8 @@ func (l *link) word(head *[transport.HeaderSize]byte) error {
 	return fmt.Errorf("%w: channel 0", transport.ErrHeader)
 }
 
-// finish makes the last calls of the Receiver. cause says why the stream
-// ended; after a goodbye it is nil.
+// finish makes the last calls of the Receiver. cause is why the stream ended, nil
+// after a goodbye.
 func (l *link) finish(cause error) {
 	r := &l.reader
 	if r.ended {

@@ -14,24 +14,24 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// Times of a link that outlives its connections, where Options says nothing.
+// Defaults and times of a reconnecting link.
 const (
 	defaultHeartbeat    = 500 * time.Millisecond
 	defaultSuspectAfter = time.Second
-	silentBeats         = 10               // without a byte: the connection is broken
-	firstConnection     = 10 * time.Second // until a link that never had one is suspected
-	lingerTime          = time.Second      // for a peer that may not know that both sides have everything
+	silentBeats         = 10               // heartbeats without a byte after which the connection is broken
+	firstConnection     = 10 * time.Second // until a link that has never been connected is suspected
+	lingerTime          = time.Second      // for a peer that may not know yet that both sides have everything
 )
 
-// Acknowledgements go out after so many frames or bytes, at once for a frame
+// An acknowledgement is sent after this many frames or bytes, at once for a frame
 // that its sender holds, and with each heartbeat.
 const (
 	ackFrames = 32
 	ackBytes  = 64 << 10
 )
 
-// maxLost bounds the droppable frames that are given up at once while there is no
-// connection. Beyond it they wait as others do.
+// maxLost bounds the droppable frames that are dropped at once while there is no
+// connection. Further ones are queued as other frames are.
 const maxLost = 1 << 14
 
 var (
@@ -41,29 +41,30 @@ var (
 	errResume   = errors.New("the peer remembers another past of this link")
 )
 
-// Options says where a link gets its connections from.
+// Options configures a reconnecting link.
 type Options struct {
-	// Dial makes another connection to the same life of the peer, and to
-	// nobody else, until the context is done. It is nil on the side that is
-	// dialled: there every connection is handed to Adopt.
+	// Dial makes another connection to the same incarnation of the peer, and to
+	// no other process, until the context is done. It is nil on the side that is
+	// dialled: there every connection is passed to Adopt.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Suspect, if set, is told when there has been no connection for a while,
-	// and why, and with nil when there is one again. It is no verdict.
+	// Suspect, if set, is called with the reason when there has been no
+	// connection for a while, and with nil when there is one again. It does not
+	// decide that the peer is dead.
 	Suspect func(err error)
-	// SuspectAfter is that while; 0 means a second.
+	// SuspectAfter is the length of that while; 0 means a second.
 	SuspectAfter time.Duration
-	// Heartbeat is how often the link says that it is there, so that the
-	// peer finds a silent connection; 0 means half a second.
+	// Heartbeat is the interval of the link's own messages, by which the peer
+	// detects a silent connection; 0 means half a second.
 	Heartbeat time.Duration
-	// Sums has frames carry checksums, on both sides. One that was damaged on its way
-	// is sent again.
+	// Sums gives frames checksums, on both sides. A frame that was damaged on its
+	// way is sent again.
 	Sums bool
 }
 
-// Reconnecting is a link that outlives its connections. What is not droppable is kept
-// until the peer has acknowledged it, and sent again over another connection,
-// so that every frame arrives once and in order for as long as neither side
-// has closed the link and nobody has declared the peer dead.
+// Reconnecting is a link that outlives its connections. It keeps a frame that is
+// not droppable until the peer has acknowledged it, and sends it again over
+// another connection. So every frame arrives once and in order, until one side
+// closes the link or the peer is declared dead.
 type Reconnecting struct {
 	transport.Link
 	s *reconnecting
@@ -88,8 +89,8 @@ func NewReconnecting(o Options) *Reconnecting {
 // Connected is closed when the link has had its first connection.
 func (l *Reconnecting) Connected() <-chan struct{} { return l.s.connected }
 
-// reconnecting is what a link that outlives its connections has beside others. The
-// methods that every link calls do nothing, or say no, on nil.
+// reconnecting is the additional state of a link that outlives its connections.
+// The methods that every link calls do nothing, or return false, on nil.
 type reconnecting struct {
 	link    *link
 	options Options
@@ -98,30 +99,30 @@ type reconnecting struct {
 
 	started   chan struct{}
 	connected chan struct{}
-	gone      bool // nobody else will make the last calls; guarded by link.mu
+	gone      bool // run has ended, so start has to make the last calls; guarded by link.mu
 
-	received   atomic.Uint64 // frames delivered or lost, the goodbye too; changed under rx
+	received   atomic.Uint64 // number of frames delivered or lost, including the goodbye; changed under rx
 	unanswered struct{ frames, bytes int }
 	ackDue     atomic.Bool
 	heard      atomic.Bool
 	sentAll    atomic.Bool // the peer has acknowledged the goodbye
 	peerBye    atomic.Bool
-	farewell   atomic.Bool // the last word was said on this connection
-	peerEnd    atomic.Bool // the peer has said it
+	farewell   atomic.Bool // the farewell was sent on this connection
+	peerEnd    atomic.Bool // the peer's farewell was received
 
 	mu      sync.Mutex
-	attempt uint64 // the last one, of the dialling side
+	attempt uint64 // number of the last one, as the dialling side counts
 	offer   *offer // a connection to adopt
 	offered chan struct{}
 
 	doubt   sync.Mutex
 	timer   *time.Timer
-	waiting uint64 // counts the times without a connection
+	waiting uint64 // incremented by each change, so that the timer of an earlier absence reports nothing
 	told    bool
 	why     error
 }
 
-// offer is a connection on which both sides have said how far they are.
+// offer is a connection on which the peer has reported its position.
 type offer struct {
 	conn net.Conn
 	peer position
@@ -133,7 +134,7 @@ func (s *reconnecting) end() {
 	}
 }
 
-// due reports whether the link has to say a word of its own.
+// due reports whether the link has to send a message of its own.
 func (s *reconnecting) due() bool {
 	return s != nil && (s.ackDue.Load() || s.through() && !s.farewell.Load())
 }
@@ -144,13 +145,15 @@ func (s *reconnecting) hear() {
 	}
 }
 
-// through: both sides have said goodbye, and know it.
+// through reports whether both sides have sent their goodbye and know that it has
+// arrived.
 func (s *reconnecting) through() bool { return s != nil && s.sentAll.Load() && s.peerBye.Load() }
 
-// said: through, and the peer was told on this connection.
+// said reports whether the link is through and its farewell was sent on this
+// connection.
 func (s *reconnecting) said() bool { return s.through() && s.farewell.Load() }
 
-// took counts a frame that was delivered, or is lost. The caller holds rx.
+// took counts a frame that was delivered or lost. The caller holds rx.
 func (s *reconnecting) took(h *transport.Header, droppable bool) {
 	if s == nil {
 		return
@@ -180,10 +183,10 @@ func (s *reconnecting) answer() {
 	s.ackDue.Store(true)
 }
 
-// acknowledge begins the word by which a link says how many frames it has.
+// acknowledge begins the message with the number of frames that a link has.
 var acknowledge = [4]byte{0, 'a', 'c', 'k'}
 
-// word is what the link has to say.
+// word returns the message that is due.
 func (s *reconnecting) word() (b [transport.HeaderSize]byte) {
 	if !s.ackDue.Swap(false) {
 		s.farewell.Store(true)
@@ -194,8 +197,9 @@ func (s *reconnecting) word() (b [transport.HeaderSize]byte) {
 	return b
 }
 
-// acknowledged: the peer has the first n frames. The writer may not have noted yet that
-// the last of them are handed over: an answer can be here before its system call returns.
+// acknowledged records that the peer has the first n frames. The writer may not
+// have recorded yet that the last of them are handed over: an answer can arrive
+// before its system call returns.
 func (l *link) acknowledged(n uint64) error {
 	o := &l.outbox
 	l.mu.Lock()
@@ -209,7 +213,7 @@ func (l *link) acknowledged(n uint64) error {
 	return nil
 }
 
-// free gives back what is handed over and acknowledged.
+// free removes entries that are handed over and acknowledged.
 func (l *link) free() {
 	o := &l.outbox
 	l.mu.Lock()
@@ -239,7 +243,7 @@ func (s *reconnecting) start() {
 	}
 }
 
-// run gives the link one connection after the other.
+// run gives the link one connection after another.
 func (s *reconnecting) run() {
 	l := s.link
 	defer close(l.done)
@@ -273,7 +277,7 @@ func (s *reconnecting) run() {
 	started := l.receiver != nil
 	l.mu.Unlock()
 	l.tx.Lock()
-	l.write() // what could not be sent goes back
+	l.write() // returns what could not be sent to its owners
 	l.tx.Unlock()
 	if started {
 		s.last()
@@ -286,12 +290,12 @@ func (s *reconnecting) last() {
 	defer s.link.rx.Unlock()
 	var cause error
 	if !s.through() {
-		cause = errNever // it is closed, or the peer is dead: that is said instead
+		cause = errNever // finish reports instead that the link is closed or the peer dead, if so
 	}
 	s.link.finish(cause)
 }
 
-// serve has a connection used until it breaks.
+// serve uses a connection until it breaks.
 func (s *reconnecting) serve(c *connection) {
 	l := s.link
 	select {
@@ -313,12 +317,12 @@ func (s *reconnecting) serve(c *connection) {
 	for silent := 0; ; {
 		select {
 		case <-ended:
-			c.fail(errNoGoodbye) // unless it is known better
+			c.fail(errNoGoodbye) // an earlier cause is kept
 			return
 		case <-beat.C:
 		}
-		// Beats are counted, not time: this process may itself have stood
-		// still meanwhile.
+		// Beats are counted instead of time, since this process itself may have
+		// been stopped meanwhile.
 		if silent++; s.heard.Swap(false) {
 			silent = 0
 		}
@@ -330,7 +334,7 @@ func (s *reconnecting) serve(c *connection) {
 	}
 }
 
-// doubts has the absence of a connection reported if it lasts.
+// doubts reports the absence of a connection to Suspect if it lasts.
 func (s *reconnecting) doubts(why error, after time.Duration) {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()
@@ -347,14 +351,14 @@ func (s *reconnecting) doubts(why error, after time.Duration) {
 	})
 }
 
-// because gives the reason why there is still no connection.
+// because records why there is still no connection.
 func (s *reconnecting) because(err error) {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()
 	s.why = err
 }
 
-// trust: there is a connection.
+// trust ends the absence of a connection.
 func (s *reconnecting) trust() {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()
@@ -366,7 +370,7 @@ func (s *reconnecting) trust() {
 	}
 }
 
-// trustNobody: the link is over, and nothing more is said about the peer.
+// trustNobody stops the reports to Suspect, since the link is over.
 func (s *reconnecting) trustNobody() {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// resumeTime bounds what two links say to each other on a new connection.
+// resumeTime bounds the exchange of positions on a new connection.
 const resumeTime = 5 * time.Second
 
 // Waits between two attempts to connect.
@@ -21,17 +21,17 @@ const (
 	lastRetry  = 250 * time.Millisecond
 )
 
-// position is how far a side of a link has come in receiving. Both tell the
-// other on each new connection, when nothing more comes over the old one.
+// position is how far a side of a link has come in receiving. Both sides send
+// theirs on each new connection, when nothing more can arrive over the old one.
 type position struct {
-	attempt  uint64 // number of the connection, given by the side that dials
-	received uint64 // frames
-	offset   uint64 // bytes of the next one that are here, header included
+	attempt  uint64 // number of the connection, assigned by the side that dials
+	received uint64 // number of whole frames
+	offset   uint64 // bytes received of the next one, including its header
 }
 
 const positionSize = 24
 
-// encode returns p as it is said, with a checksum if frames have one.
+// encode returns p on the wire, with a checksum if frames have one.
 func (p position) encode(sums bool) []byte {
 	b := binary.LittleEndian.AppendUint64(make([]byte, 0, positionSize), p.attempt)
 	b = binary.LittleEndian.AppendUint64(b, p.received)
@@ -58,7 +58,7 @@ func readPosition(r io.Reader, sums bool) (p position, err error) {
 	return position{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}, nil
 }
 
-// here is the position of this side, which has no connection.
+// here returns the position of this side, which must have no connection.
 func (s *reconnecting) here(attempt uint64) position {
 	l := s.link
 	l.rx.Lock()
@@ -70,7 +70,7 @@ func (s *reconnecting) here(attempt uint64) position {
 	return p
 }
 
-// reach returns the next connection, in use, or nil when the link is over.
+// reach returns the next connection, installed, or nil when the link is over.
 func (s *reconnecting) reach() *connection {
 	if s.options.Dial == nil {
 		return s.reached()
@@ -113,7 +113,8 @@ func (s *reconnecting) dial() (*offer, error) {
 	return &offer{conn, peer}, err
 }
 
-// bounded has something said on a new connection, and closes it on failure.
+// bounded runs an exchange on a new connection within resumeTime, and closes the
+// connection on failure.
 func (s *reconnecting) bounded(conn net.Conn, talk func() error) error {
 	conn.SetDeadline(time.Now().Add(resumeTime))
 	stop := context.AfterFunc(s.ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
@@ -131,8 +132,8 @@ func (s *reconnecting) bounded(conn net.Conn, talk func() error) error {
 	return nil
 }
 
-// Adopt gives the link a connection that the peer has dialled, in place of any
-// that it has. The caller has made sure that it is the same life of the peer.
+// Adopt replaces the connection of the link by one that the peer has dialled. The
+// caller must have checked that it comes from the same incarnation of the peer.
 // Adopt blocks for a short time at most.
 func (l *Reconnecting) Adopt(conn net.Conn) error {
 	s := l.s
@@ -202,7 +203,7 @@ func (s *reconnecting) reached() *connection {
 	}
 }
 
-// install makes a connection the one in use, and goes on where the peer is.
+// install puts a connection in use, and continues where the peer is.
 func (s *reconnecting) install(o *offer) (*connection, error) {
 	l := s.link
 	raw, err := newStream(o.conn)
@@ -238,7 +239,8 @@ func (s *reconnecting) install(o *offer) (*connection, error) {
 	default:
 		close(s.connected)
 	}
-	// One that was offered meanwhile finds out by itself only now.
+	// A connection offered to Adopt before l.conn was set could not replace this
+	// one there, so it does here.
 	s.mu.Lock()
 	if s.offer != nil {
 		c.fail(errReplaced)
@@ -247,8 +249,8 @@ func (s *reconnecting) install(o *offer) (*connection, error) {
 	return c, nil
 }
 
-// rewind makes the frame after the last one that the peer has the next to be
-// sent, from the byte on that it lacks.
+// rewind makes the first frame that the peer lacks the next one to be sent;
+// install sets from which byte on.
 func (l *link) rewind(peer position) error {
 	o := &l.outbox
 	if err := l.acknowledged(peer.received); err != nil {
@@ -272,7 +274,8 @@ func (l *link) rewind(peer position) error {
 	return nil
 }
 
-// detach takes the connection away. Droppable frames end with it, on both sides.
+// detach removes the connection. Droppable frames are lost with it, on both
+// sides.
 func (l *link) detach() {
 	l.tx.Lock()
 	l.writer.conn = nil

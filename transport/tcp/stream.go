@@ -10,16 +10,16 @@ import (
 
 var errNotSocket = errors.New("connection is not a socket")
 
-// stream moves the bytes of one connection without blocking. One goroutine
-// receives at a time, and one sends.
+// stream moves the bytes of one connection without blocking. At most one
+// goroutine receives and one sends at a time.
 type stream interface {
-	// receive fills some of the pieces with what has arrived. It returns
-	// errAgain if that is nothing, io.EOF at the end.
+	// receive fills the pieces, in order, with what has arrived. It returns
+	// errAgain if nothing has, io.EOF at the end.
 	receive(pieces []iovec) (int, error)
-	// send takes over some of the bytes of the pieces, in order. It returns
-	// errAgain if there is no room.
+	// send accepts some of the bytes of the pieces, in order. It returns errAgain
+	// if there is no room.
 	send(pieces []iovec) (int, error)
-	// flush hands to the socket what send has taken over. It returns errAgain
+	// flush passes to the socket what send has accepted. It returns errAgain
 	// while something is left.
 	flush() error
 	// awaitReceive and awaitSend block until another call is worthwhile, the
@@ -31,7 +31,7 @@ type stream interface {
 	close()
 }
 
-// newStream sets up a connected socket, alone or under crypto/tls, for a link.
+// newStream prepares a connected socket, plain or under crypto/tls, for a link.
 func newStream(conn net.Conn) (stream, error) {
 	if t, ok := conn.(*tls.Conn); ok {
 		s, ok := t.NetConn().(*Socket)

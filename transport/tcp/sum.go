@@ -10,11 +10,12 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Frames of a link with Options.Sums carry checksums: their headers, and the words of
-// the link itself, one in the bytes that sizes and counts have no use for; payloads one
-// behind them. A damaged frame breaks the connection, and comes again over the next.
+// Frames of a link with Options.Sums carry checksums. Headers and the link's own
+// messages have one in bytes that sizes and counts do not use; a payload is
+// followed by one. A damaged frame breaks the connection, and is sent again over
+// the next.
 
-// errDamaged marks bytes that are not those that were sent.
+// errDamaged marks bytes that differ from those that were sent.
 var errDamaged = errors.New("a frame was damaged on its way")
 
 // sumSize is the length of the checksum of a payload.
@@ -37,7 +38,7 @@ func seal(b *[transport.HeaderSize]byte) {
 	copy(b[headSumAt:], sum[:])
 }
 
-// unseal takes it out again, and reports whether it is right.
+// unseal removes the checksum from a header, and reports whether it is right.
 func unseal(b *[transport.HeaderSize]byte) bool {
 	sum := headSum(b)
 	ok := [headSumEnd - headSumAt]byte(b[headSumAt:headSumEnd]) == sum
@@ -45,7 +46,7 @@ func unseal(b *[transport.HeaderSize]byte) bool {
 	return ok
 }
 
-// payloadSum is the checksum of a payload.
+// payloadSum returns the checksum of a payload.
 func payloadSum(pieces ...[]byte) (sum [sumSize]byte) {
 	var h uint64
 	if len(pieces) == 1 {
@@ -61,7 +62,7 @@ func payloadSum(pieces ...[]byte) (sum [sumSize]byte) {
 	return sum
 }
 
-// trailer is how much follows a payload of that size.
+// trailer returns how many bytes follow a payload of that size.
 func (l *link) trailer(size uint64) int {
 	if !l.sums || size == 0 {
 		return 0

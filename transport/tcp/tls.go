@@ -9,21 +9,21 @@ import (
 	"unsafe"
 )
 
-// Socket is a connected socket for use under crypto/tls. Its calls block until
-// a link takes the TLS connection over, and then no more.
+// Socket is a connected socket for use under crypto/tls. Its calls block until a
+// link takes the TLS connection over; from then on they do not.
 type Socket struct {
 	net.Conn
 	plain atomic.Pointer[plain] // set by the link
 
 	mu      sync.Mutex
-	pending []byte // written, not yet handed to the socket
+	pending []byte // written by crypto/tls, not yet passed to the socket
 	scratch []byte // the other buffer of pending
 }
 
 // NewSocket wraps a connected *net.TCPConn or *net.UnixConn.
 func NewSocket(conn net.Conn) *Socket { return &Socket{Conn: conn} }
 
-// again is errAgain for crypto/tls, which goes on after temporary errors.
+// again is errAgain for crypto/tls, which continues after temporary errors.
 type again struct{}
 
 func (again) Error() string   { return "nothing has arrived" }
@@ -44,8 +44,8 @@ func (s *Socket) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. It always succeeds once a link has taken over:
-// crypto/tls does not go on after an error.
+// Write implements net.Conn. It always succeeds once a link has taken over, since
+// crypto/tls does not continue after an error.
 func (s *Socket) Write(b []byte) (int, error) {
 	if s.plain.Load() == nil {
 		return s.Conn.Write(b)
@@ -69,7 +69,7 @@ type encrypted struct {
 	*plain
 	socket *Socket
 	tls    *tls.Conn
-	record []byte // small pieces, put together
+	record []byte // small pieces, joined to one record
 }
 
 const (
@@ -84,7 +84,7 @@ func (s *encrypted) receive(pieces []iovec) (total int, err error) {
 			n, err := s.tls.Read(b)
 			total, b = total+n, b[n:]
 			if err != nil && total > 0 {
-				return total, nil // it comes again
+				return total, nil // the next call returns the error again
 			}
 			if errors.Is(err, again{}) {
 				return 0, errAgain
@@ -124,7 +124,7 @@ func (s *encrypted) send(pieces []iovec) (total int, err error) {
 				return total, err
 			}
 			if b = b[n:]; total >= maxPending {
-				// What record holds is not taken over.
+				// What record holds is not accepted.
 				return total, s.more(s.flush())
 			}
 		}
@@ -135,7 +135,8 @@ func (s *encrypted) send(pieces []iovec) (total int, err error) {
 	return total, s.more(s.flush())
 }
 
-// more: that something is left to flush is no error of send.
+// more drops errAgain of flush, since send succeeds even if something is left to
+// flush.
 func (s *encrypted) more(err error) error {
 	if errors.Is(err, errAgain) {
 		return nil
@@ -159,7 +160,7 @@ func (s *encrypted) flush() error {
 	s.socket.mu.Lock()
 	defer s.socket.mu.Unlock()
 	if sent < len(b) {
-		// Reading can have written something meanwhile, such as an alert.
+		// Reading may have written something meanwhile, such as an alert.
 		rest := append(b[:copy(b, b[sent:])], s.socket.pending...)
 		s.socket.pending, s.socket.scratch = rest, s.socket.pending[:0]
 		return err

@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whether the path to the peer still carries anything is the kernel's to find
-// out, which answers also while a process computes: data that is not
-// acknowledged, and probes on an idle connection that are not answered, end
-// the connection after brokenAfter. Shorter cuts TCP bridges by itself.
+// The kernel checks whether the path to the peer still works, even while the
+// process computes. It ends the connection if data stay unacknowledged, or probes
+// on an idle connection unanswered, for brokenAfter. TCP bridges shorter
+// interruptions by itself.
 const (
 	probeEvery  = time.Second
 	brokenAfter = 4 * time.Second
 )
 
-// bufferSize is asked for in both directions of a Unix socket. TCP sizes its
-// buffers by itself, and better.
+// bufferSize is requested for both directions of a Unix socket. TCP chooses its
+// buffer sizes better by itself.
 const bufferSize = 4 << 20
 
 // tune prepares a socket for a link.

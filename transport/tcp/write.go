@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	batchFrames = 32 // frames in one system call at most
-	batchPieces = 64 // headers and pieces of payload in one
+	batchFrames = 32 // maximum number of frames in one system call
+	batchPieces = 64 // maximum number of headers and pieces of payload in one
 )
 
 // writer is the state of sending, guarded by tx.
 type writer struct {
 	conn   *connection // nil: none now
-	offset int         // bytes of the first frame not handed over that are
+	offset int         // bytes of the first entry that is not handed over that already are
 	ended  bool
 
-	control   [transport.HeaderSize]byte // a word of the link itself
-	controlAt int                        // bytes of it handed over, if it is under way
-	saying    bool                       // it is under way
+	control   [transport.HeaderSize]byte // a message of the link itself
+	controlAt int                        // bytes of control that are handed over
+	saying    bool                       // control is being sent
 
 	heads  [batchFrames][transport.HeaderSize]byte
 	ones   [batchFrames][1][]byte
@@ -30,16 +30,17 @@ type writer struct {
 	pieces int // used elements of iov
 }
 
-// goodbye is the link's own frame: nothing more comes, and the sender ends in
-// good order. No layer's header begins like it.
+// goodbye is the link's own frame: the sender has ended regularly and sends
+// nothing more. No header of a layer begins like it.
 var goodbye = [transport.HeaderSize]byte{0, 'b', 'y', 'e'}
 
-// farewell is the last word of a link that outlives its connections: it knows
-// that both sides have everything. Who has heard it need not wait for another
-// connection, in case the other side still lacks something.
+// farewell is the last message of a reconnecting link: it knows that both sides
+// have everything. A side that receives it ends at once. Without it, it would
+// have to wait for another connection, in case the other side still lacks
+// something.
 var farewell = [transport.HeaderSize]byte{0, 'e', 'n', 'd'}
 
-// runWriter goes on with what would have blocked its sender.
+// runWriter sends what would have blocked the goroutine that sends.
 func (l *link) runWriter(c *connection) {
 	w := &l.writer
 	for {
@@ -59,8 +60,8 @@ func (l *link) runWriter(c *connection) {
 				return
 			}
 			if !blocked {
-				// A Send that found tx taken left its frame to this
-				// goroutine, maybe after write had looked for the last time.
+				// A Send that found tx taken left its frame to this goroutine, maybe
+				// after write had looked for the last time.
 				if l.idle() {
 					break
 				}
@@ -68,7 +69,7 @@ func (l *link) runWriter(c *connection) {
 			}
 			if err := c.awaitSend(); err != nil {
 				if l.reconnecting != nil {
-					return // the reader finds the end
+					return // the reader notices the end
 				}
 				l.fail(fmt.Errorf("%w: %w", transport.ErrPeerGone, err))
 			}
@@ -83,8 +84,7 @@ func (l *link) idle() bool {
 	return l.outbox.waiting() == 0 && l.sendErr == nil && !l.reconnecting.due()
 }
 
-// pump hands over what the socket takes now, unless another goroutine is at
-// it.
+// pump hands over what the socket accepts now, unless another goroutine does.
 func (l *link) pump() (moved bool) {
 	for {
 		if l.idle() || !l.tx.TryLock() {
@@ -98,11 +98,11 @@ func (l *link) pump() (moved bool) {
 			l.wakeWriter()
 			return moved
 		}
-		// What came while tx was held is this goroutine's to send.
+		// Frames queued while tx was held are this goroutine's to send.
 	}
 }
 
-// write hands over frames until the outbox is empty or the socket full, or the
+// write hands over frames until the outbox is empty, the socket is full, or the
 // connection fails. The caller holds tx.
 func (l *link) write() (moved, blocked bool) {
 	w := &l.writer
@@ -137,7 +137,7 @@ func (l *link) write() (moved, blocked bool) {
 		case errors.Is(err, errAgain):
 			return moved, true
 		case err != nil && l.reconnecting != nil:
-			// What the peer has sent before is still to be read.
+			// The reader still has to read what the peer sent before.
 			w.conn = nil
 			c.cause.CompareAndSwap(nil, &err)
 			c.setReadDeadline(time.Now().Add(drainGrace))
@@ -160,9 +160,9 @@ func (l *link) write() (moved, blocked bool) {
 	return moved, false
 }
 
-// middle is the offset in the stream of a frame with so much payload at which
-// its Mid is called. A frame without payload has it inside the header, which
-// is seen only when whole.
+// middle returns the offset in the stream, from the beginning of a frame, at
+// which its Mid is called. A frame without payload has it inside the header,
+// which the peer sees only when whole.
 func middle(size uint64) int {
 	if size == 0 {
 		return transport.HeaderSize / 2
@@ -170,7 +170,7 @@ func middle(size uint64) int {
 	return transport.HeaderSize + int(size/2)
 }
 
-// gather collects what comes next in the stream.
+// gather collects the next pieces of the stream.
 func (w *writer) gather(o *outbox, reconnecting *reconnecting) {
 	w.pieces = 0
 	if w.offset == 0 && !w.saying && reconnecting.due() {
@@ -249,7 +249,7 @@ func (w *writer) add(b []byte) bool {
 	return true
 }
 
-// advance notes that n more bytes of the stream are handed over.
+// advance records that n more bytes of the stream are handed over.
 func (l *link) advance(n int) {
 	w := &l.writer
 	clear(w.iov[:w.pieces])
@@ -303,8 +303,8 @@ func (l *link) advance(n int) {
 	}
 }
 
-// handedOver notes that the next entry is, and returns the frame if its owner
-// has it back now. It is called with mu held.
+// handedOver records that the next entry is handed over, and returns the frame if
+// its owner gets it back now. The caller holds mu.
 func (l *link) handedOver(e *entry) (back *transport.Frame) {
 	o := &l.outbox
 	back = e.frame

@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// connect reaches the head at one of its addresses, the first ones first. It
-// gives up when ctx ends.
+// connect reaches the head at one of its addresses, and prefers the first ones.
+// It gives up when ctx ends.
 func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 	secure, err := job.NewSecure(&s.Secret, agentwire.AgentName(s.Name), s.TLS)
 	if err != nil {
@@ -29,7 +29,7 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 		err      error
 	}
 	results := make(chan result)
-	var asking atomic.Int32 // connections that were accepted, and not answered
+	var asking atomic.Int32 // number of connections that were accepted but not answered yet
 	var tries sync.WaitGroup
 	for i, address := range s.Addresses {
 		tries.Go(func() {
@@ -68,7 +68,7 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 		})
 	}
 	defer tries.Wait()
-	defer cancel() // first
+	defer cancel() // before the wait
 	last, begun := errors.New("it has no address"), time.Now()
 	for {
 		select {
@@ -89,6 +89,6 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 	}
 }
 
-// addressDelay is the time between tries, and by which one address of the head
-// is preferred to the next.
+// addressDelay is the time between tries, and the head start of each address of
+// the head over the next.
 const addressDelay = 300 * time.Millisecond

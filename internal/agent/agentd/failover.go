@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// follow takes in what the arbiter says of the head of the job.
+// follow handles what the arbiter decides about the head of the job.
 func (n *node) follow(a arbiter.Action) {
 	n.mu.Lock()
 	lead := n.lead
@@ -20,7 +20,7 @@ func (n *node) follow(a arbiter.Action) {
 	case arbiter.Leader:
 		n.elect(a.ID, a.Term)
 	case arbiter.Lead:
-		lead = nil // if it was the head before, that is over
+		lead = nil // an earlier term of this agent as the head is over
 		n.lead = n.begin(a)
 		n.elect(n.Self, a.Term)
 	}
@@ -33,8 +33,8 @@ func (n *node) follow(a arbiter.Action) {
 	}
 }
 
-// elect turns the agent to another head, unless that is the one that it has
-// begun with. It is called with mu held.
+// elect makes the agent follow another head, unless it is the first head. The
+// caller holds mu.
 func (n *node) elect(id arbiter.ID, term uint64) {
 	first := n.term == 0 && id == arbiter.Head
 	n.leader, n.term = id, term
@@ -54,13 +54,13 @@ func (n *node) follows(term uint64) bool {
 }
 
 // failoverTime is how long a head may grant leases to an agent that has no
-// connection to it. Before that it may not know that it is the head no more, or
-// the agent not yet who is; later it is only the connection that is dead.
+// connection to it. Until then an old head may not know that it is replaced, or
+// the agent may not know the new head; after that only the connection is broken.
 const failoverTime = 3 * time.Second
 
 // nextHead connects to the head that follows the one of a term, after the
-// connection to that has ended for the given cause. That there never is one, the
-// arbiter says.
+// connection to that one has ended for the given cause. The arbiter ends the node
+// if there never is a next head.
 func (n *node) nextHead(after uint64, cause error) (conn net.Conn, term uint64, err error) {
 	for since := lease.Now(); ; {
 		n.mu.Lock()
@@ -86,7 +86,7 @@ func (n *node) nextHead(after uint64, cause error) (conn net.Conn, term uint64, 
 	}
 }
 
-// dial connects to a head until there is another one.
+// dial connects to a head. It gives up when the head changes.
 func (n *node) dial(id arbiter.ID, changed <-chan struct{}) (net.Conn, error) {
 	b := n.bootstrap
 	secure, err := job.NewSecure(&b.Secret, agentwire.AgentName(b.Name), b.TLS)

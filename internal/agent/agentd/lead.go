@@ -11,35 +11,35 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Lead is what an agent has when it is elected to be the head.
+// Lead is what an agent gets when it is elected as the head.
 type Lead struct {
 	Term    uint64
-	State   *decision.State // what has been decided
+	State   *decision.State // the decisions so far
 	Info    *TakeoverInfo
 	Self    arbiter.ID
 	Roster  []arbiter.Peer
 	Secret  job.Secret
 	Engine  *arbiter.Engine
 	Entered time.Time // when the agent became a node of the arbiter
-	Began   time.Time // when all had joined, the zero time if they have not
+	Began   time.Time // when all processes had joined, the zero time if they have not
 
-	// Actions are what the arbiter says from now on. They have to be taken until
-	// the head ends.
+	// Actions are the arbiter's further actions. The head has to receive them
+	// until it ends.
 	Actions <-chan arbiter.Action
 	Over    <-chan struct{} // closed when the agent ends
 
-	Arrived func() []*Incoming // the agents that have come to this head since the last call
-	Wake    <-chan struct{}    // receives when there may be more of them
+	Arrived func() []*Incoming // returns the agents that have connected to this head since the last call
+	Wake    <-chan struct{}    // receives when there may be more agents
 
 	actions chan<- arbiter.Action // the other end of Actions
-	done    chan struct{}         // closed when the head has ended,
-	code    int                   // and how the job has
+	done    chan struct{}         // closed when the head has ended
+	code    int                   // exit code of the job, once done is closed
 }
 
-// Host names the host of a node.
+// Host returns the name of a node's host.
 func (l *Lead) Host(id arbiter.ID) string { return l.Info.host(id, l.Roster) }
 
-// begin has the agent be the head from here on.
+// begin makes the agent act as the head of the term.
 func (n *node) begin(a arbiter.Lead) *Lead {
 	actions := make(chan arbiter.Action)
 	l := &Lead{Term: a.Term, State: a.State, Info: n.Takeover, Self: n.Self, Roster: n.Roster, Secret: n.bootstrap.Secret,
@@ -59,13 +59,13 @@ func (n *node) begin(a arbiter.Lead) *Lead {
 // endTime bounds how long an agent waits for its own end as the head.
 const endTime = time.Second
 
-// JobError is the end of an agent's job that did not end well.
+// JobError reports a job that ended with an error.
 type JobError struct {
 	Code int
 	Head bool // this agent had become the head
 }
 
-// Error says how the job ended.
+// Error returns how the job ended.
 func (e *JobError) Error() string {
 	if e.Head {
 		return fmt.Sprintf("the job, whose head this agent had become, ended with exit code %d", e.Code)
@@ -73,8 +73,8 @@ func (e *JobError) Error() string {
 	return fmt.Sprintf("the job ended with exit code %d", e.Code)
 }
 
-// outcome has the node look for no other head, and waits for the end of this
-// agent as the head if it is one. err is why the agent ends. It is called once.
+// outcome stops the search for other heads. If this agent is the head, outcome
+// waits until the head has ended. err is why the agent ends. It is called once.
 func (n *node) outcome(err error) error {
 	close(n.over)
 	n.mu.Lock()

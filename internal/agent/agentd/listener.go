@@ -13,11 +13,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// successorName returns the name, for its connections, of the agent of a host as
-// the head.
+// successorName returns the name in the handshake of a host's agent as the head.
 func successorName(host string) string { return "successor on " + host }
 
-// takeoverListener is where an agent is reached if it becomes the head.
+// takeoverListener accepts the other agents if this one becomes the head.
 type takeoverListener struct {
 	bootstrap *spawn.Bootstrap
 	listener  net.Listener
@@ -25,17 +24,17 @@ type takeoverListener struct {
 	mu       sync.Mutex
 	incoming []*Incoming
 	closed   bool
-	wake     chan struct{} // there may be more of them
+	wake     chan struct{} // there may be more incoming agents
 }
 
-// Incoming is an agent that has come to this one as its head.
+// Incoming is an agent that has connected to this one as its head.
 type Incoming struct {
 	Host   string
 	Conn   *agentwire.Conn
 	Resync Resync
 }
 
-// listenForTakeover listens, but lets nobody in before serve.
+// listenForTakeover listens, but accepts no agent before serve.
 func listenForTakeover(s *spawn.Bootstrap) (*takeoverListener, error) {
 	listener, err := agentwire.ListenConfig().Listen(context.Background(), listen.Everywhere("tcp"), ":0")
 	if err != nil {
@@ -46,7 +45,7 @@ func listenForTakeover(s *spawn.Bootstrap) (*takeoverListener, error) {
 
 func (l *takeoverListener) port() int { return l.listener.Addr().(*net.TCPAddr).Port }
 
-// close ends the listening and lets nobody in any more.
+// close stops listening and accepts no more agents.
 func (l *takeoverListener) close() {
 	l.listener.Close()
 	l.mu.Lock()
@@ -57,7 +56,7 @@ func (l *takeoverListener) close() {
 	}
 }
 
-// enter has a wait for a head.
+// enter queues an agent for a head.
 func (l *takeoverListener) enter(a *Incoming) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,12 +67,13 @@ func (l *takeoverListener) enter(a *Incoming) {
 	l.incoming = append(l.incoming, a)
 	select {
 	case l.wake <- struct{}{}:
-	default: // somebody will look anyway
+	default: // a wake-up is pending
 	}
 }
 
-// admit returns those who have come to the head of a term. Those of earlier
-// terms are sent away, for later ones it is too early.
+// admit returns the agents that have connected to the head of a term. It closes
+// the connections of those with an earlier term, and keeps those with a later
+// one.
 func (l *takeoverListener) admit(term uint64) (in []*Incoming) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,10 +92,10 @@ func (l *takeoverListener) admit(term uint64) (in []*Incoming) {
 	return in
 }
 
-// resyncTime bounds how long an agent takes to say what it has.
+// resyncTime bounds how long an agent takes to send its Resync.
 const resyncTime = 10 * time.Second
 
-// serve lets the agents of the given hosts in.
+// serve accepts the agents of the given hosts.
 func (l *takeoverListener) serve(hosts []job.Host) error {
 	secure, err := job.NewSecure(&l.bootstrap.Secret, successorName(l.bootstrap.Name), l.bootstrap.TLS)
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *takeoverListener) serve(hosts []job.Host) error {
 			return
 		}
 		c.SetDeadline(time.Time{})
-		m.ReadAhead() // it may take its time until there is a head
+		m.ReadAhead() // the election of this agent may take its time
 		l.enter(a)
 	})
 	return nil

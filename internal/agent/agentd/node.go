@@ -13,35 +13,35 @@ import (
 	"github.com/intrahpc/intra/internal/head/arbiter"
 )
 
-// When a host is lost is the arbiter's to say. Its part here is that none of
-// the processes of a host act any more by then: they look at a word of memory
-// before they act on the outside world, and while the lease of the host is over
-// its watchdog keeps them stopped. That is a pause, no death: a host that was
-// merely slow goes on with the next lease. Where none comes, the agent kills
-// its processes and ends, after Timing.Abandon or when it hears that the host
-// has been declared lost; and the watchdog does so for an agent that cannot,
-// at abandonTime.
+// The arbiter decides when a host is lost. By then none of the host's processes
+// may act any more. A process checks a word of memory before it acts on the
+// outside world, and while the host's lease is over its watchdog keeps the
+// processes stopped. That is only a pause: a host that was merely slow continues
+// with the next lease. If none comes, the agent kills its processes and ends,
+// after Timing.Abandon or when it learns that its host has been declared lost. If
+// the agent cannot, the watchdog does it at abandonTime.
 //
-// A control connection that ends proves nothing about the host, but unless there
-// is another head soon its agent kills its processes and ends then, so that the
-// host falls silent. agentwire has the kernel end a connection that carries
-// nothing in one direction; beats find a way around, so the arbiter alone would
-// not notice.
+// A control connection that ends proves nothing about the host. But unless there
+// is another head soon, its agent kills its processes and ends, so that the host
+// falls silent. agentwire makes the kernel end a connection that carries nothing
+// in one direction. The arbiter alone would not notice such a connection, since
+// its beats take another route.
 const (
 	abandonTime = 15 * time.Second
 
-	// DoubtTime of silence is enough not to trust what others say of a host, and
-	// what is left of a lease when a pause is near.
+	// DoubtTime is the silence of a host after which the head does not yet judge
+	// by reports from or about its processes. It is also the rest of a lease from
+	// which on the processes may be paused.
 	DoubtTime = 300 * time.Millisecond
 )
 
-// LeaseTime bounds the wait of an agent for its first lease. The head waits
-// longer, so that it hears what the agent says of it.
+// LeaseTime bounds how long an agent waits for its first lease. The head waits
+// longer, so that it receives the agent's report.
 const LeaseTime = 10 * time.Second
 
-// Timing returns that of the arbiter's nodes, which wait for each other's first
-// word for the given time. Beats are so many times rarer than they should be, for
-// measurements of what they cost; up to 1 means not at all.
+// Timing returns the timing of the arbiter's nodes. join bounds how long they
+// wait for each other's first message. Beats are sent rarer times less often than
+// normally, to measure their cost; up to 1 does nothing.
 func Timing(join time.Duration, rarer int) arbiter.Timing {
 	t := arbiter.DefaultTiming
 	if rarer > 1 {
@@ -51,37 +51,37 @@ func Timing(join time.Duration, rarer int) arbiter.Timing {
 	return t
 }
 
-// node is this host's part in the arbiter: it holds the lease of the host, knows
-// which head the agent follows, and has the agent be the head if it is elected.
+// node is this host's part of the arbiter. It holds the host's lease, knows which
+// head the agent follows, and makes the agent the head if it is elected.
 type node struct {
 	bootstrap *spawn.Bootstrap
 	watchdog  *watchdog.Watchdog
 	sock      *arbiter.Socket
 	listener  *takeoverListener
-	word      *lease.Word     // what the processes see of the lease
+	word      *lease.Word     // the lease as the processes see it
 	head      func(*Lead) int // as Config.Takeover
-	evicted   chan error      // why the processes must go
+	evicted   chan error      // receives the reason why the processes must end
 	leased    chan struct{}   // closed with the first lease
-	renewed   chan struct{}   // until has changed
+	renewed   chan struct{}   // receives when until has changed
 	over      chan struct{}   // closed when the agent ends
-	quit      chan struct{}   // closed when its processes are gone
+	quit      chan struct{}   // closed when the host's processes are gone
 
-	// Once it has entered.
+	// Set when the node has entered.
 	NodeConfig
 	engine  *arbiter.Engine
 	entered time.Time
-	drop    func() // ends the connection to the head that the agent obeys
+	drop    func() // ends the agent's connection to its head
 
-	until atomic.Int64 // when the lease is over, as a time.Duration; only renew writes it
+	until atomic.Int64 // the end of the lease, as a time.Duration; only renew writes it
 
 	mu      sync.Mutex
 	leader  arbiter.ID
 	term    uint64
-	changed chan struct{} // closed and replaced when the leader does
-	lead    *Lead         // this agent as the head; nil until it is
+	changed chan struct{} // closed and replaced when the leader changes
+	lead    *Lead         // this agent as the head; nil: it is not elected
 }
 
-// newNode returns a node that can be reached, but has not entered.
+// newNode returns a node that is reachable, but has not entered.
 func newNode(s *spawn.Bootstrap, w *watchdog.Watchdog, head func(*Lead) int) (*node, error) {
 	sock, err := arbiter.Listen("")
 	if err != nil {
@@ -103,7 +103,7 @@ func newNode(s *spawn.Bootstrap, w *watchdog.Watchdog, head func(*Lead) int) (*n
 		leader: arbiter.Head, changed: make(chan struct{})}, nil
 }
 
-// enter joins the arbiter. drop is called when there is another head.
+// enter joins the arbiter. The node calls drop when there is another head.
 func (n *node) enter(at NodeConfig, drop func()) error {
 	if n.engine != nil {
 		return agentwire.ErrFrame
@@ -126,8 +126,8 @@ func (n *node) enter(at NodeConfig, drop func()) error {
 	return nil
 }
 
-// hasLease waits for the first lease. Without one nothing is started; false: the
-// node ends.
+// hasLease waits for the first lease, before which no process is started. It
+// returns false if the node ends.
 func (n *node) hasLease() bool {
 	select {
 	case <-n.leased:
@@ -137,8 +137,8 @@ func (n *node) hasLease() bool {
 	}
 }
 
-// renew takes in a new end of the lease. It does not block, as the engine
-// calls it.
+// renew records a new end of the lease. It must not block, since the engine calls
+// it.
 func (n *node) renew(until time.Duration) {
 	before := n.until.Load()
 	n.until.Store(max(before, int64(until)))
@@ -147,11 +147,11 @@ func (n *node) renew(until time.Duration) {
 	}
 	select {
 	case n.renewed <- struct{}{}:
-	default: // it is to be told anyway
+	default: // instruct has not read the last wake-up yet
 	}
 }
 
-// instruct tells the watchdog how long the lease is.
+// instruct passes the end of the lease to the watchdog.
 func (n *node) instruct() {
 	for {
 		select {
@@ -165,14 +165,14 @@ func (n *node) instruct() {
 	}
 }
 
-// obey does what the arbiter says until that ends the node.
+// obey handles the arbiter's actions until one ends the node.
 func (n *node) obey() {
 	for {
 		a, ok := n.engine.Next()
 		if !ok {
 			return
 		}
-		if n.Takeover != nil { // else the job ends with its head
+		if n.Takeover != nil { // otherwise the job ends with its head
 			n.follow(a)
 		}
 		switch a := a.(type) {
@@ -189,16 +189,16 @@ func (n *node) obey() {
 // end returns when the lease is over.
 func (n *node) end() time.Duration { return time.Duration(n.until.Load()) }
 
-// paused reports whether the watchdog has, or may have, stopped the processes.
+// paused reports whether the watchdog has stopped the processes, or may have.
 func (n *node) paused() bool { return lease.Now() > n.end()-DoubtTime }
 
-// close ends this host's part in the arbiter, when its processes are gone.
+// close ends this host's part of the arbiter, once its processes are gone.
 func (n *node) close() {
 	close(n.quit)
 	if n.engine != nil {
-		_ = n.engine.Close() // nobody has closed it before
+		_ = n.engine.Close() // not closed before
 	}
-	_ = n.word.Close() // it is only memory
+	_ = n.word.Close() // only memory, so no error matters
 	n.listener.close()
-	_ = n.sock.Close() // unless it was the engine's
+	_ = n.sock.Close() // the engine may have closed it already
 }

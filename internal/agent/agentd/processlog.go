@@ -8,13 +8,13 @@ import (
 	"github.com/intrahpc/intra/internal/agent/output"
 )
 
-// hostLog is what the agent of this host remembers of its processes.
+// hostLog is what the agent of this host keeps of its processes.
 type hostLog = agentlog.Host[frame, streams]
 
-// processLog is that of one process.
+// processLog is what it keeps of one process.
 type processLog = agentlog.Process[frame, streams]
 
-// name is the name of a process in frames.
+// name returns the name of a process in frames.
 func name(p *processLog) agentwire.Name { return agentwire.Name(p.Name()) }
 
 // frame is something that the agent has seen of a process, as it sends it to a head.
@@ -29,7 +29,7 @@ type streams struct {
 	stdin   *agentwire.Inbox
 }
 
-// repeat sends to another head what it has to know of a process.
+// repeat sends a new head what it has to know of a process.
 func repeat(to *agentwire.Conn, p *processLog, now time.Duration) {
 	for _, s := range p.Repeat(now) {
 		if s.Message != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/lease"
 )
 
-// attach gives the connection to a new head, which is told all that it has to
-// know.
+// attach switches to the connection of a new head, and sends it all that it has
+// to know.
 func (s *server) attach(conn net.Conn, term uint64) {
 	m := agentwire.NewConn(conn)
 	s.mu.Lock()
@@ -21,7 +21,7 @@ func (s *server) attach(conn net.Conn, term uint64) {
 		for st, b := range at.With.buffers {
 			a.Processes[i].From[st], a.Processes[i].Out[st] = b.Rewind()
 		}
-		at.With.stdin.Put(nil) // it was the lost head's
+		at.With.stdin.Put(nil) // standard input is lost with the old head
 	}
 	m.SendJSON(agentwire.KindResync, agentwire.Name{}, a)
 	s.mu.Lock()
@@ -30,7 +30,7 @@ func (s *server) attach(conn net.Conn, term uint64) {
 		repeat(m, at, lease.Now())
 	}
 	s.mu.Unlock()
-	if !s.node.follows(term) { // meanwhile there is another one
+	if !s.node.follows(term) { // the head has changed meanwhile
 		m.Close()
 	}
 }

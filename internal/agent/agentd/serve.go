@@ -17,15 +17,15 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Config is what an agent works with.
+// Config configures an agent.
 type Config struct {
 	Watchdog []string        // the command that starts its watchdog
-	Takeover func(*Lead) int // is the head if this agent is elected, and returns the exit code of the job
+	Takeover func(*Lead) int // acts as the head if this agent is elected, and returns the exit code of the job
 }
 
-// Serve is the life of an agent: it reads from in to which head it belongs,
-// connects, and does what the head says until the job is over. The error says
-// why it ended otherwise; by then its processes are dead.
+// Serve runs an agent. It reads from in which head the agent belongs to,
+// connects, and executes the head's orders until the job is over. The error is
+// why it ended otherwise; its processes are dead by then.
 func Serve(ctx context.Context, in io.Reader, c Config) error {
 	var s spawn.Bootstrap
 	if err := json.NewDecoder(in).Decode(&s); err != nil {
@@ -34,7 +34,7 @@ func Serve(ctx context.Context, in io.Reader, c Config) error {
 	if s.Version != job.Version {
 		return fmt.Errorf("protocol version %d here, %d at the head: use the same intrarun on all hosts", job.Version, s.Version)
 	}
-	// The end of the input tells that nobody waits for this agent.
+	// The end of the input means that this agent is no longer needed.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -43,13 +43,13 @@ func Serve(ctx context.Context, in io.Reader, c Config) error {
 	}()
 	err := ServeJob(ctx, &s, c)
 	if end, ok := errors.AsType[*JobError](err); ok && !end.Head {
-		return nil // the head says it
+		return nil // the head reports it
 	}
 	return err
 }
 
-// ServeJob is the life of an agent that has its bootstrap. ctx bounds the time
-// until it has connected.
+// ServeJob runs an agent that has its bootstrap. ctx bounds the time until it has
+// connected.
 func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	w, err := watchdog.Start(c.Watchdog, nil)
 	if err != nil {
@@ -62,7 +62,7 @@ func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	}
 	m := agentwire.NewConn(conn)
 	defer m.Close()
-	// An agent that does not reach the head starts none.
+	// An agent that cannot reach the head starts no other agents.
 	b := spawn.Start(s, w, func(n spawn.News) { m.SendJSON(agentwire.KindNews, agentwire.Name{}, n) })
 	defer b.Close()
 	n, err := newNode(s, w, c.Takeover)
@@ -81,10 +81,10 @@ func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	return a.run()
 }
 
-// PrepareTime bounds the time until an agent has all that it needs.
+// PrepareTime bounds the preparation of an agent.
 const PrepareTime = 2 * time.Minute
 
-// prepare takes the head's plan and the program if this host lacks it.
+// prepare receives the head's plan, and the program if this host lacks it.
 func prepare(m *agentwire.Conn, n *node) (*server, error) {
 	f, err := m.Read()
 	if err != nil || f.Kind != agentwire.KindPlan {

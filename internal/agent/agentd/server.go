@@ -17,23 +17,24 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// server is an agent's end of its connection to the head. It passes on what the
-// head says to the agent of this host, and what that sees to the head.
+// server is an agent's end of its connection to the head. It passes the head's
+// orders to the supervise.Agent of this host, and that agent's observations to
+// the head.
 type server struct {
 	node     *node
 	local    *supervise.Agent
 	starter  *spawn.Starter
-	borrower *launcher.Borrower // what makes processes those of a launcher; nil: none are
+	borrower *launcher.Borrower // lends processes a launcher's identities; nil: they have none
 
 	mu    sync.Mutex
-	keeps bool            // the log keeps what is sent to the head, as the job survives it
-	conn  *agentwire.Conn // of the head that it obeys
-	term  uint64          // in which that became the head, 0 for the first
+	keeps bool            // the log keeps what is sent to the head, since the job survives it
+	conn  *agentwire.Conn // to the head that it obeys
+	term  uint64          // in which that one became the head, 0 for the first
 	log   hostLog
-	code  int // how the job has ended
+	code  int // exit code of the job
 }
 
-// run serves until the head says that the job is over, or is gone.
+// run serves until the head reports the end of the job, or is gone.
 func (s *server) run() error {
 	quit := make(chan struct{})
 	defer close(quit)
@@ -42,7 +43,7 @@ func (s *server) run() error {
 	go func() {
 		select {
 		case err := <-s.node.evicted:
-			if s.node.end() == 0 { // the head waits for this host
+			if s.node.end() == 0 { // the head still waits for this host, so it gets the reason
 				s.Failed(err)
 				s.out().Finish()
 			}
@@ -66,7 +67,7 @@ func (s *server) run() error {
 	return err
 }
 
-// close gives back what the agent holds, once its processes are gone.
+// close releases what the agent holds, once its processes are gone.
 func (s *server) close() {
 	s.local.Close()
 	if s.borrower != nil {
@@ -74,14 +75,15 @@ func (s *server) close() {
 	}
 }
 
-// out returns the way to the head.
+// out returns the connection to the head.
 func (s *server) out() *agentwire.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conn
 }
 
-// obey does what the head says, and the heads after it, until the job is over.
+// obey executes the orders of the head, and of its successors, until the job is
+// over.
 func (s *server) obey() error {
 	for {
 		err := s.read()
@@ -96,7 +98,7 @@ func (s *server) obey() error {
 	}
 }
 
-// read does what the head says. It returns nil when the job is over.
+// read executes the orders of one head. It returns nil when the job is over.
 func (s *server) read() error {
 	m := s.out()
 	for {
@@ -159,14 +161,14 @@ func (s *server) take(f *agentwire.Frame) error {
 		s.mu.Lock()
 		at := s.log.Find(agentlog.Name(f.Of))
 		s.mu.Unlock()
-		if at != nil { // else it is for one that is gone
+		if at != nil { // otherwise the process is gone
 			return s.pass(at, f)
 		}
 	}
 	return nil
 }
 
-// pass passes on what is for a process.
+// pass passes a frame on to its process.
 func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 	p := f.Of.ID
 	switch f.Kind {
@@ -231,8 +233,8 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 	return nil
 }
 
-// open begins the log of a process that is to be started. It returns false if
-// another head has ordered that before.
+// open starts the log of a process that is to be started. It returns false if
+// another head has already ordered the start.
 func (s *server) open(of agentwire.Name, r supervise.Role) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +255,7 @@ func (s *server) open(of agentwire.Name, r supervise.Role) bool {
 		}
 	})
 	if s.term > 0 {
-		at.With.stdin.Put(nil) // it was the lost head's
+		at.With.stdin.Put(nil) // standard input is lost with the first head
 	}
 	return true
 }
@@ -265,14 +267,14 @@ func (s *server) process(p job.Process) *processLog {
 	return s.log.Latest(p)
 }
 
-// outputTo returns what sends a stream of a process over the connection to a
-// head.
+// outputTo returns a function that sends a stream of a process over the
+// connection to a head.
 func outputTo(m *agentwire.Conn, of agentwire.Name, stream int) func([]byte) {
 	return func(b []byte) { m.Send(agentwire.KindOutput, of, agentwire.OutputBody(stream, b)) }
 }
 
-// say sends to the head what the agent has seen of a process, and keeps it for
-// another one.
+// say sends an observation of a process to the head, and keeps it for the next
+// head.
 func (s *server) say(kind agentwire.Kind, p job.Process, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,35 +11,36 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// The types in this file are what head and agents tell each other in JSON.
+// The types in this file are the JSON messages between head and agents.
 
 // StartPlan is the head's first frame.
 type StartPlan struct {
 	Plan      supervise.Plan `json:"plan"`
-	Processes int            `json:"processes"`      // how many this agent will start
+	Processes int            `json:"processes"`      // number of processes that this agent starts
 	Link      string         `json:"link"`           // kind of link between them
-	Hash      string         `json:"hash,omitempty"` // of the program, if the head sends it to who lacks it
+	Hash      string         `json:"hash,omitempty"` // of the program, if the head sends it to agents that lack it
 }
 
-// Readiness is the agent's answer, and once more when it has got the program.
+// Readiness is the agent's answer. It is sent again when the agent has received
+// the program.
 type Readiness struct {
-	Address  string `json:"address"`  // of this host, as the head reaches it
+	Address  string `json:"address"`  // of this host, as the head sees it
 	Port     int    `json:"port"`     // of the socket for beats
-	Takeover int    `json:"takeover"` // the port for the case that it becomes the head
-	Lacks    bool   `json:"lacks"`    // the program has to be sent
+	Takeover int    `json:"takeover"` // the port on which it listens if it becomes the head
+	Lacks    bool   `json:"lacks"`    // the head has to send the program
 	Error    string `json:"error,omitempty"`
 }
 
-// StartResult says how the start of a process went.
+// StartResult is the result of the start of a process.
 type StartResult struct {
 	PID   int    `json:"pid"`
 	Error string `json:"error,omitempty"`
 }
 
-// FirstAgent is the node of the first agent.
+// FirstAgent is the ID of the first agent's node.
 const FirstAgent = 2
 
-// NodeConfig tells an agent which node of the arbiter it is, and of whom.
+// NodeConfig is an agent's node of the arbiter, and the roster of all nodes.
 type NodeConfig struct {
 	Self     arbiter.ID     `json:"self"`
 	Roster   []arbiter.Peer `json:"roster"`
@@ -47,16 +48,16 @@ type NodeConfig struct {
 	Rarer    int            `json:"rarer,omitempty"`
 }
 
-// TakeoverInfo is what a head that takes over needs to know beside what has been
-// decided. The first head makes it, and every agent has it.
+// TakeoverInfo is what a head that takes over needs beside the decisions so far.
+// The first head makes it, and every agent has it.
 type TakeoverInfo struct {
-	Job       json.RawMessage       `json:"config"`    // what the head works with
+	Job       json.RawMessage       `json:"config"`    // configuration of the head
 	Hosts     []job.Host            `json:"hosts"`     // of the agents, in the order of their nodes
-	Addresses map[arbiter.ID]string `json:"addresses"` // where each agent is reached as the head
-	Output    string                `json:"output"`    // the beginning of the names of the files for output, "" for the agent's own
+	Addresses map[arbiter.ID]string `json:"addresses"` // at which each agent is reached as the head
+	Output    string                `json:"output"`    // prefix of the files for output, "" for the agent's own output
 }
 
-// host names the host of a node.
+// host returns the name of a node's host.
 func (i *TakeoverInfo) host(id arbiter.ID, roster []arbiter.Peer) string {
 	if at := int(id) - FirstAgent; at >= 0 && at < len(i.Hosts) {
 		return i.Hosts[at].Name
@@ -64,26 +65,26 @@ func (i *TakeoverInfo) host(id arbiter.ID, roster []arbiter.Peer) string {
 	return roster[0].Host
 }
 
-// Resync is what an agent tells a head that takes over, before all that it has
-// told the one before.
+// Resync is what an agent sends to a head that takes over, before it repeats what
+// it has sent to the one before.
 type Resync struct {
-	Term      uint64          `json:"term"` // in which it takes the other for the head
+	Term      uint64          `json:"term"` // in which the agent considers the receiver the head
 	Processes []ProcessResync `json:"processes"`
 }
 
-// ProcessResync is the part of it about one process. What is told of its output
-// begins at From, and so much of its rank is Out.
+// ProcessResync is the part about one process. Its repeated output begins at
+// From, and its rank's output has been written up to Out.
 type ProcessResync struct {
 	agentlog.State
 	From [output.Crashes]output.Written `json:"from"`
 	Out  [output.Crashes]output.Written `json:"out"`
 }
 
-// Of is the name of the process in frames.
+// Of returns the name of the process in frames.
 func (x *ProcessResync) Of() agentwire.Name { return agentwire.Name(x.Name()) }
 
-// OutputResume says where the output of a process goes on, in a generation. Anew: what
-// is out after that is put out again.
+// OutputResume is where the output of a process continues, in a generation. Anew
+// means that output after that position is written once more.
 type OutputResume struct {
 	Generation uint32          `json:"generation"`
 	Position   output.Position `json:"position"`

@@ -15,9 +15,9 @@ type Host[S, X any] struct {
 	links  map[[2]Name]bool               // lower and higher end
 }
 
-// Start returns the log of a process that the agent has to start now, and nil if
-// the agent has received that order before, from an earlier head. voiced: what the
-// process writes is output from its start on.
+// Start returns the log of a process that the agent has to start now. It returns
+// nil if the agent has already received that order, from an earlier head. voiced
+// means that the process's output counts from its start on.
 func (h *Host[S, X]) Start(of Name, voiced bool) *Process[S, X] {
 	if before := h.latest[of.ID]; before != nil && before.Incarnation >= of.Incarnation {
 		return nil
@@ -30,8 +30,8 @@ func (h *Host[S, X]) Start(of Name, voiced bool) *Process[S, X] {
 	return p
 }
 
-// Link reports whether the agent has to make a link between two processes now. It
-// has not if an earlier head has ordered the same link.
+// Link reports whether the agent has to make a link between two processes now. If
+// an earlier head has ordered the same link, it returns false.
 func (h *Host[S, X]) Link(lower, higher Name) bool {
 	of := [2]Name{lower, higher}
 	if h.links[of] {
@@ -48,8 +48,8 @@ func (h *Host[S, X]) Link(lower, higher Name) bool {
 // there was none.
 func (h *Host[S, X]) Latest(id job.Process) *Process[S, X] { return h.latest[id] }
 
-// Find returns the log of a process, nil if another one was started in its place or
-// none ever was: then what the head sends to it reaches no process.
+// Find returns the log of a process. It returns nil if another process was
+// started in its place, or none ever was: then a frame for it reaches no process.
 func (h *Host[S, X]) Find(of Name) *Process[S, X] {
 	if p := h.latest[of.ID]; p != nil && p.Incarnation == of.Incarnation {
 		return p

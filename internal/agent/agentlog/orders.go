@@ -6,12 +6,12 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// orders holds which orders about recovery a process has received. An order that is
-// not named here does no harm if it comes twice.
+// orders holds which orders about recovery a process has received. Orders that
+// are not listed here may be repeated without harm.
 type orders struct {
-	left     job.Order // the cut that it was told to leave last
-	resumed  uint32    // the rollback that it was told the end of last
-	complete uint64    // the last backup that it was told of
+	left     job.Order // the last OrderGo: the consistent cut that the process left
+	resumed  uint32    // generation of the last OrderResume
+	complete uint64    // number of the last complete backup
 }
 
 // pass reports whether the process is to receive an order.

@@ -7,21 +7,22 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// State is what an agent reports of a process to a successor of the head before it
-// repeats anything.
+// State is what an agent reports of a process to a new head before it repeats
+// anything.
 type State struct {
 	ID          job.Process `json:"id"` // with Incarnation the name by which the agent knows it
 	Incarnation uint32      `json:"incarnation"`
-	PID         int         `json:"pid"`    // 0: it is not started yet, or could not be
-	Joined      bool        `json:"joined"` // it has proved itself
+	PID         int         `json:"pid"`    // 0: not started yet, or failed to start
+	Joined      bool        `json:"joined"` // it has authenticated itself
 	Begun       bool        `json:"begun"`  // it was sent job.KindStart: all had joined
-	// What it writes is output if it is Voiced, since the Resume of that Generation.
+	// What it writes counts as output if it is Voiced, since the Resume of that
+	// Generation.
 	Voiced     bool   `json:"voiced"`
 	Generation uint32 `json:"generation"`
 	Freed      bool   `json:"freed"` // it was sent job.KindRelease
 }
 
-// Name tells the processes of an agent apart: as what it was started, and in which
+// Name identifies a process of an agent: the ID that it was started with, and its
 // incarnation.
 type Name struct {
 	ID          job.Process
@@ -36,19 +37,19 @@ type Process[S, X any] struct {
 	State
 	With X
 
-	history  []entry[S]   // in the order in which it was sent, only the latest of what replaces earlier ones
-	said     replies[int] // which replies in the history a successor needs, by entry.reply
-	numbered int          // replies so far
+	history  []entry[S]   // in the order of sending; a later entry may replace an earlier one
+	said     replies[int] // replies in the history that a new head needs, by entry.reply
+	numbered int          // number of replies so far
 
-	// What was passed on to the process.
+	// State of what was passed on to the process.
 	heard  orders
 	placed bool
-	linked map[job.Process]uint32 // for each place, the incarnation of the latest process to which it got a link by a message
+	linked map[job.Process]uint32 // for each slot, the latest incarnation to which a message has linked the process
 	epoch  uint64                 // of the last verdict
 }
 
 // Sent is something that the agent has sent to the head: a message of the process
-// or, if Message is nil, what the agent has seen of it.
+// or, if Message is nil, an observation of the agent.
 type Sent[S any] struct {
 	Message *job.Message
 	Seen    S
@@ -65,19 +66,19 @@ func (e *entry[S]) is(kinds ...job.Kind) bool {
 	return e.Message != nil && slices.Contains(kinds, e.Message.Kind)
 }
 
-// Note keeps what the agent has seen of the process.
+// Note keeps an observation of the process.
 func (p *Process[S, X]) Note(seen S) {
 	p.history = append(p.history, entry[S]{Sent: Sent[S]{Seen: seen}})
 }
 
-// Say keeps a message of the process, as far as a successor of the head needs it.
-// now is the time on any clock that goes on for as long as the agent lives.
+// Say keeps a message of the process, as far as a new head needs it. now is the
+// time on any clock that runs as long as the agent lives.
 func (p *Process[S, X]) Say(m *job.Message, now time.Duration) {
 	e := entry[S]{Sent: Sent[S]{Message: m}, at: now}
 	switch m.Kind {
 	case job.KindTrace: // the timeline is lost with the head
 		return
-	case job.KindStats: // each counts from the start of the process
+	case job.KindStats: // each one counts from the start of the process
 		p.drop(func(old *entry[S]) bool { return old.is(job.KindStats) })
 	case job.KindSuspect, job.KindMended: // the last one counts
 		p.drop(func(old *entry[S]) bool { return old.is(job.KindSuspect) && *old.Message.Process == *m.Process })
@@ -85,7 +86,7 @@ func (p *Process[S, X]) Say(m *job.Message, now time.Duration) {
 			return
 		}
 	case job.KindReply:
-		if m.Reply.Kind == job.ReplyReady { // in the life that begins the program has not returned
+		if m.Reply.Kind == job.ReplyReady { // after a rollback the program has not returned
 			p.drop(func(old *entry[S]) bool { return old.is(job.KindFinish, job.KindDrained) })
 		}
 		p.numbered++
@@ -100,14 +101,14 @@ func (p *Process[S, X]) drop(is func(*entry[S]) bool) {
 	p.history = slices.DeleteFunc(p.history, func(e entry[S]) bool { return is(&e) })
 }
 
-// forget drops the replies that no successor needs.
+// forget drops the replies that a new head does not need.
 func (p *Process[S, X]) forget() {
 	said := p.said.list()
 	p.drop(func(e *entry[S]) bool { return e.reply > 0 && !slices.Contains(said, e.reply) })
 }
 
-// Repeat returns what a successor of the head has to receive, in the order in which
-// it was sent first. A message whose time matters tells how long ago that was.
+// Repeat returns what a new head has to receive, in the order of sending. In a
+// message whose time matters it sets how long ago that was.
 func (p *Process[S, X]) Repeat(now time.Duration) []Sent[S] {
 	all := make([]Sent[S], 0, len(p.history))
 	for i := range p.history {
@@ -123,9 +124,9 @@ func (p *Process[S, X]) Repeat(now time.Duration) []Sent[S] {
 	return all
 }
 
-// Pass reports whether the process is to receive a message of the head. It must not
-// receive twice what a successor sends again; of kinds that are not named here a
-// second one does no harm.
+// Pass reports whether the process is to receive a message of the head. A new
+// head repeats messages, and the process must not receive some of them twice.
+// Kinds that are not listed here may be repeated without harm.
 func (p *Process[S, X]) Pass(m *job.Message) bool {
 	switch m.Kind {
 	case job.KindSetup:
@@ -167,8 +168,8 @@ func (p *Process[S, X]) Pass(m *job.Message) bool {
 	return true
 }
 
-// Resume reports whether the output of the process has to go on now, in that
-// generation. It has not if an earlier head has ordered the same.
+// Resume reports whether the output of the process has to continue now, in that
+// generation. If an earlier head has ordered the same, it returns false.
 func (p *Process[S, X]) Resume(generation uint32) bool {
 	if p.Voiced && generation <= p.Generation {
 		return false

@@ -6,12 +6,12 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// replies holds the replies of a process about recovery that a successor of the
-// head needs, and no more than that; T is how its agent repeats one.
+// replies holds the replies of a process about recovery that a new head needs,
+// and no others. T identifies a reply to the agent.
 type replies[T any] struct {
-	generation uint32   // of the last rollback that it was told of
-	complete   uint64   // the last backup that it was told of
-	older      []uint64 // and those that are kept too
+	generation uint32   // of the last rollback order
+	complete   uint64   // number of the last complete backup
+	older      []uint64 // earlier complete backups that are still kept
 	all        []reply[T]
 }
 
@@ -20,14 +20,14 @@ type reply[T any] struct {
 	again T
 }
 
-// say takes in a reply.
+// say records a reply.
 func (s *replies[T]) say(r job.Reply, again T) {
 	switch r.Kind {
 	case job.ReplyCount, job.ReplyCopied: // answers, for which each head asks anew
 		return
 	case job.ReplyStored:
-		// What was stored before the process heard of the rollback, and is said
-		// behind it, is void unless it is a copy of what the job goes back to.
+		// A copy that was stored before the rollback order, but is reported after
+		// it, is void unless the job may roll back to it.
 		if kept := s.kept(r.Number); !kept && (r.Number < s.complete || r.Generation < s.generation) {
 			return
 		}
@@ -39,18 +39,19 @@ func (s *replies[T]) say(r job.Reply, again T) {
 	s.all = append(s.all, reply[T]{r, again})
 }
 
-// kept reports whether the job may go back to the backup with that number.
+// kept reports whether the job may roll back to the backup with that number.
 func (s *replies[T]) kept(number uint64) bool {
 	return number == s.complete || slices.Contains(s.older, number)
 }
 
-// void reports whether a reply is about a copy to which the job does not go back any more.
+// void reports whether a reply is about a copy to which the job does not roll
+// back any more.
 func (s *replies[T]) void(r *job.Reply) bool {
 	copied := r.Kind == job.ReplyStored || r.Kind == job.ReplyReady && r.Generation < s.generation
 	return copied && !s.kept(r.Number)
 }
 
-// replaces reports whether nobody has to hear the old reply after the new one.
+// replaces reports whether the new reply makes the old one superfluous.
 func replaces(r, old *job.Reply) bool {
 	if r.Kind != old.Kind {
 		return false
@@ -58,7 +59,7 @@ func replaces(r, old *job.Reply) bool {
 	switch r.Kind {
 	case job.ReplyLinked:
 		return r.Process == old.Process
-	case job.ReplySaved: // that one could not be written may be said before the one before it is
+	case job.ReplySaved: // a failed write may be reported before the set before it is
 		return old.Set+1 < r.Set
 	case job.ReplyStored:
 		return r.Rank == old.Rank && r.Number == old.Number
@@ -69,8 +70,8 @@ func replaces(r, old *job.Reply) bool {
 }
 
 // overwrite drops the older of two copies of a rank that are both younger than
-// the last complete backup, as far as its agent knows of that: the process may
-// know that it is the one before the newest.
+// the last complete backup that the agent knows of. The process may already know
+// a later complete backup: the one before the newest.
 func (s *replies[T]) overwrite(rank int) {
 	var numbers []uint64
 	for _, old := range s.all {
@@ -90,7 +91,7 @@ func (s *replies[T]) drop(is func(*job.Reply) bool) {
 	s.all = slices.DeleteFunc(s.all, func(old reply[T]) bool { return is(&old.reply) })
 }
 
-// order takes in an order to the process: it may make copies void.
+// order handles an order to the process, which may make copies void.
 func (s *replies[T]) order(o job.Order) {
 	switch o.Kind {
 	case job.OrderComplete:

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/listen"
 )
 
-// Addresses returns those under which whoever listens at l can be reached: at the
-// host that is named, otherwise at all of this one, IPv4 first.
+// Addresses returns the addresses at which l can be reached: at host, if it is
+// given, otherwise at all addresses of this host, IPv4 first.
 func Addresses(l net.Addr, host string) ([]string, error) {
 	_, port, err := net.SplitHostPort(l.String())
 	if err != nil {

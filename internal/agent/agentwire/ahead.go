@@ -2,17 +2,17 @@ package agentwire
 
 import "sync"
 
-// ahead is what has been read of a connection before anybody has asked for it.
+// ahead holds the frames that were read from a connection before a call of Read.
 type ahead struct {
 	mu     sync.Mutex
 	some   *sync.Cond
 	frames []Frame
-	err    error // behind the frames, once the connection has ended
+	err    error // set behind the frames, once the connection has ended
 }
 
-// ReadAhead has frames read as they come, until the connection ends, and kept for
-// Read. For the kernel of the other side a connection of which nobody reads is a dead
-// one after connectionTime. It is called by whoever reads.
+// ReadAhead reads frames as they arrive, until the connection ends, and keeps
+// them for Read. Without it the kernel of the other side ends a connection from
+// which nothing is read after connectionTime. The goroutine that reads calls it.
 func (c *Conn) ReadAhead() {
 	a := new(ahead)
 	a.some = sync.NewCond(&a.mu)

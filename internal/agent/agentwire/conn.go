@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Conn carries frames over a connection. Frames are sent by any goroutine, which
-// never waits; one goroutine reads.
+// Conn carries frames over a connection. Any goroutine may send, without waiting;
+// one goroutine reads.
 type Conn struct {
 	conn  net.Conn
 	r     *bufio.Reader
-	ahead *ahead // what was read ahead; nil: nothing is
+	ahead *ahead // frames read ahead; nil: ReadAhead was not called
 
 	mu     sync.Mutex
 	some   *sync.Cond
 	queue  [][]byte
 	closed bool
 	failed error         // why this side has ended the connection, nil if it has not
-	sent   chan struct{} // closed when nothing more is sent
+	sent   chan struct{} // closed when no more frames are sent
 }
 
 // NewConn takes over a connection. Close ends it.
@@ -47,8 +47,8 @@ func (c *Conn) Read() (f Frame, err error) {
 	return f, err
 }
 
-// Send sends a frame. It never waits. One that is too large for the other side
-// ends the connection, and Read says so.
+// Send queues a frame, and never waits. A frame that is too large for the other
+// side ends the connection, and Read returns the reason.
 func (c *Conn) Send(kind Kind, of Name, body []byte) {
 	f := Frame{Kind: kind, Of: of, Body: body}
 	c.mu.Lock()
@@ -65,7 +65,7 @@ func (c *Conn) Send(kind Kind, of Name, body []byte) {
 	}
 }
 
-// SendJSON sends what always can be encoded.
+// SendJSON sends a value that can always be encoded.
 func (c *Conn) SendJSON(kind Kind, of Name, v any) { c.Send(kind, of, Encode(v)) }
 
 func (c *Conn) write() {
@@ -83,13 +83,13 @@ func (c *Conn) write() {
 		c.queue = c.queue[1:]
 		c.mu.Unlock()
 		if _, err := c.conn.Write(b); err != nil {
-			c.Drop() // the reader finds out
+			c.Drop() // the reader notices the end
 			return
 		}
 	}
 }
 
-// Drop drops what is not sent yet, and takes no more.
+// Drop discards the frames that are not sent yet, and accepts no more.
 func (c *Conn) Drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +97,8 @@ func (c *Conn) Drop() {
 	c.some.Signal()
 }
 
-// Finish takes no more frames and waits until those are sent that it has, or
-// the connection has ended.
+// Finish accepts no more frames, and waits until the queued ones are sent or the
+// connection has ended.
 func (c *Conn) Finish() {
 	c.mu.Lock()
 	c.closed = true
@@ -107,7 +107,7 @@ func (c *Conn) Finish() {
 	<-c.sent
 }
 
-// Ended returns what is left of a connection that has ended: it sends nothing.
+// Ended returns a connection that has ended: it sends nothing.
 func Ended() *Conn { return &Conn{closed: true} }
 
 // LocalAddr returns the address of this end.
@@ -116,9 +116,9 @@ func (c *Conn) LocalAddr() net.Addr { return c.conn.LocalAddr() }
 // RemoteAddr returns the address of the other end.
 func (c *Conn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
 
-// SetDeadline bounds reading and sending, as that of a net.Conn does.
+// SetDeadline bounds reading and sending, like that of a net.Conn.
 func (c *Conn) SetDeadline(t time.Time) {
-	_ = c.conn.SetDeadline(t) // it fails on a connection that has ended, which is seen otherwise
+	_ = c.conn.SetDeadline(t) // fails only on a connection that has ended, which the reader notices
 }
 
 // Close ends the connection at once.

@@ -10,29 +10,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HeadName is the name of the first head for its connections.
+// HeadName is the name of the first head in the handshake of connections.
 const HeadName = "head"
 
-// AgentName returns that of the agent of a host.
+// AgentName returns the name of the agent of a host.
 func AgentName(host string) string { return "agent " + host }
 
-// connectionTime is how long a connection may carry nothing in one direction: the
-// kernel ends it then or little later.
+// connectionTime is how long a connection may carry nothing in one direction
+// before the kernel ends it, or little longer.
 const connectionTime = 2 * time.Second
 
-// ListenConfig returns how to listen for control connections.
+// ListenConfig returns the configuration for listening for control connections.
 func ListenConfig() *net.ListenConfig {
 	return &net.ListenConfig{KeepAliveConfig: keepAlive, Control: bound}
 }
 
-// Dialer returns how to make them.
+// Dialer returns the dialer of control connections.
 func Dialer() *net.Dialer { return &net.Dialer{KeepAliveConfig: keepAlive, Control: bound} }
 
-// keepAlive has the kernel try an idle connection.
+// keepAlive makes the kernel probe an idle connection.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: int(connectionTime / time.Second)}
 
-// bound sets how long what a control connection sends may stay unacknowledged.
-// Accepted connections have it from the listening socket.
+// bound limits how long data of a control connection may stay unacknowledged.
+// Accepted connections inherit the limit from the listening socket.
 func bound(_, _ string, c syscall.RawConn) error {
 	var set error
 	err := c.Control(func(fd uintptr) {

@@ -10,15 +10,14 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Kind tells the frames apart that head and agent exchange. H: head to
-// agent, A: agent to head.
+// Kind is the kind of a frame. H: from head to agent, A: from agent to head.
 type Kind byte
 
-// The kinds, with what the body is.
+// The kinds, with the content of the body.
 const (
 	KindPlan    Kind = iota + 1 // H start plan
 	KindReady                   // A readiness
-	KindProgram                 // H a piece of the program, nothing at its end
+	KindProgram                 // H a piece of the program, empty at its end
 	KindStart                   // H number of the role
 	KindStarted                 // A startResult
 	KindHello                   // A job.Hello
@@ -26,25 +25,25 @@ const (
 	KindUnheard                 // A silence
 	KindLink                    // H hostLink
 	KindSignal                  // H number of the signal
-	KindOutput                  // A stream and bytes, none at its end
-	KindInput                   // H bytes, none at the end
-	KindRoom                    // H A stream and number of bytes that have been taken
+	KindOutput                  // A stream and bytes, empty at its end
+	KindInput                   // H bytes, empty at the end
+	KindRoom                    // H A stream and number of bytes that were consumed
 	KindStopped                 // A nanoseconds
 	KindGone                    // A the program under a wrapper is gone
 	KindExited                  // A exit
 	KindFailed                  // A text
 	KindRoster                  // H node config
-	KindQuiet                   // H A number: what was written so far has been taken
+	KindQuiet                   // H A number: all that was written so far has been taken
 	KindResync                  // A resync, to a head that takes over
 	KindWritten                 // H written
 	KindBye                     // H exit code: the job is over
 	KindNews                    // A news
-	KindResume                  // H where its output goes on
-	KindPlay                    // H all that the head lacks of its output is to be told, by an agent that has come to it
+	KindResume                  // H where the output of the process continues
+	KindPlay                    // H the agent, which has reconnected to this head, sends all of the process's output that the head lacks
 )
 
-// Name tells the processes of an agent apart: what it was started as, and in
-// which incarnation.
+// Name identifies a process of an agent: the ID that it was started with, and its
+// incarnation.
 type Name struct {
 	ID          job.Process `json:"id"`
 	Incarnation uint32      `json:"incarnation"`
@@ -58,11 +57,11 @@ type Frame struct {
 }
 
 const (
-	frameHeader = 17                 // length of what follows it, kind, rank, replica, incarnation
-	maxFrame    = 2 * job.MaxMessage // of the body, in bytes: a message may be told again with more in it
+	frameHeader = 17                 // bytes: length of the body, kind, rank, replica, incarnation
+	maxFrame    = 2 * job.MaxMessage // of the body, in bytes: a message may be repeated with additions
 )
 
-// ErrFrame marks a frame that makes no sense.
+// ErrFrame marks a malformed frame.
 var ErrFrame = errors.New("malformed frame")
 
 func (f *Frame) append(b []byte) []byte {
@@ -87,7 +86,7 @@ func readFrame(r io.Reader) (f Frame, err error) {
 	f.Of = Name{job.Process{Rank: int(rank), Replica: int(replica)}, binary.BigEndian.Uint32(h[13:])}
 	f.Body = make([]byte, n)
 	if _, err := io.ReadFull(r, f.Body); err != nil {
-		if err == io.EOF { // there is more to a frame than its header
+		if err == io.EOF { // a frame needs its whole body
 			err = io.ErrUnexpectedEOF
 		}
 		return f, fmt.Errorf("in the middle of a frame: %w", err)
@@ -95,7 +94,7 @@ func readFrame(r io.Reader) (f Frame, err error) {
 	return f, nil
 }
 
-// Decode reads a body in JSON.
+// Decode decodes a body in JSON.
 func (f *Frame) Decode(v any) error {
 	if err := json.Unmarshal(f.Body, v); err != nil {
 		return fmt.Errorf("%w: %w", ErrFrame, err)
@@ -103,7 +102,7 @@ func (f *Frame) Decode(v any) error {
 	return nil
 }
 
-// Number reads a body of 8 bytes.
+// Number decodes a body of 8 bytes.
 func (f *Frame) Number() (uint64, error) {
 	if len(f.Body) != 8 {
 		return 0, ErrFrame
@@ -114,7 +113,8 @@ func (f *Frame) Number() (uint64, error) {
 // Number returns the body that holds n.
 func Number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// Room reads the body of a KindRoom: of which stream how many bytes were taken.
+// Room decodes the body of a KindRoom: the stream, and the number of bytes that
+// were consumed.
 func (f *Frame) Room() (stream, n int, err error) {
 	if len(f.Body) != 5 {
 		return 0, 0, ErrFrame
@@ -130,7 +130,7 @@ func RoomBody(stream, n int) []byte {
 // OutputBody returns the body of a KindOutput.
 func OutputBody(stream int, b []byte) []byte { return append([]byte{byte(stream)}, b...) }
 
-// Encode returns the JSON of what always can be encoded.
+// Encode returns the JSON of a value that can always be encoded.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

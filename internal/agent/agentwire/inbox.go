@@ -2,8 +2,8 @@ package agentwire
 
 import "sync"
 
-// Inbox is the receiver's side of a Window: it hands pieces to a function that may block,
-// one after another, an empty one at the end.
+// Inbox is the receiver's side of a Window. It passes pieces in order to a
+// function that may block; an empty piece is the end.
 type Inbox struct {
 	mu    sync.Mutex
 	some  *sync.Cond
@@ -11,7 +11,7 @@ type Inbox struct {
 	ended bool
 }
 
-// piece is some bytes, or what is done when those before it were taken.
+// piece is some bytes, or a function to call when those before it were consumed.
 type piece struct {
 	b    []byte
 	then func()
@@ -43,7 +43,7 @@ func NewInbox(take func([]byte)) *Inbox {
 	return i
 }
 
-// Put adds a piece. After an empty one nothing is added.
+// Put adds a piece. After an empty one it does nothing.
 func (i *Inbox) Put(b []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -55,8 +55,8 @@ func (i *Inbox) Put(b []byte) {
 	i.some.Signal()
 }
 
-// Then has f called once everything so far has been taken. After the end it is
-// not called any more.
+// Then calls f once all pieces so far have been consumed. After the end it does
+// nothing.
 func (i *Inbox) Then(f func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

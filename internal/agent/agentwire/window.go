@@ -2,8 +2,8 @@ package agentwire
 
 import "sync"
 
-// MaxWindow bounds the bytes of one stream that are on their way between head
-// and agent, so that one stream that nobody takes holds up no other.
+// MaxWindow bounds the bytes of one stream that are under way between head and
+// agent, so that a stream that is not consumed delays no other one.
 const MaxWindow = 256 << 10
 
 // Window is the sender's side of that bound.
@@ -21,7 +21,7 @@ func NewWindow() *Window {
 	return w
 }
 
-// Take waits for room for n bytes. It returns false if the other side is gone.
+// Take waits for room for n bytes. It returns false if the window is closed.
 func (w *Window) Take(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -32,7 +32,7 @@ func (w *Window) Take(n int) bool {
 	return !w.closed
 }
 
-// Give notes that the other side has taken n bytes.
+// Give records that the other side has consumed n bytes.
 func (w *Window) Give(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,7 +40,7 @@ func (w *Window) Give(n int) {
 	w.more.Broadcast()
 }
 
-// Close has Take return false.
+// Close makes Take return false.
 func (w *Window) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -29,8 +29,8 @@ func address(pid int) *net.UnixAddr {
 	return &net.UnixAddr{Name: prefix(os.Getuid()) + strconv.Itoa(pid), Net: "unix"}
 }
 
-// Serve answers questions to this process until it is closed. answer is called by
-// several goroutines.
+// Serve answers questions to this process until the result is closed. Several
+// goroutines may call answer at the same time.
 func Serve(answer func(question string) string) (io.Closer, error) {
 	at := address(os.Getpid())
 	l, err := net.ListenUnix("unix", at)
@@ -64,14 +64,14 @@ func serve(c *net.UnixConn, answer func(string) string) {
 	}
 	question, err := io.ReadAll(io.LimitReader(c, maxQuestion))
 	if err == nil {
-		_, _ = io.WriteString(c, answer(string(question))) // whoever has asked may be gone
+		_, _ = io.WriteString(c, answer(string(question))) // the process that asked may be gone
 	}
 }
 
-// Ask asks a process of this user.
+// Ask sends a question to a process of this user, and returns the answer.
 func Ask(pid int, question string) (string, error) {
 	c, err := dial(address(pid))
-	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, listen.ErrStranger) { // which may have taken the name
+	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, listen.ErrStranger) { // another user may have taken its name
 		c, err = findOther(pid)
 	}
 	switch {
@@ -100,7 +100,7 @@ func Ask(pid int, question string) (string, error) {
 // sockets lists the sockets of this network namespace.
 const sockets = "/proc/net/unix"
 
-// Jobs lists the processes of this user that can be asked.
+// Jobs lists the processes of this user that answer questions.
 func Jobs() ([]int, error) {
 	all, err := names()
 	if err != nil {
@@ -111,7 +111,7 @@ func Jobs() ([]int, error) {
 		if slices.Contains(pids, n.pid) {
 			continue
 		}
-		if c, err := dial(n.at); err == nil { // else another user has taken the name, or it is that of a job that has just ended
+		if c, err := dial(n.at); err == nil { // otherwise another user has taken the name, or the job has just ended
 			c.Close()
 			pids = append(pids, n.pid)
 		}
@@ -120,7 +120,7 @@ func Jobs() ([]int, error) {
 	return pids, nil
 }
 
-// dial connects to a process of this user, or of root's.
+// dial connects to a process of this user or of root.
 func dial(at *net.UnixAddr) (*net.UnixConn, error) {
 	c, err := net.DialUnix("unix", nil, at)
 	if err != nil {
@@ -133,8 +133,8 @@ func dial(at *net.UnixAddr) (*net.UnixConn, error) {
 	return c, nil
 }
 
-// findOther connects to a process by a name that it has because another user had taken the
-// usual one.
+// findOther connects to a process under the name with a suffix, which it has if
+// another user took the usual name.
 func findOther(pid int) (*net.UnixConn, error) {
 	all, err := names()
 	if err != nil {
@@ -150,13 +150,13 @@ func findOther(pid int) (*net.UnixConn, error) {
 	return nil, unix.ECONNREFUSED
 }
 
-// name is that of a socket which anybody may have made.
+// name is the name of a socket, which any user may have made.
 type name struct {
-	pid int // that it claims to be of
+	pid int // of the process, according to the name
 	at  *net.UnixAddr
 }
 
-// names lists the names that look like those of jobs of this user.
+// names lists the names that look like those of this user's jobs.
 func names() (all []name, err error) {
 	b, err := os.ReadFile(sockets)
 	if err != nil {
@@ -171,7 +171,7 @@ func names() (all []name, err error) {
 		number, ok := strings.CutPrefix(at, prefix(os.Getuid()))
 		number, _, _ = strings.Cut(number, ".")
 		pid, err := strconv.Atoi(number)
-		if !ok || err != nil || slices.ContainsFunc(all, func(n name) bool { return n.at.Name == at }) { // connections have the name too
+		if !ok || err != nil || slices.ContainsFunc(all, func(n name) bool { return n.at.Name == at }) { // connections have the same name
 			continue
 		}
 		all = append(all, name{pid, &net.UnixAddr{Name: at, Net: "unix"}})

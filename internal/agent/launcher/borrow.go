@@ -18,7 +18,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Borrower is the process of a host that borrows the identities of the others.
+// Borrower is the process of a host that borrows the identities of the launcher's
+// other processes.
 type Borrower struct {
 	listener *net.UnixListener
 	self     *job.Secure
@@ -26,9 +27,9 @@ type Borrower struct {
 	closed   chan struct{}
 
 	mu      sync.Mutex
-	conns   []*net.UnixConn // to those that have lent theirs
-	over    bool            // it is closed
-	refused error           // why the last connection was of no use
+	conns   []*net.UnixConn // to the processes that have lent their identities
+	over    bool            // Close was called
+	refused error           // why the last refused connection was refused
 }
 
 // lent is what a process that knows the secret of the job has sent.
@@ -37,7 +38,7 @@ type lent struct {
 	err      error
 }
 
-// Borrow begins to borrow.
+// Borrow starts to listen for lenders.
 func Borrow(place Place) (*Borrower, error) {
 	self, err := place.end(borrowerName)
 	if err != nil {
@@ -65,14 +66,15 @@ func Borrow(place Place) (*Borrower, error) {
 	return b, nil
 }
 
-// refuse remembers why a connection was of no use.
+// refuse records why a connection was refused.
 func (b *Borrower) refuse(why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refused = why
 }
 
-// take receives what a process lends, once that has proved that it knows the secret.
+// take receives the identity of a process, after that has proved that it knows
+// the secret.
 func (b *Borrower) take(c *net.UnixConn) {
 	if err := admit(context.Background(), b.self, c); err != nil {
 		b.refuse(err)
@@ -97,8 +99,8 @@ func (b *Borrower) take(c *net.UnixConn) {
 	}
 }
 
-// admit has the other end of a connection prove that it may lend; else it closes the
-// connection.
+// admit checks that the other end of a connection may lend. If not, the
+// connection is closed.
 func admit(ctx context.Context, self *job.Secure, c *net.UnixConn) error {
 	_, _, err := self.Server(ctx, c, func(peer string) bool { return peer == lenderName })
 	return err
@@ -125,9 +127,9 @@ func (b *Borrower) Next() (*Identity, error) {
 	return nil, err
 }
 
-// Dismiss lets so many processes go that wait there for a borrower which will not come,
-// and returns when they have ended; or, with less of them, when ctx ends or soon. This
-// one may be among them.
+// Dismiss releases up to lenders processes that wait there for a borrower which
+// will not come, and returns when they have ended. It returns earlier when ctx
+// ends or leaveTime has passed. This process may be among the lenders.
 func Dismiss(ctx context.Context, place Place, lenders int) {
 	self, err := place.end(borrowerName)
 	if err != nil {
@@ -135,7 +137,7 @@ func Dismiss(ctx context.Context, place Place, lenders int) {
 	}
 	l, err := net.ListenUnix("unix", place.address())
 	if err != nil {
-		return // a process borrows there
+		return // another process borrows there
 	}
 	defer l.Close()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
@@ -150,7 +152,7 @@ func Dismiss(ctx context.Context, place Place, lenders int) {
 			c.Close()
 			continue
 		}
-		if admit(ctx, self, c) == nil { // it is let go by the end of the connection
+		if admit(ctx, self, c) == nil { // the end of the connection releases it
 			conns = append(conns, c)
 		}
 	}
@@ -200,7 +202,7 @@ func readIdentity(c *net.UnixConn) (*Identity, error) {
 	return i, i.validate()
 }
 
-// Close lets all go that have lent something.
+// Close releases all processes that have lent their identities.
 func (b *Borrower) Close() {
 	b.listener.Close()
 	b.mu.Lock()

@@ -1,7 +1,7 @@
-// Package launcher is what mpirun, mpiexec and srun tell the processes that they
-// start: which of how many each is. Those processes tell each other a word before
-// there is any connection between them: through the launcher where it speaks PMI-1,
-// as MPICH's and srun --mpi=pmi2 do, and through a folder that all hosts share
-// otherwise. With -mpi they also lend what makes them the launcher's, to its MPI
-// library, to the processes of the job.
+// Package launcher reads what mpirun, mpiexec and srun pass to the processes that
+// they start: the rank of each, and their number. These processes exchange one
+// word each before there is a connection between them: through the launcher if it
+// speaks PMI-1, as MPICH's and srun --mpi=pmi2 do, otherwise through a folder
+// that all hosts share. With -mpi they also lend their identities to the
+// processes of the job, so that the launcher's MPI library accepts those.
 package launcher

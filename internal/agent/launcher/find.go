@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// EnvFolder names the folder through which processes find each other whose
-// launcher offers nothing else: the current one by default.
+// EnvFolder names the folder through which processes find each other if their
+// launcher offers no other means; by default the current one.
 const EnvFolder = "INTRA_RENDEZVOUS"
 
 // ErrLauncher marks a launcher's environment that cannot be used.
@@ -25,21 +25,22 @@ var ErrLauncher = errors.New("processes of a launcher")
 type Process struct {
 	Launcher   string
 	Rank, Size int
-	Host       string // what the launcher calls this host, "" if it does not say
-	// Sure: the launcher has started the others too, even if they are not to be seen.
+	Host       string // the launcher's name for this host, "" if unknown
+	// Sure means that the launcher has started the other processes too, even if
+	// they are not visible.
 	Sure   bool
-	Notice func(text string) // says that it waits for them; nil: it does so in silence
+	Notice func(text string) // reports that this process waits for the others; nil: no report
 
-	rankName, sizeName string // of the variables that say so
-	here               int    // how many the launcher has started on this host, 0 if it does not say
-	keep               func() // leave the launcher's connection to MPI; nil: there is none
-	noMPI              string // why its processes cannot use MPI, "" if they can
-	spares             spares // what it does when a process dies
+	rankName, sizeName string // the variables of rank and size
+	here               int    // number of processes that the launcher has started on this host, 0 if unknown
+	keep               func() // leaves the launcher's connection to MPI; nil: there is none
+	noMPI              string // why the processes cannot use MPI, "" if they can
+	spares             spares // what the launcher does when a process dies
 	gather             func(ctx context.Context, word []byte) ([][]byte, error)
 }
 
-// Gather exchanges a word, of some hundred bytes, with all processes, each of which
-// calls it once. It returns those of all, by rank.
+// Gather exchanges a word, of some hundred bytes, between all processes. Each of
+// them calls it once. It returns all words by rank.
 func (p *Process) Gather(ctx context.Context, word []byte) ([][]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -63,8 +64,8 @@ func (p *Process) Gather(ctx context.Context, word []byte) ([][]byte, error) {
 	return nil, fmt.Errorf("meet the processes that %s has started: %w", p.Launcher, err)
 }
 
-// ForMPI leaves what the launcher offers to the MPI library, which is to use it after
-// Gather. The error says why the processes cannot use one.
+// ForMPI leaves the launcher's connection to the MPI library, which uses it after
+// Gather. The error is why the processes cannot use MPI.
 func (p *Process) ForMPI() error {
 	if p.noMPI != "" {
 		return fmt.Errorf("%w: %s", ErrLauncher, p.noMPI)
@@ -76,14 +77,14 @@ func (p *Process) ForMPI() error {
 }
 
 // Find reads the environment. It returns nil, nil for a process that no launcher
-// has started, or none beside others.
+// has started, or started alone.
 func Find(getenv func(string) string) (*Process, error) {
 	p := new(Process)
 	switch {
 	case getenv("OMPI_COMM_WORLD_SIZE") != "":
 		p.Launcher, p.rankName, p.sizeName = "mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"
 		p.here, _ = strconv.Atoi(getenv("OMPI_COMM_WORLD_LOCAL_SIZE"))
-		// The namespace alone is used again, after some time.
+		// The namespace alone is not unique: it is reused after some time.
 		p.gather = folder(p, getenv, "mpirun", getenv("OMPI_MCA_orte_hnp_uri"), getenv("PMIX_NAMESPACE"))
 		if recovers, _ := strconv.ParseBool(getenv("OMPI_MCA_orte_enable_recovery")); !recovers && getenv("OMPI_MCA_orte_hnp_uri") != "" {
 			p.spares = notAsked
@@ -107,7 +108,7 @@ func Find(getenv func(string) string) (*Process, error) {
 			return gatherPMI(ctx, os.NewFile(uintptr(fd), "PMI"), p.Rank, p.Size, word, true)
 		}
 		p.keep = func() { p.gather = shared(p, fd) }
-		if p.Launcher == "srun" { // which takes no second beginning
+		if p.Launcher == "srun" { // srun accepts no second init
 			p.keep = func() { p.gather = folder(p, getenv, "srun", getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID")) }
 		}
 	case getenv("SLURM_STEP_ID") != "" && getenv("SLURM_STEP_NUM_TASKS") != "":
@@ -130,8 +131,8 @@ func Find(getenv func(string) string) (*Process, error) {
 	return p, nil
 }
 
-// shared gathers through PMI, and leaves the connection open for somebody else who
-// begins anew.
+// shared gathers through PMI, and leaves the connection open for the MPI library,
+// which sends its own init.
 func shared(p *Process, fd int) func(context.Context, []byte) ([][]byte, error) {
 	return func(ctx context.Context, word []byte) ([][]byte, error) {
 		if err := checkSocket(fd); err != nil {
@@ -145,7 +146,7 @@ func shared(p *Process, fd int) func(context.Context, []byte) ([][]byte, error) 
 	}
 }
 
-// folder gathers through a folder whose name nothing else has.
+// folder gathers through a folder with a unique name.
 func folder(p *Process, getenv func(string) string, words ...string) func(context.Context, []byte) ([][]byte, error) {
 	hash := sha256.Sum256(fmt.Appendf(nil, "%q", words))
 	dir := filepath.Join(cmp.Or(getenv(EnvFolder), "."), ".intra-"+hex.EncodeToString(hash[:8]))

@@ -18,19 +18,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Between two looks at the folder, between two at the file system itself, and from the
-// last until the folder is removed at the latest.
+// The times between two looks at the folder, between two refreshes of the file
+// system, and from the last word until the folder is removed at the latest.
 const (
 	lookAgain    = 20 * time.Millisecond
 	refreshAgain = time.Second
 	readBy       = 10 * time.Second
 )
 
-// meeting is how processes exchange words through files. The first one makes the
-// folder, collects a word of each, and writes them all into one file. The name of the
-// folder can be guessed, so its owner and mode are checked before any use; and it may
-// be left over from a job of the same name, so a process takes only those words among
-// which its own one stands as it is now.
+// meeting exchanges words between processes through files. The first process
+// makes the folder, collects a word from each process, and writes all of them
+// into one file. The name of the folder can be guessed, so its owner and mode are
+// checked before any use. It may be left over from a job of the same name, so a
+// process accepts the file only if it contains the process's own current word.
 type meeting struct {
 	dir        string
 	rank, size int
@@ -39,15 +39,15 @@ type meeting struct {
 
 // entry is the word of a process.
 type entry struct {
-	Fresh string // random: no other word has it
+	Fresh string // random, so that no two words are equal
 	Word  []byte
 }
 
-// allWords is the file with the words of all, by rank.
+// allWords is the file with all words, by rank.
 const allWords = "all"
 
-// gatherFolder exchanges words through files. The first process removes them when all
-// have read all, and when not all have come.
+// gatherFolder exchanges words through files. The first process removes them when
+// all processes have read them, or when one is missing.
 func gatherFolder(ctx context.Context, dir string, rank, size int, word []byte) ([][]byte, error) {
 	m := &meeting{dir, rank, size, entry{rand.Text(), word}}
 	if rank == 0 {
@@ -56,7 +56,7 @@ func gatherFolder(ctx context.Context, dir string, rank, size int, word []byte) 
 	return m.visit(ctx)
 }
 
-// host is the part of the first process.
+// host does the part of the first process.
 func (m *meeting) host(ctx context.Context) (_ [][]byte, err error) {
 	if err := m.create(); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (m *meeting) host(ctx context.Context) (_ [][]byte, err error) {
 	return all, nil
 }
 
-// visit is the part of the other processes.
+// visit does the part of the other processes.
 func (m *meeting) visit(ctx context.Context) (all [][]byte, err error) {
 	err = poll(ctx, filepath.Dir(m.dir), func() (err error) {
 		all, err = m.look()
@@ -112,8 +112,8 @@ func (m *meeting) visit(ctx context.Context) (all [][]byte, err error) {
 	return all, err
 }
 
-// look leaves the word of this process in the folder, and takes those of all if they
-// are there. It returns fs.ErrNotExist if they are not yet.
+// look puts the word of this process into the folder, and returns all words if
+// they are there, otherwise fs.ErrNotExist.
 func (m *meeting) look() ([][]byte, error) {
 	root, err := openOwn(m.dir)
 	if err != nil {
@@ -125,7 +125,7 @@ func (m *meeting) look() ([][]byte, error) {
 	switch err := readJSON(root, name, &mine); {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
-	case mine.Fresh != m.word.Fresh: // it is a folder that the first process has made since
+	case mine.Fresh != m.word.Fresh: // the first process has made the folder meanwhile
 		if err := putJSON(root, name, m.word); err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func (m *meeting) look() ([][]byte, error) {
 		return nil, err
 	}
 	if len(entries) != m.size || entries[m.rank].Fresh != m.word.Fresh || !bytes.Equal(entries[m.rank].Word, m.word.Word) {
-		return nil, fs.ErrNotExist // those of a job that is over
+		return nil, fs.ErrNotExist // the words of an earlier job
 	}
 	all := make([][]byte, m.size)
 	for i := range entries {
@@ -144,14 +144,14 @@ func (m *meeting) look() ([][]byte, error) {
 	return all, put(root, read(m.rank), nil)
 }
 
-// read is the file that says that process i has taken the words of all.
+// read returns the file that marks that process i has read all words.
 func read(i int) string { return strconv.Itoa(i) + ".read" }
 
 func (m *meeting) absent(i int, err error) error {
 	return fmt.Errorf("process %d of %d has not come to the folder %s: do all hosts share it (%s=FOLDER)? %w", i, m.size, m.dir, EnvFolder, err)
 }
 
-// create makes the folder. One of this user that is left over is removed.
+// create makes the folder. It replaces a left-over one of this user.
 func (m *meeting) create() error {
 	err := os.Mkdir(m.dir, 0o700)
 	if !errors.Is(err, fs.ErrExist) {
@@ -168,8 +168,8 @@ func (m *meeting) create() error {
 	return os.Mkdir(m.dir, 0o700)
 }
 
-// remove removes the folder. Another process of the job may put its word there at the
-// same time, once.
+// remove removes the folder. It retries, since another process of the job may put
+// its word there at the same time, once.
 func remove(dir string) (err error) {
 	for range 10 {
 		if err = os.RemoveAll(dir); !errors.Is(err, unix.ENOTEMPTY) {
@@ -180,7 +180,7 @@ func remove(dir string) (err error) {
 	return err
 }
 
-// openOwn opens a folder which only this user can have filled. It returns
+// openOwn opens a folder that only this user can have filled. It returns
 // fs.ErrNotExist if there is none yet.
 func openOwn(dir string) (*os.Root, error) {
 	named, err := os.Lstat(dir)
@@ -205,8 +205,8 @@ func openOwn(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// own returns nil if a file, or a folder, is of that type, belongs to this user, and no
-// other one can change or read it.
+// own returns nil if a file or folder is of that type, belongs to this user, and
+// no other user can change or read it.
 func own(path string, s fs.FileInfo, typ fs.FileMode) error {
 	owner := s.Sys().(*syscall.Stat_t)
 	cure := fmt.Sprintf("remove it, or have the processes meet elsewhere (%s=FOLDER)", EnvFolder)
@@ -253,7 +253,7 @@ func putJSON(root *os.Root, name string, v any) error {
 	return put(root, name, b)
 }
 
-// put writes a file that is never seen in part.
+// put writes a file atomically.
 func put(root *os.Root, name string, content []byte) error {
 	fresh := name + ".new"
 	f, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
@@ -267,7 +267,8 @@ func put(root *os.Root, name string, content []byte) error {
 	return root.Rename(fresh, name)
 }
 
-// poll tries until it has succeeded or ctx is done. What it waits for is in the folder.
+// poll calls try until it succeeds or ctx is done. dir is the folder in which the
+// awaited file appears.
 func poll(ctx context.Context, dir string, try func() error) error {
 	refreshed := time.Now()
 	for {
@@ -290,8 +291,9 @@ func poll(ctx context.Context, dir string, try func() error) error {
 	}
 }
 
-// refresh has a network file system ask its server what is in a folder. It may remember
-// for half a minute that a file is not there, unless this host changes the folder.
+// refresh makes a network file system ask its server for the content of a folder.
+// Its client may remember for half a minute that a file does not exist, unless
+// this host changes the folder.
 func refresh(dir string) {
 	if f, err := os.CreateTemp(dir, ".intra-look-*"); err == nil {
 		f.Close()

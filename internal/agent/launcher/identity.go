@@ -12,26 +12,26 @@ import (
 	"github.com/intrahpc/intra/internal/base/affinity"
 )
 
-// Identity is what makes a process the one that a launcher has started, to its MPI
-// library: variables, and with PMI-1 a descriptor. Another process of the host that
-// has them is that one in its place, also on its processors.
+// Identity is what makes a process, in the eyes of the launcher's MPI library,
+// one that the launcher has started: variables, and with PMI-1 a descriptor.
+// Another process of the host that has them takes its place, and its processors.
 type Identity struct {
 	Variables  []string `json:"variables"`
 	Processors []int    `json:"processors"` // to which the launcher has bound it
-	PMI        *os.File `json:"-"`          // nil: the launcher does without
+	PMI        *os.File `json:"-"`          // nil: the launcher uses none
 }
 
-// envPMI names the descriptor by which a process talks to its launcher.
+// envPMI names the descriptor of the connection to the launcher.
 const envPMI = "PMI_FD"
 
-// families are the beginnings of the names of the variables.
+// families are the prefixes of the variables' names.
 var families = []string{"OMPI_", "OPAL_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "PMI2_", "MPI_LOCAL", "MPIR_", "HYD", "SLURM"}
 
 func ofLauncher(variable string) bool {
 	return slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(variable, f) })
 }
 
-// Own returns the identity of this process, which keeps it.
+// Own returns the identity of this process, which keeps its own descriptor.
 func Own(environ []string) (*Identity, error) {
 	i := new(Identity)
 	var err error
@@ -58,8 +58,8 @@ func Own(environ []string) (*Identity, error) {
 	return i, nil
 }
 
-// validate finds variables that no launcher sets: a process that began with them could
-// be another program.
+// validate rejects variables that no launcher sets: they could make a process run
+// another program.
 func (i *Identity) validate() error {
 	for _, v := range i.Variables {
 		if name, _, _ := strings.Cut(v, "="); !ofLauncher(v) || name == envPMI {
@@ -69,8 +69,8 @@ func (i *Identity) validate() error {
 	return nil
 }
 
-// Environ returns an environment with this identity in place of another one. The
-// process has PMI as the descriptor fd.
+// Environ returns an environment in which this identity replaces any other. The
+// process has PMI as descriptor fd.
 func (i *Identity) Environ(environ []string, fd int) []string {
 	all := slices.DeleteFunc(slices.Clone(environ), ofLauncher)
 	all = append(all, i.Variables...)

@@ -16,31 +16,32 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Only one of the processes that a launcher has started on a host starts those of the
-// job, and it lets each be another one of the launcher's. Those lend it their
-// identities, and stay: a launcher that saw one of them die would end them all.
+// Of the processes that a launcher has started on a host, one starts the
+// processes of the job, and makes each appear as another one of the launcher's.
+// The others lend it their identities, and stay: a launcher that sees one of them
+// die ends them all.
 
-// lookForAgent is the time between two looks for the one that borrows, and lendTime
-// bounds what is said then.
+// lookForAgent is the time between two looks for the borrower. lendTime bounds
+// the exchange with it.
 const (
 	lookForAgent = 50 * time.Millisecond
 	lendTime     = time.Minute
 	leaveTime    = time.Second // for the launcher to answer
 )
 
-// ErrNobody means that the process which was to borrow has ended before.
+// ErrNobody means that the process that should borrow has ended.
 var ErrNobody = errors.New("nobody borrows it: the first process of this host has ended")
 
-// Lend lends an identity to the process that borrows there, and returns when that has
-// no use for it any more. ctx bounds the time until it is there; agent is the process
-// that will see to that, 0 if it is not known. Then it tells the launcher that all is
-// well: the process that was this one may have died without a word, and the launcher
-// would end the others once this one exits.
+// Lend lends an identity to the borrower at place, and returns when that no
+// longer uses it. ctx bounds the wait for the borrower; agent is the process that
+// will become it, 0 if unknown. Then Lend reports a regular end to the launcher:
+// the process that used the identity may have died without one, and the launcher
+// would end the others when this process exits.
 func (i *Identity) Lend(ctx context.Context, place Place, agent int) error {
 	c, err := i.lend(ctx, place, agent)
-	letGo := errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) // before all was sent
+	letGo := errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) // released before all was sent
 	if letGo || errors.Is(err, ErrNobody) {
-		i.leave() // else the launcher kills the others, who still say why
+		i.leave() // otherwise the launcher kills the others, which still have to report why
 	}
 	if letGo {
 		return nil
@@ -49,12 +50,12 @@ func (i *Identity) Lend(ctx context.Context, place Place, agent int) error {
 		return fmt.Errorf("lend what the launcher has given to this process: %w", err)
 	}
 	defer c.Close()
-	_, _ = io.Copy(io.Discard, c) // however it ends
+	_, _ = io.Copy(io.Discard, c) // any end of the connection is the release
 	i.leave()
 	return nil
 }
 
-// leave says goodbye to the launcher, unless the MPI library has.
+// leave sends the launcher the regular end, unless the MPI library has sent it.
 func (i *Identity) leave() {
 	if i.PMI == nil {
 		return
@@ -83,9 +84,9 @@ func (i *Identity) lend(ctx context.Context, place Place, agent int) (_ *net.Uni
 		return nil, err
 	}
 	var c *net.UnixConn
-	seen := lives(agent) // else it may have another number here, as in a container of its own
+	seen := lives(agent) // otherwise it may have another number here, as in a separate container
 	for {
-		gone := seen && !lives(agent) // looked at first: it may have borrowed until then
+		gone := seen && !lives(agent) // check before meeting: it may have listened until then
 		if c, err = meet(ctx, place, self); err == nil {
 			break
 		}
@@ -118,8 +119,8 @@ func (i *Identity) lend(ctx context.Context, place Place, agent int) (_ *net.Uni
 	return c, c.CloseWrite()
 }
 
-// meet connects to the process that borrows, and to no other one: another user may
-// listen under this name as soon as that has ended.
+// meet connects to the borrower. It checks the other end, since another user may
+// listen under this name as soon as the borrower has ended.
 func meet(ctx context.Context, place Place, self *job.Secure) (*net.UnixConn, error) {
 	c, err := net.DialUnix("unix", nil, place.address())
 	if err != nil {
@@ -129,7 +130,7 @@ func meet(ctx context.Context, place Place, self *job.Secure) (*net.UnixConn, er
 		c.Close()
 		return nil, err
 	}
-	if _, err := self.Client(ctx, c, borrowerName); err != nil { // which has closed it
+	if _, err := self.Client(ctx, c, borrowerName); err != nil { // Client has closed c
 		return nil, err
 	}
 	return c, nil

@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Place is where the processes of a host lend their identities. Its name is no secret:
-// the kernel lists it. So both ends look which user the other one is, and prove that
-// they know the secret of the job.
+// Place is where the processes of a host lend their identities. Its name is not
+// secret: the kernel lists it. So both ends check the user of the other, and
+// prove that they know the secret of the job.
 type Place struct {
 	secret job.Secret
 	host   string
@@ -27,5 +27,5 @@ func (p Place) address() *net.UnixAddr {
 // The names of both ends in the handshake.
 const lenderName, borrowerName = "lender", "borrower"
 
-// end returns the means of one end to prove itself.
+// end returns the credentials of one end.
 func (p Place) end(name string) (*job.Secure, error) { return job.NewSecure(&p.secret, name, false) }

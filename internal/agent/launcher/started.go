@@ -13,30 +13,31 @@ import (
 	"time"
 )
 
-// A launcher's variables are in the environment of all that its processes start: of a
-// shell under srun --pty, of a program under mpirun that starts intrarun once. Whether
-// the launcher has started intrarun itself shows in the processes of this host: the
-// first ancestor with the variable of its rank is the one that the launcher has
-// started, the parent of that is the launcher's, and its other children are what the
-// launcher has started beside it.
+// A launcher's variables are in the environment of everything that its processes
+// start: a shell under srun --pty, or an intrarun that a program under mpirun
+// starts. The processes of this host show whether the launcher has started
+// intrarun itself. The topmost ancestor with the same value of the rank's
+// variable is the process that the launcher has started. Its parent belongs to
+// the launcher, and the parent's other children are the launcher's other
+// processes.
 
-// process is one of this host.
+// process is a process of this host.
 type process struct {
 	parent, group, session int
 	terminal               bool
 	name                   string // of its program, the first 15 bytes
-	rank                   string // what it began with in the variable of the rank, "" if it cannot be read
+	rank                   string // initial value of the rank's variable, "" if it cannot be read
 	program                string // path of its executable, "" if it cannot be read
 	age                    time.Duration
 }
 
-// table is the processes of a host, by number.
+// table holds the processes of a host, by number.
 type table map[int]process
 
-// ticks are those in a second, of the times in /proc.
+// ticks is the number of ticks in a second, the unit of times in /proc.
 const ticks = 100
 
-// read reads a process. variable is that of the rank.
+// read reads a process. variable is the variable of the rank.
 func (t table) read(pid int, variable string, uptime time.Duration) bool {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	stat, err := os.ReadFile(dir + "stat")
@@ -59,7 +60,7 @@ func (t table) read(pid int, variable string, uptime time.Duration) bool {
 	return true
 }
 
-// sinceBoot returns the time that processes count from, 0 if it cannot be read.
+// sinceBoot returns the uptime of the host, 0 if it cannot be read.
 func sinceBoot() time.Duration {
 	b, _ := os.ReadFile("/proc/uptime")
 	text, _, _ := strings.Cut(string(b), " ")
@@ -67,7 +68,7 @@ func sinceBoot() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// readAbove reads a process of this host and all above it.
+// readAbove reads a process of this host and its ancestors.
 func readAbove(pid int, variable string) table {
 	t := make(table)
 	for at := pid; t.read(at, variable, sinceBoot()); {
@@ -89,15 +90,16 @@ func readTable(variable string) table {
 	return t
 }
 
-// parseStat reads /proc/PID/stat. The name of the program may hold anything,
-// parentheses too. start is when the process began, since the host did.
+// parseStat parses /proc/PID/stat. The name of the program may contain any
+// characters, even parentheses. start is when the process began, in time since
+// boot.
 func parseStat(stat []byte) (p process, start time.Duration, ok bool) {
 	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if from < 0 || to < from {
 		return p, 0, false
 	}
 	p.name = string(stat[from+1 : to])
-	f := strings.Fields(string(stat[to+1:])) // from the state on, which is the third field
+	f := strings.Fields(string(stat[to+1:])) // f[0] is the state, field 3
 	if len(f) < 20 {
 		return p, 0, false
 	}
@@ -112,8 +114,7 @@ func parseStat(stat []byte) (p process, start time.Duration, ok bool) {
 	return p, start, ok
 }
 
-// began returns the process that the launcher has started and that self is, or is
-// below.
+// began returns the process that the launcher has started: self, or an ancestor.
 func (t table) began(self int) int {
 	for {
 		parent := t[self].parent
@@ -124,23 +125,25 @@ func (t table) began(self int) int {
 	}
 }
 
-// launcherNames are in those of the programs that start the processes on a host.
+// launcherNames are parts of the names of programs that start processes on a
+// host.
 var launcherNames = []string{"mpi", "orte", "prte", "prun", "pmi", "hydra", "slurm", "srun"}
 
 func (p process) isLauncher() bool {
 	return slices.ContainsFunc(launcherNames, func(name string) bool { return strings.Contains(p.name, name) })
 }
 
-// leftOver says why the launcher cannot have started the process self, "" if it may
-// have.
+// leftOver returns why the launcher cannot have started the process self, "" if
+// it may have.
 func (t table) leftOver(self int) string {
 	first := t.began(self)
 	above, seen := t[t[first].parent]
 	if seen && !above.isLauncher() && (t[first].parent == 1 || above.name == "systemd") {
 		return fmt.Sprintf("the launcher has ended, and left %s (process %d) behind", t[first].name, first)
 	}
-	// A shell with job control gives each command a process group of its own. It need not
-	// lead the session: script and su start it through another shell.
+	// A shell with job control gives each command its own process group. The
+	// shell need not lead the session: script and su start it through another
+	// shell.
 	me, shell := t[self], 0
 	for at := self; at != first; {
 		at = t[at].parent
@@ -154,8 +157,9 @@ func (t table) leftOver(self int) string {
 	return ""
 }
 
-// beside counts the other processes that the launcher has started on this host, and
-// those of them that run the same program as self, or have started it.
+// beside counts the other processes that the launcher has started on this host,
+// and those among them that run the same program as self or have a descendant
+// that does.
 func (t table) beside(self int) (others, same int) {
 	first := t.began(self)
 	children := make(map[int][]int)
@@ -178,25 +182,26 @@ func (t table) beside(self int) (others, same int) {
 	return others, same
 }
 
-// The bounds of the time within which other processes of this host start intrarun.
+// The bounds of patience.
 const (
 	leastPatience = time.Second
 	mostPatience  = 10 * time.Second
 )
 
-// patience is after what time the others of this host would have started the program,
-// too: they were begun together, and a wrapper may be as slow for them as it was here.
+// patience returns how long to wait until the other processes of this host have
+// started the program, too. They began together, and a wrapper may be as slow for
+// them as it was for self.
 func (t table) patience(self int) time.Duration {
 	return min(max(2*t[t.began(self)].age, leastPatience), mostPatience)
 }
 
-// says names the variables that make this process one of the launcher's.
+// says describes the variables that make this process one of the launcher's.
 func (p *Process) says() string {
 	return fmt.Sprintf("%s=%d and %s=%d are those of %s", p.rankName, p.Rank, p.sizeName, p.Size, p.Launcher)
 }
 
-// LeftOver says why the launcher has not started this process, though its variables are
-// here; "" if it may have.
+// LeftOver returns why the launcher has not started this process, although its
+// variables are set; "" if it may have.
 func (p *Process) LeftOver() string {
 	if why := readAbove(os.Getpid(), p.rankName).leftOver(os.Getpid()); why != "" {
 		return p.says() + ", which has not started intrarun: " + why
@@ -204,12 +209,12 @@ func (p *Process) LeftOver() string {
 	return ""
 }
 
-// ErrAlone: the launcher has started other programs than this one.
+// ErrAlone means that the launcher has started other programs than this one.
 var ErrAlone = errors.New("to run a job of this host, give -alone; if the others start intrarun later, -alone=false")
 
-// alone waits until the other processes of this host have had the time to start the
-// program too, unless done ends before. It returns an error if none of them has, or nil
-// if it cannot be known: they may be on other hosts.
+// alone waits until the other processes of this host have had time to start the
+// program, unless done ends before. It returns an error if none of them has. It
+// returns nil if that is unknown, since they may be on other hosts.
 func (p *Process) alone(done <-chan struct{}) error {
 	self := os.Getpid()
 	select {
@@ -225,14 +230,14 @@ func (p *Process) alone(done <-chan struct{}) error {
 	return fmt.Errorf("%s, but none of the other %d processes that it has started on this host runs intrarun: %w", p.says(), others, ErrAlone)
 }
 
-// The times after which processes that still wait say so: the first one, and the others
-// if that has not come.
+// The times after which a waiting process reports it: the first process, and the
+// others if the first has not come.
 const (
 	firstWaits = leastPatience
 	othersWait = 5 * leastPatience
 )
 
-// waits says that this process waits, unless done ends before.
+// waits reports that this process waits, unless done ends before.
 func (p *Process) waits(done <-chan struct{}) {
 	after := firstWaits
 	if p.Rank > 0 {
@@ -245,11 +250,11 @@ func (p *Process) waits(done <-chan struct{}) {
 	}
 }
 
-// checkSocket finds out whether a launcher can be at the other end of a descriptor.
+// checkSocket checks whether a launcher can be at the other end of a descriptor.
 func checkSocket(fd int) error {
 	s, err := os.Stat(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && s.Mode()&fs.ModeSocket == 0 {
 		return fmt.Errorf("%w: %s=%d is no socket here, so no launcher has started intrarun itself: have it do so, or give -alone", ErrLauncher, envPMI, fd)
 	}
-	return nil // or it cannot be known
+	return nil // or it is unknown
 }

@@ -1,18 +1,18 @@
 package launcher
 
-// spares is whether a launcher spares the other processes when one dies that it has started:
-// with a host its agent is lost, which it has started.
+// spares tells whether a launcher spares the other processes when one that it has
+// started dies. With a host its agent dies, which the launcher has started.
 type spares uint8
 
 const (
-	unknown  spares = iota // as far as the environment says
-	notAsked               // it would if it had been asked to
+	unknown  spares = iota // the environment does not tell
+	notAsked               // it would, with an option that was not given
 	never
 )
 
-// Warning says what happens to a job on so many hosts after a death that the job would
-// survive, if the launcher does not; "" if it does, or if that cannot be known. mpi is
-// whether the job uses its MPI library.
+// Warning returns how the launcher ends a job on that number of hosts after a
+// death that the job itself would survive; "" if it does not, or if that is
+// unknown. mpi is whether the job uses the launcher's MPI library.
 func (p *Process) Warning(hosts int, mpi bool) string {
 	switch {
 	case p.spares == notAsked && hosts > 1:

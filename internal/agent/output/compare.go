@@ -9,18 +9,19 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// The forwarder of standard output keeps a hash of each of the last lines that it has put out, and the
-// beginning of some. A replica that writes another line with the same number has computed something
-// else than its peers; a process that writes another line after a rollback than before it has taken
-// another course. Both are differences.
+// The forwarder of standard output keeps a hash of each of the last lines that it
+// has written, and the beginning of some. A replica that writes another line
+// under the same number has computed something else than its peers. A process
+// that writes another line after a rollback than before has taken another course.
+// Both are differences.
 
 const (
-	maxCompared = 1 << 15 // lines kept, which bounds how far behind a replica is compared
-	maxShown    = 1 << 10 // lines whose beginning is kept after all live replicas have written them
-	shownLine   = 100     // bytes of a line that are shown when it differs
+	maxCompared = 1 << 15 // number of lines kept, which bounds how late a replica can still be compared
+	maxShown    = 1 << 10 // number of lines whose beginning is kept after all live replicas have written them
+	shownLine   = 100     // number of bytes shown of a line that differs
 )
 
-// printed holds the last lines put out.
+// printed holds the last lines written.
 type printed struct {
 	first int // number of the first one
 	bare  int // lines before this one have no beginning
@@ -28,15 +29,15 @@ type printed struct {
 }
 
 type printedLine struct {
-	known      bool   // it came in one piece
+	known      bool   // its hash is known, since it was written in one piece
 	by         int    // replica
 	generation uint32 // of the process that wrote it
 	hash       uint64
 	start      string
 }
 
-// Difference says in what the standard outputs of two replicas differ, the first
-// that was found: a line, or how many there are. It returns "" if there is none.
+// Difference describes the first difference found between the standard outputs of
+// two replicas: a line, or the number of lines. It returns "" if there is none.
 func (r *Rank) Difference() string {
 	if text := r.streams[Stdout].difference.Load(); text != nil {
 		return *text
@@ -49,8 +50,8 @@ func (f *forwarder) compares() bool {
 	return f.kind == Stdout && f.difference.Load() == nil
 }
 
-// remember keeps what is being put out. It is called with mu held, before emitted
-// and cut change.
+// remember keeps lines that are being written. The caller holds mu, and has not
+// yet changed emitted and cut.
 func (f *forwarder) remember(l *lines, b []byte) {
 	if !f.compares() {
 		return
@@ -86,10 +87,10 @@ func (f *forwarder) forget() {
 	}
 }
 
-// startOver: what is out from here on is not known.
+// startOver forgets the lines kept, since the position of the output has changed.
 func (f *forwarder) startOver() { f.printed = printed{first: f.emitted, bare: f.emitted} }
 
-// compare looks at the lines of l that are out already.
+// compare compares the lines of l that have already been written for the rank.
 func (f *forwarder) compare(l *lines) {
 	if l.first >= f.emitted || !f.compares() {
 		return
@@ -122,8 +123,8 @@ func (f *forwarder) compare(l *lines) {
 	}
 }
 
-// compareEnds looks at how many lines the replicas have written that have run to
-// their end.
+// compareEnds compares the number of lines of the replicas that have run to their
+// end.
 func (f *forwarder) compareEnds() {
 	if !f.compares() {
 		return
@@ -141,10 +142,10 @@ func (f *forwarder) compareEnds() {
 	}
 }
 
-// count is how many whole lines there were.
+// count returns how many whole lines the replica has written.
 func (l *lines) count() int { return l.first + bytes.Count(l.buf, []byte{'\n'}) }
 
-// differs keeps the first difference.
+// differs records the first difference.
 func (f *forwarder) differs(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	f.difference.CompareAndSwap(nil, &text)
@@ -157,15 +158,15 @@ func (f *forwarder) replica(l *lines) int {
 			return i
 		}
 	}
-	return 0 // l is one of them
+	return 0 // unreachable: l is one of the sources
 }
 
-// name names a process of the rank.
+// name returns the name of a process of the rank.
 func (f *forwarder) name(replica int) string {
 	return job.Process{Rank: f.rank, Replica: replica}.String()
 }
 
-// shown is what is shown of a line.
+// shown returns the part of a line that a difference shows.
 func shown(line []byte) string {
 	line = bytes.TrimRight(line, "\r\n")
 	if len(line) > shownLine {

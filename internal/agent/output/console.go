@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Console writes to the user: the program's output, the head's own lines and
-// the progress line, never one inside the other.
+// Console writes to the user: the program's output, the head's own lines and the
+// progress line. None of them interrupts another.
 type Console struct {
 	mu       sync.Mutex // one lock: the progress line may share a terminal with both
 	w        [2]io.Writer
-	open     [2]bool // the last line written there has no end yet
-	failed   [2]bool // a write has failed: the job goes on without this stream
-	lost     error   // the first of those that the user has to know of
-	progress string  // what stands on the last line of the terminal now
+	open     [2]bool // the last line written there is not complete yet
+	failed   [2]bool // a write has failed: the job continues without this stream
+	lost     error   // the first error that the user has to learn of
+	progress string  // the text on the last line of the terminal now
 
 	notes struct {
 		sync.Mutex
@@ -23,16 +23,17 @@ type Console struct {
 		queue  []note
 		closed bool
 	}
-	written chan struct{} // closed when all notes are
+	written chan struct{} // closed when all notes are written
 }
 
-// note is a line of intrarun, or the wish to know when all before it are written.
+// note is a line of intrarun, or a request to report when all notes before it are
+// written.
 type note struct {
 	text    []byte
-	written chan struct{} // closed then; nil: it is a line
+	written chan struct{} // closed when all notes before are written; nil: this is a line
 }
 
-// NewConsole returns a console on these. It ends with Close.
+// NewConsole returns a console that writes to out and err. Close ends it.
 func NewConsole(out, err io.Writer) *Console {
 	c := &Console{w: [2]io.Writer{out, err}, written: make(chan struct{})}
 	c.notes.some = sync.NewCond(&c.notes)
@@ -40,8 +41,8 @@ func NewConsole(out, err io.Writer) *Console {
 	return c
 }
 
-// emit writes output of the program. It blocks as long as the user's end does.
-// Output that does not continue a line begins a new one.
+// emit writes output of the program. It blocks while the user's end does. Output
+// that does not continue a line begins on a new one.
 func (c *Console) emit(kind Stream, b []byte, continues bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,8 +54,8 @@ func (c *Console) emit(kind Stream, b []byte, continues bool) {
 	c.open[kind] = b[len(b)-1] != '\n'
 }
 
-// write drops what a stream does not take after its first failed write: the job goes
-// on, and there are no gaps in what was written.
+// write discards everything after the first failed write to a stream. The job
+// continues, and the output written has no gaps.
 func (c *Console) write(kind Stream, b []byte) {
 	if c.failed[kind] {
 		return
@@ -64,7 +65,8 @@ func (c *Console) write(kind Stream, b []byte) {
 	}
 }
 
-// Notef queues a line for standard error. It never blocks, as the head calls it.
+// Notef queues a line for standard error. It never blocks, since the head calls
+// it.
 func (c *Console) Notef(format string, args ...any) {
 	c.notes.Lock()
 	defer c.notes.Unlock()
@@ -72,7 +74,8 @@ func (c *Console) Notef(format string, args ...any) {
 	c.notes.some.Signal()
 }
 
-// Flush waits until all notes are written that are queued, unless the user's end blocks.
+// Flush waits until all queued notes are written, but not long if the user's end
+// blocks.
 func (c *Console) Flush() {
 	n := note{written: make(chan struct{})}
 	c.notes.Lock()
@@ -109,8 +112,9 @@ func (c *Console) writeNotes() {
 	}
 }
 
-// SetProgress shows a line of ASCII that the next output replaces, on a terminal with
-// so many columns: what has no room would begin another line.
+// SetProgress shows a line of ASCII until the next output, on a terminal with
+// that number of columns. It cuts the line to fit: a longer one would wrap, and
+// could not be replaced.
 func (c *Console) SetProgress(line string, columns int) {
 	if !c.mu.TryLock() {
 		return // output is under way, or the terminal is stopped
@@ -124,7 +128,7 @@ func (c *Console) SetProgress(line string, columns int) {
 		return
 	}
 	c.progress = line
-	c.write(Stderr, []byte("\r"+line+"\x1b[K")) // at once, so that it does not flicker
+	c.write(Stderr, []byte("\r"+line+"\x1b[K")) // in one write, to avoid flicker
 }
 
 func (c *Console) clear() {
@@ -142,7 +146,7 @@ func (c *Console) Close() {
 	c.notes.Unlock()
 	select {
 	case <-c.written:
-	case <-time.After(DrainTime): // nobody reads it
+	case <-time.After(DrainTime): // the user's end blocks
 		return
 	}
 	c.mu.Lock()

@@ -9,15 +9,16 @@ import (
 // MaxCrash bounds what is kept of the text of a crash.
 const MaxCrash = 1 << 20
 
-// crash collects what the Go runtime of a dying process says. The runtime
-// writes it to standard error first, piece by piece, and a copy here.
+// crash collects the text that the Go runtime of a dying process writes. The
+// runtime writes it to standard error first, piece by piece, and a copy here.
 type crash struct {
 	mu    sync.Mutex
 	text  []byte
 	ended chan struct{}
 }
 
-// add takes in a piece, nothing at the end. It reports whether it is the first.
+// add adds a piece; an empty one is the end. It reports whether the piece is the
+// first.
 func (c *crash) add(b []byte) (first bool) {
 	if len(b) == 0 {
 		close(c.ended)
@@ -36,8 +37,8 @@ func (c *crash) bytes() []byte {
 	return bytes.Clone(c.text)
 }
 
-// crashLike begins the lines that the Go runtime writes when it gives up. The
-// first of them come before the copy begins.
+// crashLike reports whether a line begins like those that the Go runtime writes
+// when it gives up. The runtime writes the first of them before the copy begins.
 func crashLike(line []byte) bool {
 	for _, s := range []string{"panic: ", "fatal error: ", "runtime: ", "unexpected fault address ", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGQUIT", "SIGABRT", "[signal "} {
 		if strings.HasPrefix(string(line[:min(len(line), len(s))]), s) {
@@ -47,8 +48,8 @@ func crashLike(line []byte) bool {
 	return false
 }
 
-// splitCrash divides what is left of a dead replica's standard error into its
-// output and the text of its crash.
+// splitCrash divides the rest of a dead replica's standard error into its output
+// and the text of its crash.
 func splitCrash(held, text []byte) (output, crash []byte) {
 	if len(text) == 0 {
 		return held, nil

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// maxAhead is how much a replica may be ahead of the one that speaks
-	// for its rank, in bytes of one stream, before it has to wait.
+	// maxAhead is how far a replica may be ahead of the speaker of its rank, in
+	// bytes of one stream, before it has to wait.
 	maxAhead = 16 << 20
-	// maxLine is how long a line may be to be kept together.
+	// maxLine is how long a line may be before it is written in pieces.
 	maxLine = 8 << 20
-	// holdErrors is how long standard error is held back, so that a crash
-	// can be told from output.
+	// holdErrors is how long standard error is held back, to distinguish a crash
+	// from output.
 	holdErrors = 30 * time.Millisecond
 	// holdCrash is the same for lines that look like a crash.
 	holdCrash = time.Second
@@ -27,16 +27,16 @@ type forwarder struct {
 	kind    Stream
 	console *Console
 
-	difference atomic.Pointer[string] // between the lines of two replicas, the first one
+	difference atomic.Pointer[string] // the first one found between the lines of two replicas
 
 	mu      sync.Mutex
 	room    *sync.Cond
 	sources []*lines
-	emitted int // whole lines
-	cut     int // bytes of line emitted that are out already, of a very long line
+	emitted int // number of whole lines written
+	cut     int // bytes of line emitted that are already written, of a very long line
 	timer   *time.Timer
-	adrift  bool   // it is not known that more is out
-	rewound uint32 // the last time that it went back, counted by the job
+	adrift  bool   // emitted and cut are unknown: the head before may have written more
+	rewound uint32 // generation of the last rewind
 	printed printed
 }
 
@@ -49,8 +49,8 @@ func newForwarder(rank int, kind Stream, c *Console, degree int) *forwarder {
 	return f
 }
 
-// write takes what a replica writes. It blocks while the replica is too far
-// ahead of the one that speaks.
+// write adds what a replica writes. It blocks while the replica is too far ahead
+// of the speaker.
 func (f *forwarder) write(replica int, b []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +61,7 @@ func (f *forwarder) write(replica int, b []byte) {
 	}
 }
 
-// take adds what a replica has written. It is called with mu held.
+// take adds what a replica has written. The caller holds mu.
 func (f *forwarder) take(l *lines, b []byte) {
 	if len(b) > 0 && !l.dead && !(l.frozen && l.full()) {
 		l.add(b)
@@ -72,7 +72,8 @@ func (f *forwarder) take(l *lines, b []byte) {
 	f.flush()
 }
 
-// release: the process is gone, what is left of its output is little.
+// release stops waiting for room, since the process is gone: the rest of its
+// output is short.
 func (f *forwarder) release(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,15 +81,15 @@ func (f *forwarder) release(replica int) {
 	f.room.Broadcast()
 }
 
-// stand returns where a replica stands that writes nothing now: another one
-// that takes this for its own continues as this one would.
+// stand returns the position and unsettled output of a replica that is not
+// writing now. Another replica that resumes from it continues as this one would.
 func (f *forwarder) stand(replica int) *lines {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.sources[replica].clone()
 }
 
-// resume has a replica continue from where another one stood.
+// resume makes a replica continue from the position of another one.
 func (f *forwarder) resume(replica int, from *lines) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,8 +104,8 @@ func (f *forwarder) resume(replica int, from *lines) {
 	f.flush()
 }
 
-// rewind has what comes after from be put out again, once in each generation: what is out
-// of it may be wrong.
+// rewind makes the output after from be written again, once in each generation:
+// what was written of it may be wrong.
 func (f *forwarder) rewind(generation uint32, from Written) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,8 +119,8 @@ func (f *forwarder) rewind(generation uint32, from Written) {
 	}
 }
 
-// freeze: the replica is crashing. It dies once it has said why, so it never
-// waits from here on.
+// freeze marks a replica that is crashing. It dies once it has written its crash
+// text, so from now on it must not wait.
 func (f *forwarder) freeze(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,7 +128,7 @@ func (f *forwarder) freeze(replica int) {
 	f.room.Broadcast()
 }
 
-// speaker is the lowest replica that is not dead, or nil.
+// speaker returns the lowest replica that is not dead, or nil.
 func (f *forwarder) speaker() *lines {
 	for _, l := range f.sources {
 		if !l.dead {
@@ -137,7 +138,7 @@ func (f *forwarder) speaker() *lines {
 	return nil
 }
 
-// flush emits what can be emitted now. It is called with mu held.
+// flush emits what can be emitted now. The caller holds mu.
 func (f *forwarder) flush() {
 	l := f.speaker()
 	if l == nil {
@@ -148,7 +149,7 @@ func (f *forwarder) flush() {
 		whole := l.whole(n)
 		f.put(l, whole, bytes.Count(l.buf[:whole], []byte{'\n'}))
 		switch n -= whole; {
-		case l.done && n == len(l.buf): // the last line has no end
+		case l.done && n == len(l.buf): // the last line is incomplete
 			f.put(l, n, 0)
 		case n > maxLine:
 			f.put(l, n, 0)
@@ -161,8 +162,8 @@ func (f *forwarder) flush() {
 	f.room.Broadcast()
 }
 
-// settle drops what has been emitted for the rank already, and reports whether
-// what l holds continues there.
+// settle drops what has already been emitted for the rank, and reports whether
+// the rest of l continues there.
 func (f *forwarder) settle(l *lines) bool {
 	f.compare(l)
 	l.skipTo(f.emitted)
@@ -172,8 +173,8 @@ func (f *forwarder) settle(l *lines) bool {
 	return l.first == f.emitted && l.off == f.cut
 }
 
-// put emits the first n bytes of l, which hold the given number of line ends,
-// and forgets them.
+// put emits the first n bytes of l, which contain the given number of line ends,
+// and drops them.
 func (f *forwarder) put(l *lines, n, ends int) {
 	if n == 0 {
 		return
@@ -191,9 +192,9 @@ func (f *forwarder) put(l *lines, n, ends int) {
 	l.off = f.cut
 }
 
-// releasable returns how many bytes of the speaker are known to be output, not
-// the beginning of a crash: those that another replica wrote as well, and
-// those that have been there for a while.
+// releasable returns how many bytes of the speaker are certainly output, not the
+// beginning of a crash: those that another replica has written as well, and those
+// that arrived long enough ago.
 func (f *forwarder) releasable(l *lines, now time.Time) int {
 	if f.kind != Stderr || l.done {
 		return len(l.buf)
@@ -209,7 +210,7 @@ func (f *forwarder) releasable(l *lines, now time.Time) int {
 	}
 	n, next := l.ripe(now, holdErrors)
 	late, nextLate := l.ripe(now, holdCrash)
-	for at := max(late, confirmed); at < n; { // whole lines only, from here on
+	for at := max(late, confirmed); at < n; { // from here on whole lines only
 		end := bytes.IndexByte(l.buf[at:n], '\n')
 		if start := bytes.LastIndexByte(l.buf[:at], '\n') + 1; crashLike(l.buf[start:n]) {
 			n, next = start, nextLate
@@ -237,10 +238,10 @@ func (f *forwarder) wake(after time.Duration) {
 	})
 }
 
-// died ends a replica's part: the next live one speaks from the first line
-// that is not complete. It is called once its pipe has been read to the end.
-// What it returns is not output of the rank: the text of the crash and, when
-// the replica ended by itself and has a substitute, its last lines.
+// died ends a replica's part: the next live one speaks from the first incomplete
+// line. The caller has read its pipe to the end. The result is not output of the
+// rank: the text of the crash and, if the replica ended by itself and has a
+// substitute, its last lines.
 func (f *forwarder) died(replica int, text []byte, itself bool) (words []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -271,8 +272,8 @@ func (f *forwarder) died(replica int, text []byte, itself bool) (words []byte) {
 	return words
 }
 
-// finished: the replica has run to its end and been read to the end, a last
-// line without an end included.
+// finished records that the replica has run to its end and its pipe is read to
+// the end. A last line without an end counts.
 func (f *forwarder) finished(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -291,14 +292,15 @@ func common(a, b []byte) int {
 	return n
 }
 
-// written says how much is out.
+// written returns how much has been written.
 func (f *forwarder) written(s Stream) Written {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return Written{Stream: s, Lines: f.emitted, Cut: f.cut}
 }
 
-// begin begins where a replica is going to, or further if more is out.
+// begin sets where the output of a replica begins, and skips what has already
+// been written.
 func (f *forwarder) begin(replica int, from, out Written) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -309,7 +311,7 @@ func (f *forwarder) begin(replica int, from, out Written) {
 	f.skip(out)
 }
 
-// skip notes that so much is out. It is called with mu held.
+// skip records that output up to out has been written. The caller holds mu.
 func (f *forwarder) skip(out Written) {
 	if (Written{Lines: f.emitted, Cut: f.cut}).before(out) {
 		f.emitted, f.cut = out.Lines, out.Cut
@@ -317,14 +319,14 @@ func (f *forwarder) skip(out Written) {
 	}
 }
 
-// lose notes that it is not known how much is out.
+// lose records that it is unknown how much has been written.
 func (f *forwarder) lose() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.adrift = true
 }
 
-// abandon: nothing comes from the replica.
+// abandon marks a replica from which no output will come.
 func (f *forwarder) abandon(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// maxLag is by how many chunks of standard input one replica of rank 0 may lag
-// behind another one.
+// maxLag is how many chunks of standard input one replica of rank 0 may lag
+// behind another.
 const maxLag = 64
 
 // Input copies one input to several processes.
@@ -14,8 +14,8 @@ type Input struct {
 	sinks []chan []byte
 }
 
-// Add gives the input to feed as well, nothing at its end. It is called before
-// Run.
+// Add adds a receiver of the input: feed gets every chunk, and nil at the end. It
+// must be called before Run.
 func (i *Input) Add(feed func([]byte)) {
 	sink := make(chan []byte, maxLag)
 	i.sinks = append(i.sinks, sink)
@@ -27,7 +27,7 @@ func (i *Input) Add(feed func([]byte)) {
 	}()
 }
 
-// Run copies r until it ends.
+// Run copies r to all receivers until it ends.
 func (i *Input) Run(r io.Reader) {
 	for {
 		buf := make([]byte, 32<<10)

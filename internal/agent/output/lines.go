@@ -6,38 +6,39 @@ import (
 	"time"
 )
 
-// lines is what one replica has written to one stream and what is not yet
-// settled: emitted for the rank, or dropped because a peer's was.
+// lines holds what one replica has written to one stream and what is not settled
+// yet. It is settled when it has been emitted for the rank, or dropped because a
+// peer's copy was.
 type lines struct {
 	buf        []byte // from the start of line first
 	first      int
-	off        int // bytes of line first that are settled already, of a very long line
+	off        int // bytes of line first that are already settled, of a very long line
 	marks      []mark
-	done       bool   // its process has finished, nothing more comes
-	last       bool   // its process is gone, what is in the pipe is all
+	done       bool   // its process has finished: no more output comes
+	last       bool   // its process is gone: the pipe holds the rest
 	dead       bool   // another replica speaks for the rank
-	frozen     bool   // it is crashing: what it writes now is no output, and only so much is kept
+	frozen     bool   // it is crashing: what it writes now is not output, and only a bounded part is kept
 	generation uint32 // rollbacks of the job when its process began or resumed
 }
 
-// mark says when the bytes up to end arrived.
+// mark records when the bytes up to end arrived.
 type mark struct {
 	end int
 	at  time.Time
 }
 
-// clone returns the same lines of a process that goes on.
+// clone returns a copy for a process that continues.
 func (l *lines) clone() *lines {
 	return &lines{buf: slices.Clone(l.buf), first: l.first, off: l.off, marks: slices.Clone(l.marks), generation: l.generation}
 }
 
-// full: there is too much.
+// full reports whether the replica is too far ahead.
 func (l *lines) full() bool { return len(l.buf) > maxAhead }
 
 func (l *lines) add(b []byte) { l.buf = append(l.buf, b...) }
 
-// mark notes when the last bytes came; those within a few milliseconds share a
-// mark.
+// mark records when the last bytes arrived. Bytes within a few milliseconds share
+// a mark.
 func (l *lines) mark(now time.Time) {
 	if n := len(l.marks); n > 0 && now.Sub(l.marks[n-1].at) < holdErrors/8 {
 		l.marks[n-1].end = len(l.buf)
@@ -46,7 +47,7 @@ func (l *lines) mark(now time.Time) {
 	l.marks = append(l.marks, mark{len(l.buf), now})
 }
 
-// drop removes the first n bytes, which hold the given number of line ends.
+// drop removes the first n bytes, which contain the given number of line ends.
 func (l *lines) drop(n, ends int) {
 	if l.first += ends; ends > 0 {
 		l.off = 0
@@ -54,7 +55,7 @@ func (l *lines) drop(n, ends int) {
 	if n == len(l.buf) {
 		l.buf = l.buf[:0]
 	} else {
-		l.buf = l.buf[n:] // a later append leaves the front behind
+		l.buf = l.buf[n:] // a later append copies the rest and frees the front
 	}
 	keep := l.marks[:0]
 	for _, m := range l.marks {
@@ -98,7 +99,7 @@ func (l *lines) trimTo(cut int) {
 // whole returns the length of the whole lines within the first n bytes.
 func (l *lines) whole(n int) int { return bytes.LastIndexByte(l.buf[:n], '\n') + 1 }
 
-// ripe returns how many bytes arrived at least hold ago, and when the next
+// ripe returns how many bytes arrived at least hold ago, and when the next ones
 // will have.
 func (l *lines) ripe(now time.Time, hold time.Duration) (n int, next time.Time) {
 	for _, m := range l.marks {

@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/cure"
 )
 
-// readerLeft reports whether a write to w has failed since its reader has left: of a
-// pipe or a socket, or of a terminal that was closed. That reader misses nothing.
+// readerLeft reports whether a write to w failed because its reader has left: of
+// a pipe or a socket, or a terminal that was closed. That reader misses nothing.
 func readerLeft(w io.Writer, err error) bool {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		return true
@@ -23,7 +23,7 @@ func readerLeft(w io.Writer, err error) bool {
 	return statErr == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
-// lose notes that nothing can be written to a stream from here on. It is called with mu held.
+// lose records that a stream can no longer be written to. The caller holds mu.
 func (c *Console) lose(kind Stream, err error) {
 	c.failed[kind] = true
 	if readerLeft(c.w[kind], err) {
@@ -35,7 +35,7 @@ func (c *Console) lose(kind Stream, err error) {
 	c.Notef("intrarun: %s is lost from here on: %v", kind, cure.Write(err))
 }
 
-// Lose notes that a stream could not be opened, so that all that is written to it is lost.
+// Lose records that a stream could not be opened, so that all its output is lost.
 func (c *Console) Lose(kind Stream, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,8 +44,8 @@ func (c *Console) Lose(kind Stream, err error) {
 	}
 }
 
-// Lost returns the first error with which output was lost, nil if all was written or
-// its reader has left.
+// Lost returns the first error that lost output, nil if all was written or its
+// reader has left.
 func (c *Console) Lost() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

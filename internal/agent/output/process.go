@@ -10,34 +10,34 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// DrainTime bounds how long the pipes of a dead process are read: something
-// that it started may hold them open.
+// DrainTime bounds how long the pipes of a dead process are read: a process that
+// it started may hold them open.
 const DrainTime = time.Second
 
-// Process is what one process writes.
+// Process is the output of one process.
 type Process struct {
 	process job.Process
 	of      *Rank // the rank that it speaks for
 	crash   crash
-	open    sync.WaitGroup // of streams
+	open    sync.WaitGroup // streams that have not ended
 	written atomic.Uint64  // bytes on standard output and standard error
 
 	mu    sync.Mutex
-	muted bool   // what it writes now is no output of its rank
-	said  []byte // meanwhile on standard error
+	muted bool   // what it writes now is not output of its rank
+	said  []byte // what it writes on standard error while muted
 }
 
-// maxSaid bounds what is kept of what a process says before it has its place.
+// maxSaid bounds what is kept of the standard error of a muted process.
 const maxSaid = 64 << 10
 
 // Position is where the output of a process stands: how much of each stream is
-// settled, and what is written and not settled.
+// settled, and the text that is written but not settled.
 type Position [Crashes]struct {
 	Written
 	Text []byte `json:"text,omitempty"`
 }
 
-// NewProcess returns the output of a process, which is a part of that of a rank.
+// NewProcess returns the output of a process, as a part of that of its rank.
 func NewProcess(p job.Process, of *Rank) *Process {
 	o := &Process{process: p, of: of}
 	o.crash.ended = make(chan struct{})
@@ -45,32 +45,33 @@ func NewProcess(p job.Process, of *Rank) *Process {
 	return o
 }
 
-// NewMuted returns the output of a process that has no place yet: what it writes
-// is no output of the rank until Resume.
+// NewMuted returns the output of a process that has no slot yet: what it writes
+// is not output of the rank until Resume.
 func NewMuted(p job.Process, of *Rank) *Process {
 	o := NewProcess(p, of)
 	o.muted = true
 	return o
 }
 
-// Rank returns the output that this is a part of.
+// Rank returns the output of the rank that this is a part of.
 func (o *Process) Rank() *Rank {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.of
 }
 
-// Crashed reports whether the process has begun to say why it crashes.
+// Crashed reports whether the process has begun to write its crash text.
 func (o *Process) Crashed() bool { return len(o.crash.bytes()) > 0 }
 
-// Quit reports whether the process has said what it waits for, as SIGQUIT asks a
-// program to do before it ends: that is no crash of its own.
+// Quit reports whether the crash text is the stack dump that SIGQUIT requests,
+// which is not a crash.
 func (o *Process) Quit() bool { return bytes.HasPrefix(o.crash.bytes(), []byte("SIGQUIT: ")) }
 
-// Bytes is how much the process has written.
+// Bytes returns how many bytes the process has written.
 func (o *Process) Bytes() uint64 { return o.written.Load() }
 
-// Write takes in bytes of a stream, or its end. It blocks until there is room.
+// Write adds bytes of a stream; no bytes are its end. It blocks until there is
+// room.
 func (o *Process) Write(s Stream, b []byte) {
 	if s < Crashes {
 		o.written.Add(uint64(len(b)))
@@ -91,8 +92,7 @@ func (o *Process) Write(s Stream, b []byte) {
 	}
 }
 
-// keepMuted takes in bytes that are no output of the rank, and reports whether
-// these are.
+// keepMuted handles bytes of a muted process, and reports whether it is muted.
 func (o *Process) keepMuted(s Stream, b []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,25 +102,25 @@ func (o *Process) keepMuted(s Stream, b []byte) bool {
 	return o.muted
 }
 
-// Move gives a process that is muted another place.
+// Move gives a muted process another slot.
 func (o *Process) Move(p job.Process, of *Rank) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.process, o.of = p, of
 }
 
-// Mute drops what comes from now on: it is written again later, or was written
-// before.
+// Mute drops what is written from now on: it was written before, or will be
+// written again.
 func (o *Process) Mute() {
 	o.mu.Lock()
 	o.muted = true
 	o.mu.Unlock()
 	for _, f := range o.of.streams {
-		f.release(o.process.Replica) // one that waits for another
+		f.release(o.process.Replica) // it may wait for the speaker
 	}
 }
 
-// Position returns where the output of a process stands that writes nothing now.
+// Position returns the position of a process that is not writing now.
 func (o *Process) Position() (at Position) {
 	for s, f := range o.of.streams {
 		l := f.stand(o.process.Replica)
@@ -129,8 +129,8 @@ func (o *Process) Position() (at Position) {
 	return at
 }
 
-// Resume makes a process that writes nothing now continue at a position. generation counts the
-// rollbacks of the job.
+// Resume makes a process that is not writing now continue at a position.
+// generation counts the rollbacks of the job.
 func (o *Process) Resume(at Position, generation uint32) {
 	for s, f := range o.of.streams {
 		f.resume(o.process.Replica, &lines{buf: at[s].Text, first: at[s].Lines, off: at[s].Cut, generation: generation})
@@ -140,8 +140,8 @@ func (o *Process) Resume(at Position, generation uint32) {
 	o.mu.Unlock()
 }
 
-// Finish settles the output of a process that is gone. It returns what the
-// process said of its own death. It blocks until the rest has been read.
+// Finish settles the output of a process that is gone, and returns what the
+// process wrote about its own death. It blocks until the rest has been read.
 func (o *Process) Finish(died, itself bool) (words []byte) {
 	for _, f := range o.of.streams {
 		f.release(o.process.Replica)
@@ -157,29 +157,29 @@ func (o *Process) Finish(died, itself bool) (words []byte) {
 	o.mu.Lock()
 	said, asleep := o.said, o.muted
 	o.mu.Unlock()
-	if asleep { // it had no place to write to
+	if asleep { // it had no slot, so all of this is no output of a rank
 		o.of.streams[Stderr].died(o.process.Replica, nil, false)
 		return said
 	}
 	return o.of.streams[Stderr].died(o.process.Replica, o.crash.bytes(), itself)
 }
 
-// Begin has the output begin where an agent says that it does, with so much of
-// its rank out.
+// Begin sets where the output of a process begins, as its agent reports, and how
+// much of the rank's output has been written.
 func (o *Process) Begin(from, out [Crashes]Written) {
 	for s, f := range o.of.streams {
 		f.begin(o.process.Replica, from[s], out[s])
 	}
 }
 
-// Abandon ends the output of a process from which nothing will come.
+// Abandon ends the output of a process that will write nothing.
 func (o *Process) Abandon() {
 	for _, f := range o.of.streams {
 		f.abandon(o.process.Replica)
 	}
 }
 
-// Prefix puts the name of the process in front of each line.
+// Prefix prefixes each line with the name of the process.
 func Prefix(p job.Process, text []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(bytes.TrimRight(text, "\n")) {

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Written says how much of a stream of a rank is out: so many lines, and of the
-// next one so many bytes.
+// Written is how much of a stream of a rank has been written: a number of lines,
+// and a number of bytes of the next one.
 type Written struct {
 	Stream Stream `json:"stream"`
 	Lines  int    `json:"lines"`
 	Cut    int    `json:"cut,omitempty"`
 }
 
-// before reports whether less is out by w than by v.
+// before reports whether w is less than v.
 func (w Written) before(v Written) bool {
 	return w.Lines < v.Lines || w.Lines == v.Lines && w.Cut < v.Cut
 }
@@ -21,37 +21,38 @@ func (w Written) before(v Written) bool {
 // maxPiece bounds the bytes that are sent at once.
 const maxPiece = 32 << 10
 
-// ReplayBuffer is one stream of a process as its agent has it. It drops what the
-// head has; where another head may follow, only what the head has written, so
-// that nothing is lost with a head. A head is sent no more than it has room for.
+// ReplayBuffer is one stream of a process at its agent. It drops what the head
+// has received. Where another head may follow, it drops only what the head has
+// written, so that no output is lost with a head. It sends a head no more than
+// that has room for.
 type ReplayBuffer struct {
-	window int // bytes that a head has room for
+	window int // number of bytes that a head has room for
 	keep   bool
 
 	mu      sync.Mutex
 	moved   *sync.Cond
-	send    func([]byte) // to the head, nothing at the end; nil while there is none
+	send    func([]byte) // sends to the head, nothing at the end; nil while there is no head
 	buf     []byte
 	first   Written // where buf begins
-	written Written // what is out
-	sent    int     // bytes of buf that the head has been sent
-	used    int     // bytes that it has not made room for
+	written Written // how much of the rank's stream has been written
+	sent    int     // bytes of buf that were sent to the head
+	used    int     // bytes sent for which the head has not returned the room
 	ended   bool
-	told    bool // the head knows that it has ended
-	muted   bool // what the process writes is no output
+	told    bool // the end was sent to the head
+	muted   bool // what the process writes is not output
 }
 
-// NewReplayBuffer returns an empty one, for a head that has room for window
-// bytes. With keep, what has been sent stays until it is out. send must neither
-// block nor keep the bytes.
+// NewReplayBuffer returns an empty buffer for a head with room for window bytes.
+// With keep, bytes that were sent stay until they have been written. send must
+// neither block nor keep the bytes.
 func NewReplayBuffer(window int, keep bool, send func([]byte)) *ReplayBuffer {
 	r := &ReplayBuffer{window: window, keep: keep, send: send}
 	r.moved = sync.NewCond(&r.mu)
 	return r
 }
 
-// Mute drops what the head has been sent from now on, until Resume: no other head
-// is to take it for output.
+// Mute drops bytes once they are sent, until Resume: another head must not take
+// them for output.
 func (r *ReplayBuffer) Mute() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,9 +60,9 @@ func (r *ReplayBuffer) Mute() {
 	r.push()
 }
 
-// Resume goes on where the output of a process stands that writes nothing now:
-// with the text from there on, which the head has. What the process wrote before
-// is no output from there on. With anew all of that is put out again.
+// Resume continues at the position of a process that is not writing now, with the
+// text from there on, which the head has already. What the process wrote before
+// is no longer output. With anew all output from there on is written again.
 func (r *ReplayBuffer) Resume(at Written, text []byte, anew bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +77,7 @@ func (r *ReplayBuffer) Resume(at Written, text []byte, anew bool) {
 	r.trim()
 }
 
-// Write takes what the process writes, nothing at the end. It blocks while the
+// Write adds what the process writes, nothing at the end. It blocks while the
 // head is far behind.
 func (r *ReplayBuffer) Write(b []byte) {
 	r.mu.Lock()
@@ -89,7 +90,7 @@ func (r *ReplayBuffer) Write(b []byte) {
 	}
 }
 
-// Drain waits until the head has been sent everything.
+// Drain waits until everything has been sent to the head.
 func (r *ReplayBuffer) Drain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +99,7 @@ func (r *ReplayBuffer) Drain() {
 	}
 }
 
-// Taken notes that the head has taken n bytes, and has room for as many more.
+// Taken records that the head has consumed n bytes and has room for as many more.
 func (r *ReplayBuffer) Taken(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +107,7 @@ func (r *ReplayBuffer) Taken(n int) {
 	r.push()
 }
 
-// push sends what may be sent now. It is called with mu held.
+// push sends what may be sent now. The caller holds mu.
 func (r *ReplayBuffer) push() {
 	for r.send != nil && r.sent < len(r.buf) {
 		n := min(len(r.buf)-r.sent, maxPiece)
@@ -126,7 +127,7 @@ func (r *ReplayBuffer) push() {
 	r.moved.Broadcast()
 }
 
-// drop forgets the first n bytes, which have been sent.
+// drop drops the first n bytes, which have been sent.
 func (r *ReplayBuffer) drop(n int) {
 	r.buf, r.sent = r.buf[n:], r.sent-n
 	if len(r.buf) == 0 {
@@ -134,7 +135,7 @@ func (r *ReplayBuffer) drop(n int) {
 	}
 }
 
-// Confirm drops what the head has written.
+// Confirm drops what the head has written, up to w.
 func (r *ReplayBuffer) Confirm(w Written) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,8 +145,8 @@ func (r *ReplayBuffer) Confirm(w Written) {
 	}
 }
 
-// trim drops what is out of what has been sent. A head counts lines as they
-// come, so none is left out in between. It is called with mu held.
+// trim drops the written part of what has been sent. A head numbers lines as they
+// arrive, so trim must not skip lines that were not sent. The caller holds mu.
 func (r *ReplayBuffer) trim() {
 	if r.muted {
 		return
@@ -160,7 +161,7 @@ func (r *ReplayBuffer) trim() {
 	}
 	if r.first.before(r.written) {
 		n := min(r.written.Cut-r.first.Cut, r.sent)
-		if i := bytes.IndexByte(r.buf[:n], '\n'); i >= 0 { // a shorter line than the one that is out
+		if i := bytes.IndexByte(r.buf[:n], '\n'); i >= 0 { // a shorter line than the written one
 			n = i
 		}
 		r.drop(n)
@@ -168,8 +169,8 @@ func (r *ReplayBuffer) trim() {
 	}
 }
 
-// Rewind prepares for another head, which is to get all from there on, and hears
-// how much is out.
+// Rewind prepares for a new head. It returns where the repeated bytes begin, and
+// how much has been written.
 func (r *ReplayBuffer) Rewind() (from, out Written) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,7 +179,7 @@ func (r *ReplayBuffer) Rewind() (from, out Written) {
 	return r.first, r.written
 }
 
-// Play sends everything to a head.
+// Play sends the buffer to a head.
 func (r *ReplayBuffer) Play(send func([]byte)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

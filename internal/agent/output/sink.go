@@ -2,8 +2,8 @@ package output
 
 import "io"
 
-// Sink passes on what a command writes. The command asks it once, at its end, whether all
-// of that was written.
+// Sink passes on what a command writes. At its end the command asks it whether
+// all of that was written.
 type Sink struct {
 	w   io.Writer
 	err error
@@ -12,7 +12,7 @@ type Sink struct {
 // NewSink returns a sink that writes to w.
 func NewSink(w io.Writer) *Sink { return &Sink{w: w} }
 
-// Write writes nothing after the first write that has failed.
+// Write writes nothing after the first failed write.
 func (s *Sink) Write(b []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
@@ -22,8 +22,8 @@ func (s *Sink) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Lost returns the error of the first write that has failed, nil if none has or the reader
-// has left.
+// Lost returns the error of the first failed write, nil if none failed or the
+// reader has left.
 func (s *Sink) Lost() error {
 	if s.err == nil || readerLeft(s.w, s.err) {
 		return nil

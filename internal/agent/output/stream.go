@@ -1,17 +1,17 @@
 package output
 
-// Stream numbers what a process writes.
+// Stream is a stream that a process writes.
 type Stream int
 
 // The streams.
 const (
 	Stdout  Stream = iota
-	Stderr         // what a Go program says when it crashes too,
-	Crashes        // of which this is a copy
-	Streams        // how many there are
+	Stderr         // includes what a Go program writes when it crashes
+	Crashes        // a copy of the crash text
+	Streams        // number of streams
 )
 
-// String names the stream for people.
+// String returns the name of the stream.
 func (s Stream) String() string {
 	return [...]string{"standard output", "standard error", "text of crashes"}[s]
 }

@@ -10,21 +10,22 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Bootstrap is what an agent reads from its standard input, in JSON: to whom it
-// belongs.
+// Bootstrap is what an agent reads from its standard input, in JSON: the job it
+// belongs to, and how to reach the head.
 type Bootstrap struct {
 	Version   int        `json:"version"`
 	Secret    job.Secret `json:"secret"`
 	Name      string     `json:"name"`      // of its host
 	Addresses []string   `json:"addresses"` // of the head; one of them is reachable
 	TLS       bool       `json:"tls"`
-	// Patience is how long to try.
+	// Patience is how long the agent tries to connect.
 	Patience time.Duration `json:"patience"`
-	// Silence, if not 0, is for how long nothing may accept a connection: the head listens
-	// already, or has ended.
+	// Silence, if not 0, is how long the agent tries while no connection is
+	// accepted: the head was listening before the agent started, so it must have
+	// ended.
 	Silence time.Duration `json:"-"`
 
-	// The hosts whose agents this one starts: the first ones, which start the
+	// Below lists the hosts whose agents this one starts, directly or through
 	// others.
 	Below   []string `json:"below,omitempty"`
 	Fanout  int      `json:"fanout,omitempty"`
@@ -33,14 +34,14 @@ type Bootstrap struct {
 	Verbose bool     `json:"verbose,omitempty"`
 }
 
-// hostPlace is what a template of a remote command has for the name of a host.
+// hostPlace stands for the name of the host in the template of a remote command.
 const hostPlace = "{host}"
 
 // ThisHost is the name of a host that needs no remote command.
 const ThisHost = "localhost"
 
-// Command returns what starts an agent on a host: directly on this one, through
-// the template on others.
+// Command returns the command that starts an agent on a host: directly on this
+// host, through the template elsewhere.
 func (s *Bootstrap) Command(host string) ([]string, error) {
 	if host == ThisHost || s.Shell == "" {
 		return s.Agent, nil
@@ -56,7 +57,7 @@ func (s *Bootstrap) Command(host string) ([]string, error) {
 		words[i] = strings.ReplaceAll(words[i], hostPlace, host)
 	}
 	agent := slices.Clone(s.Agent)
-	if filepath.Base(words[0]) == "ssh" { // the remote shell takes the words apart
+	if filepath.Base(words[0]) == "ssh" { // since the remote shell splits the words again
 		agent[0] = "'" + strings.ReplaceAll(agent[0], "'", `'\''`) + "'"
 	}
 	return append(words, agent...), nil

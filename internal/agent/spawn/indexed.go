@@ -12,40 +12,41 @@ import (
 )
 
 // The environment of an indexed job: a cluster manager, such as Kubernetes,
-// starts the same intrarun command on every host. The first is the head, the
-// others are its agents.
+// starts the same intrarun command on every host. The first host runs the head,
+// the others run its agents.
 const (
-	EnvIndex  = "JOB_COMPLETION_INDEX" // which of the hosts this is, from 0
-	EnvHosts  = "INTRA_HOSTS"          // all of them, as for -hosts
-	EnvHead   = "INTRA_HEAD"           // NAME:PORT of the first
-	EnvSecret = "INTRA_SECRET_FILE"    // a file with the same random bytes on all
+	EnvIndex  = "JOB_COMPLETION_INDEX" // the index of this host, from 0
+	EnvHosts  = "INTRA_HOSTS"          // all hosts, as for -hosts
+	EnvHead   = "INTRA_HEAD"           // NAME:PORT of the first host
+	EnvSecret = "INTRA_SECRET_FILE"    // a file with the same random bytes on all hosts
 )
 
-// minSecret is the least size of that file, in bytes.
+// minSecret is the least size of the secret's file, in bytes.
 const minSecret = 32
 
 // Indexed is the place of this process in an indexed job.
 type Indexed struct {
 	Index  int
 	Hosts  []job.Host
-	Heads  []string // addresses of the first; one of them is reachable
+	Heads  []string // addresses of the first host; one of them is reachable
 	Secret job.Secret
 
-	Listener net.Listener // at those addresses, on the first; nil: there is none yet
+	Listener net.Listener // at the addresses of Heads, on the first host; nil: not listening yet
 	Idle     bool         // another process is the agent of this host
-	Agent    int          // the process that is, if a launcher has started it
-	launched bool         // by mpirun or srun
+	Agent    int          // PID of the process that is the agent of this host, if a launcher has started it
+	launched bool         // mpirun or srun has started this process
 }
 
-// Spare reports whether a host that the job does not need simply has nothing to
-// do: a launcher would take its failure for that of the job.
+// Spare reports whether the agent of a host that the job does not need ends
+// without an error: a launcher would take its failure for a failure of the job.
 func (x *Indexed) Spare() bool { return x.launched }
 
-// IndexedPatience bounds how long the hosts of an indexed job wait for each other:
-// they are started one by one, when there is room.
+// IndexedPatience bounds how long the hosts of an indexed job wait for each
+// other: the manager starts them one by one, when there is room.
 const IndexedPatience = 5 * time.Minute
 
-// silence is after what time without a connection a head that has listened is gone.
+// silence is how long a head that has been listening may refuse connections
+// before it counts as ended.
 const silence = 10 * time.Second
 
 // FindIndexed reads the environment. It returns nil, nil outside an indexed
@@ -77,7 +78,7 @@ func FindIndexed(getenv func(string) string) (*Indexed, error) {
 	return x, nil
 }
 
-// Bootstrap returns what the agent of this host would be told.
+// Bootstrap returns the bootstrap of the agent of this host.
 func (x *Indexed) Bootstrap(tls bool) *Bootstrap {
 	b := &Bootstrap{Secret: x.Secret, Name: x.Hosts[x.Index].Name, Addresses: x.Heads, TLS: tls, Patience: IndexedPatience}
 	if x.launched {

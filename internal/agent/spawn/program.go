@@ -16,26 +16,27 @@ import (
 	"github.com/intrahpc/intra/internal/agent/watchdog"
 )
 
-// Program is an executable, perhaps one that was built for this run.
+// Program is an executable, possibly built for this run.
 type Program struct {
 	path string
-	dir  string // to be removed; "" if there is none
+	dir  string // removed by Remove; "" if there is none
 }
 
-// Path returns where it is.
+// Path returns the path of the executable.
 func (p *Program) Path() string { return p.path }
 
-// Built reports whether it was built for this run, and so is perhaps only here.
+// Built reports whether it was built for this run, so that other hosts may lack
+// it.
 func (p *Program) Built() bool { return p.dir != "" }
 
-// Remove removes what was built.
+// Remove removes a program that was built.
 func (p *Program) Remove() {
 	if p.dir != "" {
 		os.RemoveAll(p.dir)
 	}
 }
 
-// Interrupted says that a signal came before the job began.
+// Interrupted reports that a signal arrived before the job began.
 type Interrupted struct {
 	Signal os.Signal
 	While  string
@@ -44,9 +45,9 @@ type Interrupted struct {
 // Error says what was interrupted.
 func (i Interrupted) Error() string { return "interrupted while " + i.While }
 
-// Resolve finds the executable of the job: a regular executable file, without
-// a slash in its name also one in PATH, or else the Go package of that name,
-// which it builds with the tags. A signal ends that.
+// Resolve finds the executable of the job: a regular executable file, or one in
+// PATH if the name has no slash, or else the Go package of that name, which it
+// builds with the tags. A signal interrupts it.
 func Resolve(ctx context.Context, name string, tags []string, signals <-chan os.Signal, g *watchdog.Watchdog) (*Program, error) {
 	if Executable(name) {
 		path, err := filepath.Abs(name)
@@ -106,7 +107,7 @@ func (p *Program) build(ctx context.Context, name string, tags []string, signals
 	if err != nil {
 		return err
 	}
-	// With a folder to write to, go build writes executables only.
+	// If -o is a folder, go build writes executables only.
 	cmd := exec.CommandContext(ctx, "go", "build", "-tags="+merged, "-o", p.dir+"/", "--", name)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.CombinedOutput()
@@ -143,11 +144,11 @@ func buildError(ctx context.Context, name string, out []byte, err error) error {
 	return err
 }
 
-// directive is what intragen makes a file of.
+// directive matches the directives from which intragen generates a file.
 var directive = regexp.MustCompile(`(?m)^[ \t]*//intra:(task|section|state)\b`)
 
-// notGenerated finds a file of a package with directives without the file that
-// intragen makes of it.
+// notGenerated returns a file of a package that has directives but no file
+// generated from it.
 func notGenerated(ctx context.Context, name string) string {
 	dirs, err := exec.CommandContext(ctx, "go", "list", "-e", "-f", "{{.Dir}}", "--", name).Output()
 	if err != nil {
@@ -156,7 +157,7 @@ func notGenerated(ctx context.Context, name string) string {
 	for dir := range strings.FieldsFuncSeq(string(dirs), func(r rune) bool { return r == '\n' }) {
 		sources, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		for _, source := range sources {
-			// What was generated keeps the directives of its source.
+			// A generated file keeps the directives of its source.
 			made := strings.TrimSuffix(source, ".go") + "_intra.go"
 			if strings.HasSuffix(source, "_test.go") || strings.HasSuffix(source, "_intra.go") || slices.Contains(sources, made) {
 				continue
@@ -169,8 +170,8 @@ func notGenerated(ctx context.Context, name string) string {
 	return ""
 }
 
-// mergeTags returns the build tags of goflags together with others: a -tags on
-// the command line replaces the one in GOFLAGS.
+// mergeTags joins the build tags of goflags with more: a -tags on the command
+// line would replace the one in GOFLAGS.
 func mergeTags(goflags string, more []string) (string, error) {
 	flags, err := splitQuoted(goflags)
 	if err != nil {

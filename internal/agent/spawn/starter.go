@@ -16,40 +16,40 @@ import (
 	"github.com/intrahpc/intra/internal/base/proc"
 )
 
-// Starter runs the commands by which one process starts agents: the head those
-// of the first hosts, each agent those of the hosts below it. A command may be
-// all that holds an agent (ip netns exec becomes it), or nothing that it needs
-// (ssh). So as long as the agents are started the job ends with any of them, and
-// a watchdog ends them with this process. From then on they are left alone until
-// the job is over, since the loss of this host is no business of those below it.
+// Starter runs the commands by which one process starts agents: the head those of
+// the first hosts, each agent those of the hosts below it. A command may be all
+// that holds an agent (ip netns exec becomes it), or the agent may outlive it
+// (ssh). So while agents are being started the job ends with any of the commands,
+// and a watchdog ends them with this process. After that the Starter leaves them
+// alone until the job is over, since the hosts below this one survive its loss.
 type Starter struct {
 	watchdog *watchdog.Watchdog
-	grace    time.Duration // the agents below these must have theirs before
+	grace    time.Duration // for the commands to end; the agents below need theirs first
 
 	mu       sync.Mutex
 	commands []*remoteCommand
-	settled  bool // all agents of the job are there
-	over     bool // the job is, or never began
+	settled  bool // all agents of the job have started
+	over     bool // the job is over, or never began
 }
 
-// remoteCommand is the one that starts one agent.
+// remoteCommand is the command that starts one agent.
 type remoteCommand struct {
 	cmd   *exec.Cmd
 	input io.Closer
-	ended chan struct{} // closed when it has
+	ended chan struct{} // closed when the command has ended
 }
 
-// News is what there is to say of an agent that is being started.
+// News is an event of an agent that is being started.
 type News struct {
 	Host  string `json:"host"`
-	Line  string `json:"line,omitempty"`  // its command has written
-	End   string `json:"end,omitempty"`   // how that has ended,
-	Said  string `json:"said,omitempty"`  // after it had written all this
-	Error string `json:"error,omitempty"` // why it was not even started
+	Line  string `json:"line,omitempty"`  // a line that its command has written
+	End   string `json:"end,omitempty"`   // how the command has ended
+	Said  string `json:"said,omitempty"`  // what it had written until then
+	Error string `json:"error,omitempty"` // why the command could not be started
 }
 
-// Start starts the agents below the one, or the head, that s is for. It tells
-// what becomes of them, from goroutines of its own.
+// Start starts the agents below this process, an agent or the head. It calls tell
+// with what happens to them, from goroutines of its own.
 func Start(s *Bootstrap, w *watchdog.Watchdog, tell func(News)) *Starter {
 	t := &Tree{s.Below, s.Fanout}
 	b := &Starter{watchdog: w, grace: time.Duration(t.height()) * levelGrace, over: true}
@@ -84,7 +84,7 @@ func (b *Starter) start(s *Bootstrap, p part, tell func(News)) error {
 		return err
 	}
 	cmd.Stdout, cmd.Stderr = w, w
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are the head's business
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the head handles the terminal's signals
 	b.watchdog.Starting()
 	err = cmd.Start()
 	w.Close()
@@ -95,22 +95,22 @@ func (b *Starter) start(s *Bootstrap, p part, tell func(News)) error {
 	}
 	b.watchdog.Watch(cmd.Process.Pid)
 	// The input stays open as long as this process lives: its end tells an agent
-	// that is still trying to connect that nobody waits for it. What is not read
-	// now never will be, as the end of the command then says.
+	// that still tries to connect to give up. Input that the command does not
+	// read is lost; the end of the command then reports that.
 	go func() { _, _ = in.Write(orders) }()
 	said := make(chan string, 1)
 	go func() { said <- listen(r, p.host, s.Verbose, tell) }()
 	sh := &remoteCommand{cmd, in, make(chan struct{})}
 	b.commands = append(b.commands, sh)
 	go func() {
-		_ = proc.AwaitExit(cmd.Process.Pid) // on a kernel without pidfds the watchdog hears of it late
+		_ = proc.AwaitExit(cmd.Process.Pid) // on a kernel without pidfds the watchdog forgets it late
 		b.watchdog.Forget(cmd.Process.Pid)
-		_ = cmd.Wait() // the state says it all
+		_ = cmd.Wait() // ProcessState holds the result
 		close(sh.ended)
 		end := News{Host: p.host, End: fmt.Sprintf("%s ended with %v", args[0], cmd.ProcessState)}
 		select {
 		case end.Said = <-said:
-		case <-time.After(pipeTime): // what it has started may hold the pipe
+		case <-time.After(pipeTime): // a process that it has started may hold the pipe
 		}
 		if !b.isSettled() {
 			tell(end)
@@ -119,8 +119,8 @@ func (b *Starter) start(s *Bootstrap, p part, tell func(News)) error {
 	return nil
 }
 
-// listen tells what the command of a host writes, if that is wanted, and returns
-// the beginning of it.
+// listen reads what the command of a host writes, reports each line if verbose,
+// and returns the beginning.
 func listen(r io.ReadCloser, host string, verbose bool, tell func(News)) string {
 	defer r.Close()
 	var text strings.Builder
@@ -136,12 +136,12 @@ func listen(r io.ReadCloser, host string, verbose bool, tell func(News)) string 
 }
 
 const (
-	levelGrace = 2 * time.Second        // what an agent has to end its processes
-	pipeTime   = 300 * time.Millisecond // from the end of a command until what it has written is read
+	levelGrace = 2 * time.Second        // for an agent to end its processes
+	pipeTime   = 300 * time.Millisecond // from the end of a command until its output is read
 )
 
-// maxQuote bounds, but for its last line, how much of what a command has written
-// stands in an error, in bytes.
+// maxQuote bounds how much of a command's output an error quotes, in bytes; its
+// last line may exceed it.
 const maxQuote = 4096
 
 func (b *Starter) isSettled() bool {
@@ -150,7 +150,7 @@ func (b *Starter) isSettled() bool {
 	return b.settled
 }
 
-// Settle notes that every agent of the job is there.
+// Settle records that every agent of the job has started.
 func (b *Starter) Settle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,15 +160,16 @@ func (b *Starter) Settle() {
 	}
 }
 
-// Finish notes that the job is over, and that every agent knows that or will.
+// Finish records that the job is over, and that every agent knows it or will be
+// told.
 func (b *Starter) Finish() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.over = true
 }
 
-// Close waits, if the job is over, until the commands have ended, and ends those
-// that do not.
+// Close waits, if the job is over, until the commands have ended, and kills those
+// that do not end in time.
 func (b *Starter) Close() {
 	b.mu.Lock()
 	over := b.over

@@ -8,25 +8,26 @@ import (
 	"strings"
 )
 
-// DefaultFanout is how many agents the head starts, and each of them in turn.
+// DefaultFanout is how many agents the head starts at most, and each agent in
+// turn.
 const DefaultFanout = 32
 
-// Tree says who starts which agents: the hosts, the first of each part before
-// those below it. Nothing but the start goes along it.
+// Tree determines which process starts which agents. It lists the hosts, the
+// first of each part before those below it. The tree matters for the start only.
 type Tree struct {
 	Hosts  []string
 	Fanout int
 }
 
-// part is a host and those below it.
+// part is a host and the hosts below it.
 type part struct {
 	host  string
 	below []string
 }
 
-// parts cuts the tree below its root. The parts are as even as can be, so that
-// the tree is no higher than it must be, and hosts that follow each other, as
-// those of a rack do, stay together.
+// parts divides the hosts below the root. The parts are as even as possible, so
+// that the tree is as low as possible, and consecutive hosts, like those of a
+// rack, stay together.
 func (t *Tree) parts() []part {
 	n := min(t.Fanout, len(t.Hosts))
 	all := make([]part, n)
@@ -45,8 +46,8 @@ func (t *Tree) height() (h int) {
 	return h
 }
 
-// Walk visits the tree from above: the hosts that each one starts, "" being the
-// head.
+// Walk visits the tree from the top: each starter, "" for the head, and the hosts
+// that it starts.
 func (t *Tree) Walk(visit func(starter string, hosts []string)) { t.walkFrom("", visit) }
 
 func (t *Tree) walkFrom(root string, visit func(string, []string)) {
@@ -64,7 +65,7 @@ func (t *Tree) walkFrom(root string, visit func(string, []string)) {
 	}
 }
 
-// String has a line for each that starts others, if that is not the head alone.
+// String returns a line for each starter, or "" if the head starts all agents.
 func (t *Tree) String() string {
 	var b strings.Builder
 	if t.height() > 1 {
@@ -75,11 +76,11 @@ func (t *Tree) String() string {
 	return b.String()
 }
 
-// NewTree returns that of these hosts. A fanout of 0 means DefaultFanout, and for
-// a shell that reaches all hosts at once there is none.
+// NewTree returns the tree of these hosts. A fanout of 0 means DefaultFanout. If
+// the shell reaches all hosts at once, the head starts all agents.
 func NewTree(hosts []string, shell string, fanout int) *Tree {
 	t := &Tree{slices.Clone(hosts), cmp.Or(fanout, DefaultFanout)}
-	// What is called localhost here is another one elsewhere.
+	// localhost must be started from here: elsewhere the name is another host.
 	slices.SortStableFunc(t.Hosts, func(a, b string) int {
 		switch {
 		case a == ThisHost && b != ThisHost:
@@ -96,7 +97,7 @@ func NewTree(hosts []string, shell string, fanout int) *Tree {
 }
 
 // StartsAll reports whether a template of a remote command reaches all hosts at
-// once: the daemons of Slurm are a tree themselves.
+// once: Slurm's daemons form a tree themselves.
 func StartsAll(shell string) bool {
 	words, err := splitQuoted(shell)
 	return err == nil && len(words) > 0 && filepath.Base(words[0]) == "srun"

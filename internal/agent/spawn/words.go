@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// splitQuoted splits at spaces; a word may stand in quotes as a whole, as the
-// go command reads GOFLAGS.
+// splitQuoted splits at spaces. A whole word may be in quotes, as in GOFLAGS.
 func splitQuoted(s string) ([]string, error) {
 	var words []string
 	for {

@@ -27,36 +27,37 @@ const (
 	wrapperTime = 300 * time.Millisecond // from the end of a program to the end of its wrapper
 )
 
-// Agent starts, watches and ends the processes of the host that it runs on, and
-// holds the near ends of all that is theirs: control connections, pipes, links
-// within the host. Except for Feed its methods do not block for long.
+// Agent starts, watches and ends the processes of its host. It holds the near
+// ends of their control connections, pipes and links within the host. Except for
+// Feed its methods do not block for long.
 type Agent struct {
 	observer Observer
 	secret   job.Secret
 	plan     Plan
 	program  *program
-	watchdog *watchdog.Watchdog                 // nil if there is none
-	identity func() (*launcher.Identity, error) // of the next process that begins; nil: it has none
-	lease    *lease.Word                        // until when the processes may act; nil if this host has no lease
-	memory   *memory                            // kills for want of it
-	starts   chan func()                        // run by the thread that is the processes' parent
+	watchdog *watchdog.Watchdog                 // nil: no watchdog
+	identity func() (*launcher.Identity, error) // returns the identity of the next first process; nil: the processes have none
+	lease    *lease.Word                        // until when the processes may act; nil: this host has no lease
+	memory   *memory                            // counts kills for lack of memory
+	starts   chan func()                        // functions to run on the thread that is the processes' parent
 	quit     chan struct{}
 
 	mu       sync.Mutex
-	cpus     map[job.Process][]int  // that a process is bound to; none: it is not
-	children map[job.Process]*child // those that are not gone
+	cpus     map[job.Process][]int  // processors that a process is bound to; no entry: it is not bound
+	children map[job.Process]*child // processes that are not gone
 	arenas   map[int]*os.File       // by rank
-	board    *affinity.Board        // on which the processes say where they run; nil before the first one
+	board    *affinity.Board        // on which the processes record where they run; nil before the first one
 }
 
-// Config is what an Agent works with.
+// Config configures an Agent.
 type Config struct {
 	Observer Observer
 	Secret   job.Secret
 	Plan     Plan
 	Watchdog *watchdog.Watchdog // nil: there is none
 	Lease    *lease.Word        // until when the processes may act; nil: this host has no lease
-	// Identity makes the next process that begins one of an MPI launcher; nil: none is.
+	// Identity returns the identity of an MPI launcher's process for the next
+	// first process; nil: they have none.
 	Identity func() (*launcher.Identity, error)
 }
 
@@ -84,12 +85,13 @@ func New(c Config) *Agent {
 	return a
 }
 
-// Watch begins to look for processes that are stopped. While paused returns true
-// that is none of their own doing.
+// Watch begins to look for stopped processes. While paused returns true the stops
+// are not their own.
 func (a *Agent) Watch(paused func() bool) { go a.watchStops(paused) }
 
 // parent starts all processes from one thread, since the kernel sends their
-// parent-death signal when that thread ends. It lives as long as the agent.
+// parent-death signal when that thread ends. The thread lives as long as the
+// agent.
 func (a *Agent) parent() {
 	runtime.LockOSThread()
 	for {
@@ -102,7 +104,7 @@ func (a *Agent) parent() {
 	}
 }
 
-// Start starts a process; Observer.Started says how that went.
+// Start starts a process; Observer.Started receives the result.
 func (a *Agent) Start(p job.Process, r Role) {
 	c, err := a.launch(p, r)
 	if err != nil {
@@ -119,7 +121,8 @@ func (a *Agent) Start(p job.Process, r Role) {
 	}()
 }
 
-// launch starts a process with its ends of everything.
+// launch starts a process with its control connection, pipes and other
+// descriptors.
 func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	c := &child{process: p, leave: func() {}, silent: make(chan struct{}), crashed: make(chan struct{})}
 	var theirs []*os.File
@@ -156,14 +159,14 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	}
 	in.Crash, in.Local = w[output.Crashes], len(a.plan.Processes)
 	if a.lease != nil {
-		in.Lease = a.lease.File() // which stays the word's
+		in.Lease = a.lease.File() // the word keeps the file
 	}
 	if err := a.takeSlot(c, &in); err != nil {
 		return nil, err
 	}
 	environ := append(in.Environ(p), watchdog.Mark())
 	if r == Spare {
-		environ = append(environ, job.EnvProcess+"=spare") // the last one counts
+		environ = append(environ, job.EnvProcess+"=spare") // the last entry of a name counts
 	}
 	shared, files := a.plan.Environ, in.Files()
 	if r == First && a.identity != nil {
@@ -183,7 +186,7 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 		Stdout: w[output.Stdout], Stderr: w[output.Stderr], ExtraFiles: files,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
-	if a.plan.Stdin && p.Rank == 0 && r == First { // a joiner's state holds what was read
+	if a.plan.Stdin && p.Rank == 0 && r == First { // the state of a joiner already contains what was read
 		var r *os.File
 		if r, c.stdin, err = os.Pipe(); err != nil {
 			return nil, fmt.Errorf("create a pipe: %w", err)
@@ -199,7 +202,7 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	a.starts <- func() { result <- affinity.During(cpus, c.cmd.Start) }
 	if err := <-result; err != nil {
 		a.watchdog.NotStarted()
-		if _, e := os.Stat(a.plan.Dir); a.plan.Dir != "" && e != nil { // which would be said of the program
+		if _, e := os.Stat(a.plan.Dir); a.plan.Dir != "" && e != nil { // else the error would name the program
 			return nil, fmt.Errorf("its working folder is not there: %w", e)
 		}
 		return nil, cure.Start(err, path)
@@ -213,8 +216,8 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	return c, nil
 }
 
-// converse is the end of one control connection: the handshake, then all that
-// the process says.
+// converse reads one control connection to its end: the handshake, then the
+// messages of the process.
 func (a *Agent) converse(c *child) {
 	defer close(c.silent)
 	hello, err := job.Answer(c.conn, &a.secret)
@@ -244,8 +247,8 @@ func (a *Agent) converse(c *child) {
 	a.observer.Unheard(c.process, s)
 }
 
-// reap waits for the end of a process. Its group is killed before its number
-// is free again.
+// reap waits for the end of a process. It kills the process group before the
+// kernel can reuse its number.
 func (a *Agent) reap(c *child) {
 	pid := c.cmd.Process.Pid
 	if err := proc.AwaitExit(pid); err != nil { // a kernel without pidfds
@@ -260,10 +263,10 @@ func (a *Agent) reap(c *child) {
 		proc.Signal(program, syscall.SIGKILL)
 	}
 	a.mu.Unlock()
-	if program != 0 { // until it is gone it may write what others share with it
-		_ = proc.AwaitExit(program) // a kernel without pidfds: it is as good as gone
+	if program != 0 { // until it is gone it may write to shared memory
+		_ = proc.AwaitExit(program) // on a kernel without pidfds it counts as gone
 	}
-	_ = c.cmd.Wait() // the state says it all
+	_ = c.cmd.Wait() // ProcessState holds the result
 	e := exitOf(c.cmd.ProcessState)
 	if e.killed() && !c.ended.Load() {
 		e.Memory = a.memory.killed()
@@ -273,14 +276,14 @@ func (a *Agent) reap(c *child) {
 	for _, r := range c.pipes {
 		_ = r.SetReadDeadline(time.Now().Add(output.DrainTime)) // it may be closed
 	}
-	// Its last messages and the text of its crash say why it died.
+	// Its last messages and its crash text give the reason for its death.
 	settled := time.NewTimer(deathTime)
 	defer settled.Stop()
 	for _, end := range []chan struct{}{c.silent, c.crashed} {
 		select {
 		case <-end:
 		case <-settled.C:
-			settled.Reset(0) // the other is given no time of its own
+			settled.Reset(0) // the other channel gets no extra time
 		}
 	}
 	c.mail.close()
@@ -300,7 +303,7 @@ func (a *Agent) follow(c *child, pid int) {
 	c.program = pid
 	go func() {
 		if err := proc.AwaitExit(pid); err != nil && !errors.Is(err, unix.ESRCH) {
-			return // a kernel without pidfds: the wrapper's end has to do
+			return // a kernel without pidfds: only the wrapper's end is noticed
 		}
 		a.mu.Lock()
 		c.program = 0
@@ -313,16 +316,16 @@ func (a *Agent) follow(c *child, pid int) {
 	}()
 }
 
-// child returns the process if it is not gone.
+// child returns a process, nil if it is gone.
 func (a *Agent) child(p job.Process) *child {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.children[p]
 }
 
-// Send hands a message to a process, if there still is one. With its place it gets the
-// memory that it shares: also one that comes when no other replica of its rank lives, since
-// all that come later have to find it.
+// Send sends a message to a process, if it still exists. With its Setup a process
+// gets the memory that it shares, even if no other replica of its rank lives,
+// since later replicas must find it there.
 func (a *Agent) Send(p job.Process, m *job.Message) {
 	if m.Kind == job.KindSetup {
 		a.placed(p, m.Setup)
@@ -341,8 +344,8 @@ func (a *Agent) mail(p job.Process, m *job.Message, files ...*os.File) {
 	closeFiles(files)
 }
 
-// Feed gives p standard input, nothing at its end. It blocks until there is room
-// for it.
+// Feed writes to the standard input of p; an empty b closes it. It blocks until
+// there is room.
 func (a *Agent) Feed(p job.Process, b []byte) {
 	c := a.child(p)
 	switch {
@@ -350,11 +353,11 @@ func (a *Agent) Feed(p job.Process, b []byte) {
 	case len(b) == 0:
 		c.stdin.Close()
 	default:
-		_, _ = c.stdin.Write(b) // a process that does not read any more must not stop the others
+		_, _ = c.stdin.Write(b) // a process that no longer reads must not stop the others
 	}
 }
 
-// Signal sends a signal to the process and all that it has started.
+// Signal sends a signal to a process and all that it has started.
 func (a *Agent) Signal(p job.Process, s syscall.Signal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -365,7 +368,8 @@ func (a *Agent) Signal(p job.Process, s syscall.Signal) {
 	c.signal(s)
 }
 
-// signal sends a signal to a child and all that it has started. The agent's lock is held.
+// signal sends a signal to a child and all that it has started. The caller holds
+// the agent's lock.
 func (c *child) signal(s syscall.Signal) {
 	if s == syscall.SIGKILL {
 		c.ended.Store(true)
@@ -385,11 +389,11 @@ func (a *Agent) SignalAll(s syscall.Signal) {
 	}
 }
 
-// killTime is how long the agent watches its processes die; what takes longer
-// dies without it.
+// killTime is how long the agent waits for its processes to die; slower ones die
+// without it.
 const killTime = 50 * time.Millisecond
 
-// KillAll kills every process and waits for their end, but not for long.
+// KillAll kills every process, and waits up to killTime for their end.
 func (a *Agent) KillAll() {
 	for deadline := time.Now().Add(killTime); ; time.Sleep(time.Millisecond) {
 		a.SignalAll(syscall.SIGKILL)
@@ -405,7 +409,7 @@ func (a *Agent) KillAll() {
 // Doubtful returns false: this host is lost only together with the head.
 func (a *Agent) Doubtful() bool { return false }
 
-// Close gives back what the agent holds, once all processes are gone.
+// Close releases what the agent holds, once all processes are gone.
 func (a *Agent) Close() {
 	close(a.quit)
 	a.mu.Lock()

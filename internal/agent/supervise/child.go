@@ -11,27 +11,27 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// child is one process and the agent's ends of what it has.
+// child is one process and the agent's ends of its connections.
 type child struct {
 	process job.Process
-	taking  [output.Crashes]sync.Mutex // held while bytes of a stream are taken out of its pipe
+	taking  [output.Crashes]sync.Mutex // held while bytes of a stream are read from its pipe
 	cmd     *exec.Cmd
 	conn    *job.Conn
 	mail    *mailbox
 	stdin   *os.File                 // nil if it has none
 	pipes   [output.Streams]*os.File // read ends
 	ended   atomic.Bool              // the agent has killed it
-	last    atomic.Bool              // it is gone: what is in the pipes is all
+	last    atomic.Bool              // it is gone: the pipes hold all that is left
 	silent  chan struct{}            // closed when its control connection is read to the end
-	crashed chan struct{}            // closed when the pipe for crashes is
+	crashed chan struct{}            // closed when the pipe for crashes is read to the end
 	program int                      // pid of the program under a wrapper, 0 if there is none
 	since   time.Time                // when it was stopped
-	as      job.Endpoint             // its place, once it has one
-	leave   func()                   // gives back its slot on the board
-	linked  map[job.Endpoint]bool    // peers to which it has a link that one of the two has asked for
+	as      job.Endpoint             // its slot among the replicas, once it has one
+	leave   func()                   // frees its slot on the board
+	linked  map[job.Endpoint]bool    // peers with a link to it that one of the two has requested
 }
 
-// release closes what a process that was not started would have had.
+// release closes the descriptors of a process that was not started.
 func (c *child) release() {
 	if c.conn != nil {
 		c.conn.Close()
@@ -41,7 +41,7 @@ func (c *child) release() {
 	c.leave()
 }
 
-// closeFiles closes those that there are.
+// closeFiles closes the files that are not nil.
 func closeFiles(files []*os.File) {
 	for _, f := range files {
 		if f != nil {

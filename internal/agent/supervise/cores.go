@@ -5,8 +5,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// takeSlot gives a process a slot on the board of this host until it is gone, unless the
-// user leaves it to the kernel where processes run.
+// takeSlot gives a process a slot on the board of this host until it is gone,
+// unless the user lets the kernel place the processes.
 func (a *Agent) takeSlot(c *child, in *job.Inheritance) error {
 	if a.plan.Bind == affinity.None {
 		return nil
@@ -22,7 +22,7 @@ func (a *Agent) takeSlot(c *child, in *job.Inheritance) error {
 	return nil
 }
 
-// boardOfHost makes the board for the first process.
+// boardOfHost returns the board, and creates it for the first process.
 func (a *Agent) boardOfHost() (*affinity.Board, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -36,8 +36,8 @@ func (a *Agent) boardOfHost() (*affinity.Board, error) {
 	return a.board, nil
 }
 
-// bind gives a process, and what replaces it, the processors that a launcher has given
-// to it. This process is bound to those of one of them.
+// bind records the processors that a launcher has given to a process, for it and
+// its replacements. The agent itself is bound to those of only one of them.
 func (a *Agent) bind(p job.Process, cpus []int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -2,6 +2,6 @@
 //
 // Its Agent is the parent of the processes, so it sees a death at once. It reads
 // their pipes and control connections, and makes the links within the host. It
-// decides nothing: it tells what it sees to an Observer, which is the head or
-// passes it on to the head on another host.
+// decides nothing: it reports what it sees to an Observer, which is the head or
+// forwards to the head on another host.
 package supervise

@@ -16,7 +16,7 @@ type HostLink struct {
 	Higher job.Process `json:"higher"`
 	Kind   string      `json:"kind"`
 	Ring   int         `json:"ring"` // size of a shared-memory ring in bytes
-	// Meet describes the two if one of them comes later than the other.
+	// Meet describes the two processes if one of them joins later than the other.
 	Meet *[2]job.Peer `json:"meet,omitempty"`
 }
 
@@ -35,8 +35,8 @@ func (a *Agent) Link(l HostLink) {
 	a.mail(l.Higher, &job.Message{Kind: job.KindLink, Process: &l.Lower, Incarnation: 1}, higher)
 }
 
-// share gives a process the memory that the replicas of its rank share on this host.
-// Where there is none it is told why, and does without it.
+// share gives a process the memory that the replicas of its rank share on this
+// host. If there is none, the process gets the reason, and works without it.
 func (a *Agent) share(p job.Process, rank int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,7 +51,7 @@ func (a *Agent) share(p job.Process, rank int) {
 	}
 }
 
-// arena returns the memory of a rank, a descriptor to give away.
+// arena returns a new descriptor of the memory of a rank.
 func (a *Agent) arena(rank int) (*os.File, error) {
 	if a.arenas[rank] == nil {
 		f, err := arena.Create()
@@ -63,8 +63,8 @@ func (a *Agent) arena(rank int) (*os.File, error) {
 	return job.Duplicate(a.arenas[rank])
 }
 
-// meet gives two processes their link of which one comes later. Where there is
-// none, one of them has to go, as when a link breaks.
+// meet gives two processes their link, of which one joins later. If the link
+// cannot be made, meet reports it as broken: then one of the two has to go.
 func (a *Agent) meet(l HostLink, lower, higher *os.File, err error) {
 	if err != nil {
 		m := &job.Message{Kind: job.KindSuspect, Process: &l.Meet[1].Process, Incarnation: l.Meet[1].Incarnation, Text: fmt.Sprintf("make it: %v", err)}

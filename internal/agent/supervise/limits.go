@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// CheckDescriptors makes sure, by raising the limit if it has to, that this
-// process can open what n processes take, and their links of that kind, beside the
-// connections to a live page.
+// CheckDescriptors checks, and raises the limit if necessary, that this process
+// can open the descriptors of n processes and of their links of that kind,
+// besides the connections to a live page.
 func CheckDescriptors(n int, kind string, page int) error {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
@@ -22,7 +22,7 @@ func CheckDescriptors(n int, kind string, page int) error {
 	if page > 0 {
 		what += " and the live page"
 	}
-	if kind != job.LinkTCP { // the ends of links that wait to be sent: those of a rank's replicas, and a few that are wanted just now
+	if kind != job.LinkTCP { // link ends that wait to be sent: those of a rank's replicas, and a few that are being requested
 		need += uint64(4 * n)
 		cure = "raise it (ulimit -n), give -link tcp, or run fewer"
 	}

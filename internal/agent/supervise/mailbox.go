@@ -7,10 +7,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// mailbox sends messages to one process. Nobody waits for a process: one that
-// is stopped does not read.
+// mailbox sends messages to one process. Sending never waits for the process,
+// since a stopped one does not read.
 type mailbox struct {
-	refused func(error) // is told, once, why a message cannot be sent; nothing is sent after it
+	refused func(error) // called once, with the reason why a message cannot be sent; nothing is sent after it
 
 	mu     sync.Mutex
 	some   *sync.Cond
@@ -55,7 +55,7 @@ func (b *mailbox) run(c *job.Conn) {
 		for _, l := range queue {
 			if !closed && !failed {
 				if err := c.Write(l.m, l.files...); err != nil {
-					if failed = true; !job.Ended(err) { // that a process is gone is seen otherwise
+					if failed = true; !job.Ended(err) { // the end of a process is noticed otherwise
 						b.refused(err)
 					}
 				}
@@ -68,7 +68,7 @@ func (b *mailbox) run(c *job.Conn) {
 	}
 }
 
-// close drops what is not sent yet.
+// close discards the messages that are not sent yet.
 func (b *mailbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

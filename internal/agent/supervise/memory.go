@@ -12,23 +12,24 @@ import (
 	"time"
 )
 
-// memoryWindow is how long, at least, after a kill for want of memory a death is put down to
-// it: a process with much memory takes its time to give that back.
+// memoryWindow is how long, at least, a death after a kill for lack of memory is
+// attributed to it: a process with much memory takes its time to release it.
 const memoryWindow = 10 * time.Second
 
-// memory counts the processes that the kernel has killed for want of memory, as far as that
-// concerns this agent: those of its cgroup, in which its processes are, or of the whole host
-// where that does not count them.
+// memory counts the processes that the kernel has killed for lack of memory:
+// those in this agent's cgroup, which contains its processes, or those of the
+// whole host if the cgroup does not count them.
 type memory struct {
-	file, key string // the count stands behind the key in the file; "": nothing counts them
-	where     string // for people
+	file, key string // the count follows the key in the file; "": nothing counts kills
+	where     string // text for reports
 
 	mu    sync.Mutex
-	known uint64 // kills that a process was found for, or that are too old
+	known uint64 // kills that were attributed to a process, or are too old
 	last  uint64 // kills at the last call of age
 }
 
-// watchMemory counts from now on. The root of the file systems is for tests.
+// watchMemory counts from now on. root is the root of the file systems, which
+// tests replace.
 func watchMemory(root string) *memory {
 	m := countsKills(root)
 	m.known = m.count()
@@ -36,7 +37,7 @@ func watchMemory(root string) *memory {
 	return m
 }
 
-// countsKills finds what counts kills.
+// countsKills finds the file that counts kills.
 func countsKills(root string) *memory {
 	groups, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup")) // without cgroups there are none
 	for line := range strings.Lines(string(groups)) {
@@ -58,7 +59,7 @@ func countsKills(root string) *memory {
 			continue
 		}
 		if b, err := os.ReadFile(filepath.Join(dir, limit)); err == nil {
-			if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 63); err == nil && n < 1<<60 { // the first version has a number for none, too
+			if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 63); err == nil && n < 1<<60 { // cgroup v1 has a number for no limit, too
 				m.where += fmt.Sprintf(", whose limit is %d MB", n>>20)
 			}
 		}
@@ -71,8 +72,8 @@ func countsKills(root string) *memory {
 	return m
 }
 
-// killed is asked about a process that was killed, and not by the agent. It says where
-// memory was short if that was for want of it, and "" if it was not.
+// killed is called for a process that was killed, but not by the agent. It
+// returns where memory was short if that was the reason, "" if not.
 func (m *memory) killed() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,8 +84,8 @@ func (m *memory) killed() string {
 	return m.where
 }
 
-// age is called every now and then: a kill before the call before this one explains no death
-// from now on. It was one of other processes.
+// age is called at intervals. A kill before the previous call explains no death
+// from now on: it was one of other processes.
 func (m *memory) age() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,7 +93,7 @@ func (m *memory) age() {
 	m.last = m.count()
 }
 
-// count is how many were killed so far.
+// count returns the number of kills so far.
 func (m *memory) count() uint64 {
 	n, _ := m.read()
 	return n

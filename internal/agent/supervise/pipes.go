@@ -11,9 +11,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// pump takes what a process writes until its end. Something that it started
-// may hold the pipe open without writing, for ever: then it is over a while
-// after the process.
+// pump reads what a process writes until its end. A process that it started may
+// hold the pipe open forever without writing, so pump stops a while after the
+// process has ended.
 func (a *Agent) pump(c *child, s output.Stream) {
 	r, taken := c.pipes[s], 0
 	buf := make([]byte, 32<<10)
@@ -33,8 +33,8 @@ func (a *Agent) pump(c *child, s output.Stream) {
 	a.observer.Output(c.process, s, nil)
 }
 
-// take hands one piece of what a process has written to the observer, once
-// there is some.
+// take passes one piece of what a process has written to the observer, and waits
+// until there is one.
 func (c *child) take(o Observer, s output.Stream, buf []byte, before int) (n int, err error) {
 	if s == output.Crashes {
 		n, err := c.pipes[s].Read(buf)
@@ -66,8 +66,8 @@ func (c *child) take(o Observer, s output.Stream, buf []byte, before int) (n int
 	return max(n, 0), errors.Join(failed, err)
 }
 
-// Quiet has Observer.Quiet called with n once all that p has written so far was
-// taken: the pipes are empty. A process that is gone is never quiet.
+// Quiet calls Observer.Quiet with n once all that p has written so far was taken,
+// so that the pipes are empty. For a process that is gone it does nothing.
 func (a *Agent) Quiet(p job.Process, n uint64) {
 	c := a.child(p)
 	if c == nil {
@@ -83,14 +83,14 @@ func (a *Agent) Quiet(p job.Process, n uint64) {
 	}()
 }
 
-// quietPoll is how often the agent looks whether a pipe is empty.
+// quietPoll is how often the agent checks whether a pipe is empty.
 const quietPoll = 100 * time.Microsecond
 
-// empty: everything that was written to a stream has been taken.
+// empty reports whether all that was written to a stream has been taken.
 func (c *child) empty(s output.Stream) bool {
 	pipe, err := c.pipes[s].SyscallConn()
 	if err != nil {
-		return true // it has ended
+		return true // the stream has ended
 	}
 	left := 0
 	err = pipe.Control(func(fd uintptr) {

@@ -8,33 +8,33 @@ import (
 // Plan is what the processes of a job have in common.
 type Plan struct {
 	Path    string   `json:"path"` // of the executable
-	Args    []string `json:"args"` // with the name in front
+	Args    []string `json:"args"` // including the program's name
 	Environ []string `json:"environ"`
-	Keep    bool     `json:"keep"`          // others take the place of lost processes later, from the program as it is now
-	Dir     string   `json:"dir"`           // "" for the agent's own
+	Keep    bool     `json:"keep"`          // lost processes are replaced later, from the program as it is now
+	Dir     string   `json:"dir"`           // working folder, "" for the agent's own
 	Stdin   bool     `json:"stdin"`         // rank 0 has standard input
-	MPI     bool     `json:"mpi,omitempty"` // those that begin are processes of the MPI launcher
+	MPI     bool     `json:"mpi,omitempty"` // the first processes use identities of the MPI launcher
 
 	Link string `json:"link,omitempty"` // kind of the links between processes of this host
 	Ring int    `json:"ring,omitempty"` // size of a shared-memory ring in bytes
 
-	Bind      affinity.Mode `json:"bind,omitempty"`   // "": they are bound to none
+	Bind      affinity.Mode `json:"bind,omitempty"`   // "": not bound
 	Processes []job.Process `json:"processes"`        // of this host, in order
 	Clones    []job.Clone   `json:"clones,omitempty"` // processes that a tool starts
 }
 
-// Role is what a process is started for.
+// Role is why a process is started.
 type Role byte
 
 // The roles.
 const (
-	First  Role = iota // it is there from the beginning
-	Joiner             // it takes the place of another one
-	Spare              // it waits for a place
+	First  Role = iota // it is part of the job from the beginning
+	Joiner             // it replaces a process
+	Spare              // it waits for a slot
 )
 
-// command is what is started as a process: the program, or the tool for it. What
-// takes the place of a process has no tool.
+// command returns what is started as a process: the program, or the tool that
+// runs it. Replacements run without the tool.
 func (p *Plan) command(file string, of job.Process, r Role) (path string, args []string, err error) {
 	c, ok := job.CloneOf(p.Clones, of)
 	if !ok || r != First {
@@ -44,8 +44,8 @@ func (p *Plan) command(file string, of job.Process, r Role) (path string, args [
 	return path, c.Args(p.Path, p.Args[1:]), err
 }
 
-// cpus gives the processes of this host their processors. Where the kernel
-// does not say what there is, nothing is bound.
+// cpus assigns processors to the processes of this host. If the kernel does not
+// report the usable ones, no process is bound.
 func (p *Plan) cpus() map[job.Process][]int {
 	if p.Bind == "" || p.Bind == affinity.None {
 		return nil

@@ -10,28 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// program is the executable that processes are started from, also after it was built
-// again or removed: those that live would refuse another build. So a copy of it is kept
-// in memory, from the start, when this host has the one that all hosts have. A file that
-// is only held open may be changed under it, or be gone on the server of a network file
-// system.
+// program is the executable that processes are started from, even after the file
+// was rebuilt or removed: the live processes would refuse another build. So a
+// copy is kept in memory, made at the start, when this host has the same file as
+// all others. Holding the file open is not enough: its content may be changed, or
+// it may disappear from the server of a network file system.
 //
-// A script is not kept: what it starts is its own business.
+// A script is not copied: what it starts may change all the same.
 type program struct {
 	path string
-	was  os.FileInfo // of the file that is copied; nil: there is no copy
+	was  os.FileInfo // of the copied file; nil: there is no copy
 
-	done chan struct{} // closed when there is a copy, or an error
+	done chan struct{} // closed when the copy is complete or has failed
 	copy *os.File
 	err  error
 }
 
-// keep begins to copy an executable. The copy is made beside all else.
+// keep starts to copy an executable, in the background.
 func keep(path string) *program {
 	p := &program{path: path}
 	f, err := os.Open(path)
 	if err != nil {
-		return p // processes will not start either, or may only be run: as they always are
+		return p // processes will not start either, or the file can be run but not read: then start it as it is
 	}
 	var magic [4]byte
 	if _, err := f.ReadAt(magic[:], 0); err != nil || !bytes.Equal(magic[:], []byte("\x7fELF")) {
@@ -51,7 +51,7 @@ func keep(path string) *program {
 	return p
 }
 
-// inMemory returns an executable copy of f that nobody can change.
+// inMemory returns a sealed executable copy of f.
 func (p *program) inMemory(f *os.File) (_ *os.File, err error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate(p.was.Name(), flags|unix.MFD_EXEC)
@@ -79,13 +79,14 @@ func (p *program) inMemory(f *os.File) (_ *os.File, err error) {
 	return m, nil
 }
 
-// unchanged reports whether a file is still what it was.
+// unchanged reports whether a file is still the same.
 func unchanged(was, now os.FileInfo) bool {
 	return os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
 
-// file returns what to start a process from: the file itself while it is what it was, as
-// tools know a process by the name of its file, and otherwise the copy.
+// file returns the path to start a process from: the file itself while it is
+// unchanged, since tools know a process by the name of its file, otherwise the
+// copy.
 func (p *program) file() (path string, err error) {
 	if p.was == nil {
 		return p.path, nil
@@ -100,7 +101,7 @@ func (p *program) file() (path string, err error) {
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.copy.Fd()), nil
 }
 
-// close gives the copy back.
+// close releases the copy.
 func (p *program) close() {
 	if p.done == nil {
 		return

@@ -10,8 +10,8 @@ import (
 // StopPoll is how often the agent looks for stopped processes.
 const StopPoll = 100 * time.Millisecond
 
-// watchStops tells of processes that are stopped, by a signal and not by a
-// debugger. A process that is merely slow is none of its business.
+// watchStops reports processes that are stopped by a signal, not by a debugger.
+// It does not report slow processes.
 func (a *Agent) watchStops(paused func() bool) {
 	tick := time.NewTicker(StopPoll)
 	defer tick.Stop()
@@ -24,7 +24,7 @@ func (a *Agent) watchStops(paused func() bool) {
 		case <-tick.C:
 		}
 		now := time.Now()
-		pause := now.Sub(last) > 5*StopPoll || paused() // we were stopped ourselves, or have stopped them
+		pause := now.Sub(last) > 5*StopPoll || paused() // this agent was stopped itself, or the processes were stopped with the host's lease
 		last = now
 		if now.Sub(aged) > memoryWindow {
 			a.memory.age()

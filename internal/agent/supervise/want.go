@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// placed notes as whom a process takes part: a spare has another name before.
+// placed records the slot that a process takes: a spare had another name before.
 func (a *Agent) placed(p job.Process, s *job.Setup) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -16,13 +16,13 @@ func (a *Agent) placed(p job.Process, s *job.Setup) {
 	}
 }
 
-// want gives a process and one other the two ends of a link, which the first has
-// asked for. If both ask it is made once. If the other is gone, so is the link: of
-// its end the process hears as well.
+// want gives a process and a peer the two ends of a link that the process has
+// requested. If both request it, it is made once. If the peer is gone the process
+// gets no link, but the reason.
 func (a *Agent) want(c *child, peer job.Endpoint) {
 	a.mu.Lock()
 	other := a.at(peer)
-	if c.linked[peer] { // the other has asked too
+	if c.linked[peer] { // the peer has requested it, too
 		a.mu.Unlock()
 		return
 	}
@@ -39,7 +39,7 @@ func (a *Agent) want(c *child, peer job.Endpoint) {
 	if err != nil { // one of the two has to go, as when a link breaks
 		a.mu.Lock()
 		delete(c.linked, peer)
-		delete(other.linked, c.as) // it may not know of c yet, and asks when it does
+		delete(other.linked, c.as) // the peer may not know c yet, and requests the link when it does
 		a.mu.Unlock()
 		c.give(peer, nil, fmt.Sprintf("make it: %v", err))
 		other.give(c.as, nil, fmt.Sprintf("make it: %v", err))
@@ -52,8 +52,7 @@ func (a *Agent) want(c *child, peer job.Endpoint) {
 	other.give(c.as, higher, "")
 }
 
-// at returns the process that has a place, nil if it is gone. It is called with mu
-// held.
+// at returns the process in a slot, nil if it is gone. The caller holds mu.
 func (a *Agent) at(e job.Endpoint) *child {
 	for _, c := range a.children {
 		if c.as == e {
@@ -70,7 +69,8 @@ func (c *child) link(peer job.Endpoint) {
 	c.linked[peer] = true
 }
 
-// give hands a process its end of the link to a peer, or says why there is none.
+// give sends a process its end of the link to a peer, or the reason why there is
+// none.
 func (c *child) give(peer job.Endpoint, end *os.File, why string) {
 	m := &job.Message{Kind: job.KindLink, Process: &peer.Process, Incarnation: peer.Incarnation, Text: why}
 	if end == nil {

@@ -20,17 +20,17 @@ import (
 // charges is what a watchdog watches.
 type charges struct {
 	groups    map[int]bool
-	starting  int // processes whose groups are not known yet
+	starting  int // number of processes whose groups are not known yet
 	folders   []string
-	words     string        // to be said in the end, "" if there are none
-	abandoned time.Duration // when the caller must be gone, 0 if it has no lease
+	words     string        // text to write at the end, "" if there is none
+	abandoned time.Duration // when the caller must have ended, 0 if it has no lease
 	paused    bool
 }
 
-// Run is the life of a watchdog: it reads what to clear away until in ends, and
-// does it. While a lease is over the processes are stopped; a caller that is then
-// silent for long is cleared away as well. What the caller has left to be said goes
-// to out.
+// Run runs a watchdog: it reads what to clean up until in ends, and cleans up.
+// While a lease is over it keeps the processes stopped; if the caller then stays
+// silent for long, it kills the caller and cleans up as well. At the end it
+// writes the caller's last words to out.
 func Run(in io.Reader, out io.Writer) {
 	c := &charges{groups: make(map[int]bool)}
 	caller, _ := strconv.Atoi(os.Getenv(Variable))
@@ -57,7 +57,7 @@ func Run(in io.Reader, out io.Writer) {
 				expiry.Reset(left)
 				continue
 			}
-			if os.Getppid() == caller { // else that number may be somebody else's
+			if os.Getppid() == caller { // otherwise the number may belong to another process
 				_ = syscall.Kill(caller, syscall.SIGKILL)
 			}
 			open = false
@@ -71,11 +71,11 @@ func Run(in io.Reader, out io.Writer) {
 		fmt.Fprintln(out, c.words)
 	}
 	for _, f := range c.folders {
-		_ = os.RemoveAll(f) // nobody is left to hear of it
+		_ = os.RemoveAll(f) // no process is left to report an error to
 	}
 }
 
-// take does what a line says. It returns how long a new lease lasts.
+// take handles one line. It returns how long a new lease lasts.
 func (c *charges) take(line string) (wait time.Duration, leased bool) {
 	what, arg, _ := strings.Cut(line, " ")
 	group, _ := strconv.Atoi(arg)
@@ -120,10 +120,11 @@ func (c *charges) signal(s syscall.Signal) {
 	}
 }
 
-// killStartedBy kills what has the mark of a process that started it, and what
-// that has started. A process that is not done yet has no mark, and dies with
-// its parent. Who is killed may just have started another one, and who is in the
-// middle of an exec shows no environment: it looks again until there is neither.
+// killStartedBy kills the processes with the mark of parent, and what they have
+// started. A process that has not finished its exec has no mark, and dies with
+// its parent. A killed process may just have started another one, and a process
+// in the middle of an exec shows no environment. So killStartedBy looks again
+// until there are no more of either.
 func killStartedBy(parent int) {
 	mark := append([]byte(markOf(parent)), 0)
 	killed := make(map[string]bool)
@@ -131,7 +132,8 @@ func killStartedBy(parent int) {
 		again = false
 		all, _ := filepath.Glob("/proc/[0-9]*")
 		for _, p := range all {
-			// A process that is gone or somebody else's has no environment to read.
+			// The environment of a process that is gone, or of another user, cannot
+			// be read.
 			environ, err := os.ReadFile(filepath.Join(p, "environ"))
 			switch {
 			case err != nil || killed[p]:
@@ -149,8 +151,8 @@ func killStartedBy(parent int) {
 	}
 }
 
-// amidExec says whether the process of a folder in /proc has the memory of a new
-// program (field vsize) in which its environment is not laid out yet (env_end).
+// amidExec reports whether the process of a folder in /proc has the memory of a
+// new program (field vsize), but no environment in it yet (env_end).
 func amidExec(folder string) bool {
 	stat, err := os.ReadFile(filepath.Join(folder, "stat"))
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 // its standard input and exits.
 const Variable = "INTRARUN_WATCHDOG"
 
-// Watchdog is the end of the pipe that the process which started it holds. A nil
-// one takes everything and does nothing.
+// Watchdog is the starting process's end of the pipe. The methods of a nil
+// Watchdog do nothing.
 type Watchdog struct {
 	cmd   *exec.Cmd
 	pipe  io.WriteCloser
 	ended chan struct{}
 }
 
-// Start starts command as a watchdog. It has a group of its own, so that the
-// terminal's signals do not reach it, and none of our descriptors but, unless it is
-// nil, the one for LastWords.
+// Start starts command as a watchdog. It has a process group of its own, so that
+// the terminal's signals do not reach it. It inherits no descriptor but words, to
+// which it writes LastWords, if that is not nil.
 func Start(command []string, words *os.File) (*Watchdog, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", Variable, os.Getpid()))
@@ -48,19 +48,18 @@ func Start(command []string, words *os.File) (*Watchdog, error) {
 	return w, nil
 }
 
-// tell never fails in a way that matters: without a watchdog the job runs as well.
+// tell ignores errors: the job runs without a watchdog, too.
 func (w *Watchdog) tell(what, arg string) {
 	if w != nil {
 		fmt.Fprintf(w.pipe, "%s %s\n", what, arg)
 	}
 }
 
-// startedBy, in the environment of a process, names the one that started it,
-// for the moment in which the watchdog does not know its number.
+// startedBy, in the environment of a process, names the process that started it,
+// for the moment in which the watchdog does not know its number yet.
 const startedBy = "INTRARUN_STARTED_BY"
 
-// Mark returns what the environment of a process has to hold that is to be
-// watched.
+// Mark returns the variable that a watched process must have in its environment.
 func Mark() string { return markOf(os.Getpid()) }
 
 func markOf(parent int) string { return fmt.Sprintf("%s=%d", startedBy, parent) }
@@ -71,26 +70,26 @@ func (w *Watchdog) Gone() <-chan struct{} { return w.ended }
 // Starting announces the start of a process: Watch or NotStarted follows.
 func (w *Watchdog) Starting() { w.tell("starting", "") }
 
-// NotStarted says that the process could not be started.
+// NotStarted reports that the process could not be started.
 func (w *Watchdog) NotStarted() { w.tell("failed", "") }
 
 // Watch names a process group that must not survive.
 func (w *Watchdog) Watch(group int) { w.tell("watch", strconv.Itoa(group)) }
 
-// Forget takes back Watch. It is called while the number of the group cannot be
-// given again.
+// Forget reverts Watch. It must be called while the number of the group cannot be
+// reused.
 func (w *Watchdog) Forget(group int) { w.tell("forget", strconv.Itoa(group)) }
 
-// Folder names a folder that must not stay.
+// Folder names a folder to remove at the end.
 func (w *Watchdog) Folder(path string) { w.tell("folder", path) }
 
-// LastWords is what the watchdog says if nobody closes it: whoever started it was
-// killed.
+// LastWords sets the text that the watchdog writes if its starter is killed
+// before Close.
 func (w *Watchdog) LastWords(text string) {
 	w.tell("words", strings.ReplaceAll(text, "\n", " "))
 }
 
-// Close ends the watchdog, which then clears away what is left.
+// Close ends the watchdog, which then cleans up.
 func (w *Watchdog) Close() {
 	if w != nil {
 		w.LastWords("")
@@ -99,7 +98,7 @@ func (w *Watchdog) Close() {
 	}
 }
 
-// Lease says, on the clock of package lease, until when the processes may run,
+// Lease sets, on the clock of package lease, until when the processes may run,
 // and from when on the caller must be gone.
 func (w *Watchdog) Lease(until, abandoned time.Duration) {
 	w.tell("lease", fmt.Sprint(int64(until), " ", int64(abandoned)))

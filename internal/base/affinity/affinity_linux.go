@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usable returns the cores that this thread may run on, neighbours one after
-// the other: by memory node, package and core.
+// Usable returns the cores that this thread may run on, ordered by memory node,
+// package and core, so that neighbours are adjacent.
 func Usable() ([]Core, error) {
 	var allowed unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
@@ -36,11 +36,11 @@ func Allowed() ([]int, error) {
 	return cpus, nil
 }
 
-// place is where a processor is in the machine.
+// place is the position of a processor in the machine.
 type place struct{ node, pack, core, cpu int }
 
-// group reads the places of the processors below limit that are allowed. What
-// a kernel does not tell is 0, a core that it does not name is one by itself.
+// group reads the places of the allowed processors below limit. An unknown node
+// or package counts as 0, an unknown core as one of its own.
 func group(dir string, allowed func(cpu int) bool, limit int) []Core {
 	var all []place
 	for cpu := range limit {
@@ -81,8 +81,8 @@ func number(cpu, name string, unknown int) int {
 }
 
 // During calls f while this thread, to which its goroutine must be locked, may
-// run on those processors only: what f starts inherits that. With none it just
-// calls f.
+// run on those processors only. Processes that f starts inherit that. Without
+// processors it only calls f.
 func During(cpus []int, f func() error) error {
 	if len(cpus) == 0 {
 		return f()

@@ -8,16 +8,16 @@ import (
 	"os"
 )
 
-// Usable returns no cores: nothing is bound here.
+// Usable returns no cores: processes are not bound here.
 func Usable() ([]Core, error) { return nil, nil }
 
-// Allowed returns none: nothing is bound here.
+// Allowed returns no processors: processes are not bound here.
 func Allowed() ([]int, error) { return nil, nil }
 
 // During calls f.
 func During(_ []int, f func() error) error { return f() }
 
-// Processor returns -1: it is not known here.
+// Processor returns -1: the processor is unknown here.
 func Processor() int { return -1 }
 
 // Elsewhere calls f.

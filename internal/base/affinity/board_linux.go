@@ -12,25 +12,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A board is one page of memory. Its first word says how many slots have ever been taken,
-// the others belong to one process each: 1 more than the processor on which it runs, 0 if
-// nobody is there or has said anything.
+// A board is one page of memory. Its first word is the number of slots that have
+// ever been taken. Each further word belongs to one process: it holds 1 more than
+// the processor on which the process runs, 0 if the slot is free or its process
+// has not written yet.
 const (
 	boardSize = 4096
 	maxSlots  = boardSize/4 - 1
 )
 
-// Board is the agent's end of a page on which the processes of a host tell each other
-// where they run. Its methods may be called by any goroutine.
+// Board is the agent's end of a page on which the processes of a host record
+// where they run. Its methods are safe for concurrent use.
 type Board struct {
 	file *os.File
 
 	mu    sync.Mutex
-	page  []byte // nil: it is closed
+	page  []byte // nil: closed
 	taken []bool
 }
 
-// NewBoard returns a board of which no slot is taken.
+// NewBoard returns a board with all slots free.
 func NewBoard() (*Board, error) {
 	fd, err := unix.MemfdCreate("intra-board", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -38,7 +39,8 @@ func NewBoard() (*Board, error) {
 	}
 	f := os.NewFile(uintptr(fd), "intra-board")
 	if err = f.Truncate(boardSize); err == nil {
-		// Nobody who holds the file can pull the page away from the others.
+		// With the seals a holder of the file cannot truncate the page of the
+		// others.
 		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	}
 	var page []byte
@@ -56,16 +58,16 @@ func mapBoard(f *os.File) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, boardSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
-// words are those of a page.
+// words returns the words of a page.
 func words(page []byte) []atomic.Uint32 {
 	return unsafe.Slice((*atomic.Uint32)(unsafe.Pointer(&page[0])), boardSize/4)
 }
 
-// File is what processes inherit. It stays the board's.
+// File returns the file for processes to inherit. The board keeps it.
 func (b *Board) File() *os.File { return b.file }
 
-// Take returns a slot for a process that is about to start. ok is false if all are taken, or
-// the board is closed: the process does without.
+// Take returns a slot for a process that is about to start. ok is false if all
+// slots are taken or the board is closed: then the process works without a slot.
 func (b *Board) Take() (slot int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,7 +85,7 @@ func (b *Board) Take() (slot int, ok bool) {
 	return slot, true
 }
 
-// Free gives back the slot of a process that is gone.
+// Free frees the slot of a process that is gone.
 func (b *Board) Free(slot int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +95,8 @@ func (b *Board) Free(slot int) {
 	}
 }
 
-// Close gives the agent's memory back. Processes that run keep theirs. It is called once.
+// Close releases the agent's memory. Running processes keep theirs. It must be
+// called only once.
 func (b *Board) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,8 +105,8 @@ func (b *Board) Close() error {
 	return errors.Join(unix.Munmap(page), b.file.Close())
 }
 
-// OpenSlot maps the board in f, which may be closed afterwards, for the process that has
-// this slot of it.
+// OpenSlot maps the board in f, which may be closed afterwards, for the process
+// in that slot.
 func OpenSlot(f *os.File, slot int) (*Slot, error) {
 	info, err := f.Stat()
 	if err != nil {

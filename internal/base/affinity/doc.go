@@ -1,6 +1,7 @@
-// Package affinity says which processor cores each process of a host gets: equal
-// shares of neighbouring cores, so that no two processes compete for one, the
-// replicas of a rank least of all, and that their memory is near. Where they have to share
-// cores, the processes tell each other on which one each runs (Board), and those that take
-// turns move to where fewer are (Slot).
+// Package affinity assigns processor cores to the processes of a host. Each
+// process gets an equal share of neighbouring cores: then no two processes
+// compete for a core, least of all the replicas of a rank, and each one's memory
+// is near. Where processes have to share cores, they record on which processor
+// each one runs (Board), and processes that take turns move to where fewer are
+// (Slot).
 package affinity

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine returns all cores there are, also those that are not for this process.
+// machine returns all cores of the machine, even those that this process may not
+// use.
 var machine = sync.OnceValue(func() []Core {
 	const dir = "/sys/devices/system/cpu"
 	exists := func(cpu int) bool {
@@ -22,8 +23,7 @@ var machine = sync.OnceValue(func() []Core {
 	return group(dir, exists, len(unix.CPUSet{})*64)
 })
 
-// Processor returns the one that this goroutine runs on now, -1 if that is not
-// known.
+// Processor returns the processor that this goroutine runs on now, -1 if unknown.
 func Processor() int {
 	var cpu uint32
 	if _, _, e := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); e != 0 {
@@ -32,8 +32,8 @@ func Processor() int {
 	return int(cpu)
 }
 
-// move has the calling thread go on on that processor, and then stay or leave as the
-// kernel likes. It reports whether it may run there.
+// move moves the calling thread to that processor. Afterwards the kernel may move
+// it again. It returns false if the thread may not run there.
 func move(processor int) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -45,12 +45,12 @@ func move(processor int) bool {
 	if unix.SchedSetaffinity(0, &there) != nil {
 		return false
 	}
-	_ = unix.SchedSetaffinity(0, &before) // it was so before
+	_ = unix.SchedSetaffinity(0, &before) // the thread was allowed there before
 	return true
 }
 
-// Elsewhere calls f on another core than the one of that processor, if the system
-// lets this thread run on one: also where the process is bound to its own.
+// Elsewhere calls f on a core other than that of the processor, if the system
+// lets this thread run on one, even if the process is bound to its own core.
 func Elsewhere(processor int, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -68,9 +68,9 @@ func Elsewhere(processor int, f func()) {
 		}
 	}
 	if there.Count() == 0 || unix.SchedSetaffinity(0, &there) != nil {
-		f() // there is no other
+		f() // there is no other core
 		return
 	}
-	defer func() { _ = unix.SchedSetaffinity(0, &before) }() // it was so before
+	defer func() { _ = unix.SchedSetaffinity(0, &before) }() // the thread was allowed there before
 	f()
 }

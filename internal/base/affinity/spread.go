@@ -7,12 +7,12 @@ type Mode string
 
 // The modes.
 const (
-	Auto Mode = "auto" // to cores of their own, if there are enough for all
-	Each Mode = "core" // to one core each where there are not, which processes then share
-	None Mode = "none" // the kernel moves them about
+	Auto Mode = "auto" // to separate cores, if there are enough for all
+	Each Mode = "core" // like Auto, but if there are too few cores, to one core each, which processes then share
+	None Mode = "none" // not bound: the kernel places them
 )
 
-// ParseMode reads a mode.
+// ParseMode parses a mode.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case Auto, Each, None:
@@ -21,14 +21,13 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("%q: want %s, %s or %s", s, Auto, Each, None)
 }
 
-// Core is one core: the numbers of its processors, of which there are several
-// where it runs several threads at once.
+// Core is one core: the numbers of its processors. It has several if it runs
+// several hardware threads.
 type Core []int
 
-// Spread gives n processes their processors: equal shares of the cores in
-// their order, nil for processes that are not bound. A single process has all
-// of them. In mode Each, processes that follow each other get different cores
-// even if there are too few.
+// Spread assigns processors to n processes: equal shares of the cores in their
+// order, nil for processes that are not bound. A single process is not bound. In
+// mode Each, consecutive processes get different cores even if there are too few.
 func Spread(m Mode, cores []Core, n int) [][]int {
 	shares := make([][]int, n)
 	each := 0

@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// Area is that of one life of a replica.
+// Area is the area of one life of a replica.
 type Area struct {
-	// Life is whose it is.
+	// Life is the owner.
 	Life Life
 
 	file   *os.File
-	at     int // in the file
-	arrays int // bytes for them
+	at     int // offset in the file
+	arrays int // bytes for arrays
 	mem    unsafe.Pointer
-	mapped int // bytes at mem: those of an own one end where the arrays begin
+	mapped int // bytes at mem; the own area is mapped only up to its arrays
 	free   extents
 }
 
@@ -32,12 +32,12 @@ func (l Life) pack() uint64 { return uint64(l.Incarnation)<<8 | uint64(l.Replica
 // Word returns word k, 0 at first. Any replica may change it.
 func (r *Area) Word(k int) *atomic.Uint64 { return r.word(k, Words) }
 
-// Mark sets word k, which nobody looks at before this process is dead. It costs
-// less than [Area.Word] does: as a process ends its stores are seen in their
-// order in any case.
+// Mark sets word k, which no replica may read before this process is dead. It is
+// cheaper than a store through [Area.Word]: after the end of a process its stores
+// are seen in order in any case.
 func (r *Area) Mark(k int, v uint64) { *(*uint64)(unsafe.Pointer(r.Word(k))) = v }
 
-// Place returns what is known of place k. Its owner sets it.
+// Place returns the entry of place k, which the owner of the area sets.
 func (r *Area) Place(k int) *atomic.Uint64 {
 	if k < 0 || k >= Places {
 		panic(fmt.Sprintf("arena: place %d of %d", k, Places))
@@ -52,7 +52,7 @@ func (r *Area) word(k, most int) *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Add(r.mem, k*8))
 }
 
-// At returns what lies at a place of another replica's area.
+// At returns the bytes at an offset of another replica's area.
 func (r *Area) At(offset, size int) []byte {
 	if offset < 0 || size < 0 || offset > r.mapped-wordsSize || size > r.mapped-wordsSize-offset {
 		panic(fmt.Sprintf("arena: %d bytes at %d of an area of %d", size, offset, r.mapped-wordsSize))
@@ -60,7 +60,7 @@ func (r *Area) At(offset, size int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(r.mem, wordsSize+offset)), size)
 }
 
-// Clear gives the memory of the arrays back to the system. Nobody may use them
+// Clear returns the memory of the arrays to the system. No process may use them
 // any more, their owner in particular.
 func (r *Area) Clear() error {
 	if err := clearFile(r.file, r.at+wordsSize, r.arrays); err != nil {

@@ -12,25 +12,25 @@ import (
 )
 
 // Arena is the shared memory of a rank as one replica sees it. It is safe for
-// concurrent use. It stays mapped as long as the process lives.
+// concurrent use. It stays mapped until the process ends.
 type Arena struct {
 	layout
 	file *os.File
 	head unsafe.Pointer
 
-	arrays atomic.Pointer[[]array] // by address; what is in it does not change
+	arrays atomic.Pointer[[]array] // by address; the slice is replaced, never changed
 
 	smallMu sync.Mutex // taken before mu
-	small   []byte     // what is left for small arrays
+	small   []byte     // the rest of the current chunk for small arrays
 
-	mu   sync.Mutex // of all below, and of changes of arrays
+	mu   sync.Mutex // guards the fields below, and changes of arrays
 	life Life
 	own  *Area   // nil: nothing was allocated in this life
 	none bool    // there is no area for this life
-	kept []*byte // arrays that could not be given back
+	kept []*byte // keeps alive the arrays that could not be unmapped
 }
 
-// array is memory of Go's over which pages of an area lie.
+// array is memory of the Go heap over which pages of an area are mapped.
 type array struct {
 	start  uintptr
 	size   int // whole pages
@@ -38,8 +38,8 @@ type array struct {
 	offset int
 }
 
-// Open maps the memory in f, which is the arena's from then on, for this life of
-// a replica.
+// Open maps the memory in f for this life of a replica. The arena owns f from
+// then on.
 func Open(f *os.File, life Life) (*Arena, error) {
 	a := &Arena{file: f, life: life}
 	var err error
@@ -58,7 +58,7 @@ func Open(f *os.File, life Life) (*Arena, error) {
 	return a, nil
 }
 
-// Begin begins another life of this replica. Arrays of the one before stay what
+// Begin begins another life of this replica. Arrays of the previous life stay as
 // they are.
 func (a *Arena) Begin(incarnation uint32) {
 	a.smallMu.Lock()
@@ -69,7 +69,7 @@ func (a *Arena) Begin(incarnation uint32) {
 	a.life.Incarnation, a.own, a.none = incarnation, nil, false
 }
 
-// Agreed returns word k of those that all replicas have in common, 0 at first.
+// Agreed returns word k of those that all replicas share, 0 at first.
 func (a *Arena) Agreed(k int) *atomic.Uint64 { return a.common(offAgreed, k, Agreements) }
 
 func (a *Arena) entry(k int) *atomic.Uint64 { return a.common(offDir, k, maxAreas) }
@@ -88,12 +88,12 @@ func (a *Arena) Own() *Area {
 	return a.own
 }
 
-// Find maps the area of another life, nil if there is none yet, or it cannot be
-// mapped.
+// Find maps the area of another life. It returns nil if there is none yet, or it
+// cannot be mapped.
 func (a *Arena) Find(l Life) *Area {
 	for k := range maxAreas {
 		switch a.entry(k).Load() {
-		case 0: // areas are taken one after the other
+		case 0: // entries are used in order
 			return nil
 		case l.pack():
 			r, err := a.open(k, l, wordsSize+a.area)
@@ -114,7 +114,8 @@ func (a *Arena) open(k int, l Life, size int) (*Area, error) {
 	return &Area{Life: l, file: a.file, at: a.at(k), arrays: a.area, mem: mem, mapped: size}, nil
 }
 
-// take gets the area of this life, under the lock.
+// take returns the area of this life, and claims one if there is none. The caller
+// holds mu.
 func (a *Arena) take() *Area {
 	if a.own != nil || a.none {
 		return a.own
@@ -133,15 +134,15 @@ func (a *Arena) take() *Area {
 }
 
 const (
-	// leastSpan is from what size on Go's memory is in pages of its own.
+	// From leastSpan on, the Go runtime gives an array pages of its own.
 	leastSpan = 40 << 10
-	// Arrays that are smaller than least share chunks of memory, each at the
-	// beginning of a line; a chunk is freed with the last of them.
+	// Arrays smaller than least share chunks of memory, each at the beginning of
+	// a line. A chunk is freed with the last of its arrays.
 	least, chunk, line = 16 << 10, 64 << 10, 128
 )
 
-// Alloc returns zeroed memory of this life's area, which is freed when nobody
-// refers to it any more; nil if there is none.
+// Alloc returns zeroed memory of this life's area, which the garbage collector
+// frees; nil if there is none left.
 func (a *Arena) Alloc(size int) []byte {
 	switch {
 	case size <= 0 || size > a.area:
@@ -162,7 +163,7 @@ func (a *Arena) Alloc(size int) []byte {
 	return mem
 }
 
-// alloc returns memory in pages of its own.
+// alloc returns memory in whole pages.
 func (a *Arena) alloc(size int) []byte {
 	pages := (size + os.Getpagesize() - 1) &^ (os.Getpagesize() - 1)
 	mem := make([]byte, max(pages, leastSpan))
@@ -186,7 +187,7 @@ func (a *Arena) alloc(size int) []byte {
 	}
 	a.insert(array{uintptr(unsafe.Pointer(start)), pages, r, offset})
 	runtime.SetFinalizer(start, a.freed)
-	_ = enlarge(unsafe.Pointer(start), pages) // if there are none it works all the same
+	_ = enlarge(unsafe.Pointer(start), pages) // without large pages it works as well
 	return mem[:size:size]
 }
 
@@ -206,8 +207,8 @@ func find(arrays []array, start uintptr) (i int, ok bool) {
 	})
 }
 
-// freed takes the pages away from memory to which nobody refers any more, before
-// Go uses it for something else: it is called for what is still there.
+// freed removes the pages from unreachable memory before Go uses it for something
+// else. It runs as a finalizer, so the memory still exists.
 func (a *Arena) freed(start *byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -218,18 +219,18 @@ func (a *Arena) freed(start *byte) {
 	}
 	x := arrays[i]
 	if mapBack(unsafe.Pointer(start), x.size) != nil {
-		a.kept = append(a.kept, start) // it stays shared, and so must not become anything else
+		a.kept = append(a.kept, start) // it stays shared, so it must never be reused
 		return
 	}
 	arrays = slices.Delete(slices.Clone(arrays), i, i+1)
 	a.arrays.Store(&arrays)
-	if clearFile(a.file, x.area.at+wordsSize+x.offset, x.size) == nil { // else it is not zero
+	if clearFile(a.file, x.area.at+wordsSize+x.offset, x.size) == nil { // otherwise it is not zero
 		x.area.free.put(x.offset, x.size)
 	}
 }
 
-// Place returns where memory lies in the area of this life, if it does. hint is
-// what it has said of memory like that before.
+// Place returns the offset of memory in the area of this life, if it lies there.
+// hint holds the index found by an earlier call for similar memory.
 func (a *Arena) Place(own *Area, mem []byte, hint *int) (offset int, ok bool) {
 	arrays := *a.arrays.Load()
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))

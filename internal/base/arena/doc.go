@@ -1,13 +1,12 @@
 // Package arena is memory that the replicas of a rank on one host share. Each
-// has an area for its big arrays, which the others can write, and words and
-// places that say who may and where. What all have in common are words by which
-// they agree.
+// replica has an area for its big arrays, into which the others can write, with
+// words and places that record which replica may write where. All replicas share
+// further words, through which they agree.
 //
-// An area belongs to one life of a replica: to the process in one incarnation.
-// Whoever takes its place, and the same process after the job has gone back, has
-// another one, so that nobody takes what is of an earlier life for something of
-// this one.
+// An area belongs to one life of a replica: to a process in one incarnation. A
+// replacement has another area, and so has the same process after a rollback. So
+// no replica takes something of an earlier life for something of the current one.
 //
-// The arrays are memory of Go's, which the garbage collector frees as any other:
-// pages of the area lie over it as long as it is used.
+// The arrays are memory of the Go heap, which the garbage collector frees as any
+// other: pages of the area are mapped over it while it is in use.
 package arena

@@ -11,17 +11,18 @@ import (
 var ErrFile = errors.New("not the shared memory of a rank")
 
 const (
-	// Words is how many words an area has, and Places how many places of arrays.
+	// Words is the number of words of an area, and Places the number of places
+	// for arrays.
 	Words, Places = 1 << 12, 1 << 14
-	// Agreements is how many words all replicas have in common.
+	// Agreements is the number of words that all replicas share.
 	Agreements = 64
-	// MaxReplicas of a rank share memory.
+	// MaxReplicas is the largest number of replicas that can share memory.
 	MaxReplicas = 64
 )
 
-// The file begins with a page that says what it is, the directory of areas, and
-// the words that all have in common; then come the areas, each with its words
-// and places in front.
+// The file begins with a page that identifies it, the directory of areas, and the
+// words that all replicas share. Then come the areas, each with its words and
+// places in front.
 const (
 	magic     = 0x3261_6e65_7261_6e69 // "inarena2"
 	maxAreas  = 1 << 12
@@ -32,17 +33,17 @@ const (
 	offAgreed = offDir + maxAreas*8
 	headSize  = pageSize
 	wordsSize = pageSize // of the words and places of an area
-	pageSize  = 2 << 20  // the largest page that an area is made of, where the system gives such
+	pageSize  = 2 << 20  // the largest page of which an area can be made, if the system has such pages
 	maxArea   = 1 << 42
-	leastArea = 1 << 30 // however small the machine is
+	leastArea = 1 << 30 // even on a small machine
 )
 
 var (
-	_ [headSize - offAgreed - Agreements*8]struct{} // there is room
+	_ [headSize - offAgreed - Agreements*8]struct{} // the words fit
 	_ [wordsSize - (Words+Places)*8]struct{}
 )
 
-// Create makes the file. Memory is used only as far as it is touched; an area
+// Create makes the file. Memory is used only as far as it is touched; each area
 // is as large as the memory of the machine.
 func Create() (*os.File, error) {
 	f, err := createFile()
@@ -74,15 +75,15 @@ func initialize(f *os.File) error {
 	return seal(f)
 }
 
-// layout says where things lie in the file.
+// layout determines the offsets in the file.
 type layout struct {
-	area int // bytes for the arrays of one
+	area int // bytes for the arrays of one area
 }
 
 func (l layout) size() int       { return l.at(maxAreas) }
 func (l layout) at(area int) int { return headSize + area*(wordsSize+l.area) }
 
-// layoutOf checks that a file is one of Create's.
+// layoutOf checks that Create has made a file, and returns its layout.
 func layoutOf(f *os.File) (l layout, err error) {
 	var head [headInUse]byte
 	size, err := readHead(f, head[:])

@@ -17,7 +17,7 @@ func createFile() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "arena"), nil
 }
 
-// memoryOfMachine is how much memory this machine has, in bytes.
+// memoryOfMachine returns the memory of this machine, in bytes.
 func memoryOfMachine() (int, error) {
 	var machine unix.Sysinfo_t
 	if err := unix.Sysinfo(&machine); err != nil {
@@ -39,8 +39,8 @@ func control(file *os.File, f func(fd int) error) error {
 	return done
 }
 
-// seal fixes the size of the file: nobody who holds it can pull the memory
-// away from the others.
+// seal fixes the size of the file, so that no holder can truncate the memory of
+// the others.
 func seal(f *os.File) error {
 	return control(f, func(fd int) error {
 		_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
@@ -74,7 +74,7 @@ func readHead(f *os.File, head []byte) (size int, err error) {
 
 const readWrite = unix.PROT_READ | unix.PROT_WRITE
 
-// mapShared maps so many bytes of a file.
+// mapShared maps size bytes of a file.
 func mapShared(f *os.File, offset, size int) (mem unsafe.Pointer, err error) {
 	err = control(f, func(fd int) error {
 		mem, err = unix.MmapPtr(fd, int64(offset), nil, uintptr(size), readWrite, unix.MAP_SHARED|unix.MAP_NORESERVE)
@@ -85,14 +85,14 @@ func mapShared(f *os.File, offset, size int) (mem unsafe.Pointer, err error) {
 
 func unmap(mem unsafe.Pointer, size int) { _ = unix.MunmapPtr(mem, uintptr(size)) }
 
-// mapOver puts whole pages of a file in the place of those at mem.
+// mapOver replaces the pages at mem by whole pages of a file.
 func mapOver(f *os.File, offset int, mem unsafe.Pointer, size int) error {
 	return control(f, func(fd int) error { return replace(mem, size, unix.MAP_SHARED|unix.MAP_NORESERVE, fd, offset) })
 }
 
-// enlarge puts large pages into the whole ones of memory that lies over a file of
-// zeros. For shared memory the system does that only on demand, as it is set up
-// on most machines.
+// enlarge makes large pages of the whole large pages within memory that is mapped
+// over zeros of a file. On most machines the system does that for shared memory
+// only on request.
 func enlarge(mem unsafe.Pointer, size int) error {
 	head := int(-uintptr(mem) % pageSize)
 	whole := (size - head) &^ (pageSize - 1)
@@ -101,18 +101,18 @@ func enlarge(mem unsafe.Pointer, size int) error {
 	}
 	large := unsafe.Slice((*byte)(unsafe.Add(mem, head)), whole)
 	for at := 0; at < whole; at += pageSize {
-		large[at] = 0 // a page that nobody has touched is left out
+		large[at] = 0 // touch it: the system skips untouched pages
 	}
 	return unix.Madvise(large, unix.MADV_COLLAPSE)
 }
 
-// mapBack makes pages ordinary memory again, with zeros in it.
+// mapBack makes pages private memory again, filled with zeros.
 func mapBack(mem unsafe.Pointer, size int) error {
 	return replace(mem, size, unix.MAP_PRIVATE|unix.MAP_ANON, -1, 0)
 }
 
-// replace maps other pages at mem. unix.MmapPtr is not for memory of Go's: it makes
-// a pointer of the result.
+// replace maps other pages at mem. It does not use unix.MmapPtr, which must not
+// be used for memory of the Go heap: it makes a pointer of the result.
 func replace(mem unsafe.Pointer, size, flags, fd, offset int) error {
 	_, _, err := unix.Syscall6(unix.SYS_MMAP, uintptr(mem), uintptr(size), readWrite, uintptr(flags|unix.MAP_FIXED), uintptr(fd), uintptr(offset))
 	if err != 0 {
@@ -121,7 +121,7 @@ func replace(mem unsafe.Pointer, size, flags, fd, offset int) error {
 	return nil
 }
 
-// clearFile gives pages of a file back to the system; they read as zeros then.
+// clearFile returns pages of a file to the system. They read as zeros afterwards.
 func clearFile(f *os.File, offset, size int) error {
 	return control(f, func(fd int) error {
 		return unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, int64(offset), int64(size))

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// Elsewhere than on Linux replicas share no memory.
+// Replicas share memory on Linux only.
 
 var errPlatform = fmt.Errorf("memory shared by replicas needs Linux: %w", errors.ErrUnsupported)
 

@@ -1,27 +1,30 @@
-// Package bridge is the way between packages of this module to what they do not export
-// to programs. A package sets its functions when it is initialised; the packages that call
-// them import it, so they are set before. Bridge imports nothing of this module: arguments and results
-// are of type any, and the comments say what they are.
+// Package bridge gives packages of this module access to functions that other
+// packages do not export to programs. A package sets its functions when it is
+// initialised. The packages that call them import it, so the functions are set
+// before. Bridge imports nothing of this module: arguments and results are of type any, and the
+// comments state their actual types.
 package bridge
 
 import "errors"
 
 // Package intra sets these functions, and package runtime calls them.
 var (
-	// At returns an intra.SectionOption that gives a section its place in the source of
-	// the user, as file:line.
+	// At returns an intra.SectionOption that sets the place of a section in the
+	// user's source, as file:line.
 	At func(position string) any
-	// Results returns the partial results of an *intra.Section, a *reduce.Results.
+	// Results returns the partial results of an *intra.Section, as a
+	// *reduce.Results.
 	Results func(section any) any
 )
 
-// World, of package comm, returns the *comm.Comm of all ranks of the job of an
-// *sdr.Engine. It is called once for an engine. If the engine began at a position, all
-// communicators of that position exist again.
+// World, set by package comm, returns the *comm.Comm of all ranks of the job of
+// an *sdr.Engine. It is called once for each engine. If the engine began at a
+// position, all communicators of that position exist again.
 var World func(engine any) (any, error)
 
-// Receive, of package intratest, returns an intratest.Option: updates that do not lie whole
-// in the memory of the process are received in one way, a job.Receive.
+// Receive, set by package intratest, returns an intratest.Option. It selects, as
+// a job.Receive, how updates are received that do not lie whole in the memory of
+// the process.
 var Receive func(way int) any
 
 // OutOfDate lists the generated files whose clauses are not those of their sources, in a

@@ -1,4 +1,4 @@
-// Package callsite says for people where in the user's source a call stands.
+// Package callsite finds where a call is in the user's source.
 package callsite
 
 import (
@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// Site is the place of a call. It is looked up when it is asked for.
+// Site is the place of a call. It is resolved on demand.
 type Site struct {
-	at  string // if it is known
+	at  string // the place, if it is known
 	pcs [depth]uintptr
 }
 
-// depth is how many callers are kept: a launcher that intragen wrote may stand
-// between a launch and the user's source.
+// depth is the number of callers kept: a launcher that intragen has generated may
+// be between a launch and the user's source.
 const depth = 3
 
-// At returns a site that is known: folder/file:line.
+// At returns a site with a known place, as folder/file:line.
 func At(pos string) Site { return Site{at: pos} }
 
-// Mark makes s the place from which the function was called that calls Mark,
-// or the callers of that that many levels up.
+// Mark sets s to the call of the function that calls Mark, or, with skip, of a
+// caller that many levels up.
 func (s *Site) Mark(skip int) {
 	s.at = ""
 	runtime.Callers(skip+3, s.pcs[:])
 }
 
-// String returns folder/file:line, of the first caller that a user wrote.
+// String returns folder/file:line of the first caller in the user's source.
 func (s *Site) String() string {
 	if s.at != "" {
 		return s.at
@@ -38,28 +38,28 @@ func (s *Site) String() string {
 	return first(s.pcs[:n])
 }
 
-// Here returns the place from which the function was called that calls Here,
-// through as much generated code as there may be.
+// Here returns the place of the call of the function that calls Here, however
+// much generated code is in between.
 func Here() string {
 	var pcs [16]uintptr
 	return first(pcs[:runtime.Callers(3, pcs[:])])
 }
 
-// Outside returns the place from which code was called whose functions have
-// names that begin with prefix: that of its first caller with another one.
+// Outside returns the place from which code was called whose functions have names
+// with that prefix: the first caller with another name.
 func Outside(prefix string) string {
 	_, at := Into(prefix)
 	return at
 }
 
-// Into is Outside that also returns the name of the function that was called
-// there, without its package: "" if no caller has such a name.
+// Into is Outside, and also returns the name of the function that was called
+// there, without its package; "" if no caller has such a name.
 func Into(prefix string) (function, at string) {
 	var pcs [24]uintptr
 	return Find(pcs[:runtime.Callers(2, pcs[:])], prefix)
 }
 
-// Find is Into among these callers, as runtime.Callers returns them.
+// Find is Into for callers as runtime.Callers returns them.
 func Find(pcs []uintptr, prefix string) (function, at string) {
 	frames := runtime.CallersFrames(pcs)
 	for {
@@ -67,7 +67,7 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 		if strings.HasPrefix(f.Function, prefix) {
 			function = f.Function
 		} else if source, line := written(f.File, f.Line); function != "" && line > 0 {
-			function = strings.ReplaceAll(function, "[...]", "") // stands for types
+			function = strings.ReplaceAll(function, "[...]", "") // "[...]" stands for type arguments
 			return function[strings.LastIndexByte(function, '.')+1:], place(f.Function, source, line)
 		}
 		if !more {
@@ -76,8 +76,9 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 	}
 }
 
-// first is the place of the first caller that a user wrote, perhaps as intragen has copied
-// it. If a launcher has no such caller it is the source of the kernel.
+// first returns the place of the first caller in the user's source, or in a copy
+// of it by intragen. If a launcher has no such caller, first returns the source
+// file of its kernel.
 func first(pcs []uintptr) string {
 	pos, launcher := "unknown place", ""
 	if len(pcs) == 0 {
@@ -107,5 +108,6 @@ func first(pcs []uintptr) string {
 	}
 }
 
-// isTest: the file is a test, perhaps of what is a library to others.
+// isTest reports whether a file is a test, perhaps of a package that is otherwise
+// a library.
 func isTest(file string) bool { return strings.HasSuffix(file, "_test.go") }

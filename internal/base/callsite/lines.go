@@ -8,17 +8,18 @@ import (
 	"sync"
 )
 
-// tables hold the table of lines of each twin, by its full name. Twins add theirs when the
-// program starts.
+// tables holds the line table of each twin, by its full name. Twins add theirs at
+// the start of the program.
 var tables sync.Map
 
-// AddLines adds the table of a twin: pairs TWIN:SOURCE with spaces between them, each the
-// line of the twin from which on the lines of both go on in step. Lines before the first
-// pair are nobody's.
+// AddLines adds the line table of a twin: pairs TWIN:SOURCE, separated by spaces.
+// From each pair on, the lines of both files advance together. Lines before the
+// first pair have no source.
 func AddLines(twin, table string) { tables.Store(twin, table) }
 
-// written returns the place in the user's source of a line in a file. A line that intragen
-// has made itself has none: of such a file only the source is known, with line 0.
+// written returns the place in the user's source of a line in a file. Lines that
+// intragen has generated have none: for these it returns the source file and line
+// 0.
 func written(file string, line int) (source string, at int) {
 	source, twin := sourceOf(file)
 	if !twin {
@@ -36,7 +37,7 @@ func written(file string, line int) (source string, at int) {
 	return source, at
 }
 
-// place names a line for people, with the folder of its package.
+// place returns a readable name of a line, with the folder of its package.
 func place(function, file string, line int) string {
 	name := path.Join(folder(function, file), filepath.Base(file))
 	if line == 0 {
@@ -45,8 +46,9 @@ func place(function, file string, line int) string {
 	return fmt.Sprintf("%s:%d", name, line)
 }
 
-// folder is the last part of the path by which the package of a function is imported, so that
-// the folder of a clone may have any name. A program has no such path, but a folder.
+// folder returns the last element of the import path of a function's package, so
+// that a clone may be in a folder of any name. A main package has no import path
+// here, so folder returns its folder.
 func folder(function, file string) string {
 	pkg, _, _ := strings.Cut(function[strings.LastIndexByte(function, '/')+1:], ".")
 	if pkg = strings.ReplaceAll(strings.TrimSuffix(pkg, "_test"), "%2e", "."); pkg == "main" || pkg == "" {
@@ -55,10 +57,12 @@ func folder(function, file string) string {
 	return pkg
 }
 
-// twinEnds end the names of files that intragen has written, and of their sources.
+// twinEnds are the suffixes of files that intragen generates, and those of their
+// sources.
 var twinEnds = [][2]string{{"_intra.go", ".go"}, {"_intra_test.go", "_test.go"}}
 
-// sourceOf returns from what intragen has written a file, if it has.
+// sourceOf returns the source from which intragen has generated a file, if it
+// has.
 func sourceOf(file string) (source string, ok bool) {
 	for _, end := range twinEnds {
 		if name, ok := strings.CutSuffix(file, end[0]); ok {

@@ -6,15 +6,15 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Assembly puts an image together from chunks that arrive in any order, and
-// more than once: the last content of each counts.
+// Assembly assembles an image from chunks that arrive in any order, and
+// repeatedly: the last content of each chunk counts.
 type Assembly struct {
 	chunks map[Key][]byte
 	bytes  int
 }
 
-// NewAssembly returns an assembly that begins with the chunks of base, which
-// is not changed; nil for none.
+// NewAssembly returns an assembly that begins with the chunks of base, which it
+// does not change; nil means none.
 func NewAssembly(base *Image) *Assembly {
 	a := &Assembly{chunks: make(map[Key][]byte)}
 	if base != nil {
@@ -26,7 +26,7 @@ func NewAssembly(base *Image) *Assembly {
 	return a
 }
 
-// Put takes in one chunk. Its memory belongs to the assembly from now on.
+// Put adds a chunk. The assembly owns its memory from then on.
 func (a *Assembly) Put(k Key, b []byte) error {
 	if len(b) == 0 || len(b) > ChunkBytes {
 		return fmt.Errorf("%w: a chunk of %d bytes, want 1 to %d", ErrCorrupt, len(b), ChunkBytes)
@@ -36,11 +36,11 @@ func (a *Assembly) Put(k Key, b []byte) error {
 	return nil
 }
 
-// Bytes is the size of what has arrived.
+// Bytes returns the size of the chunks so far.
 func (a *Assembly) Bytes() int { return a.bytes }
 
 // Finish returns the image that m describes, made of the chunks that have
-// arrived. A chunk that is missing or has other contents is an error.
+// arrived. It fails if a chunk is missing or has other contents.
 func (a *Assembly) Finish(m *Manifest) (*Image, error) {
 	im := &Image{vars: make([]savedVar, len(m.vars))}
 	for i := range m.vars {

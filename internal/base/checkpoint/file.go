@@ -17,8 +17,8 @@ import (
 
 // A file holds the state of one rank:
 //
-//	magic, version          so that other files and later formats are told apart
-//	length, header, hash    of what job, rank and cut the state is
+//	magic, version          to distinguish other files and later formats
+//	length, header, hash    of which job, rank and consistent cut the state is
 //	length, position, hash  where its process was; opaque here
 //	length, manifest, hash  what the state consists of, with a hash of each chunk
 //	the chunks, in order
@@ -30,40 +30,41 @@ const (
 	version = 2
 )
 
-// Job is what two states must have in common to be of the same computation.
+// Job is what two states of the same computation must have in common.
 type Job struct {
 	Build string `json:"build"` // build ID of the program
-	Arch  string `json:"arch"`  // with byte order and math library, as processes compare them
+	Arch  string `json:"arch"`  // includes byte order and math library, as processes compare them
 	Ranks int    `json:"ranks"`
-	Tasks int    `json:"tasks"` // that a section is cut into
+	Tasks int    `json:"tasks"` // number of tasks of a section
 
 	Program string `json:"program,omitempty"` // import path of its main package; "" if unknown
 	Args    string `json:"args,omitempty"`    // its arguments, see EncodeArgs; "" if unknown
-	Run     string `json:"run,omitempty"`     // the job that began anew, and all that continue it, see NewRun
+	Run     string `json:"run,omitempty"`     // identifies a job and all jobs that continue it, see NewRun
 }
 
-// Header says of what a file holds the state.
+// Header identifies the state in a file.
 type Header struct {
 	Job  Job
-	Set  uint64 // of which the file is part; a later one has a higher number
+	Set  uint64 // of which the file is part; later sets have higher numbers
 	Cut  uint64 // the safe point, counted from 1
 	Rank int
 }
 
-// File describes a file that was written, or verified.
+// File describes a file that was written or verified.
 type File struct {
 	Rank  int    `json:"rank"`
 	Bytes int64  `json:"bytes"`
 	Sum   uint64 `json:"sum,string"` // of the contents
 }
 
-// Write writes the state of one rank into its set in dir. The file has its
-// name once it is whole and on disk.
+// Write writes the state of one rank into its set in dir. The file gets its name
+// when it is complete and on disk.
 func Write(ctx context.Context, dir string, h Header, position []byte, im *Image) (File, error) {
 	return write(ctx, dir, h, position, im, nil)
 }
 
-// write is Write, with what has to be asked before the file gets its name.
+// write is Write, except that may, if it is not nil, must agree before the file
+// gets its name.
 func write(ctx context.Context, dir string, h Header, position []byte, im *Image, may func(context.Context) error) (File, error) {
 	result := File{Rank: h.Rank}
 	set := filepath.Join(dir, setName(h.Set))
@@ -85,16 +86,16 @@ func write(ctx context.Context, dir string, h Header, position []byte, im *Image
 	}
 	if err != nil {
 		if realFolder(set) == nil {
-			_ = os.Remove(set) // if this was to be its first file; else it is not empty
+			_ = os.Remove(set) // if this was to be its first file; otherwise it is not empty, and stays
 		}
 		return result, fmt.Errorf("write the checkpoint of rank %d at safe point %d: %w", h.Rank, h.Cut, cure.Write(err))
 	}
 	return result, nil
 }
 
-// replaceFile puts a file in place of what has its name, once its contents
-// are on disk and may, if it is not nil, agrees. The name itself is on disk when
-// replaceFile returns.
+// replaceFile replaces the file at path, once the new contents are on disk and
+// may, if it is not nil, agrees. The name itself is on disk when replaceFile
+// returns.
 func replaceFile(path string, fill func(io.Writer) error, may func() error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

@@ -10,13 +10,12 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// measured is the interface that package runtime exports: each replica may have other
-// values of a type with it.
+// measured is the interface that package runtime exports: replicas may have
+// different values of a type with it.
 var measured = reflect.TypeFor[interface{ Measured() }]()
 
-// Hash returns a hash of the state as it is now: of the contents of all variables but
-// for measured ones, without their padding, in which replicas may differ, and of their
-// sizes.
+// Hash returns a hash of the current state: of the contents and sizes of all
+// variables except measured ones. It skips padding, in which replicas may differ.
 func (s *State) Hash(seed uint64) (uint64, error) {
 	var buf []byte
 	for i := range s.vars {
@@ -42,14 +41,14 @@ func (s *State) Hash(seed uint64) (uint64, error) {
 	return seed, nil
 }
 
-// Variable is a registered variable as it is now.
+// Variable is the current value of a registered variable.
 type Variable struct {
 	Name string
-	Type reflect.Type // of the elements that its memory holds; nil: it is what MarshalBinary returns
+	Type reflect.Type // type of the elements in Mem; nil: Mem is the result of MarshalBinary
 	Mem  []byte
 }
 
-// Variables returns all variables but for measured ones.
+// Variables returns all variables except measured ones.
 func (s *State) Variables() (all []Variable, err error) {
 	for i := range s.vars {
 		v := &s.vars[i]
@@ -68,7 +67,7 @@ func (s *State) Variables() (all []Variable, err error) {
 	return all, nil
 }
 
-// element is the type of what the memory of v holds.
+// element returns the type of the elements in the memory of v.
 func (v *variable) element() reflect.Type {
 	if v.kind == Slice {
 		return v.v.Type().Elem()
@@ -81,12 +80,12 @@ func (v *variable) measured() bool {
 	return t.Implements(measured) || reflect.PointerTo(t).Implements(measured)
 }
 
-// Memory returns the memory of the variables, but for those that are read by
-// MarshalBinary.
+// Memory returns the memory of the variables, except those that MarshalBinary
+// reads.
 func (s *State) Memory() (all [][]byte) {
 	for i := range s.vars {
 		if v := &s.vars[i]; v.kind != Binary {
-			mem, _ := v.memory() // the error is one of MarshalBinary
+			mem, _ := v.memory() // only MarshalBinary can fail
 			all = append(all, mem)
 		}
 	}

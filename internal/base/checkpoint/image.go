@@ -6,8 +6,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// ChunkBytes is the size of the pieces in which a variable is hashed, sent
-// and written; the last one of each may be shorter. It is part of the format.
+// ChunkBytes is the size of the pieces in which a variable is hashed, sent and
+// written; the last piece may be shorter. It is part of the format.
 const ChunkBytes = 1 << 20
 
 // Image is the state of a process at one moment.
@@ -32,13 +32,13 @@ func (v *savedVar) size() int {
 	return n
 }
 
-// Key names a chunk of an image.
+// Key identifies a chunk of an image.
 type Key struct {
 	Var   uint32 // in the order of registration
 	Index uint32 // within the variable
 }
 
-// split cuts the contents of a variable into chunks.
+// split divides the contents of a variable into chunks.
 func split(mem []byte) [][]byte {
 	chunks := make([][]byte, 0, (len(mem)+ChunkBytes-1)/ChunkBytes)
 	for len(mem) > ChunkBytes {
@@ -58,7 +58,7 @@ func (im *Image) names() []string {
 	return names
 }
 
-// Bytes is the size of the contents.
+// Bytes returns the size of the contents.
 func (im *Image) Bytes() int {
 	n := 0
 	for i := range im.vars {
@@ -80,8 +80,8 @@ func (im *Image) Chunks() iter.Seq2[Key, []byte] {
 	}
 }
 
-// Clone copies the image. The memory of reuse, an earlier clone that nobody
-// needs any more, or nil, is used again where it fits.
+// Clone copies the image. It reuses the memory of reuse, an unused earlier clone
+// or nil, where it fits.
 func (im *Image) Clone(reuse *Image) *Image {
 	c := &Image{vars: make([]savedVar, len(im.vars))}
 	for i, v := range im.vars {
@@ -112,15 +112,15 @@ func (im *Image) Manifest() *Manifest {
 	return m
 }
 
-// Sent remembers which content of each chunk a receiver was sent. Its zero
-// value knows of nothing sent.
+// Sent records which content of each chunk was sent to a receiver. The zero Sent
+// is for a receiver to which no chunk was sent.
 type Sent struct {
 	hashes map[Key]uint64
 }
 
-// Changed yields the chunks of im whose content the receiver was not sent; a
-// chunk that was yielded counts as sent. The loop may be left at any time,
-// when enough was sent for now.
+// Changed yields the chunks of im whose content was not sent to the receiver. A
+// yielded chunk counts as sent. The loop may be left at any time, when enough was
+// sent for now.
 func (s *Sent) Changed(im *Image) iter.Seq2[Key, []byte] {
 	return func(yield func(Key, []byte) bool) {
 		if s.hashes == nil {

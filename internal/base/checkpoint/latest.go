@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// Latest returns the newest complete set in dir of which every byte is as it
-// was written, and what is wrong with each newer one. If there is none, the
-// error says why. Sets of several runs are refused unless dir is that of one set:
-// which of them is meant nobody can know.
+// Latest returns the newest complete set in dir in which every byte is as
+// written, and the reason why it refused each newer set. If there is no such set,
+// the error contains the reasons. Latest refuses sets of several runs, unless dir
+// is a single set: it cannot know which run is meant.
 func Latest(dir string, job Job) (s *Set, refused []error, err error) {
 	parent, numbers, err := choose(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for checkpoints: %w", err)
 	}
-	var runs []found // one set of each
+	var runs []found // one set of each run
 	for _, n := range numbers {
 		c, err := readSet(parent, n)
 		run := ""
@@ -41,7 +41,7 @@ func Latest(dir string, job Job) (s *Set, refused []error, err error) {
 			runs = append(runs, found{run, n, c})
 		}
 		switch {
-		case s != nil: // only the runs are of interest
+		case s != nil: // only its run matters
 		case err == nil:
 			s = c
 		default:
@@ -59,14 +59,14 @@ func Latest(dir string, job Job) (s *Set, refused []error, err error) {
 	return s, refused, nil
 }
 
-// found is a set of a run.
+// found is one set of a run.
 type found struct {
 	run    string
 	number uint64
-	set    *Set // nil if it is not complete
+	set    *Set // nil if the set is not complete
 }
 
-// ErrSeveral: the sets in a directory belong to several jobs.
+// ErrSeveral means that the sets in a directory belong to several jobs.
 var ErrSeveral = errors.New("sets of several jobs")
 
 func severalRuns(dir string, runs []found) error {
@@ -84,8 +84,8 @@ func severalRuns(dir string, runs []found) error {
 		filepath.Join(dir, setName(runs[0].number)))
 }
 
-// choose returns the directory of the sets that are meant by dir, and their
-// numbers: all in it, or the one that it is.
+// choose returns the directory of the sets to which dir refers, and their
+// numbers: all sets in dir, or the one set that dir is.
 func choose(dir string) (parent string, numbers []uint64, err error) {
 	base := filepath.Base(dir)
 	if text, ok := strings.CutPrefix(base, setPrefix); ok {
@@ -97,8 +97,8 @@ func choose(dir string) (parent string, numbers []uint64, err error) {
 	return dir, numbers, err
 }
 
-// runOf returns to which run a set belongs that has no usable index, "" if its
-// files do not say so.
+// runOf returns the run of a set without a usable index, "" if its files do not
+// contain it.
 func runOf(dir string, number uint64) string {
 	names, err := filepath.Glob(filepath.Join(dir, setName(number), "rank-*"))
 	if err != nil {
@@ -129,7 +129,7 @@ func runOfFile(name string) string {
 	return d.header.Job.Run
 }
 
-// Directory returns in which directory the sets are that dir names.
+// Directory returns the directory of the sets to which dir refers.
 func Directory(dir string) string {
 	parent, _, err := choose(dir)
 	if err != nil {
@@ -138,9 +138,9 @@ func Directory(dir string) string {
 	return parent
 }
 
-// matches reports why a state of job j cannot be continued by job o: never, or
-// not without the user's word for it (ErrArguments, ErrProgram). What is not
-// known is not compared.
+// matches returns why job o cannot continue a state of job j: never, or only if
+// the user insists (ErrArguments, ErrProgram). It does not compare what is
+// unknown.
 func (j Job) matches(o Job) error {
 	switch {
 	case j.Arch != o.Arch:
@@ -159,23 +159,24 @@ func (j Job) matches(o Job) error {
 
 // Errors for errors.Is.
 var (
-	// ErrProgram: the set was made by another program.
+	// ErrProgram means that another program has made the set.
 	ErrProgram = errors.New("checkpoint of another program")
-	// ErrArguments: the set was made by the program with other arguments.
+	// ErrArguments means that the program has made the set with other arguments.
 	ErrArguments = errors.New("checkpoint of a job with other arguments of the program")
 )
 
-// maxArgs is how long encoded arguments may be; of longer ones there is a hash.
+// maxArgs is the maximum length of encoded arguments; longer ones are replaced by
+// a hash.
 const maxArgs = 8 << 10
 
-// EncodeArgs returns the arguments of a program as they stand in a Job.
+// EncodeArgs returns the arguments of a program in the format of Job.Args.
 func EncodeArgs(args []string) string {
 	if args == nil {
 		args = []string{}
 	}
 	b, err := json.Marshal(args)
 	if err != nil {
-		panic("checkpoint: arguments that cannot be encoded: " + err.Error()) // they are strings
+		panic("checkpoint: arguments that cannot be encoded: " + err.Error()) // strings can always be encoded
 	}
 	if len(b) > maxArgs {
 		sum := sha256.Sum256(b)
@@ -184,7 +185,7 @@ func EncodeArgs(args []string) string {
 	return string(b)
 }
 
-// showArgs shows encoded arguments as they are typed.
+// showArgs returns encoded arguments as the user typed them.
 func showArgs(encoded string) string {
 	var args []string
 	if json.Unmarshal([]byte(encoded), &args) != nil {
@@ -201,14 +202,14 @@ func showArgs(encoded string) string {
 	return "`" + strings.Join(args, " ") + "`"
 }
 
-// NewRun names a job that begins anew.
+// NewRun returns a name for a job that does not continue another one.
 func NewRun(now time.Time) string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return now.UTC().Format(time.RFC3339) + "-" + hex.EncodeToString(b[:])
 }
 
-// Begun says for people when a run has begun.
+// Begun returns, as text, when a run has begun.
 func Begun(run string) string {
 	at, _, _ := strings.Cut(run, "Z-")
 	if at == "" {

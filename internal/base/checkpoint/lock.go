@@ -9,49 +9,50 @@ import (
 	"time"
 )
 
-// A folder belongs to one job at a time: jobs would remove each other's sets. The job is
-// named in the file lock of the folder. Every process of the job that writes there holds a
-// shared lock on that file, the head from the beginning. The kernel takes a lock back when
-// its process dies, so the folder of a dead job is free, and that of a living one is not,
-// whichever of its processes has died. On a file system that several hosts share, NFS of
-// version 4 for one, its server keeps the locks of all hosts; those of a host that is lost
-// are free after the server's own lease, for NFS 90 seconds.
+// A folder belongs to one job at a time, since two jobs would remove each other's
+// sets. The file lock in the folder names the job. Every process of the job that
+// writes there holds a shared lock on that file, the head from the beginning. The
+// kernel releases the lock of a process that dies. So the folder of a dead job is
+// free, and that of a live job is not, whichever of its processes has died. On a
+// file system that several hosts share, such as NFS version 4, the server keeps
+// the locks of all hosts. It releases those of a lost host after its own lease,
+// with NFS after 90 seconds.
 //
-// Where a file system has no locks, a file owner is created in their place, which names the
-// job and stays if the job is killed. Whether that job lives can be known on its own host
-// only; elsewhere the user has to say so, by removing the file.
+// On a file system without locks a file owner is created instead. It names the
+// job, and remains if the job is killed. Only the job's own host can tell whether
+// the job lives; on other hosts the user has to decide, by removing the file.
 const (
 	lockName  = "lock"
 	ownerName = "owner"
 )
 
 var (
-	// ErrHeld: another job has the folder.
+	// ErrHeld means that another job holds the folder.
 	ErrHeld = errors.New("two jobs with one folder would remove each other's checkpoints")
-	// ErrElsewhere: the folder is not the one that the head has.
+	// ErrElsewhere means that the folder is not the one that the head holds.
 	ErrElsewhere = errors.New("it is not the folder that intrarun has")
 
 	errHeld    = errors.New("another process holds the lock")
 	errNoLocks = errors.New("the file system has no locks")
 )
 
-// Lock is what a process holds on the folder of its job.
+// Lock is a process's hold on the folder of its job.
 type Lock struct {
 	dir  string
-	f    *os.File // nil where there are no locks
+	f    *os.File // nil if the file system has no locks
 	head bool
 }
 
-// handover is how long Take waits for the processes of a job whose intrarun is dead: they
-// are being killed.
+// handover is how long Take waits for the processes of a job whose intrarun is
+// dead, since they are being killed.
 const handover = 5 * time.Second
 
-// locker locks a file, for this process alone or shared; or returns errHeld or errNoLocks.
+// locker locks a file, exclusively or shared; or returns errHeld or errNoLocks.
 type locker func(f *os.File, alone bool) error
 
-// Take makes the folder, which is created if it is not there, that of a job. It is the call
-// of the head. It fails with ErrHeld if another job has the folder, and if nothing can be
-// written there.
+// Take takes the folder for a job, and creates it if it does not exist. The head
+// calls it. It fails with ErrHeld if another job holds the folder. It also fails
+// if files cannot be created there.
 func Take(dir string, o Owner) (*Lock, error) { return take(dir, o, lockFile, handover) }
 
 func take(dir string, o Owner, lock locker, patience time.Duration) (*Lock, error) {
@@ -63,8 +64,8 @@ func take(dir string, o Owner, lock locker, patience time.Duration) (*Lock, erro
 		switch {
 		case l != nil || err != nil:
 			return l, err
-		case other == nil && time.Now().Before(deadline): // it is being taken, or given back
-		case other != nil && other.ID == o.ID: // by the head before this one
+		case other == nil && time.Now().Before(deadline): // another job is taking or releasing it
+		case other != nil && other.ID == o.ID: // the head before this one has taken it
 			return share(dir, o.ID, lock)
 		case other != nil && other.gone() && time.Now().Before(deadline):
 		default:
@@ -73,7 +74,7 @@ func take(dir string, o Owner, lock locker, patience time.Duration) (*Lock, erro
 	}
 }
 
-// held says whose folder it is.
+// held returns the error that names the holder of the folder.
 func held(o *Owner) error {
 	switch {
 	case o == nil:
@@ -84,8 +85,8 @@ func held(o *Owner) error {
 	return fmt.Errorf("%v writes there: %w; choose another one, or wait for its end", o, ErrHeld)
 }
 
-// tryTake takes the folder unless another job has it, which it returns: nil if it does not
-// say its name yet.
+// tryTake takes the folder unless another job holds it. Then it returns the other
+// owner, nil if that is not written yet.
 func tryTake(dir string, o Owner, lock locker) (*Lock, *Owner, error) {
 	f, err := openLock(dir)
 	if err != nil {
@@ -100,7 +101,7 @@ func tryTake(dir string, o Owner, lock locker) (*Lock, *Owner, error) {
 	case errors.Is(err, errNoLocks):
 		f.Close()
 		return takeByName(dir, o)
-	case err == nil && !l.current(): // it was given back meanwhile, and removed
+	case err == nil && !l.current(): // it was released and removed meanwhile
 		f.Close()
 		return nil, nil, nil
 	}
@@ -111,7 +112,7 @@ func tryTake(dir string, o Owner, lock locker) (*Lock, *Owner, error) {
 		err = lock(f, false)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // while it is locked
+		_ = os.Remove(f.Name()) // while the lock is held
 		f.Close()
 		return nil, nil, err
 	}
@@ -149,7 +150,7 @@ func takeByName(dir string, o Owner) (*Lock, *Owner, error) {
 	return nil, other, nil
 }
 
-// Share has a process hold the folder that the head of its job has taken.
+// Share makes a process hold the folder that the head of its job has taken.
 func Share(dir, id string) (*Lock, error) { return share(dir, id, lockFile) }
 
 func share(dir, id string, lock locker) (*Lock, error) {
@@ -172,7 +173,7 @@ func share(dir, id string, lock locker) (*Lock, error) {
 			return nil, err
 		}
 		defer f.Close()
-	case errors.Is(err, errHeld): // another job is taking it
+	case errors.Is(err, errHeld): // another job is taking the folder
 	case err != nil:
 		f.Close()
 		return nil, err
@@ -195,8 +196,8 @@ func elsewhere(dir string) error {
 	return fmt.Errorf("%w: is %s on a file system that all hosts share?", ErrElsewhere, dir)
 }
 
-// Renew makes sure, before a set is made complete, that the folder is still the job's: the
-// user may have emptied it.
+// Renew ensures, before a set is completed, that the folder still belongs to the
+// job: the user may have emptied it.
 func (l *Lock) Renew(o Owner) error {
 	if l.f == nil || l.current() {
 		return nil
@@ -210,7 +211,8 @@ func (l *Lock) Renew(o Owner) error {
 	return nil
 }
 
-// Release gives the folder back. The head removes the file if it is the last one.
+// Release releases the folder. The head removes the lock file if no other process
+// holds it.
 func (l *Lock) Release() {
 	if l == nil {
 		return
@@ -218,7 +220,7 @@ func (l *Lock) Release() {
 	switch {
 	case !l.head:
 	case l.f == nil:
-		_ = os.Remove(filepath.Join(l.dir, ownerName)) // else its contents say whose it was
+		_ = os.Remove(filepath.Join(l.dir, ownerName)) // if this fails, its contents name the former owner
 		_ = os.Remove(filepath.Join(l.dir, lockName))
 	case l.current() && lockFile(l.f, true) == nil:
 		_ = os.Remove(l.f.Name())
@@ -226,7 +228,7 @@ func (l *Lock) Release() {
 	l.drop()
 }
 
-// drop gives up what the process holds.
+// drop releases this process's lock.
 func (l *Lock) drop() {
 	if l.f != nil {
 		l.f.Close()
@@ -234,7 +236,7 @@ func (l *Lock) drop() {
 	}
 }
 
-// current reports whether the locked file still has its name.
+// current reports whether the locked file still exists under its name.
 func (l *Lock) current() bool {
 	mine, err := l.f.Stat()
 	if err != nil {
@@ -244,12 +246,12 @@ func (l *Lock) current() bool {
 	return err == nil && os.SameFile(mine, now)
 }
 
-// openLock opens the file to lock, and creates it if it is not there.
+// openLock opens the lock file, and creates it if it does not exist.
 func openLock(dir string) (*os.File, error) {
 	return openRegular(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o666)
 }
 
-// writable makes the folder, and finds out whether files can be made there.
+// writable creates the folder, and checks that files can be created there.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

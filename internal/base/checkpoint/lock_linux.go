@@ -11,9 +11,9 @@ import (
 	"github.com/intrahpc/intra/internal/base/proc"
 )
 
-// lockFile is the locker of this system. The lock belongs to the open file, so threads and
-// other files of the process do not matter, and its kind changes without a moment in which
-// there is none.
+// lockFile is the locker of this system. The lock belongs to the open file, so
+// other threads and files of the process do not affect it. It can change between
+// exclusive and shared without being released.
 func lockFile(f *os.File, alone bool) error {
 	l := unix.Flock_t{Type: unix.F_RDLCK} // of the whole file
 	if alone {
@@ -35,7 +35,8 @@ func lockFile(f *os.File, alone bool) error {
 	}
 }
 
-// system names what the numbers of processes are of, "" if that cannot be known.
+// system identifies the boot and the PID namespace of process numbers, "" if
+// unknown.
 func system() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -48,5 +49,6 @@ func system() string {
 	return strings.TrimSpace(string(boot)) + " " + space
 }
 
-// started tells a process from others that have its number later, "" if there is none.
+// started identifies a process among later ones with its number, "" if there is
+// none.
 func started(pid int) string { return proc.Started(pid) }

@@ -4,11 +4,11 @@ package checkpoint
 
 import "os"
 
-// lockFile: jobs of several processes need Linux. One in a single process has its folder by
-// name.
+// lockFile returns errNoLocks: jobs of several processes need Linux, and a job in
+// a single process holds its folder by name.
 func lockFile(*os.File, bool) error { return errNoLocks }
 
-// system: nothing is known of other processes.
+// system returns "": other processes are unknown here.
 func system() string { return "" }
 
 func started(int) string { return "" }

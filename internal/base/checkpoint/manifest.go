@@ -8,7 +8,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// ErrCorrupt marks bytes that are not a state as it was written or sent.
+// ErrCorrupt marks bytes that differ from a state as it was written or sent.
 var ErrCorrupt = errors.New("corrupt state")
 
 // Manifest describes an image without its contents.
@@ -25,7 +25,7 @@ type described struct {
 	hashes []uint64 // of the chunks
 }
 
-// Bytes is the size of the contents.
+// Bytes returns the size of the contents.
 func (m *Manifest) Bytes() uint64 {
 	n := uint64(0)
 	for i := range m.vars {
@@ -34,7 +34,7 @@ func (m *Manifest) Bytes() uint64 {
 	return n
 }
 
-// Sum is a hash of the whole manifest, and with it of the image.
+// Sum returns a hash of the whole manifest, and thereby of the image.
 func (m *Manifest) Sum() uint64 { return xxh3.Hash(m.Append(nil)) }
 
 // Append appends the encoded manifest to b.
@@ -55,7 +55,7 @@ func (m *Manifest) Append(b []byte) []byte {
 	return b
 }
 
-// ParseManifest reads what Append wrote, and nothing else.
+// ParseManifest parses the result of Append, and rejects anything else.
 func ParseManifest(b []byte) (*Manifest, error) {
 	r := reader{rest: b}
 	const leastVar = 1 + 2 + 1 + 2 + 1 + 4 + 8 // bytes that describe a variable
@@ -95,7 +95,7 @@ func ParseManifest(b []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// chunksOf is the number of chunks of so many bytes.
+// chunksOf returns the number of chunks of that many bytes.
 func chunksOf(bytes uint64) uint64 {
 	n := bytes / ChunkBytes
 	if bytes%ChunkBytes > 0 {
@@ -104,13 +104,13 @@ func chunksOf(bytes uint64) uint64 {
 	return n
 }
 
-// chunkSize is the size of chunk j of a variable of so many bytes.
+// chunkSize returns the size of chunk j of a variable of that many bytes.
 func chunkSize(bytes uint64, j int) int {
 	return int(min(ChunkBytes, bytes-uint64(j)*ChunkBytes))
 }
 
-// reader takes values from the front of a buffer. Once there is too little it
-// is short, and gives zeros.
+// reader reads values from the front of a buffer. After the first short read it
+// sets short and returns zeros.
 type reader struct {
 	rest  []byte
 	short bool

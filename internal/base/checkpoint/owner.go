@@ -9,22 +9,24 @@ import (
 	"time"
 )
 
-// Owner names the job that writes into a folder.
+// Owner identifies the job that writes into a folder.
 type Owner struct {
-	ID    string    `json:"id"`  // of this job and no other
+	ID    string    `json:"id"`  // unique
 	Job   string    `json:"job"` // program and arguments
 	Host  string    `json:"host"`
 	PID   int       `json:"pid"` // of intrarun
 	Begun time.Time `json:"begun"`
-	// Alone: the job ends with that process. On several hosts another one may carry on.
+	// Alone means that the job ends with that process. On several hosts another
+	// head may continue it.
 	Alone bool `json:"alone,omitempty"`
-	// System and Start tell that process from a later one with its number: the boot and the
-	// name space that the number is of, and when it started. "" if that is not known.
+	// System and Start distinguish that process from a later one with its number:
+	// the boot and PID namespace of the number, and when the process started. ""
+	// if unknown.
 	System string `json:"system,omitempty"`
 	Start  string `json:"start,omitempty"`
 }
 
-// NewOwner describes the job of this process.
+// NewOwner returns an Owner for the job of this process.
 func NewOwner(name string, alone bool) Owner {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -37,21 +39,21 @@ func NewOwner(name string, alone bool) Owner {
 	return o
 }
 
-// String describes the job for people.
+// String describes the job in text.
 func (o *Owner) String() string {
 	return fmt.Sprintf("the job %q (intrarun %d on %s, begun %s UTC)", o.Job, o.PID, o.Host, o.Begun.UTC().Format(time.DateTime))
 }
 
-// known reports whether this process can tell if the owner's lives.
+// known reports whether this process can find out if the owner's process lives.
 func (o *Owner) known() bool { return o.System != "" && o.System == system() && o.Start != "" }
 
 // gone reports whether the owner's process is known to have ended.
 func (o *Owner) gone() bool { return o.known() && started(o.PID) != o.Start }
 
-// readOwner reads what Owner.write has written. It returns nil if there is nothing yet.
+// readOwner reads the result of Owner.write. It returns nil if the file is empty.
 func readOwner(f *os.File) (*Owner, error) {
 	b := make([]byte, maxOwner)
-	n, _ := f.ReadAt(b, 0) // up to the end of the file
+	n, _ := f.ReadAt(b, 0) // the error is EOF, since the file is shorter
 	if n == 0 {
 		return nil, nil
 	}
@@ -62,10 +64,10 @@ func readOwner(f *os.File) (*Owner, error) {
 	return o, nil
 }
 
-// maxOwner bounds what is read: a command line may be that long.
+// maxOwner bounds the size of an owner file: it contains a command line.
 const maxOwner = 1 << 20
 
-// write replaces the contents of a file.
+// write replaces the contents of f by o.
 func (o *Owner) write(f *os.File) error {
 	b, err := json.Marshal(o)
 	if err != nil {

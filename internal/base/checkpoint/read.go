@@ -14,15 +14,15 @@ import (
 
 // Errors for errors.Is, beside ErrCorrupt.
 var (
-	// ErrForeign: the file is no checkpoint, or one of another program, job
-	// or set.
+	// ErrForeign means that the file is not a checkpoint, or belongs to another
+	// program, job or set.
 	ErrForeign = errors.New("foreign checkpoint")
-	// ErrVersion: the file was written in another format.
+	// ErrVersion means that the file has another format.
 	ErrVersion = errors.New("checkpoint of another version")
 )
 
-// Read reads the state of one rank of a set. It refuses a file with a byte
-// wrong, and one that is not of that set, rank and job.
+// Read reads the state of one rank of a set. It rejects a file with any wrong
+// byte, and one of another set, rank or job.
 func Read(dir string, s *Set, rank int) (position []byte, im *Image, err error) {
 	path := s.path(dir, rank)
 	f, err := openRegular(path, os.O_RDONLY, 0)
@@ -41,8 +41,8 @@ func Read(dir string, s *Set, rank int) (position []byte, im *Image, err error) 
 	return d.position, im, nil
 }
 
-// Verify reads all files of a set to their ends and returns what is wrong
-// with the first bad one.
+// Verify reads all files of a set completely, and returns the error of the first
+// bad one.
 func (s *Set) Verify(dir string) error {
 	for rank := range s.Files {
 		path := s.path(dir, rank)
@@ -60,9 +60,9 @@ func (s *Set) Verify(dir string) error {
 	return nil
 }
 
-// decoder reads one file.
+// decoder decodes one file.
 type decoder struct {
-	keep     func(Key, []byte) error // takes a chunk, whose memory is used again
+	keep     func(Key, []byte) error // receives a chunk, whose memory is reused afterwards
 	header   Header
 	position []byte
 	manifest *Manifest
@@ -72,7 +72,7 @@ type decoder struct {
 	sum  []byte
 }
 
-// file reads the file of a rank of a set.
+// file decodes the file of a rank of a set.
 func (d *decoder) file(f *os.File, s *Set, rank int) error {
 	st, err := f.Stat()
 	if err != nil {
@@ -97,7 +97,7 @@ func (h Header) String() string {
 		h.Rank, h.Job.Ranks, h.Cut, h.Set, h.Job.Build, h.Job.Arch, h.Job.Tasks)
 }
 
-// decode reads a file of so many bytes and checks every one of them.
+// decode decodes a file of size bytes, and checks every one of them.
 func (d *decoder) decode(r io.Reader, size int64) (sum uint64, err error) {
 	d.r, d.left = bufio.NewReader(r), size
 	if err := d.begin(); err != nil {
@@ -129,7 +129,7 @@ func (d *decoder) decode(r io.Reader, size int64) (sum uint64, err error) {
 	return sum, nil
 }
 
-// begin reads the header and what is before it.
+// begin decodes the magic, the version and the header.
 func (d *decoder) begin() error {
 	start, err := d.take(uint64(len(magic) + 4))
 	if err != nil || string(start[:len(magic)]) != magic {
@@ -146,7 +146,7 @@ func (d *decoder) begin() error {
 	return err
 }
 
-// chunks reads and checks the contents.
+// chunks decodes and checks the contents.
 func (d *decoder) chunks() error {
 	if need := d.manifest.Bytes(); need > uint64(d.left) {
 		return fmt.Errorf("%w: %d bytes of contents where %d are left: it was cut off", ErrCorrupt, need, d.left)
@@ -170,7 +170,7 @@ func (d *decoder) chunks() error {
 	return nil
 }
 
-// block reads bytes that stand between their length and their hash.
+// block reads bytes that are preceded by their length and followed by their hash.
 func (d *decoder) block(what string) ([]byte, error) {
 	b, err := d.take(8)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"os"
 )
 
-// ErrIrregular: a folder of checkpoints holds something under the name of a file or a
-// set that is neither: a link, a pipe or a device, say. It is never followed, read or
-// written, since whoever made it decides where that leads.
+// ErrIrregular means that a folder of checkpoints contains something else under
+// the name of a file or a set, such as a link, a pipe or a device. It is never
+// followed, read or written, since its creator decides where it leads.
 var ErrIrregular = errors.New("it is not what a checkpoint is made of")
 
-// openRegular opens a file that is one, not a link to one, and never waits for the other
-// end of a pipe.
+// openRegular opens a regular file, but not through a link, and never waits for
+// the other end of a pipe.
 func openRegular(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	if st, err := os.Lstat(path); err == nil {
 		if err := regular(path, st); err != nil { // a device may act when it is opened
@@ -22,7 +22,7 @@ func openRegular(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	}
 	f, err := os.OpenFile(path, flag|openFlags, perm)
 	if err != nil {
-		if st, e := os.Lstat(path); e == nil && !st.Mode().IsRegular() { // put there meanwhile
+		if st, e := os.Lstat(path); e == nil && !st.Mode().IsRegular() { // created meanwhile
 			err = regular(path, st)
 		}
 		return nil, err
@@ -38,7 +38,7 @@ func openRegular(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// regular returns an error if what has that name is no file.
+// regular returns an error if st is not that of a regular file.
 func regular(path string, st fs.FileInfo) error {
 	if !st.Mode().IsRegular() {
 		return fmt.Errorf("%s is %s: %w; remove it", path, kind(st.Mode()), ErrIrregular)
@@ -46,8 +46,8 @@ func regular(path string, st fs.FileInfo) error {
 	return nil
 }
 
-// realFolder returns an error if what has that name is no folder, as it is. That nothing
-// has it is one too.
+// realFolder returns an error if path is not a folder, or a link to one. It also
+// fails if path does not exist.
 func realFolder(path string) error {
 	st, err := os.Lstat(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func realFolder(path string) error {
 	return nil
 }
 
-// kind says for people what something is.
+// kind returns the type of a file in words.
 func kind(m fs.FileMode) string {
 	switch m.Type() {
 	case fs.ModeSymlink:

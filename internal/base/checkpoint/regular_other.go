@@ -2,6 +2,5 @@
 
 package checkpoint
 
-// openFlags are none: the look at the name before, and at the file after it is opened, has
-// to do.
+// openFlags are none: openRegular relies on its checks before and after opening.
 const openFlags = 0

@@ -2,8 +2,8 @@ package checkpoint
 
 import "slices"
 
-// Reload brings the variables back to what they were in im, an image of this
-// state. Those that have not changed are not touched.
+// Reload restores the variables from im, an image of this state. It does not
+// touch unchanged ones.
 func (s *State) Reload(im *Image) error {
 	now, err := s.Image()
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Set is a complete set: the state of every rank at one cut.
+// Set is a complete set: the state of every rank at one consistent cut.
 type Set struct {
 	Format int    `json:"format"`
 	Job    Job    `json:"job"`
 	Number uint64 `json:"set"`
 	Cut    uint64 `json:"cut"`
-	Files  []File `json:"files"` // rank by rank
+	Files  []File `json:"files"` // by rank
 }
 
 const (
 	setPrefix = "set-"
-	indexName = "index" // of a set: written last, it makes the set complete
-	kept      = 2       // complete sets
+	indexName = "index" // of a set; it is written last and makes the set complete
+	kept      = 2       // number of complete sets that are kept
 )
 
 func setName(number uint64) string { return fmt.Sprintf("%s%06d", setPrefix, number) }
@@ -38,8 +38,8 @@ func (s *Set) path(dir string, rank int) string {
 	return filepath.Join(dir, setName(s.Number), fileName(rank))
 }
 
-// sets returns the numbers of all sets in dir, complete or not, the newest
-// first: also of what has the name of a set and is none.
+// sets returns the numbers of all sets in dir, newest first, whether complete or
+// not. It includes anything else under the name of a set.
 func sets(dir string) ([]uint64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -58,9 +58,9 @@ func sets(dir string) ([]uint64, error) {
 	return numbers, nil
 }
 
-// Next returns the number for the next set in dir, which need not exist. A
-// directory with sets of another job is refused, since these would be removed
-// in time.
+// Next returns the number for the next set in dir, which need not exist. It
+// refuses a directory with sets of another job, since these would be removed in
+// time.
 func Next(dir string, job Job) (uint64, error) {
 	numbers, err := sets(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +83,8 @@ func Next(dir string, job Job) (uint64, error) {
 	return numbers[0] + 1, nil
 }
 
-// Complete makes a set complete, after every rank has written its file, and
-// removes what is older than the last two complete ones.
+// Complete completes a set after every rank has written its file, and removes the
+// sets before the last two complete ones.
 func (s *Set) Complete(dir string) error {
 	s.Format = version
 	slices.SortFunc(s.Files, func(a, b File) int { return a.Rank - b.Rank })
@@ -112,7 +112,7 @@ func (s *Set) Complete(dir string) error {
 	return prune(dir)
 }
 
-// here makes sure that the files are where this process sees them.
+// here checks that this process sees the files.
 func (s *Set) here(dir string) error {
 	for _, f := range s.Files {
 		path := s.path(dir, f.Rank)
@@ -130,8 +130,8 @@ func (s *Set) here(dir string) error {
 	return nil
 }
 
-// prune removes the sets before the oldest that is kept, and those that were
-// left incomplete.
+// prune removes the sets that are older than those to keep, and incomplete ones
+// before the newest complete set.
 func prune(dir string) error {
 	numbers, err := sets(dir)
 	if err != nil {
@@ -140,7 +140,7 @@ func prune(dir string) error {
 	complete := 0
 	for _, n := range numbers {
 		set := filepath.Join(dir, setName(n))
-		if realFolder(set) != nil { // it is gone, or none of ours
+		if realFolder(set) != nil { // it is gone, or it is not a set
 			continue
 		}
 		switch {
@@ -148,7 +148,7 @@ func prune(dir string) error {
 			complete++
 			continue
 		case complete == 0:
-			continue // being written
+			continue // the set may still be written
 		}
 		if err := os.Remove(filepath.Join(set, indexName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove old checkpoints: %w", err)
@@ -166,7 +166,7 @@ func isComplete(set string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// Discard removes a set that will never be complete, with the room that it takes.
+// Discard removes a set that will never be complete, to free its space.
 func Discard(dir string, number uint64) error {
 	set := filepath.Join(dir, setName(number))
 	err := realFolder(set)
@@ -182,8 +182,8 @@ func Discard(dir string, number uint64) error {
 	return nil
 }
 
-// Sweep discards what a job that has ended leaves behind: its sets, from the first one on,
-// that are not complete.
+// Sweep discards the incomplete sets, from number first on, that a job has left
+// when it ended.
 func Sweep(dir string, first uint64) error {
 	numbers, err := sets(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +198,7 @@ func Sweep(dir string, first uint64) error {
 	return errors.Join(errs...)
 }
 
-// ErrIncomplete: a rank had not written its file when the job ended.
+// ErrIncomplete means that a rank had not written its file when the job ended.
 var ErrIncomplete = errors.New("the set is incomplete")
 
 func readSet(dir string, number uint64) (*Set, error) {

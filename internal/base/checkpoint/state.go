@@ -12,38 +12,38 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// ErrMismatch marks a saved state that is not what the program registers.
+// ErrMismatch means that a saved state differs from what the program registers.
 var ErrMismatch = errors.New("the saved state does not fit the program")
 
-// State is what a program has registered, in the order in which it did. Every
-// process of a rank registers the same. Its zero value holds nothing. It is
-// used by the goroutine of the program only.
+// State holds the variables that a program has registered, in order. All
+// processes of a rank register the same ones. The zero State is empty. Only the
+// goroutine of the program uses it.
 type State struct {
 	vars []variable
-	from *Image // what new variables are filled from; nil: nothing is restored
+	from *Image // new variables get their contents from it; nil: the state is not restored
 
-	// Alloc returns zeroed memory for a slice that is restored, nil if it has
-	// none. A nil Alloc has none.
+	// Alloc returns zeroed memory for a restored slice, nil if it has none. Alloc
+	// may be nil.
 	Alloc func(size int) []byte
 }
 
-// variable is one that the program has registered.
+// variable is a registered variable.
 type variable struct {
 	name string
 	kind Kind
 	typ  string
-	elem int           // bytes of an element
+	elem int           // size of an element in bytes
 	v    reflect.Value // the variable itself
 }
 
-// Kind is how the contents of a variable are read and written.
+// Kind determines how the contents of a variable are read and written.
 type Kind uint8
 
 // The kinds of variables.
 const (
 	Value  Kind = 1 + iota // of a pointer-free type
 	Slice                  // of elements of such a type; the length is part of the state
-	Binary                 // what MarshalBinary returns
+	Binary                 // the result of MarshalBinary
 )
 
 func (k Kind) String() string {
@@ -53,15 +53,15 @@ func (k Kind) String() string {
 	return [...]string{"value", "slice", "binary"}[k-Value]
 }
 
-// From makes variables that are added from now on be filled from im.
+// From makes variables that are added from now on get their contents from im.
 func (s *State) From(im *Image) { s.from = im }
 
-// maxName bounds names of variables and types, which files hold.
+// maxName bounds the names of variables and types in files.
 const maxName = 1 << 12
 
-// Add registers the variable at x, a pointer, and fills it in if the state is
-// a restored one. A slice of another length than the saved one is allocated
-// anew; otherwise its memory stays where it is.
+// Add registers the variable to which x points, and restores it if the state is a
+// restored one. If the saved slice has another length, the variable gets a new
+// slice; otherwise its memory stays in place.
 func (s *State) Add(name string, x any) error {
 	switch {
 	case name == "" || len(name) > maxName:
@@ -112,8 +112,8 @@ func newVariable(name string, ptr reflect.Value) (variable, error) {
 	return v, nil
 }
 
-// memory returns the contents of v: the program's own memory, unless it is
-// binary.
+// memory returns the contents of v: the program's own memory, or the result of
+// MarshalBinary.
 func (v *variable) memory() ([]byte, error) {
 	switch v.kind {
 	case Binary:
@@ -128,7 +128,7 @@ func (v *variable) memory() ([]byte, error) {
 	return unsafe.Slice((*byte)(v.v.Addr().UnsafePointer()), v.elem), nil
 }
 
-// restore fills v in from what was saved under its name.
+// restore restores v from what was saved under its name.
 func (v *variable) restore(from *Image, alloc func(size int) []byte) error {
 	i := slices.IndexFunc(from.vars, func(o savedVar) bool { return o.name == v.name })
 	if i < 0 {
@@ -171,8 +171,8 @@ func (v *variable) slice(n int, alloc func(size int) []byte) reflect.Value {
 	return reflect.MakeSlice(v.v.Type(), n, n)
 }
 
-// Settle ends the filling in of variables: what was saved and not registered
-// is an error.
+// Settle ends the restoring of variables. It returns an error if saved variables
+// were not registered.
 func (s *State) Settle() error {
 	if s.from == nil {
 		return nil
@@ -190,8 +190,8 @@ func (s *State) Settle() error {
 	return nil
 }
 
-// Image returns the state as it is now. It holds the memory of the program:
-// what is needed later is copied before the program goes on.
+// Image returns the current state. It refers to the memory of the program, so
+// what is needed later must be copied before the program continues.
 func (s *State) Image() (*Image, error) {
 	im := &Image{vars: make([]savedVar, len(s.vars))}
 	for i := range s.vars {
@@ -205,7 +205,7 @@ func (s *State) Image() (*Image, error) {
 	return im, nil
 }
 
-// list writes names for people, the first few of many.
+// list returns names as text, the first few if there are many.
 func list(names []string) string {
 	const most = 10
 	if len(names) == 0 {

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// ErrBusy: the state before is still being written.
+// ErrBusy means that the previous state is still being written.
 var ErrBusy = errors.New("the checkpoint before is still being written")
 
-// Writer writes the states of one process to files, beside the program: the
+// Writer writes the states of one process to files while the program runs: the
 // program waits only while its memory is copied.
 type Writer struct {
 	ctx   context.Context
@@ -24,21 +24,21 @@ type Writer struct {
 	busy   bool
 
 	holding sync.Mutex
-	lock    *Lock // on the folder, until the process ends; nil before
+	lock    *Lock // on the folder, until the process ends; nil before the first Hold
 }
 
-// NewWriter returns a writer into dir, which the job with the ID owner has taken, or which
-// belongs to no other job if that is "". When a file is on disk and only lacks
-// its name, may is called, if it is not nil: the file is given up if it returns
-// an error. When a file is written, or could not be, done is called. Both are
-// called on a goroutine of the writer. When ctx is cancelled, what is being
-// written is given up.
+// NewWriter returns a writer into dir. The job with the ID owner must have taken
+// dir; if owner is "", dir must not be used by any other job. When a file is on
+// disk and lacks only its name, the writer calls may, if it is not nil, and gives
+// the file up if may returns an error. When a file is written or has failed, it
+// calls done. Both run on a goroutine of the writer. When ctx is cancelled, the
+// writer gives up the file being written.
 func NewWriter(ctx context.Context, dir, owner string, may func(context.Context) error, done func(Header, File, error)) *Writer {
 	return &Writer{ctx: ctx, dir: dir, owner: owner, may: may, done: done}
 }
 
-// Hold makes sure that the folder is the job's as long as this process lives, and that it
-// can be written. The writer does that itself before its first file.
+// Hold ensures that the folder belongs to the job as long as this process lives,
+// and that files can be created there. The writer calls it before its first file.
 func (w *Writer) Hold() (err error) {
 	w.holding.Lock()
 	defer w.holding.Unlock()
@@ -48,8 +48,8 @@ func (w *Writer) Hold() (err error) {
 	return err
 }
 
-// Start copies the state and returns while it is written. Position belongs to
-// the writer from now on.
+// Start copies the state, and returns while it is being written. The writer owns
+// position from then on.
 func (w *Writer) Start(h Header, position []byte, im *Image) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,5 +72,5 @@ func (w *Writer) Start(h Header, position []byte, im *Image) error {
 	return nil
 }
 
-// Wait waits until nothing is being written.
+// Wait waits until no file is being written.
 func (w *Writer) Wait() { w.active.Wait() }

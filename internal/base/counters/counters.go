@@ -18,7 +18,7 @@ type Counter struct {
 	Why  string `json:"why,omitempty"`  // why it is not counted, or not by perf_event_open, or not on all threads
 }
 
-// String says in words how it is counted.
+// String describes how it is counted.
 func (c Counter) String() string {
 	switch {
 	case c.From == NotCounted:
@@ -44,13 +44,13 @@ type Count struct {
 	Tasks int64   `json:"tasks"` // number of these tasks
 }
 
-// Add sums up counts.
+// Add adds another count.
 func (c *Count) Add(o Count) {
 	c.Count += o.Count
 	c.Tasks += o.Tasks
 }
 
-// PerTask is the mean of a task.
+// PerTask returns the mean per task.
 func (c Count) PerTask() float64 { return c.Count / float64(max(c.Tasks, 1)) }
 
 // Usage is what getrusage says of a process; no right is needed for it.
@@ -64,14 +64,16 @@ type Usage struct {
 	ResidentBytes int64   `json:"resident_bytes"`       // the most memory that it had
 }
 
-// atOnce is how many hardware counters a processor surely has for one thread, beside
-// cycles and instructions, for which most have counters of their own: AMD's have six
-// for all, of which the watchdog of the kernel may hold one.
+// atOnce is the number of hardware counters that every processor has for one
+// thread, besides cycles and instructions, for which most processors have
+// separate counters. AMD processors have six for everything, one of which the
+// kernel's watchdog may use.
 const atOnce = 3
 
-// Split returns what one of the replicas of a rank counts, in sets that its hardware
-// can count at once: each of the names is counted by one replica, in turn. Those that
-// are common give the others their scale, and are in each set of hardware counters.
+// Split returns the events that one of the replicas of a rank counts, in sets
+// that its hardware can count at the same time. Each name is counted by one
+// replica, in turn. The common ones are the scale for all others, so every set of
+// hardware counters contains them.
 func Split(names []string, replica, replicas int, hardware, common func(string) bool) (sets [][]string) {
 	var always, soft, hard []string
 	turn := 0

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// event is what perf_event_open calls a counter, under perf's name for it.
+// event describes a counter for perf_event_open; events has it under perf's name.
 type event struct {
 	kind   uint32
 	config uint64
-	kernel bool // it happens in the kernel: without it there is nothing to count
+	kernel bool // it occurs in the kernel only, so it cannot be counted without kernel events
 	usage  func(*unix.Rusage) int64
-	clock  bool // the clock of the thread says the same
+	clock  bool // the clock of the thread measures the same
 }
 
 func (e *event) hardware() bool { return e.kind != unix.PERF_TYPE_SOFTWARE }
@@ -24,7 +24,7 @@ func hardware(config uint64) event { return event{kind: unix.PERF_TYPE_HARDWARE,
 
 func software(config uint64) event { return event{kind: unix.PERF_TYPE_SOFTWARE, config: config} }
 
-// cache is reads of a cache, or those of them that missed it.
+// cache returns the event of reads of a cache, or of those that missed it.
 func cache(which, result uint64) event {
 	return event{kind: unix.PERF_TYPE_HW_CACHE, config: which | unix.PERF_COUNT_HW_CACHE_OP_READ<<8 | result<<16}
 }
@@ -62,7 +62,7 @@ var events = map[string]event{
 	"alignment-faults": software(unix.PERF_COUNT_SW_ALIGNMENT_FAULTS),
 }
 
-// Parse reads names of counters with commas between them.
+// Parse parses a comma-separated list of counters.
 func Parse(list string) ([]string, error) {
 	var names []string
 	for name := range strings.SplitSeq(list, ",") {
@@ -80,5 +80,5 @@ func Parse(list string) ([]string, error) {
 
 func isHardware(name string) bool { e := events[name]; return e.hardware() }
 
-// isCommon: what else happens is measured by it.
+// isCommon reports whether an event is the scale for the others.
 func isCommon(name string) bool { return name == "cycles" || name == "instructions" }

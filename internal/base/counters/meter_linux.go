@@ -12,28 +12,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Meter counts what a process does in its tasks. Counters belong to threads: a
-// task runs on one thread while it is counted, and the first on each thread opens
-// them there.
+// Meter counts events in the tasks of a process. Counters belong to threads: a
+// task stays on one thread while it is counted, and the first task on each thread
+// opens the counters there.
 type Meter struct {
 	open     opener
 	counters []Counter
-	sources  []event // of the counters
-	sets     [][]int // of those that perf counts
-	others   []int   // that getrusage or the clock counts
+	sources  []event // of counters, by index
+	sets     [][]int // indexes of the counters that perf counts, by set
+	others   []int   // indexes of those that getrusage or the clock counts
 
 	mu      sync.Mutex
-	threads map[int]*thread // by their numbers; nil: they have no counters
+	threads map[int]*thread // by thread ID; nil: the thread has no counters
 }
 
-// opener opens a counter of this thread: perf_event_open, but in tests.
+// opener opens a counter of this thread. It is perf_event_open, except in tests.
 type opener func(a *unix.PerfEventAttr, group int) (fd int, err error)
 
 func openPerf(a *unix.PerfEventAttr, group int) (int, error) {
 	return unix.PerfEventOpen(a, 0, -1, group, unix.PERF_FLAG_FD_CLOEXEC)
 }
 
-// New returns what counts the part of one replica of those names: nil for none.
+// New returns a meter for one replica's part of those names, nil if there are
+// none.
 func New(names []string, replica, replicas int) *Meter {
 	if len(names) == 0 {
 		return nil
@@ -70,7 +71,7 @@ func newMeter(names []string, replica, replicas int, open opener) *Meter {
 	return m
 }
 
-// probe finds out how something can be counted.
+// probe determines how an event can be counted.
 func (m *Meter) probe(name string) Counter {
 	c, e := Counter{Name: name}, events[name]
 	try := func() error {
@@ -109,7 +110,7 @@ func (e *event) attr(user bool) *unix.PerfEventAttr {
 	return a
 }
 
-// reason says why perf_event_open refuses.
+// reason explains an error of perf_event_open.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
@@ -126,7 +127,7 @@ func reason(err error) string {
 	return "perf_event_open: " + err.Error()
 }
 
-// Counters says how each is counted here.
+// Counters returns how each event is counted here.
 func (m *Meter) Counters() []Counter {
 	if m == nil {
 		return nil
@@ -136,16 +137,16 @@ func (m *Meter) Counters() []Counter {
 	return slices.Clone(m.counters)
 }
 
-// thread has the counters of one thread.
+// thread holds the counters of one thread.
 type thread struct{ groups []group }
 
-// group are counters that are read together.
+// group is a set of counters that are read together.
 type group struct {
 	fds []int
-	of  []int // numbers of the counters
+	of  []int // indexes in Meter.counters
 }
 
-// here returns the counters of this thread, to which the caller is locked.
+// here returns the counters of this thread. The caller must be locked to it.
 func (m *Meter) here(tid int) *thread {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,8 +164,8 @@ func (m *Meter) here(tid int) *thread {
 	return t
 }
 
-// addGroup opens as many counters of a set as go together, and returns the others,
-// with which the kernel has them take turns.
+// addGroup opens as many counters of a set as fit into one group, and returns the
+// rest. The kernel lets groups take turns.
 func (m *Meter) addGroup(t *thread, set []int) (rest []int) {
 	var g group
 	for k, i := range set {
@@ -172,7 +173,7 @@ func (m *Meter) addGroup(t *thread, set []int) (rest []int) {
 		if len(g.fds) > 0 {
 			leader = g.fds[0]
 		} else {
-			a.Bits |= unix.PerfBitDisabled // until the group is whole: a member that comes later may not count
+			a.Bits |= unix.PerfBitDisabled // until the group is complete, since a member that is added later may not count
 		}
 		fd, err := m.open(a, leader)
 		switch {
@@ -188,14 +189,14 @@ func (m *Meter) addGroup(t *thread, set []int) (rest []int) {
 		}
 	}
 	if len(g.fds) > 0 {
-		_ = unix.IoctlSetInt(g.fds[0], unix.PERF_EVENT_IOC_ENABLE, 0) // else it has no time, and counts as not counted
+		_ = unix.IoctlSetInt(g.fds[0], unix.PERF_EVENT_IOC_ENABLE, 0) // if this fails its time stays 0, and it counts as not counted
 		t.groups = append(t.groups, g)
 	}
 	return rest
 }
 
-// forget closes the counters of a thread that has ended, and whose number another
-// one has now.
+// forget closes the counters of a thread that has ended, since another thread has
+// its ID now.
 func (m *Meter) forget(tid int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -211,7 +212,7 @@ func (t *thread) close() {
 	}
 }
 
-// Close gives back what the meter holds.
+// Close closes all counters.
 func (m *Meter) Close() {
 	if m == nil {
 		return

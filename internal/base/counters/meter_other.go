@@ -8,7 +8,8 @@ type Meter struct{ counters []Counter }
 // Reader counts nothing here.
 type Reader struct{}
 
-// New returns a meter that says that it counts nothing: nil for no names.
+// New returns a meter that counts nothing, and reports that; nil if there are no
+// names.
 func New(names []string, _, _ int) *Meter {
 	if len(names) == 0 {
 		return nil
@@ -20,7 +21,7 @@ func New(names []string, _, _ int) *Meter {
 	return m
 }
 
-// Counters says of each that it is not counted.
+// Counters reports for each event that it is not counted.
 func (m *Meter) Counters() []Counter {
 	if m == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reader counts one task after the other, for one goroutine at a time.
+// Reader counts one task after another, for one goroutine at a time.
 type Reader struct {
 	*Meter
 	locked        bool
@@ -18,13 +18,14 @@ type Reader struct {
 	counted       []Count
 }
 
-// reading is how far all counters are.
+// reading holds the values of all counters at a moment.
 type reading struct {
-	groups [][]uint64 // of each group: times enabled and running, and the counters
+	groups [][]uint64 // of each group: times enabled and running, then the counters
 	others []int64
 }
 
-// Reader returns a reader: nil of a nil Meter, on which all does nothing.
+// Reader returns a reader. For a nil Meter it returns nil, on which all methods
+// do nothing.
 func (m *Meter) Reader() *Reader {
 	if m == nil {
 		return nil
@@ -32,8 +33,8 @@ func (m *Meter) Reader() *Reader {
 	return &Reader{Meter: m}
 }
 
-// Begin is called before a task, by its goroutine, which keeps its thread until End
-// or Abandon.
+// Begin is called before a task, by its goroutine. It locks the goroutine to its
+// thread until End or Abandon.
 func (r *Reader) Begin() {
 	if r == nil {
 		return
@@ -46,7 +47,7 @@ func (r *Reader) Begin() {
 	r.read(&r.before)
 }
 
-// Abandon comes in place of End if the task has not returned, or after it.
+// Abandon replaces End if the task has not returned. After End it does nothing.
 func (r *Reader) Abandon() {
 	if r != nil && r.locked {
 		r.locked = false
@@ -54,8 +55,8 @@ func (r *Reader) Abandon() {
 	}
 }
 
-// End is called after a task and returns what was counted meanwhile, in the order of
-// Counters. The next End overwrites it.
+// End is called after a task, and returns what was counted since Begin, in the
+// order of Counters. The next End overwrites the result.
 func (r *Reader) End() (counted []Count) {
 	if r == nil {
 		return nil
@@ -74,17 +75,17 @@ func (r *Reader) End() (counted []Count) {
 		}
 		enabled, running := b[0]-a[0], b[1]-a[1]
 		switch {
-		case enabled == 0: // of a thread that has ended
+		case enabled == 0: // the counters of a thread that has ended
 			r.forget(r.tid)
 			r.here = nil
 			clear(counted)
 			return counted
-		case running == 0: // others had their turn
+		case running == 0: // the group had no turn on the hardware
 			continue
 		}
 		for k, c := range of {
 			one := Count{float64(b[2+k]-a[2+k]) * float64(enabled) / float64(running), 1}
-			if counted[c].Tasks == 0 { // cycles may be in several groups
+			if counted[c].Tasks == 0 { // a counter may be in several groups, as cycles are
 				counted[c] = one
 			}
 		}
@@ -107,7 +108,7 @@ func (r *Reader) read(to *reading) {
 		}
 		values := to.groups[k][:0]
 		if n, err := unix.Read(g.fds[0], r.buffer[:8*words]); err == nil && n == 8*words {
-			for i := 1; i < words; i++ { // the first says how many there are
+			for i := 1; i < words; i++ { // the first word is their number
 				values = append(values, binary.NativeEndian.Uint64(r.buffer[8*i:]))
 			}
 		}
@@ -119,7 +120,7 @@ func (r *Reader) read(to *reading) {
 	for _, i := range r.others {
 		if e := &r.sources[i]; e.clock {
 			var t unix.Timespec
-			_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // each thread has one
+			_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // every thread has this clock
 			to.others = append(to.others, t.Nano())
 			continue
 		} else if !asked {
@@ -130,7 +131,7 @@ func (r *Reader) read(to *reading) {
 	}
 }
 
-// Used says what this process has used up.
+// Used returns the resource usage of this process.
 func Used() *Usage {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {

@@ -1,5 +1,6 @@
-// Package cure adds to errors of the system what the user can do about them, where their
-// own texts name only what is wrong: limits of the shell, and how folders are mounted.
+// Package cure adds to system errors what the user can do about them, where their
+// own texts give only the cause: limits of the shell, and mount options of
+// folders.
 package cure
 
 import (
@@ -29,8 +30,8 @@ func Start(err error, path string) error {
 	return err
 }
 
-// Signal says what a process has done that was killed by such a signal, if a limit has sent
-// it: "" if none sends that.
+// Signal describes, for a process killed by that signal, which limit it has
+// exceeded; "" if no limit sends that signal.
 func Signal(s syscall.Signal) string {
 	switch s {
 	case xfsz:
@@ -41,6 +42,7 @@ func Signal(s syscall.Signal) string {
 	return ""
 }
 
-// WritesFail has a write beyond the limit on file sizes fail, which its caller can tell of,
-// where it would end this process. Processes that it starts are not affected.
+// WritesFail makes a write beyond the limit on file sizes return an error, where
+// it would otherwise kill this process. It does not affect processes that this
+// one starts.
 func WritesFail() { writesFail() }

@@ -14,10 +14,11 @@ const (
 	xcpu = unix.SIGXCPU
 )
 
-// writesFail: nothing reads the channel, so what does not fit into it is dropped.
+// writesFail catches the signal. Nothing reads the channel, so further signals
+// are dropped.
 func writesFail() { signal.Notify(make(chan os.Signal, 1), xfsz) }
 
-// fileSize says how large files may become here.
+// fileSize describes the limit on file sizes.
 func fileSize() string {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &l); err != nil || l.Cur == unix.RLIM_INFINITY {
@@ -26,7 +27,7 @@ func fileSize() string {
 	return fmt.Sprintf("the limit on file sizes is %d bytes: raise it (ulimit -f)", l.Cur)
 }
 
-// processes says how many processes the user may have.
+// processes describes the limit on the user's processes.
 func processes() string {
 	const cgroup = "or that of the cgroup (pids.max)"
 	var l unix.Rlimit
@@ -36,7 +37,8 @@ func processes() string {
 	return fmt.Sprintf("the limit on processes and threads of this user, %d, %s, is used up: raise it (ulimit -u), or run fewer", l.Cur, cgroup)
 }
 
-// notExecutable says that the file system of a program allows none to run, or "".
+// notExecutable returns an explanation if the file system of a program is mounted
+// noexec, otherwise "".
 func notExecutable(path string) string {
 	dir := filepath.Dir(path)
 	var st unix.Statfs_t

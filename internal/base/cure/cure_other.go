@@ -4,7 +4,8 @@ package cure
 
 import "syscall"
 
-// No process of a job runs here: signals of limits have no number.
+// Processes of a job do not run here, so the signals of limits have no valid
+// numbers.
 const (
 	xfsz = syscall.Signal(-1)
 	xcpu = syscall.Signal(-2)

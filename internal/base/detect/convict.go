@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Testimony is a sighting with who made it.
+// Testimony is a sighting and its observer.
 type Testimony struct {
 	Observer ID `json:"observer"`
 	Sighting
 }
 
-// Evidence is what a verdict on a host rests on. The first testimony is the
+// Evidence is the basis of a verdict on a host. The first testimony is the
 // judge's own.
 type Evidence struct {
 	Host        ID
 	Testimonies []Testimony
 }
 
-// Convict decides whether a host is lost. The judge brings its own sighting
-// and those of every other observer that watches the host and that the judge
-// is in contact with; unheard is the number of those from which it has no
-// recent word. The host is lost when all of them suspect it.
+// Convict decides whether a host is lost. The judge passes its own sighting, and
+// those of all other observers of the host with which the judge is in contact.
+// unheard is the number of such observers without a recent message. The host is
+// lost if no observer is unheard and all suspect it.
 func Convict(own Testimony, others []Testimony, unheard int) (Evidence, bool) {
 	e := Evidence{Host: own.Host, Testimonies: append([]Testimony{own}, others...)}
 	lost := unheard == 0
@@ -33,7 +33,7 @@ func Convict(own Testimony, others []Testimony, unheard int) (Evidence, bool) {
 	return e, lost
 }
 
-// String says who heard the host last and when.
+// String describes which observer had the last contact, and when.
 func (e Evidence) String() string {
 	if len(e.Testimonies) == 0 {
 		return fmt.Sprintf("host %d", e.Host)

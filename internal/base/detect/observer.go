@@ -5,25 +5,26 @@ import (
 	"time"
 )
 
-// ID names a host, or more exactly the one process there that beats for it.
+// ID identifies a host, or more exactly the one process there that sends its
+// beats.
 type ID uint32
 
-// Config says how patient an observer is.
+// Config sets the patience of an observer.
 type Config struct {
 	// Interval is the time between two beats to a host.
 	Interval time.Duration
-	// Floor is the silence that is never too much.
+	// Floor is the least limit of silence.
 	Floor time.Duration
-	// Spread: this many times the longest silence of late is not too much.
+	// Spread: the limit is this many times the longest recent silence.
 	Spread float64
-	// HalfLife is the time in which the memory of a long silence halves.
+	// HalfLife is the time in which the remembered silence halves.
 	HalfLife time.Duration
-	// Ceiling is the silence that is always too much.
+	// Ceiling is the greatest limit of silence.
 	Ceiling time.Duration
 }
 
-// DefaultConfig finds a lost host within a second on machines that keep time,
-// and leaves a slow one in peace.
+// DefaultConfig detects a lost host within a second on responsive machines, and
+// tolerates slow ones.
 var DefaultConfig = Config{
 	Interval: 50 * time.Millisecond,
 	Floor:    650 * time.Millisecond,
@@ -32,31 +33,31 @@ var DefaultConfig = Config{
 	Ceiling:  5 * time.Second,
 }
 
-// attention is how much of the time between two calls of Wake can count as
+// attention bounds how much of the time between two calls of Wake counts as
 // awake, in intervals.
 const attention = 3
 
-// Observer is what one host knows first-hand of those that it watches. Its
-// methods are not safe for concurrent use; times are of one clock of the host
-// and never go back.
+// Observer is what one host has observed itself of the hosts that it watches. Its
+// methods are not safe for concurrent use. All times are of one monotonic clock
+// of the host.
 type Observer struct {
 	config Config
-	woke   time.Duration // when Wake was called last
+	woke   time.Duration // time of the last call of Wake
 	awake  time.Duration // time spent awake up to then
 	late   time.Duration // time spent not awake
 	hosts  map[ID]*monitor
 }
 
-// monitor is the memory of one watched host.
+// monitor is the state of one watched host.
 type monitor struct {
-	met   bool          // it has been heard at all
+	met   bool          // it has been heard at least once
 	heard time.Duration // time of the last round trip
-	awake time.Duration // the observer's time awake then
-	peak  time.Duration // longest silence that it has lived through,
+	awake time.Duration // the observer's awake time at heard
+	peak  time.Duration // longest silence that it has survived,
 	since time.Duration // as of this time
 }
 
-// NewObserver returns an observer that watches nobody yet.
+// NewObserver returns an observer that watches no host yet.
 func NewObserver(c Config, now time.Duration) *Observer {
 	return &Observer{config: c, woke: now, hosts: make(map[ID]*monitor)}
 }
@@ -82,48 +83,48 @@ func (o *Observer) Wake(now time.Duration) {
 	o.woke = now
 }
 
-// Late is how much time the observer has not been awake, in all.
+// Late returns how much time the observer has not been awake, in total.
 func (o *Observer) Late() time.Duration { return o.late }
 
-// Heard: a round trip with h has been completed, so both directions work.
+// Heard records a completed round trip with h, so both directions work.
 func (o *Observer) Heard(h ID, now time.Duration) {
 	m := o.hosts[h]
 	if m == nil {
 		return
 	}
 	o.Wake(now)
-	// How long it took to appear says nothing of how it is when it is there.
+	// The time until its first contact says nothing about its later silences.
 	if silence := now - m.heard; m.met && silence > m.remembered(&o.config, now) {
 		m.peak, m.since = silence, now
 	}
 	m.met, m.heard, m.awake = true, now, o.awake
 }
 
-// remembered is the longest silence of late, which fades.
+// remembered returns the longest recent silence, which fades with time.
 func (m *monitor) remembered(c *Config, now time.Duration) time.Duration {
 	return time.Duration(float64(m.peak) * math.Exp2(-float64(now-m.since)/float64(c.HalfLife)))
 }
 
-// Sighting is what an observer can say of one host.
+// Sighting is what an observer reports of one host.
 type Sighting struct {
 	Host ID `json:"host"`
 	// Age is the time since the last round trip.
 	Age time.Duration `json:"age"`
 	// Silence is the part of Age in which the observer was awake.
 	Silence time.Duration `json:"silence"`
-	// Limit is how much silence is too much.
+	// Limit is the silence from which on the host is suspect.
 	Limit time.Duration `json:"limit"`
 }
 
-// Suspect: the observer thinks that the host is lost.
+// Suspect reports whether the observer considers the host lost.
 func (s Sighting) Suspect() bool { return s.Silence >= s.Limit }
 
-// Level is how suspicious the silence is: 0 when the host has just been heard,
-// 1 when it is suspect.
+// Level measures the suspicion: 0 just after a contact, 1 when the host is
+// suspect.
 func (s Sighting) Level() float64 { return float64(s.Silence) / float64(s.Limit) }
 
-// Sighting returns what the observer can say of h now. ok is false for a host
-// that is not watched.
+// Sighting returns what the observer reports of h now. ok is false if h is not
+// watched.
 func (o *Observer) Sighting(h ID, now time.Duration) (s Sighting, ok bool) {
 	m := o.hosts[h]
 	if m == nil {

@@ -8,9 +8,9 @@ import (
 
 const size = 2 << 20
 
-// Advise asks for huge pages for the whole ones within a slice that holds no
-// pointers. It is advice: a kernel that has none to give changes nothing, so
-// its answer does not matter.
+// Advise requests huge pages for the whole huge pages within a slice that
+// contains no pointers. It is only advice, so an error of the kernel does not
+// matter.
 func Advise[E any](s []E) {
 	var e E
 	p, bytes := unsafe.Pointer(unsafe.SliceData(s)), uintptr(len(s))*unsafe.Sizeof(e)

@@ -1,3 +1,3 @@
-// Package hugepage asks the system for huge pages for the memory of large
-// arrays, which saves address translation.
+// Package hugepage requests huge pages for large arrays, which saves address
+// translation.
 package hugepage

@@ -1,5 +1,5 @@
-// Package lease is the right to act for a limited time: the clock by which
-// leases run, how much longer than a lease others must wait before they may
-// count on its end, and the word by which an agent tells its processes until
-// when they may act on the outside world.
+// Package lease implements the right to act for a limited time: the clock of
+// leases, how long other hosts must wait until a lease has certainly ended, and
+// the word through which an agent tells its processes until when they may act on
+// the outside world.
 package lease

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// createPage makes the file of a word, and the only mapping of it that can
-// write.
+// createPage makes the file of a word, and the only writable mapping of it.
 func createPage() (*os.File, []byte, error) {
 	fd, err := unix.MemfdCreate("intra-lease", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -33,7 +32,7 @@ func createPage() (*os.File, []byte, error) {
 	return f, page, nil
 }
 
-// mapPage maps the file of a word to read it.
+// mapPage maps the file of a word for reading.
 func mapPage(f *os.File) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 }

@@ -14,18 +14,18 @@ import (
 // size of the file of a word, in bytes.
 const size = 8
 
-// ErrOver: the lease has ended and was not renewed in time.
+// ErrOver means that the lease has ended and was not renewed in time.
 var ErrOver = errors.New("the lease of this host is over")
 
-// Word is the agent's end: a word of memory that its processes can read and
-// nobody but the agent can write. Its methods may be called by any goroutine.
+// Word is the agent's end: a word of memory that its processes can read and only
+// the agent can write. Its methods are safe for concurrent use.
 type Word struct {
 	file  *os.File
 	until *atomic.Int64
 	page  []byte
 }
 
-// NewWord makes the word of an agent. Its lease is over until it is published.
+// NewWord makes the word of an agent. Its lease is over until Publish.
 func NewWord() (*Word, error) {
 	f, page, err := createPage()
 	if err != nil {
@@ -36,38 +36,38 @@ func NewWord() (*Word, error) {
 
 func word(page []byte) *atomic.Int64 { return (*atomic.Int64)(unsafe.Pointer(&page[0])) }
 
-// File is what processes inherit. It stays the word's.
+// File returns the file for processes to inherit. The word keeps it.
 func (w *Word) File() *os.File { return w.file }
 
 // Publish lets the processes act until the given time of Now. A time before
 // now ends the lease at once.
 func (w *Word) Publish(until time.Duration) { w.until.Store(int64(until)) }
 
-// Held reports whether the lease is good now.
+// Held reports whether the lease is valid now.
 func (w *Word) Held() bool { return int64(Now()) < w.until.Load() }
 
-// Close gives the memory back. The lease ends for the processes first.
+// Close releases the memory. It first ends the lease for the processes.
 func (w *Word) Close() error {
 	w.until.Store(0)
 	return errors.Join(unmap(w.page), w.file.Close())
 }
 
-// Lease is a process's view of the word of its agent. A nil *Lease, of a
-// process without an agent, is always held. Its methods may be called by any
-// goroutine, Close after all others.
+// Lease is a process's view of the word of its agent. A nil *Lease, of a process
+// without an agent, is always held. Its methods are safe for concurrent use,
+// except that Close comes last.
 type Lease struct {
 	until *atomic.Int64
 	page  []byte
 	close sync.Once
 }
 
-// Open maps the word that f holds, which may be closed afterwards.
+// Open maps the word in f, which may be closed afterwards.
 func Open(f *os.File) (*Lease, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("open the lease: %w", err)
 	}
-	if info.Size() != size { // reading behind the end of a file is a fault
+	if info.Size() != size { // reading beyond the end of a file is a fault
 		return nil, fmt.Errorf("open the lease: a file of %d bytes is not a lease", info.Size())
 	}
 	page, err := mapPage(f)
@@ -77,22 +77,22 @@ func Open(f *os.File) (*Lease, error) {
 	return &Lease{page: page, until: word(page)}, nil
 }
 
-// Until is the time of Now at which the lease ends.
+// Until returns when the lease ends, as a time of Now.
 func (l *Lease) Until() time.Duration { return time.Duration(l.until.Load()) }
 
-// Held reports whether the lease is good now. It is a load and a look at the
-// clock: cheap beside any effect on the outside world.
+// Held reports whether the lease is valid now. It costs a load and a clock read,
+// little compared to any effect on the outside world.
 func (l *Lease) Held() bool { return l == nil || Now() < l.Until() }
 
-// poll is how often Await looks again: far below the length of a lease.
+// poll is the interval of Await: far below the length of a lease.
 const poll = 2 * time.Millisecond
 
-// Await returns nil at once if the lease is held, and else when it has been
+// Await returns nil at once if the lease is held, otherwise when it has been
 // renewed. An error wraps ErrOver and the cause of ctx.
 //
 // Between Await and the effect that follows, a process can be stopped for any
-// time. Whoever takes the effect in, like an agent that forwards output, has
-// to look at the lease itself.
+// time. A receiver of the effect, like an agent that forwards output, has to
+// check the lease itself.
 func (l *Lease) Await(ctx context.Context) error {
 	if l.Held() {
 		return nil
@@ -109,7 +109,7 @@ func (l *Lease) Await(ctx context.Context) error {
 	return nil
 }
 
-// Close gives the memory back.
+// Close releases the memory.
 func (l *Lease) Close() error {
 	if l == nil {
 		return nil

@@ -14,9 +14,9 @@ const (
 	mostPause  = 500 * time.Millisecond
 )
 
-// Accept accepts the next connection. It returns an error only when the listener is
-// closed or its deadline has passed. Any other error, such as a lack of descriptors,
-// may be over soon; the connection waits in the kernel until then.
+// Accept accepts the next connection. It returns an error only if the listener is
+// closed or its deadline has passed. Other errors, such as a lack of descriptors,
+// may be temporary; the connection waits in the kernel until then.
 func Accept[C any](accept func() (C, error)) (C, error) {
 	var before error
 	for pause := leastPause; ; pause = min(2*pause, mostPause) {

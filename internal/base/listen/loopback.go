@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// loopbacks are the addresses that lead back to their host. A host may lack either:
-// one with IPv6 only has no 127.0.0.1, and many containers have no ::1.
+// loopbacks are the loopback addresses. A host may lack either: one with IPv6
+// only has no 127.0.0.1, and many containers have no ::1.
 var loopbacks = []string{"127.0.0.1", "::1"}
 
 // reachTime bounds how long a host tries to reach itself. No packet leaves it.
@@ -17,7 +17,7 @@ const reachTime = 2 * time.Second
 // ErrNoLoopback marks a host whose processes cannot connect to each other.
 var ErrNoLoopback = errors.New("this host does not reach itself: want the network interface lo up, like by ip link set lo up")
 
-// Loopback returns the address at which only the processes of this host reach each
+// Loopback returns an address at which only processes of this host can reach each
 // other.
 func Loopback() (string, error) {
 	var all []error
@@ -31,8 +31,9 @@ func Loopback() (string, error) {
 	return "", fmt.Errorf("%w (%w)", ErrNoLoopback, errors.Join(all...))
 }
 
-// Everywhere returns the network, "tcp" or "udp" or one of IPv6 only, on which to listen at
-// all addresses of this host. Without 127.0.0.1 package net takes all to be those of IPv4.
+// Everywhere returns the network for listening at all addresses of this host:
+// "tcp" or "udp", or the variant for IPv6 only. Without 127.0.0.1 package net
+// would otherwise listen on IPv4 only.
 func Everywhere(network string) string {
 	if local, err := Loopback(); err == nil && local == "::1" {
 		return network + "6"
@@ -49,8 +50,9 @@ func Local() (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, "0"))
 }
 
-// reach connects to an address of this host. To listen there proves nothing: without
-// lo a socket can be bound to 127.0.0.1, and no connection gets there.
+// reach connects to an address of this host. A successful Listen alone proves
+// nothing: without lo a socket can be bound to 127.0.0.1, but no connection
+// reaches it.
 func reach(host string) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -60,8 +62,8 @@ func reach(host string) error {
 	return Reachable(l.Addr().String())
 }
 
-// Reachable returns nil if this host can connect to an address of its own at which a
-// process listens.
+// Reachable returns nil if this host can connect to one of its own addresses, at
+// which a process listens.
 func Reachable(address string) error {
 	c, err := net.DialTimeout("tcp", address, reachTime)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // ErrStranger marks a connection to a process of another user.
 var ErrStranger = errors.New("the other end belongs to another user")
 
-// Peer returns the process at the other end of a connection, as it was when it
-// connected or began to listen.
+// Peer returns the process at the other end of a connection, as of its connect or
+// listen call.
 func Peer(c *net.UnixConn) (*unix.Ucred, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package proc watches and signals processes of this host by their numbers, which
-// may be gone by then.
+// Package proc watches and signals processes of this host by their numbers. The
+// processes may have ended already.
 package proc

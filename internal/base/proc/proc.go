@@ -28,21 +28,21 @@ func AwaitExit(pid int) error {
 	})
 }
 
-// SignalGroup signals a process group. That it is empty by now is no error.
+// SignalGroup signals a process group. An empty group is not an error.
 func SignalGroup(pid int, s syscall.Signal) { _ = syscall.Kill(-pid, s) }
 
-// Signal signals a process. That it is gone by now is no error.
+// Signal signals a process. A process that is gone is not an error.
 func Signal(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }
 
-// Stopped reports whether a process is stopped by a signal. One under a debugger
-// ("t") is not.
+// Stopped reports whether a process is stopped by a signal. A process stopped by
+// a debugger ("t") does not count.
 func Stopped(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && state(b) == 'T'
 }
 
-// state finds the state in the text of /proc/PID/stat. The name of the
-// program before it may hold anything, parentheses too.
+// state returns the state in the text of /proc/PID/stat. The name of the program
+// in front of it may contain any characters, even parentheses.
 func state(stat []byte) byte {
 	i := bytes.LastIndexByte(stat, ')')
 	if i < 0 || i+2 >= len(stat) {
@@ -51,8 +51,8 @@ func state(stat []byte) byte {
 	return stat[i+2]
 }
 
-// Started returns when a process was started, in the ticks of its kernel. It is "" if there
-// is no such process, or only what its parent has not reaped.
+// Started returns when a process was started, in ticks of the kernel. It returns
+// "" if there is no such process, or only a zombie.
 func Started(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil || state(b) == 'Z' || state(b) == 'X' {
@@ -65,6 +65,6 @@ func Started(pid int) string {
 	return string(fields[startField-1])
 }
 
-// startField is the field of the start of a process in /proc/PID/stat, counted from the one
-// after the name of the program.
+// startField is the field of the start time in /proc/PID/stat, counted from the
+// one after the name of the program.
 const startField = 20

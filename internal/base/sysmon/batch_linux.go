@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Yield has the monitor wait for its turn when it wakes, as batch work does, unless somebody
-// has chosen how this process is scheduled. Otherwise it interrupts every 20 µs who computes
-// on its core, for a millisecond at least, each time that it finds a thread in a long system
-// call. Where that is not allowed nothing changes: it costs time alone.
+// Yield makes the monitor wait for its turn when it wakes, as batch work does,
+// unless the user has chosen how this process is scheduled. Otherwise, each time
+// that the monitor finds a thread in a long system call, it interrupts the thread
+// that computes on its core every 20 µs, for a millisecond at least. If the
+// change is not permitted, that only costs time.
 func Yield() {
 	tid, ok := monitor()
 	if !ok {
@@ -25,8 +26,8 @@ func Yield() {
 	_ = unix.SchedSetAttr(tid, attr, 0)
 }
 
-// monitor returns the thread that the runtime starts first. The kernel lists threads in the
-// order in which they were made.
+// monitor returns the thread that the runtime starts first. The kernel lists
+// threads in the order of their creation.
 func monitor() (tid int, ok bool) {
 	d, err := os.Open("/proc/self/task")
 	if err != nil {

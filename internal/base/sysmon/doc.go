@@ -1,3 +1,3 @@
-// Package sysmon keeps the monitor of the Go runtime, which is a thread of its own, from
-// interrupting who computes where a process has one core.
+// Package sysmon keeps the monitor of the Go runtime, which is a thread of its
+// own, from interrupting computation where a process has one core.
 package sysmon

@@ -1,4 +1,4 @@
-// Package version says which version of this module a command was built from.
+// Package version tells from which version of this module a command was built.
 package version
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Line returns what a command says of itself: its name, the version of the
-// module, and, if it was built in a repository, the commit.
+// Line returns the version line of a command: its name, the version of the module
+// and, if it was built in a repository, the commit.
 func Line(command string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -19,7 +19,7 @@ func Line(command string) string {
 
 func line(command string, info *debug.BuildInfo) string {
 	module := &info.Main
-	for _, d := range info.Deps { // a tool of another module
+	for _, d := range info.Deps { // a tool in another module
 		if d.Path == path {
 			module = d
 		}
@@ -41,7 +41,7 @@ func line(command string, info *debug.BuildInfo) string {
 
 const path = "github.com/intrahpc/intra"
 
-// Asked reports whether the arguments of a command ask for its version alone.
+// Asked reports whether the arguments of a command ask only for its version.
 func Asked(args []string) bool {
 	return len(args) == 1 && (args[0] == "-version" || args[0] == "--version")
 }

@@ -13,15 +13,16 @@ import (
 	"time"
 )
 
-// File is a file that will be written.
+// File is a file that is to be written.
 type File struct {
 	name string
-	// open is what is no regular file, nil if it is one or if nothing reads the pipe yet.
-	// It stays open until it is written: the reader of a pipe takes its end for the end.
+	// open is the target if it is not a regular file; nil if it is one, or if no
+	// process reads the pipe yet. It stays open until it is written, since the
+	// reader of a pipe takes the last close for the end.
 	open *os.File
 }
 
-// Open finds out whether a file can be written, and leaves it as it is until it is.
+// Open checks that a file can be written, and leaves it unchanged until Write.
 func Open(name string) (*File, error) {
 	path, regular, err := find(name)
 	if err != nil {
@@ -42,7 +43,7 @@ func Open(name string) (*File, error) {
 	return f, nil
 }
 
-// Close gives up a file that is not written. Of nil it does nothing.
+// Close gives up a file that was not written. It does nothing on nil.
 func (f *File) Close() {
 	if f != nil && f.open != nil {
 		f.open.Close()
@@ -50,8 +51,8 @@ func (f *File) Close() {
 	}
 }
 
-// Write has the contents written by a function, which gets an empty file and may go back
-// in it. It is called once.
+// Write calls write for the contents. write gets an empty file, in which it may
+// seek. Write is called at most once.
 func (f *File) Write(write func(*os.File) error) error {
 	path, regular, err := f.find()
 	if err != nil {
@@ -61,7 +62,8 @@ func (f *File) Write(write func(*os.File) error) error {
 		return replace(path, write)
 	}
 	defer f.Close()
-	// The contents may need a second attempt, which a pipe would see.
+	// write may need a second attempt, which a pipe would see, so use a temporary
+	// file.
 	scratch, err := os.CreateTemp("", "intra-*")
 	if err != nil {
 		return err
@@ -79,7 +81,7 @@ func (f *File) Write(write func(*os.File) error) error {
 	return f.copy(path, scratch)
 }
 
-// WriteBytes writes these contents. It is called once.
+// WriteBytes writes b as the contents. It is called at most once.
 func (f *File) WriteBytes(b []byte) error {
 	path, regular, err := f.find()
 	if err != nil {
@@ -99,13 +101,13 @@ func (f *File) find() (path string, regular bool, err error) {
 	if f.open != nil {
 		return f.name, false, nil
 	}
-	return find(f.name) // what is there now
+	return find(f.name) // the type of the file may have changed since Open
 }
 
 // patience bounds how long the reader of a pipe may take for a chunk.
 const patience = 10 * time.Second
 
-// copy writes to what is no regular file.
+// copy writes to a file that is not regular.
 func (f *File) copy(path string, from io.Reader) (err error) {
 	if f.open == nil {
 		if f.open, err = open(path); errors.Is(err, syscall.ENXIO) {
@@ -132,20 +134,21 @@ func (f *File) copy(path string, from io.Reader) (err error) {
 	}
 }
 
-// open opens what is no regular file, and does not wait for the other end of a pipe. A
-// regular file that only a descriptor leads to keeps what is in it.
+// open opens a file that is not regular, and does not wait for the other end of a
+// pipe. A regular file that is reached only through a descriptor keeps its
+// contents, since open appends.
 func open(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
 }
 
-// replace has a regular file written beside its place, and moves it there.
+// replace writes a regular file beside its place, and renames it over path.
 func replace(path string, write func(*os.File) error) error {
 	f, err := create(path)
 	if err != nil {
 		return err
 	}
 	err = write(f)
-	if st, e := os.Lstat(path); err == nil && e == nil && st.Mode().IsRegular() { // it keeps its permissions
+	if st, e := os.Lstat(path); err == nil && e == nil && st.Mode().IsRegular() { // the file keeps its permissions
 		err = f.Chmod(st.Mode().Perm())
 	}
 	if e := f.Close(); err == nil {
@@ -161,7 +164,7 @@ func replace(path string, write func(*os.File) error) error {
 	return nil
 }
 
-// create makes an empty file beside a path.
+// create creates an empty file beside path.
 func create(path string) (*os.File, error) {
 	dir, base := split(path)
 	name := filepath.Join(dir, "."+base[:min(len(base), 200)]+"."+rand.Text()[:8])

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// maxLinks bounds how many links lead to a file, as the kernel does.
+// maxLinks bounds the number of links to follow, as in the kernel.
 const maxLinks = 40
 
-// find follows links to what a name stands for: a regular file, or none yet, which is to
-// be replaced at that path, or something else, which is to be opened there.
+// find follows links. It returns the path of a regular file, existing or not, to
+// be replaced; or of something else, to be opened.
 func find(name string) (path string, regular bool, err error) {
 	path = name
 	for range maxLinks {
@@ -43,7 +43,7 @@ func find(name string) (path string, regular bool, err error) {
 		if dir, err = filepath.EvalSymlinks(dir); err != nil {
 			return "", false, err
 		}
-		if strings.HasPrefix(dir, "/proc/") { // it stands for a descriptor, as /dev/stdout does
+		if strings.HasPrefix(dir, "/proc/") { // the link stands for a descriptor, as /dev/stdout does
 			return path, false, nil
 		}
 		to, err := os.Readlink(path)
@@ -57,7 +57,8 @@ func find(name string) (path string, regular bool, err error) {
 	return "", false, errors.New("too many links lead from one to the next")
 }
 
-// unless names a path that links have led to. The caller names the other one.
+// unless returns a prefix with path if links have led to it. The caller names the
+// other path.
 func unless(name, path string) string {
 	if path == name {
 		return ""
@@ -65,9 +66,9 @@ func unless(name, path string) string {
 	return path + ": "
 }
 
-// foreign refuses what another user has put into a folder in which all users may make
-// files, such as /tmp: a link there could lead to any file of this user, and a pipe has a
-// reader.
+// foreign rejects a file of another user in a folder where all users may create
+// files, such as /tmp. A link there could lead to any file of this user, and a
+// pipe has an unknown reader.
 func foreign(path string, st fs.FileInfo) error {
 	at, _ := split(path)
 	dir, err := os.Stat(at)
@@ -82,7 +83,7 @@ func foreign(path string, st fs.FileInfo) error {
 	if of, ok := ownerOf(dir); !known || owner == self || ok && owner == of {
 		return nil
 	}
-	if st.Mode().IsRegular() && self == 0 { // who may replace it, and does not write into it
+	if st.Mode().IsRegular() && self == 0 { // root may replace the file, and does not write into it
 		return nil
 	}
 	return fmt.Errorf("it belongs to another user (%d), in a folder in which all users may make files: name another file", owner)

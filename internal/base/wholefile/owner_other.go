@@ -4,5 +4,5 @@ package wholefile
 
 import "io/fs"
 
-// ownerOf knows no owners here.
+// ownerOf returns that the owner is unknown here.
 func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }

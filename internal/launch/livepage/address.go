@@ -16,20 +16,21 @@ import (
 	"github.com/intrahpc/intra/internal/base/listen"
 )
 
-// Address is where a page is served, and who may look at it.
+// Address is where a page is served, and the token that a viewer needs.
 type Address struct {
 	Listen string `json:"listen"` // HOST:PORT
-	Token  string `json:"token"`  // "": everybody on this host may
+	Token  string `json:"token"`  // "": none, every user of this host may look
 }
 
-// leastToken is the shortest token that is not guessed soon.
+// leastToken is the length of the shortest token that cannot be guessed soon.
 const leastToken = 12
 
-// ErrToken says that a token cannot be used.
+// ErrToken means that a token cannot be used.
 var ErrToken = fmt.Errorf("want at least %d letters and digits", leastToken)
 
-// ParseAddress reads where a page is to be served: HOST:PORT, or :PORT for this host
-// only. On other addresses a token is needed: without one it makes one.
+// ParseAddress parses where a page is to be served: HOST:PORT, or :PORT for this
+// host only. Other addresses need a token: if none is given, ParseAddress makes
+// one.
 func ParseAddress(at, token string) (*Address, error) {
 	host, port, err := net.SplitHostPort(at)
 	if err != nil {
@@ -61,7 +62,7 @@ func (a *Address) split() (host, port string) {
 	return host, port
 }
 
-// Local reports whether the address is reached from this host only.
+// Local reports whether the address is reachable from this host only.
 func (a *Address) Local() bool {
 	host, _ := a.split()
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -70,16 +71,16 @@ func (a *Address) Local() bool {
 	return host == "localhost"
 }
 
-// everywhere reports whether it is all addresses of this host.
+// everywhere reports whether the address stands for all addresses of this host.
 func (a *Address) everywhere() bool {
 	host, _ := a.split()
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsUnspecified()
 }
 
-// On returns the address for another host, which is reached at that one: where a head
-// that takes over serves the page. It is called there: a page for users of the host is
-// at the loopback address that this host has.
+// On returns the address for serving the page on another host, which is reached
+// at host: a successor of the head serves it there. It must be called on that
+// host: a local page uses the loopback address of the host itself.
 func (a *Address) On(host string) *Address {
 	b := *a
 	if a.everywhere() {
@@ -89,7 +90,7 @@ func (a *Address) On(host string) *Address {
 	if a.Local() {
 		local, err := listen.Loopback()
 		if err != nil {
-			return &b // to listen there says it
+			return &b // listening there reports the error
 		}
 		host = local
 	}
@@ -97,15 +98,15 @@ func (a *Address) On(host string) *Address {
 	return &b
 }
 
-// URL is that of the page. A page on all addresses is reached at the given one, "" for
-// the name of this host.
+// URL returns the URL of the page. A page on all addresses is reached at the
+// given one; "" means the name of this host.
 func (a *Address) URL(reached string) string {
 	host, port := a.split()
 	if a.everywhere() {
 		if host = reached; host == "" {
 			host, _ = os.Hostname()
 		}
-		if host == "" { // it has no name
+		if host == "" { // the host has no name
 			host = "localhost"
 		}
 	}
@@ -121,9 +122,9 @@ var (
 	errHost  = errors.New("this page is for this host: open it as localhost")
 )
 
-// allow says why a request may not be answered, nil if it may. Without a token it has
-// to be for this host by name, since a page from elsewhere could have its own name lead
-// here.
+// allow returns why a request may not be answered, nil if it may. Without a token
+// the request must name this host, since a foreign page could make its own name
+// resolve to this host.
 func (a *Address) allow(r *http.Request) error {
 	if a.Token == "" {
 		host := r.Host
@@ -145,7 +146,7 @@ func (a *Address) allow(r *http.Request) error {
 	return nil
 }
 
-// AnyPort is the address with a free port.
+// AnyPort returns the address with any free port.
 func (a *Address) AnyPort() *Address {
 	b := *a
 	host, _ := a.split()

@@ -8,40 +8,41 @@ import (
 	"time"
 )
 
-// limits bound what those who look at a page can take from the job, which needs its
-// descriptors for processes.
+// limits bound the resources that viewers of a page can take from the job, which
+// needs its descriptors for processes.
 type limits struct {
 	connections int           // at one time
-	streams     int           // of these, that are sent what is new
-	request     time.Duration // until a request has come as a whole
-	idle        time.Duration // until the next one begins
-	answer      time.Duration // until an answer, or what is new, is taken
+	streams     int           // event streams, which are among the connections
+	request     time.Duration // until a request has been received completely
+	idle        time.Duration // until the next request begins
+	answer      time.Duration // until the viewer has received an answer or an event
 }
 
-// Connections is how many descriptors the connections to a page take, and its listener.
+// Connections is the number of descriptors for connections to a page and for its
+// listener.
 const Connections = 64 + 1
 
 var usual = limits{connections: Connections - 1, streams: 48, request: 10 * time.Second, idle: 30 * time.Second, answer: 10 * time.Second}
 
-// crowd holds the connections to a page. A new one takes the place of the oldest that has
-// no request to be answered, and is closed if there is none.
+// crowd holds the connections to a page. If there are too many, a new connection
+// replaces the oldest one without a request being answered.
 type crowd struct {
 	most int
 
 	mu    sync.Mutex
-	conns []*visitor // the oldest first
+	conns []*visitor // oldest first
 }
 
 // visitor is one connection.
 type visitor struct {
 	net.Conn
-	served bool // its request is being answered
+	served bool // a request of it is being answered
 }
 
-// visitorKey finds the visitor of a request in its context.
+// visitorKey is the key of a request's visitor in its context.
 type visitorKey struct{}
 
-// enter admits a new connection. It is http.Server.ConnContext.
+// enter admits a new connection. It is used as http.Server.ConnContext.
 func (c *crowd) enter(ctx context.Context, conn net.Conn) context.Context {
 	v := &visitor{Conn: conn}
 	c.mu.Lock()
@@ -49,7 +50,7 @@ func (c *crowd) enter(ctx context.Context, conn net.Conn) context.Context {
 	c.conns = append(c.conns, v)
 	if len(c.conns) > c.most {
 		for i, old := range c.conns {
-			if !old.served { // the new one is not, either
+			if !old.served { // the new one is never served yet
 				old.Close()
 				c.conns = append(c.conns[:i], c.conns[i+1:]...)
 				break
@@ -59,8 +60,8 @@ func (c *crowd) enter(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, visitorKey{}, v)
 }
 
-// change notes that a connection is closed, or behind all others that wait. It is
-// http.Server.ConnState.
+// change removes a connection that is closed, and moves one that is idle to the
+// end. It is used as http.Server.ConnState.
 func (c *crowd) change(conn net.Conn, state http.ConnState) {
 	if state != http.StateClosed && state != http.StateIdle {
 		return
@@ -77,10 +78,11 @@ func (c *crowd) change(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// serving notes that a request is being answered, until the function returned is called.
+// serving marks a connection while a request of it is being answered, until done
+// is called.
 func (c *crowd) serving(r *http.Request) (done func()) {
 	v, ok := r.Context().Value(visitorKey{}).(*visitor)
-	if !ok { // of a test, without a connection
+	if !ok { // a test's request without a connection
 		return func() {}
 	}
 	set := func(served bool) {

@@ -1,10 +1,10 @@
-// Package livepage serves a page on which a job can be watched, the same as JSON, and
+// Package livepage serves a page that shows a running job, the same as JSON, and
 // metrics for Prometheus.
 //
-// The Model is a function of what it has been given: the status of the job, and what
-// its report would be now. It makes of them what the page shows. The Server has a
-// model, and sends those who look at the page what is new, as server-sent events. A
-// browser needs nothing from elsewhere: the page is one file.
+// The Model computes what the page shows from the status of the job and the
+// report that it would have now. The Server has a model, and sends news to the
+// viewers of the page as server-sent events. The page is one file, so a browser
+// needs nothing from elsewhere.
 //
-// By itself the page is for the users of this host. Others need a token.
+// By default the page is for the users of this host. Others need a token.
 package livepage

@@ -37,7 +37,7 @@ func metric(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("intra_"+name, help, labels, nil)
 }
 
-// collector hands the last that is known of a job to Prometheus.
+// collector passes the last known state of a job to Prometheus.
 type collector struct{ *Server }
 
 // Describe implements prometheus.Collector.

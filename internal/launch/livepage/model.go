@@ -11,10 +11,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Samples is how many states of each process are kept for the timeline.
+// Samples is how many samples of the processes' states are kept for the timeline.
 const Samples = 60
 
-// The states of a process, a letter each.
+// The states of a process, one letter each.
 const (
 	absent   = '-' // has not begun
 	runs     = 'r'
@@ -22,7 +22,7 @@ const (
 	waits    = 'w' // for a second or longer
 	safe     = 'p' // waits at a safe point
 	joining  = 'j'
-	back     = 'b' // is going back
+	back     = 'b' // rolls back
 	finished = 'f'
 	stopped  = 't'
 	lost     = 'o' // out of touch
@@ -30,23 +30,23 @@ const (
 	ended    = 'e' // with the job, before it had finished
 )
 
-// Frame is what the page shows at one time.
+// Frame is what the page shows at a time.
 type Frame struct {
 	Time      float64           `json:"t"`
 	Alive     int               `json:"alive"`
 	Deaths    int               `json:"deaths"`
 	Replaced  int               `json:"replaced"`
 	Rollbacks int               `json:"rollbacks"`
-	Spares    int               `json:"spares"` // that wait
+	Spares    int               `json:"spares"` // that wait for a slot
 	E         float64           `json:"e"`
 	Saved     float64           `json:"saved"`
 	Outlook   runreport.Outlook `json:"outlook"`
 	States    string            `json:"states"` // a letter for each process, by rank and replica
-	Rates     []int64           `json:"rates"`  // bytes of updates that each sends in a second
+	Rates     []int64           `json:"rates"`  // bytes of updates that each process sends per second
 	Kernels   []Kernel          `json:"kernels"`
 }
 
-// Kernel is what has been done so far with one type of task.
+// Kernel sums up one type of task so far.
 type Kernel struct {
 	Name     string  `json:"name"`
 	Decision string  `json:"decision"`
@@ -55,34 +55,34 @@ type Kernel struct {
 	Sections float64 `json:"section_seconds"`
 	Wait     float64 `json:"wait_seconds"`
 	Saved    float64 `json:"saved_seconds"`
-	E        float64 `json:"e"` // 0: not known
+	E        float64 `json:"e"` // 0: unknown
 }
 
-// Event is something that happened.
+// Event is an event that the page lists.
 type Event struct {
 	Time float64 `json:"t"`
 	Kind string  `json:"kind"` // death, return, rollback, deadlock
 	Text string  `json:"text"`
 }
 
-// Sample is the states of all processes at one time.
+// Sample holds the states of all processes at a time.
 type Sample struct {
 	Time   float64 `json:"t"`
 	States string  `json:"states"`
 }
 
-// Model makes of what is known of a job what its page shows. Its zero value knows
-// nothing.
+// Model computes what the page of a job shows. The zero Model has no data.
 type Model struct {
 	Frame   Frame
-	History []Sample // up to Samples, the last is that of Frame
+	History []Sample // up to Samples; the last one is that of Frame
 	Events  []Event
 
-	sent                         map[job.Endpoint]int64 // bytes, as of Frame
-	failures, returns, rollbacks int                    // that are among the events
+	sent                         map[job.Endpoint]int64 // number of bytes, as of Frame
+	failures, returns, rollbacks int                    // number of those that are among the events
 }
 
-// Take takes in the status of the job, and what its report would be now.
+// Take updates the model from the status of the job and the report that it would
+// have now.
 func (m *Model) Take(s *runreport.Status, r *runreport.Report) {
 	passed := s.Elapsed - m.Frame.Time
 	f := Frame{Time: s.Elapsed, Alive: s.Alive, Deaths: s.Deaths, Replaced: s.Replaced, Rollbacks: s.Rollbacks, E: s.E, Saved: s.Saved, Outlook: s.Outlook}
@@ -100,11 +100,11 @@ func (m *Model) Take(s *runreport.Status, r *runreport.Report) {
 	m.addEvents(r)
 }
 
-// End takes in how the job and each process have ended.
+// End records how the job and each process have ended.
 func (m *Model) End(r *runreport.Report) {
 	at := numbered(r.Degrees)
 	f := &m.Frame
-	if f.States == "" { // it was short
+	if f.States == "" { // the job ended before the first update
 		f.States, f.Rates = strings.Repeat(string(absent), len(at)), make([]int64, len(at))
 	}
 	letters := []byte(f.States)
@@ -144,7 +144,7 @@ func (m *Model) sample() {
 	m.History = append(m.History, Sample{m.Frame.Time, m.Frame.States})
 }
 
-// states returns a letter for each place, and how many spares wait.
+// states returns a letter for each slot, and the number of spares that wait.
 func (m *Model) states(s *runreport.Status) (string, int) {
 	at := numbered(s.Degrees)
 	letters := make([]byte, len(at))
@@ -166,7 +166,8 @@ func (m *Model) states(s *runreport.Status) (string, int) {
 	return string(letters), spares
 }
 
-// waitsLong is for how long a process has to do nothing to count as one that waits.
+// waitsLong is how long a process must be idle to count as waiting, in
+// nanoseconds.
 const waitsLong = 1e9
 
 func letter(p *runreport.ProcessStatus) byte {
@@ -200,8 +201,8 @@ func letter(p *runreport.ProcessStatus) byte {
 	return runs
 }
 
-// rates returns how many bytes of updates each process has sent in a second, since the
-// last time.
+// rates returns how many bytes of updates each process has sent per second since
+// the last call.
 func (m *Model) rates(s *runreport.Status, r *runreport.Report, passed float64) []int64 {
 	sent := make(map[job.Endpoint]int64, len(r.Processes))
 	rate := make(map[job.Process]int64, len(r.Processes))
@@ -221,7 +222,7 @@ func (m *Model) rates(s *runreport.Status, r *runreport.Report, passed float64) 
 	return all
 }
 
-// addEvents adds what has happened since the last time.
+// addEvents adds the events since the last call.
 func (m *Model) addEvents(r *runreport.Report) {
 	var more []Event
 	for _, f := range r.Failures[min(m.failures, len(r.Failures)):] {

@@ -23,21 +23,21 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Every is how often a server wants to be told of the job.
+// Every is the interval at which a server wants updates.
 const Every = 500 * time.Millisecond
 
 //go:embed page.html
 var page []byte
 
-// Job describes the job to those who look at it.
+// Job describes the job to viewers.
 type Job struct {
 	Program string   `json:"program"`
 	Degrees []int    `json:"degrees"`
-	Hosts   []string `json:"hosts"`  // where the head may be if it is lost here
-	Others  []string `json:"others"` // the pages there, if they are reached from elsewhere
+	Hosts   []string `json:"hosts"`  // hosts on which the head may run after the loss of this one
+	Others  []string `json:"others"` // URLs of the page there, if they are reachable from elsewhere
 }
 
-// Server serves the page of one job. Its methods may be called by any goroutine.
+// Server serves the page of one job. Its methods are safe for concurrent use.
 type Server struct {
 	at     Address
 	job    Job
@@ -47,17 +47,17 @@ type Server struct {
 
 	mu      sync.Mutex
 	model   Model
-	streams int // that are open
+	streams int // number of open event streams
 	status  runreport.Status
-	report  *runreport.Report // nil: nothing is known yet
+	report  *runreport.Report // nil: no update yet
 	end     *end
-	news    chan struct{} // closed when there is something new
+	news    chan struct{} // closed and replaced when there is news
 }
 
 // end is how the job has ended.
 type end struct {
 	Code   int               `json:"code"`
-	Text   string            `json:"text"` // the report, for people
+	Text   string            `json:"text"` // the report as text
 	Report *runreport.Report `json:"report"`
 }
 
@@ -79,12 +79,12 @@ func listenWithin(at Address, j Job, limits limits) (*Server, error) {
 		return nil, fmt.Errorf("serve the live page: %w%s", err, cure)
 	}
 	host, _ := at.split()
-	_, port, _ := net.SplitHostPort(l.Addr().String()) // it is an address
+	_, port, _ := net.SplitHostPort(l.Addr().String()) // Addr is always an address
 	at.Listen = net.JoinHostPort(host, port)
 	s := &Server{at: at, job: j, limits: limits, crowd: &crowd{most: limits.connections}, news: make(chan struct{})}
 	s.http = &http.Server{Handler: s.handler(), ConnContext: s.crowd.enter, ConnState: s.crowd.change, MaxHeaderBytes: maxHeader,
 		ReadTimeout: limits.request, WriteTimeout: limits.answer, IdleTimeout: limits.idle,
-		ErrorLog: log.New(io.Discard, "", 0)} // errors of strangers do not concern the job
+		ErrorLog: log.New(io.Discard, "", 0)} // protocol errors of clients do not concern the job
 	go func() { _ = s.http.Serve(l) }() // until it is closed
 	return s, nil
 }
@@ -92,17 +92,18 @@ func listenWithin(at Address, j Job, limits limits) (*Server, error) {
 // maxHeader bounds the header of a request, in bytes.
 const maxHeader = 16 << 10
 
-// Address is where it is served, with the port that it has got.
+// Address returns where the page is served, with the actual port.
 func (s *Server) Address() Address { return s.at }
 
-// Among tells those who look where the head may be if it is lost here.
+// Among sets where the head may run after the loss of this one.
 func (s *Server) Among(hosts, pages []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.job.Hosts, s.job.Others = hosts, pages
 }
 
-// Update tells what the job does now, and what its report would be.
+// Update sets the current status of the job, and the report that it would have
+// now.
 func (s *Server) Update(status runreport.Status, r *runreport.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +112,7 @@ func (s *Server) Update(status runreport.Status, r *runreport.Report) {
 	s.wake()
 }
 
-// Tell tells of something that is in no report.
+// Tell adds an event that is in no report.
 func (s *Server) Tell(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,13 +125,13 @@ func (s *Server) wake() {
 	s.news = make(chan struct{})
 }
 
-// endTime bounds how long those who look have to hear of the end.
+// endTime bounds how long viewers have to receive the end.
 const endTime = time.Second
 
-// End tells of the end of the job, and ends the server.
+// End sends the end of the job to the viewers, and stops the server.
 func (s *Server) End(r *runreport.Report) {
 	var text bytes.Buffer
-	_ = r.Print(&text) // into memory
+	_ = r.Print(&text) // writing to memory cannot fail
 	s.mu.Lock()
 	s.report, s.end = r, &end{r.ExitCode, text.String(), r}
 	s.model.End(r)
@@ -138,12 +139,12 @@ func (s *Server) End(r *runreport.Report) {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
-	if s.http.Shutdown(ctx) != nil { // somebody does not read
+	if s.http.Shutdown(ctx) != nil { // a viewer does not read
 		s.Close()
 	}
 }
 
-// Close ends the server at once.
+// Close stops the server at once.
 func (s *Server) Close() { _ = s.http.Close() }
 
 func (s *Server) handler() http.Handler {
@@ -177,7 +178,7 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// serveStatus answers with the status of the job, or of one process of it.
+// serveStatus answers with the status of the job, or of one of its processes.
 func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	status := s.status
@@ -194,7 +195,7 @@ func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	_ = e.Encode(&status) // whoever has asked may be gone
+	_ = e.Encode(&status) // the client may be gone
 }
 
 // openStream counts one more event stream and reports whether the limit allows it.
@@ -214,9 +215,9 @@ func (s *Server) closeStream() {
 	s.streams--
 }
 
-// serveEvents sends what the page shows until the job ends: what is known of the job at
-// first, then each event, and a frame whenever there is another one. Who reads slowly
-// misses frames, and no events.
+// serveEvents sends what the page shows until the job ends: first a description
+// of the job, then each event, and a frame whenever there is a new one. A slow
+// reader misses frames, but no events.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if !s.openStream() {
 		w.Header().Set("Retry-After", "10")
@@ -266,7 +267,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 func event(b *bytes.Buffer, kind string, x any) {
 	text, err := json.Marshal(x)
 	if err != nil {
-		panic(fmt.Sprintf("livepage: %s: %v", kind, err)) // they are ours
+		panic(fmt.Sprintf("livepage: %s: %v", kind, err)) // the values are from this package
 	}
 	fmt.Fprintf(b, "event: %s\ndata: %s\n\n", kind, text)
 }

@@ -1,5 +1,5 @@
-// Package localjob runs a whole job in one process: each replica of each rank
-// is a goroutine with an engine of its own, and links to the others. The head is
-// that of every job (internal/head); here is what drives it where processes are
-// goroutines: nobody else keeps what is decided, and what they write is no output.
+// Package localjob runs a whole job in one process: each replica of each rank is
+// a goroutine with its own engine and links to the others. The head is the same
+// as in every job (internal/head). This package drives it where processes are
+// goroutines: decisions are not replicated, and output is not merged.
 package localjob

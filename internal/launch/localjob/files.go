@@ -11,7 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// open finds out where the job writes its files, and with which ones it begins.
+// open determines where the job writes its files, and which files it restarts
+// from.
 func (l *localJob) open(a head.Open) head.Opened {
 	found, err := l.find(a.Job)
 	if err != nil {
@@ -49,8 +50,8 @@ func (l *localJob) find(of checkpoint.Job) (*decision.Folders, error) {
 	return found, nil
 }
 
-// leaveFolder removes the sets that are not complete, and gives the folder back. A set
-// that cannot be removed is a warning: the results of the job are right.
+// leaveFolder removes incomplete sets and releases the folder. A set that cannot
+// be removed causes only a warning, since the results of the job are right.
 func (l *localJob) leaveFolder(s *head.Summary) {
 	defer l.lock.Release()
 	if s.Files == nil {
@@ -61,7 +62,7 @@ func (l *localJob) leaveFolder(s *head.Summary) {
 	}
 }
 
-// publish makes a set complete.
+// publish completes a set.
 func publish(a head.Publish) head.Published {
 	done := head.Published{Set: a.Set}
 	if err := a.Set.Complete(a.Dir); err != nil {

@@ -16,16 +16,16 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// Program is what the processes run.
+// Program is the program that the processes run.
 type Program struct {
 	Run     func(*engine.Program) error
-	Failure func(error) job.Failure // how a run that returned that error failed
-	Hello   job.Hello               // what a process of it says of itself
+	Failure func(error) job.Failure // describes the failure of a run that returned that error
+	Hello   job.Hello               // what each process reports of itself
 }
 
 // Run runs a job in this process until every rank has finished in at least one
-// replica, or the job cannot go on. What tests want of it comes with the
-// context (job.LocalFrom).
+// replica, or the job cannot continue. Options of tests are in the context
+// (job.LocalFrom).
 func Run(ctx context.Context, spec job.Spec, program Program) error {
 	degrees, err := spec.Resolve()
 	if err != nil {
@@ -39,7 +39,7 @@ func Run(ctx context.Context, spec job.Spec, program Program) error {
 		procs: make(map[head.From]*process), some: make(chan struct{}, 1),
 	}
 	c := l.config(degrees)
-	if c.Checkpoint != nil || c.Restart != "" { // it takes its time, and only files need it
+	if c.Checkpoint != nil || c.Restart != "" { // this takes time, and only files need it
 		if l.program.Hello, err = job.Describe(program.Hello.Tag, program.Hello.Tasks); err != nil {
 			return fmt.Errorf("intra.Run: %w", err)
 		}
@@ -53,10 +53,10 @@ func Run(ctx context.Context, spec job.Spec, program Program) error {
 	return l.outcome(&s)
 }
 
-// localJob is a job in this process. What is below events belongs to the
-// goroutine that drives the head, to which everybody else tells events.
+// localJob is a job in this process. The fields below some belong to the
+// goroutine that drives the head; all other goroutines send it events by tell.
 type localJob struct {
-	ctx     context.Context // of the caller: the processes end by the head's word
+	ctx     context.Context // of the caller; the head ends the processes, not ctx
 	want    *job.Local
 	spec    job.Spec
 	program Program
@@ -64,20 +64,20 @@ type localJob struct {
 	running sync.WaitGroup
 
 	mu     sync.Mutex
-	events []head.Event  // that wait for the head
-	some   chan struct{} // there are some
+	events []head.Event  // events that wait for the head
+	some   chan struct{} // receives when there are events
 
 	head    *head.Head
 	procs   map[head.From]*process
-	started []*process       // all of them, in order
-	refused error            // why the job cannot be had; set before the head is told
-	lock    *checkpoint.Lock // on the folder of the files; set before the head is told
+	started []*process       // all processes, in the order of their starts
+	refused error            // why the job cannot run; set before the head gets the event
+	lock    *checkpoint.Lock // on the folder of the files; set before the head gets the event
 }
 
-// here is where the head believes its processes to be.
+// here is the node of all processes.
 const here detect.ID = head.FirstHead + 1
 
-// config describes the job to its head.
+// config returns the configuration of the head.
 func (l *localJob) config(degrees []int) head.Config {
 	w := l.want
 	c := head.Config{
@@ -95,11 +95,11 @@ func (l *localJob) config(degrees []int) head.Config {
 	return c
 }
 
-// now is the time of the head's clock.
+// now returns the time of the head's clock.
 func (l *localJob) now() time.Duration { return time.Since(l.began) }
 
-// tell hands the head an event. It never blocks, so it may be called with any
-// lock held.
+// tell queues an event for the head. It never blocks for long, so it may be
+// called with any other lock held.
 func (l *localJob) tell(e head.Event) {
 	l.mu.Lock()
 	l.events = append(l.events, e)
@@ -110,7 +110,7 @@ func (l *localJob) tell(e head.Event) {
 	}
 }
 
-// told returns the events that wait.
+// told removes and returns the waiting events.
 func (l *localJob) told() []head.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +144,7 @@ func (l *localJob) loop() {
 	}
 }
 
-// step hands the head an event, and then what is the answer to what it wants.
+// step passes an event to the head, and then the answers to its actions.
 func (l *localJob) step(e head.Event) {
 	for next := []head.Event{e}; len(next) > 0; next = next[1:] {
 		for _, a := range l.head.Step(next[0], l.now()) {
@@ -153,9 +153,9 @@ func (l *localJob) step(e head.Event) {
 	}
 }
 
-// do carries out what the head wants, and returns the answer if there is one at
-// once. There are no spares and no successors here, what processes write is left
-// alone, and nobody reads what the head says of its work.
+// do carries out an action of the head, and returns the answer if it is available
+// at once. There are no spares and no successors here. The processes' output is
+// not handled, and the head's log has no reader.
 func (l *localJob) do(a head.Action) []head.Event {
 	switch a := a.(type) {
 	case head.Propose:
@@ -166,7 +166,7 @@ func (l *localJob) do(a head.Action) []head.Event {
 		return []head.Event{head.Started{From: a.To, PID: os.Getpid()}, head.Joined{From: a.To, Hello: &l.program.Hello}}
 	case head.Link:
 		if err := l.link(a); err != nil {
-			if l.refused == nil { // it is the same with all of them
+			if l.refused == nil { // the first error; the others have the same reason
 				l.refused = err
 			}
 			return []head.Event{head.Failed{Err: err.Error()}}
@@ -184,7 +184,7 @@ func (l *localJob) do(a head.Action) []head.Event {
 	case head.Publish:
 		l.running.Go(func() { l.tell(publish(a)) })
 	case head.Discard:
-		l.running.Go(func() { _ = checkpoint.Discard(a.Dir, a.Set) }) // what is left is swept at the end
+		l.running.Go(func() { _ = checkpoint.Discard(a.Dir, a.Set) }) // the sweep at the end removes what is left
 	case head.Declared:
 		l.want.Verdicts = append(l.want.Verdicts, a.Verdict.Verdict)
 	}

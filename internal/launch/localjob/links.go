@@ -12,12 +12,12 @@ import (
 	"github.com/intrahpc/intra/transport/tcp"
 )
 
-// anyLink is what the head takes all links to be, so that it wants them to be made
-// here; of which kind they are is the business of pair.
+// anyLink is the kind of all links for the head, so that it orders them from this
+// package. pair chooses the actual kind.
 const anyLink = "any"
 
 // link makes a link between two processes: one that they begin with, or one to a
-// joiner, which comes later.
+// later joiner.
 func (l *localJob) link(a head.Link) error {
 	ends, later := [2]job.Peer{{Process: a.Lower, Incarnation: firstIncarnation}, {Process: a.Higher, Incarnation: firstIncarnation}}, a.Meet != nil
 	if later {
@@ -35,7 +35,7 @@ func (l *localJob) link(a head.Link) error {
 	return nil
 }
 
-// firstIncarnation is that of a process which replaces no other.
+// firstIncarnation is the incarnation of a process that replaces no other.
 const firstIncarnation = 1
 
 // pair makes one link.
@@ -69,8 +69,9 @@ func (l *localJob) pair() (a, b transport.Link, err error) {
 	return nil, nil, fmt.Errorf("unknown kind of link %q: want inproc, shm, unix or tcp", l.spec.Link)
 }
 
-// pairTCP connects two ends over the loopback. Any user of the host may connect to the
-// listener too: only the connection from the own end is taken.
+// pairTCP connects two ends over the loopback interface. Any user of the host may
+// connect to the listener as well, so pairTCP accepts only the connection from
+// its own end.
 func pairTCP() (a, b transport.Link, err error) {
 	listener, err := listen.Local()
 	if err != nil {
@@ -79,7 +80,7 @@ func pairTCP() (a, b transport.Link, err error) {
 	return pairAt(listener)
 }
 
-// pairAt connects two ends by a listener, which it closes.
+// pairAt connects two ends through a listener, which it closes.
 func pairAt(listener net.Listener) (a, b transport.Link, err error) {
 	defer listener.Close()
 	conn, err := net.Dial("tcp", listener.Addr().String())
@@ -95,6 +96,6 @@ func pairAt(listener net.Listener) (a, b transport.Link, err error) {
 		if other.RemoteAddr().String() == conn.LocalAddr().String() {
 			return tcp.New(conn), tcp.New(other), nil
 		}
-		other.Close() // a stranger's
+		other.Close() // another user's connection
 	}
 }

@@ -14,14 +14,14 @@ import (
 // ErrLost means that a rank has lost all its replicas.
 var ErrLost = errors.New("a rank has lost all its replicas")
 
-// errKilled is why a process ends that the head has killed, or that has come to
-// its kill point.
+// errKilled is the reason for the end of a process that the head has killed, or
+// that has reached its kill point.
 var errKilled = errors.New("killed on request")
 
-// terminate is as what the head sees the end of the caller's context.
+// terminate is the signal that stands for the end of the caller's context.
 const terminate = syscall.SIGTERM
 
-// killed is why the head kills a process.
+// killed returns the reason when the head kills a process.
 func (l *localJob) killed() error {
 	if l.ctx.Err() != nil {
 		return context.Cause(l.ctx)
@@ -29,8 +29,8 @@ func (l *localJob) killed() error {
 	return errKilled
 }
 
-// outcome is how the job has ended. The error of a program is passed on, so that
-// callers find in it what they look for.
+// outcome returns how the job has ended. It returns the error of a program
+// itself, so that callers can inspect it.
 func (l *localJob) outcome(s *head.Summary) error {
 	failure := l.failure(s.By)
 	switch {
@@ -50,7 +50,7 @@ func (l *localJob) outcome(s *head.Summary) error {
 	return fmt.Errorf("intra.Run: %s", s.Text)
 }
 
-// failure is how the program of a process has failed, nil if it has not.
+// failure returns how the program of a process has failed, nil if it has not.
 func (l *localJob) failure(of job.Endpoint) error {
 	for _, p := range l.started {
 		if p.endpoint() == of {
@@ -60,7 +60,7 @@ func (l *localJob) failure(of job.Endpoint) error {
 	return nil
 }
 
-// tellWhatHappened fills in what tests want to know.
+// tellWhatHappened fills in the results for tests.
 func (l *localJob) tellWhatHappened(s *head.Summary) {
 	w := l.want
 	for _, k := range s.Kills {

@@ -14,21 +14,21 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// process is one process of a job that runs in this process, and its head.
+// process is one process of the job, and its connection to the head.
 type process struct {
 	job    *localJob
 	at     head.From
-	setup  job.Setup // before it lives
+	setup  job.Setup // set before it lives
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	first  map[job.Process]transport.Link // those that it begins with, before it lives
-	stats  job.Stats                      // once it has lived
+	first  map[job.Process]transport.Link // links that it begins with; set before it lives
+	stats  job.Stats                      // set when it has lived
 
 	mu     sync.Mutex
-	links  []transport.Link // all that it ever had
-	events []job.Event      // that it has not heard yet
+	links  []transport.Link // all links that it ever had
+	events []job.Event      // events that it has not received yet
 	some   *sync.Cond
-	gone   bool  // nothing that it says or sends leaves it any more
+	gone   bool  // its messages are dropped, and its links are closed
 	err    error // of its program
 }
 
@@ -43,15 +43,15 @@ func (p *process) endpoint() job.Endpoint {
 	return job.Endpoint{Process: p.at.ID, Incarnation: p.at.Incarnation}
 }
 
-// hear does what the head says.
+// hear handles a message of the head.
 func (p *process) hear(m *job.Message) {
 	switch m.Kind {
 	case job.KindSetup:
-		if p.setup = *m.Setup; p.setup.Joiner { // its links come with events
+		if p.setup = *m.Setup; p.setup.Joiner { // a joiner's links arrive as events
 			p.job.running.Go(p.live)
 		}
 	case job.KindStart:
-		if p.job.refused == nil { // else links are missing, and the end is near
+		if p.job.refused == nil { // otherwise links are missing, and the job is about to end
 			p.job.running.Go(p.live)
 		}
 	case job.KindEnd, job.KindRefuse:
@@ -61,7 +61,7 @@ func (p *process) hear(m *job.Message) {
 	}
 }
 
-// hears has the process take in an event, once it lives.
+// hears queues an event for the process, which receives it once it lives.
 func (p *process) hears(e job.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *process) hears(e job.Event) {
 	p.some.Broadcast()
 }
 
-// say tells the head something, unless the process is gone.
+// say sends a message to the head, unless the process is gone.
 func (p *process) say(m *job.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *process) say(m *job.Message) {
 	}
 }
 
-// connect gives the process the end of a link, before it lives or later.
+// connect gives the process its end of a link, before it lives or later.
 func (p *process) connect(c job.Connected, later bool) {
 	p.mu.Lock()
 	gone := p.gone
@@ -96,7 +96,7 @@ func (p *process) connect(c job.Connected, later bool) {
 	}
 }
 
-// live runs the program as this process, from the first to the last word.
+// live runs the program as this process, from its begin to its end.
 func (p *process) live() {
 	released := make(chan struct{})
 	var e *engine.Engine
@@ -107,8 +107,8 @@ func (p *process) live() {
 	follower.Go(func() { _, _ = e.Follow(p.cancel, released) })
 	ended := make(chan struct{})
 	go func() {
-		// A kill point ends the goroutine of the program wherever it is, and so may the
-		// program.
+		// A kill point ends the goroutine of the program wherever it is; the
+		// program may do that as well.
 		defer close(ended)
 		returned := false
 		defer func() {
@@ -136,9 +136,8 @@ func (p *process) live() {
 	p.stats = e.Snapshot()
 }
 
-// end is the end of a process: nothing that it says or sends leaves it any more,
-// and its program gets no further than to the next call. It may come from inside
-// a link.
+// end ends a process: its messages are dropped, its links are closed, and its
+// program stops at the next call. Links may call it, too.
 func (p *process) end(why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +156,7 @@ func (p *process) end(why error) {
 	})
 }
 
-// die is the death of the process at a kill point.
+// die kills the process at a kill point.
 func (p *process) die(k job.Kill, e *engine.Engine) {
 	p.Fired(k, e.Snapshot())
 	p.end(errKilled)
@@ -166,8 +165,8 @@ func (p *process) die(k job.Kill, e *engine.Engine) {
 	}
 }
 
-// failed ends the process because its program failed, unless it had ended
-// before: then err is what that looks like from inside.
+// failed ends the process because its program failed. If the process had ended
+// before, err is only a consequence, and is not recorded.
 func (p *process) failed(err error, st job.Stats) {
 	f := p.job.program.Failure(err)
 	if f.Kind == job.FailError || f.Kind == job.FailPanic {
@@ -177,7 +176,7 @@ func (p *process) failed(err error, st job.Stats) {
 	p.end(err)
 }
 
-// fail says how the program has failed. The first failure counts.
+// fail records and reports how the program has failed. The first failure counts.
 func (p *process) fail(err error, f job.Failure, st job.Stats) {
 	p.mu.Lock()
 	if p.err == nil && !p.gone {
@@ -187,7 +186,7 @@ func (p *process) fail(err error, f job.Failure, st job.Stats) {
 	p.say(&job.Message{Kind: job.KindFail, Failure: &f, Stats: &st})
 }
 
-// failure returns what fail was told first.
+// failure returns the first error that fail recorded.
 func (p *process) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,7 +213,7 @@ func (p *process) Next() (job.Event, error) {
 	}
 }
 
-// Stats implements engine.Head. The counts are taken at the end.
+// Stats implements engine.Head. The counts are read at the end.
 func (p *process) Stats(func() job.Stats) {}
 
 // Tell implements engine.Head.
@@ -223,13 +222,13 @@ func (p *process) Tell(count func() job.Stats) {
 	p.say(&job.Message{Kind: job.KindStats, Stats: &st})
 }
 
-// Trace implements engine.Head. Nothing here asks for a trace.
+// Trace implements engine.Head. Jobs in one process have no timeline.
 func (p *process) Trace([]byte) {}
 
 // Reply implements engine.Head.
 func (p *process) Reply(r job.Reply) { p.say(&job.Message{Kind: job.KindReply, Reply: &r}) }
 
-// Handled implements engine.Head. Nothing here asks for a report.
+// Handled implements engine.Head. Jobs in one process do not report it.
 func (p *process) Handled(uint64) {}
 
 // Suspect implements engine.Head. Links here end only with their processes.
@@ -240,7 +239,7 @@ func (p *process) Fired(k job.Kill, st job.Stats) {
 	p.say(&job.Message{Kind: job.KindFired, Kill: &k, Stats: &st})
 }
 
-// Leased implements engine.Head. There is one host.
+// Leased implements engine.Head. On one host there is no lease.
 func (p *process) Leased(context.Context) error { return nil }
 
 // Finish implements engine.Head.
@@ -255,8 +254,8 @@ func (p *process) Drained() error {
 	return nil
 }
 
-// Fail implements engine.Head, for what is found after the program has returned;
-// before, failed is told the error itself.
+// Fail implements engine.Head, for failures found after the program has returned.
+// Before that, failed gets the error itself.
 func (p *process) Fail(f job.Failure, st job.Stats) error {
 	p.fail(fmt.Errorf("%w: %s", engine.ErrDiverged, f.Text), f, st)
 	return nil

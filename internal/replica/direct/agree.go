@@ -7,29 +7,30 @@ type Way uint8
 const (
 	Replicate Way = iota // each runs every task
 	Send                 // results are sent
-	SendOnly             // results are sent: the arrays of the replica that says so cannot be stored into
+	SendOnly             // results are sent: the arrays of the replica that chooses it cannot be stored into
 	Store                // results are stored, by the table of claims
 )
 
-// Moment is when a section is entered.
+// Moment identifies the entry of a section.
 type Moment struct {
-	Generation uint32 // how often the job has gone back
+	Generation uint32 // number of rollbacks of the job so far
 	Section    uint64
 }
 
-// Agreements are words that all replicas of a rank have in common, 0 at first.
-// Words says what holds for operations on them.
+// Agreements are words that all replicas of a rank share, 0 at first. Their
+// operations obey the rules of Words.
 type Agreements interface {
 	Load(k int) uint64
 	CompareAndSwap(k int, old, new uint64) bool
 }
 
-// NumAgreements is how many: a replica may be that far behind another one, in
-// sections.
+// NumAgreements is the number of words. It bounds how many sections a replica may
+// lag behind another before its word is reused.
 const NumAgreements = 64
 
-// Agree returns the way in which all replicas go in a section: that of the
-// first of them to come to it. A replica that is far behind the others sends.
+// Agree returns the way in which all replicas complete a section: the first of
+// them to enter it decides. A replica whose word was already reused for a later
+// section sends.
 func Agree(words Agreements, at Moment, mine Way) Way {
 	at.Generation %= 1 << generationBits
 	k := int(at.Section % NumAgreements)
@@ -51,8 +52,8 @@ func (m Moment) after(o Moment) bool {
 	return m.Generation > o.Generation || m.Generation == o.Generation && m.Section > o.Section
 }
 
-// An agreement is the generation, the section and, so that no agreement is 0,
-// 1 + the way.
+// An agreement packs the generation, the section and 1 + the way, so that no
+// agreement is 0.
 const (
 	wayBits        = 3
 	sectionBits    = 45

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// ClaimTable is the protocol as one replica follows it. Its methods are not safe
-// for concurrent use; other replicas have tables of their own on the same
+// ClaimTable is the protocol as one replica runs it. Its methods are not safe for
+// concurrent use. Each replica has its own table; all tables work on the same
 // words.
 type ClaimTable struct {
 	words    Words
@@ -18,32 +18,32 @@ type ClaimTable struct {
 
 	section Section
 	shape   sched.Shape
-	free    sched.Set // tasks that were free here when they were looked at last
-	rest    []int     // tasks whose results were not here then
-	dead    int       // replicas that were dead then
-	mine    []int     // tasks whose result was made here
+	free    sched.Set // tasks that were free here at the last look
+	rest    []int     // tasks whose results were not here at the last look
+	dead    int       // number of dead replicas at the last look
+	mine    []int     // tasks whose results this replica made, or took over
 	owed    [][]int   // per replica: those of mine that it may lack
-	given   []bool    // per replica and task: nothing to store there any more
-	freed   []int     // replicas whose tasks were given back, and that have not been told
-	started []bool    // per task: claimed by this replica for itself
+	given   []bool    // per replica and task: claimed there by this replica, or nothing left to store there
+	freed   []int     // replicas that lost a claim by release, until Freed returns them
+	started []bool    // per task: claimed by this replica in its own arrays
 }
 
-// New returns the table of replica me of so many, none of which has entered a
-// section. live reports whether a replica is not known to be dead; of one that
-// is, no store comes any more, and it stays dead.
+// New returns the table of one of the given number of replicas; no section is
+// entered yet. live reports whether a replica is not known to be dead. A dead
+// replica stores nothing any more, and stays dead.
 func New(words Words, me, replicas int, live func(replica int) bool) *ClaimTable {
 	return &ClaimTable{words: words, me: me, replicas: replicas, live: live, owed: make([][]int, replicas)}
 }
 
-// Section is what a replica says of a section at its entry.
+// Section is what a replica declares at the entry of a section.
 type Section struct {
 	Number    uint64
 	Tasks     int
-	Signature uint64 // of what was launched
-	Own       []int  // tasks that each replica runs for itself, unasked, and calls Ran for; in order
+	Signature uint64 // of the launched tasks
+	Own       []int  // tasks that every replica runs for itself, without a Run step, and reports with Ran; ascending
 }
 
-// Mismatch says that a peer has launched something else in this section.
+// Mismatch reports that a peer has launched other tasks in this section.
 type Mismatch struct {
 	Peer         int
 	Mine, Theirs uint64 // signatures
@@ -57,34 +57,34 @@ func (m *Mismatch) Error() string {
 type Step struct {
 	Kind StepKind
 	Task int
-	Peer int // of Give, Take and Resume
-	From int // of Resume
+	Peer int // Give, Take and Resume
+	From int // Resume
 }
 
-// StepKind tells the steps apart.
+// StepKind is the kind of a Step.
 type StepKind uint8
 
 // The steps.
 const (
 	Run    StepKind = iota // run Task on the arrays here, then call Ran
 	Give                   // copy the results of Task to the arrays of Peer, then call Gave
-	Take                   // copy the results of Task from the arrays of Peer, which is dead, then call Took
-	Resume                 // copy those of the first From elements only, run Task for the others, then call Took
+	Take                   // copy the results of Task from the arrays of the dead Peer, then call Took
+	Resume                 // copy the results of the first From elements, run Task for the others, then call Took
 	Wait                   // for a peer
 	Done                   // the results of all tasks are here
 )
 
-// Refuse says that this replica completes a section without stores, which the
-// others expect.
+// Refuse declares that this replica completes a section without stores, although
+// its peers expect them.
 func (b *ClaimTable) Refuse(number uint64) { b.words.Store(b.me, wordRefused, number+1) }
 
-// Refused reports whether that was the last section that a peer has refused.
+// Refused reports whether section number is the last one that peer has refused.
 func (b *ClaimTable) Refused(peer int, number uint64) bool {
 	return b.words.Load(peer, wordRefused) == number+1
 }
 
-// Enter opens a section: from now on peers may store into the arrays here what
-// its tasks write. Where those lie has been said before.
+// Enter opens a section: from now on peers may store the results of its tasks
+// into the arrays here. The peers must know already where those arrays lie.
 func (b *ClaimTable) Enter(s Section) {
 	b.section = s
 	b.shape = sched.Shape{Policy: sched.Adaptive, Tasks: s.Tasks, Replicas: b.replicas, Backward: s.Number%2 == 1}
@@ -118,9 +118,9 @@ func resize(s []bool, n int) []bool {
 	return s
 }
 
-// Close keeps peers from claiming anything more here, for a section that will
-// not be completed. It reports whether nobody stores into the arrays here any
-// more; until then it is to be called again.
+// Close abandons the section: it prevents new claims by peers. It reports whether
+// no live peer still stores into the arrays here; until then the caller repeats
+// the call.
 func (b *ClaimTable) Close() (quiet bool) {
 	quiet = true
 	for t := range b.section.Tasks {
@@ -141,14 +141,14 @@ func (b *ClaimTable) as(owner int, s state) uint64 {
 
 func (b *ClaimTable) word(replica, task int) word { return unpack(b.words.Load(replica, first+task)) }
 
-// here is whether a word is about the section that this replica is in.
+// here reports whether a word belongs to the section that this replica is in.
 func (b *ClaimTable) here(w word) bool { return w.section == b.section.Number+1 }
 
-// Next decides what to do now. Several steps may be under way here at once;
-// Wait and Done then mean that there is nothing to begin.
+// Next decides what to do now. Several steps may be under way here at once; Wait
+// and Done then mean that nothing can be started.
 //
-// It looks at all words only when a replica has died, and when nothing is left
-// that was free when they were looked at last.
+// Next reads all words only when a replica has died, or when no task is left that
+// was free at the last look.
 func (b *ClaimTable) Next() (Step, error) {
 	dead := 0
 	for p := range b.replicas {
@@ -158,7 +158,7 @@ func (b *ClaimTable) Next() (Step, error) {
 	}
 	if dead != b.dead {
 		if s, ok := b.look(); ok {
-			return s, nil // and there may be more
+			return s, nil // a further call looks for more
 		}
 		b.dead = dead
 	}
@@ -188,8 +188,8 @@ func (b *ClaimTable) Next() (Step, error) {
 	}
 }
 
-// look looks at the words of the tasks whose results are not here. If the owner
-// of one is dead it finds out what of that there is to take.
+// look reads the words of the tasks whose results are not here. If the owner of
+// one is dead, look takes over what it left.
 func (b *ClaimTable) look() (s Step, ok bool) {
 	rest := b.rest[:0]
 	for _, t := range b.rest {
@@ -209,11 +209,12 @@ func (b *ClaimTable) look() (s Step, ok bool) {
 	return s, ok
 }
 
-// inherit takes over a task that a dead replica had claimed here. If that one
-// has its result the results are to be taken, from arrays that nobody writes
-// any more; they may have been stored here in part. If it has those of some
-// elements, these may have been, and no others. If it has none nothing was, and
-// the task is free again.
+// inherit takes over a task that a dead replica had claimed here. The dead
+// owner's own word tells how far it got. If it had computed the whole task, its
+// arrays hold the result, and the step copies that: the arrays here may hold a
+// part of it. If it had marked the first From elements as reached, no other
+// elements can have been stored here: the step copies those and runs the rest.
+// Otherwise nothing was stored here, and the task is free again.
 func (b *ClaimTable) inherit(t int, w word) (s Step, ok bool) {
 	s = Step{Kind: Take, Task: t, Peer: w.owner}
 	mine := b.as(b.me, claimed)
@@ -232,8 +233,8 @@ func (b *ClaimTable) inherit(t int, w word) (s Step, ok bool) {
 	return s, b.words.CompareAndSwap(b.me, first+t, w.pack(), mine)
 }
 
-// give finds something that was done here, and that a peer lacks which has
-// come since.
+// give finds a result that was made here and that a peer lacks, since the peer
+// entered the section after the task was claimed here.
 func (b *ClaimTable) give() (Step, bool, error) {
 	for p := range b.owed {
 		for k := 0; k < len(b.owed[p]) && b.live(p); {
@@ -241,10 +242,10 @@ func (b *ClaimTable) give() (Step, bool, error) {
 			w := b.word(p, t)
 			switch {
 			case w.section <= b.section.Number:
-				k = len(b.owed[p]) // it comes later
+				k = len(b.owed[p]) // the peer has not entered this section yet
 				continue
 			case b.here(w) && w.state == claimed && !b.live(w.owner):
-				k++ // it may become free again
+				k++ // the task may become free there again
 				continue
 			}
 			ok, err := false, error(nil)
@@ -263,9 +264,9 @@ func (b *ClaimTable) give() (Step, bool, error) {
 	return Step{}, false, nil
 }
 
-// claim claims a task for this replica and for all that are in the section.
-// All replicas do that in the same order, so of two that want a task one gets
-// it wherever both could.
+// claim claims a task here and at every live peer that has entered the section.
+// All replicas claim in the same order. A peer at which the claim fails is owed
+// the result; if the claim fails here, claim gives back the others.
 func (b *ClaimTable) claim(t int) (ok bool, err error) {
 	for p := range b.replicas {
 		switch {
@@ -285,8 +286,8 @@ func (b *ClaimTable) claim(t int) (ok bool, err error) {
 	return ok, nil
 }
 
-// claimAt claims a task in the arrays of a peer, and makes sure that it is the
-// same task there.
+// claimAt claims a task in the arrays of a peer, and checks that the peer has
+// launched the same tasks.
 func (b *ClaimTable) claimAt(p, t int) (bool, error) {
 	if !b.words.CompareAndSwap(p, first+t, b.as(p, free), b.as(b.me, claimed)) {
 		return false, nil
@@ -298,8 +299,8 @@ func (b *ClaimTable) claimAt(p, t int) (bool, error) {
 	return true, nil
 }
 
-// release gives claims back of which nothing was made. The replicas in whose arrays they
-// were may have gone to sleep over them.
+// release gives back the claims of a task that did not run. The replicas
+// concerned may sleep while they wait for it, so Freed names them.
 func (b *ClaimTable) release(t int) {
 	for p := range b.replicas {
 		if g := &b.given[p*b.section.Tasks+t]; *g {
@@ -316,19 +317,19 @@ func (b *ClaimTable) release(t int) {
 	}
 }
 
-// Freed returns the replicas that are to look at their words again, since a claim was given
-// back there, and forgets them. The slice is good until the next call of a method.
+// Freed returns the replicas to wake, since a claim was given back there, and
+// forgets them. The slice is valid until the next call of a method.
 func (b *ClaimTable) Freed() []int {
 	freed := b.freed
 	b.freed = b.freed[:0]
 	return freed
 }
 
-// Along returns the peers whose arrays the results of a task that runs can be
-// stored into before all of them are there, from its first element to the last:
-// those that Reached has been told of. They are appended to peers. A replica that
-// takes over goes on behind them, so these must have been computed before, and
-// those of other elements not depend on them.
+// Along appends to peers those whose arrays may receive results of task t while
+// it still runs: the results of the elements that Reached has counted, first to
+// last. A replica that takes over continues behind these elements, so each
+// element must be computed before it is counted, and no other element may depend
+// on it.
 func (b *ClaimTable) Along(t int, peers []int) []int {
 	for p := range b.replicas {
 		if b.given[p*b.section.Tasks+t] && b.live(p) {
@@ -338,26 +339,26 @@ func (b *ClaimTable) Along(t int, peers []int) []int {
 	return peers
 }
 
-// Reached says that the results of the first n elements of a task are in the
+// Reached records that the results of the first n elements of a task are in the
 // arrays here.
 func (b *ClaimTable) Reached(t, n int) { b.words.Mark(firstReached+t, uint64(n)) }
 
-// Ran says that the body of a task has returned, and returns the peers that
-// its results are to be copied to now, each followed by Gave. They are
-// appended to peers.
+// Ran records that the body of a task has returned. It appends to peers those to
+// copy its results to now; Gave follows for each.
 func (b *ClaimTable) Ran(t int, peers []int) []int {
 	b.made(t)
 	return b.Along(t, peers)
 }
 
-// Gave says that the results of a task are in the arrays of a peer.
+// Gave records that the results of a task are in the arrays of a peer.
 func (b *ClaimTable) Gave(t, peer int) { b.words.Store(peer, first+t, b.as(b.me, done)) }
 
-// Took says that the results of a task are here, from those of a dead peer.
+// Took records that the results of a task are here, copied from a dead peer in
+// whole or in part.
 func (b *ClaimTable) Took(t int) { b.made(t) }
 
-// made says that the results of a task are in the arrays here, and may be stored
-// elsewhere.
+// made records that the results of a task are in the arrays here, and may be
+// stored elsewhere.
 func (b *ClaimTable) made(t int) {
 	b.words.Store(b.me, first+t, b.as(b.me, computed))
 	b.mine = append(b.mine, t)
@@ -368,7 +369,7 @@ func (b *ClaimTable) made(t int) {
 	}
 }
 
-// Received yields the tasks of the section that others have stored here.
+// Received yields the tasks of the section that peers have stored here.
 func (b *ClaimTable) Received(yield func(task int) bool) {
 	if len(b.mine) == b.section.Tasks {
 		return
@@ -380,8 +381,8 @@ func (b *ClaimTable) Received(yield func(task int) bool) {
 	}
 }
 
-// view is the table as the scheduler sees it: what is claimed is not open, and
-// nobody waits for anything else.
+// view is the table as the scheduler sees it: a claimed task is not open, and
+// this replica waits for no task that is.
 type view struct{ *ClaimTable }
 
 func (v view) Todo(t int) bool { return v.free.Has(t) }

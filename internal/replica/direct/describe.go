@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Describe says for people what the section lacks, and of whom.
+// Describe returns, for a report, which tasks the section lacks and their owners.
 func (b *ClaimTable) Describe() string {
 	var lacks []string
 	for t := range b.section.Tasks {

@@ -1,26 +1,26 @@
 package direct
 
-// Words are the shared words of the replicas of a rank; replica i has the
-// words k of 0 to first+MaxTasks-1, all 0 at first. Operations on them are in
-// one order that all replicas see, and what a replica wrote to memory before
-// is seen by who has seen the word.
+// Words are the shared words of the replicas of a rank. Replica i has the words k
+// of 0 to NumWords-1, all 0 at first. All replicas see the operations in one
+// order. A replica that sees a word also sees all that the writer wrote to memory
+// before it.
 type Words interface {
 	Load(replica, k int) uint64
 	Store(replica, k int, v uint64)
 	CompareAndSwap(replica, k int, old, new uint64) bool
-	// Mark sets a word of this replica, for others to look at after its death: what
-	// it did before the Mark is seen by who sees the word then, and nothing that it
-	// did after the Mark without the word. It need not be in the one order of the
-	// other operations.
+	// Mark sets a word of this replica for its peers to read after its death. A
+	// peer that sees the word also sees all that came before the Mark; a peer
+	// that does not see it sees nothing that came after. A Mark need not be in
+	// the one order of the other operations.
 	Mark(k int, v uint64)
 }
 
-// MaxTasks is how many tasks a section may have.
+// MaxTasks is the largest number of tasks in a section.
 const MaxTasks = 1024
 
-// The words of a replica: what it has launched in its section, 1 + the number
-// of the last section that it could not complete by stores, then one for each
-// task, and one for how many of its elements are done.
+// The words of a replica: the signature of what it has launched, 1 + the last
+// section that it refused to complete by stores, then one word for each task, and
+// one for the number of elements of that task that are done.
 const (
 	wordSignature = iota
 	wordRefused
@@ -28,10 +28,11 @@ const (
 	firstReached = first + MaxTasks
 )
 
-// NumWords is how many words a replica needs.
+// NumWords is the number of words that each replica needs.
 const NumWords = firstReached + MaxTasks
 
-// word is that of a task: the section, and who may write what it writes.
+// word is that of a task: the section, and the replica that may write its
+// results.
 type word struct {
 	section uint64 // 1 + its number
 	owner   int
@@ -42,9 +43,9 @@ type word struct {
 type state uint8
 
 const (
-	free     state = iota // as at the entry of the section
+	free     state = iota // unclaimed; the arrays are as at the entry of the section
 	claimed               // the owner runs it, or stores its result here
-	computed              // done by this replica itself, which may store it elsewhere
+	computed              // the result is here, made or taken over by this replica, which may store it elsewhere
 	done                  // stored by the owner
 )
 

@@ -6,15 +6,16 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// From is the size of an array in bytes from which on it pays to write it past
-// the caches: a part of what the cores of a machine share.
+// From is the size of an array in bytes from which on writing past the caches
+// pays: a part of the cache that the cores of a machine share.
 const From = 4 << 20
 
-// Copy copies len(from) bytes, which must not overlap, and at most as many as
-// to has. Others that see what the caller writes next see them.
+// Copy copies min(len(to), len(from)) bytes, which must not overlap. Another
+// process that sees what the caller writes afterwards also sees these bytes.
 func Copy(to, from []byte) { by(kernels.CopyNT[float64], to, from) }
 
-// Part is Copy, but others see the bytes for certain only after the next Copy.
+// Part is Copy, except that the bytes are certainly visible to others only after
+// the next Copy.
 func Part(to, from []byte) { by(kernels.CopyNTPart[float64], to, from) }
 
 func by(copyWords func(from, to []float64), to, from []byte) {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// described is how many tasks are told of one by one.
+// described is the number of tasks that Describe lists one by one.
 const described = 16
 
-// Describe says for people what the open section lacks, and of whom; it is empty
-// if none is open.
+// Describe returns, for a report, which tasks the open section lacks and the
+// peers they depend on. It is empty if no section is open.
 func (m *Machine) Describe() string {
 	if !m.open {
 		return ""
@@ -68,8 +68,8 @@ func (p *peer) describe() string {
 	return fmt.Sprintf("has come to section %d", p.ahead)
 }
 
-// Describe says for people of whom the open call lacks word; it is empty if none
-// is open.
+// Describe returns, for a report, which peers the open call waits for. It is
+// empty if no call is open.
 func (o *Once) Describe() string {
 	if !o.open {
 		return ""

@@ -1,11 +1,11 @@
-// Package section is the protocol by which the replicas of one rank share the
-// tasks of a section, and the one by which they run something once, as pure
-// state machines: events are method calls, what is to be done about them is
-// returned, and there is no goroutine, clock, link or memory of the program
-// inside. Package engine drives them with real I/O; tests drive whole groups
-// of them through random schedules.
+// Package section holds two protocols of the replicas of one rank: how they share
+// the tasks of a section (Machine), and how they run a function once (Once). Both
+// are pure state machines: events are method calls that return the actions to
+// perform; inside is no goroutine, clock, link or memory of the program. Package
+// engine drives them with real I/O; tests drive whole groups through random
+// schedules.
 //
 // The rules are those of [INTRA, Algorithm 1], extended to any number of
-// replicas, to replicas that are sections apart, and to local decisions about
-// who runs what.
+// replicas, to replicas that are sections apart, and to a local choice of which
+// replica runs which task.
 package section

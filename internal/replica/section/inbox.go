@@ -3,8 +3,8 @@ package section
 import "time"
 
 // inbox keeps frames about sections that this replica has not entered. It is
-// bounded per peer: updates are droppable state, and what does not fit is skipped,
-// since this replica can compute the task.
+// bounded per peer. An update that does not fit is skipped, since this replica
+// can compute the task.
 type inbox struct {
 	limit     int64
 	bytes     []int64            // kept, per peer
@@ -24,7 +24,7 @@ type early struct {
 	claim bool // not an update but a claim
 }
 
-// earlyCost is what keeping a frame costs beside its payload, roughly.
+// earlyCost approximates the memory of a kept frame beside its payload.
 const earlyCost = 160
 
 func newInbox(replicas int, limit int64) inbox {
@@ -36,8 +36,8 @@ func newInbox(replicas int, limit int64) inbox {
 	}
 }
 
-// room reports whether an update of that size can be kept. One is always
-// kept, however large.
+// room reports whether an update of that size can be kept. An empty inbox keeps
+// any one update, however large.
 func (b *inbox) room(p int, size int64) bool {
 	return b.bytes[p] == 0 || b.bytes[p]+size+earlyCost <= b.limit
 }
@@ -52,16 +52,16 @@ func (b *inbox) put(section uint64, f early) bool {
 	return true
 }
 
-// skip notes that a frame of p was not kept.
+// skip records that a frame of p was not kept.
 func (b *inbox) skip(p int, section uint64) {
 	b.skippedTo[p] = max(b.skippedTo[p], section+1)
 }
 
-// skipped reports whether something of p about the section was not kept.
-// (About earlier sections p is known to be ahead.)
+// skipped reports whether a frame of p about the section was not kept. It holds
+// for earlier sections as well, since p is known to be ahead of those.
 func (b *inbox) skipped(p int, section uint64) bool { return b.skippedTo[p] > section }
 
-// forget drops what a peer has sent in a life that is over.
+// forget drops the frames that a peer sent in its previous life.
 func (b *inbox) forget(p int) {
 	b.skippedTo[p] = 0
 	for n, frames := range b.early {

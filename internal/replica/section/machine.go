@@ -17,54 +17,54 @@ type Machine struct {
 	first  uint64 // the first section that this replica takes part in
 	round
 
-	now        time.Duration // of the last event that had a time
+	now        time.Duration // of the last event that had a time; never decreases
 	chain      uint64        // signature of all sections entered
 	signatures [256]uint64   // signatures of the last sections, for late frames
 	inbox      inbox
 	acts       []Action
 }
 
-// round is what is known of the open section.
+// round is the state of the open section.
 type round struct {
 	open     bool
 	shape    sched.Shape
 	sig      uint64
 	tasks    []task
 	left     int       // tasks neither run nor received
-	begun    int       // all tasks before it are run, received or running
+	begun    int       // every task before it is running, has run or was received
 	ready    sched.Set // tasks to do that are neither claimed nor assigned to a peer
-	claims   []int     // tasks that peers have claimed
-	unmet    []int     // of these, those to do that are not expected: scratch of Next
-	assigned []bool    // per peer: it is waited for by a static schedule
-	met      bool
+	claims   []int     // tasks with at least one claim by a peer
+	unmet    []int     // those of claims that are to do here and not expected from a peer: set by look for Next
+	assigned []bool    // per peer: this replica waits for its block of a static schedule
+	met      bool      // a peer has claimed a task of the section or sent an update
 	patience func(task int) time.Duration
 	times    func(task int) *Times // may be nil
-	held     time.Duration         // 0, or until when open tasks are left to a peer
+	held     time.Duration         // until when open tasks are left to the peers, 0: they are not
 }
 
-// peer is what this replica knows of another one, first-hand.
+// peer is the state of another replica, by its own frames.
 type peer struct {
 	dead     bool
 	heard    bool // a frame about a section came from it
 	finished bool
-	sections uint64 // that it went through, once finished
-	ahead    uint64 // the highest section number any frame of it named
+	sections uint64 // number of sections it went through, once finished
+	ahead    uint64 // the highest section of all its frames
 	clock    clock
 }
 
 // task is one task of the open section.
 type task struct {
 	state    state
-	claimant bool    // the peers were told that it was started here
-	reserved int     // peer whose update is being received into place, -1
+	claimant bool    // a claim of it was sent to the peers
+	reserved int     // peer whose update is being received into the task's memory, -1: none
 	has      []bool  // per replica: it is known to have the task
 	skipped  []bool  // per replica: its update was discarded here
 	claims   []claim // per replica
-	claimed  int     // how many there are
+	claimed  int     // number of entries of claims that are set
 }
 
-// claim is when a peer claimed a task: since by the clock here, 0 if it did
-// not; at by its own, 0 if that is not known.
+// claim holds when a peer claimed a task: since by the clock here, 0 if it did
+// not; at by the peer's clock, 0 if unknown.
 type claim struct{ since, at time.Duration }
 
 // state of a task at this replica.
@@ -77,7 +77,7 @@ const (
 	received
 )
 
-// Action is something the machine wants done, in order.
+// Action is something for the caller to do, in order.
 type Action struct {
 	Kind  ActionKind
 	Task  int
@@ -85,18 +85,18 @@ type Action struct {
 	Token any // of the update that Apply or Drop is about
 }
 
-// ActionKind says what to do.
+// ActionKind is the kind of an Action.
 type ActionKind uint8
 
 // The actions.
 const (
 	Send  ActionKind = iota // send the update of Task to Peer
-	Claim                   // tell Peer that Task has been started
+	Claim                   // send Peer a claim: this replica has started Task
 	Apply                   // copy the update Token into the regions of Task
 	Drop                    // the update Token is not needed
 )
 
-// Divergence says that two replicas of a rank do not do the same.
+// Divergence reports that two replicas of a rank diverged.
 type Divergence struct {
 	Section      uint64
 	Task         int // -1: not a single task
@@ -126,13 +126,13 @@ func New(c Config) *Machine {
 		round: round{assigned: make([]bool, c.Replicas)}}
 }
 
-// Position is where the replicas of a rank stand between two sections. One
-// that begins there does what the others do from then on.
+// Position is where the replicas of a rank stand between two sections. A replica
+// that starts from it does the same as the others from then on.
 type Position struct {
 	Number uint64 `json:"number"` // of the next section
 	Chain  uint64 `json:"chain"`  // signature of those before
 	Once   uint64 `json:"once"`   // number of the next call of Once
-	Deaths uint64 `json:"deaths"` // in the rank so far, as Once counts them
+	Deaths uint64 `json:"deaths"` // number of deaths in the rank so far, by the count of Once
 
 	// Results of calls of Once from the next one on, by their numbers.
 	Results map[uint64][]byte `json:"results,omitempty"`
@@ -149,20 +149,21 @@ func NewAt(c Config, at Position) *Machine {
 	return m
 }
 
-// Position is where this replica stands, without what Once.Position adds.
+// Position returns where this replica stands, without the fields that
+// Once.Position sets.
 func (m *Machine) Position() Position { return Position{Number: m.number, Chain: m.chain} }
 
-// Alive makes a peer live that was dead: it takes part from the next section
-// on. It is called between two sections, by all replicas between the same two.
+// Alive revives a dead peer: it takes part from the next section on. All replicas
+// call it between the same two sections.
 func (m *Machine) Alive(p int) {
 	m.peers[p] = peer{ahead: m.number}
 	m.inbox.forget(p)
 }
 
-// Number is that of the open section, or of the next one.
+// Number returns the number of the open section, or of the next one.
 func (m *Machine) Number() uint64 { return m.number }
 
-// Chain is the signature of all sections entered so far, in order. Replicas
+// Chain returns the signature of all sections entered so far, in order. Replicas
 // whose programs have returned must agree on it and on Number.
 func (m *Machine) Chain() uint64 { return m.chain }
 
@@ -171,16 +172,16 @@ type Entry struct {
 	Policy    sched.Policy
 	Tasks     int
 	Signature uint64
-	// Patience is how long a claim of a task delays this replica, if its
+	// Patience returns how long a claim of a task delays this replica, if the
 	// peer is not known to be slower.
 	Patience func(task int) time.Duration
-	// Times returns what is known of the type of a task, and is told more. If
-	// it is nil, nothing is known.
+	// Times returns the durations known for the type of a task, and the machine
+	// adds to them. If Times is nil, no durations are known or kept.
 	Times func(task int) *Times
 }
 
-// Enter opens the next section and takes in the updates and claims that came
-// for it early.
+// Enter opens the next section, and handles the updates and claims that arrived
+// early.
 func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 	m.shape = sched.Shape{Policy: e.Policy, Tasks: e.Tasks, Replicas: len(m.peers), Backward: m.number%2 == 1}
 	m.left, m.patience, m.times = e.Tasks, e.Patience, e.Times
@@ -195,15 +196,15 @@ func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 		switch {
 		case !f.claim:
 			m.arrived(f.peer, f.task, f.at, f.token)
-		case !m.inbox.skipped(f.peer, m.number): // else its update may be gone
+		case !m.inbox.skipped(f.peer, m.number): // otherwise its update may have been skipped, too
 			m.claimedBy(f.peer, f.task, claim{since: m.now, at: f.at})
 		}
 	}
 	return m.acts, nil
 }
 
-// Pass goes past the next section, which the replicas complete in another way:
-// what comes about it from now on is late.
+// Pass skips the next section, which the replicas complete in another way: frames
+// about it that arrive from now on are late.
 func (m *Machine) Pass(tasks int, signature uint64, now time.Duration) ([]Action, error) {
 	m.shape = sched.Shape{Policy: sched.Replicate, Tasks: tasks, Replicas: len(m.peers)}
 	m.left = 0
@@ -222,7 +223,7 @@ func (m *Machine) Pass(tasks int, signature uint64, now time.Duration) ([]Action
 	return m.acts, nil
 }
 
-// opened notes what was launched in the section that is entered.
+// opened records what was launched in the section that is entered.
 func (m *Machine) opened(signature uint64, now time.Duration) error {
 	m.begin(now)
 	m.open, m.met, m.sig = true, false, signature
@@ -256,8 +257,8 @@ func (m *Machine) agree(p, t, tasks int, sig uint64) error {
 	return d
 }
 
-// gone: nothing more about the open section will come from p. Frames are in
-// order, so one about a later section says so too.
+// gone reports that p sends nothing more about the open section. Frames arrive in
+// order, so one about a later section implies that.
 func (m *Machine) gone(p int) bool {
 	return m.peers[p].dead || m.peers[p].finished || m.peers[p].ahead > m.number
 }
@@ -265,23 +266,23 @@ func (m *Machine) gone(p int) bool {
 // Step is what a replica in a section does next.
 type Step struct {
 	Kind  StepKind
-	Task  int           // Run
-	Until time.Duration // Wait: look again then, unless something happens first; 0 = no limit
+	Task  int           // for Run
+	Until time.Duration // for Wait: look again then, unless an event comes first; 0: no limit
 }
 
-// StepKind tells the steps apart.
+// StepKind is the kind of a Step.
 type StepKind uint8
 
 // The steps.
 const (
 	Run  StepKind = iota // run Task, then call Ran
 	Wait                 // for a peer
-	Done                 // every task is here: Leave when all sends are handed over
+	Done                 // every task is here: Leave when all sends have been handed over
 )
 
-// Next decides what to do now. With the adaptive schedule a claim of the task
-// is sent to the peers. Any number of tasks may run here at once: a replica
-// with several cores asks again while others run, and Wait then means that
+// Next decides what to do now. With the adaptive schedule it also sends a claim
+// of the task to the peers. Any number of tasks may run here at once: a replica
+// with several cores calls Next again while others run, and Wait then means that
 // nothing is left to start.
 func (m *Machine) Next(now time.Duration) (Step, []Action) {
 	m.begin(now)
@@ -303,7 +304,7 @@ func (m *Machine) Next(now time.Duration) (Step, []Action) {
 	return Step{Kind: Run, Task: t}, m.acts
 }
 
-// nextExpiry returns when the first claim ends that delays this replica.
+// nextExpiry returns when the first claim that delays this replica expires.
 func (m *Machine) nextExpiry() time.Duration {
 	if m.shape.Policy == sched.Static {
 		return 0
@@ -314,7 +315,7 @@ func (m *Machine) nextExpiry() time.Duration {
 		if t.state != todo || t.reserved >= 0 {
 			continue
 		}
-		var last time.Duration // the task is free when its last claim ends
+		var last time.Duration // the task is free when its last claim expires
 		for p := range t.claims {
 			if m.believed(i, p) {
 				last = max(last, m.until(i, p))
@@ -327,8 +328,8 @@ func (m *Machine) nextExpiry() time.Duration {
 	return first
 }
 
-// Ran says that the body of t has returned here; its update goes to every
-// live peer that does not have the task.
+// Ran records that the body of t has returned here. Its update goes to every peer
+// that may still need it.
 func (m *Machine) Ran(t int) []Action {
 	m.begin(m.now)
 	m.tasks[t].state = ranHere
@@ -339,9 +340,9 @@ func (m *Machine) Ran(t int) []Action {
 	return m.acts
 }
 
-// Withdraw has this replica go on alone in the open section, whose schedule is
-// adaptive: it runs every task that it has no update of, and claims none. What it has
-// claimed before it still sends, since its peers wait for that.
+// Withdraw makes this replica complete the open section, whose schedule is
+// adaptive, alone: it runs every task of which it has no update, and claims none.
+// It still sends the tasks that it claimed before, since its peers wait for them.
 func (m *Machine) Withdraw() {
 	m.shape.Policy = sched.Replicate
 	for t := range m.shape.Tasks {
@@ -357,19 +358,19 @@ func (m *Machine) toPeersWithout(kind ActionKind, t int) {
 	}
 }
 
-// Leave closes the section. Every task must be here and every update sent
-// must have been handed over: the memory is the program's again.
+// Leave closes the section. Every task must be here, and every update sent must
+// have been handed over, since the program may change the memory afterwards.
 func (m *Machine) Leave() {
 	m.open = false
 	m.number++
 }
 
-// Dead removes a peer for good, once all its frames have been delivered. Its
-// claims end with it.
+// Dead removes a peer once all its frames have been delivered. Its claims end
+// with it.
 func (m *Machine) Dead(p int) { m.peers[p].dead = true }
 
-// Finished notes that the program of a peer has returned after so many
-// sections: it has sent all its updates.
+// Finished records that the program of a peer has returned after that number of
+// sections: the peer has sent all its updates.
 func (m *Machine) Finished(p int, sections uint64) error {
 	m.peers[p].finished, m.peers[p].sections = true, sections
 	return m.outlasted(p)
@@ -385,8 +386,8 @@ func (m *Machine) outlasted(p int) error {
 	return nil
 }
 
-// Met reports whether a peer has claimed a task of the open section, sent an
-// update, or come at least as far without.
+// Met reports whether a peer has claimed a task of the open section or sent an
+// update, or a live peer is known to have reached the section.
 func (m *Machine) Met() bool {
 	for p := range m.peers {
 		if q := &m.peers[p]; p != m.me && q.heard && !q.dead && q.ahead >= m.number {
@@ -396,8 +397,7 @@ func (m *Machine) Met() bool {
 	return m.met
 }
 
-// Alone reports whether no frame about a section has come yet from a peer that
-// lives.
+// Alone reports whether a live peer has not yet sent any frame about a section.
 func (m *Machine) Alone() bool {
 	for p := range m.peers {
 		if q := &m.peers[p]; p != m.me && !q.dead && !q.finished && !q.heard {
@@ -407,8 +407,8 @@ func (m *Machine) Alone() bool {
 	return false
 }
 
-// Behind returns the section up to which the last of the peers has been heard
-// of that live and have not come to section.
+// Behind returns the lowest section reached by a live peer that has not reached
+// section; ok is false if there is no such peer.
 func (m *Machine) Behind(section uint64) (last uint64, ok bool) {
 	for p := range m.peers {
 		if q := &m.peers[p]; p != m.me && !q.dead && !q.finished && q.ahead < section && (!ok || q.ahead < last) {
@@ -418,8 +418,8 @@ func (m *Machine) Behind(section uint64) (last uint64, ok bool) {
 	return last, ok
 }
 
-// Missing returns the first task whose result a peer has to send, or this
-// replica to start, -1 if there is none.
+// Missing returns the first task that is neither received, run nor running here,
+// -1 if there is none.
 func (m *Machine) Missing() int {
 	for ; m.begun < m.shape.Tasks; m.begun++ {
 		if m.tasks[m.begun].state == todo {
@@ -429,10 +429,10 @@ func (m *Machine) Missing() int {
 	return -1
 }
 
-// Signature is that of the open section.
+// Signature returns the signature of the open section.
 func (m *Machine) Signature() uint64 { return m.sig }
 
-// Adopted reports whether t belonged to a replica that is dead.
+// Adopted reports whether a dead replica owned t.
 func (m *Machine) Adopted(t int) bool {
 	owner := sched.Owner(m.shape.Tasks, m.shape.Replicas, t)
 	return m.shape.Policy != sched.Replicate && m.peers[owner].dead

@@ -6,32 +6,32 @@ import (
 )
 
 // Once is the protocol by which one replica of a rank runs a function that
-// reaches into the outside world, and all get its result. The runner is the
-// lowest live replica. Nobody goes on before every live replica holds the
-// result, so that no death can lose a result which somebody has used; and a
-// new runner asks the survivors before it runs the function again.
+// reaches into the outside world, and all replicas get its result. The runner is
+// the lowest live replica. No replica continues before every live replica holds
+// the result, so no death can lose a result that a replica has used. A new runner
+// asks the survivors before it runs the function again.
 type Once struct {
 	me     int
 	peers  []oncePeer
-	joined bool // others have run calls before this replica came
+	joined bool // this replica joined a running job, whose earlier runners may have run calls
 
 	number uint64 // of the current or next call
 	open   bool
-	ran    bool   // the runner was told to run the function
-	asked  bool   // the survivors were asked since the last death
+	ran    bool   // OnceRun was returned for the open call
+	asked  bool   // the survivors were asked, or sent the result, since the last death
 	died   uint64 // deaths so far: all replicas count the same ones
 	acts   []OnceAction
 
-	results map[uint64][]byte // held: of this call, later ones, and the last one
-	again   uint64            // results before this one were held when somebody joined, who does not know
-	queries []onceQuery       // waiting until as many deaths are known here
-	have    map[uint64][]int  // early words of peers that hold a result
+	results map[uint64][]byte // of the open call, of later ones, and of the last one
+	again   uint64            // for calls before this one this replica held the result when a peer joined, so it sends Have once more
+	queries []onceQuery       // waiting until this replica has counted as many deaths
+	have    map[uint64][]int  // per call: peers whose Have arrived before the call was opened here
 }
 
 type oncePeer struct {
 	dead  bool
 	holds bool // the result of the open call
-	none  bool // answered the last query with no
+	none  bool // answered the last query: it does not hold the result
 }
 
 type onceQuery struct {
@@ -39,7 +39,7 @@ type onceQuery struct {
 	number, deaths uint64
 }
 
-// OnceAction is something the protocol wants done.
+// OnceAction is something for the caller to do.
 type OnceAction struct {
 	Kind   OnceActionKind
 	Peer   int
@@ -48,7 +48,7 @@ type OnceAction struct {
 	Result []byte // OnceSend
 }
 
-// OnceActionKind says what to do.
+// OnceActionKind is the kind of a OnceAction.
 type OnceActionKind uint8
 
 // The actions.
@@ -60,7 +60,7 @@ const (
 	OnceSayNone                       // answer Peer: no
 )
 
-// NewOnce returns the protocol of one of so many replicas.
+// NewOnce returns the protocol of one of the given number of replicas.
 func NewOnce(replica, replicas int) *Once {
 	return &Once{me: replica, peers: make([]oncePeer, replicas),
 		results: make(map[uint64][]byte), have: make(map[uint64][]int)}
@@ -78,8 +78,8 @@ func NewOnceAt(replica, replicas int, at Position) *Once {
 	return o
 }
 
-// Alive makes a peer live that was dead: it takes part from the next call on.
-// It is called between two calls, by all replicas between the same two.
+// Alive revives a dead peer: it takes part from the next call on. All replicas
+// call it between the same two calls.
 func (o *Once) Alive(p int) {
 	o.peers[p] = oncePeer{}
 	for number := range o.results {
@@ -87,9 +87,9 @@ func (o *Once) Alive(p int) {
 	}
 }
 
-// Position adds to at where this replica stands between two calls. The results
-// of later calls are those of a runner that was ahead and has died since: it may
-// have used them, so whoever begins here gets them.
+// Position sets in at where this replica stands between two calls. Results of
+// later calls come from a runner that was ahead and has since died. That runner
+// may have used them, so a replica that starts here must get them.
 func (o *Once) Position(at *Position) {
 	at.Once, at.Deaths, at.Results = o.number, o.died, nil
 	for number, result := range o.results {
@@ -102,7 +102,7 @@ func (o *Once) Position(at *Position) {
 	}
 }
 
-// Number is that of the open call, or of the next one.
+// Number returns the number of the open call, or of the next one.
 func (o *Once) Number() uint64 { return o.number }
 
 // Enter opens the next call.
@@ -136,8 +136,8 @@ func (o *Once) Done() (result []byte, ok bool) {
 	return o.results[o.number], true
 }
 
-// Leave closes the call. Its result is kept until the next call is left, for
-// a peer that asks late.
+// Leave closes the call. Its result is kept until the next call is left, for a
+// peer that asks late.
 func (o *Once) Leave() {
 	o.open = false
 	if o.number > 0 {
@@ -146,7 +146,7 @@ func (o *Once) Leave() {
 	o.number++
 }
 
-// Result takes in the result of a call, from a peer or from the function run
+// Result records the result of a call, sent by a peer or returned by the function
 // here.
 func (o *Once) Result(from int, number uint64, result []byte) []OnceAction {
 	o.acts = o.acts[:0]
@@ -157,7 +157,7 @@ func (o *Once) Result(from int, number uint64, result []byte) []OnceAction {
 	if _, ok := o.results[number]; !ok {
 		o.results[number] = result
 		o.holder(o.me, number)
-		o.asked = false // if this is the runner now, those that lack it get it from here
+		o.asked = false // if this replica is now the runner, it sends the result to those that lack it
 		o.sayHave(number)
 	}
 	o.advance()
@@ -172,7 +172,7 @@ func (o *Once) sayHave(number uint64) {
 	}
 }
 
-// Have takes in that a peer holds the result of a call.
+// Have records that a peer holds the result of a call.
 func (o *Once) Have(from int, number uint64) { o.holder(from, number) }
 
 func (o *Once) holder(p int, number uint64) {
@@ -184,9 +184,9 @@ func (o *Once) holder(p int, number uint64) {
 	}
 }
 
-// Query answers a peer that may have to run the function: at once if as many
-// deaths have been handled here as the peer knows of, later otherwise, since
-// until then a dead runner's result could still arrive.
+// Query answers a peer that may have to run the function. The answer waits until
+// this replica has handled as many deaths as the peer has, since until then a
+// dead runner's result could still arrive.
 func (o *Once) Query(from int, number, deaths uint64) []OnceAction {
 	o.acts = o.acts[:0]
 	o.queries = append(o.queries, onceQuery{from, number, deaths})
@@ -209,8 +209,8 @@ func (o *Once) answer() {
 	o.queries = kept
 }
 
-// None takes in the answer that a peer does not hold the result. Answers to
-// queries from before another death are void.
+// None records the answer of a peer that it does not hold the result. Answers to
+// queries from before another death are ignored.
 func (o *Once) None(from int, number, deaths uint64) []OnceAction {
 	o.acts = o.acts[:0]
 	if o.open && number == o.number && deaths == o.died {
@@ -227,7 +227,7 @@ func (o *Once) Dead(p int) []OnceAction {
 		o.died++
 	}
 	o.peers[p].dead = true
-	for number, all := range o.have { // who takes its place does not hold what it held
+	for number, all := range o.have { // a replacement does not hold what the dead peer held
 		o.have[number] = slices.DeleteFunc(all, func(q int) bool { return q == p })
 	}
 	o.asked = false
@@ -248,14 +248,14 @@ func (o *Once) runner() int {
 	return o.me
 }
 
-// advance does what is the runner's to do.
+// advance performs the duties of the runner, if this replica is it.
 func (o *Once) advance() {
 	if !o.open || o.runner() != o.me {
 		return
 	}
 	me := &o.peers[o.me]
 	if me.holds {
-		// Once a death: those that have said nothing may lack it.
+		// After each death, peers that have not sent Have may lack it.
 		if !o.asked {
 			o.asked = true
 			for p := range o.peers {
@@ -271,8 +271,9 @@ func (o *Once) advance() {
 	}
 	asks := o.me > 0 || o.joined
 	if asks && !o.asked {
-		// An earlier runner may have left its result with somebody: one that has
-		// died, perhaps ahead of the cut in which this replica has come.
+		// An earlier runner may have sent its result to a survivor before it
+		// died. It may even have been ahead of the consistent cut at which this
+		// replica joined.
 		o.asked = true
 		for p := range o.peers {
 			if p != o.me && !o.peers[p].dead {
@@ -286,6 +287,6 @@ func (o *Once) advance() {
 		}
 	}
 	o.ran = true
-	o.asked = false // the result goes to everybody
+	o.asked = false // the result will have to be sent to all peers
 	o.acts = append(o.acts, OnceAction{Kind: OnceRun, Number: o.number})
 }

@@ -2,10 +2,10 @@ package section
 
 import "github.com/intrahpc/intra/sched"
 
-// Which tasks are open: to do here, and not expected from a peer. They are kept in an
-// index, as a section may have a hundred thousand of them.
+// A task is open if it is to do here and not expected from a peer. Open tasks are
+// kept in an index, since a section may have a hundred thousand of them.
 
-// resize makes all of n tasks ones to do.
+// resize resets the section to n tasks, all to do.
 func (m *Machine) resize(n int) {
 	if more := n - len(m.tasks); more > 0 {
 		r := len(m.peers)
@@ -34,12 +34,13 @@ func (m *Machine) resize(n int) {
 	}
 }
 
-// waited: nobody else runs the block of peer p, by a static schedule.
+// waited reports whether a static schedule leaves the block of peer p to p.
 func (m *Machine) waited(p int) bool {
 	return p != m.me && !m.gone(p) && !m.inbox.skipped(p, m.number)
 }
 
-// refresh makes task t ready or not, after a change of what that depends on.
+// refresh recomputes whether task t is ready, after a change of what that depends
+// on.
 func (m *Machine) refresh(t int) {
 	tk := &m.tasks[t]
 	ready := view{m}.Todo(t)
@@ -64,8 +65,8 @@ func (m *Machine) refreshBlock(p int) {
 	}
 }
 
-// look brings up to date what is ready by the time that has passed, and by what
-// was heard of peers.
+// look updates which tasks are ready: time has passed, and frames of peers have
+// arrived.
 func (m *Machine) look() {
 	m.unmet = m.unmet[:0]
 	switch m.shape.Policy {
@@ -91,8 +92,8 @@ type view struct{ *Machine }
 func (v view) Todo(t int) bool { return v.tasks[t].state == todo && v.tasks[t].reserved < 0 }
 func (v view) Gone(i int) bool { return v.gone(i) }
 
-// Expected: nobody waits for a task unless a live peer claimed it, or a
-// static schedule assigned it on entry.
+// Expected reports whether this replica waits for a peer to send a task: a live
+// peer has claimed it, or a static schedule assigned it on entry.
 func (v view) Expected(t int) bool {
 	tk := &v.tasks[t]
 	switch v.shape.Policy {
@@ -131,7 +132,8 @@ func (v view) Open(i int) int {
 	return n
 }
 
-// Sooner notes until when this replica leaves the open tasks to its peers.
+// Sooner reports whether this replica leaves the open tasks to its peers, and
+// records until when.
 func (v view) Sooner(t, open int) (ok bool) {
 	v.held, ok = v.sooner(t, open)
 	return ok

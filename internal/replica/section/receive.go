@@ -14,17 +14,17 @@ type Update struct {
 	Tasks     int
 	Signature uint64
 	Size      int64
-	// At is when the frame was made, by the clock of the peer, and Came when it
-	// was seen, by the clock here; 0: not known.
+	// At is when the frame was made, by the peer's clock. Came is when it was
+	// seen, by the clock here. 0: unknown.
 	At, Came time.Duration
 }
 
-// Place says where the payload of an announced update goes.
+// Place is where the payload of an announced update goes.
 type Place uint8
 
 // The places.
 const (
-	Discard Place = iota // nobody needs it
+	Discard Place = iota // it is not needed
 	Stage                // into a buffer, applied when it is whole
 	Into                 // straight into the task's memory, which is reserved
 )
@@ -32,10 +32,10 @@ const (
 // about reports whether a frame about that section concerns the open one.
 func (m *Machine) about(section uint64) bool { return m.open && section == m.number }
 
-// Announce decides where an update goes whose header has arrived. With
-// inPlace the memory of a task of the open section may be reserved for it:
-// until Arrive or Torn the task is not run here, no other copy of it is
-// accepted, and the section is not left.
+// Announce decides where the payload of an update goes when its header has
+// arrived. With inPlace it may reserve the memory of a task of the open section.
+// Until Arrive or Torn, a reserved task does not run here, no other copy of it is
+// accepted, and the section cannot be left.
 func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
 	m.note(u)
 	open := m.about(u.Section)
@@ -63,9 +63,9 @@ func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
 	return Stage, nil
 }
 
-// Arrive takes in a whole update. token names its bytes in the actions that
-// follow; they are kept if no action names them. placed says that they were
-// received into place.
+// Arrive handles a whole update. token identifies its bytes in the actions that
+// follow; the machine keeps them if no action names them. placed is whether they
+// were received into place.
 func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 	m.begin(m.now)
 	m.note(u)
@@ -97,9 +97,9 @@ func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 	return m.acts, nil
 }
 
-// arrived applies an update of the open section if it is still needed. A copy
-// that completes while the task runs here is discarded: the body has begun to
-// write what it would be applied to.
+// arrived applies an update of the open section if it is still needed. An update
+// that completes while the task runs here is discarded: the body has already
+// begun to write the same memory.
 func (m *Machine) arrived(p, task int, at time.Duration, token any) {
 	m.met = true
 	m.took(p, task, at)
@@ -115,7 +115,7 @@ func (m *Machine) arrived(p, task int, at time.Duration, token any) {
 	m.acts = append(m.acts, Action{Kind: Apply, Task: task, Peer: p, Token: token})
 }
 
-// Refused notes that the payload of an announced update was discarded: its
+// Refused records that the payload of an announced update was discarded: its
 // sender has the task, but will not send it again.
 func (m *Machine) Refused(u Update) {
 	open := m.about(u.Section)
@@ -131,11 +131,10 @@ func (m *Machine) Refused(u Update) {
 	}
 }
 
-// Lost notes that an update will not come: a broken connection took it, or
-// what was left of it after Torn. Its sender has the task, and will not send
-// it again, so nobody waits for it: the claim is void, and the task is to do
-// here also where a static schedule assigned it to the sender. Updates of
-// other tasks come as if nothing had happened.
+// Lost records that an update will not arrive: a broken connection lost it, whole
+// or in part (after Torn). Its sender has the task and will not send it again. So
+// the claim is void, and this replica may run the task even if a static schedule
+// assigned it to the sender. Updates of other tasks still arrive.
 func (m *Machine) Lost(u Update) error {
 	m.note(u)
 	open := m.about(u.Section)
@@ -151,8 +150,8 @@ func (m *Machine) Lost(u Update) error {
 	return nil
 }
 
-// Torn ends the reservation of a task whose update broke off; the memory must
-// have been restored before.
+// Torn ends the reservation of a task whose update was only partially received.
+// The caller must have restored the memory.
 func (m *Machine) Torn(u Update) {
 	open := m.about(u.Section)
 	if open && m.tasks[u.Task].reserved == u.Peer {
@@ -161,8 +160,8 @@ func (m *Machine) Torn(u Update) {
 	}
 }
 
-// Claimed takes in the hint that a peer has started a task. Its time counts
-// from the entry if the section is not yet open.
+// Claimed records that a peer has started a task. If the section is not open yet,
+// the claim counts from its entry.
 func (m *Machine) Claimed(u Update, now time.Duration) error {
 	m.begin(now)
 	m.note(u)
@@ -181,8 +180,8 @@ func (m *Machine) Claimed(u Update, now time.Duration) error {
 	return nil
 }
 
-// Entered takes in that a peer has come to a section. Nothing more comes from
-// it about earlier ones.
+// Entered records that a peer has reached a section: it sends nothing more about
+// earlier ones.
 func (m *Machine) Entered(u Update) error {
 	m.note(u)
 	open := m.about(u.Section)
@@ -204,7 +203,7 @@ func (m *Machine) claimedBy(p, t int, c claim) {
 	}
 }
 
-// setClaim notes the claim of a task by p, or that it has ended.
+// setClaim records the claim of a task by p; an empty claim ends it.
 func (m *Machine) setClaim(p, t int, c claim) {
 	tk := &m.tasks[t]
 	was, is := tk.claims[p].since > 0, c.since > 0
@@ -222,7 +221,7 @@ func (m *Machine) setClaim(p, t int, c claim) {
 	}
 }
 
-// took ends the claim of a task whose update p has made at that time.
+// took ends the claim of a task whose update p made at that time by its clock.
 func (m *Machine) took(p, t int, at time.Duration) {
 	c := m.tasks[t].claims[p]
 	if c.at > 0 && at >= c.at {
@@ -242,8 +241,8 @@ func (m *Machine) note(u Update) {
 	}
 }
 
-// late compares a frame about a section that was left here with what was
-// launched then, as far back as that is remembered.
+// late checks a frame about a section left here against the signature launched
+// then, as long as that is kept.
 func (m *Machine) late(u Update) error {
 	n := uint64(len(m.signatures))
 	if u.Section < m.first || u.Section >= m.number || m.number-u.Section >= n || m.signatures[u.Section%n] == u.Signature {

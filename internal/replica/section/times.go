@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Times is what a replica knows of how long the tasks of one type take, here
-// and on each of its peers. Of each the last few are kept, of which the median
-// counts: one task that was interrupted says nothing about the next, and a
-// replica that has become slower is known to be so after three.
+// Times holds how long the tasks of one type take, on each replica. Of each
+// replica it keeps the last few durations and uses their median: one interrupted
+// task does not change the estimate, and a replica that has become slower is
+// recognized after three tasks.
 type Times struct {
-	Transfer time.Duration // of one update; 0: not known
+	Transfer time.Duration // of one update; 0: unknown
 	of       []series      // by replica
 }
 
@@ -21,8 +21,8 @@ type series struct {
 	median time.Duration
 }
 
-// Took notes that a replica has run one in so long, from its claim to when its
-// result was there.
+// Took records that a replica took d for one task, from its claim until its
+// update was made.
 func (t *Times) Took(replica int, d time.Duration) {
 	for len(t.of) <= replica {
 		t.of = append(t.of, series{})
@@ -35,7 +35,7 @@ func (t *Times) Took(replica int, d time.Duration) {
 	s.median = sorted[n/2]
 }
 
-// typical is how long one takes on a replica, 0 if that is not known.
+// typical returns the typical duration on a replica, 0 if unknown.
 func (t *Times) typical(replica int) time.Duration {
 	if t == nil || replica >= len(t.of) {
 		return 0
@@ -43,18 +43,18 @@ func (t *Times) typical(replica int) time.Duration {
 	return t.of[replica].median
 }
 
-// clock tells the time here at which a peer did something from the time there:
-// by the frame that took least to come, of those seen lately.
+// clock converts times of a peer's clock to the clock here. It uses the frame
+// that took the least time to arrive, among those seen lately.
 type clock struct {
-	behind time.Duration // the clock there behind the one here, and what that frame took
+	behind time.Duration // how far the peer's clock is behind the one here, plus the delay of that frame
 	known  bool
-	last   time.Duration // when it was compared, here
+	last   time.Duration // time of the last comparison, by the clock here
 }
 
-// drift bounds by how much clocks differ in speed, as its inverse.
+// 1/drift bounds the relative difference in speed of two clocks.
 const drift = 1 << 13
 
-// compare takes in that a frame made at a time there was seen at a time here.
+// compare records that a frame made at time there was seen at time here.
 func (c *clock) compare(there, here time.Duration) {
 	c.behind += (here - c.last) / drift
 	c.last = here
@@ -63,7 +63,7 @@ func (c *clock) compare(there, here time.Duration) {
 	}
 }
 
-// here returns the time here for one there, which was not later than now.
+// here converts a peer's time, which was not later than now, to the clock here.
 func (c *clock) here(there, now time.Duration) time.Duration {
 	if there <= 0 || !c.known {
 		return now
@@ -71,11 +71,12 @@ func (c *clock) here(there, now time.Duration) time.Duration {
 	return min(there+c.behind, now)
 }
 
-// worth is the least that is gained by not waiting for a peer: less may be an
-// error of the estimate, and peers of equal speed would both run a task.
+// worth returns the least gain for which this replica does not wait for a peer. A
+// smaller gain may be an error of the estimate, and peers of equal speed would
+// then both run a task.
 func worth(own time.Duration) time.Duration { return own/4 + 20*time.Microsecond }
 
-// timesOf is what is known of the type of a task, nil if nothing.
+// timesOf returns the durations of the type of a task, nil if unknown.
 func (m *Machine) timesOf(t int) *Times {
 	if m.times == nil {
 		return nil
@@ -83,31 +84,31 @@ func (m *Machine) timesOf(t int) *Times {
 	return m.times(t)
 }
 
-// until is when a claim is not believed any more. A peer that is known to be
-// slower than this replica is given as much more time.
+// until returns when a claim expires. A peer that is known to be slower than this
+// replica gets that much more time.
 func (m *Machine) until(t, p int) time.Duration {
 	times := m.timesOf(t)
 	more := times.typical(p) - times.typical(m.me)
 	return m.tasks[t].claims[p].since + m.patience(t) + max(more, 0)
 }
 
-// believed: peer p has claimed task t, and may still send it.
+// believed reports whether peer p has claimed task t and may still send it.
 func (m *Machine) believed(t, p int) bool {
 	return m.tasks[t].claims[p].since > 0 && !m.gone(p) && m.until(t, p) > m.now
 }
 
-// slower: p has claimed task t, but this replica, which has nothing else to
-// do, would have it earlier.
+// slower reports whether p has claimed task t, but this replica would complete it
+// earlier if it started now.
 func (m *Machine) slower(t, p int) bool {
 	times := m.timesOf(t)
 	own, its := times.typical(m.me), times.typical(p)
 	return own > 0 && its > 0 && m.now+own+worth(own) < m.tasks[t].claims[p].since+its
 }
 
-// sooner reports whether the peers, after what they are at, will have run so
-// many tasks like t before this replica could have run one; and if so when to
-// look again, in case that they have not. Nobody waits for a peer that is not
-// at work.
+// sooner reports whether the peers, after the tasks that they now run, will
+// complete as many tasks like t as are open before this replica could complete
+// one. If so, it returns when to look again, in case they do not. Only peers that
+// have claimed a task count.
 func (m *Machine) sooner(t, open int) (until time.Duration, ok bool) {
 	times := m.timesOf(t)
 	own := times.typical(m.me)
@@ -122,7 +123,7 @@ func (m *Machine) sooner(t, open int) (until time.Duration, ok bool) {
 			if p == m.me || its == 0 || !m.believed(i, p) {
 				continue
 			}
-			at := max(m.tasks[i].claims[p].since+its, m.now) // it is done with i
+			at := max(m.tasks[i].claims[p].since+its, m.now) // when p completes i
 			could += int(max(last-at, 0) / (its + times.Transfer))
 			if end := m.until(i, p); until == 0 || end < until {
 				until = end

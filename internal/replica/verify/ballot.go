@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Run is one execution of a task: the hash of what it wrote, and the processor on
-// which it ran.
+// Run is one execution of a task: the hash of what it wrote, and the processor
+// that ran it.
 type Run struct {
 	Hash uint64
 	Core int
 }
 
-// Ballot is what one process has to say of a task.
+// Ballot is what one replica reports of a task.
 type Ballot struct {
 	Replica int
 	Entry   uint64 // hash of the state that the task began from, if it ran again
-	Runs    []Run  // the first one, and those after it
+	Runs    []Run  // the first run, then the repeated ones
 }
 
-// Guilty is a replica that came to a wrong result of a task.
+// Guilty is a replica with a wrong result of a task.
 type Guilty struct {
 	Replica int
 	Index   int // of the task among those sampled
 	Core    int
 }
 
-// Undecided says that replicas differ in the result of a task, and that nobody can
-// be convicted.
+// Undecided reports that replicas differ in the result of a task, and that the
+// runs do not show which one is wrong.
 type Undecided struct {
 	Section uint64
 	Task    int
@@ -47,8 +47,8 @@ func (u *Undecided) Error() string {
 	return fmt.Sprintf("the results of task %d in section %d differ, and it cannot be told whose is wrong (%s)", u.Task, u.Section, strings.Join(all, "; "))
 }
 
-// EntryDiffers says that replicas began a task from different states: that is no
-// wrong result of the task.
+// EntryDiffers reports that replicas began a task from different states, so that
+// the task itself need not be wrong.
 type EntryDiffers struct {
 	Section      uint64
 	Task         int
@@ -62,7 +62,8 @@ func (e *EntryDiffers) Error() string {
 		e.Replica, e.Peer, e.Section, e.Task, e.Mine, e.Theirs)
 }
 
-// entriesDiffer returns two ballots of runs that began from different states.
+// entriesDiffer returns two ballots of repeated runs that began from different
+// states.
 func entriesDiffer(ballots []Ballot) (a, b *Ballot) {
 	for i := range ballots {
 		switch b := &ballots[i]; {
@@ -76,10 +77,10 @@ func entriesDiffer(ballots []Ballot) (a, b *Ballot) {
 	return nil, nil
 }
 
-// judge returns the right result of a task: the one that most processes have come
-// to, and at least two, or that of the only process which does not contradict
-// itself. One that always errs alike is as sure of its result as one that never
-// does.
+// judge returns the right result of a task: the one that most replicas report,
+// and at least two; or else that of the only replica whose repeated runs agree.
+// The second rule cannot tell a replica that always errs in the same way from a
+// sound one.
 func judge(ballots []Ballot) (right uint64, ok bool) {
 	most := 1
 	for i := range ballots {
@@ -117,12 +118,12 @@ func judge(ballots []Ballot) (right uint64, ok bool) {
 	return ballots[sure].Runs[0].Hash, true
 }
 
-// reports: one of its runs came to that result.
+// reports is whether one of the runs had that result.
 func (b *Ballot) reports(hash uint64) bool {
 	return slices.ContainsFunc(b.Runs, func(r Run) bool { return r.Hash == hash })
 }
 
-// contradicts: not all of its runs came to the same result.
+// contradicts is whether the runs had different results.
 func (b *Ballot) contradicts() bool {
 	return slices.ContainsFunc(b.Runs, func(r Run) bool { return r.Hash != b.Runs[0].Hash })
 }

@@ -2,8 +2,8 @@ package verify
 
 import "slices"
 
-// compare looks whether all live replicas came to the same results, and has the
-// tasks run again of which they did not.
+// compare checks whether all live replicas came to the same results, and reruns
+// the tasks in which they differ.
 func (m *Machine) compare() {
 	var disputed []int
 	for p := range m.peers {
@@ -36,20 +36,21 @@ func (m *Machine) compare() {
 		m.sayAgain(disputed)
 	}
 	for p := range m.peers {
-		if m.lives(p) && m.peers[p].said[m.section].again == nil { // it has all that any of the living dispute
+		if m.lives(p) && m.peers[p].said[m.section].again == nil { // a peer reruns every task that any live replica disputes, so one message has them all
 			return
 		}
 	}
 	m.decide(disputed)
 }
 
-// heard: a peer has said what its first runs came to, to those who live now.
+// heard reports whether a peer has sent its first results to the replicas that
+// live now.
 func (m *Machine) heard(p int) bool {
 	s := m.peers[p].said[m.section]
 	return s != nil && s.firstAt == m.deaths+1
 }
 
-// decide judges the disputed tasks by what all live replicas have said.
+// decide judges the disputed tasks by the reports of all live replicas.
 func (m *Machine) decide(disputed []int) {
 	r := m.first()
 	r.Differed = disputed
@@ -67,8 +68,8 @@ func (m *Machine) decide(disputed []int) {
 	m.hold(r)
 }
 
-// judgeAlone judges each task by itself: if no other replica has come to the same
-// result before it died, the task runs again, and once more if that differs.
+// judgeAlone judges each task when no peer lives. If no dead replica sent the
+// same result, the task runs again, and once more if those runs differ.
 func (m *Machine) judgeAlone() {
 	r := m.first()
 	for i := range m.mine {
@@ -108,7 +109,7 @@ func (m *Machine) judgeAlone() {
 	}
 }
 
-// majority returns what most runs of one process came to, of three.
+// majority returns the result of most of three runs of one process.
 func majority(runs []Run) (uint64, bool) {
 	for i := range runs {
 		for k := range i {
@@ -120,7 +121,7 @@ func majority(runs []Run) (uint64, bool) {
 	return 0, false
 }
 
-// verdict judges task i, and enters that in r.
+// verdict judges task i and records the outcome in r.
 func (m *Machine) verdict(r *Result, i int, ballots []Ballot) error {
 	slices.SortFunc(ballots, func(a, b Ballot) int { return a.Replica - b.Replica })
 	if a, b := entriesDiffer(ballots); b != nil {
@@ -130,7 +131,7 @@ func (m *Machine) verdict(r *Result, i int, ballots []Ballot) error {
 		return &EntryDiffers{m.section, m.tasks[i], a.Replica, b.Replica, a.Entry, b.Entry}
 	}
 	right, ok := judge(ballots)
-	if !ok { // one that was convicted before, and has not gone yet, errs again
+	if !ok { // a replica that was blamed before, and has not left yet, erred again
 		right, ok = judge(slices.DeleteFunc(slices.Clone(ballots), func(b Ballot) bool { return m.peers[b.Replica].convicted }))
 	}
 	if !ok {
@@ -140,7 +141,8 @@ func (m *Machine) verdict(r *Result, i int, ballots []Ballot) error {
 	return nil
 }
 
-// convict enters in r what is right of task i, and who came to something else.
+// convict records in r the right result of task i, and the replicas with another
+// one.
 func (m *Machine) convict(r *Result, i int, right uint64, ballots []Ballot) {
 	r.Right[i] = right
 	for k := range ballots {

@@ -10,64 +10,64 @@ import (
 type Machine struct {
 	me     int
 	peers  []peer
-	deaths uint64 // in the rank so far: all replicas count the same ones
+	deaths uint64 // number of deaths in the rank so far: all replicas count the same ones
 
 	open      bool
-	section   uint64 // the one that is verified, or was last
+	section   uint64 // the one being verified, or the last one
 	signature uint64
 	tasks     []int // the sampled ones
 	mine      []ballot
 	left      int  // sampled tasks that have not run
-	complete  bool // and all others are here
-	again     bool // what ran again was said
+	complete  bool // all other tasks of the section are here, too
+	again     bool // the results of repeated runs were sent
 	result    *Result
-	equal     bool // by first votes that were equal: nobody has to hold it
-	told      bool // the result was said
-	last      left // the section before, which others may be in: not one before that
+	equal     bool // all first results were equal, so no peer has to confirm the result
+	told      bool // the result was sent
+	last      left // the section before, which peers may still be in; none is in an earlier one
 	err       error
 	acts      []Action
 }
 
-// ballot is what this replica says of a task.
+// ballot is what this replica has found of a task.
 type ballot struct {
 	entry   uint64
 	runs    []Run
-	running bool // again
+	running bool // a repeated run is under way
 }
 
-// left is a section that was left here by first votes that were equal.
+// left is a section that this replica left because all first results were equal.
 type left struct {
 	section, signature uint64
-	result             *Result // nil: others know it, or there is none
+	result             *Result // nil: it was sent to the peers, or there is none
 }
 
-// peer is what is known of another replica.
+// peer is the state of another replica.
 type peer struct {
 	dead      bool
 	convicted bool
 	said      map[uint64]*said // by section
 }
 
-// said is what a peer has said of a section.
+// said is what a peer has reported of a section.
 type said struct {
 	signature uint64
 	first     []uint64
 	again     []Again
 	result    *Result
-	firstAt   uint64 // after how many deaths first was said, and 1 more; 0: it was not
+	firstAt   uint64 // 1 + the number of deaths its sender had handled at first; 0: not reported
 }
 
-// Word is what one replica says to another.
+// Word is a message from one replica to another.
 type Word struct {
 	Section   uint64
 	Signature uint64 // of the section
-	Deaths    uint64 // that its sender has handled
+	Deaths    uint64 // number that the sender has handled
 	First     []uint64
 	Again     []Again
 	Result    *Result
 }
 
-// Again is what came of a task that ran once more.
+// Again is the outcome of a task that ran once more.
 type Again struct {
 	Index         int // of the task among those sampled
 	Entry         uint64
@@ -77,11 +77,11 @@ type Again struct {
 // Result is what the replicas of a rank agree on about a section.
 type Result struct {
 	Right    []uint64 // of each sampled task
-	Differed []int    // those of which not all results were alike
+	Differed []int    // sampled tasks whose results were not all equal
 	Guilty   []Guilty
 }
 
-// Action is something that the machine wants done, in order.
+// Action is something for the caller to do, in order.
 type Action struct {
 	Kind  ActionKind
 	Peer  int   // Say
@@ -89,16 +89,17 @@ type Action struct {
 	Index int   // Rerun
 }
 
-// ActionKind says what to do.
+// ActionKind is the kind of an Action.
 type ActionKind uint8
 
 // The actions.
 const (
-	Say   ActionKind = iota // hand Word to Peer
+	Say   ActionKind = iota // send Word to Peer
 	Rerun                   // run a task from the entry state of the section, then call Ran
 )
 
-// Mismatch says that a peer is in another section than this replica.
+// Mismatch reports that a peer verifies a section with another signature or other
+// tasks.
 type Mismatch struct {
 	Section uint64
 	Peer    int
@@ -108,7 +109,7 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("replica %d verifies section %d with other tasks, shapes or arguments", m.Peer, m.Section)
 }
 
-// New returns the machine of one of so many replicas.
+// New returns the machine of one of the given number of replicas.
 func New(replica, replicas int) *Machine {
 	m := &Machine{me: replica, peers: make([]peer, replicas)}
 	for p := range m.peers {
@@ -117,8 +118,8 @@ func New(replica, replicas int) *Machine {
 	return m
 }
 
-// NewAt returns the machine of a replica that begins after so many deaths in its
-// rank. All its peers are dead until Alive is called for them.
+// NewAt returns the machine of a replica that starts after that number of deaths
+// in its rank. All its peers are dead until Alive is called for them.
 func NewAt(replica, replicas int, deaths uint64) *Machine {
 	m := New(replica, replicas)
 	m.deaths = deaths
@@ -128,8 +129,7 @@ func NewAt(replica, replicas int, deaths uint64) *Machine {
 	return m
 }
 
-// Alive makes a peer live that was dead, between the same two sections at all
-// replicas.
+// Alive revives a dead peer. All replicas call it between the same two sections.
 func (m *Machine) Alive(p int) { m.peers[p] = peer{said: make(map[uint64]*said)} }
 
 // Enter opens a section in which those tasks are sampled.
@@ -146,8 +146,8 @@ func (m *Machine) Enter(section, signature uint64, tasks []int) {
 	}
 }
 
-// Ran takes in that a sampled task has run here, for the first time or again. The
-// hash of the entry state counts only then.
+// Ran records that a sampled task has run here. entry is the hash of the state it
+// began from, and is used only for a repeated run.
 func (m *Machine) Ran(index int, entry uint64, r Run) []Action {
 	m.acts = m.acts[:0]
 	b := &m.mine[index]
@@ -155,14 +155,14 @@ func (m *Machine) Ran(index int, entry uint64, r Run) []Action {
 	if len(b.runs) > 1 {
 		b.entry = entry
 	} else if m.left--; m.left == 0 {
-		m.sayFirst() // it travels while the other tasks run
+		m.sayFirst() // sent now, so that it arrives while the other tasks run
 	}
 	m.advance()
 	return m.acts
 }
 
-// Complete takes in that every task of the section is here. Before that nothing runs
-// again.
+// Complete records that every task of the section is here. No task runs again
+// before that.
 func (m *Machine) Complete() []Action {
 	m.acts = m.acts[:0]
 	m.complete = true
@@ -170,7 +170,7 @@ func (m *Machine) Complete() []Action {
 	return m.acts
 }
 
-// Hear takes in a word of a peer.
+// Hear handles a message from a peer.
 func (m *Machine) Hear(p int, w *Word) []Action {
 	m.acts = m.acts[:0]
 	if w.Section < m.section || w.Section == m.section && !m.open && m.result != nil {
@@ -197,8 +197,9 @@ func (m *Machine) Hear(p int, w *Word) []Action {
 	return m.acts
 }
 
-// answer says the result of a section that was left here by first votes that were equal, to
-// one that holds the result of a dead peer and waits until all hold it.
+// answer sends the result of a section that this replica left because all first
+// results were equal. The peer holds the result of a dead replica, and waits
+// until all hold it.
 func (m *Machine) answer(section uint64) {
 	switch section {
 	case m.section:
@@ -208,7 +209,7 @@ func (m *Machine) answer(section uint64) {
 	}
 }
 
-// Dead removes a peer, once all that it has said was heard.
+// Dead removes a peer once all its messages have been handled.
 func (m *Machine) Dead(p int) []Action {
 	m.acts = m.acts[:0]
 	if !m.peers[p].dead {
@@ -244,7 +245,7 @@ func (m *Machine) Done() (*Result, error) {
 	return m.result, nil
 }
 
-// Leave closes the section. Its result is kept for those that do not know it.
+// Leave closes the section. Its result is kept for peers that do not know it.
 func (m *Machine) Leave() {
 	m.open = false
 	for _, g := range m.result.Guilty {
@@ -255,8 +256,8 @@ func (m *Machine) Leave() {
 	}
 }
 
-// Counts reports whether this replica is the one that counts what the rank has come
-// to: the lowest one that lives and is not guilty.
+// Counts reports whether this replica counts the outcome for the rank: the lowest
+// one that lives and is not guilty does.
 func (m *Machine) Counts(r *Result) bool {
 	lowest := -1
 	for p := range m.peers {
@@ -273,10 +274,10 @@ func (m *Machine) Counts(r *Result) bool {
 	return lowest == m.me
 }
 
-// Runs returns what has come of a sampled task here.
+// Runs returns the runs of a sampled task here.
 func (m *Machine) Runs(index int) []Run { return m.mine[index].runs }
 
-// Missing returns a live peer that is waited for, -1 if there is none.
+// Missing returns a live peer that the section waits for, -1 if there is none.
 func (m *Machine) Missing() int {
 	for p := range m.peers {
 		if s := m.peers[p].said[m.section]; m.lives(p) && (s == nil || m.result != nil && s.result == nil || m.result == nil && s.firstAt <= m.deaths) {
@@ -298,7 +299,7 @@ func (m *Machine) alone() bool {
 	return true
 }
 
-// advance does what is due.
+// advance performs what the state allows now.
 func (m *Machine) advance() {
 	if !m.open || !m.complete || m.err != nil {
 		return
@@ -308,7 +309,7 @@ func (m *Machine) advance() {
 		switch {
 		case p == m.me || s == nil:
 		case m.peers[p].dead && s.signature == m.signature && s.result == nil && len(s.first) != len(m.tasks):
-			delete(m.peers[p].said, m.section) // it was beyond a cut at which the others were not, and from which on other tasks are sampled
+			delete(m.peers[p].said, m.section) // it was beyond a consistent cut that the others had not reached; since that cut other tasks are sampled
 		case s.signature != m.signature || s.first != nil && len(s.first) != len(m.tasks) || s.result != nil && !s.result.of(len(m.tasks)):
 			m.err = &Mismatch{m.section, p}
 			return
@@ -327,14 +328,14 @@ func (m *Machine) advance() {
 	}
 }
 
-// of reports whether r can be about so many tasks.
+// of reports whether r can be a result for that number of tasks.
 func (r *Result) of(tasks int) bool {
 	other := func(i int) bool { return i < 0 || i >= tasks }
 	return len(r.Right) == tasks && !slices.ContainsFunc(r.Differed, other) &&
 		!slices.ContainsFunc(r.Guilty, func(g Guilty) bool { return other(g.Index) })
 }
 
-// first is the result if the first runs here are right.
+// first returns the result that holds if the first runs here are right.
 func (m *Machine) first() *Result {
 	r := &Result{Right: make([]uint64, len(m.mine))}
 	for i := range m.mine {
@@ -347,7 +348,7 @@ func (m *Machine) own(i int) Ballot {
 	return Ballot{Replica: m.me, Entry: m.mine[i].entry, Runs: m.mine[i].runs}
 }
 
-// theirs is what is known of what came of a task at a peer.
+// theirs returns what a peer has reported of a task.
 func (m *Machine) theirs(p, i int) Ballot {
 	b, s := Ballot{Replica: p}, m.peers[p].said[m.section]
 	if s == nil {
@@ -365,7 +366,7 @@ func (m *Machine) theirs(p, i int) Ballot {
 	return b
 }
 
-// rerun has a task run that has not run so often.
+// rerun requests a run of task i if it has run fewer than times times.
 func (m *Machine) rerun(i, times int) {
 	if b := &m.mine[i]; len(b.runs) < times && !b.running {
 		b.running = true
@@ -373,7 +374,7 @@ func (m *Machine) rerun(i, times int) {
 	}
 }
 
-// hold takes a result that others may go on with, and says so.
+// hold records a result that peers may continue with, and sends it to all.
 func (m *Machine) hold(r *Result) {
 	m.result = r
 	m.sayResult()

@@ -17,10 +17,11 @@ type Sampler struct {
 	Replicas int // of the rank, dead ones included
 }
 
-// Sample appends those of n tasks of a section that are chosen, in their order. It
-// chooses tasks in the same place of each replica's block together: a sampled task runs on
-// all replicas, so one alone would make some of them run a task more than others, who would
-// wait for them as long as if as many were sampled there.
+// Sample appends the chosen ones of the n tasks of a section, ascending. It
+// chooses the tasks at the same index of every replica's block together. A
+// sampled task runs on all replicas, so choosing a single one would give some
+// replicas one task more than the others. Those would wait, and the section would
+// take as long as if all had been chosen.
 func (s Sampler) Sample(to []int, section uint64, n int) []int {
 	if s.Share <= 0 {
 		return to

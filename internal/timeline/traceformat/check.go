@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// File is a file that is right.
+// File is a valid file.
 type File struct {
 	Unit   string         `json:"displayTimeUnit"`
 	Other  map[string]any `json:"otherData"`
@@ -36,7 +36,7 @@ type Row struct{ PID, TID int }
 // Row returns where e is drawn.
 func (e *Event) Row() Row { return Row{*e.PID, *e.TID} }
 
-// End is when e ends.
+// End returns the time when e ends.
 func (e *Event) End() float64 {
 	if e.Dur == nil {
 		return *e.TS
@@ -44,13 +44,13 @@ func (e *Event) End() float64 {
 	return *e.TS + *e.Dur
 }
 
-// Text returns an argument that is a text, "" if there is none.
+// Text returns a text argument, "" if there is none.
 func (e *Event) Text(key string) string {
 	s, _ := e.Args[key].(string)
 	return s
 }
 
-// Number returns an argument that is a number, -1 if there is none.
+// Number returns a numeric argument, -1 if there is none.
 func (e *Event) Number(key string) float64 {
 	n, ok := e.Args[key].(float64)
 	if !ok {
@@ -59,8 +59,8 @@ func (e *Event) Number(key string) float64 {
 	return n
 }
 
-// fields are those that events of a phase have beside name, cat, ph, ts, pid and
-// tid, and how many of them, from the first, they must have.
+// fields lists, by phase, the fields of an event besides name, cat, ph, ts, pid
+// and tid. The first must of them are required.
 var fields = map[string]struct {
 	all  []string
 	must int
@@ -75,7 +75,7 @@ var fields = map[string]struct {
 	"f": {[]string{"id", "bp", "args"}, 2},
 }
 
-// Check reads a file, and says what is wrong with it.
+// Check parses a file, and returns its first error.
 func Check(text []byte) (*File, error) {
 	var raw struct {
 		Events []map[string]json.RawMessage `json:"traceEvents"`
@@ -97,7 +97,7 @@ func Check(text []byte) (*File, error) {
 	return f, errors.Join(f.names(), f.nest(), f.flows())
 }
 
-// check looks at one event alone.
+// check checks one event on its own.
 func (e *Event) check(raw map[string]json.RawMessage) error {
 	want, ok := fields[e.Phase]
 	switch {
@@ -136,7 +136,8 @@ func (e *Event) check(raw map[string]json.RawMessage) error {
 	return nil
 }
 
-// names: rows and groups have names, each has one, and a row is of one group.
+// names checks that rows and groups have exactly one name each, and that each row
+// belongs to one group.
 func (f *File) names() error {
 	groups, rows, of := make(map[int]string), make(map[Row]string), make(map[int]int)
 	for i := range f.Events {
@@ -179,17 +180,17 @@ func (f *File) names() error {
 	return nil
 }
 
-// rounding is what times may be off, in microseconds: they are written with three
-// digits after the point, and read as binary numbers.
+// rounding is the tolerance for times, in microseconds: they are written with
+// three decimal places, and parsed as binary numbers.
 const rounding = 1e-4
 
-// slice is what lasts: an X, or a B with its E.
+// slice is an event with a duration: an X, or a B with its E.
 type slice struct {
 	from, to float64
 	name     string
 }
 
-// slices lists what lasts, by rows, outer ones first.
+// slices lists the slices by rows, outer ones first.
 func (f *File) slices() (map[Row][]slice, error) {
 	all, open := make(map[Row][]slice), make(map[Row][]*Event)
 	for i := range f.Events {
@@ -222,7 +223,7 @@ func (f *File) slices() (map[Row][]slice, error) {
 	return all, nil
 }
 
-// nest: slices of a row are apart or one is in the other.
+// nest checks that slices of a row are disjoint or nested.
 func (f *File) nest() error {
 	all, err := f.slices()
 	if err != nil {
@@ -244,8 +245,8 @@ func (f *File) nest() error {
 	return nil
 }
 
-// flows: each arrow has one beginning and one end of the same name and category,
-// not before it, both in slices.
+// flows checks that each arrow has one beginning and one end, not before it, with
+// the same name and category, and both in slices.
 func (f *File) flows() error {
 	all, err := f.slices()
 	if err != nil {
@@ -296,7 +297,7 @@ func within(on []slice, at float64) bool {
 		}
 		return 1
 	})
-	for i--; i >= 0; i-- { // outer ones come before
+	for i--; i >= 0; i-- { // outer slices come first
 		if on[i].to >= at-rounding {
 			return true
 		}

@@ -1,4 +1,4 @@
-// Package traceformat checks files against the rules of the trace event format of
-// Chrome, as its public specification gives them and viewers need them. Tests of
-// timelines use it.
+// Package traceformat checks files against the rules of Chrome's trace event
+// format, according to its public specification and the needs of viewers. Tests
+// of timelines use it.
 package traceformat

@@ -2,16 +2,16 @@
 
 package ccall
 
-// MaxArgs is how many arguments a call has at most.
+// MaxArgs is the maximum number of arguments of a call.
 const MaxArgs = 7
 
-// Call is a call of a C function. It has to be in memory that does not move, as all
-// that its arguments point to has: part of something that was allocated, not a
+// Call is a call of a C function. It must be in memory that does not move, as
+// must all that its arguments point to: part of an allocated object, not a
 // variable of the caller.
 type Call struct {
 	Function uintptr          // its address
-	Args     [MaxArgs]uintptr // more than the function takes do no harm
+	Args     [MaxArgs]uintptr // further ones than the function takes are ignored
 
-	Done  int32 // where a function may say that it need not be called again
+	Done  int32 // a function may set it to report that no further call is needed
 	times int32
 }

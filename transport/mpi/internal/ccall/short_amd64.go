@@ -16,8 +16,8 @@ var shim unsafe.Pointer
 // Short makes the call and returns its result, an int.
 func (c *Call) Short() int32 { return c.ShortUntil(1) }
 
-// ShortUntil makes the call again and again, so many times at most, until the function
-// returns something other than 0 or has written Done, and returns the last result.
+// ShortUntil repeats the call, at most times times, until the function returns
+// something other than 0 or has set Done, and returns the last result.
 func (c *Call) ShortUntil(times int) int32 {
 	c.times = int32(times)
 	return asmcgocall(shim, unsafe.Pointer(c))
