@@ -263,7 +263,7 @@ func flat(v reflect.Value) any {
 }
 
 // module is the path of this module.
-var module = strings.TrimSuffix(reflect.TypeFor[engine.Engine]().PkgPath(), "/internal/engine")
+var module = strings.TrimSuffix(reflect.TypeFor[engine.Engine]().PkgPath(), "/internal/replica/engine")
 
 // foreign reports whether a type belongs to the runtime of programs, or to a package of
 // the standard library whose values change by themselves.

@@ -77,7 +77,7 @@ func (w *world) run() error {
 			return w.pasts.Err()
 		case w.head.ended():
 			return nil
-		case w.steps >= maxSteps:
+		case w.steps >= w.most():
 			return fmt.Errorf("no end: %s", w.state())
 		}
 		w.strike()
@@ -94,7 +94,14 @@ func (w *world) run() error {
 	}
 }
 
-const maxSteps = 2_000_000
+// most bounds the steps of a job. A step takes a microsecond of virtual time, and a program that polls
+// takes steps while the head pauses between its attempts to start a replacement, for 13 seconds in all.
+func (w *world) most() int {
+	if w.spec.gone > 0 {
+		return 20_000_000
+	}
+	return 2_000_000
+}
 
 // choose lists what can happen next. What lags is left out most of the time,
 // unless nothing else can happen.
