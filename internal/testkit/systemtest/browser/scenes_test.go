@@ -37,7 +37,7 @@ func documented(t *testing.T, heading string, n int) string {
 	blocks := strings.Split(rest, "```text\n")
 	require.Greater(t, len(blocks), n+1, heading)
 	block, _, _ := strings.Cut(blocks[n+1], "```")
-	return block
+	return strings.ReplaceAll(block, "heat/main.go", "waits/main.go") // the program of these tests
 }
 
 var (
@@ -105,7 +105,7 @@ func TestADeadlock(t *testing.T) {
 	r := begin(t, "-n 2 -r 1 -stuck 2s", "waits cycle")
 	ctx := open(t, r.url)
 	shows(t, ctx, cells("w", 2))
-	shows(t, ctx, event("deadlock", `deadlock: 0 waits in Recv from 1 tag 3 \(main\.go:\d+\), 1 waits in Barrier for 0`))
+	shows(t, ctx, event("deadlock", `deadlock: 0 waits in Recv from 1 tag 3 \(waits\/main\.go:\d+\), 1 waits in Barrier for 0`))
 	r.saysAsDocumented(ctx, "A deadlock")
 	require.Contains(t, alike(r.said()), alike(documented(t, "A deadlock", 1)))
 	picture(t, ctx, "deadlock")
@@ -125,7 +125,7 @@ func TestARankThatWaitsForAFinishedOne(t *testing.T) {
 	_ = r.cmd.Wait() // with 1
 	require.Equal(t, 1, r.cmd.ProcessState.ExitCode(), r.said())
 	require.Contains(t, alike(r.said()), alike(documented(t, heading, 0)))
-	shows(t, ctx, event("death", `1\.0 died \(exit\): rank 1 waits in Barrier for rank 0, which has finished \(main\.go:\d+\)`))
+	shows(t, ctx, event("death", `1\.0 died \(exit\): rank 1 waits in Barrier for rank 0, which has finished \(waits\/main\.go:\d+\)`))
 	shows(t, ctx, text("#report", `exit code +1: rank 1 has lost its last replica`))
 	shows(t, ctx, cells("f", 1))
 	shows(t, ctx, cells("x", 1))
