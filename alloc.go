@@ -12,19 +12,18 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Alloc allocates a slice like make([]T, n), for the big arrays of a program
-// that regions are made of: it asks the system for huge pages, which saves
-// address translation. T must hold no pointers: Alloc panics if it does, or if
-// n is negative.
+// Alloc allocates a slice like make([]T, n), for the big arrays of a program that its
+// regions lie in. It asks the system for huge pages, which saves address translation. T
+// must hold no pointers: Alloc panics if it does, or if n is negative.
 //
-// The replicas of a rank that are on one host share the memory of these arrays,
-// and store results straight into each other's where that takes less time than
-// sending them (see intrarun -direct). Elsewhere the slice is an ordinary one.
-// Like that, it is freed when nothing refers to it any more.
+// The replicas of a rank that are on one host share the memory of these arrays. They
+// store results straight into each other's arrays if that takes less time than sending
+// them (see intrarun -direct). Otherwise the slice is an ordinary one. In both cases it
+// is freed when nothing refers to it any more.
 func Alloc[T any](n int) []T { return allocate[T](shared.Load(), n) }
 
-// shared is where the arrays of this process come from; nil: from the heap.
-// The process entry sets it.
+// shared is the source of the arrays of this process; nil: the heap. The process entry
+// sets it.
 var shared atomic.Pointer[arena.Arena]
 
 func allocate[T any](a *arena.Arena, n int) []T {

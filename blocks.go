@@ -31,10 +31,10 @@ func BlocksOf(n, size int) iter.Seq2[int, int] {
 	}
 }
 
-// Range is what lies from Lo up to Hi, without Hi.
+// Range is the half-open interval from Lo to Hi.
 type Range struct{ Lo, Hi int }
 
-// Len returns how many there are.
+// Len returns the number of elements.
 func (r Range) Len() int { return r.Hi - r.Lo }
 
 // Blocks2D cuts a matrix into rowParts times colParts blocks of rows and

@@ -19,7 +19,7 @@ var (
 	ErrOpen = errors.New("a section is open already")
 )
 
-// SectionError says why a section could not be completed. Rewritten code
+// SectionError is the reason why a section could not be completed. Generated code
 // panics with it, and Main and Run recover it; End returns it.
 type SectionError struct {
 	Section uint64 // number of the section in its process, from 0

@@ -10,7 +10,8 @@ import (
 )
 
 // goexit is the end of a goroutine of the program by runtime.Goexit. It cannot be
-// recovered, so whatever waits for the program learns of it from a deferred function.
+// recovered, so a goroutine that waits for the program learns of it from a deferred
+// function.
 type goexit struct {
 	where string // the function that has not returned
 	at    string // file:line of the call
@@ -21,12 +22,12 @@ func (e *goexit) Error() string {
 	return fmt.Sprintf("%s called runtime.Goexit (%s), so it never returns: return an error instead\n\n%s", e.where, e.at, callsite.UserStack(e.stack))
 }
 
-// ownCalls begin the names of functions of this module that end the goroutine of a
-// program on purpose: at a kill point, or where a trial of checked mode is over.
+// ownCalls begins the names of functions of this module that end the goroutine of a
+// program on purpose: at a kill point, or when a trial of checked mode is over.
 const ownCalls = "github.com/intrahpc/intra/internal/"
 
-// endedHere returns what a deferred function knows of the end of its goroutine, if that
-// is the program's own doing, and nil otherwise.
+// endedHere is called in a deferred function. It returns how the goroutine ended if the
+// program called runtime.Goexit, and nil otherwise.
 func endedHere(where string) *goexit {
 	var pcs [24]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

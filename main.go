@@ -16,18 +16,18 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// Exit codes of a process; those of the job are the launcher's.
+// Exit codes of a process. The launcher decides those of the job.
 const (
 	exitFailed   = 1
 	exitRefused  = 2
 	exitDiverged = 4
 )
 
-// Main joins the job that started this process, runs the program in it, and
-// exits; it does not return. The process counts as finished when run returns
-// nil. Without a launcher the program is one rank with one replica. In a job
-// that goes back to a backup run is called again in the same process, with
-// another *Process: what it needs, flags for example, it can get twice.
+// Main joins the job that started this process, runs the program in it, and exits; it
+// does not return. The process counts as finished when run returns nil. Without a
+// launcher the program is one rank with one replica. In a job that rolls back to a
+// backup, run is called again in the same process, with another *Process. So it must be
+// able to get its inputs, such as flags, twice.
 func Main(run func(*Process) error) {
 	os.Exit(enter(run))
 }
@@ -40,7 +40,7 @@ func enter(run func(*Process) error) int {
 		runtime.GOMAXPROCS(2)
 	}
 	session, err := job.Join(ctx, job.Hello{Tag: Tagged, Tasks: tasks})
-	if end := (job.End{}); errors.As(err, &end) { // of which the head has told the user
+	if end := (job.End{}); errors.As(err, &end) { // the head has shown the reason to the user
 		return end.Code
 	}
 	if err != nil {
@@ -52,7 +52,7 @@ func enter(run func(*Process) error) int {
 	}
 	defer session.Close()
 	cure.WritesFail() // of checkpoint files, too
-	// The workers may all be in long kernels, too.
+	// All workers may be in long kernels, so one more thread polls the network.
 	if n := engine.Threads(session.Setup()) + 1; runtime.GOMAXPROCS(0) < n {
 		runtime.GOMAXPROCS(n)
 	}
@@ -74,7 +74,7 @@ func enter(run func(*Process) error) int {
 		}
 		select {} // until the signal is delivered
 	}, Failure: failure})
-	if !e.Crowded() { // where processes take turns on a core it gains nothing
+	if !e.Crowded() { // it gains nothing if processes share a core
 		sysmon.Yield()
 	}
 	e.ExplainOnQuit(session.LastWords)
@@ -102,11 +102,11 @@ func enter(run func(*Process) error) int {
 	}
 	e.FlushTrace()
 	e.Shutdown()
-	_ = session.Leave() // its results are out: whatever MPI says of the end changes nothing
+	_ = session.Leave() // the results have left, so an error of MPI at the end changes nothing
 	return 0
 }
 
-// fail reports how the program has failed, and returns the exit code of its process.
+// fail reports the failure of the program, and returns the exit code of its process.
 func fail(e *engine.Engine, session *job.Session, err error) int {
 	e.FlushTrace()
 	f := failure(err)
@@ -119,8 +119,8 @@ func fail(e *engine.Engine, session *job.Session, err error) int {
 	return exitFailed
 }
 
-// shareArrays has the arrays that the program is about to make be in memory that
-// the replicas of its rank share, if there is such.
+// shareArrays makes the arrays that the program will allocate lie in memory that the
+// replicas of its rank share, if there is such memory.
 func shareArrays(e *engine.Engine, session *job.Session) {
 	if e.Stores() {
 		return
@@ -135,7 +135,7 @@ func shareArrays(e *engine.Engine, session *job.Session) {
 	}
 }
 
-// runAlone runs a program that no launcher started.
+// runAlone runs a program that was not started by a launcher.
 func runAlone(run func(*Process) error) int {
 	of, returned := engine.NewProgram(), false
 	fail := func(err error) int {
@@ -159,8 +159,8 @@ func runAlone(run func(*Process) error) int {
 	return 0
 }
 
-// guard runs the program and turns every way to fail into an error. If the program has
-// ended its goroutine guard does not return, and p.run.Ended knows why.
+// guard runs the program and converts every way to fail to an error. If the program has
+// ended its goroutine, guard does not return, and p.run.Ended returns the reason.
 func guard(p *Process, run func(*Process) error) (err error) {
 	returned := false
 	defer func() {
@@ -212,7 +212,7 @@ func (p *programPanic) Error() string {
 	return fmt.Sprintf("panic: %v\n\n%s", p.value, callsite.UserStack(p.stack))
 }
 
-// failure says how a run that returned err failed.
+// failure classifies the error that a run returned.
 func failure(err error) job.Failure {
 	f := job.Failure{Kind: job.FailError, Text: err.Error()}
 	var task *TaskPanic

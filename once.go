@@ -9,11 +9,11 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Once runs f on one replica of the rank and gives its result to all: the way
-// to the outside world, such as the time, a file or a random seed. f runs at
-// least once, and again if the replica that ran it died before any other had
-// its result. The result holds no pointers. An error of f comes back on every
-// replica with the same text.
+// Once runs f on one replica of the rank and gives its result to all replicas. Programs
+// use it to access the outside world, such as the time, a file or a random seed. f runs
+// at least once, and again if the replica that ran it died before any other had its
+// result. The result holds no pointers. An error of f has the same text on every
+// replica.
 func Once[T any](p *Process, f func() (T, error)) (T, error) {
 	var v T
 	if r := update.Var(update.Out, "result", &v); r.Err != nil {

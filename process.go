@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Process is one replica of one rank. A nil *Process is a rank alone: every
-// method works, and tasks run when they are launched.
+// Process is one replica of one rank. A nil *Process is a rank by itself: every method
+// works, and tasks run when they are launched.
 type Process struct {
 	run    *engine.Program
 	engine *engine.Engine // nil for a process that was started by itself
@@ -23,16 +23,16 @@ type Process struct {
 	checker update.Checker
 	parts   reduce.Pool    // of the open section
 	trial   *checked.Trial // in checked mode
-	varied  *vary.Recorder // disturbs this process for intravary; nil: nothing does
+	varied  *vary.Recorder // disturbs this process for intravary; nil: not used
 }
 
 func newProcess(run *engine.Program) *Process {
 	return &Process{run: run, engine: run.Engine(), parts: reduce.NewPool(Alloc[uint64])}
 }
 
-// tasks is the number of tasks that Tasks proposes: enough to overlap updates
-// with computation and to balance replicas of unequal speed, few enough to
-// cost nothing. It is the same everywhere, since results may depend on it.
+// tasks is the number of tasks that Tasks proposes: enough to overlap updates with
+// computation and to balance replicas of unequal speed, and few enough to cost nothing.
+// It is the same everywhere, since results may depend on it.
 const tasks = 16
 
 // Rank returns the logical rank of this process, 0 to Size()-1.
@@ -76,12 +76,11 @@ func (p *Process) Context() context.Context {
 	return p.run.Context
 }
 
-// Progress says how far the program is: that it has done so many of total passes,
-// steps or whatever it counts; 0 if it does not know of how many. intrarun shows
-// that, with the time that is left, for the rank that is least far; what a rank
-// counts, and whether, is its own affair. A program of several parts that are counted
-// one by one begins anew with each. It costs next to nothing, and nobody's result
-// depends on it.
+// Progress reports how far the program is: done of total passes, steps or other units;
+// total is 0 if their number is not known. intrarun shows the progress of the rank that
+// is least far, with the time that is left. Each rank may count its own units, or
+// report nothing. A program that counts its parts one by one starts again from 0 with
+// each. The call costs almost nothing, and no result depends on it.
 func (p *Process) Progress(done, total int) {
 	if p != nil {
 		p.run.Progress(done, total)
@@ -92,11 +91,11 @@ func (p *Process) Progress(done, total int) {
 // build, job and degree.
 func (p *Process) Tasks() int { return tasks }
 
-// alone: there are neither other replicas nor other workers, so tasks run when
-// they are launched.
+// alone reports whether there are neither other replicas nor other workers, so that
+// tasks run when they are launched.
 func (p *Process) alone() bool { return p.local() || p.engine.Serial() }
 
-// local: sections are a matter of this process alone, and nobody counts them.
+// local reports whether sections concern this process alone, and are not counted.
 func (p *Process) local() bool { return p == nil || p.engine == nil || p.resuming() }
 
 // runAlone runs task i of s at its launch.
@@ -113,7 +112,7 @@ func (p *Process) runAlone(s *engine.Section, i int) {
 }
 
 // refuse returns an error in the body of a task and in the function of Once: not all
-// replicas run these, and what the program calls has to be called by all.
+// replicas run these, but all of them have to make the call.
 func (p *Process) refuse() error {
 	if p == nil || p.run == nil {
 		return nil
@@ -162,8 +161,9 @@ func (p *Process) close(s *Section) {
 	p.spare, s.shared.Tasks = s.shared.Tasks, nil
 }
 
-// keep copies the regions of a launch, blocks taken apart into rows, to where they may stay until the section
-// ends, so that the caller's need not be allocated for each task.
+// keep copies the regions of a launch to memory that lasts until the section ends, and
+// takes blocks apart into rows. So the caller's regions need not be allocated for each
+// task.
 func (p *Process) keep(regions []Region) []Region {
 	if p == nil {
 		return update.Expand(nil, regions)
@@ -173,7 +173,8 @@ func (p *Process) keep(regions []Region) []Region {
 	return p.regions[from:len(p.regions):len(p.regions)]
 }
 
-// openError says that a section is open already, and where.
+// openError is the error that a section is already open, with the place where it was
+// opened.
 type openError struct{ opened string }
 
 func (e *openError) Error() string { return ErrOpen.Error() + ": the one opened at " + e.opened }

@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// program is what an engine runs: run with a Process, and in checked mode with
-// what checks it. silence drops what the program prints while it is restored
-// on trial.
+// program returns the function that an engine runs: run with a Process, and in checked
+// mode with a trial that checks it. silence drops the output of the program while a
+// trial restores it.
 func program(run func(*Process) error, silence func() (speak func(), err error)) func(*engine.Program) error {
 	c := &checked.Program{
 		Run: func(again *engine.Program, t *checked.Trial) error {
@@ -40,7 +40,7 @@ func program(run func(*Process) error, silence func() (speak func(), err error))
 	}
 }
 
-// ownFault reports whether err is the fault of the program.
+// ownFault reports whether the program caused err.
 func ownFault(err error) bool {
 	var found *CheckError
 	return !errors.Is(err, ErrDiverged) && !errors.Is(err, engine.ErrCorrupt) && !errors.Is(err, ErrJobEnded) && !errors.As(err, &found)

@@ -6,37 +6,36 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// Measured is implemented by types of which each replica may have another value, such as
-// times that it has measured. What is registered by Protect and is of such a type, or a
-// slice of it, is kept as any other state, but not compared by intrarun -sdc state.
+// Measured is implemented by types whose value may differ between replicas, such as
+// measured times. A registered variable of such a type, or a slice of it, is saved as
+// any other state, but intrarun -sdc state does not compare it.
 type Measured interface {
 	Measured() // is never called
 }
 
-// Protect registers the variable at x as state of the program: what a process
-// that takes the place of a lost one, and a job that goes on from a backup,
-// begins with. x is the address of
+// Protect registers the variable at x as state of the program. A process that replaces
+// a lost one, and a job that continues from a backup, begin with this state. x is the
+// address of
 //
 //   - a slice of elements without pointers; its length is part of the state,
 //     and the variable may be set to other slices at any time,
 //   - a value of a type without pointers: numbers, arrays and structs of them,
 //   - anything with the methods MarshalBinary and UnmarshalBinary.
 //
-// All state is registered before the first SafePoint, in the same order and
-// with the same names on every replica of a rank. Names are unique within a
-// rank.
+// All state is registered before the first SafePoint, in the same order and with the
+// same names on every replica of a rank. Names are unique within a rank.
 //
-// In a restored process (see [Process.Restored]) Protect fills the variable
-// in before it returns. So the initialisation that a restored process skips
-// may stand before or after it:
+// In a restored process (see [Process.Restored]) Protect fills in the variable before
+// it returns. So the initialisation that a restored process skips may precede or follow
+// it:
 //
 //	intra.Protect(p, "x", &x)
 //	if !p.Restored() {
 //		x = initial(n)
 //	}
 //
-// A slice keeps its memory if the saved one has the same length, else it is
-// allocated anew. Slices that share memory are saved one by one, and share it
+// A slice keeps its memory if the saved slice has the same length; otherwise it is
+// allocated again. Slices that share memory are saved one by one, and share it
 // afterwards only if their lengths have not changed.
 //
 // What is computed from protected state or from the arguments of the program,

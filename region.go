@@ -25,8 +25,8 @@ func OutVar[T any](name string, v *T) Region { return update.Var(update.Out, nam
 // InOutVar is InOut for one variable.
 func InOutVar[T any](name string, v *T) Region { return update.Var(update.InOut, name, v) }
 
-// Scratch names work space of a task: its contents mean nothing before and
-// after, and are never sent.
+// Scratch names work space of a task: its contents are undefined before and after the
+// task, and are never sent.
 func Scratch[T any](name string, s []T) Region { return update.Slice(update.Scratch, name, s) }
 
 // ScratchVar is Scratch for one variable.

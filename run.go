@@ -20,11 +20,10 @@ type Spec struct {
 	Check    bool   // checked mode
 }
 
-// Run runs a job in this process: each replica of each rank is a goroutine
-// that calls run with a Process of its own. It is for tests and for trying
-// things out; what the replicas share by accident (package variables,
-// captured variables) is not replicated. It returns nil when every rank has
-// finished in at least one replica.
+// Run runs a job in this process: each replica of each rank is a goroutine that calls
+// run with a Process of its own. It is for tests and for trying things out. Variables
+// that replicas share by accident (package variables, captured variables) are not
+// replicated. Run returns nil when every rank has finished in at least one replica.
 func Run(ctx context.Context, spec Spec, run func(*Process) error) error {
 	return localjob.Run(ctx, job.Spec(spec), localjob.Program{
 		Run: program(run, nil), Failure: failure, Hello: job.Hello{Tag: Tagged, Tasks: tasks}})

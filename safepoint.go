@@ -7,26 +7,25 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// ErrRollback means that the job goes back to its last backup. Every call that blocks
-// returns an error that wraps it, and sections panic with one. The program
-// returns it from run; Main and Run then call run again, with Restored() true
-// and the state of the backup.
+// ErrRollback means that the job rolls back to its last backup. Every call that blocks
+// returns an error that wraps it, and sections panic with one. The program returns it
+// from run; Main and Run then call run again, with Restored() true and the state of the
+// backup.
 var ErrRollback = engine.ErrRollback
 
-// SafePoint declares that the registered state is all that this process needs
-// to continue from here: no request and no section is open. Here replicas join,
-// backups are taken, and a restored process takes up the program. It costs next
-// to nothing while nothing is due.
+// SafePoint declares that the registered state is all that this process needs to
+// continue from here: no request and no section is open. Here replicas join, backups
+// are taken, and a restored process resumes the program. It costs almost nothing while
+// nothing is due.
 //
-// Every replica of every rank calls it equally often, at the same place: once
-// in each pass of the outermost loop, say. A message that is sent behind a
-// safe point is not received before the same one; receives, synchronous sends
-// and collective requests are waited for in front of it; communicators are
-// made and freed on the same side of it by all members; and no other goroutine
-// communicates meanwhile.
+// Every replica of every rank calls it equally often, at the same place, such as once
+// in each pass of the outermost loop. A message sent after a safe point is not received
+// before the same safe point. The program waits for receives, synchronous sends and
+// collective requests before it. All members make and free communicators on the same
+// side of it. No other goroutine communicates during the call.
 //
-// The first call ends the registration of state and returns what was wrong
-// with it. An error that wraps ErrRollback is to be returned from run.
+// The first call ends the registration of state and returns the first error in it. If
+// the error wraps ErrRollback, run has to return it.
 func (p *Process) SafePoint() error {
 	if p == nil {
 		return nil
@@ -54,16 +53,16 @@ func (p *Process) SafePoint() error {
 	return p.run.SafePoint(check)
 }
 
-// Restored reports whether this process began with saved state: Protect fills
-// variables in, the initialisation they would get otherwise is skipped, and
-// the program goes on from the safe point at which the state was taken.
-// Before its first SafePoint such a process has no peers: sections run all
-// tasks here, communicators that are made are those of the saved state, and
-// other communication and Once are errors. It is what NR_Get_state is in [NR],
-// and SafePoint, which ends that time, is NR_Set_state. Which ranks were lost a
-// program does not ask, since their state comes back too and replicas may not
-// differ: the report says it.
+// Restored reports whether this process began with saved state. Then Protect fills in
+// variables, the program skips their initialisation, and it continues from the safe
+// point at which the state was taken. Before its first SafePoint such a process has no
+// peers: sections run all tasks here, communicators that are made are those of the
+// saved state, and other communication and Once are errors. Restored corresponds to
+// NR_Get_state in [NR], and SafePoint, which ends that time, to NR_Set_state. A program
+// cannot ask which ranks were lost, since their state is restored too and replicas may
+// not differ; the report names them.
 func (p *Process) Restored() bool { return p != nil && p.run.Restored() }
 
-// resuming: the process is restored, and has not come to its first safe point.
+// resuming reports whether the process is restored and has not reached its first safe
+// point.
 func (p *Process) resuming() bool { return p != nil && p.run.Resuming() }

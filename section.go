@@ -12,27 +12,27 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Section is a block in which the replicas of a rank share work: tasks are
-// launched in it, and all of them are done when it ends, on every replica.
-// From a launch to the end the program must not write what the task reads,
-// nor touch what it writes.
+// Section is a block in which the replicas of a rank share work: tasks are launched in
+// it, and all of them are complete on every replica when it ends. From the launch of a
+// task to the end of the section, the program must not write what the task reads, nor
+// access what it writes.
 type Section struct {
 	p         *Process
 	shared    engine.Section
 	at        callsite.Site // where it was opened
-	known     bool          // that is where the user wrote it, and its tasks are there too
+	known     bool          // at is the place in the user's source, of its tasks too
 	results   reduce.Results
-	err       *SectionError // the first one
+	err       *SectionError // the first error
 	ended     bool
-	completed bool      // with every task done here
-	opened    time.Time // by hand
+	completed bool      // every task is complete here
+	opened    time.Time // when it was opened, if by hand
 
 	check   *checked.Section // in checked mode
 	watched []Region
 }
 
-// Section opens a section. All its tasks are launched before End. An error in
-// it is kept for End, which has to be called.
+// Section opens a section. All its tasks are launched before End. An error is kept
+// until End, which has to be called.
 func (p *Process) Section(opts ...SectionOption) *Section {
 	s := &Section{p: p}
 	if p != nil {
@@ -52,9 +52,9 @@ func (p *Process) Section(opts ...SectionOption) *Section {
 	return s
 }
 
-// Launch adds a task to the section. Its body runs at any time until the
-// section ends, on any replica, possibly more than once; it touches only the
-// regions, plus what it reads of memory that nobody writes.
+// Launch adds a task to the section. Its body runs at any time until the section ends,
+// on any replica, possibly more than once. It accesses only the regions, and may read
+// memory that is not written meanwhile.
 func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 	s.shared.Tasks = append(s.shared.Tasks, engine.Task{Kernel: &t.kernel, Body: body})
 	l := &s.shared.Tasks[len(s.shared.Tasks)-1]
@@ -84,8 +84,8 @@ func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 	}
 }
 
-// End completes the section: when it returns nil, every task is done and the
-// memory of this replica is that of every other replica leaving the section.
+// End completes the section: when it returns nil, every task is complete, and the
+// memory of this replica equals that of every other replica that leaves the section.
 func (s *Section) End() error {
 	if s.ended {
 		return &SectionError{Section: s.shared.Number, Pos: s.position(), Err: fmt.Errorf("the section has ended before")}
@@ -126,7 +126,7 @@ func (s *Section) fold() {
 	s.results.Fold()
 }
 
-// complete has the tasks done that have not run at their launch.
+// complete completes the tasks that have not run at their launch.
 func (s *Section) complete() error {
 	switch {
 	case s.err != nil:
@@ -166,10 +166,10 @@ func (s *Section) independent() {
 	}
 }
 
-// apart checks that no task names memory that partial results are folded into:
-// what is there before the section ends means nothing.
+// apart checks that no task names memory that partial results are folded into: its
+// contents are undefined until the section ends.
 func (s *Section) apart() *SectionError {
-	seen := make(map[*byte]bool) // mostly all tasks reduce into the same memory
+	seen := make(map[*byte]bool) // all tasks usually reduce into the same memory
 	for into := range s.results.Into() {
 		if seen[&into[0]] {
 			continue

@@ -23,10 +23,10 @@ var registry struct {
 	names map[string]bool
 }
 
-// Register makes a task type. The name is the import path of its package, a
-// dot, the receiver's type and a dot for a method, and the function's name;
-// it stands in reports and errors and must be the same in all replicas.
-// Registering a name twice panics.
+// Register makes a task type. The name is the import path of its package, a dot, the
+// receiver's type and a dot for a method, and the function's name. It appears in
+// reports and errors and must be the same in all replicas. Registering a name twice
+// panics.
 func Register(name string) *Task {
 	registry.Lock()
 	defer registry.Unlock()

@@ -15,9 +15,9 @@ type checkOptions struct {
 	section []intra.SectionOption
 }
 
-// Watch makes Check report a kernel that writes the variable at v, such as a
-// package variable, which no clause names. The type of the variable must hold
-// no pointers.
+// Watch makes Check report a kernel that writes the variable at v, such as a package
+// variable, although no clause names it. The type of the variable must hold no
+// pointers.
 func Watch[T any](name string, v *T) CheckOption {
 	return func(o *checkOptions) { o.section = append(o.section, intra.Watch(intra.InVar(name, v))) }
 }
@@ -27,13 +27,12 @@ func WatchSlice[T any](name string, s []T) CheckOption {
 	return func(o *checkOptions) { o.section = append(o.section, intra.Watch(intra.In(name, s))) }
 }
 
-// Check runs the tasks that launch puts into a section in checked mode, and
-// fails the test with each fault of a clause that it finds. Each task runs
-// several times from the same state, with other contents of its out and
-// scratch regions, and must do the same: what it writes may depend on its
-// arguments only, and it may write only what its clauses let it. Memory that
-// neither a clause nor Watch names is not seen, nor are paths that the
-// arguments at hand do not take.
+// Check runs the tasks that launch puts into a section in checked mode, and fails the
+// test with each fault of a clause that it finds. Each task runs several times from the
+// same state, with different contents of its out and scratch regions, and must always
+// do the same. Its results may depend only on its arguments, and it may write only what
+// its clauses allow. Check does not see memory that neither a clause nor Watch names,
+// nor paths that these arguments do not take.
 //
 // launch is called once, in a goroutine of its own, and does not end the
 // section. Afterwards the results of the tasks are in place.

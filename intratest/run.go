@@ -11,25 +11,24 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Report says what happened in a job.
+// Report describes what happened in a job.
 type Report struct {
 	Err      error // of the job
 	Deaths   []string
-	Sections int64 // left, by all processes
+	Sections int64 // completed, by all processes
 	Run      int64 // bodies of tasks run
 	Received int64 // results taken from a peer
 	Rerun    int64 // tasks run in place of a dead peer
-	Torn     int64 // updates that broke off
-	// Replaced lists the processes that took the place of dead ones, in the
-	// order in which they joined; Rollbacks counts how often the job went back
-	// to a backup.
+	Torn     int64 // partially received updates
+	// Replaced lists the processes that replaced dead ones, in the order in which they
+	// joined. Rollbacks counts how often the job rolled back to a backup.
 	Replaced  []string
 	Rollbacks int
-	// Sets are the numbers of the sets of checkpoint files that were completed;
-	// Warnings says which ones were not, or could not be used.
+	// Sets are the numbers of the sets of checkpoint files that were completed.
+	// Warnings names those that were not, or could not be used.
 	Sets     []uint64
 	Warnings []string
-	// Tasks counts the bodies run by the last process in each place.
+	// Tasks counts the bodies run by the last process in each slot.
 	Tasks map[string]int64
 }
 
@@ -97,15 +96,14 @@ func Capacity(bytes int) Option {
 // state of a live replica.
 func Replace() Option { return func(_ *testing.T, o *options) { o.local.Replace = true } }
 
-// Backup takes a backup every so many safe points. The job goes back to it when
-// a rank has lost all its replicas; this needs Replace, since other processes
-// have to take their place.
+// Backup takes a backup every that many safe points. The job rolls back to it when a
+// rank has lost all its replicas. This needs Replace, since other processes have to
+// replace them.
 func Backup(every uint64) Option {
 	return func(_ *testing.T, o *options) { o.local.Backup = every }
 }
 
-// Checkpoint writes the state of the job to files in dir every so many safe
-// points.
+// Checkpoint writes the state of the job to files in dir every that many safe points.
 func Checkpoint(dir string, every uint64) Option {
 	return func(_ *testing.T, o *options) { o.local.Files, o.local.Every = dir, every }
 }
@@ -119,8 +117,8 @@ func Restart(dir string) Option {
 // Fails allows the job to fail; its error is in the report.
 func Fails() Option { return func(_ *testing.T, o *options) { o.fails = true } }
 
-// untagged says, in a build without the tag, that this may be why a program has
-// not shared what it should.
+// untagged returns a hint for a build without the tag intra: the missing tag may be why
+// a program has not shared its sections.
 func untagged() string {
 	if intra.Tagged {
 		return ""
@@ -128,9 +126,9 @@ func untagged() string {
 	return ": this test was built without the tag intra, so that sections which are annotated run as plain loops; use go test -tags intra"
 }
 
-// Run runs a job in this process and fails the test if the job fails. Each
-// replica of each rank is a goroutine that calls run; what run writes outside
-// of its own memory must be safe for that.
+// Run runs a job in this process and fails the test if the job fails. Each replica of
+// each rank is a goroutine that calls run. If run writes memory outside of its own,
+// that must be safe for concurrent use.
 func Run(t *testing.T, spec intra.Spec, run func(*intra.Process) error, opts ...Option) Report {
 	t.Helper()
 	var o options

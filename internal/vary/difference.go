@@ -5,21 +5,21 @@ import (
 	"reflect"
 )
 
-// Difference is how a variable differs from the undisturbed one.
+// Difference describes how a variable differs from the undisturbed one.
 type Difference struct {
 	Numbers int64   // floating-point numbers that were compared
-	Single  bool    // they are all float32
-	Unlike  int64   // of these, those of which one is infinite or no number, and the other is not that too
+	Single  bool    // all of these are float32
+	Unlike  int64   // numbers of which one is infinite or NaN, and the other is not the same
 	Most    float64 // the largest |x - x0|
 	Scale   float64 // the largest |x0|
 	Squares float64 // the sum of (|x - x0| / Most)²
 	Total   float64 // the sum of (|x0| / Scale)²
-	Others  int64   // integers and the like that differ
-	Sizes   bool    // the two have different sizes, and nothing else was compared
+	Others  int64   // values other than floating-point numbers that differ
+	Sizes   bool    // the sizes differ, and nothing else was compared
 }
 
 // compare compares memory of a type with that of the undisturbed variable. Without a
-// type it is bytes, which are alike or not.
+// type the memory is compared as bytes.
 func compare(t reflect.Type, undisturbed, mem []byte) (d Difference) {
 	if d.Sizes = len(undisturbed) != len(mem); d.Sizes || len(mem) == 0 {
 		return d
@@ -44,7 +44,7 @@ func compare(t reflect.Type, undisturbed, mem []byte) (d Difference) {
 	return d
 }
 
-// values compares values that lie one behind the other.
+// values compares values that lie one after the other.
 func (d *Difference) values(r run, undisturbed, mem []byte) {
 	if !r.float {
 		for at := 0; at < len(mem); at += r.size {
@@ -66,7 +66,7 @@ func (d *Difference) values(r run, undisturbed, mem []byte) {
 	})
 }
 
-// apart measures how far x is from x0.
+// apart measures the distance of x from x0.
 func apart[T float32 | float64](d *Difference, x0, x []T) {
 	for i, a := range x0 {
 		a, b := float64(a), float64(x[i])
@@ -85,10 +85,10 @@ func apart[T float32 | float64](d *Difference, x0, x []T) {
 	}
 }
 
-// distance is never infinite.
+// distance returns |a - b|, limited to the largest finite number.
 func distance(a, b float64) float64 { return min(math.Abs(a-b), math.MaxFloat64) }
 
-// square is that of a quotient of two lengths, 0 if there are none.
+// square returns the square of x/by, 0 if by is 0.
 func square(x, by float64) float64 {
 	if by == 0 {
 		return 0
@@ -96,7 +96,7 @@ func square(x, by float64) float64 {
 	return (x / by) * (x / by)
 }
 
-// Add takes in another part of the same variable.
+// Add adds the difference of another part of the same variable.
 func (d *Difference) Add(o Difference) {
 	most, scale := max(d.Most, o.Most), max(d.Scale, o.Scale)
 	d.Squares = d.Squares*square(d.Most, most) + o.Squares*square(o.Most, most)
@@ -112,11 +112,11 @@ func (d *Difference) Add(o Difference) {
 // Same reports whether nothing differs.
 func (d *Difference) Same() bool { return d.Most == 0 && d.Unlike == 0 && d.Others == 0 && !d.Sizes }
 
-// Digits is how many decimal digits of the largest number are left: as many as its type
-// has if nothing differs.
+// Digits returns the number of significant decimal digits of the largest number. If
+// nothing differs it is the number of digits of the type.
 func (d *Difference) Digits() float64 { return d.digits(d.Most, d.Scale) }
 
-// MeanDigits is the same for the root of the mean square.
+// MeanDigits returns the significant digits of the root of the mean square.
 func (d *Difference) MeanDigits() float64 {
 	if d.Numbers == 0 || d.Most == 0 || d.Scale == 0 {
 		return d.Digits()
@@ -134,7 +134,7 @@ func (d *Difference) digits(difference, scale float64) float64 {
 	return d.bounded(math.Log10(scale) - math.Log10(difference))
 }
 
-// bounded is between 0 and what the type has.
+// bounded limits digits to the range from 0 to the digits of the type.
 func (d *Difference) bounded(digits float64) float64 {
 	bits := 53
 	if d.Single {
@@ -146,8 +146,9 @@ func (d *Difference) bounded(digits float64) float64 {
 	return max(0, min(digits, float64(bits)*math.Log10(2)))
 }
 
-// relative is the largest difference by the largest number, and whether that says how far
-// the two are apart: they are, by numbers alone, and are not all wrong yet.
+// relative returns the logarithm of the largest difference relative to the largest
+// number. ok means that this measures the distance: only numbers differ, and not all of
+// their digits are wrong.
 func (d *Difference) relative() (logarithm float64, ok bool) {
 	if d.Most == 0 || d.Scale == 0 || d.Unlike > 0 || d.Sizes {
 		return 0, false

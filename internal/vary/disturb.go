@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// chance is a source of choices that is the same each time for the same numbers.
+// chance returns a source of random choices that follow from the numbers given.
 func chance(seed uint64, of ...uint64) *rand.Rand {
 	for _, x := range of {
 		seed = (seed^x)*0x9e3779b97f4a7c15 + 0x7f4a7c15
@@ -17,10 +17,11 @@ func chance(seed uint64, of ...uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0x76617279))
 }
 
-// turnBits turns the last bit of a share of the numbers in what a task has written, and
-// returns of how many. What is exactly 0, infinite or no number stays.
+// turnBits flips the last bit of a share of the numbers that a task has written, and
+// returns how many it has flipped. Numbers that are exactly 0, infinite or NaN stay
+// unchanged.
 func turnBits(regions []update.Region, share float64, rng *rand.Rand) (turned int64) {
-	// From one number to the next that is chosen is a geometric distribution.
+	// The distance from one chosen number to the next has a geometric distribution.
 	next := func() int {
 		if share >= 1 {
 			return 0
@@ -53,8 +54,8 @@ func turnBits(regions []update.Region, share float64, rng *rand.Rand) (turned in
 	return turned
 }
 
-// shake changes each number in memory of that type by a part of itself, up or down, and
-// returns how many are others now.
+// shake changes each number in memory of that type by the relative amount eps, up or
+// down, and returns how many have changed.
 func shake(t reflect.Type, mem []byte, eps float64, rng *rand.Rand) (shaken int64) {
 	factor := func() float64 {
 		if rng.Uint64()&1 == 0 {

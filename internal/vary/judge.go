@@ -15,14 +15,14 @@ import (
 	"strings"
 )
 
-// Records are those of the ranks of a set.
+// Records are the records of the ranks of a set.
 type Records [][]Record
 
 // ErrNoPoints means that the undisturbed set has nothing to compare with.
 var ErrNoPoints = errors.New("the program came to no safe point, so nothing was compared: call SafePoint in its main loop, and run it under intrarun if it has several ranks")
 
-// Read reads what the processes of a set have recorded. A rank that came to no safe point
-// has none; at least one has come to one.
+// Read reads the records of the processes of a set. A rank that reached no safe point
+// has none. If no rank has any, Read returns nil.
 func Read(dir string, set int) (Records, error) {
 	files, err := filepath.Glob(recordName(dir, set, "*"))
 	if err != nil {
@@ -52,7 +52,8 @@ func Read(dir string, set int) (Records, error) {
 	return all, nil
 }
 
-// readFile reads the records of a process. If it was killed they may break off.
+// readFile reads the records of a process. If it was killed the last record may be
+// incomplete.
 func readFile(name string) (all []Record, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -72,7 +73,7 @@ func readFile(name string) (all []Record, err error) {
 	}
 }
 
-// Result is what the sets say of a program. See docs/sensitivity.md.
+// Result is the outcome of all sets of a program. See docs/sensitivity.md.
 type Result struct {
 	Version    int        `json:"version"`     // version of this form of the report
 	Spec       string     `json:"spec"`        // flags that asked for it
@@ -110,8 +111,8 @@ type Set struct {
 	Printed    Printed    `json:"printed"`         // how what it printed differs
 }
 
-// Apart is the first safe point of a rank at which so many sections lie behind it as do
-// not behind the undisturbed one, or that only one of the two comes to.
+// Apart is the first safe point of a rank at which the numbers of sections before it
+// differ between a set and the undisturbed one, or that only one of the two reaches.
 type Apart struct {
 	Rank        int   `json:"rank"`        // the rank
 	SafePoint   int   `json:"safe_point"`  // the first one at which the two differ
@@ -119,8 +120,8 @@ type Apart struct {
 	Undisturbed int64 `json:"undisturbed"` // the same of the undisturbed set
 }
 
-// Variance is how a variable of all ranks differs from the undisturbed one. What has no
-// floating-point numbers has no digits.
+// Variance describes how a variable of all ranks differs from the undisturbed one. A
+// variable without floating-point numbers has no digits.
 type Variance struct {
 	Name    string `json:"name"`    // the name under which it was registered; all ranks together
 	Set     int    `json:"set"`     // the set
@@ -137,16 +138,16 @@ type Variance struct {
 	Course     []Step   `json:"course,omitempty"`       // digits at up to 200 safe points, of each set
 }
 
-// Step is how many digits are left at a safe point.
+// Step is the number of significant digits at a safe point.
 type Step struct {
 	SafePoint uint64  `json:"safe_point"` // its number
 	Digits    float64 `json:"digits"`     // digits left there
 }
 
-// mostSteps bounds how many of them a report has of a variable.
+// mostSteps bounds the number of steps of a variable in a report.
 const mostSteps = 200
 
-// Outcome is what a set has left behind.
+// Outcome is the output of a set.
 type Outcome struct {
 	Records  Records
 	ExitCode int
@@ -154,10 +155,10 @@ type Outcome struct {
 	Printed  []byte
 }
 
-// Version is that of the report.
+// Version is the version of the report.
 const Version = 1
 
-// Judge compares what sets have left behind with the undisturbed one.
+// Judge compares the outcomes of sets with that of the undisturbed one.
 func Judge(of Run, undisturbed Outcome, disturbed []Outcome) (*Result, error) {
 	if len(undisturbed.Records) == 0 || slices.ContainsFunc(undisturbed.Records, func(rank []Record) bool { return len(rank) == 0 }) {
 		return nil, ErrNoPoints
@@ -206,7 +207,7 @@ func (o *Outcome) set(number int, undisturbed *Outcome) Set {
 	return s
 }
 
-// points is how many safe points all ranks have come to.
+// points returns how many safe points all ranks have reached.
 func (r Records) points() int {
 	n := len(r[0])
 	for _, rank := range r {
@@ -233,7 +234,8 @@ func firstApart(undisturbed, disturbed Records) (first *Apart) {
 	return first
 }
 
-// sections is how many lie before a safe point, -1 if there is none.
+// sections returns the number of sections before a safe point, -1 if the rank did not
+// reach it.
 func sections(all []Record, i int) int64 {
 	if i >= len(all) {
 		return -1
@@ -241,7 +243,7 @@ func sections(all []Record, i int) int64 {
 	return int64(all[i].Sections)
 }
 
-// names lists the variables in their order, those of the first rank first.
+// names lists the variables in their order, beginning with those of the first rank.
 func (r Records) names() (all []string) {
 	for _, rank := range r {
 		for i := range rank {
@@ -258,13 +260,13 @@ func (r Records) names() (all []string) {
 	return all
 }
 
-// variance follows a variable over the safe points that all ranks which have it have come
-// to.
+// variance follows a variable over the safe points that all ranks with this variable
+// have reached.
 func (r Records) variance(name string, set int) Variance {
 	v := Variance{Name: name, Set: set}
 	var at []uint64
 	var course []Difference
-	var parts []int // that there are of each
+	var parts []int // number of ranks in each
 	most := 0
 	for _, rank := range r {
 		i := 0
@@ -304,15 +306,16 @@ func (r Records) variance(name string, set int) Variance {
 	return v
 }
 
-// growth is by which factor the difference grows from one safe point to the next: that
-// of the straight line through its logarithms, up to where it is as large as the numbers.
-// Where it was never there, or at one safe point only, it is 0.
+// growth returns the factor by which the difference grows from one safe point to the
+// next. It fits a straight line through the logarithms of the differences, up to the
+// point at which they are as large as the numbers. If there are fewer than two such
+// differences it is 0.
 func growth(at []uint64, course []Difference) float64 {
 	var n, x, y, xx, xy float64
 	for i := range course {
 		l, ok := course[i].relative()
 		if !ok {
-			if n > 0 && course[i].Most > 0 { // it has grown up
+			if n > 0 && course[i].Most > 0 { // the difference is as large as the numbers
 				break
 			}
 			continue
@@ -326,7 +329,7 @@ func growth(at []uint64, course []Difference) float64 {
 	return min(math.Pow(10, (n*xy-x*y)/(n*xx-x*x)), math.MaxFloat64)
 }
 
-// worse reports whether v has fewer digits than o, or differs where that does not.
+// worse reports whether v has fewer digits than o, or more values that differ.
 func (v *Variance) worse(o *Variance) bool {
 	if v.Digits != nil && o.Digits != nil {
 		return *v.Digits < *o.Digits

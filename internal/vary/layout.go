@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// run of n values in an element, one behind the other.
+// run is n values in an element, one after the other.
 type run struct {
 	at, n, size int
 	float       bool // float32 or float64, by the size
 }
 
-// layouts remembers those of each type.
+// layouts keeps the layout of each type.
 var layouts sync.Map // reflect.Type → []run
 
-// layout says where the values of an element of a pointer-free type are, without its
+// layout returns where the values of an element of a pointer-free type lie, without
 // padding. A complex number is two values.
 func layout(t reflect.Type) []run {
 	if known, ok := layouts.Load(t); ok {
@@ -56,7 +56,8 @@ func appendRuns(to []run, t reflect.Type, at int) []run {
 	return append(to, one)
 }
 
-// element unwraps arrays, which lie in memory as their elements do.
+// element returns the innermost element type of arrays, whose memory is that of their
+// elements.
 func element(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Array {
 		t = t.Elem()
@@ -69,7 +70,7 @@ func element(t reflect.Type) reflect.Type {
 func floats(t reflect.Type, mem []byte, f func(single []float32, double []float64)) {
 	t = element(t)
 	runs, size := layout(t), int(t.Size())
-	if len(runs) == 1 && runs[0].float && runs[0].n*runs[0].size == size { // nothing else in it
+	if len(runs) == 1 && runs[0].float && runs[0].n*runs[0].size == size { // no other values
 		floatsOf(mem, runs[0].size, f)
 		return
 	}
@@ -82,7 +83,8 @@ func floats(t reflect.Type, mem []byte, f func(single []float32, double []float6
 	}
 }
 
-// floatsOf takes memory of floating-point numbers, aligned as they are, for these.
+// floatsOf calls f with memory as floating-point numbers. The memory is aligned for
+// them.
 func floatsOf(mem []byte, size int, f func(single []float32, double []float64)) {
 	if len(mem) == 0 {
 		return
@@ -95,5 +97,5 @@ func floatsOf(mem []byte, size int, f func(single []float32, double []float64)) 
 	f(nil, unsafe.Slice((*float64)(p), len(mem)/8))
 }
 
-// finite reports whether x is neither infinite nor no number.
+// finite reports whether x is neither infinite nor NaN.
 func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Printed is how the lines that a set has printed differ from those of the undisturbed one.
+// Printed describes how the printed lines of a set differ from those of the undisturbed
+// one.
 type Printed struct {
 	Lines  int      `json:"lines"`            // lines of the undisturbed set
 	Differ int      `json:"differ,omitempty"` // lines that differ, or that only one of the two has
@@ -42,7 +43,7 @@ func lines(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// digitsOf returns the fewest digits that a number of a line has left, nil if anything else
+// digitsOf returns the fewest digits of any number in a line, nil if anything else
 // differs.
 func digitsOf(was, is []string) *float64 {
 	if len(was) != len(is) {
@@ -68,12 +69,12 @@ func digitsOf(was, is []string) *float64 {
 	return &fewest
 }
 
-// words cuts a line at what is no part of a number or a word.
+// words splits a line at blanks and punctuation.
 func words(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t,;:=()[]{}\"", r) })
 }
 
-// String says in how much they differ.
+// String describes the differences.
 func (p Printed) String() string {
 	switch {
 	case p.Differ == 0:

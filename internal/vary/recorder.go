@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Record is what a process has seen at a safe point.
+// Record is the observation of a process at a safe point.
 type Record struct {
 	Ranks     int // of the job
 	Point     uint64
@@ -23,7 +23,7 @@ type Record struct {
 	Compared  []Compared
 }
 
-// Compared is a variable of which the values were written, by the undisturbed set, or
+// Compared is a variable whose values the undisturbed set wrote, or another set
 // compared with these.
 type Compared struct {
 	Name string
@@ -37,7 +37,7 @@ type Recorder struct {
 	rank      int
 	ranks     int
 	silent    bool   // another replica of the rank records
-	sections  uint64 // that have ended
+	sections  uint64 // number of sections that have ended
 	disturbed int64
 
 	file   *os.File // of records; nil before the first safe point
@@ -49,7 +49,7 @@ type Recorder struct {
 const Variable = "INTRA_VARY"
 
 // Attach returns the recorder of a process, nil without a Run in its environment. All
-// replicas of a rank are disturbed alike, and the first one records.
+// replicas of a rank are disturbed in the same way, and replica 0 records.
 func Attach(rank, replica, ranks int) (*Recorder, error) {
 	text := os.Getenv(Variable)
 	if text == "" {
@@ -62,17 +62,17 @@ func Attach(rank, replica, ranks int) (*Recorder, error) {
 	return r, nil
 }
 
-// Ran comes for each task of a section that has ended, which writes those regions, before
-// anything is made of its results.
+// Ran is called for each task of a section that has ended, with its regions, before its
+// results are used.
 func (r *Recorder) Ran(task int, regions []update.Region) {
 	if r.run.Set > 0 && r.run.Bits > 0 {
 		r.disturbed += turnBits(regions, r.run.Bits, chance(r.run.Seed, 1, uint64(r.run.Set), uint64(r.rank), r.sections, uint64(task)))
 	}
 }
 
-// Ended comes after the last task of a section. It returns orders in which the partial
-// results are folded, one for each time that it is asked, nil if that is the order of the
-// tasks.
+// Ended is called after the last task of a section. It returns nil if partial results
+// are folded in the order of the tasks. Otherwise it returns a function that returns a
+// new order on each call.
 func (r *Recorder) Ended() func(n int) []int {
 	r.sections++
 	if r.run.Set == 0 || !r.run.Order {
@@ -90,7 +90,7 @@ func (r *Recorder) Ended() func(n int) []int {
 // ErrNothing means that there is nothing to compare.
 var ErrNothing = errors.New("intravary compares registered variables, and the program has registered none: register its result with //intra:state or intra.Protect")
 
-// Pass comes at a safe point with the registered variables as they are.
+// Pass is called at a safe point with the registered variables.
 func (r *Recorder) Pass(point uint64, vars []checkpoint.Variable) error {
 	if len(vars) == 0 {
 		return ErrNothing
@@ -116,7 +116,7 @@ func (r *Recorder) Pass(point uint64, vars []checkpoint.Variable) error {
 	return nil
 }
 
-// begin is for the first safe point.
+// begin prepares the recorder at the first safe point.
 func (r *Recorder) begin(vars []checkpoint.Variable) error {
 	for _, d := range r.run.State {
 		if err := r.shake(d, vars); err != nil {
@@ -135,7 +135,7 @@ func (r *Recorder) begin(vars []checkpoint.Variable) error {
 	return err
 }
 
-// shake disturbs variables. The undisturbed set only looks whether they are there.
+// shake disturbs variables. In the undisturbed set it only checks that they exist.
 func (r *Recorder) shake(d Disturbance, vars []checkpoint.Variable) error {
 	for i, v := range vars {
 		if d.Name != "" && v.Name != d.Name {
@@ -163,8 +163,9 @@ func (r *Recorder) shake(d Disturbance, vars []checkpoint.Variable) error {
 	return fmt.Errorf("-state %s=EPS: rank %d has registered no variable of that name, but %q", d.Name, r.rank, names)
 }
 
-// compare writes the values of the undisturbed set, or compares others with them. Where
-// the undisturbed one has not come to that safe point there is nothing to compare with.
+// compare writes the values of the undisturbed set, or compares those of another set
+// with them. If the undisturbed set did not reach that safe point there is nothing to
+// compare with.
 func (r *Recorder) compare(point uint64, vars []checkpoint.Variable) (all []Compared, err error) {
 	if r.run.Set > 0 {
 		if there, err := r.values.next(point, len(vars)); !there || err != nil {

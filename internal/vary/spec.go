@@ -10,25 +10,26 @@ import (
 	"time"
 )
 
-// Spec says how many sets of processes run, and how all but the first are disturbed.
+// Spec describes how many sets of processes run, and how all but the first are
+// disturbed.
 type Spec struct {
 	Sets  int           `json:"sets"`            // with the undisturbed one
-	Bits  float64       `json:"bits,omitempty"`  // of this share of the numbers that tasks write the last bit is turned
+	Bits  float64       `json:"bits,omitempty"`  // share of the numbers written by tasks whose last bit is flipped
 	Order bool          `json:"order,omitempty"` // the partial results of tasks are added up, or multiplied, in another order
 	State []Disturbance `json:"state,omitempty"` // at the first safe point
 	Hold  time.Duration `json:"hold,omitempty"`  // processes are stopped for up to that long, again and again
 	Every uint64        `json:"every"`           // values are compared at each safe point that follows on a multiple of this number
-	Size  int64         `json:"size"`            // of the values of the undisturbed set in files, in bytes
+	Size  int64         `json:"size"`            // bound on the values of the undisturbed set in files, in bytes
 }
 
-// Disturbance is one of a registered variable: each of its numbers is changed by that
-// part of itself, up or down.
+// Disturbance is the disturbance of a registered variable: each of its numbers is
+// changed by the relative amount Eps, up or down.
 type Disturbance struct {
 	Name string  `json:"name,omitempty"` // "": all variables
 	Eps  float64 `json:"eps"`
 }
 
-// Run is a set of processes.
+// Run is the run of one set of processes.
 type Run struct {
 	Spec
 	Seed uint64 `json:"seed"` // of all choices
@@ -36,7 +37,7 @@ type Run struct {
 	Dir  string `json:"dir"`  // of the files
 }
 
-// The least and the most that can be asked for, and what is taken without a word.
+// Limits and defaults of the flags.
 const (
 	mostSets    = 100
 	usualSets   = 4
@@ -44,7 +45,7 @@ const (
 	mostDisturb = 1
 )
 
-// Check completes what was asked for, and says what is missing.
+// Check fills in the defaults, and reports an error if no disturbance is given.
 func (s *Spec) Check() error {
 	switch {
 	case s.Bits == 0 && !s.Order && len(s.State) == 0 && s.Hold == 0:
@@ -59,7 +60,7 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-// Set takes the value of a flag.
+// Set parses the value of a flag.
 func (s *Spec) Set(flag, value string) (err error) {
 	switch flag {
 	case "sets":
@@ -99,7 +100,7 @@ func (s *Spec) Set(flag, value string) (err error) {
 	return nil
 }
 
-// number reads a number, or one in percent.
+// number parses a number or a percentage.
 func number(s string) (float64, error) {
 	digits, percent := strings.CutSuffix(s, "%")
 	x, err := strconv.ParseFloat(digits, 64)
@@ -109,7 +110,7 @@ func number(s string) (float64, error) {
 	return x, err
 }
 
-// bytes reads a number of bytes with K, M or G for powers of 1024.
+// bytes parses a number of bytes with K, M or G for powers of 1024.
 func bytes(s string) (int64, error) {
 	digits, shift := s, 0
 	if s != "" {
@@ -124,7 +125,7 @@ func bytes(s string) (int64, error) {
 	return n << shift, err
 }
 
-// String is the flags that ask for s, as far as they matter for what comes out.
+// String returns the flags that ask for s, as far as they affect the results.
 func (s Spec) String() string {
 	all := []string{fmt.Sprintf("-sets %d", s.Sets)}
 	if s.Bits > 0 {

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes a table for people.
+// Print writes a table for the user.
 func (r *Result) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "digits that are left of each variable after %d safe points, by the worst of %d disturbed sets (intravary %s -seed %d):\n", r.SafePoints, len(r.Sets), r.Spec, r.Seed)
@@ -40,7 +40,7 @@ func times(growth float64) string {
 	return fmt.Sprintf("%.3g", growth)
 }
 
-// remark says what digits do not.
+// remark describes differences that digits do not show.
 func (v *Variance) remark() string {
 	switch {
 	case v.Sizes:
@@ -55,7 +55,7 @@ func (v *Variance) remark() string {
 	return ""
 }
 
-// String says what has become of a set.
+// String describes the outcome of a set.
 func (s *Set) String() string {
 	text := fmt.Sprintf("set %d: %d numbers disturbed", s.Set, s.Disturbed)
 	if s.Held > 0 {
@@ -67,7 +67,7 @@ func (s *Set) String() string {
 	return text + s.Apart.String() + "; " + s.Printed.String()
 }
 
-// String says where two sets part.
+// String describes where two sets begin to differ.
 func (a *Apart) String() string {
 	switch {
 	case a == nil:

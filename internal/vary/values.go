@@ -10,21 +10,21 @@ import (
 	"unsafe"
 )
 
-// valueFile holds what the variables of a rank of the undisturbed set were at its safe
-// points: the number of the safe point, and then each variable, with its name and its
-// memory, their sizes before them.
+// valueFile holds the values of the variables of a rank at the safe points of the
+// undisturbed set. For each safe point it holds its number, the number of variables,
+// and each variable: name and memory, each preceded by its size.
 type valueFile struct {
 	in      *bufio.Reader
 	out     *bufio.Writer
 	written int64    // bytes of values
-	was     []uint64 // room for what was read last
+	was     []uint64 // buffer of the last read
 }
 
-// openValues opens a file for reading, or makes it.
+// openValues opens a file for reading, or creates it.
 func openValues(name string, read bool) (*valueFile, error) {
 	if read {
 		f, err := os.Open(name)
-		if errors.Is(err, os.ErrNotExist) { // it came to no safe point
+		if errors.Is(err, os.ErrNotExist) { // the undisturbed set reached no safe point
 			return &valueFile{in: bufio.NewReader(nothing{})}, nil
 		}
 		if err != nil {
@@ -44,7 +44,7 @@ type nothing struct{}
 
 func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
 
-// begin begins a safe point with so many variables.
+// begin writes the header of a safe point with that many variables.
 func (f *valueFile) begin(point uint64, variables int) error {
 	if err := f.number(point); err != nil {
 		return kept(err)
@@ -77,10 +77,11 @@ func (f *valueFile) write(name string, mem []byte) error {
 	return nil
 }
 
-// end ends a safe point: what was written is there for others.
+// end flushes a safe point, so that other processes can read it.
 func (f *valueFile) end() error { return kept(f.out.Flush()) }
 
-// next goes to a safe point with so many variables, and reports whether it is there.
+// next moves on to a safe point with that many variables, and reports whether the file
+// has it.
 func (f *valueFile) next(point uint64, variables int) (bool, error) {
 	was, err := f.get()
 	switch {
@@ -109,7 +110,8 @@ func (f *valueFile) get() (uint64, error) {
 
 func got(err error) error { return fmt.Errorf("intravary: read the undisturbed values: %w", err) }
 
-// read returns what a variable was, until it is called again. It is aligned as any number.
+// read returns the values of a variable, which are valid until the next call. Their
+// memory is aligned for any number.
 func (f *valueFile) read(name string) ([]byte, error) {
 	was, err := f.part()
 	if err != nil {

@@ -2,19 +2,19 @@ package checked
 
 import "github.com/intrahpc/intra/update"
 
-// blame finds out why task i does not do the same when it runs again, as was
-// seen at d. The cause that explains the others is looked for first.
+// blame finds out why task i did not do the same when it ran again; d is the
+// difference. It looks first for the cause that would explain the others.
 func (c *Section) blame(i int, d difference) {
 	if c.trespass(i) {
 		return
 	}
 	clean := &c.clean[i]
-	c.attempt(i, clean, nil) // earlier tasks may have spoilt the entry state
+	c.attempt(i, clean, nil) // earlier tasks may have changed the entry state
 	if clean.panicked != nil {
 		c.changesByItself(i, difference{panicked: clean.panicked})
 		return
 	}
-	for range 3 { // chance may agree with itself once
+	for range 3 { // random results may be equal once
 		c.attempt(i, &c.a, nil)
 		if d, differs := c.compare(i, &c.a); differs {
 			c.changesByItself(i, d)
@@ -39,8 +39,8 @@ func (c *Section) blame(i int, d difference) {
 	c.changesByItself(i, d)
 }
 
-// readsBefore reports whether task i reads what its region k holds at the
-// entry, and finds an element that it reads.
+// readsBefore reports whether task i reads the entry contents of its region k, and
+// finds an element that it reads.
 func (c *Section) readsBefore(i, k int) bool {
 	n := c.s.Tasks[i].Regions[k].Len()
 	run := func(p poison, first int, o *outcome) {
@@ -62,12 +62,11 @@ func (c *Section) readsBefore(i, k int) bool {
 		which = poisonB
 		d, differs = c.compare(i, &c.b)
 	}
-	if !differs { // whether an element is left alone depends on what it was
+	if !differs { // whether an element is written depends on its entry contents
 		c.readBeforeWritten(i, k, both.element, nil)
 		return true
 	}
-	// Poison in the first lo elements makes no difference, in the first hi it
-	// does.
+	// Poison in the first lo elements makes no difference; poison in the first hi does.
 	lo, hi := 0, n
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2
@@ -82,8 +81,7 @@ func (c *Section) readsBefore(i, k int) bool {
 	return true
 }
 
-// trespass runs task i alone from the entry state, and reports what it writes
-// that it may not.
+// trespass runs task i alone from the entry state, and reports its forbidden writes.
 func (c *Section) trespass(i int) bool {
 	for d := range c.shadow.changes() {
 		if !d.owner.near {

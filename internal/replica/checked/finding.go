@@ -13,7 +13,7 @@ type Finding struct {
 	Pos      string // file:line of the launch
 	Argument string // as in the clause, like out(w); "" if it is not about one
 	Element  int    // of the argument, -1 if it is not about one
-	Text     string // what was seen, and the clause to change
+	Text     string // the observation, and the clause to change
 	// Directive is file:line of the kernel's clauses, "" if its source is not
 	// where the program was built.
 	Directive string
@@ -30,8 +30,8 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: task %s%s: %s", f.Pos, f.Task, at, f.Text)
 }
 
-// found adds a finding about task i. The tasks of one kernel mostly have the
-// same fault, so it is told once for each argument of a kernel.
+// found adds a finding about task i. The tasks of one kernel usually have the same
+// fault, so there is one finding for each argument of a kernel.
 func (c *Section) found(i int, argument string, element int, text string) {
 	l := &c.s.Tasks[i]
 	for _, f := range c.findings {
@@ -53,7 +53,7 @@ func (c *Section) region(o owner) *update.Region {
 	return &c.s.Tasks[o.task].Regions[o.region]
 }
 
-// elementAt is the element of r that holds the byte at addr.
+// elementAt returns the element of r that holds the byte at addr.
 func elementAt(r *update.Region, addr uintptr) int {
 	lo, _ := bounds(r.Mem)
 	return int(addr-lo) / int(r.Type.Size())
@@ -101,7 +101,7 @@ func (c *Section) writtenByBody(i int, d change) {
 		"the body writes %s, which none of its own clauses names: name it in inout or out, or keep to the block", c.describe(d)))
 }
 
-// writtenBySomeone reports a write that was seen once and not again.
+// writtenBySomeone reports a write that was observed once and could not be repeated.
 func (c *Section) writtenBySomeone() {
 	if len(c.s.Tasks) > 0 {
 		c.found(0, "", -1, fmt.Sprintf("%s was written by a task of this section that does not name it in out or inout, but not when the tasks were run again one by one", c.trace))

@@ -6,14 +6,14 @@ import (
 	"reflect"
 )
 
-// layout is where the values lie in an element of a pointer-free type; what
-// is not covered is padding, which means nothing.
+// layout describes where the values lie in an element of a pointer-free type. Bytes
+// that no leaf covers are padding, whose contents are undefined.
 type layout struct {
 	size   int
 	solid  bool // no padding
 	leaves []leaf
 
-	patterns [2][]byte // of each poison, made when it is needed
+	patterns [2][]byte // of each poison, made on first use
 }
 
 // leaf is a run of n values of one basic kind.
@@ -63,7 +63,7 @@ func (l *layout) walk(t reflect.Type, at int, path string) {
 		for i := range t.Len() {
 			l.walk(t.Elem(), at+i*int(t.Elem().Size()), fmt.Sprintf("%s[%d]", path, i))
 			if i == 0 && len(l.leaves) == before+1 && l.leaves[before].size*l.leaves[before].n == int(t.Elem().Size()) {
-				l.leaves[before].n *= t.Len() // values all of one kind
+				l.leaves[before].n *= t.Len() // all values are of one kind
 				l.leaves[before].path = path
 				return
 			}
@@ -85,8 +85,7 @@ func (l *layout) walk(t reflect.Type, at int, path string) {
 	}
 }
 
-// search returns the first value, of those in n bytes, for which wrong
-// returns true.
+// search returns the first value in n bytes for which wrong returns true.
 func (l *layout) search(n int, wrong func(at, size int) bool) (element int, path string, found bool) {
 	for e := range n / l.size {
 		for _, f := range l.leaves {
@@ -118,8 +117,8 @@ func (l *layout) values(b, mem []byte) []byte {
 	return b
 }
 
-// poison is a kind of contents that nobody expects, but that most bodies can
-// compute with: finite, of either sign, and no value like that beside it.
+// poison is a kind of contents that a program does not expect, but that most bodies can
+// compute with: finite values of either sign, all different.
 type poison uint8
 
 const (
@@ -127,8 +126,8 @@ const (
 	poisonB               // of order 1 and negative
 )
 
-// fill writes poison into the first n elements of mem, which is that of
-// region k of a task: no two regions get the same.
+// fill writes poison into the first n elements of mem, the memory of region k of a
+// task. No two regions get the same values.
 func (l *layout) fill(mem []byte, p poison, k, n int) {
 	i := uint64(k) << 40
 	for e := range n {
@@ -143,12 +142,12 @@ func (l *layout) fill(mem []byte, p poison, k, n int) {
 	}
 }
 
-// period is the number of elements after which what soak writes repeats. It is
-// prime, so that no stride of a program meets it.
+// period is the number of elements after which the contents that soak writes repeat. It
+// is prime, so that no stride of a program coincides with it.
 const period = 8191
 
-// soak writes poison into mem, like fill but faster: pieces that are soaked
-// with another start hold other values.
+// soak writes poison into mem, like fill but faster. Pieces with different starts hold
+// different values.
 func (l *layout) soak(mem []byte, p poison, start int) {
 	if !l.solid {
 		l.fill(mem, p, start, len(mem)/l.size)
@@ -160,12 +159,12 @@ func (l *layout) soak(mem []byte, p poison, start int) {
 	}
 }
 
-// soaked returns the elements [lo, hi) of mem, from element from on, that are as
-// soak left them.
+// soaked returns the first elements [lo, hi) of mem, from element from on, that are
+// unchanged since soak.
 func (l *layout) soaked(mem []byte, p poison, start, from int) (lo, hi int) {
 	n := len(mem) / l.size
 	if !l.solid {
-		return n, n // padding is not compared: such memory is not followed
+		return n, n // memory with padding is not tracked
 	}
 	pattern := l.pattern(p)
 	is := func(e int) bool {

@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// leftovers is scratch memory of sections that are over. What it holds means
-// nothing, so until the next section that names it, or a safe point, it holds
-// something else on each replica: whoever uses it makes the replicas differ.
+// leftovers is scratch memory of completed sections. Its contents are undefined, so
+// until a section names it again, or a safe point, they are different on each replica.
+// A program that uses them makes the replicas differ.
 type leftovers struct {
 	poison poison // of this replica
 	all    []leftover
@@ -19,7 +19,7 @@ type leftovers struct {
 // leftover is one piece of such memory.
 type leftover struct {
 	mem   []byte
-	was   []byte // as it is on every replica
+	was   []byte // contents that are equal on every replica
 	lay   *layout
 	start int    // of its poison
 	by    string // the kernel
@@ -27,19 +27,18 @@ type leftover struct {
 	at    string // file:line of the launch
 }
 
-// most is how many pieces are followed; it bounds the memory that they hold.
+// most is the number of pieces that are tracked; it bounds the memory that they hold.
 const most = 256
 
-// stale is a part of a leftover that nobody has written since, in the section
-// that is open.
+// stale is a part of a leftover that has not been written since, in the open section.
 type stale struct {
 	mem  []byte
 	lo   int // its first element in the leftover
 	from *leftover
 }
 
-// restore gives the memory the contents that it has on every replica, and
-// returns what of it nobody has written.
+// restore gives the memory the contents that are equal on every replica, and returns
+// the parts that have not been written.
 func (l *leftovers) restore() (all []stale) {
 	for n := range l.all {
 		o := &l.all[n]
@@ -53,8 +52,8 @@ func (l *leftovers) restore() (all []stale) {
 	return all
 }
 
-// leave takes in the scratch memory of a section that is over. What an earlier
-// one has left stays, if this one does not name it.
+// leave adds the scratch memory of a completed section. A leftover of an earlier
+// section stays if this section does not name it.
 func (l *leftovers) leave(c *Section) {
 	for _, st := range c.stale {
 		if !c.names(st.mem) {
@@ -89,7 +88,7 @@ func (l *leftovers) hint() string {
 	return fmt.Sprintf("; each replica leaves something else in scratch memory, such as scratch(%s) of %s, launched at %s: is it used after its section? then name it in out", o.name, o.by, o.at)
 }
 
-// names: a task of the section names some of mem.
+// names reports whether a task of the section names some of mem.
 func (c *Section) names(mem []byte) bool {
 	lo, hi := bounds(mem)
 	i := c.shadow.first(lo)
@@ -101,7 +100,7 @@ func (c *Section) names(mem []byte) bool {
 	return false
 }
 
-// soak fills what of a leftover the tasks name.
+// soak fills the parts of a leftover that tasks of the section name.
 func (st *stale) soak(c *Section, p poison) {
 	for sp := range c.shadow.pieces(st.mem) {
 		if sp.owner.task != watched && !sp.owner.near {
@@ -110,7 +109,7 @@ func (st *stale) soak(c *Section, p poison) {
 	}
 }
 
-// soakStale fills what of r an earlier section has left.
+// soakStale fills the parts of r that an earlier section has left.
 func (c *Section) soakStale(r *update.Region, p poison) {
 	lo, hi := bounds(r.Mem)
 	for _, st := range c.stale {
@@ -121,7 +120,7 @@ func (c *Section) soakStale(r *update.Region, p poison) {
 	}
 }
 
-// readsStale reports whether task i reads what an earlier section has left.
+// readsStale reports whether task i reads contents that an earlier section has left.
 func (c *Section) readsStale(i int) bool {
 	at, e, found := c.search(i, len(c.stale),
 		func(p poison, n int) {

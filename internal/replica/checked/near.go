@@ -8,13 +8,13 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// leastNear is how far from a region memory is watched at least, in bytes. It
-// is watched at most as far as the region is long: bounds are wrong by a little
-// or by a block, and more would cost too much.
+// leastNear is the least distance from a region, in bytes, within which memory is
+// watched. The distance is at most the length of a longer region: bounds are wrong by a
+// little or by a block, and watching more would cost too much.
 const leastNear = 4096
 
-// watchNear watches what lies near the memory that the tasks write, in the same
-// arrays. Where a message may arrive meanwhile nothing is watched.
+// watchNear watches the memory near that which the tasks write, in the same arrays.
+// While a message may arrive nothing is watched.
 func (c *Section) watchNear() {
 	if c.trial.engine.Messages().Pending() != nil {
 		return
@@ -28,10 +28,10 @@ func (c *Section) watchNear() {
 	}
 }
 
-// near returns what lies near r, and r itself.
+// near returns r and the memory near it.
 func (c *Section) near(r *update.Region) []byte {
 	array := r.Array
-	if !c.trial.sharesMemory() { // else what is behind the end may be another process's
+	if !c.trial.sharesMemory() { // otherwise the memory behind the end may belong to another process
 		array = array[:cap(array)]
 	}
 	from, _ := bounds(array)
@@ -43,7 +43,7 @@ func (c *Section) near(r *update.Region) []byte {
 	return array[max(0, int(lo-from)-reach):min(len(array), int(hi-from)+reach)]
 }
 
-// beside returns the region of task i in whose array addr is.
+// beside returns the region of task i whose array holds addr.
 func (c *Section) beside(i int, addr uintptr) *update.Region {
 	var found *update.Region
 	for k := range c.s.Tasks[i].Regions {
@@ -56,8 +56,8 @@ func (c *Section) beside(i int, addr uintptr) *update.Region {
 	return found
 }
 
-// inArray names the element of r's array that holds the byte at addr, and the
-// elements that r has of it.
+// inArray names the element of r's array that holds the byte at addr, and the elements
+// of the array that r names.
 func inArray(r *update.Region, addr uintptr) (element int, text, names string) {
 	from := uintptr(unsafe.Pointer(unsafe.SliceData(r.Array)))
 	lo, hi := bounds(r.Mem)
@@ -71,7 +71,7 @@ func inArray(r *update.Region, addr uintptr) (element int, text, names string) {
 	return element, fmt.Sprintf("element %d of %s", element, array), names
 }
 
-// trespasses finds the tasks that have written what they may not.
+// trespasses finds the tasks that have made forbidden writes.
 func (c *Section) trespasses() {
 	var stray []shadowSpan
 	for d := range c.shadow.changes() {
@@ -97,7 +97,7 @@ func (c *Section) trespasses() {
 	if c.trace != "" {
 		c.writtenBySomeone()
 	}
-	for _, sp := range stray { // somebody else's work
+	for _, sp := range stray { // not written by a task
 		copy(sp.live, sp.entry)
 	}
 }

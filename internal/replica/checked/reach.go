@@ -13,14 +13,15 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// argument is what a task reads through pointers, which no region holds. A task that
-// changes it keeps state where the other replicas do not get it.
+// argument is an argument through whose pointers a task reads memory that no region
+// names. A task that changes this memory keeps state that the other replicas do not
+// receive.
 type argument struct {
 	name  string
 	value any
 }
 
-// reached is the memory that an argument leads to.
+// reached is the memory that an argument refers to, directly or indirectly.
 type reached struct {
 	parts []part
 	last  []uint64 // hash of each part, after the last task
@@ -33,14 +34,14 @@ type part struct {
 	of   reflect.Value // the map
 }
 
-// The limits of what is followed from one argument.
+// Limits of the memory that is followed from one argument.
 const (
 	mostDepth = 12
 	mostParts = 4096
 	mostBytes = 1 << 20
 )
 
-// arguments returns those of the regions of a launch that only lead to memory.
+// arguments returns the arguments of a launch that only refer to memory.
 func arguments(regions []update.Region) []argument {
 	var list []argument
 	for _, r := range regions {
@@ -51,7 +52,8 @@ func arguments(regions []update.Region) []argument {
 	return list
 }
 
-// reach returns the memory that an argument leads to; tasks of a section often share it.
+// reach returns the memory that an argument refers to. Tasks of a section often share
+// it.
 func (c *Section) reach(a argument) *reached {
 	v := reflect.ValueOf(a.value)
 	if v.Kind() != reflect.Pointer && v.Kind() != reflect.Map {
@@ -85,8 +87,8 @@ func (r *reached) hashes(all []uint64) []uint64 {
 	return all
 }
 
-// changed returns the first part that is not as it was after the last task, and notes how
-// all are now.
+// changed returns the first part that has changed since the last task, and records the
+// current contents of all parts.
 func (r *reached) changed() (path string, changed bool) {
 	now := r.hashes(nil)
 	at := -1
@@ -102,9 +104,9 @@ func (r *reached) changed() (path string, changed bool) {
 	return r.parts[at].path, true
 }
 
-// watchArguments runs do, which runs the body of task i, and finds what the body has
-// changed behind an argument. A body that leaves the same there when it runs again works
-// in memory that means nothing.
+// watchArguments runs do, which runs the body of task i, and finds the memory behind an
+// argument that the body has changed. A body that leaves the same contents there when
+// it runs again uses it as work space.
 func (c *Section) watchArguments(i int, do, again func()) {
 	var all []*reached
 	for _, a := range c.arguments[i] {
@@ -137,7 +139,7 @@ type visit struct {
 	of reflect.Type
 }
 
-// follower collects what a value leads to.
+// follower collects the memory that a value refers to.
 type follower struct {
 	section *Section
 	to      *reached
@@ -147,7 +149,7 @@ type follower struct {
 
 func (f *follower) full() bool { return len(f.to.parts) >= mostParts || f.bytes >= mostBytes }
 
-// value goes on from a value. What it is itself is memory if it is addressable.
+// value follows a value. The value itself is memory if it is addressable.
 func (f *follower) value(v reflect.Value, path string, depth int) {
 	if depth > mostDepth || f.full() || !v.IsValid() || foreign(v.Type()) {
 		return
@@ -218,7 +220,7 @@ func (f *follower) visited(at unsafe.Pointer, of reflect.Type) bool {
 	return was
 }
 
-// memory adds what of mem no task of the section names.
+// memory adds the parts of mem that no task of the section names.
 func (f *follower) memory(mem []byte, path string) {
 	mem = mem[:min(len(mem), mostBytes-f.bytes)]
 	f.bytes += len(mem)
@@ -240,8 +242,8 @@ func (f *follower) memory(mem []byte, path string) {
 	}
 }
 
-// hashMap does not depend on the order of the entries. Values that hold pointers count
-// by what reflection shows of them.
+// hashMap returns a hash that does not depend on the order of the entries. Values with
+// pointers count by their pointers or by their types.
 func hashMap(m reflect.Value) uint64 {
 	sum := uint64(m.Len())
 	for it := m.MapRange(); it.Next(); {

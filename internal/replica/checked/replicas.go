@@ -15,9 +15,9 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// agree ends the checks of the section, and compares what its tasks read and
-// wrote with the other replicas. It waits for them, so that a difference is
-// found in the section in which it arises.
+// agree ends the checks of the section, and compares what its tasks read and wrote with
+// the other replicas. It waits for them, so that a difference is found in the section
+// in which it arises.
 func (c *Section) agree() error {
 	if err := c.leave(); err != nil {
 		return err
@@ -47,12 +47,12 @@ func (c *Section) agree() error {
 	return d
 }
 
-// digest is what replicas compare of a section.
+// digest is the data of a section that replicas compare.
 type digest struct {
 	Section uint64       `json:"section"`
 	Tasks   []taskDigest `json:"tasks"`
 
-	known map[span][]uint64 // of whole regions at the entry: tasks often read the same
+	known map[span][]uint64 // of whole regions at the entry: tasks often read the same memory
 	buf   []byte
 }
 
@@ -61,8 +61,8 @@ type taskDigest struct {
 	Regions []regionDigest `json:"regions"`
 }
 
-// regionDigest holds hashes of blocks of elements of a region, at the entry
-// if the task reads it and at the end if it writes it.
+// regionDigest holds hashes of the blocks of a region: at the entry if the task reads
+// it, and at the end if the task writes it.
 type regionDigest struct {
 	Elements int      `json:"elements"`
 	Entry    []uint64 `json:"entry,omitempty"`
@@ -75,10 +75,10 @@ type span struct {
 	of    reflect.Type
 }
 
-// digestBlocks is the number of blocks by which a difference is placed.
+// digestBlocks is the number of blocks of a region, by which a difference is located.
 const digestBlocks = 16
 
-// newDigest takes the hashes of the entry state.
+// newDigest returns a digest with the hashes of the entry state.
 func newDigest(c *Section) *digest {
 	d := &digest{Section: c.s.Number, known: make(map[span][]uint64)}
 	for i := range c.s.Tasks {
@@ -119,7 +119,7 @@ func (d *digest) encode(c *Section) ([]byte, error) {
 	return b, nil
 }
 
-// hash returns a hash of each block of r, padding left out.
+// hash returns a hash of each block of r, without padding.
 func (d *digest) hash(c *Section, r *update.Region) []uint64 {
 	lay := c.layouts.of(r.Type)
 	all := make([]uint64, 0, digestBlocks)
@@ -134,8 +134,8 @@ func (d *digest) hash(c *Section, r *update.Region) []uint64 {
 	return all
 }
 
-// compare writes the first difference between d and other into v. What went
-// in comes before what came out.
+// compare writes the first difference between d and other into v. Inputs are compared
+// before results.
 func (d *digest) compare(c *Section, other *digest, v *section.Divergence) {
 	if d.Section != other.Section || len(d.Tasks) != len(other.Tasks) {
 		v.Mine, v.Theirs = fmt.Sprintf("section %d with %d tasks", d.Section, len(d.Tasks)), fmt.Sprintf("section %d with %d tasks", other.Section, len(other.Tasks))
@@ -191,7 +191,7 @@ func differentBlock(a, b []uint64) int {
 	return -1
 }
 
-// elements names those of a block.
+// elements names the elements of a block.
 func elements(n, block int) string {
 	i := 0
 	for lo, hi := range sched.Blocks(n, digestBlocks) {

@@ -8,19 +8,21 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Section is checked mode in one section. Every replica runs every task itself,
-// at the end of the section, from the entry state as it is. One of them runs it
-// again, twice with other contents of what the tasks write and of what was left
-// in scratch memory, and in the other ways that a clause allows: task t is for
-// the replica at place t mod r of the r that live. The memory that tasks name is copied when they are
-// launched, and what lies near it in the same arrays when the section ends; a
-// task may change only what it names as out, inout, reduce or scratch.
+// Section is checked mode in one section. Every replica runs every task itself, at the
+// end of the section, from the real entry state. One replica, for task t the one at
+// index t mod r of the r live ones, runs it again. It does so twice with different
+// contents in all memory that the tasks write and in leftover scratch memory, and in
+// the other ways that a clause allows.
+//
+// The memory that tasks name is copied when they are launched, and the memory near it
+// in the same arrays when the section ends. A task may change only what it names as
+// out, inout, reduce or scratch.
 type Section struct {
-	trial   *Trial // that the section is compared with, or recorded for
+	trial   *Trial // trial that the section is compared with, or recorded for
 	s       *engine.Section
 	at      *callsite.Site // where it was opened
 	watched []update.Region
-	stale   []stale  // what tasks of earlier sections have left
+	stale   []stale  // left by tasks of earlier sections
 	bodies  []func() // of the tasks
 	shadow  shadow
 	layouts layouts
@@ -28,24 +30,24 @@ type Section struct {
 	withheld  []withheld
 	arguments [][]argument // of each task
 	reached   map[visit]*reached
-	clean     []outcome // of each task, from the entry state as it was
+	clean     []outcome // of each task, from the real entry state
 	digest    *digest   // nil for a rank with one replica
 	guilty    map[*engine.Kernel]int
-	place     int // of this process among the replicas that live, of which
-	of        int // there are so many
+	place     int // index of this process among the live replicas
+	of        int // number of live replicas
 
-	before   string // what may be the cause, of sections before
+	before   string // hint at a cause in earlier sections
 	findings []Finding
-	trace    string // of a write nobody was blamed for yet
+	trace    string // description of a write that no task was blamed for yet
 	a, b     outcome
 }
 
-// guiltyTasks is the number of tasks of one kernel that are looked into when
-// they go wrong: the others will have the same fault.
+// guiltyTasks is the number of tasks of one kernel whose differences are examined: the
+// others will have the same fault.
 const guiltyTasks = 2
 
-// Section begins checks of s, which was opened at a place, and of memory that
-// no task names.
+// Section begins checks of s, which was opened at at, and of watched, which is memory
+// that no task names.
 func (t *Trial) Section(s *engine.Section, at *callsite.Site, watched []update.Region) *Section {
 	c := &Section{trial: t, s: s, at: at, watched: watched, before: t.leftovers.hint(), stale: t.leftovers.restore(),
 		layouts: t.layouts, guilty: make(map[*engine.Kernel]int)}
@@ -53,7 +55,7 @@ func (t *Trial) Section(s *engine.Section, at *callsite.Site, watched []update.R
 	return c
 }
 
-// Complete has the tasks done, in every way, once all have been launched.
+// Complete runs the tasks, in every way, once all have been launched.
 func (c *Section) Complete() error {
 	e := c.trial.engine
 	err := e.Err()
@@ -61,7 +63,7 @@ func (c *Section) Complete() error {
 		err = c.enter(e.Replicated())
 	}
 	if err == nil && e.Replicated() {
-		return e.Share(c.s) // with every task run here
+		return e.Share(c.s) // every task runs here
 	}
 	if err == nil {
 		for i := range c.s.Tasks {
@@ -75,12 +77,12 @@ func (c *Section) Complete() error {
 	return nil
 }
 
-// outcome is what one run of a task left in its regions.
+// outcome is the contents of a task's regions after one run.
 type outcome struct {
 	initial  [][]byte // of each region, before the run; empty for in
 	results  [][]byte // after it; empty for in and scratch
 	panicked *Panic
-	// clean: the results are those of the clean run, and are not kept.
+	// clean means that the results equal those of the clean run, and are not kept.
 	clean bool
 }
 
@@ -90,7 +92,7 @@ type Panic struct {
 	Stack []byte
 }
 
-// Launched takes in the task launched last, with the regions that it was given.
+// Launched records the last launched task, with the regions that it was given.
 func (c *Section) Launched(given []update.Region) {
 	i := len(c.s.Tasks) - 1
 	c.arguments = append(c.arguments, arguments(given))
@@ -102,8 +104,8 @@ func (c *Section) Launched(given []update.Region) {
 	c.withhold(i)
 }
 
-// enter begins the end of the section: until here nobody may have written
-// what the tasks name.
+// enter begins the end of the section. Until here the program may not have written
+// memory that the tasks name.
 func (c *Section) enter(replicated bool) error {
 	c.release()
 	if !replicated {
@@ -131,25 +133,25 @@ func (c *Section) enter(replicated bool) error {
 	return t.section(c)
 }
 
-// mine: this process runs task i in all ways. Where others have heard of another
-// death that is so in two places, or in none, for one section.
+// mine reports whether this process runs task i in all ways. If replicas know of
+// different deaths, two of them do so for one section, or none.
 func (c *Section) mine(i int) bool { return i%c.of == c.place }
 
-// run runs task i. The memory stays as it was at the entry.
+// run runs task i. The memory keeps its entry contents.
 func (c *Section) run(i int) {
 	clean := &c.clean[i]
 	c.watchArguments(i, func() { c.attempt(i, clean, nil) }, func() { c.attempt(i, &c.a, nil) })
 	if clean.panicked != nil {
-		panic(clean.panicked) // as it does without checks
+		panic(clean.panicked) // as without checks
 	}
 	if c.mine(i) && c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
 		c.elementwise(i)
 	}
 }
 
-// leave ends the section: nothing but the results of the tasks may have
-// changed, and may depend on other memory than they name. Then these are put in
-// their places.
+// leave ends the section. Only the results of the tasks may have changed, and they may
+// depend only on memory that the tasks name. Then the results are copied into the
+// regions.
 func (c *Section) leave() error {
 	c.trespasses()
 	c.soak()
@@ -169,8 +171,8 @@ func (c *Section) leave() error {
 // filling changes the contents of region k of a task before a run.
 type filling func(k int, r *update.Region)
 
-// attempt runs task i from the entry state, with out and scratch regions
-// filled as given, and goes back to the entry state.
+// attempt runs task i from the entry state, with out and scratch regions filled as
+// given, and restores the entry state.
 func (c *Section) attempt(i int, o *outcome, fill filling) {
 	l := &c.s.Tasks[i]
 	n := len(l.Regions)
@@ -222,8 +224,8 @@ func caught(body func()) (p *Panic) {
 	return nil
 }
 
-// fillable: what region k of l holds at the entry means nothing to the task.
-// A region that shares memory with another one of the task is as an inout.
+// fillable reports whether the entry contents of region k of l are undefined for the
+// task. A region that shares memory with another region of the task counts as inout.
 func (c *Section) fillable(l *engine.Task, k int) bool {
 	r := &l.Regions[k]
 	if r.Mode != update.Out && r.Mode != update.Scratch || len(r.Mem) == 0 {
@@ -243,8 +245,8 @@ func (c *Section) poisons(p poison) filling {
 	return func(k int, r *update.Region) { c.layouts.of(r.Type).fill(r.Mem, p, k, r.Len()) }
 }
 
-// difference is an element of a region, or a field of it, that runs of a task
-// wrote in different ways. If the body panicked it is none.
+// difference is an element of a region, or a field of it, that runs of a task wrote
+// differently. If the body panicked there is no element.
 type difference struct {
 	region   int
 	element  int
@@ -252,10 +254,9 @@ type difference struct {
 	panicked *Panic
 }
 
-// compare looks for something that other runs of task i did not write as
-// the clean run did. A part of an element is in order if all runs wrote the
-// same there, or if all left alone what was there before. Bytes are compared,
-// so a NaN equals itself.
+// compare looks for an element that other runs of task i did not write as the clean run
+// did. A part of an element is correct if all runs wrote the same there, or if all left
+// its contents unchanged. Bytes are compared, so a NaN equals itself.
 func (c *Section) compare(i int, others ...*outcome) (difference, bool) {
 	clean := &c.clean[i]
 	for _, o := range others {
@@ -276,7 +277,7 @@ func (c *Section) compare(i int, others ...*outcome) (difference, bool) {
 			same, left := true, string(result[at:at+n]) == string(clean.initial[k][at:at+n])
 			for _, o := range others {
 				if o.clean {
-					left = false // it held something else before
+					left = false // its contents before differed
 					continue
 				}
 				now := string(o.results[k][at : at+n])

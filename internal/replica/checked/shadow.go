@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// shadow holds the entry values of the memory that the tasks of a section
-// name. Memory named twice is held once, as it was when it was named first.
+// shadow holds the entry contents of the memory that the tasks of a section name.
+// Memory named twice is held once, with its contents when it was first named.
 type shadow struct {
 	spans []shadowSpan // by address, disjoint
 }
@@ -16,19 +16,19 @@ type shadow struct {
 type shadowSpan struct {
 	lo, hi      uintptr
 	live, entry []byte
-	owner       owner // that named it first
+	owner       owner // the first to name the memory
 }
 
 // owner is a region of a task, or one that is watched.
 type owner struct {
 	task, region int
-	near         bool // not the region itself, but what lies near it
+	near         bool // the memory near the region, not the region itself
 }
 
 // watched is the task of regions that no task names.
 const watched = -1
 
-// change is a byte that is not as it was at the entry.
+// change is a byte that differs from its entry value.
 type change struct {
 	addr  uintptr
 	owner owner
@@ -50,7 +50,7 @@ func (s *shadow) first(addr uintptr) int {
 	return i
 }
 
-// add copies what of mem is not held yet.
+// add copies the parts of mem that are not held yet.
 func (s *shadow) add(o owner, mem []byte) {
 	lo, hi := bounds(mem)
 	i := s.first(lo)
@@ -85,14 +85,14 @@ func (s *shadow) pieces(mem []byte) iter.Seq[shadowSpan] {
 	}
 }
 
-// restore gives mem its entry value.
+// restore gives mem its entry contents.
 func (s *shadow) restore(mem []byte) {
 	for p := range s.pieces(mem) {
 		copy(p.live, p.entry)
 	}
 }
 
-// restoreAll gives all memory held its entry value.
+// restoreAll gives all held memory its entry contents.
 func (s *shadow) restoreAll() {
 	for _, sp := range s.spans {
 		copy(sp.live, sp.entry)

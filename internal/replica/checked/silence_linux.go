@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SilenceOutput makes standard output lead nowhere until speak is called.
+// SilenceOutput discards standard output until speak is called.
 func SilenceOutput() (speak func(), err error) {
 	const stdout = 1
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)

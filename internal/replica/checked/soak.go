@@ -7,15 +7,15 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// soak runs the tasks of this process again, twice, with other contents of all memory that any
-// of them writes and of what was left in scratch memory. Only what a task names
-// in inout is for it as it was at the entry. That must make no difference.
+// soak runs the tasks of this process again, twice, with different contents in all
+// memory that any task writes and in leftover scratch memory. For each task, only the
+// memory that it names in inout has its entry contents. This must make no difference.
 func (c *Section) soak() {
 	first := make([]outcome, len(c.s.Tasks))
 	var guilty []int
 	var seen []difference
 	last := poisonB
-	if len(c.stale) == 0 && !c.writes() { // nothing but cells: twice would be the same
+	if len(c.stale) == 0 && !c.writes() { // only cells: a second run would be the same
 		last = poisonA
 	}
 	for p := poisonA; p <= last; p++ {
@@ -26,7 +26,7 @@ func (c *Section) soak() {
 			st.soak(c, p)
 		}
 		for i := range c.s.Tasks {
-			if !c.mine(i) || c.blamed(i) { // which would spoil what the others read
+			if !c.mine(i) || c.blamed(i) { // a faulty task would change what the others read
 				continue
 			}
 			if p < last {
@@ -65,12 +65,12 @@ func (c *Section) soak() {
 	}
 }
 
-// blamed: something was found about the kernel of task i.
+// blamed reports whether there is a finding about the kernel of task i.
 func (c *Section) blamed(i int) bool {
 	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Task == c.s.Tasks[i].Kernel.Name })
 }
 
-// writes: tasks have memory that may be filled.
+// writes reports whether tasks have memory that may be filled.
 func (c *Section) writes() bool {
 	for i := range c.s.Tasks {
 		for _, r := range c.s.Tasks[i].Regions {
@@ -100,11 +100,12 @@ func (c *Section) soakTask(i int, p poison) {
 	}
 }
 
-// start makes the contents of the regions differ.
+// start returns the start of the poison of a region, so that the contents of regions
+// differ.
 func start(i, k int) int { return 61*i + 1021*k }
 
-// rerun runs task i while the memory of all tasks is filled, and fills its own
-// again.
+// rerun runs task i while the memory of all tasks is filled, and then fills that of
+// task i again.
 func (c *Section) rerun(i int, o *outcome, p poison) {
 	l := &c.s.Tasks[i]
 	o.reset(len(l.Regions))
@@ -133,7 +134,7 @@ func (c *Section) rerun(i int, o *outcome, p poison) {
 	c.soakTask(i, p)
 }
 
-// reset makes o ready for a task with n regions.
+// reset prepares o for a task with n regions.
 func (o *outcome) reset(n int) {
 	if len(o.initial) < n {
 		o.initial, o.results = make([][]byte, n), make([][]byte, n)
@@ -144,7 +145,7 @@ func (o *outcome) reset(n int) {
 	o.panicked, o.clean = nil, false
 }
 
-// readsBeside reports whether task i reads what other tasks write, and finds an
+// readsBeside reports whether task i reads memory that other tasks write, and finds an
 // element that it reads.
 func (c *Section) readsBeside(i int) bool {
 	var others []owner
@@ -179,9 +180,10 @@ func (c *Section) readsBeside(i int) bool {
 	return found
 }
 
-// search finds what task i reads of several pieces of memory that mean nothing
-// to it: fill fills the first n of them, part the first n elements of one, of
-// the number that length says, and restore restores all.
+// search finds the element that task i reads in several pieces of memory whose contents
+// should not matter to it. fill fills the first n pieces. part fills the first n
+// elements of a piece, length returns the number of its elements, and restore restores
+// all.
 func (c *Section) search(i, pieces int, fill func(p poison, n int), length func(at int) int, part func(p poison, at, n int), restore func()) (at, element int, found bool) {
 	for p := poisonA; p <= poisonB; p++ {
 		differs := func(do func()) bool {
@@ -205,8 +207,8 @@ func (c *Section) search(i, pieces int, fill func(p poison, n int), length func(
 	return 0, 0, false
 }
 
-// first returns the least number of 1 to n for which is returns true; for n it
-// does.
+// first returns the least number from 1 to n for which is returns true. It must be true
+// for n.
 func first(n int, is func(int) bool) int {
 	lo, hi := 0, n
 	for hi-lo > 1 {

@@ -12,57 +12,57 @@ import (
 	"github.com/intrahpc/intra/internal/replica/section"
 )
 
-// Program is a program as checked mode sees it.
+// Program is a program and the functions that checked mode needs for it.
 type Program struct {
-	Run    func(run *engine.Program, t *Trial) error // runs it from its start
-	Report func([]Finding) error                     // makes an error of what was found
-	// Fault reports whether an error of Run is the fault of the program: not if
-	// the job has ended, replicas diverged, or Report has made it.
+	Run    func(run *engine.Program, t *Trial) error // runs the program from its start
+	Report func([]Finding) error                     // converts findings to an error
+	// Fault reports whether the program caused an error of Run. It did not if the job
+	// has ended, replicas diverged, or Report has made the error.
 	Fault func(error) bool
-	// Silence drops what the program prints until speak is called; nil: it is
-	// printed.
+	// Silence discards the output of the program until speak is called; nil: the output
+	// is shown.
 	Silence func() (speak func(), err error)
-	// OneMemory: all processes of the job share the memory of this one.
+	// OneMemory means that all processes of the job share the memory of this one.
 	OneMemory bool
 }
 
-// Trial finds forgotten state in checked mode. At a safe point the program is
-// run once more from its start, as a restored process, up to its next safe
-// point; all processes of the job do so together, so that these runs find
-// each other. Then the program goes on where it was, and each section has to
-// read what it read in the trial. The first trial goes on to the end of the
-// program, without checks: it has to come to as many safe points and sections.
+// Trial finds unregistered state in checked mode. At a safe point the program runs once
+// more from its start, as a restored process, up to its next safe point. All processes
+// of the job do so together, so that these runs can communicate. Then the program
+// continues, and each section has to read what it read in the trial. The first trial
+// runs to the end of the program, without checks from the next safe point on. The
+// program has to reach as many safe points and sections as that trial.
 type Trial struct {
 	program *Program
-	run     *engine.Program // that is checked
+	run     *engine.Program // the run that is checked
 	engine  *engine.Engine
 
-	running bool   // this is the trial, not the run it is compared with
-	point   uint64 // 0: none was made yet, or it was compared to its end
+	running bool   // this is the trial, not the run that is compared with it
+	point   uint64 // safe point of the trial; 0: there was none yet, or its comparison is complete
 	at      string // file:line of the safe point
-	ended   bool   // the trial has returned, and not come to another safe point
+	ended   bool   // the trial has returned without reaching another safe point
 
 	sections []*digest
 	results  []result // of Once, which may differ from call to call
-	compares int      // of the sections, how many were compared
-	replays  int      // of the results
+	compares int      // number of sections compared
+	replays  int      // number of results used again
 
 	progress progress  // since the safe point of the trial
-	whole    *progress // of the trial that went to the end, nil before it
+	whole    *progress // of the trial that ran to the end, nil before it
 
 	layouts   layouts
 	leftovers *leftovers
-	released  []withheld // of sections before; without the memory
+	released  []withheld // of earlier sections, without their memory
 	start     int        // of the poison of the next region
 }
 
-// progress is how far a run came from a safe point on.
+// progress counts what a run reached from a safe point on.
 type progress struct {
 	since    uint64 // that safe point
 	at       string // file:line
 	points   uint64
 	sections int
-	light    bool // it is a trial that goes on to the end
+	light    bool // the run is a trial that continues to the end without checks
 }
 
 // NewTrial returns the checks of one run of a program, before its first trial.
@@ -71,17 +71,17 @@ func NewTrial(p *Program, run *engine.Program) *Trial {
 		leftovers: &leftovers{poison: poison(run.Self.Replica % 2)}}
 }
 
-// sharesMemory: other processes of the job are in the memory of this one.
+// sharesMemory reports whether other processes of the job use the memory of this one.
 func (t *Trial) sharesMemory() bool {
 	return t.program.OneMemory && (len(t.run.Degrees) > 1 || t.run.Degrees[0] > 1)
 }
 
-// wholeTrial is the safe point of the first trial, which goes on to the end of
-// the program: at safe point 1 the state may still be what a start from the
-// beginning makes of it.
+// wholeTrial is the safe point of the first trial, which continues to the end of the
+// program. At safe point 1 the state may still equal that of a start from the
+// beginning.
 const wholeTrial = 2
 
-// trials are made at the safe points 2, 8, 32, 128, ….
+// trialDue reports whether a trial is made at a safe point: at 2, 8, 32, 128, ….
 func trialDue(point uint64) bool {
 	for p := uint64(wholeTrial); p <= point; p *= 4 {
 		if p == point {
@@ -91,10 +91,10 @@ func trialDue(point uint64) bool {
 	return false
 }
 
-// SafePoint is called at every safe point, at a place in the source: it
-// compares what came before with the last trial, and makes the next one.
+// SafePoint is called at every safe point, at a place in the source. It ends the
+// comparison with the last trial, and makes the next trial.
 func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
-	t.leftovers.restore() // it may be part of the state
+	t.leftovers.restore() // leftover memory may be part of the state
 	if t.running {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
 	return nil
 }
 
-// try runs the program from its start to the safe point after that of t.
+// try runs the program from its start to the safe point after that of t, or to its end.
 func (t *Trial) try(im *checkpoint.Image) error {
 	stopped, to := false, &t.progress
 	again := t.run.Again(im, t.point, func(uint64) error {
@@ -143,7 +143,7 @@ func (t *Trial) try(im *checkpoint.Image) error {
 			return nil
 		}
 		stopped = true
-		runtime.Goexit() // the program need not know how to stop here
+		runtime.Goexit() // so the program needs no code to stop here
 		return nil
 	})
 	t.engine.Messages().Recall()
@@ -165,7 +165,7 @@ func (t *Trial) try(im *checkpoint.Image) error {
 	}()
 	<-over
 	if !stopped && !t.ended {
-		runtime.Goexit() // as the trial did, at a kill point
+		runtime.Goexit() // as the trial did at a kill point
 	}
 	if err == nil || t.run.Context.Err() != nil || !t.program.Fault(err) {
 		return err
@@ -177,13 +177,13 @@ func (t *Trial) found(task, text string, args ...any) error {
 	return t.program.Report([]Finding{{Task: task, Pos: t.at, Element: -1, Text: fmt.Sprintf(text, args...)}})
 }
 
-// Opened counts a section, and reports whether it is to be checked.
+// Opened counts a section, and reports whether it is checked.
 func (t *Trial) Opened() bool {
 	t.progress.sections++
 	return !t.progress.light
 }
 
-// watches: sections are recorded, or compared with a record.
+// watches reports whether sections are recorded or compared with a record.
 func (t *Trial) watches() bool { return t != nil && t.point > 0 }
 
 // section records what the tasks of a section read, or compares it with the
@@ -215,7 +215,7 @@ func (t *Trial) section(c *Section) error {
 		c.at, ordinal(t.point), d.Mine, d.Theirs)
 }
 
-// equal: the tasks read the same at the entry of a section.
+// equal reports whether the tasks read the same at the entry of a section.
 func equal(a, b *digest) bool {
 	if len(a.Tasks) != len(b.Tasks) {
 		return false
@@ -247,8 +247,8 @@ func (t *Trial) Returned() error {
 	return t.compared(true)
 }
 
-// compared ends the comparison with the trial, at the next safe point or
-// when the program has returned.
+// compared ends the comparison with the trial, at the next safe point or when the
+// program has returned.
 func (t *Trial) compared(returned bool) error {
 	if !t.watches() {
 		return nil
@@ -267,7 +267,7 @@ func (t *Trial) compared(returned bool) error {
 	return nil
 }
 
-// result is what a call of Once has returned.
+// result is the result of a call of Once.
 type result struct {
 	bytes []byte
 	err   error

@@ -10,9 +10,8 @@ import (
 )
 
 // withheld is memory that a task launched in the open section writes. The code of the
-// section may not touch it: it has the results of the task when the section ends. Until
-// then it holds something else on each replica, so that code that reads it makes the
-// replicas differ.
+// section may not access it before the section ends. Until then its contents are
+// different on each replica, so that code that reads it makes the replicas differ.
 type withheld struct {
 	mem   []byte // nil once the section has ended
 	lay   *layout
@@ -24,7 +23,7 @@ type withheld struct {
 	at    string // file:line of the launch
 }
 
-// withhold fills what the task launched last writes.
+// withhold fills the memory that the last launched task writes.
 func (c *Section) withhold(i int) {
 	t := &c.s.Tasks[i]
 	for k := range t.Regions {
@@ -36,12 +35,12 @@ func (c *Section) withhold(i int) {
 			name: clause(r), by: t.Kernel.Name, at: t.At.String()}
 		w.lay.soak(w.mem, c.trial.leftovers.poison, w.start)
 		c.withheld = append(c.withheld, w)
-		c.trial.start = (c.trial.start + w.len) % period // so that a value tells where it comes from
+		c.trial.start = (c.trial.start + w.len) % period // so that a value shows where it comes from
 	}
 }
 
-// withheldBefore reports whether memory of region k of task i is that of another region
-// that may hold something else: tasks may share scratch memory.
+// withheldBefore reports whether region k of task i shares memory with an earlier
+// region that is not in: tasks may share scratch memory.
 func (c *Section) withheldBefore(i, k int) bool {
 	for sp := range c.shadow.pieces(c.s.Tasks[i].Regions[k].Mem) {
 		if sp.owner != (owner{task: i, region: k}) && c.region(sp.owner).Mode != update.In {
@@ -51,14 +50,15 @@ func (c *Section) withheldBefore(i, k int) bool {
 	return false
 }
 
-// Restore gives the memory of the tasks its entry values again.
+// Restore gives the memory of the tasks its entry contents.
 func (c *Section) Restore() {
 	for _, w := range c.withheld {
 		c.shadow.restore(w.mem)
 	}
 }
 
-// release restores the memory, and finds what of it the code of the section has written.
+// release restores the memory, and finds the parts that the code of the section has
+// written.
 func (c *Section) release() {
 	var want []byte
 	for _, w := range c.withheld {
@@ -72,11 +72,11 @@ func (c *Section) release() {
 	c.Restore()
 }
 
-// remembered is the number of regions of sections before that a difference between
-// replicas may come from.
+// remembered is the number of regions of earlier sections that may explain a difference
+// between replicas.
 const remembered = 256
 
-// remember keeps what the memory held, without the memory.
+// remember keeps the descriptions of withheld memory, without the memory.
 func (t *Trial) remember(all []withheld) {
 	for _, w := range all[max(0, len(all)-remembered):] {
 		w.mem = nil
@@ -87,14 +87,14 @@ func (t *Trial) remember(all []withheld) {
 	}
 }
 
-// telling reports whether poison cannot be met by chance: that of floating-point numbers
-// has 52 bits, and that of integers is small.
+// telling reports whether a value of poison is too unlikely to occur by chance:
+// floating-point poison has 52 random bits, integers are small.
 func (l *layout) telling() bool {
 	return l.solid && !slices.ContainsFunc(l.leaves, func(f leaf) bool { return f.kind != leafFloat || f.size != 8 })
 }
 
-// source returns the region whose poison is the element of mem at e, and which element
-// of the region has it.
+// source returns the region whose poison equals element e of mem, and the element of
+// that region.
 func (c *Section) source(lay *layout, mem []byte, e int) (w *withheld, element int) {
 	if !lay.telling() {
 		return nil, 0
@@ -118,14 +118,14 @@ func (c *Section) source(lay *layout, mem []byte, e int) (w *withheld, element i
 	return nil, 0
 }
 
-// fewElements is the size up to which the arguments of a task are looked through.
+// fewElements is the size up to which the arguments of a task are searched.
 const fewElements = 4
 
-// fewRegions is the number of regions that a text names as possible causes.
+// fewRegions is the number of regions that a message names as possible causes.
 const fewRegions = 3
 
-// readEarly finds small arguments that were read from memory that is withheld. It is for
-// a rank with one replica: others differ from each other.
+// readEarly finds small arguments that were read from withheld memory. It is for a rank
+// with one replica: with several, the replicas differ from each other.
 func (c *Section) readEarly() {
 	if len(c.withheld)+len(c.trial.released) == 0 {
 		return
@@ -149,8 +149,8 @@ func (w *withheld) describe(element int) string {
 	return fmt.Sprintf("it is what element %d of %s of %s, launched at %s, held until its section ended: the code of a section cannot read what its tasks write; read it after the section", element, w.name, w.by, w.at)
 }
 
-// early ends the text about a difference between replicas in a block of elements of
-// region k of task i, as it was at the entry.
+// early returns the end of the message about a difference between replicas in a block
+// of elements of region k of task i, at the entry.
 func (c *Section) early(i, k, block int) string {
 	r := &c.s.Tasks[i].Regions[k]
 	n := 0

@@ -26,7 +26,7 @@ func (d *stores) agree(s *Section, c candidates) direct.Way {
 	case mine == direct.Send && able && !lies:
 		mine = direct.SendOnly
 	case mine == direct.Replicate && lies && d.verifier.samples():
-		mine = direct.Store // else all of it would have to be compared, which takes longer
+		mine = direct.Store // replicating would compare every task, which takes longer
 	}
 	way := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, mine)
 	switch {
@@ -47,8 +47,9 @@ func (d *stores) agree(s *Section, c candidates) direct.Way {
 	return way
 }
 
-// agreeToSend decides with the other replicas whether s, which has a way of its own here,
-// is shared at all. Nothing can be stored.
+// agreeToSend decides with the other replicas whether s is shared by sending results.
+// s.way is the proposal of this replica. Nothing can be stored, so an agreement to
+// store means to send.
 func (d *stores) agreeToSend(s *Section) direct.Way {
 	way := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, s.way)
 	if way == direct.Store || way == direct.SendOnly {
@@ -57,16 +58,17 @@ func (d *stores) agreeToSend(s *Section) direct.Way {
 	return way
 }
 
-// differ notes that what the tasks of s write can be stored into on some
-// replicas only. All say the same about it.
+// differ records that only some replicas have arrays into which the results of s can be
+// stored. Every replica adds the same note.
 func (d *stores) differ(s *Section) {
 	s.decision.elsewhere = true
 	d.notes.add("%s: results of %s are sent, not stored: only on some replicas are the arrays that it writes made by intra.Alloc",
 		&s.At, s.Tasks[0].Kernel.Name)
 }
 
-// met reports whether all other replicas share memory with this one, and there
-// are some. If not there is no use in stores.
+// met reports whether this replica has live peers and all of them share memory with it.
+// It also returns false if s has no tasks or too many. Without it nothing can be
+// stored.
 func (d *stores) met(s *Section) bool {
 	switch {
 	case len(s.Tasks) == 0:
@@ -90,7 +92,7 @@ func (d *stores) met(s *Section) bool {
 		}
 		others = true
 	}
-	if !others { // who stores nothing takes nothing from the dead
+	if !others { // no peer is left, so nothing will be taken from the areas of the dead
 		for r, ended := range d.ended {
 			if ended {
 				d.drop(r)
@@ -100,8 +102,8 @@ func (d *stores) met(s *Section) bool {
 	return others
 }
 
-// prepare looks up where the memory lies that the tasks of s write, and reports
-// whether others can store into it.
+// prepare records where in the area of this replica the memory lies that the tasks of s
+// write. It reports whether all of it lies there, so that peers can store into it.
 func (d *stores) prepare(s *Section) bool {
 	d.places, d.nonTemporal = d.places[:0], s.bytes >= d.large
 	own := d.areas[d.setup.Self.Replica]
@@ -121,7 +123,8 @@ func (d *stores) prepare(s *Section) bool {
 	return true
 }
 
-// unable notes why a section is not completed by stores, if it is the first one.
+// unable records why a section is not completed by stores, unless one was or a reason
+// is known. It always returns false.
 func (d *stores) unable(format string, args ...any) bool {
 	if !d.any && d.why == "" {
 		d.why = fmt.Sprintf(format, args...)
@@ -129,8 +132,8 @@ func (d *stores) unable(format string, args ...any) bool {
 	return false
 }
 
-// returned takes in that the program has returned: who has asked for stores
-// wants to know why there were none.
+// returned adds a note after the program has returned, if -direct was given and nothing
+// was stored.
 func (d *stores) returned() {
 	switch {
 	case !d.setup.Direct || d.any || d.stats.total.Sections == 0:

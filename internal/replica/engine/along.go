@@ -10,24 +10,26 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// A task whose elements do not depend on each other stores its results as it
-// runs. A body waits for what it reads, and a copy past the caches for what it
-// writes: both together take little longer than one of them if they are pieces
-// so short that the processor is at the next one before it has ended this one.
+// alongBytes is the size of the pieces in which a task with independent elements
+// computes and stores its results. The body waits for memory that it reads, and a copy
+// past the caches for memory that it writes. In pieces this short the processor
+// overlaps both, and together they take little longer than one alone.
 const alongBytes = 2 << 10
 
-// wholeEvery is how often a section begins with a task that runs as a whole, so
-// that it is known what bodies take without copies.
+// wholeEvery is the number of sections of a kind after which the first task of one runs
+// whole, so that the time of bodies without copies stays known.
 const wholeEvery = 16
 
-// target is where a region of a task goes as the task runs.
+// target is a region of a task and the array of a peer that it is stored into while the
+// task runs.
 type target struct {
 	to, from []byte
 	element  int  // bytes
-	begins   bool // it is the first one for a peer
+	begins   bool // the first target of its peer
 }
 
-// elementwise is the region by which t runs in parts, nil if it cannot.
+// elementwise returns the region whose function runs t in parts, nil if t cannot run in
+// parts.
 func (t *Task) elementwise() *update.Region {
 	for i := range t.Regions {
 		if g := &t.Regions[i]; g.Elementwise != nil {
@@ -37,8 +39,9 @@ func (t *Task) elementwise() *update.Region {
 	return nil
 }
 
-// along has t store its results while its body runs, where these go past the caches
-// and peers are there.
+// along returns a body that runs t in parts and stores its results meanwhile. It
+// returns nil if t cannot run in parts, if results are not copied past the caches, if
+// there is no peer to store into, or if t is to run whole for a measurement.
 func (d *stores) along(w *worker, s *Section, t *Task) (body func()) {
 	g := t.elementwise()
 	if g == nil || !d.nonTemporal {
@@ -55,8 +58,8 @@ func (d *stores) along(w *worker, s *Section, t *Task) (body func()) {
 	return func() { d.runAlong(w, s, g) }
 }
 
-// runAlong runs the task of w and stores its results into the arrays of the
-// peers in w.along, without the lock.
+// runAlong runs the task of w in parts and stores each part into the arrays of the
+// peers in w.along. It is called without the lock.
 func (d *stores) runAlong(w *worker, s *Section, g *update.Region) {
 	n, all := g.Len(), 0
 	w.targets = w.targets[:0]
@@ -92,19 +95,21 @@ func (d *stores) runAlong(w *worker, s *Section, g *update.Region) {
 	}
 }
 
-// intoLine is how many elements of g lie in the cache line that it begins in the
-// middle of: what is copied past the caches goes by lines.
+// intoLine returns how many elements lie between the beginning of g and that of the
+// cache line in which g begins. The first part of a task is shorter by them, so that
+// later parts begin at a line: copies past the caches work by lines.
 func intoLine(g *update.Region) int {
 	const line = 64
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(g.Mem)))%line) / int(g.Type.Size())
 }
 
-// ranAlong reports whether the task of w has stored its results into the arrays
-// of a peer already.
+// ranAlong reports whether the task of w has already stored its results into the arrays
+// of a peer.
 func (w *worker) ranAlong(peer int) bool { return slices.Contains(w.along, peer) }
 
-// resume has a task whose owner has died run for those elements that it had not
-// said to be done. The others are copied out of its arrays.
+// resume completes a task whose owner has died: it copies the elements that the owner
+// had finished, the first from ones, out of the owner's arrays, and runs the task for
+// the others.
 func (d *stores) resume(w *worker, s *Section, task, peer, from int) step {
 	t := &s.Tasks[task]
 	return step{kind: moveResults,

@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/replica/ntcopy"
 )
 
-// areaWords are the words of the areas as the protocol uses them. Nobody has
-// claimed anything from a replica whose area is not known.
+// areaWords are the words of the areas, as the protocol of claims accesses them. Those
+// of a replica whose area is not known read as 0: nothing is claimed there.
 type areaWords struct{ *stores }
 
 func (w areaWords) Load(r, k int) uint64 {
@@ -25,7 +25,8 @@ func (w areaWords) CompareAndSwap(r, k int, old, new uint64) bool {
 
 func (w areaWords) Mark(k int, v uint64) { w.areas[w.setup.Self.Replica].Mark(k, v) }
 
-// agreedWords are those that all replicas have in common.
+// agreedWords are the words that all replicas share to agree on how a section is
+// completed.
 type agreedWords struct{ *arena.Arena }
 
 func (w agreedWords) Load(k int) uint64 { return w.Agreed(k).Load() }
@@ -34,12 +35,12 @@ func (w agreedWords) CompareAndSwap(k int, old, new uint64) bool {
 	return w.Agreed(k).CompareAndSwap(old, new)
 }
 
-var ( // there are enough
+var ( // compile-time checks that the arena has enough words
 	_ [arena.Words - direct.NumWords]struct{}
 	_ [arena.Agreements - direct.NumAgreements]struct{}
 )
 
-// Life is this replica in the incarnation in which the program begins.
+// Life returns this replica and the incarnation in which the program begins.
 func (h *sharing) Life() arena.Life {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,15 +56,15 @@ func (h *sharing) StoreInto(a *arena.Arena) {
 	h.stores.begin()
 }
 
-// CannotStore says why the replicas do not share memory, to a user who has asked
-// for that.
+// CannotStore adds a note on why the replicas share no memory, for a user who asked for
+// stores.
 func (h *sharing) CannotStore(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.notes.add("results are sent, not stored: %v", err)
 }
 
-// Stores reports whether there is such memory.
+// Stores reports whether the replicas of this rank share memory.
 func (h *sharing) Stores() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,10 +82,10 @@ func (h *sharing) alloc(size int) []byte {
 	return d.arena.Alloc(size)
 }
 
-// begin begins a life of this replica: the program makes arrays anew, and so do
-// those of the peers. Areas of lives that have ended are kept until their
-// successors come or nobody else is left, since others may not have ended theirs
-// yet.
+// begin starts a life of this replica: its program allocates its arrays again, and so
+// do the programs of the peers. The area of a peer's former life is kept until its new
+// area is found or no peer is left, since other replicas may still be in their former
+// lives.
 func (d *stores) begin() {
 	n := len(d.peers)
 	if d.areas == nil {
@@ -96,14 +97,14 @@ func (d *stores) begin() {
 	d.claims = direct.New(areaWords{d}, self, n, func(replica int) bool { return d.machine.Live(replica) })
 }
 
-// died: a replica is dead. What it has made may yet be taken from its area.
+// died records that a replica is dead. Its results may still be copied out of its area.
 func (d *stores) died(replica int) { d.ended[replica] = true }
 
-// admit: another process has taken the place of a replica, at a cut, where
-// nobody is in a section.
+// admit drops the area of a replica that another process has replaced. It is called at
+// a cut, where no process is in a section.
 func (d *stores) admit(replica int) { d.drop(replica) }
 
-// drop gives up the area of a peer, and its memory if the peer is dead.
+// drop closes the area of a peer, and clears it first if the peer is dead.
 func (d *stores) drop(replica int) {
 	area := d.areas[replica]
 	if area == nil {
@@ -118,7 +119,7 @@ func (d *stores) drop(replica int) {
 	d.areas[replica], d.ended[replica] = nil, false
 }
 
-// begun reports whether the program has made arrays that others can store into.
+// begun reports whether the program has made arrays that peers can store into.
 func (d *stores) begun() bool {
 	self := d.setup.Self.Replica
 	if d.areas[self] == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// copyState copies the state for a backup, in the cut, and has it sent to the
-// holder beside the computation.
+// copyState copies the state for a backup inside the cut, and has it sent to the holder
+// while the program continues.
 func (r *recovering) copyState(number uint64, holder job.Process, yield func(func())) error {
 	from := r.now()
 	im, err := r.program.Image()
@@ -27,7 +27,7 @@ func (r *recovering) copyState(number uint64, holder job.Process, yield func(fun
 		r.faults.StepHere(job.KillBackup, "copy")
 	})
 	if r.member.Generation() != generation {
-		return nil // the job goes back meanwhile: the copy is younger than what it goes back to
+		return nil // a rollback has begun, and the copy is newer than the backup that it restores
 	}
 	if r.slots.Put(rank, number, s) {
 		stored := job.Reply{Kind: job.ReplyStored, Generation: r.member.Generation(), Number: number, Rank: rank,
@@ -38,12 +38,12 @@ func (r *recovering) copyState(number uint64, holder job.Process, yield func(fun
 	return nil
 }
 
-// give sends a copy to another process, beside whatever goes on. step is the
-// kill point in the middle of it.
+// give sends a copy to another process while the program continues. step is the kill
+// point halfway.
 func (r *recovering) give(s stateCopy, to job.Process, l transferID, step string) {
 	link := r.linkTo(to)
 	if link == nil {
-		return // it has died, and the head will know what to do
+		return // the process is dead, which the head handles
 	}
 	r.streams++
 	l.stream = r.streams
@@ -53,7 +53,7 @@ func (r *recovering) give(s stateCopy, to job.Process, l transferID, step string
 	go out.all(s.image, s.at, func() { r.faults.Step(job.KillBackup, step) })
 }
 
-// store keeps a copy that has come from another process.
+// store keeps a copy received from another process.
 func (r *recovering) store(l transferID, s stateCopy) []job.Reply {
 	if l.generation < r.member.Generation() {
 		return nil // from before a rollback
@@ -65,7 +65,7 @@ func (r *recovering) store(l transferID, s stateCopy) []job.Reply {
 	return []job.Reply{{Kind: job.ReplyStored, Generation: r.member.Generation(), Number: l.number, Rank: l.rank}}
 }
 
-// renew gives a copy to a new holder, in place of one that died.
+// renew sends a copy to a new holder, which replaces one that died.
 func (r *recovering) renew(o job.Order) {
 	if s, ok := r.slots.Get(o.Rank, o.Number); ok {
 		r.give(s, o.Process, transferID{kind: transferBackup, rank: o.Rank, number: o.Number}, "send")

@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// bandwidth is what is known of the speed at which updates leave: measured by
-// the long ones, one after the other, or given beforehand.
+// bandwidth estimates the speed at which updates leave. It is measured with long
+// updates that follow each other, or given by limit.
 type bandwidth struct {
 	mu      sync.Mutex
 	perByte float64     // nanoseconds; 0: not known
-	least   float64     // of perByte, for a link with a limit
-	recent  [16]float64 // measured last
+	least   float64     // lower bound of perByte, for a link with a limit
+	recent  [16]float64 // latest measurements of perByte
 	n       int
 	last    time.Duration
 }
 
-// measurable updates are long enough for their time to be that of their bytes.
+// measurable is the size from which the bytes of an update determine the time that it
+// takes.
 const measurable = 32 << 10
 
 // limit sets the bandwidth that links do not exceed, in bytes per second.
@@ -26,9 +27,8 @@ func (b *bandwidth) limit(rate float64) {
 	b.perByte = b.least
 }
 
-// sent takes in an update that was given to a link at from and handed over at
-// to. Of those queued behind each other each counts from the end of the one
-// before.
+// sent records an update that was queued on a link at from and handed over at to.
+// Updates queue behind each other, so each counts from the end of the one before.
 func (b *bandwidth) sent(bytes int, from, to time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,16 +47,16 @@ func (b *bandwidth) sent(bytes int, from, to time.Duration) {
 	b.perByte += (now - b.perByte) / 8
 }
 
-// time returns how long so many bytes take to be sent, 0 if that is not known.
+// time returns how long it takes to send that many bytes, 0 if that is not known.
 func (b *bandwidth) time(bytes int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return time.Duration(b.perByte * float64(bytes))
 }
 
-// atBest is time without what a peer adds that does not read at once, since it
-// computes or has not come yet: as long as the fastest of the last updates
-// took, or over a link of 10 GB/s if none has been measured.
+// atBest is time without the delay of a peer that does not read at once, since it
+// computes or has not entered the section. It uses the fastest of the last updates. If
+// none was measured it uses the limit, and at most 10 GB/s.
 func (b *bandwidth) atBest(bytes int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

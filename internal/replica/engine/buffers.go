@@ -3,25 +3,25 @@ package engine
 // buffer holds an update until it is applied.
 type buffer struct {
 	mem      []byte
-	borrowed bool // the memory is a link's
+	borrowed bool // mem belongs to a link
 }
 
-// buffers keeps a few buffers for the next updates, which are mostly as long
-// as the last ones.
+// buffers keeps a few buffers for the next updates, which are usually as long as the
+// last ones.
 type buffers struct {
 	free  []*buffer
 	bytes int       // of all free ones
 	empty []*buffer // without memory
 }
 
-// A peer may run many small sections ahead, whose updates are all kept: free
-// buffers are bounded by number and, but for one, by size.
+// A peer may run many small sections ahead, and all its updates are kept. So free
+// buffers are bounded in number and, except for a single one, in bytes.
 const (
 	keep      = 1024
 	keepBytes = 32 << 20
 )
 
-// get returns a buffer of n bytes. Its contents mean nothing.
+// get returns a buffer of n bytes with undefined contents.
 func (b *buffers) get(n int) *buffer {
 	for i := len(b.free) - 1; i >= 0; i-- {
 		if f := b.free[i]; cap(f.mem) >= n {
@@ -36,7 +36,7 @@ func (b *buffers) get(n int) *buffer {
 	return &buffer{mem: make([]byte, n)}
 }
 
-// lend returns a buffer whose memory is a link's.
+// lend returns a buffer that refers to memory of a link.
 func (b *buffers) lend(mem []byte) *buffer {
 	n := len(b.empty)
 	if n == 0 {
@@ -48,7 +48,7 @@ func (b *buffers) lend(mem []byte) *buffer {
 	return f
 }
 
-// own gives a buffer whose memory is lent a copy of it to keep.
+// own replaces the borrowed memory of a buffer by a copy, which may be kept.
 func (b *buffers) own(f *buffer) {
 	g := b.get(len(f.mem))
 	copy(g.mem, f.mem)

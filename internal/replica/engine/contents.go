@@ -17,8 +17,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// contents are what replicas compare at a place: registered variables, or what the tasks of a
-// section read.
+// contents are the memory that replicas compare at a place: the registered variables,
+// or the inputs of the tasks of a section.
 type contents []content
 
 type content struct {
@@ -27,12 +27,12 @@ type content struct {
 	mem []byte
 }
 
-// namedContent is how messages name contents.
+// namedContent identifies a content in messages to the user.
 type namedContent struct {
 	name   string
-	kernel *Kernel // of the task that reads them; nil: they are a variable
+	kernel *Kernel // of the task that reads the content; nil: it is a variable
 	task   int
-	bytes  bool // MarshalBinary has returned them: they may be other ones for equal contents
+	bytes  bool // from MarshalBinary, which may return different bytes for equal values
 }
 
 func (n namedContent) String() string { return n.name + n.where() }
@@ -45,20 +45,21 @@ func (n namedContent) where() string {
 }
 
 const (
-	// hashedBlock is the size of the parts of which tables hold hashes.
+	// hashedBlock is the size of the blocks whose hashes a table holds.
 	hashedBlock = 64 << 10
-	// mostHashed bounds the memory that one hash reads. Of more than that each hash reads
-	// another part, which follows from the number of the place. The bound keeps the first hashes
-	// cheap, before the time that one takes is known; it does not change how much is hashed in a
-	// given time.
+	// mostHashed bounds the memory that one hash reads. If there is more, each hash
+	// reads another part, which follows from the number of the place. The bound keeps
+	// the first hashes cheap, before the time of a hash is known. It does not change
+	// how much is hashed in a given time.
 	mostHashed = 1 << 20
-	// mostHashes is how many hashes a replica sends at once.
+	// mostHashes bounds the number of hashes that a replica sends for a place.
 	mostHashes = 64
 )
 
-// variables returns the registered variables in the order of their names, as replicas may have
-// registered them in another order. MarshalBinary may return other bytes each time, as for a map:
-// then there is nothing to compare, and the variable is skipped.
+// variables returns the registered variables in the order of their names, since
+// replicas may register them in different orders. A variable whose MarshalBinary
+// returns different bytes on each call, as for a map, cannot be compared: it is added
+// to skip and has no memory.
 func variables(state *checkpoint.State, skip map[string]bool) (contents, error) {
 	all, err := state.Variables()
 	if err != nil {
@@ -84,7 +85,7 @@ func variables(state *checkpoint.State, skip map[string]bool) (contents, error) 
 	return c, nil
 }
 
-// inputs are what the tasks of a section read.
+// inputs returns the regions that the tasks of a section read.
 func inputs(s *Section) (c contents) {
 	for t := range s.Tasks {
 		for i := range s.Tasks[t].Regions {
@@ -96,7 +97,7 @@ func inputs(s *Section) (c contents) {
 	return c
 }
 
-// elements is how many elements a block has.
+// elements returns the number of elements in a block.
 func (c *content) elements() int {
 	if c.of == nil || c.of.Size() == 0 {
 		return hashedBlock
@@ -125,7 +126,7 @@ func (c *content) blocks() int {
 	return (len(c.mem) + size - 1) / size
 }
 
-// values returns the memory without padding, in which replicas may differ.
+// values returns the memory without padding, which may differ between replicas.
 func (c *content) values(mem []byte, buf *[]byte) []byte {
 	if c.of == nil {
 		return mem
@@ -137,7 +138,8 @@ func (c *content) values(mem []byte, buf *[]byte) []byte {
 	return v
 }
 
-// hashes returns the hashes of all contents, or of several together if there are many.
+// hashes returns one hash for each content or, if there are more than mostHashes, for
+// each group of contents.
 func (c contents) hashes(at verify.Place) []uint64 {
 	total := 0
 	for i := range c {
@@ -151,7 +153,7 @@ func (c contents) hashes(at verify.Place) []uint64 {
 		at   *byte
 		size int
 	}
-	known := make(map[span]uint64) // tasks often read the same
+	known := make(map[span]uint64) // tasks often read the same memory
 	for i := range c {
 		x := &c[i]
 		k := span{unsafe.SliceData(x.mem), len(x.mem)}
@@ -171,7 +173,7 @@ func (c contents) hashes(at verify.Place) []uint64 {
 	return of
 }
 
-// hashOf is in which hash content i of n is.
+// hashOf returns which hash covers content i of n.
 func hashOf(i, n int) int {
 	if n <= mostHashes {
 		return i
@@ -179,7 +181,7 @@ func hashOf(i, n int) int {
 	return i * mostHashes / n
 }
 
-// names returns the first name behind each hash.
+// names returns the name of the first content behind each hash.
 func (c contents) names() []namedContent {
 	names := make([]namedContent, min(len(c), mostHashes))
 	for i := range c {
@@ -203,10 +205,11 @@ func (c contents) table() verify.Table {
 	return t
 }
 
-// shownBytes bounds how much of an element is shown.
+// shownBytes bounds the text of an element.
 const shownBytes = 80
 
-// differs says in which element a block of another replica first differs from the one here.
+// differs describes the first element in which a block of another replica differs from
+// the one here.
 func (c *content) differs(block int, mine, theirs int, other []byte) string {
 	own := c.block(block)
 	var a, b []byte
@@ -224,7 +227,7 @@ func (c *content) differs(block int, mine, theirs int, other []byte) string {
 			name = c.name
 		}
 		first, second := c.shown(x), c.shown(y)
-		if first == second { // as two NaN, or long structs
+		if first == second { // such as two NaN, or long structs
 			first, second = fmt.Sprintf("%s (% x)", first, clipped(x)), fmt.Sprintf("%s (% x)", second, clipped(y))
 		}
 		return fmt.Sprintf("%s%s is %s on replica %d and %s on replica %d", name, c.where(), first, mine, second, theirs)
@@ -234,7 +237,7 @@ func (c *content) differs(block int, mine, theirs int, other []byte) string {
 
 func clipped(b []byte) []byte { return b[:min(len(b), 16)] }
 
-// shown writes an element for people.
+// shown formats an element for the user.
 func (c *content) shown(mem []byte) string {
 	v := reflect.New(c.of)
 	copy(unsafe.Slice((*byte)(v.UnsafePointer()), len(mem)), mem)

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// safePoint does what is due at a safe point of the program.
+// safePoint performs the steps that are due at a safe point of the program.
 func (r *recovering) safePoint(point uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,7 +34,7 @@ func (r *recovering) safePoint(point uint64) error {
 	}
 }
 
-// step does one thing in a safe point.
+// step performs one step of a safe point.
 func (r *recovering) step(s recovery.Step, seen uint64, yield func(func())) (err error) {
 	if r.trace != nil {
 		defer r.traceStep(s)()
@@ -56,7 +56,7 @@ func (r *recovering) step(s recovery.Step, seen uint64, yield func(func())) (err
 		return r.save(s.Number, s.Set, yield)
 	case recovery.Leave:
 		yield(func() {
-			if len(s.Joined) == 0 { // else it was done when they were admitted
+			if len(s.Joined) == 0 { // otherwise admit has called Cut
 				err = r.messages.Load().Cut()
 			}
 			r.faults.StepHere(job.KillJoin, "go")
@@ -79,7 +79,7 @@ func (r *recovering) waitChange(seen uint64, yield func(func())) (err error) {
 	return err
 }
 
-// drain gets everything that was sent before the cut.
+// drain receives everything that was sent before the cut.
 func (r *recovering) drain(number uint64, yield func(func())) error {
 	ctx, stop := context.WithCancel(r.runCtx)
 	defer stop()
@@ -89,8 +89,9 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 	yield(func() {
 		err = msgs.Drain(ctx, number)
 		if err == nil {
-			// A message that nobody has taken in yet is in no hash of a state. A wrong one has to
-			// be found before a backup holds it, or a joiner is given it.
+			// The hash of a state does not cover messages that the program has not
+			// received yet. A wrong one has to be found before a backup or a joiner
+			// gets it.
 			err = msgs.SumsHeard(ctx)
 		}
 		if err == nil {
@@ -106,7 +107,7 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 		return err
 	}
 	replies := r.member.Drained()
-	for i := range replies { // what replicas of a rank have in common at a safe point
+	for i := range replies { // values that are equal on all replicas of a rank at a safe point
 		at := r.sharing.position()
 		replies[i].Sections, replies[i].Signature = at.Number, at.Chain
 		if v := r.sharing.verifier; v != nil {
@@ -118,8 +119,8 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 	return nil
 }
 
-// reached is called at the first safe point of each run, when the state of
-// the program is known.
+// reached is called at the first safe point of each run, when the state of the program
+// is complete.
 func (r *recovering) reached() error {
 	r.messages.Load().Resume()
 	if !r.setup.Recovery {
@@ -133,8 +134,8 @@ func (r *recovering) reached() error {
 	return nil
 }
 
-// order does what the head wants. Orders come in the head's order, and behind
-// the deaths that were declared before them.
+// order carries out an order of the head. Orders arrive in the order in which the head
+// sent them, after the deaths that it declared before them.
 func (r *recovering) order(o job.Order) {
 	switch o.Kind {
 	case job.OrderAsk:
@@ -144,11 +145,11 @@ func (r *recovering) order(o job.Order) {
 	}
 	r.mu.Lock()
 	var points uint64
-	if r.startAt != nil { // its safe point passes the head by
+	if r.startAt != nil { // the run does not stop at the safe point where it starts
 		points = r.startAt.Point
 	}
 	if p := r.program; p != nil {
-		p.due.Store(true) // before the count is read
+		p.due.Store(true) // before points is read: see Program.due
 		points = max(points, p.points.Load())
 	}
 	replies := r.member.Order(o, points)
@@ -188,7 +189,7 @@ func (r *recovering) order(o job.Order) {
 	r.changed()
 }
 
-// position returns where this rank stands at the cut, under the lock.
+// position returns the position of this rank at the cut. The caller holds the lock.
 func (r *recovering) position(number uint64) (*rankPosition, error) {
 	messages, err := r.messages.Load().Position()
 	if err != nil {

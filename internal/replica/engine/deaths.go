@@ -8,22 +8,22 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// deaths brings the words of the head and the ends of links together: what
-// the head says is done in its order, and a death only when the bytes of the
-// dead process have been read to the end.
+// deaths brings events of the head and the ends of links into one order. It handles
+// events in the order of the head, and a death only after all bytes of the dead process
+// have been read.
 type deaths struct {
 	links *peerLinks
-	do    func(job.Event) // does what is due
+	do    func(job.Event) // handles an event
 
 	mu    sync.Mutex
 	queue []job.Event
-	doing bool // somebody does what is due
+	doing bool // a goroutine is handling events
 }
 
-// incarnationOf is the incarnation in which the process of a verdict began.
+// incarnationOf returns the incarnation in which the process of a verdict began.
 func incarnationOf(v job.Verdict) uint32 { return max(v.Incarnation, firstIncarnation) }
 
-// heard takes in a word of the head that has its place among the deaths.
+// heard queues an event of the head whose order relative to deaths matters.
 func (d *deaths) heard(event job.Event) {
 	d.mu.Lock()
 	d.queue = append(d.queue, event)
@@ -34,25 +34,26 @@ func (d *deaths) heard(event job.Event) {
 	d.doDue()
 }
 
-// mourn tells the link to a dead process, if it has begun.
+// mourn informs the link to a dead process, if that link has begun.
 func (d *deaths) mourn(v job.Verdict) {
 	if l := d.links.get(v.Process, incarnationOf(v)); l != nil {
 		l.link.PeerDied()
 	}
 }
 
-// linkClosed notes that a link has been read to its end.
+// linkClosed records that a link has been read to its end, and handles the events that
+// this makes due.
 func (d *deaths) linkClosed(p job.Process, incarnation uint32) {
 	d.links.close(p, incarnation)
 	d.doDue()
 }
 
-// doDue does what is due, one thing after the other.
+// doDue handles the events that are due, one after the other.
 func (d *deaths) doDue() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.doing {
-		return // it looks again
+		return // the goroutine that handles events checks the queue again
 	}
 	d.doing = true
 	for len(d.queue) > 0 && d.isDue(d.queue[0]) {
@@ -68,8 +69,9 @@ func (d *deaths) doDue() {
 	d.doing = false
 }
 
-// begun: a link has begun, perhaps behind another death for so long that the verdict
-// on its process waits too. Not every link notices a death by itself.
+// begun informs a link that has just begun, if the death of its process is queued
+// already. The beginning of the link may have waited behind another death, and not
+// every link notices a death by itself.
 func (d *deaths) begun(c job.Connected) {
 	d.mu.Lock()
 	queue := slices.Clone(d.queue)
@@ -81,7 +83,7 @@ func (d *deaths) begun(c job.Connected) {
 	}
 }
 
-// describe says for people which death holds up what the head has said since.
+// describe names, for the user, the death that holds up later events of the head.
 func (d *deaths) describe() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

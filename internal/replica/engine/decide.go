@@ -8,22 +8,24 @@ import (
 	"github.com/intrahpc/intra/internal/replica/direct"
 )
 
-// Sharing pays only if a section takes less time with it than without: the
-// updates must cost less than the computation they save. That is measured,
-// for each type of task and size of its updates, and for each way to share: to
-// send results, and to store them. Each replica decides by itself. A replica that
-// does not share runs every task and sends nothing; since nobody waits for what
-// nobody has claimed, its peers need not agree. Those that can store into each
-// other's arrays do agree, in stores.agree: on what the first of them has decided.
+// decisions are, for each kind of section, whether sharing it pays, and how. Sharing
+// pays only if the updates cost less than the computation that they save. That is
+// measured for each kind of section and for each way to share: to send results, and to
+// store them.
+//
+// Each replica decides by itself. A replica that does not share runs every task and
+// sends nothing. Its peers need not agree, since no replica waits for a task that is
+// not claimed. Only replicas that can store into each other's arrays agree, in
+// stores.agree: on the decision of the first of them.
 type decisions struct {
 	of    map[decisionKey]*decision
-	never bool // replicate
-	// costs are those of sections shared before, of any kind, in each way. They
-	// forecast what sharing costs one of another kind with updates of that size.
+	never bool // replicate: every section is shared
+	// costs are the costs of sections of any kind that were shared before, in each way.
+	// They predict the cost of sharing another kind with updates of that size.
 	costs struct{ send, store costs }
 }
 
-// decisionKey tells sections apart whose times cannot be compared.
+// decisionKey distinguishes sections whose times cannot be compared.
 type decisionKey struct {
 	task  *Kernel // of the first task
 	tasks int
@@ -31,75 +33,75 @@ type decisionKey struct {
 }
 
 const (
-	// samples is how many sections a time is the median of: a single one
-	// says little on a busy machine. Where the updates do not explain that
-	// sharing took longer, the machine may, and it takes more of them.
+	// samples is the number of sections in a median: a single time says little on a
+	// busy machine. If the updates do not explain why sharing took longer, the machine
+	// may, and the median is that of many sections.
 	samples, many = 5, 15
-	// warmUp sections are not measured: they touch memory for the first time.
+	// The first warmUp sections are not measured: they touch memory for the first time.
 	warmUp = 2
-	// A decision changes only for a gain of a tenth, so that noise does not
-	// turn it back and forth.
+	// A decision changes only for a gain of 1/hysteresis, so that noise does not turn
+	// it back and forth.
 	hysteresis = 10
-	// Of the two ways to share, one takes the place of the other for a gain of a
-	// twentieth. They are compared anew after so many sections at least.
+	// One of the two ways to share replaces the other for a gain of 1/preference. They
+	// are compared again after at least leastComparison sections.
 	preference      = 20
 	leastComparison = 256
-	// trialCost is the part of the time that trials of sharing may cost, as
-	// its inverse.
+	// Trials of sharing may cost 1/trialCost of the time.
 	trialCost = 50
-	// Transfers that take less are no reason not to try sharing. Those that
-	// take more than the second are a reason to see first what the bodies
-	// take, in one task or a section that is not shared.
+	// Updates that take less than negligible never prevent a trial of sharing. If they
+	// take more than forbidding, the time of the bodies is measured first, in one task
+	// or in a section that is not shared.
 	negligible, forbidding = 100 * time.Microsecond, 5 * time.Millisecond
-	// guessed is how many bytes of updates are taken to cost a nanosecond while nothing
-	// is known: they are copied to the link and from it, and caches do not hold them.
+	// guessed is the number of bytes of updates that are assumed to cost a nanosecond
+	// while nothing is known: they are copied to the link and from it, and caches do
+	// not hold them.
 	guessed = 2
-	// foresight is how many sections that takes: the first one may touch its
-	// memory for the first time.
+	// foresight is the number of sections after which the time of the bodies is
+	// trusted: the first one may touch its memory for the first time.
 	foresight = 2
-	// touching is how many bytes of updates are taken to be touched for the first time in
-	// a nanosecond, and certain how many times as long as the updates the bodies beside
-	// that have to take if the first section alone, or its first task, is to say that
-	// sharing is worth a try.
+	// touching is the number of bytes of updates that are assumed to be touched for the
+	// first time in a nanosecond. The first section, or its first task, is enough to
+	// try sharing if the bodies take, beyond that, more than certain times as long as
+	// the updates.
 	touching, certain = 1, 4
 )
 
-// lossy says of how many samples of sharing each must be how much longer than
-// the time alone, in percent, for sharing to be given up before the window is
-// full. A single sample may be the fault of a busy machine; unless the updates
-// explain it, it has to be beyond that. They do if they take, or have cost other sections,
-// more than an eighth of the time alone.
+// lossy says when sharing is given up before the window is full: after that many
+// samples, if each took more than percent of the time alone. A single sample may be
+// slow because the machine is busy, so limits are higher for fewer samples, and highest
+// if the updates do not explain the loss. They explain it if they take, or have cost
+// other sections, more than an eighth of the time alone.
 var lossy = []struct {
 	samples   int
 	percent   time.Duration
 	explained bool
 }{{1, 3000, false}, {1, 300, true}, {2, 150, true}, {3, 125, true}}
 
-// decision is what is known of one kind of section.
+// decision is the state of one kind of section.
 type decision struct {
 	runs    uint64
-	alone   window  // what all bodies take here, without sharing
-	sending attempt // results are sent
-	storing attempt // and stored
+	alone   window  // time of all bodies on this replica without sharing
+	sending attempt // sharing by sending results
+	storing attempt // sharing by storing results
 	sends   bool    // sending is the better of the two, if both pay
-	tries   bool    // the section is the first, and shared until it is known what one task takes
+	tries   bool    // the section is the first one, and shared until one task has been measured
 
 	stored    uint64 // 1 + the number of the last section whose results were stored; 0: none
-	elsewhere bool   // on some replica they lie where they cannot be stored
+	elsewhere bool   // on some replica results cannot be stored into the arrays of the program
 
 	shares  bool   // the last section was shared, and not for a trial
-	changed uint64 // after how many sections that changed
+	changed uint64 // number of sections after which shares changed last
 }
 
-// attempt is what is known of sharing in one way.
+// attempt is the state of sharing in one way.
 type attempt struct {
-	quotients window        // of whole sections that were shared and what they take alone, as durations: 1 s is 1
-	rejected  bool          // it does not pay
+	quotients window        // times of shared sections divided by their times alone, as durations: 1 s is 1
+	rejected  bool          // this way does not pay
 	pause     uint64        // sections from one trial to the next
 	transfer  time.Duration // of the updates, 0 if that is not known
-	cost      time.Duration // of the updates by the costs of other sections, 0 if there were none
-	guess     time.Duration // of cost
-	touch     time.Duration // of the memory of the updates, for the first time
+	cost      time.Duration // of the updates, by the costs of other sections; 0 if there were none
+	guess     time.Duration // estimate of cost from the number of bytes
+	touch     time.Duration // time to touch the memory of the updates for the first time
 }
 
 // candidates are the ways to share a section. Sending takes at least as long as
@@ -111,17 +113,17 @@ type candidates struct {
 	costs       struct{ send, store time.Duration } // attempt.cost
 }
 
-// execution is how a section went on this replica.
+// execution describes how a section went on this replica.
 type execution struct {
 	way     direct.Way
 	bytes   int // of all updates
 	took    time.Duration
 	spent   time.Duration // in bodies
 	ran     int           // bodies
-	along   int           // of them that have stored their results meanwhile, and are not in spent
+	along   int           // bodies that stored their results as they ran; spent does not include them
 	tasks   int
 	workers int
-	met     bool // a peer was there
+	met     bool // a peer took part
 }
 
 // window holds the last few of a series of durations.
@@ -135,7 +137,7 @@ func (w *window) add(d time.Duration) {
 	w.n++
 }
 
-// median returns that of the newest, up to so many.
+// median returns the median of the newest durations, of at most that many.
 func (w *window) median(most int) time.Duration {
 	var s [many]time.Duration
 	n := min(w.n, most)
@@ -148,12 +150,12 @@ func (w *window) median(most int) time.Duration {
 
 func (w *window) least() time.Duration { return slices.Min(w.last[:min(w.n, many)]) }
 
-// costs is what sharing has cost beside the bodies that ran here, for updates of so
-// many bytes, as a power of two.
+// costs records what sharing cost besides the bodies that ran here, by the size of the
+// updates as a power of two.
 type costs [bits.UintSize + 1]window
 
-// costly updates are so long that their bytes, rather than the machine or a peer that
-// comes later, explain what sharing costs.
+// costly is the size from which the bytes of updates explain the cost of sharing,
+// rather than the machine or a peer that is late.
 const costly = 256 << 10
 
 func (c *costs) add(bytes int, cost time.Duration) {
@@ -162,8 +164,7 @@ func (c *costs) add(bytes int, cost time.Duration) {
 	}
 }
 
-// of returns the least that updates of about so many bytes have cost lately, 0 if
-// there were none.
+// of returns the lowest recent cost of updates of about that size, 0 if there is none.
 func (c *costs) of(bytes int) time.Duration {
 	w := &c[bits.Len(uint(bytes))]
 	if w.n == 0 {
@@ -172,12 +173,13 @@ func (c *costs) of(bytes int) time.Duration {
 	return time.Duration(float64(w.least()) * float64(bytes) / perByte)
 }
 
-// perByte is of how many bytes costs keeps the time, so that it is a long one.
+// perByte is the number of bytes for which costs keeps the time, so large that
+// durations are precise.
 const perByte = 1 << 20
 
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
 
-// about returns what is known of sections like s, and the size of its updates.
+// about returns the decision on sections like s, and the size of the updates of s.
 func (d *decisions) about(s *Section) (_ *decision, bytes int) {
 	if len(s.Tasks) == 0 || d.never {
 		return new(decision), 0
@@ -201,7 +203,7 @@ func (d *decision) propose(c candidates) direct.Way {
 	d.sending.guess = time.Duration(c.bytes) / guessed
 	d.sending.touch = time.Duration(c.bytes) / touching
 	d.storing.touch = d.sending.touch
-	// What both are tried for anew is not tried at the same time.
+	// Both ways are not tried again in the same sections.
 	var later uint64
 	if c.store {
 		later = samples
@@ -219,12 +221,12 @@ func (d *decision) propose(c candidates) direct.Way {
 	return direct.Replicate
 }
 
-// wanted reports whether this section is to be shared in one way, as far as that
-// does not depend on the other. Where the updates alone take no less than the
-// computation, sharing is not even tried.
+// wanted reports whether this section is to be shared in one way, regardless of the
+// other way. If the updates alone take as long as the computation, sharing is not even
+// tried.
 func (d *decision) wanted(a *attempt, later uint64) bool {
-	// What looked like computation in the first sections may have been memory
-	// touched for the first time.
+	// In the first sections, touching memory for the first time may look like
+	// computation.
 	if a.transfer >= forbidding && d.alone.n > foresight && a.transfer >= d.alone.least() {
 		a.giveUp(a.transfer+d.alone.least()/2, d.alone.least())
 		return false
@@ -233,13 +235,14 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 	switch {
 	case a.rejected && !a.trial(d.runs-min(d.runs, later)):
 		return false
-	// After one section of a trial what updates cost may be the fault of the machine.
+	// After one section of a trial, the machine may be the reason for the cost of the
+	// updates.
 	case a.rejected || a.quotients.n == 1 || a.quotients.n >= samples || updates < negligible:
 		return true
 	case d.alone.n == 0 && updates < forbidding:
 		return true
 	case d.alone.n == 0:
-		d.tries = a == &d.sending // else see first what it takes
+		d.tries = a == &d.sending // a trial of storing cannot end after one task, so the bodies are measured first
 		return d.tries
 	case d.alone.n < foresight && updates >= forbidding:
 		return a.clear(d.alone.least())
@@ -252,30 +255,30 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 	return true
 }
 
-// clear reports whether the bodies take so much longer than the updates, if they take so
-// long alone, that sharing is worth a try although they may have touched their memory for
-// the first time.
+// clear reports whether sharing is clearly worth a trial: the bodies take much longer
+// than the updates, even if they have touched their memory for the first time.
 func (a *attempt) clear(alone time.Duration) bool { return alone-a.touch > certain*a.updates() }
 
-// goesOn reports whether sharing, which is tried, is to go on after so many bodies, which
-// have taken so long.
+// goesOn reports whether a trial of sharing continues after ran bodies, which took
+// spent.
 func (d *decision) goesOn(spent time.Duration, ran, tasks, workers int) bool {
 	return d.sending.clear(bodies(spent, ran, tasks, workers))
 }
 
-// bodies is how long all tasks take so many workers if some of them have taken so long.
+// bodies returns how long all tasks take that many workers, if ran of them took spent.
 func bodies(spent time.Duration, ran, tasks, workers int) time.Duration {
 	rounds := (tasks + workers - 1) / workers
 	return spent * time.Duration(rounds) / time.Duration(ran)
 }
 
-// updates is what they take, as far as that is known or can be guessed.
+// updates returns how long the updates take, as far as that is known or can be guessed.
 func (a *attempt) updates() time.Duration { return max(a.transfer, a.cost, a.guess) }
 
-// forecast returns how long a section is expected to take if it is shared, at least,
-// and from when on it is not worth a trial. Transfers can be hidden behind half of the
-// computation. What sharing has cost other sections comes on top of it. Where that is
-// only guessed there has to be more against it.
+// forecast returns the least time that a section is expected to take if it is shared,
+// and the time from which sharing is not worth a trial. A transfer can be hidden behind
+// the half of the computation that remains, so it counts only if it takes almost as
+// long as the section alone. The cost of sharing other sections is added. If that cost
+// is only guessed, the limit is higher.
 func (a *attempt) forecast(alone time.Duration) (shared, most time.Duration) {
 	switch {
 	case a.transfer >= alone-alone/hysteresis:
@@ -286,7 +289,7 @@ func (a *attempt) forecast(alone time.Duration) (shared, most time.Duration) {
 	return alone/2 + a.guess, alone + alone/2
 }
 
-// better chooses between two ways that both seem to pay, or have to be tried.
+// better chooses between two ways that both seem to pay, or both have to be tried.
 func (d *decision) better() direct.Way {
 	s, u := &d.storing, &d.sending
 	switch {
@@ -303,7 +306,7 @@ func (d *decision) better() direct.Way {
 		d.sends = !d.sends
 		best, other = other, best
 	}
-	// The other one is tried again the later the worse it was.
+	// The worse the other way was, the later it is tried again.
 	loss := other.quotients.median(samples) - best.quotients.median(samples)
 	if d.runs%max(pauseAfter(loss, one), leastComparison) == 0 {
 		other.quotients = window{}
@@ -315,37 +318,36 @@ func (d *decision) better() direct.Way {
 	return direct.Store
 }
 
-// trial reports whether this section tries sharing again, to see whether it
-// pays now. Trials are counted, not timed, so that all replicas try at once;
-// one takes as many sections as a median needs.
+// trial reports whether this section tries sharing again, to see whether it pays now.
+// Trials depend on the number of sections, not on time, so that all replicas try at
+// once. A trial takes as many sections as a median needs.
 func (a *attempt) trial(runs uint64) bool {
 	if runs < a.pause || runs%a.pause >= samples {
 		return false
 	}
 	if runs%a.pause == 0 {
-		a.quotients = window{} // it stands for itself
+		a.quotients = window{} // a trial is judged by its own sections
 	}
 	return true
 }
 
-// giveUp decides not to share this way, and when to try again: the worse sharing
-// was, the later.
+// giveUp decides not to share this way, and when to try again: the greater the loss,
+// the later.
 func (a *attempt) giveUp(shared, alone time.Duration) {
 	a.pause, a.rejected = pauseAfter(shared-alone, alone), true
 }
 
-// pauseAfter returns how many sections to wait with a trial that costs so much
-// more than the other way takes. A power of two, so that replicas which measure
+// pauseAfter returns the number of sections before the next trial, which costs loss
+// more than the other way takes. It is a power of two, so that replicas that measure
 // slightly different times still try together.
 func pauseAfter(loss, alone time.Duration) uint64 {
 	n := uint64(max(loss, 0)) * samples * trialCost / uint64(max(alone, 1))
 	return uint64(1) << min(max(bits.Len64(n), 5), 40)
 }
 
-// learn takes in how a section went. Alone this replica would have taken as
-// many rounds of its workers as the bodies need. Each section is compared with
-// what that one would have taken: those of one kind may differ, and the window
-// must not mix them.
+// learn records how a section went. Alone, this replica would have needed as many
+// rounds of its workers as the tasks require. Each section is compared with its own
+// time alone: sections of one kind may differ, and the window must not mix them.
 func (d *decision) learn(o execution, known *decisions) {
 	warming := d.runs <= warmUp
 	if warming && d.alone.n >= foresight {
@@ -357,8 +359,8 @@ func (d *decision) learn(o execution, known *decisions) {
 		alone = bodies(o.spent, o.ran-o.along, o.tasks, o.workers)
 		d.alone.add(alone)
 	case o.ran > 0:
-		return // what it would have taken alone is not known
-	case d.alone.n > 0: // the peers were here before and have done everything
+		return // its time alone is not known
+	case d.alone.n > 0: // the peers have run every task
 		alone = d.alone.median(samples)
 	}
 	if warming || alone == 0 {
@@ -372,14 +374,14 @@ func (d *decision) learn(o execution, known *decisions) {
 		a, c = &d.storing, &known.costs.store
 	}
 	if o.met && o.ran < o.tasks && o.along == 0 {
-		// It may have waited for as long as the peer's last body took.
+		// This replica may have waited for as long as the peer's last body took.
 		c.add(o.bytes, o.took-o.spent/time.Duration(o.workers)-o.spent/time.Duration(max(o.ran, 1)))
 	}
 	took := o.took
 	if o.ran == o.tasks && !o.met {
-		// The peers are far behind or ahead, which is not the fault of
-		// sharing. With them here, half of the bodies would have run, half
-		// of the updates been sent and the other half received.
+		// The peers are far behind or ahead, which sharing does not cause. With them,
+		// this replica would have run half of the bodies, sent half of the updates and
+		// received the other half.
 		took -= alone / 2
 	}
 	a.quotients.add(time.Duration(float64(took) / float64(alone) * float64(one)))
@@ -389,10 +391,11 @@ func (d *decision) learn(o execution, known *decisions) {
 // one is a quotient of 1.
 const one = time.Second
 
-// judge decides by the sections that were shared; explained says that it can
-// be the updates that took long. If they were sent, a part of that comes after the
-// section: the processors still carry what went over the link, and the next sections take
-// longer. So such a section has to be shorter by a tenth, and is tried less often.
+// judge decides from the shared sections whether this way pays. explained means that
+// the updates can be the reason for a loss. If long updates are sent, part of their
+// cost comes after the section: processors still carry them over the link, and the next
+// sections take longer. Such a section has to be shorter by a tenth, and is tried less
+// often.
 func (a *attempt) judge(explained, sent bool) {
 	n, q, most, loss := a.quotients.n, a.quotients.median(samples), one+one/hysteresis, time.Duration(0)
 	if explained && sent {
@@ -414,7 +417,7 @@ func (a *attempt) judge(explained, sent bool) {
 	}
 }
 
-// word is the decision as the report names it.
+// word returns the decision as the report names it.
 func (d *decision) word() string {
 	if d.sending.rejected && (d.storing.rejected || d.storing.quotients.n == 0) || d.storing.rejected && d.sending.quotients.n == 0 {
 		return "replicate"
@@ -422,8 +425,8 @@ func (d *decision) word() string {
 	return "share"
 }
 
-// settled takes in how the last section went, and returns after how many of them sharing
-// has begun or ended last. Trials change nothing.
+// settled records how the last section went. It returns the number of sections after
+// which sharing began or ended last. Trials do not count.
 func (d *decision) settled(way direct.Way) uint64 {
 	shares := way != direct.Replicate && d.word() == "share"
 	if shares != d.shares && d.runs > 1 {
@@ -433,7 +436,7 @@ func (d *decision) settled(way direct.Way) uint64 {
 	return d.changed
 }
 
-// average weighs the newest of a series by a quarter.
+// average returns a moving average in which the newest value weighs a quarter.
 func average(old, now time.Duration) time.Duration {
 	if old == 0 {
 		return now

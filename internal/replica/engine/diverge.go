@@ -15,38 +15,39 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// watcher has the replicas of the rank find that their program has diverged: it compares
-// hashes of the registered state at safe points and, as long as the program has registered
-// nothing, of what the tasks of a section read. Which is done at a section before any task
-// of it runs here, when nothing of it was received.
+// watcher detects that the program has diverged on the replicas of the rank. It
+// compares hashes of the registered state at safe points. As long as the program has
+// registered nothing, it compares hashes of the inputs of tasks at sections: before any
+// task of the section runs here and before any result of it is received.
 type watcher struct {
 	*sharing
 	machine *verify.Watch
-	// stopping: a difference is known, so the program looks at each place whether to stop
-	// there. Since a place is counted before stopping is read, a goroutine that sets it and
-	// then reads the count knows which places pass it by.
+	// stopping means that a difference is known, so the program checks at each place
+	// whether to stop there. The program counts a place before it reads stopping. So a
+	// goroutine that sets stopping and then reads the count knows the places at which
+	// the program may not stop any more.
 	stopping atomic.Bool
 	over     atomic.Bool // nothing is compared any more
 	found    time.Duration
-	named    time.Duration // until then a place to stop at is waited for; 0: no difference is known
+	named    time.Duration // deadline for stopping at a common place; 0: no difference is known
 
-	// Of the goroutine of the program.
-	pace   [2]*verify.Pace // by the kind of places; nil before the first one
-	states bool            // states are compared, and sections no more
+	// The goroutine of the program writes pace, states and skip.
+	pace   [2]*verify.Pace // by the kind of place; nil before the first place
+	states bool            // states are compared, so sections are not
 	skip   map[string]bool // variables that cannot be compared
 
 	marshals bool // MarshalBinary returns some of the state
 
-	section atomic.Uint64                   // place of the section that the program has come to
+	section atomic.Uint64                   // place of the section that the program has reached
 	program atomic.Pointer[Program]         // the run of the program; nil before it
-	names   map[verify.Place][]namedContent // of what was hashed
-	at      verify.Place                    // where that was last
+	names   map[verify.Place][]namedContent // of the contents that were hashed
+	at      verify.Place                    // the last of these places
 	last    map[verify.Place]job.Hashed     // the newest hash of each kind and level
 	counts  job.Watched
 }
 
-// newWatcher returns what looks for divergence in a rank, nil if nothing does. With -sdc
-// its own comparisons take its place.
+// newWatcher returns the watcher of a rank, nil if there is none. With -sdc the
+// comparisons of the verifier replace it.
 func newWatcher(h *sharing) *watcher {
 	if d := h.setup.Diverge; d == "" || d == job.DivergeOff || len(h.peers) < 2 || h.setup.Verify != nil {
 		return nil
@@ -56,7 +57,7 @@ func newWatcher(h *sharing) *watcher {
 	return w
 }
 
-// begin begins with peers all of which live.
+// begin starts comparing, with all peers alive.
 func (w *watcher) begin() {
 	w.machine = verify.NewWatch(w.setup.Self.Replica, len(w.peers))
 	w.stopping.Store(false)
@@ -66,7 +67,7 @@ func (w *watcher) begin() {
 	w.names, w.last, w.at = make(map[verify.Place][]namedContent), make(map[verify.Place]job.Hashed), verify.Place{}
 }
 
-// resume begins with no peer that lives, until they are admitted.
+// resume starts comparing, with all peers dead until they are admitted.
 func (w *watcher) resume() {
 	w.begin()
 	for p := range w.peers {
@@ -76,7 +77,7 @@ func (w *watcher) resume() {
 	}
 }
 
-// Differing is the error of replicas that have come to different states.
+// Differing is the error of replicas whose states differ.
 type Differing struct {
 	Text    string
 	checked bool
@@ -86,8 +87,8 @@ func (d *Differing) Error() string {
 	return fmt.Sprintf("%s: %s", d.Text, job.DivergeAdvice(d.checked))
 }
 
-// atSafePoint is called at each safe point but the first one of a run that began with saved
-// state.
+// atSafePoint is called at each safe point, except at the first one of a run that began
+// with saved state.
 func (w *watcher) atSafePoint(point uint64, state *checkpoint.State) error {
 	if w == nil || w.over.Load() {
 		return nil
@@ -137,8 +138,8 @@ func (w *watcher) due(at verify.Place) bool {
 	return w.pace[at.Kind].Due(at.Number, w.now)
 }
 
-// visit hashes what there is at a place, if it is due, and stops there if the replicas have
-// agreed on that.
+// visit hashes the contents of a place if that is due, and stops there if the replicas
+// have agreed to.
 func (w *watcher) visit(at verify.Place, due bool, of func() contents) error {
 	if w.stopping.Load() {
 		w.mu.Lock()
@@ -160,7 +161,7 @@ func (w *watcher) visit(at verify.Place, due bool, of func() contents) error {
 	return nil
 }
 
-// hash takes the hashes of contents and sends them.
+// hash computes the hashes of contents and sends them.
 func (w *watcher) hash(at verify.Place, c contents) {
 	if len(c) == 0 {
 		return
@@ -174,8 +175,8 @@ func (w *watcher) hash(at verify.Place, c contents) {
 	w.watched()
 }
 
-// name gives what differed at another safe point the name that it has at this one, if nothing was hashed
-// there on this replica.
+// name records the names of the contents of this safe point as those of the safe point
+// that differed, if this replica hashed nothing there.
 func (w *watcher) name(at verify.Place, c contents) {
 	f := w.machine.Found()
 	if at.Kind == verify.AtSafePoint && f.Place.Kind == at.Kind && w.names[f.Place] == nil && len(c) > 0 {
@@ -183,10 +184,10 @@ func (w *watcher) name(at verify.Place, c contents) {
 	}
 }
 
-// mostNames is for how many places names are kept.
+// mostNames bounds the number of places whose names are kept.
 const mostNames = 256
 
-// keep notes what was hashed, for messages and for the head.
+// keep records what was hashed, for messages and for the head.
 func (w *watcher) keep(at verify.Place, c contents, hashes []uint64) {
 	if len(w.names) >= mostNames {
 		clear(w.names)
@@ -195,7 +196,7 @@ func (w *watcher) keep(at verify.Place, c contents, hashes []uint64) {
 	w.marshals = w.marshals || slices.ContainsFunc(c, func(x content) bool { return x.bytes })
 	all := uint64(0)
 	for g := range hashes {
-		if !bytesIn(c, g) { // which may be other ones for equal contents
+		if !bytesIn(c, g) { // equal values may have different bytes
 			all = all*31 + hashes[g]
 		}
 	}
@@ -203,7 +204,7 @@ func (w *watcher) keep(at verify.Place, c contents, hashes []uint64) {
 	w.last[level] = job.Hashed{SafePoint: at.Kind == verify.AtSafePoint, End: at.Number == verify.AtEnd, Number: at.Number, Hash: all}
 }
 
-// bytesIn reports whether a group of contents has some that MarshalBinary has returned.
+// bytesIn reports whether hash g covers contents that MarshalBinary has returned.
 func bytesIn(c contents, g int) bool {
 	for i := range c {
 		if c[i].of == nil && hashOf(i, len(c)) == g {
@@ -213,7 +214,7 @@ func bytesIn(c contents, g int) bool {
 	return false
 }
 
-// watched does what follows from a difference that has been found, under the lock.
+// watched acts on a difference that has been found. The caller holds the lock.
 func (w *watcher) watched() {
 	if w.machine.Over() {
 		w.over.Store(true)
@@ -232,7 +233,7 @@ func (w *watcher) watched() {
 		}
 	}
 	if w.finished {
-		_ = w.concludeHash("the program has returned on one of them") // the head hears of it
+		_ = w.concludeHash("the program has returned on one of them") // this reports the difference to the head
 		return
 	}
 	if kind, wants := w.machine.Wants(); wants {
@@ -241,7 +242,7 @@ func (w *watcher) watched() {
 		if kind == verify.AtSafePoint {
 			p := w.program.Load()
 			if p == nil {
-				return // its first safe point comes here again
+				return // its first safe point calls watched again
 			}
 			next = p.points.Load() + 1
 		}
@@ -249,12 +250,13 @@ func (w *watcher) watched() {
 	}
 }
 
-// longestStop is how long replicas take at most to stop at one place and compare what they
-// have there, unless places are further apart: one may wait for ever for what another one
-// does not do.
+// longestStop bounds how long replicas take to stop at one place and compare their
+// contents there, unless places are further apart. Without a bound, a replica could
+// wait forever for a place that another one does not reach.
 const longestStop = 20 * time.Second
 
-// stop compares what there is at the place where all stop, under the lock.
+// stop compares the contents at the place where all replicas stop. The caller holds the
+// lock.
 func (w *watcher) stop(at verify.Place, of func() contents) error {
 	var c contents
 	var table verify.Table
@@ -298,11 +300,12 @@ func (w *watcher) stop(at verify.Place, of func() contents) error {
 	}
 }
 
-// marshalled is how often MarshalBinary is called to see whether it always returns the same.
+// marshalled is the number of calls of MarshalBinary that check whether it always
+// returns the same.
 const marshalled = 64
 
-// unstable reports whether what differs is what MarshalBinary has returned, and that is not
-// always the same: then nothing is known to differ. Comparisons end with that.
+// unstable reports whether the difference is in bytes of MarshalBinary that change from
+// call to call. Such a difference proves nothing, and comparisons end with it.
 func (w *watcher) unstable(c contents, of *verify.Block, again func() contents) bool {
 	i := w.machine.Found().Index
 	if of != nil {
@@ -325,8 +328,9 @@ func (w *watcher) unstable(c contents, of *verify.Block, again func() contents) 
 	return true
 }
 
-// conclude tells what has differed, under the lock: the job ends, or only the user is told.
-// values says in what, as far as that is known.
+// conclude reports the difference: the job ends, or only a warning is shown. values
+// describes the values that differ, as far as they are known. The caller holds the
+// lock.
 func (w *watcher) conclude(values string) error {
 	if w.over.Load() {
 		return nil
@@ -350,8 +354,8 @@ func (w *watcher) conclude(values string) error {
 	return diverged(w.err)
 }
 
-// concludeHash tells what has differed where no values were compared. Of what MarshalBinary has returned
-// other bytes alone prove nothing: then comparisons end without a word.
+// concludeHash reports a difference for which no values were compared. Different bytes
+// of MarshalBinary alone prove nothing: then comparisons end without a report.
 func (w *watcher) concludeHash(why string) error {
 	f := w.machine.Found()
 	names, known := w.names[f.Place]
@@ -373,7 +377,7 @@ func describeDifference(f *verify.Difference) string {
 	return fmt.Sprintf("the registered state differed on replicas %d and %d at safe point %d", f.A, f.B, f.Place.Number)
 }
 
-// values says what differs at the place where all have stopped.
+// values describes the difference at the place where all replicas have stopped.
 func (w *watcher) values(at verify.Place, c contents, of *verify.Block) string {
 	place := fmt.Sprintf("at safe point %d", at.Number)
 	if at.Kind == verify.AtSection {
@@ -396,7 +400,7 @@ func (w *watcher) values(at verify.Place, c contents, of *verify.Block) string {
 	return fmt.Sprintf("%s %s", place, x.differs(of.Block, self, of.Peer, of.Bytes))
 }
 
-// hear takes a word of a peer, under the lock.
+// hear processes a message of a peer. The caller holds the lock.
 func (w *watcher) hear(from int, m update.Message, payload []byte) error {
 	word, err := parseWatch(m, payload)
 	if err == nil && w == nil {
@@ -417,30 +421,30 @@ func (w *watcher) perform(all []verify.Send) {
 	}
 }
 
-// admit makes a peer live, at a cut.
+// admit marks a peer alive, at a cut.
 func (w *watcher) admit(p int) {
 	if w != nil {
 		w.perform(w.machine.Alive(p))
 	}
 }
 
-// dead takes a peer out that has lived.
+// dead marks a peer dead.
 func (w *watcher) dead(p int) {
 	if w != nil {
 		w.machine.Dead(p)
 	}
 }
 
-// returned takes in that a peer has.
+// returned records that the program of a peer has returned.
 func (w *watcher) returned(p int) {
 	if w != nil {
 		w.machine.Finished(p)
 	}
 }
 
-// leave is called when the program has returned. It takes a last hash, so that differences that
-// arose after the hash before are found, waits for those of the others, and returns an error if they
-// differ.
+// leave is called when the program has returned. It sends a last hash, so that
+// differences since the previous hash are found, waits for the last hashes of the
+// others, and returns an error if they differ.
 func (w *watcher) leave() error {
 	if w == nil {
 		return nil
@@ -458,7 +462,7 @@ func (w *watcher) leave() error {
 			err = w.awaitChange(seen, until)
 		})
 		if err != nil {
-			return nil // the job ends or goes back, which the caller sees
+			return nil // the job ends or rolls back, which the caller notices
 		}
 	}
 	if w.machine.Found() == nil || w.machine.Over() {
@@ -467,7 +471,7 @@ func (w *watcher) leave() error {
 	return w.concludeHash("the program has returned on one of them")
 }
 
-// hashEnd takes the hash of the registered state at the end of the program.
+// hashEnd hashes the registered state at the end of the program.
 func (w *watcher) hashEnd() {
 	p := w.program.Load()
 	if p == nil || w.over.Load() || w.stopping.Load() {
@@ -475,7 +479,7 @@ func (w *watcher) hashEnd() {
 	}
 	c, err := variables(&p.state, w.skip)
 	if err != nil {
-		return // the program has returned: what MarshalBinary needs may be closed
+		return // the program has returned, and may have closed what MarshalBinary needs
 	}
 	took := counters.OnThread(func() { w.hash(verify.Place{Kind: verify.AtSafePoint, Number: verify.AtEnd}, c) })
 	w.mu.Lock()
@@ -483,11 +487,12 @@ func (w *watcher) hashEnd() {
 	w.mu.Unlock()
 }
 
-// A replica whose program has returned waits so long for the hashes of others, and so large a
-// part of the time since its start: the others may be far behind, and what they send later is compared as well.
+// After its program has returned, a replica waits for the hashes of others for lastHash
+// plus 1/paceOfEnd of the time since its start. The others may be far behind; hashes
+// that they send later are compared as well.
 const lastHash, paceOfEnd = 20 * time.Millisecond, 200
 
-// late ends the wait for a place where all stop.
+// late ends the wait for a common place once its deadline has passed.
 func (w *watcher) late() {
 	if w == nil {
 		return
@@ -499,11 +504,11 @@ func (w *watcher) late() {
 	}
 	err := w.concludeHash("the replicas have come to no common place")
 	if err != nil {
-		w.failed(err) // the program may wait for a message, and not see it
+		w.failed(err) // the program may be waiting for a message and not notice the error
 	}
 }
 
-// snapshot returns the counts, under the lock.
+// snapshot returns the counts. The caller holds the lock.
 func (w *watcher) snapshot() *job.Watched {
 	if w == nil {
 		return nil

@@ -9,13 +9,13 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// progress is what was seen of a process when it last reported what it does, under
-// the lock of the node.
+// progress is what was observed of a process when it last reported its activity. The
+// lock of the node guards it.
 type progress struct {
 	seen    counts
-	moved   time.Duration // when it had changed last
-	looked  time.Duration // when its goroutines were looked at after that; 0: they were not
-	blocked bool          // and none of them could go on
+	moved   time.Duration // when seen changed last
+	looked  time.Duration // when its goroutines were inspected after that; 0: not yet
+	blocked bool          // none of them could continue
 }
 
 // counts change whenever a process makes progress.
@@ -25,22 +25,22 @@ type counts struct {
 	onces                                             uint64
 }
 
-// A process is looked at closely once it has been idle for a while, and then now
-// and then: that stops it for a moment.
+// A process is inspected once it has been idle for idleTime, and then every lookEvery,
+// since an inspection stops it for a moment.
 const (
 	idleTime  = time.Second
 	lookEvery = 5 * time.Second
 )
 
-// told is Snapshot with what the process does now.
+// told returns Snapshot together with the current activity of the process.
 func (e *Engine) told() job.Stats {
 	st := e.Snapshot()
 	st.Doing = e.doing()
 	return st
 }
 
-// doing says what the process does now. Programs tell nothing for that: it is seen
-// from what is known anyway, and from calls that have waited for long.
+// doing returns the current activity of the process. The program reports nothing for
+// it: it follows from the state of the engine, and from calls that have waited long.
 func (e *Engine) doing() *job.Doing {
 	var stalls []sdr.Stall
 	var completed uint64
@@ -80,8 +80,8 @@ func (e *Engine) atRest() bool {
 	return e.progress.blocked
 }
 
-// where says where the program is, under the lock, and what it may wait for there
-// besides messages.
+// where returns where the program is, and what it may wait for there besides messages.
+// The caller holds the lock.
 func (e *Engine) where() (d job.Doing) {
 	r := e.recovering
 	if r.program != nil {
@@ -116,8 +116,8 @@ func (e *Engine) where() (d job.Doing) {
 	return d
 }
 
-// runningTask returns a task whose body runs on a worker, nil if there is none. While it
-// runs the process waits for nothing.
+// runningTask returns a task whose body runs on a worker, nil if none does. While a
+// body runs, the process waits for nothing.
 func (h *sharing) runningTask() *Task {
 	for i := range h.workers {
 		if t := h.workers[i].inside.task.Load(); t != nil {
@@ -127,7 +127,8 @@ func (h *sharing) runningTask() *Task {
 	return h.rerun.task.Load()
 }
 
-// waits puts calls that have waited for a while into the words of the head.
+// waits converts calls that have waited for a while to the form of the report to the
+// head.
 func waits(stalls []sdr.Stall) (all []job.Wait) {
 	for _, s := range stalls {
 		w := job.Wait{Call: s.Call, At: s.At, Ranks: slices.Clone(s.Ranks), One: s.One, Moving: s.Moving, For: time.Since(s.Since)}

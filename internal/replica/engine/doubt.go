@@ -6,11 +6,12 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// errStands means that the job does not go back for what has made the program fail.
+// errStands means that the job does not roll back for the failure of the program.
 var errStands = errors.New("the job does not go back for that")
 
-// doubt notes that this process goes no further, unless that is known or there is nothing
-// to go back to, and reports whether there is. It is called with the lock.
+// doubt records that this process cannot continue because of f, which silent corruption
+// may have caused. The first such failure is kept. It returns false if there is no
+// backup to roll back to. The caller holds the lock.
 func (v *verifier) doubt(f job.Failure) bool {
 	if v == nil || !v.backups || v.setup.Check {
 		return false
@@ -21,8 +22,8 @@ func (v *verifier) doubt(f job.Failure) bool {
 	return true
 }
 
-// doubtSince makes the doubt that there is one about what is wrong since before the safe
-// point below, unless it is about something older. It is called with the lock.
+// doubtSince replaces the recorded doubt by one about an error from before safe point
+// below, unless it is about an older error. The caller holds the lock.
 func (v *verifier) doubtSince(below uint64, f job.Failure) {
 	if d := v.counts.Doubt; d.Below == 0 || below < d.Below {
 		v.counts.Doubt = job.NewDoubt(f, d.Point, d.Generation)
@@ -30,7 +31,7 @@ func (v *verifier) doubtSince(below uint64, f job.Failure) {
 	}
 }
 
-// at returns the safe point that the program has come to last.
+// at returns the number of the last safe point that the program has reached.
 func (v *verifier) at() uint64 {
 	if p := v.passed.Load(); p != nil {
 		return p.points.Load()
@@ -38,8 +39,8 @@ func (v *verifier) at() uint64 {
 	return 0
 }
 
-// plead waits for what the head decides on the failure of the program, which may come of
-// a wrong result: that the job goes back, or that it stands.
+// plead reports the failure of the program, which a wrong result may have caused, and
+// waits until the head decides whether the job rolls back or fails.
 func (e *Engine) plead(err error) error {
 	e.mu.Lock()
 	pleads := !e.recovering.back.Pending() && e.ctx.Err() == nil && e.verifier.doubt(e.failure(err))
@@ -56,7 +57,7 @@ func (e *Engine) plead(err error) error {
 		switch {
 		case back:
 			return errBack
-		case fails && errors.Is(err, errStands) && wrong != nil: // what the program waited for has ended
+		case fails && errors.Is(err, errStands) && wrong != nil: // err only says that fail ended a wait of the program
 			return diverged(wrong)
 		case fails:
 			return err
@@ -67,8 +68,9 @@ func (e *Engine) plead(err error) error {
 	}
 }
 
-// stands returns what the job does not go back for, once the head has said so, of a process
-// whose program has returned. It is no use to the others any more, and they may wait for it.
+// stands returns the error for which the job does not roll back, once the head has
+// decided so. It is called in a process whose program has returned: the others cannot
+// use it any more, and may wait for it.
 func (e *Engine) stands() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -78,8 +80,8 @@ func (e *Engine) stands() error {
 	return diverged(e.err)
 }
 
-// fail has the program fail, which has or is about to: whatever it waits for ends. It is
-// called under the lock.
+// fail makes the program fail, or confirms that it has: every wait of the program ends.
+// The caller holds the lock.
 func (r *recovering) fail(o job.Order) {
 	if o.Generation != r.member.Generation() || r.back.Pending() {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Engine is one process of a job: what the replicas of its rank share, and how
-// it comes back, over its links to the others.
+// Engine is one process of a job: its sharing with the replicas of its rank and its
+// recovery, over its links to the others.
 type Engine struct {
 	*node
 	*sharing
@@ -23,19 +23,19 @@ type Config struct {
 	Head  Head
 	Links map[job.Process]transport.Link
 	Local int // processes of the job that share this host's cores
-	// Balance moves the calling thread to where fewer of them run, if there is such a core;
-	// nil: nothing does.
+	// Balance moves the calling thread to a core on which fewer of these processes run,
+	// if there is one; nil: threads are not moved.
 	Balance func()
 	Die     func(job.Kill) // ends the process at a kill point
-	// Failure says how a program has failed; nil: as the engine knows it.
+	// Failure classifies the error of a program; nil: the engine does.
 	Failure func(error) job.Failure
-	// Receive says where updates are received, and Share has every section be
-	// shared that may be: tests want that.
+	// Receive selects where updates are received, and Share shares every section that
+	// may be shared. Both are for tests.
 	Receive job.Receive
 	Share   bool
 }
 
-// New returns the engine of a process, which begins with Begin.
+// New returns the engine of a process. Begin starts it.
 func New(ctx context.Context, c Config) *Engine {
 	n := newNode(ctx, c)
 	e := &Engine{node: n, sharing: newSharing(n, c)}
@@ -58,7 +58,7 @@ func New(ctx context.Context, c Config) *Engine {
 // Checked reports whether the job runs in checked mode.
 func (e *Engine) Checked() bool { return e.setup.Check }
 
-// Messages returns what carries the messages between ranks.
+// Messages returns the engine of the messages between ranks.
 func (e *Engine) Messages() *sdr.Engine { return e.messages.Load() }
 
 // Fail makes every section fail from now on, and returns err as the program
@@ -77,7 +77,7 @@ func (e *Engine) Err() error {
 	return e.err
 }
 
-// do does what the head has said, in its order.
+// do handles an event of the head. Events come in the order of the head.
 func (e *Engine) do(event job.Event) {
 	switch event := event.(type) {
 	case job.Verdict:
@@ -94,7 +94,7 @@ func (e *Engine) do(event job.Event) {
 	}
 }
 
-// dead: a process is dead, and all that it sent is here.
+// dead handles the death of a process, all of whose bytes have been read.
 func (e *Engine) dead(p job.Process, incarnation uint32) {
 	if l := e.peerLinks.remove(p, incarnation); l != nil {
 		e.poller.Remove(l.link)
@@ -113,10 +113,10 @@ func (e *Engine) dead(p job.Process, incarnation uint32) {
 	}
 }
 
-// connect takes the link to a joiner.
+// connect adds the link to a joiner.
 func (e *Engine) connect(c job.Connected) {
 	if !e.peerLinks.set(c.Process, &peerLink{link: c.Link, incarnation: c.Incarnation}) {
-		_ = c.Link.Close() // nobody will use it
+		_ = c.Link.Close() // there is a link to a later process in that slot
 		return
 	}
 	e.begin(c.Link, c.Process, c.Incarnation)

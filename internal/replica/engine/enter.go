@@ -24,7 +24,8 @@ func (h *sharing) enter(s *Section) error {
 	return nil
 }
 
-// signatureOf is what all replicas have to have launched.
+// signatureOf returns the signature of the launched tasks. It must be equal on all
+// replicas.
 func signatureOf(s *Section) uint64 {
 	var sig update.Signature
 	for i := range s.Tasks {
@@ -33,7 +34,7 @@ func signatureOf(s *Section) uint64 {
 	return sig.Sum()
 }
 
-// measure looks up what is known of tasks like those of s.
+// measure looks up the statistics of tasks like those of s.
 func (h *sharing) measure(s *Section) {
 	for i := range s.Tasks {
 		l := &s.Tasks[i]
@@ -44,7 +45,7 @@ func (h *sharing) measure(s *Section) {
 	}
 }
 
-// delivery is how long the update of a task is under way, roughly.
+// delivery returns roughly how long the update of a task takes to arrive.
 func (h *sharing) delivery(l *Task) time.Duration {
 	if t := h.bandwidth.time(l.bytes); t > 0 {
 		return t
@@ -52,10 +53,10 @@ func (h *sharing) delivery(l *Task) time.Duration {
 	return time.Duration(l.bytes) // as over a link of 1 GB/s
 }
 
-// patience is how long a claim of a task is believed: twice the time that
-// such a task takes here, and the time of its update, which those of all
-// workers may go before. While nothing is known it is long: a peer that has
-// stopped is fenced before.
+// patience returns how long a peer's claim of a task is trusted: twice the time that
+// such a task takes here, and the time of its update, which may be queued behind those
+// of all workers. While nothing is known it is long: a peer that has stopped is fenced
+// before.
 func (h *sharing) patience(l *Task) time.Duration {
 	const unknown, slack = 100 * time.Millisecond, 200 * time.Microsecond
 	if l.known.average == 0 {

@@ -14,7 +14,7 @@ var ErrDiverged = errors.New("replicas diverged")
 // ErrRefused means that a process cannot do what the job was started for.
 var ErrRefused = errors.New("the job is refused")
 
-// diverged turns the finding of the protocol into an error for the program.
+// diverged converts a divergence that the protocol found into an error for the program.
 func diverged(err error) error {
 	var d *section.Divergence
 	if errors.As(err, &d) && !errors.Is(err, ErrDiverged) {
@@ -23,7 +23,7 @@ func diverged(err error) error {
 	return err
 }
 
-// failure is what is found after the program has returned.
+// failure classifies an error for the head.
 func failure(err error) job.Failure {
 	f := job.Failure{Kind: job.FailError, Text: diverged(err).Error()}
 	if errors.Is(diverged(err), ErrDiverged) {

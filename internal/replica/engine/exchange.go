@@ -7,20 +7,20 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// exchange is how the replicas of a rank complete one section: which of them
-// runs which task, and how the results come to the others. Its methods are
-// called with the lock held and keep it, but for along.
+// exchange completes a section among the replicas of a rank: it assigns the tasks to
+// replicas and distributes their results. Its methods are called with the lock held and
+// keep it, except along.
 type exchange interface {
 	// enter begins s, whose tasks have all been launched.
 	enter(s *Section, signature uint64) error
-	// next says what w does next in s.
+	// next returns the next step of w in s.
 	next(w *worker, s *Section) (step, error)
 	// along returns a body that runs t and stores its results into the arrays of peers
-	// meanwhile; nil: its own body runs. It is called without the lock.
+	// meanwhile; nil: the body of t itself runs. It is called without the lock.
 	along(w *worker, s *Section, t *Task) (body func())
-	// ran takes in that the body of a task has returned on w.
+	// ran records that the body of a task has returned on w.
 	ran(w *worker, s *Section, task int)
-	// first reports whether what that leads to leaves before anything else is
+	// first reports whether the frames that result from t leave before anything else is
 	// done.
 	first(t *Task) bool
 	// adopted reports whether a task belonged to a replica that is dead.
@@ -29,27 +29,27 @@ type exchange interface {
 	missing() int
 	// leave ends s, which is complete.
 	leave(s *Section)
-	// describe says for people what s lacks.
+	// describe returns, for the user, what s lacks.
 	describe() string
 }
 
-// announcer is an exchange that needs its peers in the section, so that they
-// have to be told who is there. meet waits for those that are behind.
+// announcer is an exchange that needs its peers in the section. So each replica
+// announces that it has entered. meet waits for the peers that are behind.
 type announcer interface {
 	meet(s *Section, yield func(func())) error
 }
 
-// step is what a worker does next in a section.
+// step is the next action of a worker in a section.
 type step struct {
 	kind  stepKind
 	task  int
-	until time.Duration // wait: look again then, unless something happens first; 0: no limit
+	until time.Duration // wait: look again at that time, or earlier after a change; 0: no limit
 	move  func()        // copies results between replicas, without the lock
-	moved func()        // says that they are copied
-	seen  uint64        // wait: changes until then are taken into account
+	moved func()        // called after move, with the lock
+	seen  uint64        // wait: count of the changes already taken into account
 }
 
-// stepKind tells the steps apart.
+// stepKind is the kind of a step.
 type stepKind uint8
 
 const (
@@ -59,8 +59,7 @@ const (
 	allHere
 )
 
-// schedule decides how the tasks of s are completed: by which policy, and by
-// which exchange.
+// schedule chooses the policy and the exchange by which the tasks of s are completed.
 func (h *sharing) schedule(s *Section) error {
 	s.exchange = &h.updates
 	if h.setup.Sched != "" {
@@ -82,15 +81,16 @@ func (h *sharing) schedule(s *Section) error {
 	return nil
 }
 
-// common reports whether all replicas of the rank have words in common, as all of them know
-// alike: they began on one host, and when somebody came last, or all went back, they were.
+// common reports whether the replicas of the rank run on one host and share memory to
+// agree in. All replicas must get the same answer, so it uses only what all of them
+// know: where they began, and where they were at the last join or rollback.
 func (h *sharing) common() bool { return h.stores != nil && h.setup.Together && !h.scattered }
 
-// ownersOnly reports whether tasks that are not sampled run on one replica only, unless that
-// dies: of two results the wrong one would stay where it is and make the replicas differ,
-// and who has the right one could be convicted for it. Between hosts that takes that
-// everything is shared, which only backups are worth: with them what is wrong everywhere can
-// be repaired.
+// ownersOnly reports whether a task that is not sampled runs on one replica only,
+// unless that replica dies. If two replicas ran it, a wrong result would stay on one of
+// them and make the replicas differ, and the sound one could be blamed. Between hosts
+// this means to share every section, which only backups make worthwhile: with them an
+// error that is on all replicas can be repaired.
 func (h *sharing) ownersOnly() bool {
 	v := h.verifier
 	return v != nil && v.setup.Verify.Samples() && (v.backups || h.common())
@@ -102,8 +102,8 @@ func (h *sharing) choose(s *Section) {
 	c := candidates{send: true, bytes: s.bytes, transfer: h.bandwidth.atBest(s.bytes * (len(h.peers) - 1) / len(h.peers))}
 	c.costs.send, c.costs.store = h.decisions.costs.send.of(s.bytes), h.decisions.costs.store.of(s.bytes)
 	switch {
-	case h.ownersOnly() && !h.common(): // what one replica alone decides may not be what others do
-		s.decision.propose(c) // counts
+	case h.ownersOnly() && !h.common(): // replicas that decide by themselves may decide differently
+		s.decision.propose(c) // counts the section
 		s.way = direct.Send
 	case h.stores != nil && h.stores.begun():
 		s.way = h.stores.agree(s, c)

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// flipMessage turns bits of a message that is sent, if that was requested.
+// flipMessage flips bits of a message that is sent, if that was requested.
 func (h *sharing) flipMessage(payload []byte) []byte {
 	sent, err := h.flips.Sent(payload)
 	switch {
@@ -18,8 +18,8 @@ func (h *sharing) flipMessage(payload []byte) []byte {
 	return sent
 }
 
-// flip turns bits of what a task has written, if that was requested. It is called
-// without the lock, after the body.
+// flip flips bits of the results of a task, if that was requested. It is called after
+// the body, without the lock.
 func (h *sharing) flip(s *Section, t int) {
 	if h.flips == nil {
 		return
@@ -34,8 +34,8 @@ func (h *sharing) flip(s *Section, t int) {
 	h.erred()
 }
 
-// flipUpdate turns bits of an update that has come, if that was requested. The lock is not
-// held: the head hears of it before anything can come of it.
+// flipUpdate flips bits of a received update, if that was requested. It is called
+// without the lock: the head receives the report before the flip can have any effect.
 func (r *updateReceiver) flipUpdate(h *transport.Header, payload []byte) []byte {
 	if r.flips == nil || len(payload) == 0 {
 		return payload
@@ -59,12 +59,12 @@ func (r *updateReceiver) flipUpdate(h *transport.Header, payload []byte) []byte 
 	return came
 }
 
-// erred notes that something was turned wrong here.
+// erred records that data was changed here on request.
 func (h *sharing) erred() {
 	h.mu.Lock()
 	if v := h.verifier; v != nil && v.erred == 0 {
 		v.erred = h.now()
 	}
 	h.mu.Unlock()
-	h.head.Tell(h.Snapshot) // before this process may be killed for that
+	h.head.Tell(h.Snapshot) // before this process may be killed because of it
 }

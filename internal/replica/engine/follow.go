@@ -11,8 +11,8 @@ import (
 // exitFailed is the exit code of a process that the job has ended.
 const exitFailed = 1
 
-// Follow does what the head says. It returns the exit code of the process when
-// the job is over before its end, or false when the process was released.
+// Follow handles the events of the head. It returns the exit code of the process if the
+// job is over before its end, or false once the process is released.
 func (e *Engine) Follow(cancel context.CancelCauseFunc, released chan<- struct{}) (code int, over bool) {
 	for {
 		event, err := e.head.Next()
@@ -34,8 +34,8 @@ func (e *Engine) Follow(cancel context.CancelCauseFunc, released chan<- struct{}
 			e.changed()
 			return 0, false
 		case job.End:
-			// Without a word to the program: the error that it would return is
-			// no failure of its own.
+			// The program is not informed: the error that it would return is not a
+			// failure of its own.
 			return event.Code, true
 		}
 	}
@@ -45,7 +45,7 @@ func (e *Engine) Follow(cancel context.CancelCauseFunc, released chan<- struct{}
 // has sent, after all of them have finished.
 const shutdownTime = 2 * time.Second
 
-// Shutdown hands over what the links still hold.
+// Shutdown hands over the frames that the links still hold.
 func (e *Engine) Shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
@@ -53,7 +53,7 @@ func (e *Engine) Shutdown() {
 	links := e.peerLinks.links()
 	for _, l := range links {
 		go func() {
-			_ = l.Shutdown(ctx) // all have finished: what is lost now nobody needs
+			_ = l.Shutdown(ctx) // all have finished, so a loss does no harm
 			done <- struct{}{}
 		}()
 	}

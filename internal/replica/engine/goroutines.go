@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// programRuns reports whether a goroutine of the program may go on by itself, in a
-// process with these stacks: it computes, sleeps, or waits for the operating system.
-// One that waits for another goroutine does not, nor one in a call of this module.
+// programRuns reports whether a goroutine of the program can continue by itself, in a
+// process with these stacks: it computes, sleeps, or waits for the operating system. A
+// goroutine that waits for another one cannot, nor can one in a call of this module.
 func programRuns(stacks, module string) bool {
 	for goroutine := range strings.SplitSeq(stacks, "\n\n") {
 		header, frames, _ := strings.Cut(strings.TrimSpace(goroutine), "\n")
@@ -18,7 +18,7 @@ func programRuns(stacks, module string) bool {
 		if !ok || !closed {
 			continue
 		}
-		state, _, _ = strings.Cut(state, ",") // for how long
+		state, _, _ = strings.Cut(state, ",") // drops the time of the wait
 		state, _, _ = strings.Cut(state, " (")
 		if !slices.Contains(waitsForOther, state) && inProgram(frames, module) {
 			return true
@@ -27,7 +27,7 @@ func programRuns(stacks, module string) bool {
 	return false
 }
 
-// waitsForOther are the states of a goroutine that another one has to end.
+// waitsForOther are the states of a goroutine that only another goroutine can end.
 var waitsForOther = []string{
 	"chan receive", "chan send", "select", "semacquire", "coroutine",
 	"sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock", "sync.Cond.Wait", "sync.WaitGroup.Wait",
@@ -37,7 +37,7 @@ const (
 	intra    = "github.com/intrahpc/intra." // the package at the root of the module
 	ours     = "github.com/intrahpc/intra/"
 	examples = ours + "examples/"
-	kernels  = ours + "kernels." // these compute
+	kernels  = ours + "kernels." // kernels compute, so they belong to the program
 )
 
 // inProgram reports whether the innermost frame outside of the standard library is
@@ -62,7 +62,7 @@ func inProgram(frames, module string) bool {
 	return false
 }
 
-// programModule is the path of the program's module, "" if it is not known.
+// programModule returns the path of the program's module, "" if it is not known.
 var programModule = sync.OnceValue(func() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path+"/" != ours {
 		return info.Main.Path

@@ -7,7 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Head is what a process needs of the head of its job. A job.Session is one.
+// Head is the interface of a process to the head of its job. A job.Session implements
+// it.
 type Head interface {
 	Setup() job.Setup
 	Next() (job.Event, error)
@@ -24,16 +25,16 @@ type Head interface {
 	Handled(epoch uint64)
 }
 
-// statsEvery is how often a process reports what it has counted and what it does, so
-// that a dead one counts almost to its end. What that costs, there and in intrarun, grows
-// with the number of processes: docs/see.md says how much it is.
+// statsEvery is how often a process reports its counts and its activity, so that the
+// counts of one that dies are almost complete. The cost, in the process and in
+// intrarun, grows with the number of processes: docs/see.md gives figures.
 const statsEvery = 250 * time.Millisecond
 
-// restEvery is how many times as long a process waits that is blocked: still less than
-// intrarun takes what a process has said for what it does now.
+// restEvery is how many times less often a blocked process reports. That is still often
+// enough for intrarun to take a report as the current activity.
 const restEvery = 3
 
-// traceEvery is how often events leave, which are kept in a buffer of one size.
+// traceEvery is how often events are sent: the buffer that holds them has a fixed size.
 const traceEvery = 100 * time.Millisecond
 
 // report sends the counts, and the events if there is a timeline, until the job ends.

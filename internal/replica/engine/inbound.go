@@ -11,20 +11,20 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// inbound puts a state together that comes from one process.
+// inbound assembles a state that one process sends.
 type inbound struct {
 	id       transferID
 	assembly *checkpoint.Assembly
 }
 
-// stateReceiver takes the frames with state that come from a process.
+// stateReceiver receives the frames with state from one process.
 type stateReceiver struct {
 	*recovering
 	from job.Process
-	came map[uint32]*inbound // by stream, of which each is one state
+	came map[uint32]*inbound // by stream, each of which carries one state
 }
 
-// Begin implements transport.Receiver: a chunk is copied when it is whole.
+// Begin implements transport.Receiver. It provides no memory: End copies each chunk.
 func (r *stateReceiver) Begin(*transport.Header) []byte { return nil }
 
 // Torn implements transport.Receiver.
@@ -48,7 +48,8 @@ func (r *stateReceiver) End(h *transport.Header, payload []byte) {
 		if r.came == nil {
 			r.came = make(map[uint32]*inbound)
 		}
-		// Every other state comes to its end, unless its sender dies.
+		// A new state for this joiner replaces an unfinished one. Every other state is
+		// completed, unless its sender dies.
 		maps.DeleteFunc(r.came, func(_ uint32, in *inbound) bool { return l.kind == transferJoin && in.id.kind == transferJoin })
 		r.came[l.stream] = &inbound{id: l, assembly: checkpoint.NewAssembly(nil)}
 		if l.kind == transferJoin && len(payload) == 8 {

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// inside knows whether a worker is in a function of the program that not all replicas
+// inside records whether a worker is in a function of the program that not all replicas
 // run: the body of a task, or the function of Once. In such a function the program must
 // not begin an operation that all replicas have to begin: a message, a section, a safe
 // point or another Once.
@@ -37,7 +37,7 @@ func (in *inside) runOnce(f func() ([]byte, error)) ([]byte, error) {
 	return f()
 }
 
-// The names of the two functions above.
+// The names of runTask and runOnce on stacks.
 const (
 	taskFrame = ours + "internal/replica/engine.(*inside).runTask"
 	onceFrame = ours + "internal/replica/engine.(*inside).runOnce"
@@ -53,13 +53,13 @@ const (
 func (in *inside) busy() bool { return in.task.Load() != nil || in.once.Load() }
 
 // refuse returns an error if the caller is in such a function of one of these workers.
-// prefix is that of the functions one of which the program has called.
+// prefix is that of the functions of which the program has called one.
 func refuse(prefix string, workers []*inside) error {
 	if !slices.ContainsFunc(workers, (*inside).busy) {
 		return nil
 	}
 	frame, called := innermost()
-	if frame == "" { // another goroutine is
+	if frame == "" { // another goroutine is in it
 		return nil
 	}
 	function, at := callsite.Into(prefix)
@@ -77,8 +77,9 @@ func refuse(prefix string, workers []*inside) error {
 	return fmt.Errorf("%s is called at %s in %s: call it before or after", function, at, where)
 }
 
-// innermost returns which of the two functions was called last on the stack of the
-// caller, "" if none was, and of runOnce the place where the program has called Once.
+// innermost returns which of runTask and runOnce was called last on the stack of the
+// caller, "" if neither was. For runOnce it also returns where the program has called
+// Once.
 func innermost() (frame, called string) {
 	pcs := make([]uintptr, 64)
 	n := runtime.Callers(2, pcs)
@@ -89,7 +90,7 @@ func innermost() (frame, called string) {
 		switch f := runtime.FuncForPC(pc - 1).Name(); {
 		case frame == "" && (f == taskFrame || f == onceFrame):
 			frame = f
-		case frame == onceFrame && f == intraCalls+"OnceBytes": // checked mode stands between the two
+		case frame == onceFrame && f == intraCalls+"OnceBytes": // checked mode has frames between the two
 			_, called = callsite.Find(pcs[i:n], intraCalls)
 			return frame, called
 		}
@@ -97,8 +98,8 @@ func innermost() (frame, called string) {
 	return frame, ""
 }
 
-// InOnce returns the place of the Once in whose function the caller is, also while that
-// ends its goroutine; "" if it is in none.
+// InOnce returns where the program called the Once whose function the caller is in, ""
+// if it is in none. It also works while that function ends its goroutine.
 func InOnce() string {
 	if frame, called := innermost(); frame == onceFrame {
 		return called
@@ -106,7 +107,7 @@ func InOnce() string {
 	return ""
 }
 
-// Refuse returns an error if the program calls package runtime in the body of a task or
+// Refuse returns an error if the program calls package intra in the body of a task or
 // in the function of Once.
 func (p *Program) Refuse() error {
 	if p.engine != nil {
@@ -116,20 +117,20 @@ func (p *Program) Refuse() error {
 }
 
 // RunTask runs task i of a section at its launch, in a process that was started by
-// itself or has not come to its first safe point.
+// itself or has not reached its first safe point.
 func (p *Program) RunTask(s *Section, i int) { p.inside.runTask(s, &s.Tasks[i], s.Tasks[i].Body) }
 
-// OnceAlone calls f for a rank that is no process of a job. What comes back is as it
-// would come from another replica.
+// OnceAlone calls f for a rank that is not a process of a job. The result is encoded
+// and decoded, as if another replica had sent it.
 func OnceAlone(f func() ([]byte, error)) ([]byte, error) { return decodeOnce(encodeOnce(f())) }
 
-// Once calls f in such a process. What comes back is as it would come from another
-// replica.
+// Once calls f in a process that was started by itself. The result is encoded and
+// decoded, as if another replica had sent it.
 func (p *Program) Once(f func() ([]byte, error)) ([]byte, error) {
 	return decodeOnce(encodeOnce(p.inside.runOnce(f)))
 }
 
-// refuse is refuse for all workers of this process.
+// refuse checks all workers of this process.
 func (h *sharing) refuse(prefix string) error {
 	if !h.inCall() {
 		return nil
@@ -151,13 +152,13 @@ func (h *sharing) inCall() bool {
 	return h.rerun.busy()
 }
 
-// beforeMessages comes before each message of a process that shares sections.
+// beforeMessages checks each message of a process that shares sections.
 type beforeMessages struct{ *sharing }
 
 func (b beforeMessages) Inside() bool  { return b.inCall() }
 func (b beforeMessages) Refuse() error { return b.refuse(commCalls) }
 
-// beforeOwnMessages comes before each message of a process that was started by itself.
+// beforeOwnMessages checks each message of a process that was started by itself.
 type beforeOwnMessages struct{ *inside }
 
 func (b beforeOwnMessages) Inside() bool  { return b.busy() }

@@ -10,12 +10,13 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// aheadBytes bounds what a donor copies at one safe point ahead of the cut: the
-// copy holds the program up, the transfer does not.
+// aheadBytes bounds what a donor copies at one safe point ahead of the cut: copying
+// delays the program, the transfer does not.
 const aheadBytes = 64 << 20
 
-// stateFor is the state on its way to a joiner, nil if that has died. Once all was
-// given, another head that has not heard of it may want all given anew.
+// stateFor returns the state on its way to a joiner, nil if the joiner has died. If all
+// of it was sent before, it begins again: another head that has not received the report
+// may ask for all of it again.
 func (r *recovering) stateFor(p job.Process) *outbound {
 	link := r.linkTo(p)
 	if out := r.outbound[p]; out != nil || link == nil {
@@ -30,8 +31,8 @@ func (r *recovering) stateFor(p job.Process) *outbound {
 	return out
 }
 
-// donate copies some state to a joiner ahead of the cut. What was copied at
-// the safe point before has to have left.
+// donate copies part of the state to a joiner ahead of the cut, once the copy of the
+// previous safe point has left.
 func (r *recovering) donate(p job.Process, yield func(func())) error {
 	out := r.stateFor(p)
 	if out == nil || out.moving.Load() > 0 {
@@ -57,7 +58,7 @@ func (r *recovering) donate(p job.Process, yield func(func())) error {
 	return nil
 }
 
-// transfer gives a joiner what it lacks, and the position, in the cut.
+// transfer sends a joiner, inside the cut, the state that it lacks, and the position.
 func (r *recovering) transfer(p job.Process, yield func(func())) error {
 	out := r.stateFor(p)
 	delete(r.outbound, p)
@@ -85,14 +86,14 @@ func (r *recovering) transfer(p job.Process, yield func(func())) error {
 	defer r.traceState(out.id, p, im.Bytes())()
 	yield(func() {
 		out.all(im, encoded, func() { r.faults.StepHere(job.KillJoin, "state") })
-		// The frames hold the program's memory.
+		// The frames refer to the program's memory.
 		err = r.ended(r.poller.Wait(r.runCtx, func() bool { return out.moving.Load() == 0 }))
 	})
 	return err
 }
 
-// admit makes joiners live. One that is known to have died since lives and
-// dies here at once, so that all replicas count the same deaths.
+// admit makes joiners live. A joiner that has died already becomes live and dies here
+// at once, so that all replicas count the same deaths.
 func (r *recovering) admit(joined []job.Peer, yield func(func())) error {
 	if r.setup.Next > 0 && r.program != nil { // a backup may be taken in this cut too
 		var err error
@@ -126,11 +127,11 @@ func (r *recovering) admit(joined []job.Peer, yield func(func())) error {
 	return nil
 }
 
-// errDismissed: the job ended without need of this joiner.
+// errDismissed means that the job ended without needing this joiner.
 var errDismissed = errors.New("not needed any more")
 
-// join waits until this joiner has its state and is admitted, or takes part
-// in a rollback, which is told by errBack.
+// join waits until this joiner has its state and is admitted. It returns errBack if the
+// joiner takes part in a rollback instead.
 func (r *recovering) join(released <-chan struct{}) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,7 +163,7 @@ func (r *recovering) join(released <-chan struct{}) error {
 	}
 }
 
-// arrived takes a whole state. It is called by the link.
+// arrived handles a complete state. The link calls it.
 func (r *recovering) arrived(l transferID, s stateCopy) {
 	at, err := parsePosition(s.at)
 	if err != nil || at.messages.Rank() != l.rank || at.messages.Size() != len(r.setup.Degrees) || at.Point != l.number {
@@ -192,22 +193,22 @@ func (r *recovering) arrived(l transferID, s stateCopy) {
 	r.changed()
 }
 
-// takePlace puts this joiner where its rank stands.
+// takePlace puts this joiner into the position of its rank.
 func (r *recovering) takePlace() error {
 	r.incarnations = make(map[job.Process]uint32)
 	for _, p := range r.startAt.Live {
 		switch {
 		case r.linked(p):
 			r.incarnations[p.Process] = p.Incarnation
-		case p.Process.Rank == r.setup.Self.Rank: // it has died since the donor looked
+		case p.Process.Rank == r.setup.Self.Rank: // it has died since the donor made the list
 			r.startAt.Section.Deaths++
 		}
 	}
 	return r.resumeAt(r.startAt, r.member.Generation())
 }
 
-// resumeAt makes sections and messages stand where the rank stood at a cut,
-// with those peers that incarnations names, in a generation.
+// resumeAt puts sections and messages into the position of the rank at a cut, in a
+// generation, with the live peers that incarnations names.
 func (r *recovering) resumeAt(at *rankPosition, generation uint32) error {
 	r.sharing.resumeAt(at.Section, generation)
 	if v := r.sharing.verifier; v != nil {
@@ -227,7 +228,7 @@ func (r *recovering) resumeAt(at *rankPosition, generation uint32) error {
 	return nil
 }
 
-// restoredAt notes that a replica of this rank begins with saved state.
+// restoredAt records that a replica of this rank began with saved state.
 func (r *recovering) restoredAt(p job.Process, point uint64) {
 	r.restored = append(r.restored, fmt.Sprintf("%v was restored at safe point %d", p, point))
 }

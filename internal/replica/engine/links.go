@@ -10,15 +10,15 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// peerLink is the link to one process. A process that takes the place of a dead
-// one has a link of its own.
+// peerLink is the link to one process. A process that replaces a dead one has a link of
+// its own.
 type peerLink struct {
 	link        transport.Link
 	incarnation uint32 // incarnation in which the process began
 	closed      bool
 }
 
-// peerLinks are the links of a process, by whom they lead to.
+// peerLinks are the links of a process, by the process at the other end.
 type peerLinks struct {
 	mu sync.Mutex
 	to map[job.Process]*peerLink
@@ -26,9 +26,9 @@ type peerLinks struct {
 	made atomic.Int64 // links
 }
 
-// set notes a link, unless there is one to a later process in that place: links
-// are made side by side, and one to a joiner that has died since may be the
-// slower one. It reports whether the link is noted.
+// set records a link, unless there is one to a later process in that slot: links are
+// made concurrently, and the one to a joiner that has died since may be made last. It
+// reports whether the link was recorded.
 func (w *peerLinks) set(p job.Process, to *peerLink) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,8 +42,8 @@ func (w *peerLinks) set(p job.Process, to *peerLink) bool {
 	return true
 }
 
-// get returns the link to a process that began in that incarnation; 0 means
-// any. It is nil if there is none.
+// get returns the link to a process that began in that incarnation (0: any), nil if
+// there is none.
 func (w *peerLinks) get(p job.Process, incarnation uint32) *peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +53,7 @@ func (w *peerLinks) get(p job.Process, incarnation uint32) *peerLink {
 	return nil
 }
 
-// remove takes a link away, and reports whether it was there.
+// remove removes and returns a link, nil if it was not there.
 func (w *peerLinks) remove(p job.Process, incarnation uint32) *peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,7 +65,7 @@ func (w *peerLinks) remove(p job.Process, incarnation uint32) *peerLink {
 	return to
 }
 
-// isClosed reports whether nothing more comes from a process.
+// isClosed reports whether nothing more arrives from a process.
 func (w *peerLinks) isClosed(p job.Process, incarnation uint32) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +81,7 @@ func (w *peerLinks) close(p job.Process, incarnation uint32) {
 	}
 }
 
-// all returns the links that there are now.
+// all returns the current links.
 func (w *peerLinks) all() map[job.Process]*peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,13 +98,13 @@ func (w *peerLinks) links() []transport.Link {
 	return all
 }
 
-// madeOnUse is a link that is made when it is first used.
+// madeOnUse is a link that is made on first use.
 type madeOnUse interface {
-	// WhenMade has f be called then. It comes before Start.
+	// WhenMade has f called at that time. It is called before Start.
 	WhenMade(f func())
 }
 
-// begin starts the link to a process. It is polled once it is made.
+// begin starts the link to a process. The poller serves the link once it is made.
 func (e *Engine) begin(l transport.Link, p job.Process, incarnation uint32) {
 	made := func() {
 		e.peerLinks.made.Add(1)

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Begin starts the links and, unless this process is given its place later,
-// the messaging engine.
+// Begin starts the links and, unless this process receives its position later, the
+// messaging engine.
 func (e *Engine) Begin() error {
 	if !e.setup.Joiner {
 		if err := e.recovering.holdFolder(); err != nil {
@@ -31,8 +31,8 @@ func (e *Engine) Begin() error {
 	return nil
 }
 
-// Live is the life of the process in the job: it runs the program, again if
-// the job goes back, and serves the others until it is released.
+// Live runs the process in the job: it runs the program, again after each rollback, and
+// serves the other processes until it is released.
 func (e *Engine) Live(program func(*Program) error, released <-chan struct{}) error {
 	var err error
 	if e.setup.Joiner {
@@ -67,8 +67,8 @@ func (e *Engine) Live(program func(*Program) error, released <-chan struct{}) er
 	}
 }
 
-// linger serves the others after the program has returned, until the head
-// releases this process or the job goes back.
+// linger serves the other processes after the program has returned, until the head
+// releases this one or the job rolls back.
 func (e *Engine) linger(released <-chan struct{}) error {
 	messages, told := e.messages.Load(), false
 	for {
@@ -77,7 +77,7 @@ func (e *Engine) linger(released <-chan struct{}) error {
 		case <-released:
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			return diverged(e.err) // found since it has returned
+			return diverged(e.err) // found since the program has returned
 		default:
 		}
 		if e.recovering.goesBack() {
@@ -98,8 +98,8 @@ func (e *Engine) linger(released <-chan struct{}) error {
 	}
 }
 
-// run runs the program and, when it has returned, tells the other replicas of
-// the rank that nothing more comes.
+// run runs the program and, when it has returned, informs the other replicas of the
+// rank that nothing more follows.
 func (e *Engine) run(program func(*Program) error) error {
 	p, err := e.recovering.newProgram(e)
 	if err == nil {
@@ -118,9 +118,10 @@ func (e *Engine) run(program func(*Program) error) error {
 	return nil
 }
 
-// tellAll has all others hear what messages this process has received, before it counts
-// what its program has come to: if it has failed of a wrong message, that is what was
-// wrong, and if it has returned nobody is let go before that is found.
+// tellAll waits until all live processes have received the hashes of the messages that
+// this process has received. Only then does the outcome of the program count. If a
+// wrong message made it fail, that message is found, and if it has returned, no process
+// is released before the message is found.
 func (e *Engine) tellAll() {
 	m := e.messages.Load()
 	if m == nil {
@@ -129,10 +130,11 @@ func (e *Engine) tellAll() {
 	e.mu.Lock()
 	ctx := e.runCtx
 	e.mu.Unlock()
-	_ = m.SumsHeard(ctx) // the job ends or goes back, which the caller sees
+	_ = m.SumsHeard(ctx) // the job ends or rolls back, which the caller notices
 }
 
-// returned: the program has.
+// returned records that the program has returned, and informs the other replicas of the
+// rank.
 func (e *Engine) returned(p *Program) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

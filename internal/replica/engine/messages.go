@@ -10,10 +10,11 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// detach is up to how many bytes messages are copied that others still have to send.
+// detach bounds the size of messages that are copied so that their request completes,
+// if only other replicas still have to send them.
 const detach = 256 << 10
 
-// messaging describes this process to what carries its messages.
+// messaging returns the configuration of the engine of messages.
 func (h *sharing) messaging() sdr.Config {
 	c := sdr.Config{
 		Rank: h.setup.Self.Rank, Replica: h.setup.Self.Replica,
@@ -29,10 +30,10 @@ func (h *sharing) messaging() sdr.Config {
 	if h.faults.Mid(job.KillMessage) != nil {
 		c.Mid = func() func() bool { return h.faults.Mid(job.KillMessage) }
 	}
-	if h.poller.Crowded() { // a copy takes less than the turns of others
+	if h.poller.Crowded() { // a copy takes less time than waiting until other processes have run
 		c.Limits.Detach = detach
 	}
-	if ahead := h.setup.Ahead; ahead > 0 { // messages of all sizes that can be are copied
+	if ahead := h.setup.Ahead; ahead > 0 { // all messages that may be copied are
 		c.Limits = sdr.Limits{Eager: 1 << 20, Window: ahead / 16, Retain: ahead}
 	}
 	if h.flips != nil {
@@ -47,24 +48,25 @@ func (h *sharing) messaging() sdr.Config {
 	return c
 }
 
-// assertionFails takes in that the replicas of this rank have sent different contents, although the
-// program asserts that its messages depend on nothing in which replicas differ.
+// assertionFails reports that the replicas of this rank have sent different contents,
+// although the program asserts that its messages depend on nothing in which replicas
+// differ.
 func (h *sharing) assertionFails(d *sdr.Difference) {
 	err := fmt.Errorf("%w: %v: the program calls AssertSendDeterministic (%s), but its messages depend on the order in which others arrive, "+
 		"on the results of tests, on time, random numbers or map order; take the call out, and run with -check", ErrDiverged, d, d.Asserted)
 	h.mu.Lock()
 	ends := h.err == nil
-	h.fail(err) // before the head hears of it, which may have this process fail for that right away
+	h.fail(err) // before the head receives the report, since it may make this process fail at once
 	h.mu.Unlock()
 	if ends {
-		_ = h.head.Fail(failure(err), h.Snapshot()) // if there is no head any more the job ends anyway
+		_ = h.head.Fail(failure(err), h.Snapshot()) // without a head the job ends anyway
 	}
 	h.changed()
 }
 
-// messageDiffers takes in that the replicas of this rank have sent different contents.
-// What was wrong has been delivered, so nothing can be repaired here: the job goes back, or
-// ends.
+// messageDiffers reports that the replicas of this rank have sent different contents.
+// The wrong message has been delivered, so it cannot be repaired here: the job rolls
+// back, or ends.
 func (h *sharing) messageDiffers(d *sdr.Difference) {
 	err := fmt.Errorf("%w: %v", ErrCorrupt, d)
 	h.mu.Lock()
@@ -72,18 +74,18 @@ func (h *sharing) messageDiffers(d *sdr.Difference) {
 	if v.counts.Undecided = !v.doubt(failure(err)); !v.counts.Undecided {
 		v.doubtSince(d.Point+1, failure(err))
 	}
-	for _, s := range d.Minority() { // which may be dead by now
+	for _, s := range d.Minority() { // some of them may be dead by now
 		p := job.Process{Rank: h.setup.Self.Rank, Replica: s.Replica}
 		h.verifier.add(job.Conviction{Process: p, Incarnation: s.Incarnation, Core: -1, Task: -1,
 			Message: fmt.Sprintf("message %d to rank %d", d.Number, d.To)})
 	}
 	ends = ends && v.counts.Undecided
-	h.fail(err) // before the head hears of it, which may have this process fail for that right away
+	h.fail(err) // before the head receives the report, since it may make this process fail at once
 	h.mu.Unlock()
-	// Who has received it waits until it is compared here before it says that its program has
-	// failed, so the head hears of this first.
+	// A process that has received the message waits until it is compared here before it
+	// reports that its program has failed. So the head receives this report first.
 	if ends {
-		_ = h.head.Fail(failure(err), h.Snapshot()) // if there is no head any more the job ends anyway
+		_ = h.head.Fail(failure(err), h.Snapshot()) // without a head the job ends anyway
 	} else {
 		h.head.Tell(h.Snapshot)
 	}

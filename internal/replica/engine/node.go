@@ -16,37 +16,38 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// node is a process among the others: its place, the links to them, its clock,
-// and the lock of all that it knows.
+// node is a process among the others: the links to them, its clock, and the lock that
+// guards its state.
 type node struct {
 	began     uint32          // incarnation in which this process began
 	ctx       context.Context // done when the job ends
 	head      Head
 	poller    *transport.Poller
 	peerLinks peerLinks
-	messages  atomic.Pointer[sdr.Engine] // between ranks; nil for a joiner that has no place yet
+	messages  atomic.Pointer[sdr.Engine] // between ranks; nil for a joiner that has no position yet
 	faults    *fault.Points
 	start     time.Time
-	trace     *tracer       // nil: not asked for
-	changes   atomic.Uint64 // counts what a waiting section should look at
+	trace     *tracer       // nil: not requested
+	changes   atomic.Uint64 // counts changes that a waiting goroutine has to look at
 
-	mu sync.Mutex // of all below, of sharing and of recovering
-	// yield is unlocked, for what is called with the lock and gives it up
-	// meanwhile: that takes it as an argument, so that every call says so.
+	mu sync.Mutex // guards all below, sharing and recovering
+	// yield is unlocked. A function that is called with the lock and releases it
+	// meanwhile takes yield as an argument, so that every call shows it.
 	yield    func(func())
 	setup    job.Setup
-	err      error    // a divergence: every section fails from now on
-	restored []string // which replicas of this rank were, and at which safe points
+	err      error    // why every section fails from now on; nil: none does
+	restored []string // texts: which replicas of this rank were restored, and at which safe points
 	finished bool     // the program has returned
 	// programEnded is why the program has ended its goroutine, nil if it has not.
 	programEnded error
 	progress     progress
-	failed       func(error) // called with an error that comes then
-	// The run of the program, which ends when the job ends or goes back.
+	failed       func(error) // called with an error that is found once finished is set
+	// runCtx is the context of the run of the program. It ends when the job ends or
+	// rolls back.
 	runCtx context.Context
 	endRun context.CancelCauseFunc
-	// incarnations are those of the processes that live. A frame of another one
-	// is refused.
+	// incarnations are those of the live processes. A frame of any other incarnation is
+	// refused.
 	incarnations map[job.Process]uint32
 }
 
@@ -82,7 +83,7 @@ func (n *node) now() time.Duration { return time.Since(n.start) }
 // since returns the time since a moment of the node's clock, in seconds.
 func (n *node) since(from time.Duration) float64 { return (n.now() - from).Seconds() }
 
-// unlocked calls f without the lock, which it takes again even if f does not
+// unlocked calls f without the lock, and takes the lock again even if f does not
 // return.
 func (n *node) unlocked(f func()) {
 	n.mu.Unlock()
@@ -90,7 +91,7 @@ func (n *node) unlocked(f func()) {
 	f()
 }
 
-// changed wakes whoever waits for a change of the protocol's state.
+// changed wakes every wait for a change of the protocol's state.
 func (n *node) changed() {
 	n.changes.Add(1)
 	n.poller.Wake()
@@ -99,7 +100,7 @@ func (n *node) changed() {
 // changedSince reports whether something has changed since changes was read.
 func (n *node) changedSince(seen uint64) bool { return n.changes.Load() != seen }
 
-// fail makes every section fail from now on.
+// fail makes every section fail from now on. The first error stays.
 func (n *node) fail(err error) {
 	if n.err != nil {
 		return
@@ -111,7 +112,7 @@ func (n *node) fail(err error) {
 	}
 }
 
-// withCause adds to a divergence what its cause may be.
+// withCause adds a likely cause to a divergence: that a replica was restored.
 func (n *node) withCause(err error) error {
 	var d *section.Divergence
 	if len(n.restored) == 0 || !errors.As(err, &d) && !errors.As(err, new(*Differing)) || errors.As(err, new(*afterRestore)) {
@@ -120,7 +121,7 @@ func (n *node) withCause(err error) error {
 	return &afterRestore{err, n.restored[len(n.restored)-1]}
 }
 
-// afterRestore is a divergence of replicas one of which began with saved state.
+// afterRestore is a divergence of replicas, one of which began with saved state.
 type afterRestore struct {
 	error
 	who string
@@ -132,7 +133,8 @@ func (e *afterRestore) Error() string {
 
 func (e *afterRestore) Unwrap() error { return e.error }
 
-// broken makes everything fail because a peer sent what none of ours does.
+// broken makes everything fail because of an error that the protocol does not allow,
+// such as a malformed frame of a peer.
 func (n *node) broken(err error) {
 	n.mu.Lock()
 	n.fail(err)
@@ -140,23 +142,23 @@ func (n *node) broken(err error) {
 	n.changed()
 }
 
-// ended puts the reason why the job ended into the error of a wait.
+// ended adds the reason why the job ended to the error of a wait.
 func (n *node) ended(err error) error {
 	if err == nil {
 		return nil
 	}
 	if n.ctx.Err() == nil {
-		return context.Cause(n.runCtx) // it goes back
+		return context.Cause(n.runCtx) // the job rolls back
 	}
 	return fmt.Errorf("%w: %w", comm.ErrJobEnded, context.Cause(n.ctx))
 }
 
-// leased comes right before an effect on the outside world: it waits while this
-// host may be taken for lost, in which case another replica may do the same. The
-// error says that the job, or this run of the program, has ended.
+// leased is called right before an effect on the outside world. It waits while this
+// host may be considered lost, in which case another replica may cause the same effect.
+// An error means that the job, or this run of the program, has ended.
 func (n *node) leased(ctx context.Context) error { return n.ended(n.head.Leased(ctx)) }
 
-// reply tells the head, which never blocks for long.
+// reply sends replies to the head. It never blocks for long.
 func (n *node) reply(rs []job.Reply) {
 	for _, r := range rs {
 		n.head.Reply(r)
@@ -171,8 +173,8 @@ func (n *node) linkTo(p job.Process) transport.Link {
 	return nil
 }
 
-// linked reports whether there is a link to the process that lives in that
-// incarnation. One that comes after it begins in a higher one.
+// linked reports whether there is a link to the process that lives in that incarnation.
+// A later process in that slot begins in a higher incarnation.
 func (n *node) linked(p job.Peer) bool {
 	l := n.peerLinks.get(p.Process, 0)
 	return l != nil && l.incarnation <= p.Incarnation

@@ -8,31 +8,31 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// notes are what a process has to say to the user about how the program uses
-// sections. All replicas of all ranks may say the same, so a note names nothing
-// that differs between them, and the head tells of it once.
+// notes are the advice of a process to the user on the use of sections. All replicas of
+// all ranks may give the same advice, so a note names nothing that differs between
+// them, and the head shows it once.
 type notes struct {
 	said  []string
 	alone map[callsite.Site]alone // of sections opened by hand
 	short map[callsite.Site]int   // of sections: tasks that took less than launching them did
-	told  bool                    // of one with many such tasks
+	told  bool                    // a note on short tasks has been added
 }
 
-// alone is what replicas did in a section without sharing it.
+// alone records what replicas did in a section without sharing it.
 type alone struct {
-	launched bool // a task, once: not all of its loops were empty
+	launched bool // a task was launched at least once: not all loops were empty
 	inside   time.Duration
 }
 
 const (
-	// worthSharing is how long replicas have to be in a section without tasks for
-	// that to be worth mentioning: they may only meet in it.
+	// worthSharing is how long replicas have to be in a section without tasks before
+	// that is worth a note: they may only meet in it.
 	worthSharing = time.Millisecond
-	// launching is what it takes to launch a task, roughly: its regions are
-	// kept, compared with those of the other tasks, and made part of the
-	// signature of the section.
+	// launching is roughly the time that it takes to launch a task: its regions are
+	// recorded, compared with those of the other tasks, and added to the signature of
+	// the section.
 	launching = 500 * time.Nanosecond
-	// manyShort tasks are as many as it takes for that to be worth mentioning.
+	// manyShort is the number of short tasks that is worth a note.
 	manyShort = 100_000
 )
 
@@ -42,7 +42,7 @@ func (n *notes) add(format string, args ...any) {
 	}
 }
 
-// completed takes in how s went.
+// completed records how s went.
 func (n *notes) completed(s *Section) {
 	if s.ByHand {
 		if n.alone == nil {
@@ -66,9 +66,9 @@ func (n *notes) completed(s *Section) {
 	}
 }
 
-// returned takes in that the program has returned.
+// returned adds the notes that are known only once the program has returned.
 func (n *notes) returned() {
-	places := make(map[string]alone) // which may be reached in several ways
+	places := make(map[string]alone) // several sites may have the same place
 	for at, is := range n.alone {
 		before := places[at.String()]
 		places[at.String()] = alone{before.launched || is.launched, before.inside + is.inside}

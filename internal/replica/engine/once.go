@@ -30,7 +30,7 @@ func (h *sharing) Once(f func() ([]byte, error)) ([]byte, error) {
 	return h.runOnce(f)
 }
 
-// callOnce calls the function of Once here, and returns its result as it travels.
+// callOnce calls the function of Once here, and returns its encoded result.
 func (h *sharing) callOnce(f func() ([]byte, error)) ([]byte, error) {
 	if err := h.leased(h.runCtx); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (h *sharing) runsHere(is bool) {
 	h.runsOnce = is
 }
 
-// runOnce takes part in the next call of Once.
+// runOnce takes part in the next call of Once by the protocol.
 func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 	h.mu.Lock()
 	h.onceRun = false
@@ -58,7 +58,7 @@ func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 			h.mu.Unlock()
 			return decodeOnce(result)
 		}
-		if h.err != nil { // the others may never come here
+		if h.err != nil { // the others may never reach this call
 			defer h.mu.Unlock()
 			return nil, diverged(h.err)
 		}
@@ -82,7 +82,8 @@ func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 	}
 }
 
-// performOnce carries out what the protocol of Once asks for, under the lock.
+// performOnce carries out the actions of the protocol of Once. The caller holds the
+// lock.
 func (h *sharing) performOnce(acts []section.OnceAction) {
 	for _, a := range acts {
 		m := update.Message{Section: a.Number, Deaths: a.Deaths}
@@ -105,8 +106,8 @@ func (h *sharing) performOnce(acts []section.OnceAction) {
 	}
 }
 
-// The result of a Once travels with a first byte that says whether the rest
-// is the result or the text of an error.
+// The encoded result of a Once begins with a byte that says whether the rest is the
+// result or the text of an error.
 const (
 	onceOK byte = iota
 	onceError

@@ -12,11 +12,11 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// rankPosition is where a rank stands at a cut, beside its state.
+// rankPosition is the position of a rank at a cut. It belongs to a saved state.
 type rankPosition struct {
 	Section section.Position `json:"section"`
 	Point   uint64           `json:"point"`
-	// Live are the processes that live, for a joiner.
+	// Live are the live processes, for a joiner.
 	Live []job.Peer `json:"live,omitempty"`
 
 	messages *sdr.Position
@@ -55,7 +55,7 @@ func parsePosition(b []byte) (*rankPosition, error) {
 	return p, nil
 }
 
-// cutBytes takes a piece with its length in front off b.
+// cutBytes splits off b a piece that its length precedes.
 func cutBytes(b []byte) (piece, rest []byte, ok bool) {
 	if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
 		return nil, nil, false

@@ -14,34 +14,34 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// ErrRollback means that the job goes back to its last backup.
+// ErrRollback means that the job rolls back to its last backup.
 var ErrRollback = errors.New("the job goes back to its last backup")
 
 // errBack ends a run of the program for a rollback.
 var errBack = fmt.Errorf("safe point: %w", ErrRollback)
 
-// Program is one run of the program: its place in the job, what it has
-// registered as its state, and how far it is.
+// Program is one run of the program: its rank and replica, the state that it has
+// registered, and how far it is.
 type Program struct {
 	Self    job.Process
 	Degrees []int
 	World   *comm.Comm
-	Context context.Context // done when the job ends, or goes back
+	Context context.Context // done when the job ends or rolls back
 
 	engine   *Engine // nil for a process that was started by itself
-	inside   inside  // of such a process, and of one that has not come to its first safe point
+	inside   inside  // used in such a process, and before the first safe point
 	state    checkpoint.State
-	stateErr error  // the first thing wrong with it
-	ended    error  // why it has ended its goroutine, in a process that was started by itself
-	restored bool   // it began with saved state
+	stateErr error  // the first error in the state
+	ended    error  // why the program has ended its goroutine, if engine is nil
+	restored bool   // the run began with saved state
 	first    uint64 // safe points before the first one of this run
 	points   atomic.Uint64
 	called   *callsite.Site // the first call of SafePoint; nil before it
 	steps    steps
 
-	// due is set, by any goroutine, when stop is to be called at the next
-	// safe point. Since a safe point is counted before due is read, whoever
-	// sets due and then reads points knows which safe points pass it by.
+	// due is set, by any goroutine, to have stop called at the next safe point. A safe
+	// point is counted before due is read. So a goroutine that sets due and then reads
+	// points knows the safe points at which stop may not be called any more.
 	due  atomic.Bool
 	stop func(point uint64) error
 	// compare is called at each safe point after the one that the run began at; nil:
@@ -67,14 +67,15 @@ func NewProgram() *Program {
 	return p
 }
 
-// Engine returns what shares the sections of the program, nil if it was started
-// by itself.
+// Engine returns the engine that shares the sections of the program, nil if the program
+// was started by itself.
 func (p *Program) Engine() *Engine { return p.engine }
 
 // Restored reports whether the program begins with saved state.
 func (p *Program) Restored() bool { return p.restored }
 
-// Resuming reports whether it does and has not come to its first safe point.
+// Resuming reports whether the program begins with saved state and has not reached its
+// first safe point.
 func (p *Program) Resuming() bool { return p.restored && p.points.Load() == p.first }
 
 var errLate = errors.New("register all state before the first SafePoint")
@@ -87,16 +88,16 @@ func (p *Program) Protect(name string, x any) error {
 	return p.state.Add(name, x)
 }
 
-// Fail has the next safe point return err, unless there is an error already.
+// Fail makes the next safe point return err, unless it already has an error to return.
 func (p *Program) Fail(err error) {
 	if p.stateErr == nil {
 		p.stateErr = err
 	}
 }
 
-// restore makes p a run that begins with a saved state. It is called before the
-// program runs. The first safe point of the program will be the one at which
-// the state was taken, number point, counted from 1.
+// restore makes p a run that begins with a saved state. It is called before the program
+// runs. The first safe point of the program is then the one at which the state was
+// taken: number point, counted from 1.
 func (p *Program) restore(im *checkpoint.Image, point uint64) {
 	p.restored = true
 	p.state.From(im)
@@ -107,8 +108,8 @@ func (p *Program) restore(im *checkpoint.Image, point uint64) {
 	p.points.Store(point - 1)
 }
 
-// SafePoint does what is due at a safe point. check, if not nil, comes before
-// that, except at the safe point at which the state was taken.
+// SafePoint performs what is due at a safe point. check, if not nil, is called first,
+// except at the safe point at which the state was taken.
 func (p *Program) SafePoint(check func(point uint64) error) error {
 	point := p.points.Add(1)
 	if p.engine != nil && p.engine.trace != nil {
@@ -161,10 +162,10 @@ func (e *Engine) Ended() error {
 	return e.programEnded
 }
 
-// Progress notes how far the program says that it is.
+// Progress records the progress that the program reports.
 func (p *Program) Progress(done, total int) { p.steps.set(done, total) }
 
-// Called reports whether it is known where SafePoint is called.
+// Called reports whether the place of a call of SafePoint is known.
 func (p *Program) Called() bool { return p.called != nil }
 
 // CalledAt keeps the place of the first call of SafePoint.
@@ -198,9 +199,9 @@ func (p *Program) Image() (*checkpoint.Image, error) { return p.state.Image() }
 // Reload gives the registered variables the values of an image.
 func (p *Program) Reload(im *checkpoint.Image) error { return p.state.Reload(im) }
 
-// Again returns another run of the program, which begins with the state of p
-// at its safe point number point, and calls stop at the one after it. Until
-// that has returned the messages are those of the other run.
+// Again returns another run of the program, which begins with the state of p at its
+// safe point number point, and calls stop at the next one. It uses the communicators
+// and the engine of messages of p, so the two must not run at the same time.
 func (p *Program) Again(im *checkpoint.Image, point uint64, stop func(point uint64) error) *Program {
 	q := &Program{Self: p.Self, Degrees: p.Degrees, World: p.World, Context: p.Context, engine: p.engine, stop: stop}
 	q.restore(im, point)

@@ -5,13 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// steps is how far a program says that it is.
+// steps is the progress that a program reports.
 type steps struct {
 	mu          sync.Mutex
 	done, total int64
 }
 
-// set takes what makes sense of the program's words: it may not fail for them.
+// set limits the values of the program to a valid range: a wrong report must not make
+// it fail.
 func (s *steps) set(done, total int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,19 +29,21 @@ func (s *steps) get() (done, total int64) {
 	return s.done, s.total
 }
 
-// arriving is how much of its state a joiner has got, which comes over one link.
+// arriving measures how much of its state a joiner has received. The state arrives over
+// one link.
 type arriving struct{ bytes, of atomic.Uint64 }
 
-// begin: about so many bytes will come.
+// begin records that about that many bytes will arrive.
 func (a *arriving) begin(of uint64) {
 	a.bytes.Store(0)
 	a.of.Store(of)
 }
 
-// has: so many have.
+// has records that this number of bytes has arrived.
 func (a *arriving) has(bytes int) { a.bytes.Store(uint64(bytes)) }
 
-// share is from 0 to 1. The state may grow while it is on its way.
+// share returns the share that has arrived. It is limited to 1, since the state may
+// grow while it is on its way.
 func (a *arriving) share() float64 {
 	of := a.of.Load()
 	if of == 0 {

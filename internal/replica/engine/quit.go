@@ -16,9 +16,9 @@ import (
 // quitCode is the exit code of a Go program that SIGQUIT ends.
 const quitCode = 2
 
-// ExplainOnQuit has SIGQUIT end this process as it ends every Go program, with
-// the stacks of its goroutines on standard error, and before them what the
-// program waits for. lastWords takes a copy for the launcher.
+// ExplainOnQuit makes SIGQUIT end this process as it ends every Go program: with the
+// stacks of its goroutines on standard error. It writes before them what the program
+// waits for. lastWords receives a copy for the launcher.
 func (e *Engine) ExplainOnQuit(lastWords func([]byte)) {
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)
@@ -27,14 +27,14 @@ func (e *Engine) ExplainOnQuit(lastWords func([]byte)) {
 		text := fmt.Appendf(nil, "SIGQUIT: %v, %.3f s after its start\n", e.setup.Self, e.now().Seconds())
 		text = append(text, e.explain()...)
 		text = append(append(text, '\n'), stacks()...)
-		_, _ = os.Stderr.Write(text) // there is nobody to tell if it fails
+		_, _ = os.Stderr.Write(text) // an error could not be reported
 		lastWords(text)
 		os.Exit(quitCode)
 	}()
 }
 
-// explain says for people what this process waits for. It takes no lock for
-// long: who holds it may be what all wait for.
+// explain describes, for the user, what this process waits for. It never waits long for
+// a lock: the goroutine that holds it may be the one that all others wait for.
 func (e *Engine) explain() string {
 	var b strings.Builder
 	for _, part := range []struct {
@@ -52,7 +52,7 @@ func (e *Engine) explain() string {
 
 const describeTime = time.Second
 
-// within returns what f returns, unless that takes longer.
+// within returns the result of f, unless f takes longer than limit.
 func within(limit time.Duration, f func() string) (text string, ok bool) {
 	result := make(chan string, 1)
 	go func() { result <- f() }()
@@ -64,7 +64,7 @@ func within(limit time.Duration, f func() string) (text string, ok bool) {
 	}
 }
 
-// describe says where the program is, as far as the engine knows.
+// describe describes where the program is, as far as the engine knows.
 func (e *Engine) describe() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -82,7 +82,8 @@ func (e *Engine) describe() string {
 	return b.String()
 }
 
-// waits lists what the program may wait for besides messages, under the lock.
+// waits lists what the program may wait for besides messages. The caller holds the
+// lock.
 func (e *Engine) waits() (all []string) {
 	if e.err != nil {
 		all = append(all, fmt.Sprintf("every section fails: %v", e.err))
@@ -110,7 +111,7 @@ func (e *Engine) waits() (all []string) {
 	return all
 }
 
-// describeMessages lists the receives that wait and the messages that are kept.
+// describeMessages lists the receives that wait and the messages that are retained.
 func (e *Engine) describeMessages() string {
 	m := e.messages.Load()
 	if m == nil {
@@ -119,7 +120,7 @@ func (e *Engine) describeMessages() string {
 	return m.Describe()
 }
 
-// stacks returns the stacks of all goroutines, those that run too.
+// stacks returns the stacks of all goroutines, including those that run.
 func stacks() []byte {
 	for size := 64 << 10; ; size *= 2 {
 		b := make([]byte, size)

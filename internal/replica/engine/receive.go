@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// updateReceiver takes the frames about sections, and about Once, that come
-// from another replica.
+// updateReceiver receives the frames about sections, and about Once, from another
+// replica.
 type updateReceiver struct {
 	*sharing
 	from job.Process
@@ -29,11 +29,11 @@ func (r *updateReceiver) Begin(h *transport.Header) []byte {
 	defer r.mu.Unlock()
 	r.place = section.Discard
 	if r.incarnations[r.from] != h.Incarnation {
-		return nil // of an incarnation that is over
+		return nil // of a former incarnation
 	}
 	m, u, ok := r.parse(h)
 	if !ok {
-		return nil // its size is not to be believed either
+		return nil // its size cannot be trusted either
 	}
 	if m.Kind == update.KindUpdate {
 		place, err := r.machine.Announce(u, r.inPlace(u))
@@ -59,14 +59,14 @@ func (r *updateReceiver) Begin(h *transport.Header) []byte {
 	return r.buf.mem
 }
 
-// filled notes that nothing is written into the program's memory any more.
+// filled records that the frame is not written into the program's memory any more.
 func (r *updateReceiver) filled() {
 	if r.place == section.Into {
 		r.filling.Add(-1)
 	}
 }
 
-// drop gives the buffer of a frame back.
+// drop releases the buffer of a frame.
 func (r *updateReceiver) drop() {
 	if r.place = section.Discard; r.buf != nil {
 		r.staged.put(r.buf)
@@ -74,8 +74,8 @@ func (r *updateReceiver) drop() {
 	}
 }
 
-// inPlace reports whether an update may be received straight into the memory
-// of its task: it has one written region, of the right size.
+// inPlace reports whether an update may be received straight into the memory of its
+// task: the task has one written region, of the size of the update.
 func (h *sharing) inPlace(u section.Update) bool {
 	s := h.opened(u.Section)
 	if h.receive == job.ReceiveStaged || h.retired || s == nil || u.Task >= len(s.Tasks) {
@@ -125,9 +125,9 @@ func (r *updateReceiver) End(h *transport.Header, payload []byte) {
 	r.changed()
 }
 
-// update takes in a whole update. Its bytes lie in the memory of the task, in
-// a buffer of ours, or in the link's memory; those last must be copied if the
-// update is kept for later.
+// update handles a complete update. Its bytes lie in the memory of the task, in a
+// buffer of this process, or in the memory of the link. From there they are copied if
+// the update is kept for later.
 func (r *updateReceiver) update(u section.Update, payload []byte) {
 	b, placed := r.buf, r.buf == nil && u.Size > 0 && r.place == section.Into
 	if b != nil && r.place == section.Discard {
@@ -157,7 +157,7 @@ func (r *updateReceiver) update(u section.Update, payload []byte) {
 	}
 }
 
-// word takes in a frame that is not an update.
+// word handles a frame that is not an update.
 func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte) {
 	from := r.from.Replica
 	switch m.Kind {
@@ -196,8 +196,8 @@ func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte
 	}
 }
 
-// Torn implements transport.Receiver. Nothing of a torn update may be seen:
-// a staged one is dropped, one in place is undone.
+// Torn implements transport.Receiver. Nothing of a torn update may remain: a staged one
+// is discarded, one in place is undone.
 func (r *updateReceiver) Torn(h *transport.Header, _ int) {
 	r.mu.Lock()
 	r.filled()
@@ -222,17 +222,16 @@ func (r *updateReceiver) Torn(h *transport.Header, _ int) {
 	r.changed()
 }
 
-// Lost implements transport.Receiver: an update that a broken connection took
-// with it.
+// Lost implements transport.Receiver: a broken connection has lost an update.
 func (r *updateReceiver) Lost(h *transport.Header) {
 	r.mu.Lock()
 	if r.incarnations[r.from] != h.Incarnation {
 		r.mu.Unlock()
-		return // of an incarnation that is over
+		return // of a former incarnation
 	}
 	if m, u, ok := r.parse(h); ok && m.Kind == update.KindUpdate {
 		err := r.machine.Lost(u)
-		if err == nil && m.Next > 0 { // the claim that went with it is not lost
+		if err == nil && m.Next > 0 { // the header also carried a claim, which still counts
 			u.Task = m.Next - 1
 			err = r.machine.Claimed(u, r.now())
 		}
@@ -245,7 +244,8 @@ func (r *updateReceiver) Lost(h *transport.Header) {
 	r.changed()
 }
 
-// perform carries out what a received frame about s led to, under the lock.
+// perform carries out the actions that follow from a received frame about s. The caller
+// holds the lock.
 func (h *sharing) perform(s *Section, acts []section.Action) error {
 	for _, a := range acts {
 		switch a.Kind {

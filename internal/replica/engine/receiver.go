@@ -8,8 +8,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// receiver takes the frames of one link and hands each to the layer that it is
-// for.
+// receiver passes each frame of one link to the layer that it is for.
 type receiver struct {
 	node        *node
 	deaths      *deaths
@@ -28,8 +27,8 @@ func newReceiver(e *Engine, from job.Process, incarnation uint32) *receiver {
 		updates: updateReceiver{sharing: e.sharing, from: from}, states: stateReceiver{recovering: e.recovering, from: from}}
 }
 
-// to returns what takes the frames of a channel, nil if nothing does: a process
-// that has no place yet has no messages.
+// to returns the receiver of a channel, nil if there is none: a process without a
+// position has no messages.
 func (r *receiver) to(channel transport.Channel) transport.Receiver {
 	switch channel {
 	case transport.ChannelMessage:
@@ -51,7 +50,7 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 	return r.begun.Begin(h)
 }
 
-// End implements transport.Receiver. It comes without Begin if the link has the
+// End implements transport.Receiver. Begin is not called before it if the link has the
 // whole payload in its own memory.
 func (r *receiver) End(h *transport.Header, payload []byte) {
 	to := r.begun

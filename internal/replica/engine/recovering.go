@@ -10,27 +10,26 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// recovering is how a process comes back after a loss, and what it does for
-// others that do: safe points, states on their way, backups, files. The lock of
-// the node is that of all below.
+// recovering restores a process after a loss, and helps others to recover: safe points,
+// state transfers, backups, files. The lock of the node guards all below.
 type recovering struct {
 	*node
 	sharing *sharing
-	bury    func(p job.Process, incarnation uint32) // what is done when a process has died
+	bury    func(p job.Process, incarnation uint32) // handles the death of a process
 
 	member    *recovery.Member
-	program   *Program          // nil before the program runs, and after it has to go back
+	program   *Program          // nil before the program runs, and once it has to roll back
 	image     *checkpoint.Image // that the next run of the program begins with
 	inside    *Program          // the program, while it is in a safe point at which something is due
-	startAt   *rankPosition     // where the last one began; nil: at the beginning of the job
+	startAt   *rankPosition     // position at which the last run began; nil: at the beginning of the job
 	outbound  map[job.Process]*outbound
 	stopDrain context.CancelFunc
-	cutAt     *rankPosition // of the cut in which joiners were admitted
+	cutAt     *rankPosition // position at the cut in which joiners were admitted
 	slots     recovery.Slots[stateCopy]
 	streams   uint32 // states sent so far
 	arriving  arriving
 	back      recovery.Return[stateCopy]
-	fails     bool // the program is to fail, as the job does not go back for that
+	fails     bool // the program has to fail: the job does not roll back for its error
 
 	writer *checkpoint.Writer // of files; nil before the first one
 	saving atomic.Int64       // files that are being written
@@ -41,7 +40,7 @@ func newRecovering(n *node, h *sharing, bury func(job.Process, uint32)) *recover
 		member: recovery.NewMember(n.setup.Self, 0, n.setup.Next), outbound: make(map[job.Process]*outbound)}
 }
 
-// dead takes out a process that has died.
+// dead records that a process has died.
 func (r *recovering) dead(p job.Process) {
 	r.member.Died(p)
 	delete(r.outbound, p)

@@ -9,9 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// rollback begins to go back: whatever the program waits for ends with
-// ErrRollback, and so does what it calls from now on. It is called under the
-// lock.
+// rollback begins a rollback: every wait of the program ends with ErrRollback, and so
+// does every later call. The caller holds the lock.
 func (r *recovering) rollback(o job.Order) {
 	r.slots.Back(o.Number, o.Older)
 	r.program, r.fails = nil, false
@@ -25,15 +24,15 @@ func (r *recovering) rollback(o job.Order) {
 	}
 }
 
-// goesBack reports whether the run of the program is over for a rollback.
+// goesBack reports whether the run of the program is over because of a rollback.
 func (r *recovering) goesBack() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.back.Pending()
 }
 
-// goBack takes this process back to the backup, in the goroutine of the
-// program, which has returned.
+// goBack rolls this process back to the backup. The goroutine of the program calls it
+// after the program has returned.
 func (r *recovering) goBack() error {
 	defer r.traceRollback()()
 	r.faults.StepHere(job.KillBackup, "abort")
@@ -44,8 +43,8 @@ func (r *recovering) goBack() error {
 	return nil
 }
 
-// stepsBack does one step after the other until the program can go on. Steps
-// give up the lock, so each one begins with what is true by then.
+// stepsBack performs one step after the other until the program can continue. Each step
+// may release the lock, so the loop reads the state again before the next.
 func (r *recovering) stepsBack() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,11 +87,10 @@ func (r *recovering) quiet() error {
 	return r.ended(r.poller.Wait(r.ctx, r.sharing.retire))
 }
 
-// errNoCopy: the head takes this process for a holder of a copy that it has
-// not got.
+// errNoCopy means that the head expects a copy here that this process does not have.
 var errNoCopy = errors.New("this process has no copy of that backup")
 
-// giveBack sends the others the states that they lack.
+// giveBack sends the other processes the states that they lack.
 func (r *recovering) giveBack(o job.Order) error {
 	self := r.setup.Self
 	for _, d := range o.Deals {
@@ -108,7 +106,8 @@ func (r *recovering) giveBack(o job.Order) error {
 	return nil
 }
 
-// restoreFor makes this process stand where the state of a step was taken.
+// restoreFor puts this process into the position at which the state of a step was
+// taken.
 func (r *recovering) restoreFor(step recovery.ReturnStep[stateCopy]) error {
 	self, o, s := r.setup.Self, step.Order, step.State
 	if step.Own {
@@ -140,7 +139,7 @@ func (r *recovering) restoreFor(step recovery.ReturnStep[stateCopy]) error {
 	return nil
 }
 
-// newMember is the part of a process after a rollback.
+// newMember replaces the member after a rollback.
 func (r *recovering) newMember(o job.Order) {
 	r.member = recovery.NewMember(r.setup.Self, o.Generation, o.Next)
 }

@@ -15,16 +15,16 @@ func (v *verifier) sample(s *Section) {
 	v.choose(s, chosen)
 }
 
-// samples reports whether tasks are compared, some or all.
+// samples reports whether some or all tasks are compared.
 func (v *verifier) samples() bool { return v != nil && v.sampler.Share > 0 }
 
-// sampleAll chooses all tasks of s, which each replica runs anyway: a wrong result of one
-// would stay there alone, and make the replicas differ.
+// sampleAll chooses all tasks of s, which every replica runs anyway. Otherwise a wrong
+// result would stay on one replica and make the replicas differ.
 func (v *verifier) sampleAll(s *Section) {
 	v.choose(s, verify.Sampler{Share: 1, Replicas: len(v.peers)})
 }
 
-// choose has the verifier compare the tasks of s that the sampler names.
+// choose selects the tasks of s that the sampler names for comparison.
 func (v *verifier) choose(s *Section, by verify.Sampler) {
 	v.tasks, v.due = by.Sample(v.tasks[:0], s.Number, len(s.Tasks)), v.due[:0]
 	if len(v.tasks) == 0 {
@@ -37,7 +37,8 @@ func (v *verifier) choose(s *Section, by verify.Sampler) {
 	}
 }
 
-// index returns which of the sampled tasks of the section t is, -1 if it is none.
+// index returns the position of t among the sampled tasks of the section, -1 if t is
+// not one of them.
 func (v *verifier) index(t int) int {
 	if v == nil {
 		return -1
@@ -48,7 +49,7 @@ func (v *verifier) index(t int) int {
 	return -1
 }
 
-// first begins the next of the sampled tasks.
+// first begins the next sampled task.
 func (v *verifier) first() (task int, ok bool) {
 	if v == nil || v.begun == len(v.tasks) {
 		return 0, false
@@ -57,8 +58,9 @@ func (v *verifier) first() (task int, ok bool) {
 	return v.tasks[v.begun-1], true
 }
 
-// both reports whether a task has run and the section machine has had it run, at the
-// second call for one that is sampled: that begins when it is its turn here.
+// both reports whether a task has run and the section machine has assigned it to this
+// replica. For a sampled task these are two events, each of which calls both; the
+// second call returns true. Other tasks begin when they are assigned.
 func (v *verifier) both(t int) bool {
 	i := v.index(t)
 	if i < 0 {

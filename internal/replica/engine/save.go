@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// save has the state written to a file of a set, in the cut: it is copied
-// here, and the file is written beside the computation.
+// save writes the state to a file of a set. It copies the state in the cut; the file is
+// written while the program continues.
 func (r *recovering) save(number, set uint64, yield func(func())) error {
 	im, err := r.program.Image()
 	if err != nil {
@@ -23,21 +23,23 @@ func (r *recovering) save(number, set uint64, yield func(func())) error {
 	h := checkpoint.Header{Job: r.setup.Files.Job, Set: set, Cut: number, Rank: r.setup.Self.Rank}
 	r.saving.Add(1)
 	yield(func() { err = r.writer.Start(h, encoded, im) })
-	if err != nil { // the one before is not written yet
+	if err != nil { // the previous file is not written yet
 		r.saved(h, checkpoint.File{}, err)
 	}
 	return nil
 }
 
-// openWriter makes the writer of files, if there is to be one and is none yet.
+// openWriter makes the writer of files, if files are to be written and there is none
+// yet.
 func (r *recovering) openWriter() {
 	if f := r.setup.Files; f != nil && r.writer == nil {
 		r.writer = checkpoint.NewWriter(r.ctx, f.Dir, f.Owner, r.leased, r.saved)
 	}
 }
 
-// holdFolder finds out, before a long run and not after it, that this process cannot write
-// its files. One that joins later is needed all the same.
+// holdFolder checks that this process can write its files, so that an error shows
+// before a long run and not after it. A joiner does not check: it is needed in any
+// case.
 func (r *recovering) holdFolder() error {
 	r.openWriter()
 	if r.writer == nil {
@@ -49,7 +51,7 @@ func (r *recovering) holdFolder() error {
 	return nil
 }
 
-// saved tells the head what became of a file.
+// saved reports the outcome of a file to the head.
 func (r *recovering) saved(h checkpoint.Header, f checkpoint.File, err error) {
 	reply := job.Reply{Kind: job.ReplySaved, Number: h.Cut, Set: h.Set, Rank: h.Rank}
 	if err == nil {
@@ -67,8 +69,8 @@ func (r *recovering) written() error {
 	return r.ended(r.poller.Wait(r.ctx, func() bool { return r.saving.Load() == 0 }))
 }
 
-// positionInCut returns where this rank stands in the cut that it is in, as
-// it is stored, under the lock.
+// positionInCut returns the encoded position of this rank in the current cut. The
+// caller holds the lock.
 func (r *recovering) positionInCut(number uint64) ([]byte, error) {
 	at := r.cutAt
 	if at == nil {
@@ -80,8 +82,8 @@ func (r *recovering) positionInCut(number uint64) ([]byte, error) {
 	return at.append(nil)
 }
 
-// restart makes this process begin with the state of its rank in a file. It
-// is called before the links are started, so nothing arrives meanwhile.
+// restart makes this process begin with the state of its rank in a file. It is called
+// before the links start, so nothing arrives meanwhile.
 func (r *recovering) restart() error {
 	from, self := r.setup.Restart, r.setup.Self
 	position, im, err := checkpoint.Read(from.Dir, &from.Set, self.Rank)

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Kernel is a type of task. It is told from others by its address.
+// Kernel is a type of task. Its address identifies it.
 type Kernel struct{ Name string }
 
 // Task is a call of a kernel in a section.
@@ -21,8 +21,8 @@ type Task struct {
 	Regions []update.Region
 	At      callsite.Site // of the launch
 
-	known *known         // what this process knows of tasks of this kernel
-	times *section.Times // and of those that take as long as this one
+	known *known         // statistics of tasks of this kernel
+	times *section.Times // statistics of tasks that take about as long
 	bytes int            // of its update
 	place int            // of its first written region, among those of the section
 }
@@ -36,26 +36,26 @@ type Section struct {
 	ByHand bool          // by a call that the user wrote
 	Inside time.Duration // from its opening to its end, of one opened by hand that has no tasks
 
-	// Guard calls a body of a task. If it panics, it says of which task. It
-	// does not return then.
+	// Guard calls the body of a task. If the body panics, Guard names the task in its
+	// message and does not return.
 	Guard func(t *Task, body func())
-	// Agree, if set, has every replica run every task, and is called when all
+	// Agree, if set, makes every replica run every task. It is called when all results
 	// are here: the section is complete if it returns nil.
 	Agree func() error
 
 	decision *decision     // to share or not, and how, with the adaptive policy
 	bytes    int           // of all updates, with that policy
-	way      direct.Way    // that was decided
-	tries    bool          // it is shared to see what its first task takes
-	begun    time.Duration // to be shared, with all who came to the first one
+	way      direct.Way    // decided for this section
+	tries    bool          // it is shared as a trial, to measure its first task
+	begun    time.Duration // when sharing began; in the first section that is after the wait for the peers
 	inBodies time.Duration // spent in bodies here
 	ran      int           // bodies run here
-	along    int           // of them that have stored their results meanwhile, whose time is not in inBodies
-	helpers  helpers       // who helps to run them
-	exchange exchange      // how its results come to the others
+	along    int           // bodies that stored their results as they ran; inBodies does not include them
+	helpers  helpers       // workers that help to run its tasks
+	exchange exchange      // distributes its results
 	pending  atomic.Int64  // updates whose memory is not yet handed over
 	verifier *verifier     // nil: no task of it is verified
 }
 
-// regions returns those of a task.
+// regions returns the regions of a task.
 func (s *Section) regions(task int) []update.Region { return s.Tasks[task].Regions }

@@ -15,7 +15,7 @@ type outgoing struct {
 	frame *transport.Frame
 }
 
-// outFrame is a frame of ours on its way.
+// outFrame is a frame that this process sends.
 type outFrame struct {
 	frame   transport.Frame
 	sharing *sharing
@@ -23,8 +23,7 @@ type outFrame struct {
 	queued  time.Duration
 }
 
-// outFrames keeps those that have arrived: one is needed for every claim and
-// update.
+// outFrames keeps frames that were sent, since every claim and update needs one.
 var outFrames = sync.Pool{New: func() any { return new(outFrame) }}
 
 // outFrame returns a frame with m as its header.
@@ -36,8 +35,8 @@ func (h *sharing) outFrame(m update.Message) *transport.Frame {
 	return &p.frame
 }
 
-// entered tells the peers that this replica has come to s: those that are
-// behind need not send it what they run before.
+// entered informs the peers that this replica has entered s. Peers that are behind need
+// not send it results of earlier sections.
 func (w *worker) entered(s *Section) {
 	for _, link := range w.sharing.peers {
 		if link != nil {
@@ -46,7 +45,7 @@ func (w *worker) entered(s *Section) {
 	}
 }
 
-// entry says that this replica is in s.
+// entry returns the message that this replica is in s.
 func (w *worker) entry(s *Section) update.Message {
 	return update.Message{Kind: update.KindEntered, Section: s.Number, Tasks: len(s.Tasks),
 		Signature: w.sharing.machine.Signature(), At: int64(w.sharing.now())}
@@ -67,7 +66,7 @@ func (w *worker) flush() {
 	w.out = w.out[:0]
 }
 
-// notify sends a frame without memory of the program.
+// notify sends a frame that refers to no memory of the program.
 func (h *sharing) notify(replica int, m update.Message, payload ...[]byte) {
 	link := h.peers[replica]
 	if link == nil {
@@ -78,8 +77,8 @@ func (h *sharing) notify(replica int, m update.Message, payload ...[]byte) {
 	link.Send(f)
 }
 
-// Sent implements transport.Owner. A frame that could not be handed over is
-// forgotten: its peer is dead, or this process is.
+// Sent implements transport.Owner. It ignores errors: the peer is dead, or this process
+// is.
 func (p *outFrame) Sent(f *transport.Frame, err error) {
 	h := p.sharing
 	isUpdate := update.Kind(f.Header.Kind) == update.KindUpdate

@@ -30,10 +30,11 @@ func (h *sharing) Share(s *Section) error {
 	return nil
 }
 
-// sectionFails has all sections fail with err, and returns what the program is told. The
-// one that has failed stays open, as its updates may still arrive. Those from here have left
-// the memory of the program if the job goes back: what it does with that now must reach no
-// replica that has not heard of it.
+// sectionFails makes all sections fail with err, and returns the error for the program.
+// The section that has failed stays open, as its updates may still arrive. If the job
+// rolls back, sectionFails waits until the updates of this replica have left the memory
+// of the program. What the program does with that memory afterwards must not reach a
+// replica that has not been informed of the rollback.
 func (h *sharing) sectionFails(err error) error {
 	h.mu.Lock()
 	h.fail(err)
@@ -41,12 +42,12 @@ func (h *sharing) sectionFails(err error) error {
 	over := h.runCtx.Err() != nil
 	h.mu.Unlock()
 	if over {
-		_ = h.poller.Wait(h.ctx, func() bool { return h.pending.Load() == 0 }) // if the job ends, nobody goes on
+		_ = h.poller.Wait(h.ctx, func() bool { return h.pending.Load() == 0 }) // an error means that the job ends, and then no replica continues
 	}
 	return err
 }
 
-// learn takes in how long s took, which is complete.
+// learn records how long s took, which is complete.
 func (h *sharing) learn(s *Section, took time.Duration) {
 	if len(s.Tasks) == 0 {
 		return
@@ -63,10 +64,10 @@ func (h *sharing) learn(s *Section, took time.Duration) {
 	}
 }
 
-// complete runs tasks and takes in results until all of both is done.
+// complete runs tasks and receives results until every task is complete.
 func (h *sharing) complete(s *Section) error {
-	// This goroutine polls after every task, so that the peers need not wake
-	// a sleeping one with every update; except while it sleeps.
+	// This goroutine polls after every task, so that a peer need not wake a sleeping
+	// goroutine with every update. It does not poll while it sleeps.
 	h.poller.Attend(true)
 	defer h.poller.Linger()
 	if err := h.work(s); err != nil {
@@ -80,8 +81,8 @@ func (h *sharing) complete(s *Section) error {
 	return h.handedOver(s)
 }
 
-// work runs tasks and takes in results until those of all tasks of s are here, or
-// nobody waits for them, and no worker has to do with s any more.
+// work runs tasks and receives results until the results of all tasks of s are here, or
+// an error makes them useless, and no worker works on s any more.
 func (h *sharing) work(s *Section) error {
 	h.mu.Lock()
 	defer h.joinHelpers(s)
@@ -119,8 +120,8 @@ func (h *sharing) work(s *Section) error {
 	return err
 }
 
-// reconsider ends sharing s after its first task, which was a try, unless that has shown
-// that it is worth it: this replica goes on alone.
+// reconsider ends a trial of sharing s after its first task, unless that task has shown
+// that sharing is worthwhile. After that this replica continues alone.
 func (h *sharing) reconsider(s *Section) {
 	if !s.tries {
 		return
@@ -132,12 +133,12 @@ func (h *sharing) reconsider(s *Section) {
 	}
 }
 
-// gather tells the peers that this replica is here, if they may not hear of it
-// otherwise, and waits in the first section that is shared until they have come
-// to theirs. What comes before it, such as reading the input, takes each
-// another time, and replicas that begin far apart stay so: updates for a
-// replica that is many sections behind find no room there. A peer may never
-// come, so nobody waits for longer than it has taken to come here.
+// gather informs the peers that this replica is here, if they may not notice otherwise.
+// In the first shared section it also waits until they have reached theirs. What comes
+// before it, such as reading the input, takes each replica a different time. Replicas
+// that begin far apart stay apart: updates for a replica that is many sections behind
+// find no room there. A peer may never come, so the wait is no longer than the time
+// that this replica took to get here.
 func (h *sharing) gather(w *worker, s *Section, yield func(func())) error {
 	first := h.gathered != h.machine
 	a, announces := s.exchange.(announcer)
@@ -169,10 +170,11 @@ func (h *sharing) gather(w *worker, s *Section, yield func(func())) error {
 	return nil
 }
 
-// longestGathering is for a process that has gone back: its clock ran before.
+// longestGathering bounds that wait after a rollback: the clock of this process has run
+// for long.
 const longestGathering = time.Minute
 
-// handedOver waits until the memory of this section is no link's any more.
+// handedOver waits until no link holds memory of this section any more.
 func (h *sharing) handedOver(s *Section) error {
 	if s.pending.Load() == 0 {
 		return nil

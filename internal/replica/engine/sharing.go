@@ -23,7 +23,7 @@ type sharing struct {
 	receive job.Receive
 
 	pending atomic.Int64 // frames whose memory is the program's, not yet handed over
-	filling atomic.Int64 // updates that are being received into it
+	filling atomic.Int64 // updates that are being received into the program's memory
 
 	machine   *section.Machine
 	gathered  *section.Machine // whose replicas have waited for each other
@@ -31,13 +31,13 @@ type sharing struct {
 	onceRun   bool           // the protocol wants the function run here
 	current   *Section       // from its opening to its end
 	open      *Section       // while it is shared
-	retired   bool           // the program goes back: nothing more is received into its memory
+	retired   bool           // the job rolls back: nothing more is received into the program's memory
 	inOnce    bool           // the program is in Once
-	runsOnce  bool           // its function runs here
-	onces     uint64         // calls of it that have ended
+	runsOnce  bool           // the function of Once runs here
+	onces     uint64         // calls of Once that have ended
 	checker   update.Checker // of scratch space
 	workers   []worker       // of which the first is the goroutine of the program
-	rerun     inside         // the comparison of tasks, which runs some again
+	rerun     inside         // for tasks that the verifier runs again
 	staged    buffers
 	stats     stats
 	notes     notes
@@ -47,11 +47,11 @@ type sharing struct {
 	stores    *stores      // nil: there are none
 	verifier  *verifier    // nil: nothing is verified
 	watch     *watcher     // nil: nothing looks for divergence
-	scattered bool         // replicas of the rank are on several hosts, since the last cut at which somebody came
+	scattered bool         // the replicas of the rank were on several hosts at the last join or rollback
 	flips     *fault.Flips // nil: none was asked for
 	meter     *counters.Meter
 
-	generation uint32 // how often the job has gone back
+	generation uint32 // how often the job has rolled back
 }
 
 func newSharing(n *node, c Config) *sharing {
@@ -90,8 +90,8 @@ func newSharing(n *node, c Config) *sharing {
 // replica.
 func (h *sharing) Replicated() bool { return len(h.peers) > 1 }
 
-// Turn returns the place of this process among the replicas of its rank that live,
-// and how many these are. Others may have heard of other deaths.
+// Turn returns the index of this process among the live replicas of its rank, and their
+// number. Other replicas may know of other deaths.
 func (h *sharing) Turn() (place, of int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,11 +106,11 @@ func (h *sharing) Turn() (place, of int) {
 	return place, of
 }
 
-// Serial reports whether tasks run when they are launched, since nobody shares
-// them, and there is nobody else here to run them.
+// Serial reports whether tasks run when they are launched: no other replica and no
+// other worker shares them, and none is verified.
 func (h *sharing) Serial() bool { return len(h.peers) == 1 && len(h.workers) == 1 && h.verifier == nil }
 
-// Opened is called in the call that opens s, which gets its number.
+// Opened is called when the program opens s. It gives s its number.
 func (h *sharing) Opened(s *Section) {
 	h.faults.At(job.KillSection)
 	h.mu.Lock()
@@ -145,7 +145,7 @@ func (h *sharing) opened(number uint64) *Section {
 	return nil
 }
 
-// pass has the machine go past s, which is completed without it.
+// pass moves the machine past s, which is completed without it.
 func (h *sharing) pass(s *Section, signature uint64) error {
 	acts, err := h.machine.Pass(len(s.Tasks), signature, h.now())
 	if err != nil {
@@ -172,7 +172,7 @@ func (h *sharing) RunAlone(s *Section, i int) {
 	h.trace.task(s, i, 0, from, to)
 }
 
-// dead takes a process out that has lived, if it is a replica of this rank.
+// dead marks a process dead, if it is a replica of this rank.
 func (h *sharing) dead(p job.Process) {
 	if p.Rank != h.setup.Self.Rank {
 		return
@@ -189,7 +189,7 @@ func (h *sharing) dead(p job.Process) {
 	h.watch.dead(p.Replica)
 }
 
-// admit makes another replica live, at a cut.
+// admit marks another replica live, at a cut.
 func (h *sharing) admit(p job.Process) {
 	h.machine.Alive(p.Replica)
 	h.once.Alive(p.Replica)
@@ -201,20 +201,19 @@ func (h *sharing) admit(p job.Process) {
 	if h.stores != nil {
 		h.stores.admit(p.Replica)
 	}
-	// Whether sharing pays has to be found out again, by all replicas at the
-	// same time.
+	// All replicas have to find out again, at the same time, whether sharing pays.
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
 }
 
-// position is where the replicas stand, between two sections.
+// position returns the position of the replicas between two sections.
 func (h *sharing) position() section.Position {
 	at := h.machine.Position()
 	h.once.Position(&at)
 	return at
 }
 
-// resumeAt makes this replica stand where its rank stood at a cut, with those
-// peers that live, in a generation.
+// resumeAt puts this replica into the position of its rank at a cut, in a generation,
+// with the live peers that incarnations names.
 func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	self, replicas := h.setup.Self, len(h.peers)
 	h.machine = section.NewAt(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}, at)
@@ -246,7 +245,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	}
 }
 
-// describe says for people what the open section lacks, if there is one.
+// describe describes, for the user, what the open section lacks, if there is one.
 func (h *sharing) describe() string {
 	if h.open == nil || h.open.exchange == nil {
 		return ""
@@ -254,9 +253,10 @@ func (h *sharing) describe() string {
 	return h.open.exchange.describe()
 }
 
-// retire lets nothing more be received, and no peer store, into the memory of a
-// program that begins anew. It reports whether no link and no peer reads from or
-// writes into it any more; until then it is called again.
+// retire ends all access of links and peers to the memory of a program that is about to
+// begin again. Nothing more is received into that memory, and no peer stores into it.
+// retire reports whether no link and no peer reads or writes it any more; until then it
+// is called again.
 func (h *sharing) retire() bool {
 	h.mu.Lock()
 	h.retired = true
@@ -265,7 +265,7 @@ func (h *sharing) retire() bool {
 	return ended && h.pending.Load() == 0 && h.filling.Load() == 0
 }
 
-// bye tells the other replicas that nothing more comes.
+// bye informs the other replicas that nothing more follows.
 func (h *sharing) bye() {
 	m := update.Message{Kind: update.KindBye, Section: h.machine.Number()}
 	for replica, l := range h.peers {
@@ -275,8 +275,8 @@ func (h *sharing) bye() {
 	}
 }
 
-// awaitChange waits for a change since seen, or until a time; 0: for ever. It is
-// called without the lock, by the goroutine of the program, which has promised to poll.
+// awaitChange waits for a change since seen, or until a time; 0: forever. The goroutine
+// of the program calls it without the lock, after it has promised to poll.
 func (h *sharing) awaitChange(seen uint64, until time.Duration) error {
 	var deadline time.Time
 	if until > 0 {

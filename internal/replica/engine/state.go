@@ -16,9 +16,9 @@ import (
 // compares reports whether registered states are compared.
 func (v *verifier) compares() bool { return v != nil && v.every > 0 }
 
-// compareState turns bits of the registered state, if that was requested, looks for
-// divergence, and with -sdc state compares it with that of the other replicas, if it is time. A cut at the same safe point comes
-// after that.
+// compareState flips bits of the registered state, if that was requested, and looks for
+// divergence. With -sdc state it compares the state with that of the other replicas, if
+// it is time. A cut at the same safe point comes after that.
 func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	if err := r.sharing.flipState(state); err != nil {
 		return err
@@ -43,8 +43,9 @@ func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	}
 	r.inside = r.program
 	defer func() { r.inside = nil }()
-	// A wrong message that made a state wrong may have gone further, in what was shared, to
-	// those that are right by their number.
+	// A wrong message that corrupted this state may also have corrupted, through shared
+	// results, the states of the majority, which counts as sound. So the hashes of the
+	// messages are sent first.
 	if err := v.tellSums(false); err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
@@ -54,7 +55,7 @@ func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	return nil
 }
 
-// compareState returns when this replica can go on from a safe point, at which its
+// compareState returns when this replica can continue from a safe point at which its
 // state has that hash.
 func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 	for _, p := range v.states.Enter(point, hash) {
@@ -82,7 +83,7 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 		}
 		var err error
 		yield(func() {
-			if news { // the head kills whoever is wrong, or sends all back
+			if news { // the head kills the wrong replica, or rolls the job back
 				v.head.Tell(v.Snapshot)
 			}
 			err = v.ended(v.poller.Wait(v.runCtx, func() bool { return v.changedSince(seen) }))
@@ -93,8 +94,8 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 	}
 }
 
-// statesDiffer notes what follows from the comparison of states, and reports whether the
-// head has to hear of it.
+// statesDiffer records what follows from the comparison of states, and reports whether
+// the head has to be informed.
 func (v *verifier) statesDiffer(point uint64, c verify.Comparison) (news bool) {
 	if c.Outcome == verify.Unknown && v.counts.Doubt == nil {
 		text := fmt.Sprintf("the registered state at safe point %d differs, and it cannot be told whose is wrong (%s)", point, votes(c))
@@ -130,15 +131,16 @@ func votes(c verify.Comparison) string {
 	return strings.Join(all, ", ")
 }
 
-// stateAt returns a hash of the registered state in a cut, 0 if nobody needs it: the job
-// goes back for what is wrong only to where those of all replicas were alike.
+// stateAt returns a hash of the registered state in a cut, 0 if it is not needed. After
+// an error the job rolls back only to a cut at which the hashes of all replicas were
+// equal.
 func (r *recovering) stateAt(point uint64, yield func(func())) (hash uint64, err error) {
 	v, p := r.sharing.verifier, r.program
 	if v == nil || !v.backups || p == nil || len(r.sharing.peers) < 2 || r.member.Cancelled() {
 		return 0, nil
 	}
 	if v.compares() && point%v.every == 0 {
-		return 0, nil // they were compared right before
+		return 0, nil // the states have just been compared
 	}
 	yield(func() { hash, err = p.state.Hash(v.sampler.Seed) })
 	if err != nil {
@@ -147,7 +149,7 @@ func (r *recovering) stateAt(point uint64, yield func(func())) (hash uint64, err
 	return max(hash, 1), nil
 }
 
-// flipState turns bits of the registered state, if that was requested.
+// flipState flips bits of the registered state, if that was requested.
 func (h *sharing) flipState(state *checkpoint.State) error {
 	if h.flips == nil {
 		return nil

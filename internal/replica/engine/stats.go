@@ -16,19 +16,19 @@ import (
 type stats struct {
 	total job.Stats
 	types map[*Kernel]*known
-	last  *Kernel // asked for last, and the answer
+	last  *Kernel // last kernel looked up; found is its entry
 	found *known
 }
 
-// known is what a process knows of a type of task.
+// known is the statistics of a type of task.
 type known struct {
 	job.TaskStats
 	counted []counters.Count       // in the order of the meter's
 	average time.Duration          // of a body run here, for claims
-	times   map[int]*section.Times // by the memory that a task names, as a power of two
+	times   map[int]*section.Times // by the size of the regions of a task, as a power of two
 }
 
-// timesOf is what is known of how long tasks like l take.
+// timesOf returns the times of tasks of about the size of l.
 func (k *known) timesOf(l *Task) *section.Times {
 	size := 0
 	for i := range l.Regions {
@@ -61,7 +61,7 @@ func (s *stats) of(t *Kernel) *known {
 	return k
 }
 
-// ran notes that t has run here, and what was counted meanwhile.
+// ran records that t has run here, and its counters.
 func (s *stats) ran(t *Task, spent time.Duration, counted []counters.Count) {
 	k := t.known
 	s.total.TasksRun++
@@ -78,7 +78,7 @@ func (s *stats) ran(t *Task, spent time.Duration, counted []counters.Count) {
 	}
 }
 
-// withCounters returns what is known of a type of task, its counters by their names.
+// withCounters returns the statistics of a type of task, with its counters by name.
 func (k *known) withCounters(all []counters.Counter) job.TaskStats {
 	t := k.TaskStats
 	for i, c := range k.counted {
@@ -102,16 +102,16 @@ func (s *stats) sent(k *known, bytes int) {
 	k.UpdateBytes += int64(bytes)
 }
 
-// waited notes, under the lock, that this process has waited since from for
-// the update of a task, or to be rid of its own ones.
+// waited records that this process has waited since from for the update of a task, or
+// until its own updates were handed over. The caller holds the lock.
 func (h *sharing) waited(s *Section, task int, from time.Duration) {
 	to := h.now()
 	s.Tasks[task].known.WaitSeconds += (to - from).Seconds()
 	h.trace.wait(s, task, from, to)
 }
 
-// completed notes, under the lock, that s is complete, which began to be
-// shared at from.
+// completed records that s is complete, which began to be shared at from. The caller
+// holds the lock.
 func (h *sharing) completed(s *Section, from time.Duration) {
 	to := h.now()
 	if len(s.Tasks) > 0 {
@@ -122,9 +122,9 @@ func (h *sharing) completed(s *Section, from time.Duration) {
 	h.trace.section(s, from, to)
 }
 
-// alone is how many seconds s, which is complete, would have taken this process
-// alone: each task as long as such tasks have taken here on average. What one task
-// took says little, if the process had to wait for a core.
+// alone returns the seconds that s, which is complete, would have taken this process
+// alone: the average time of such tasks here for each task. The time of a single task
+// says little, as the process may have waited for a core.
 func (s *Section) alone() (seconds float64) {
 	var of *known
 	each := 0.0
@@ -137,7 +137,7 @@ func (s *Section) alone() (seconds float64) {
 	return seconds / float64(max(s.helpers.size, 1))
 }
 
-// Snapshot returns a copy for the head.
+// Snapshot returns a copy of all counts for the head.
 func (h *sharing) Snapshot() job.Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -16,27 +16,27 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// stores is the exchange straight into the arrays of the other replicas, which
-// are on the same host. Sections whose tasks write nothing but such arrays can be
-// completed that way, as long as all replicas that live share the memory.
+// stores is the exchange that writes results straight into the arrays of the other
+// replicas, which are on the same host. It can complete sections whose tasks write
+// nothing but such arrays, as long as all live replicas share the memory.
 type stores struct {
 	*sharing
 	arena  *arena.Arena
 	claims *direct.ClaimTable
 	areas  []*arena.Area // by replica; nil: not known, or there is none
-	ended  []bool        // by replica: the life is over whose area is known
+	ended  []bool        // by replica: the life of the known area is over
 
-	// Of the section that is prepared or open.
-	places      []uint64 // where the memory lies that its tasks write
-	hints       [8]int   // where memory like that lay before, by the number of the region
+	// places and nonTemporal belong to the section that is prepared or open.
+	places      []uint64 // where the memory that its tasks write lies in the area
+	hints       [8]int   // where the memory of earlier regions of that number lay
 	nonTemporal bool     // results are copied past the caches
-	large       int      // from which size on they are, in bytes
-	part        int      // how much of its results a task computes before it stores that
+	large       int      // size from which results are copied past the caches, in bytes
+	part        int      // bytes of results that a task computes before it stores them
 
 	any bool   // something has been stored
-	why string // a section could not be completed by stores; "" if all could
+	why string // why a section could not be completed by stores; "" if all could
 
-	stuck struct { // where a peer was for which this replica has waited in vain
+	stuck struct { // the section of a peer for which this replica has waited in vain
 		at uint64
 		ok bool
 	}
@@ -58,7 +58,8 @@ func (d *stores) enter(s *Section, signature uint64) error {
 	return d.pass(s, signature)
 }
 
-// next finds what w does next in s. What is to be copied w copies itself.
+// next returns the next step of w in s. w itself copies the results of the tasks that
+// it has run.
 func (d *stores) next(w *worker, s *Section) (step, error) {
 	if n := len(w.given); n > 0 {
 		c := w.given[n-1]
@@ -95,7 +96,7 @@ func (d *stores) mismatch(s *Section, m *direct.Mismatch) error {
 
 func (d *stores) first(*Task) bool { return false }
 
-// ran has the results copied to all that are in s and do not have them yet.
+// ran has the results copied to all peers that are in s and lack them.
 func (d *stores) ran(w *worker, s *Section, task int) {
 	w.peers = d.claims.Ran(task, w.peers[:0])
 	for _, p := range w.peers {
@@ -107,14 +108,14 @@ func (d *stores) ran(w *worker, s *Section, task int) {
 	}
 }
 
-// give copies the results of a task to a peer, and lets it know.
+// give returns the step that copies the results of a task to a peer and informs it.
 func (d *stores) give(w *worker, s *Section, task, peer int) step {
 	return step{kind: moveResults,
 		move:  func() { d.copyTo(s, task, peer) },
 		moved: func() { d.gave(w, s, task, peer) }}
 }
 
-// gave lets a peer know that it has the results of a task.
+// gave informs a peer that it has the results of a task.
 func (d *stores) gave(w *worker, s *Section, task, peer int) {
 	known := s.Tasks[task].known
 	d.claims.Gave(task, peer)
@@ -125,14 +126,15 @@ func (d *stores) gave(w *worker, s *Section, task, peer int) {
 	d.wake(w, s, peer)
 }
 
-// wake has w send something to a peer, which may sleep while it waits for s.
+// wake has w send a frame to a peer, which may be asleep in its wait for s.
 func (d *stores) wake(w *worker, s *Section, peer int) {
 	if link := d.peers[peer]; link != nil {
 		w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})
 	}
 }
 
-// take copies the results of a task out of the arrays of a dead peer.
+// take returns the step that copies the results of a task out of the arrays of a dead
+// peer.
 func (d *stores) take(s *Section, task, peer int) step {
 	return step{kind: moveResults,
 		move: func() { d.copyFrom(s, task, peer) },
@@ -165,7 +167,7 @@ func (d *stores) copyFrom(s *Section, task, peer int) {
 	}
 }
 
-// written are the regions that a task writes.
+// written returns the regions that a task writes.
 func written(t *Task) iter.Seq[*update.Region] {
 	return func(yield func(*update.Region) bool) {
 		for i := range t.Regions {
@@ -176,8 +178,8 @@ func written(t *Task) iter.Seq[*update.Region] {
 	}
 }
 
-// results are the regions that a task writes, each with where it lies in the
-// arrays of a peer that is in s, as that has said.
+// results returns the regions that a task writes, each with its counterpart in the
+// arrays of a peer. The peer published the positions when it entered s.
 func (d *stores) results(s *Section, task, peer int) iter.Seq2[*update.Region, []byte] {
 	return func(yield func(*update.Region, []byte) bool) {
 		k, area := s.Tasks[task].place, d.areas[peer]
@@ -190,8 +192,7 @@ func (d *stores) results(s *Section, task, peer int) iter.Seq2[*update.Region, [
 	}
 }
 
-// move copies memory that does not overlap, past the caches if that is asked
-// for.
+// move copies memory that does not overlap, past the caches if nonTemporal is set.
 func move(to, from []byte, nonTemporal bool) {
 	if nonTemporal {
 		ntcopy.Copy(to, from)
@@ -200,14 +201,15 @@ func move(to, from []byte, nonTemporal bool) {
 	copy(to, from)
 }
 
-// leastPatience is how long a peer may be at the same section at least before
-// nobody waits for it.
+// leastPatience is the least time for which a peer has to stay at one section before
+// this replica stops waiting for it.
 const leastPatience = time.Millisecond
 
-// meet waits for peers that are behind, since nothing can be stored into their
-// arrays before they come, and who goes on without them shares no work from
-// then on. It waits as long as they get on: no longer at a time than they would
-// need for all of s; where a task is to run once, until they come, or are dead.
+// meet waits for peers that are behind: nothing can be stored into their arrays before
+// they enter s, and a replica that continues without them shares no work with them from
+// then on. It waits while they make progress, but never longer for one step than they
+// would need for all of s. With ownersOnly it waits until they have entered or are
+// dead.
 func (d *stores) meet(s *Section, yield func(func())) error {
 	patience := leastPatience
 	if s.decision.alone.n > 0 {
@@ -248,7 +250,7 @@ func (d *stores) adopted(s *Section, task int) bool {
 	return !d.machine.Live(sched.Owner(len(s.Tasks), len(d.sharing.peers), task))
 }
 
-// missing: the claims tells no task from another.
+// missing returns 0: the claims do not tell which task is missing.
 func (d *stores) missing() int { return 0 }
 
 func (d *stores) leave(s *Section) {

@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// tracer records what this process does, for intrarun's -trace. All methods of a
-// nil tracer do nothing. Its owner hands the events over every 100 ms and at its
-// end, so a process that is killed from outside loses the last of them.
+// tracer records what this process does, for intrarun's -trace. A nil tracer records
+// nothing. The process sends the events every 100 ms and at its end, so one that is
+// killed from outside loses the last of them.
 type tracer struct {
 	recorder *timeline.Recorder
 	start    time.Time       // of the engine's clock
@@ -27,16 +27,17 @@ func newTracer(setup job.Setup, start time.Time) *tracer {
 	return &tracer{recorder: timeline.NewRecorder(), start: start, origin: timeline.Moment(start)}
 }
 
-// now is the time by the clock of the host, which takes a system call to read.
+// now returns the time by the clock of the host. That clock takes a system call to
+// read, so the time is derived from the engine's.
 func (t *tracer) now() int64 { return t.origin + int64(time.Since(t.start)) }
 
-// add records what lasted from one moment of the engine's clock to another.
+// add records an event that lasted from one moment of the engine's clock to another.
 func (t *tracer) add(e timeline.Event, from, to time.Duration) {
 	e.At, e.Lasted = t.origin+int64(from), int64(to-from)
 	t.recorder.Add(e)
 }
 
-// section is called under the lock, as wait and update are.
+// section records a section. Its caller holds the lock, as do those of wait and update.
 func (t *tracer) section(s *Section, from, to time.Duration) {
 	if t != nil {
 		t.add(timeline.Event{Kind: timeline.Section, Number: s.Number, Place: t.places.Of(&s.At)}, from, to)
@@ -63,7 +64,7 @@ func (t *tracer) update(kind timeline.Kind, s *Section, task, peer int, at time.
 	}
 }
 
-// traceUpdate notes that an update is sent or received now.
+// traceUpdate records that an update is sent or received now.
 func (h *sharing) traceUpdate(kind timeline.Kind, s *Section, task, peer int) {
 	if h.trace != nil {
 		h.trace.update(kind, s, task, peer, h.now())
@@ -76,13 +77,13 @@ func (t *tracer) since(from int64, e timeline.Event) {
 	t.recorder.Add(e)
 }
 
-// begin begins what lasts until the result is called. t is not nil.
+// begin begins an event that lasts until the result is called. t is not nil.
 func (t *tracer) begin(e timeline.Event) (end func()) {
 	from := t.now()
 	return func() { t.since(from, e) }
 }
 
-// dead records that this process has heard of a death.
+// dead records that this process was informed of a death.
 func (t *tracer) dead(p job.Process) {
 	if t != nil {
 		t.recorder.Add(timeline.Event{Kind: timeline.Verdict, At: t.now(), Rank: int32(p.Rank), Replica: int32(p.Replica)})
@@ -106,20 +107,20 @@ func (t *tracer) memory(messages *sdr.Engine) {
 	t.recorder.Add(e)
 }
 
-// flush hands all events to the head.
+// flush sends all events to the head.
 func (t *tracer) flush(h Head) {
 	if t != nil {
 		t.recorder.Flush(h.Trace)
 	}
 }
 
-// FlushTrace hands all events that were recorded to the head.
+// FlushTrace sends all recorded events to the head.
 func (e *Engine) FlushTrace() { e.trace.flush(e.head) }
 
 // messageTracer records what the program does with messages.
 type messageTracer struct{ *tracer }
 
-// observer is what the messages are told to, nil if there is no trace.
+// observer returns the observer of messages, nil if there is no trace.
 func (t *tracer) observer() sdr.Observer {
 	if t == nil {
 		return nil
@@ -146,7 +147,7 @@ func (t messageTracer) Matched(p sdr.Passage) { t.passage(timeline.Match, p) }
 func (t messageTracer) passage(k timeline.Kind, p sdr.Passage) {
 	e := timeline.Event{Kind: k, At: t.now(), Rank: int32(p.Rank), Replica: int32(p.Replica), Context: p.Context, Number: p.Number, Tag: int64(p.Tag), Bytes: int64(p.Bytes)}
 	if p.Exact {
-		e.Tag = timeline.None // it is the purpose in a collective
+		e.Tag = timeline.None // in a collective the tag is the purpose of the message
 	}
 	t.recorder.Add(e)
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/intrahpc/intra/internal/timeline"
 )
 
-// point begins a safe point. t is not nil.
+// point begins the event of a safe point. t is not nil.
 func (t *tracer) point(number uint64) (end func()) {
 	_, place := t.recorder.CallInto("github.com/intrahpc/intra.")
 	return t.begin(timeline.Event{Kind: timeline.Point, Number: number, Place: place})
 }
 
-// stepNames say what a process does in a safe point.
+// stepNames name the steps of a process in a safe point.
 var stepNames = map[recovery.StepKind]string{
 	recovery.Wait:     "wait for the others",
 	recovery.Drain:    "drain messages",
@@ -26,7 +26,8 @@ var stepNames = map[recovery.StepKind]string{
 	recovery.Back:     "go back",
 }
 
-// traceStep begins a step in a safe point, under the lock. There is a trace.
+// traceStep begins the event of a step in a safe point. The caller holds the lock, and
+// r.trace is not nil.
 func (r *recovering) traceStep(s recovery.Step) (end func()) {
 	e := timeline.Event{Kind: timeline.Cut, Name: stepNames[s.Kind]}
 	switch {
@@ -38,7 +39,7 @@ func (r *recovering) traceStep(s recovery.Step) (end func()) {
 	return r.trace.begin(e)
 }
 
-// traceJoin records how this process has come to its place, since it was started.
+// traceJoin records the join of this process, from its start.
 func (r *recovering) traceJoin() {
 	if r.trace == nil {
 		return
@@ -52,7 +53,7 @@ func (r *recovering) traceJoin() {
 	r.trace.since(r.trace.origin, e)
 }
 
-// traceRollback begins the way back.
+// traceRollback begins the event of a rollback.
 func (r *recovering) traceRollback() (end func()) {
 	if r.trace == nil {
 		return func() {}
@@ -69,7 +70,7 @@ func (r *recovering) traceRollback() (end func()) {
 	}
 }
 
-// traceState begins the way of a state to another process.
+// traceState begins the event of a state transfer to another process.
 func (r *recovering) traceState(l transferID, to job.Process, bytes int) (end func()) {
 	if r.trace == nil {
 		return func() {}

@@ -8,17 +8,17 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// State travels in chunks over the links, in a channel of its own: a frame
-// that says what follows, the chunks in any order, and one with the manifest,
-// by which they are checked, and the position.
+// A state is sent in chunks over the links, in a channel of its own: a frame that
+// announces it, the chunks in any order, and a last frame with the position and with
+// the manifest, against which the chunks are checked.
 
-// transferKind says what a state is sent for.
+// transferKind is the purpose of a state transfer.
 type transferKind uint8
 
 const (
 	transferJoin   transferKind = 1 + iota // to a joiner: its rank's state
 	transferBackup                         // to a holder
-	transferBack                           // to a process that goes back: its rank's state
+	transferBack                           // to a process that rolls back: its rank's state
 )
 
 // The kinds of frames of transport.ChannelRecovery.
@@ -28,11 +28,11 @@ const (
 	frameEnd
 )
 
-// transferID names a state on its way. Every frame carries it, except that the
-// number and the generation of a joiner's are known at the end only.
+// transferID identifies a state transfer. Every frame carries it, but the number and
+// the generation of a joiner's state are known only at the end.
 type transferID struct {
 	kind       transferKind
-	stream     uint32 // numbers what a process sends: several may be on their way to one other
+	stream     uint32 // number of the transfer: several may be on their way to one process
 	generation uint32
 	rank       int
 	number     uint64 // of the cut
@@ -72,13 +72,12 @@ type outbound struct {
 	sent   checkpoint.Sent
 	began  bool
 	moving atomic.Int64  // frames that the link holds, and 1 while there will be more
-	use    *atomic.Int32 // of what is sent; nil: it is the program's
+	use    *atomic.Int32 // of the copy that is sent; nil: the memory is the program's
 	poller *transport.Poller
-	left   func() // called when no link holds anything of it any more; nil: nobody asks
+	left   func() // called when no link holds any part of it any more; may be nil
 }
 
-// send hands a frame to the link. Its payload stays as it is until moving is
-// zero.
+// send hands a frame to the link. The payload must not change until moving is zero.
 func (o *outbound) send(kind uint8, key checkpoint.Key, payload ...[]byte) {
 	o.moving.Add(1)
 	o.link.Send(&transport.Frame{Header: o.id.header(kind, key), Payload: payload, Owner: o})
@@ -100,7 +99,7 @@ func (o *outbound) done() {
 	o.poller.Wake()
 }
 
-// begin says what follows, about so many bytes, once.
+// begin sends, once, the frame that announces about that many bytes.
 func (o *outbound) begin(bytes int) {
 	if !o.began {
 		o.began = true
@@ -108,7 +107,7 @@ func (o *outbound) begin(bytes int) {
 	}
 }
 
-// all sends everything of im that was not sent before, and the end. half, if
+// all sends everything of im that was not sent before, and the last frame. half, if
 // set, is called in the middle.
 func (o *outbound) all(im *checkpoint.Image, at []byte, half func()) {
 	o.moving.Add(1)

@@ -17,37 +17,37 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// ErrCorrupt means that the replicas of a rank came to different results of a task,
-// and that it cannot be told which is right.
+// ErrCorrupt means that the replicas of a rank came to different results, or sent
+// different messages, and that the right one cannot be determined or restored.
 var ErrCorrupt = errors.New("silent corruption")
 
-// verifier has the replicas of the rank run sampled tasks all of them, and compare
-// what comes of it before they leave the section.
+// verifier makes all replicas of the rank run the sampled tasks, and compares the
+// results before the replicas leave the section.
 type verifier struct {
 	*sharing
 	machine *verify.Machine
 	states  *verify.States
-	every   uint64 // safe points of which one is compared; 0: none is
+	every   uint64 // one in this number of safe points is compared; 0: none is
 	sampler verify.Sampler
-	backups bool // there will be some to go back to
-	entire  bool // all are sampled, since no backup is complete yet; changes in cuts
+	backups bool // there will be backups to roll back to
+	entire  bool // all tasks are sampled, since no backup is complete yet; changes in cuts
 	horizon verify.Horizon
 	passed  atomic.Pointer[Program] // the run of the program; nil before the first one
 	counts  job.Corruption
 	tasks   []int         // sampled in the open section
-	begun   int           // of these
-	sampled []sampled     // as many
-	due     []int         // of these, to run again
-	erred   time.Duration // when a result was first turned wrong here on request; 0: none was
+	begun   int           // number of these that have begun
+	sampled []sampled     // the state of each of these
+	due     []int         // indexes of those that have to run again
+	erred   time.Duration // when data was first changed here on request; 0: never
 }
 
-// sampled is a task that is verified.
+// sampled is the state of a verified task.
 type sampled struct {
-	before  []update.Snapshot // what it reads and writes
+	before  []update.Snapshot // regions that it reads and writes, before it runs
 	results [][]byte          // of its runs but the last
 	run     verify.Run        // the last one
-	ended   time.Duration     // when it had run first
-	half    bool              // both says of what
+	ended   time.Duration     // when its first run ended
+	half    bool              // state of both: one of the two events has occurred
 	buf     []byte
 }
 
@@ -61,8 +61,8 @@ func newVerifier(h *sharing) *verifier {
 		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed, Replicas: len(h.peers)}, backups: at.Backups, entire: at.Backups && at.Samples()}
 }
 
-// resumeAt begins after so many deaths in the rank, all others of which are dead
-// until they are admitted.
+// resumeAt begins after that many deaths in the rank. All peers are dead until they are
+// admitted.
 func (v *verifier) resumeAt(deaths uint64) {
 	v.machine = verify.NewAt(v.setup.Self.Replica, len(v.peers), deaths)
 	v.states = verify.NewStates(v.setup.Self.Replica, len(v.peers))
@@ -76,20 +76,20 @@ func (v *verifier) resumeAt(deaths uint64) {
 	}
 }
 
-// admit makes a peer live, at a cut.
+// admit marks a peer live, at a cut.
 func (v *verifier) admit(p int) {
 	v.machine.Alive(p)
 	v.states.Alive(p)
 }
 
-// dead takes a peer out that has lived.
+// dead marks a peer dead.
 func (v *verifier) dead(p int) {
 	v.perform(v.machine.Dead(p))
 	v.states.Dead(p)
 }
 
-// enter begins s, which the section machine has entered. To that the sampled tasks
-// are ones whose results the peers have, and will not send.
+// enter begins s, which the section machine has entered. For that machine the peers
+// have the results of the sampled tasks and will not send them.
 func (v *verifier) enter(s *Section, signature uint64) {
 	v.machine.Enter(s.Number, signature, v.tasks)
 	for _, t := range v.tasks {
@@ -101,14 +101,14 @@ func (v *verifier) enter(s *Section, signature uint64) {
 	}
 }
 
-// before comes before the body of a task, without the lock.
+// before is called before the body of a task, without the lock.
 func (v *verifier) before(s *Section, t int) {
 	if i := v.index(t); i >= 0 {
 		v.sampled[i].keepEntry(s.Tasks[t].Regions)
 	}
 }
 
-// after comes after the body of a task, without the lock.
+// after is called after the body of a task, without the lock.
 func (v *verifier) after(s *Section, t int) {
 	if i := v.index(t); i >= 0 {
 		x := &v.sampled[i]
@@ -116,15 +116,15 @@ func (v *verifier) after(s *Section, t int) {
 	}
 }
 
-// ran takes in that a task has run for the first time.
+// ran records the first run of a task.
 func (v *verifier) ran(t int) {
 	if i := v.index(t); i >= 0 {
 		v.perform(v.machine.Ran(i, 0, v.sampled[i].run))
 	}
 }
 
-// complete compares the results of the sampled tasks of s, all of which are here,
-// with the other replicas.
+// complete compares the results of the sampled tasks of s with those of the other
+// replicas. All results of s are here.
 func (v *verifier) complete(s *Section) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -166,10 +166,11 @@ func (v *verifier) complete(s *Section) error {
 	}
 }
 
-// tellSums tells what messages this process has received, before a majority judges what
-// it has come to: it may be killed for what a wrong message has led to, and nobody must lack
-// the means to find that. This goroutine may have promised to poll: it does not while it
-// waits for that, and then nobody would move the links.
+// tellSums sends the hashes of the messages that this process has received, before a
+// majority judges its results. This process may be killed for the consequences of a
+// wrong message, and the others need the hashes to find that message. promised means
+// that this goroutine has promised to poll. It does not poll during this wait, so it
+// withdraws the promise meanwhile; otherwise no goroutine would serve the links.
 func (v *verifier) tellSums(promised bool) (err error) {
 	if v.setup.Degrees[v.setup.Self.Rank] > 2 {
 		v.yield(func() {
@@ -183,12 +184,11 @@ func (v *verifier) tellSums(promised bool) (err error) {
 	return err
 }
 
-// atMostApart is how far apart replicas mostly come to the end of a section all tasks
-// of which they run.
+// atMostApart bounds the time by which replicas usually differ in reaching the end of a
+// section whose tasks they all run.
 const atMostApart = 400 * time.Microsecond
 
-// refused puts the reason why results cannot be verified into the words of the
-// engine.
+// refused converts the reason why results cannot be verified to an error of the engine.
 func (v *verifier) refused(err error) error {
 	var entry *verify.EntryDiffers
 	var other *verify.Mismatch
@@ -200,7 +200,7 @@ func (v *verifier) refused(err error) error {
 		return &section.Divergence{Section: other.Section, Task: -1, Replica: v.setup.Self.Replica, Peer: other.Peer,
 			Mine: "the section was completed", Theirs: "one with other tasks, shapes or small arguments"}
 	}
-	v.counts.Undecided = !v.backups // else it is a doubt, which is counted
+	v.counts.Undecided = !v.backups // with backups it is recorded as a doubt
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
@@ -230,7 +230,8 @@ func (v *verifier) settle(s *Section, r *verify.Result, yield func(func())) erro
 	if lost == nil {
 		return nil
 	}
-	// The head has heard that this process is of no use, and kills it.
+	// The head has received that this process cannot get the right result, and kills
+	// it.
 	if v.machine.Counts(r) {
 		v.counts.Repaired--
 	}
@@ -238,10 +239,11 @@ func (v *verifier) settle(s *Section, r *verify.Result, yield func(func())) erro
 	return v.ended(v.ctx.Err())
 }
 
-// tries is how often a task runs again that has not come to the right result.
+// tries bounds how often a task runs again that has not come to the right result.
 const tries = 5
 
-// restore gives a sampled task the right result: that of one of its runs here.
+// restore gives a sampled task the right result, which is that of one of its runs here.
+// It reports whether a run has come to it.
 func (v *verifier) restore(s *Section, i int, right uint64, yield func(func())) bool {
 	x, runs := &v.sampled[i], v.machine.Runs(i)
 	if x.run.Hash == right {
@@ -280,7 +282,7 @@ func (v *verifier) again(s *Section, i int, yield func(func())) (entry uint64) {
 	return entry
 }
 
-// convict notes that a process of this rank has come to a wrong result.
+// convict records that a process of this rank has come to a wrong result.
 func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
 	p := job.Process{Rank: v.setup.Self.Rank, Replica: g.Replica}
 	incarnation, lives := v.incarnations[p]
@@ -297,7 +299,8 @@ func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
 	v.add(c)
 }
 
-// add counts a conviction, of which a process has one, and reports whether it is new.
+// add records a conviction and reports whether it is new. A process has one; a second
+// one is new only if it adds that the process is lost.
 func (v *verifier) add(c job.Conviction) (news bool) {
 	at := slices.IndexFunc(v.counts.Convicted, func(o job.Conviction) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
 	switch {
@@ -311,7 +314,7 @@ func (v *verifier) add(c job.Conviction) (news bool) {
 	return false
 }
 
-// perform carries out what the protocol asks for, under the lock.
+// perform carries out the actions of the protocol. The caller holds the lock.
 func (v *verifier) perform(acts []verify.Action) {
 	for _, a := range acts {
 		switch a.Kind {
@@ -323,7 +326,8 @@ func (v *verifier) perform(acts []verify.Action) {
 	}
 }
 
-// hashed returns what a run that has just ended came to.
+// hashed returns the hash of the results of a run that has just ended, and the core
+// that it ran on.
 func (v *verifier) hashed(x *sampled, regions []update.Region) verify.Run {
 	sum := v.sampler.Seed
 	for i := range regions {
@@ -343,8 +347,8 @@ func (x *sampled) hash(sum uint64, r *update.Region) uint64 {
 	return xxh3.HashSeed(mem, sum)
 }
 
-// keepEntry copies what the task is about to change, and which its result depends
-// on.
+// keepEntry copies the regions that the task is about to change and that its result
+// depends on.
 func (x *sampled) keepEntry(regions []update.Region) {
 	x.results, x.before = x.results[:0], x.before[:0]
 	for i := range regions {
@@ -356,7 +360,7 @@ func (x *sampled) keepEntry(regions []update.Region) {
 	}
 }
 
-// restoreEntry puts that back, and returns a hash of all that the task reads.
+// restoreEntry restores these regions, and returns a hash of all that the task reads.
 func (x *sampled) restoreEntry(seed uint64, regions []update.Region) uint64 {
 	for i := range x.before {
 		x.before[i].Restore()

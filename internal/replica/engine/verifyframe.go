@@ -10,15 +10,15 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// The words of verify.Machine, as update.Message.Task tells them apart.
+// The kinds of messages of verify.Machine, as update.Message.Task distinguishes them.
 const (
 	wordFirst = iota
 	wordAgain
 	wordResult
-	wordState // of verify.States: a hash, at the safe point whose number stands for that of a section
+	wordState // of verify.States: a hash; the number of the section is that of the safe point
 )
 
-// say sends a word to a peer, as numbers of 8 bytes.
+// say sends a message to a peer, as numbers of 8 bytes.
 func (v *verifier) say(peer int, w *verify.Word) {
 	m := update.Message{Kind: update.KindVerify, Section: w.Section, Signature: w.Signature, Deaths: w.Deaths, Task: wordFirst}
 	numbers := w.First
@@ -48,7 +48,7 @@ func (v *verifier) say(peer int, w *verify.Word) {
 
 var errWord = errors.New("malformed word about sampled tasks")
 
-// hear takes in a word of a peer.
+// hear processes a message of a peer.
 func (v *verifier) hear(m update.Message, u section.Update, payload []byte) error {
 	if m.Task == wordState && v.compares() && len(payload) == 8 {
 		v.states.Hear(u.Peer, m.Section, binary.LittleEndian.Uint64(payload))

@@ -9,13 +9,14 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// A word of verify.Watch is a frame whose section is the number of the place, and whose task says which kind
-// of place and of word it is.
-const watchKinds = 2 // of places
+// watchKinds is the number of kinds of places. A message of verify.Watch is a frame
+// whose section is the number of the place, and whose task encodes the kind of the
+// message and that of the place.
+const watchKinds = 2
 
 var errWatch = errors.New("malformed word about hashes")
 
-// watchMessage returns the frame of a word and its payload.
+// watchMessage returns the frame and the payload of a message.
 func watchMessage(w *verify.WatchWord) (update.Message, []byte) {
 	m := update.Message{Kind: update.KindWatch, Section: w.Place.Number, Task: int(w.Kind)*watchKinds + int(w.Place.Kind), Tasks: w.Item, Next: w.Block}
 	var numbers []uint64
@@ -43,7 +44,7 @@ func watchMessage(w *verify.WatchWord) (update.Message, []byte) {
 	return m, b
 }
 
-// parseWatch reads what watchMessage has made.
+// parseWatch decodes what watchMessage has encoded.
 func parseWatch(m update.Message, payload []byte) (*verify.WatchWord, error) {
 	w := &verify.WatchWord{Kind: verify.WatchKind(m.Task / watchKinds), Place: verify.Place{Kind: verify.PlaceKind(m.Task % watchKinds), Number: m.Section},
 		Item: m.Tasks, Block: m.Next}

@@ -9,25 +9,25 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// worker is a goroutine that runs tasks: the program's own, which is number 0
-// and besides waits, or one that helps it in a section. Each asks the protocol
-// for a task, runs it, and sends what it has to say about it.
+// worker is a goroutine that runs tasks. Number 0 is the program's own, which also
+// waits; the others help it in a section. Each asks the protocol for a task, runs it,
+// and sends the frames that follow.
 type worker struct {
 	*sharing
 	number  int
 	out     []outgoing // frames to send next
 	given   []copying  // results that are to be copied to peers
 	peers   []int      // scratch of Ran
-	along   []int      // peers that the task stores its results into the arrays of while it runs
-	targets []target   // scratch of that
+	along   []int      // peers into whose arrays the task stores its results while it runs
+	targets []target   // scratch of along
 	busy    bool       // in a section
 
-	breathed time.Duration // when it last sent what it had to say, and received
+	breathed time.Duration // when it last sent its frames, and received
 
-	// The task that runs.
+	// The fields below describe the task that runs.
 	inside   inside
 	task     int
-	hurried  bool // it does not breathe for that
+	hurried  bool // nothing is sent or received before and after it
 	inBody   bool
 	from, to time.Duration
 	counter  *counters.Reader // nil: nothing is counted
@@ -42,8 +42,8 @@ func newWorkers(h *sharing, n int) []worker {
 	return all
 }
 
-// Threads is on how many workers tasks run. Checked mode compares the memory
-// before and after each task, so there they run one after the other.
+// Threads returns the number of workers. Checked mode compares the memory before and
+// after each task, so its tasks run one after the other.
 func Threads(setup job.Setup) int {
 	if setup.Check {
 		return 1
@@ -54,13 +54,13 @@ func Threads(setup job.Setup) int {
 // helpers are the workers that help the program's goroutine in one section.
 type helpers struct {
 	sync.WaitGroup
-	size    int // with the program's goroutine
+	size    int // workers, including the program's goroutine
 	joining bool
-	end     func() // ends the program's goroutine as a body ended a worker's
+	end     func() // repeats, in the program's goroutine, the panic or Goexit of a body on a helper
 }
 
-// concurrency is how many tasks of s may run at once: as many as there are
-// workers, unless they use the same scratch space.
+// concurrency returns how many tasks of s may run at once: as many as there are
+// workers, but only one if tasks use the same scratch space.
 func (h *sharing) concurrency(s *Section) int {
 	n := min(len(h.workers), len(s.Tasks))
 	if n > 1 && h.checker.Scratched(len(s.Tasks), s.regions) {
@@ -69,9 +69,8 @@ func (h *sharing) concurrency(s *Section) int {
 	return n
 }
 
-// wakeHelper has one more worker look for tasks of s, unless all do. It is called
-// under the lock whenever a task was found, so that workers come as long as
-// there is something to do.
+// wakeHelper has one more worker look for tasks of s, unless all do. It is called under
+// the lock whenever a task was found, so that workers join as long as there are tasks.
 func (h *sharing) wakeHelper(s *Section) {
 	for i := 1; i < s.helpers.size; i++ {
 		if w := &h.workers[i]; !w.busy {
@@ -82,15 +81,15 @@ func (h *sharing) wakeHelper(s *Section) {
 	}
 }
 
-// joinHelpers gives up the lock and waits until the workers have left s.
+// joinHelpers releases the lock and waits until the workers have left s.
 func (h *sharing) joinHelpers(s *Section) {
 	s.helpers.joining = true
 	h.mu.Unlock()
 	s.helpers.Wait()
 }
 
-// work runs tasks of s until there is nothing to do here, and says why. It is
-// called with the lock, which it gives up while bodies run.
+// work runs tasks of s until there is none to run here, and returns the step that says
+// why. It is called with the lock, which it releases while bodies run.
 func (w *worker) work(s *Section) (step, error) {
 	h := w.sharing
 	for len(w.given) > 0 || h.err == nil && s.helpers.end == nil && !s.helpers.joining {
@@ -118,8 +117,8 @@ func (w *worker) work(s *Section) (step, error) {
 	return step{}, nil
 }
 
-// next says what w does next in s: sampled tasks come first, so that what is said of
-// them travels while the others run.
+// next returns the next step of w in s. Sampled tasks come first, so that the messages
+// about them travel while the others run.
 func (w *worker) next(s *Section) (step, error) {
 	if t, ok := s.verifier.first(); ok {
 		return step{kind: runTask, task: t}, nil
@@ -127,7 +126,7 @@ func (w *worker) next(s *Section) (step, error) {
 	return s.exchange.next(w, s)
 }
 
-// begin notes that a task runs on w.
+// begin records that a task runs on w.
 func (w *worker) begin(s *Section, task int) {
 	w.task, w.to, w.hurried, w.along = task, 0, w.hurries(s, task), w.along[:0]
 	if s.exchange.adopted(s, task) {
@@ -135,18 +134,19 @@ func (w *worker) begin(s *Section, task int) {
 	}
 }
 
-// In a section of many short tasks a worker sends and receives once for many of
-// them: a frame of its own, and a look at the links, may take longer than the
-// task. What it has to say then waits until breath has passed, and not while a
-// task runs that takes longer, or while the worker waits itself. Where the blocks
-// of replicas meet they run a task twice if it was begun less than that before.
+// In a section of many short tasks a worker sends and receives once for a batch of
+// them: a frame for each, and a look at the links, may take longer than the task. Its
+// frames wait for the batch interval, breath. They do not wait while a longer task
+// runs, or while the worker itself waits. Where the blocks of two replicas meet, both
+// may run a task that began within the last interval.
 const (
 	manyTasks  = 256
 	mostFrames = 64 // that wait
 	breath     = 50 * time.Microsecond
 )
 
-// hurries: w runs a task without what else it does before and after one.
+// hurries reports whether w runs a task without sending and receiving before and after
+// it.
 func (w *worker) hurries(s *Section, task int) bool {
 	if len(s.Tasks) < manyTasks {
 		return false
@@ -156,8 +156,8 @@ func (w *worker) hurries(s *Section, task int) bool {
 	return took > 0 && took < breath && !s.exchange.first(t) && len(w.out) < mostFrames && w.from+took < w.breathed+breath
 }
 
-// body runs the task of w, without the lock. What w had to say before, the claim
-// of the task for one, leaves first.
+// body runs the task of w, without the lock. Frames that wait, such as the claim of the
+// task, leave first unless w is in a batch.
 func (w *worker) body(s *Section) {
 	if !w.hurried {
 		w.flush()
@@ -193,7 +193,7 @@ func (w *worker) body(s *Section) {
 	}
 }
 
-// ran takes in that the task of w has run.
+// ran records that the task of w has run.
 func (w *worker) ran(s *Section) {
 	t := &s.Tasks[w.task]
 	w.trace.task(s, w.task, w.number, w.from, w.to)
@@ -212,15 +212,16 @@ func (w *worker) ran(s *Section) {
 	w.reconsider(s)
 }
 
-// deliver sends what the task of w has led to, without the lock.
+// deliver sends the frames that follow from the task of w, and receives. It is called
+// without the lock.
 func (w *worker) deliver() {
 	w.flush()
 	w.takeIn()
 }
 
-// help runs tasks of s until there is none to start. Tasks that become free
-// later, since a peer has died, are found by the program's goroutine, which
-// then wakes helpers again.
+// help runs tasks of s until there is none to start. Tasks that become free later,
+// because a peer has died, are found by the program's goroutine, which then wakes
+// helpers again.
 func (w *worker) help(s *Section) {
 	h := w.sharing
 	h.mu.Lock()
@@ -251,9 +252,10 @@ func (w *worker) help(s *Section) {
 	returned = true
 }
 
-// takeIn receives what has arrived. One poll may leave long updates for the
-// next, and with them the claim that keeps this replica from running the task
-// that its peer is at; but tasks do not wait for all that may still come.
+// takeIn receives what has arrived. One poll may leave long updates for the next one,
+// and with them the claim that keeps this replica from running the task that its peer
+// is at. The number of polls is bounded, so that tasks do not wait for all that may
+// still arrive.
 func (h *sharing) takeIn() {
 	for range 4 {
 		if !h.poller.Poll() {

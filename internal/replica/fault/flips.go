@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Flips turns bits of what tasks have written, of updates, messages and states, as requested
+// Flips flips bits of results of tasks, updates, messages and states, as requested
 // (intrarun's -fault flip and defect).
 type Flips struct {
 	mu     sync.Mutex
@@ -23,7 +23,7 @@ type Flips struct {
 	rng    *rand.Rand
 }
 
-// NewFlips returns those of one process, nil if there are none.
+// NewFlips returns the flips of one process, nil if there are none.
 func NewFlips(due []job.Flip) *Flips {
 	if len(due) == 0 {
 		return nil
@@ -32,8 +32,8 @@ func NewFlips(due []job.Flip) *Flips {
 	return &Flips{due: due, fired: make([]bool, len(due)), rng: rand.New(rand.NewPCG(uint64(p.Rank), uint64(p.Replica)))}
 }
 
-// Ran comes after the body of a task that writes those regions. It reports whether
-// a bit was turned.
+// Ran is called after the body of a task that writes those regions. It reports whether
+// it flipped a bit.
 func (f *Flips) Ran(regions []update.Region) (flipped bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,11 +62,11 @@ func (f *Flips) Ran(regions []update.Region) (flipped bool, err error) {
 	return flipped, nil
 }
 
-// anyBit chooses one of so many bits at the n-th time.
+// anyBit chooses one of bits bits for the n-th event.
 func anyBit(n, bits int64) int64 { return n * 0x5851f42d4c957f2d >> 1 & (1<<62 - 1) % bits }
 
-// Sent comes before a message that is not empty is sent to a process of another rank. It
-// returns what is sent instead: a copy, if a bit is to be turned.
+// Sent is called before a message that is not empty is sent to a process of another
+// rank. It returns the payload to send, which is a copy if a bit is flipped.
 func (f *Flips) Sent(payload []byte) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,9 +75,9 @@ func (f *Flips) Sent(payload []byte) ([]byte, error) {
 	return f.turned(job.FlipMessage, n, payload, false)
 }
 
-// Came comes with an update that is whole and not empty, before anybody looks at it. It
-// returns what has come instead: the same memory if it is the process's own, else a
-// copy, if a bit is to be turned.
+// Came is called with a complete update that is not empty, before it is used. It
+// returns the payload to use: the same memory if the process owns it, else a copy if a
+// bit is flipped.
 func (f *Flips) Came(payload []byte, own bool) (came []byte, flipped bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,8 +87,8 @@ func (f *Flips) Came(payload []byte, own bool) (came []byte, flipped bool, err e
 	return came, !slices.Equal(fired, f.fired), err
 }
 
-// turned turns the bits that are due at the n-th payload of a kind, in place if that may
-// be.
+// turned flips the bits that are due at the n-th payload of a kind, in place if that is
+// allowed.
 func (f *Flips) turned(point job.FlipPoint, n int64, payload []byte, inPlace bool) ([]byte, error) {
 	bits := int64(len(payload)) * 8
 	for i, d := range f.due {
@@ -111,8 +111,8 @@ func (f *Flips) turned(point job.FlipPoint, n int64, payload []byte, inPlace boo
 	return payload, nil
 }
 
-// Passed comes at a safe point, with the memory of the registered state. It reports
-// whether a bit was turned.
+// Passed is called at a safe point, with the memory of the registered state. It reports
+// whether it flipped a bit.
 func (f *Flips) Passed(state [][]byte) (flipped bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,7 +146,7 @@ func (f *Flips) Passed(state [][]byte) (flipped bool, err error) {
 	return flipped, nil
 }
 
-// turn turns a bit of what is written in regions.
+// turn flips a bit of the written regions.
 func turn(regions []update.Region, bit int64) {
 	at := bit / 8
 	for i := range regions {
@@ -160,7 +160,7 @@ func turn(regions []update.Region, bit int64) {
 	}
 }
 
-// Fired returns those that have come about.
+// Fired returns the flips that have happened.
 func (f *Flips) Fired() (all []job.Flip) {
 	if f == nil {
 		return nil

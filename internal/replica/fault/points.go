@@ -1,7 +1,7 @@
-// Package fault has processes die on purpose, for tests: at points of the
-// execution that are counted (intrarun's -kill RANK.REPLICA@POINT:K), and at
-// steps of recovery. What is to be interrupted in the middle, such as a transfer,
-// asks with Mid, whose answer goes into the Mid of transport.Frame.
+// Package fault makes processes die on purpose, for tests: at counted points of the
+// execution (intrarun's -kill RANK.REPLICA@POINT:K), and at steps of recovery. Mid
+// returns the point inside an operation such as a transfer; it becomes the Mid of a
+// transport.Frame.
 package fault
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Points are those of one process. A process that is not to die does not count
-// them.
+// Points are the kill points of one process. If there is no kill for it, they are not
+// counted.
 type Points struct {
 	mu      sync.Mutex
 	count   map[job.KillPoint]int64
-	stepped []int // of due, kills at steps that have been
+	stepped []int // indexes in due of the kills at steps that have happened
 	due     []job.Kill
 	die     func(job.Kill) // does not return in a process of its own
 }
 
-// New returns the points of a process that is to die at those that are due, of
-// which it dies once.
+// New returns the points of a process that dies at the first of the due ones that it
+// reaches.
 func New(due []job.Kill, die func(job.Kill)) *Points {
 	return &Points{count: make(map[job.KillPoint]int64), due: due, die: die}
 }
@@ -45,15 +45,15 @@ func (p *Points) next(point job.KillPoint) (job.Kill, bool) {
 	return job.Kill{}, false
 }
 
-// At is a point in the program's own execution.
+// At marks a point in the program's own execution.
 func (p *Points) At(point job.KillPoint) {
 	if d, ok := p.next(point); ok {
 		p.die(d)
 	}
 }
 
-// Step is a point in recovery, which counts once. It reports whether the process
-// has died there.
+// Step marks a point in recovery, of which only the first counts. It reports whether
+// the process has died there.
 func (p *Points) Step(point job.KillPoint, step string) bool {
 	i := slices.IndexFunc(p.due, func(d job.Kill) bool { return d.Point == point && d.Step == step })
 	if i < 0 {
@@ -69,18 +69,17 @@ func (p *Points) Step(point job.KillPoint, step string) bool {
 	return first
 }
 
-// StepHere is Step in the goroutine of the program, which ends there in a job
-// that runs in one process.
+// StepHere is Step in the goroutine of the program. In a job that runs in one process,
+// that goroutine ends there.
 func (p *Points) StepHere(point job.KillPoint, step string) {
 	if p.Step(point, step) {
 		runtime.Goexit()
 	}
 }
 
-// Mid returns the point inside the next transfer, nil if this process is not to
-// die inside any. Transfers are counted when they happen: a frame to a process
-// that has died before is none. What it returns reports whether the transfer
-// goes on.
+// Mid returns the point inside the next transfer, nil if this process is not to die
+// inside one. Transfers are counted when they happen: a frame to a process that died
+// earlier does not count. The result reports whether the transfer continues.
 func (p *Points) Mid(point job.KillPoint) func() bool {
 	if !slices.ContainsFunc(p.due, func(d job.Kill) bool { return d.Point == point }) {
 		return nil

@@ -6,16 +6,15 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// From is the size of an array in bytes from which on writing past the caches
-// pays: a part of the cache that the cores of a machine share.
+// From is the size of an array, in bytes, from which writing past the caches pays: a
+// part of the cache that the cores of a machine share.
 const From = 4 << 20
 
-// Copy copies min(len(to), len(from)) bytes, which must not overlap. Another
-// process that sees what the caller writes afterwards also sees these bytes.
+// Copy copies min(len(to), len(from)) bytes, which must not overlap. A process that
+// sees a later write of the caller also sees these bytes.
 func Copy(to, from []byte) { by(kernels.CopyNT[float64], to, from) }
 
-// Part is Copy, except that the bytes are certainly visible to others only after
-// the next Copy.
+// Part is Copy, but other processes are sure to see the bytes only after the next Copy.
 func Part(to, from []byte) { by(kernels.CopyNTPart[float64], to, from) }
 
 func by(copyWords func(from, to []float64), to, from []byte) {

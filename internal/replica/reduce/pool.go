@@ -2,14 +2,14 @@ package reduce
 
 import "unsafe"
 
-// Pool is the memory of the partial results of one section after the other. All
-// replicas take the same pieces of it in the same order, so that it can be where they
-// store into each other's memory.
+// Pool is memory for the partial results of a section, which the next section uses
+// again. All replicas take the same pieces in the same order, so the pool can lie in
+// memory that replicas store into directly.
 type Pool struct {
 	alloc  func(words int) []uint64
 	chunks [][]byte
-	chunk  int // the first one in which something is left
-	used   int // of that
+	chunk  int // first chunk with free memory
+	used   int // bytes used of that chunk
 }
 
 // NewPool returns a pool whose memory comes from alloc.
@@ -38,5 +38,5 @@ func (p *Pool) take(size int) []byte {
 // Reset makes all memory of the pool available to the next section.
 func (p *Pool) Reset() { p.chunk, p.used = 0, 0 }
 
-// Drop leaves the memory to the tasks that have it: updates may still arrive for them.
+// Drop leaves the memory to the tasks that use it: updates may still arrive for them.
 func (p *Pool) Drop() { *p = Pool{alloc: p.alloc} }

@@ -2,10 +2,10 @@ package reduce
 
 import "reflect"
 
-// Operations is a set of the arithmetic operations that an operator may be.
+// Operations is a set of arithmetic operations that an operator may be.
 type Operations uint8
 
-// The operations whose results depend on their order where numbers are rounded.
+// The operations whose results depend on their order because of rounding.
 const (
 	Adds Operations = 1 << iota
 	Multiplies
@@ -18,18 +18,18 @@ type Part struct {
 	Fold func()
 }
 
-// FoldIn folds sums and products in another order, as intravary -order wants it:
-// order returns a permutation of n parts. Results of other operators keep their order.
+// FoldIn folds sums and products in another order, for intravary -order: order returns
+// a permutation of n parts. Results of other operators keep their order.
 func (r *Results) FoldIn(order func(n int) []int) {
 	var all []Part
 	for _, f := range r.folders {
 		all = append(all, f.Parts()...)
 	}
-	places := make(map[any][]int) // by what is folded into
+	places := make(map[any][]int) // by the variable that is folded into
 	for i := range all {
 		places[all[i].Into] = append(places[all[i].Into], i)
 	}
-	turn := make([]int, len(all)) // which part is folded at which place
+	turn := make([]int, len(all)) // the part that is folded at each place
 	for i := range turn {
 		turn[i] = i
 	}
@@ -39,7 +39,7 @@ func (r *Results) FoldIn(order func(n int) []int) {
 		for _, k := range same {
 			acts &= all[k].Acts
 		}
-		if i != same[0] || acts == 0 { // it had its turn with the first one, or has to wait for it
+		if i != same[0] || acts == 0 { // it was permuted with the first one, or keeps its order
 			continue
 		}
 		for k, from := range order(len(same)) {
@@ -59,8 +59,8 @@ func (c *cells[T]) Parts() []Part {
 	return all
 }
 
-// acts reports whether the operator does with these cells what + does, or *: of a
-// function nobody knows what it is.
+// acts reports whether, on these cells, the operator gives the same results as + or as
+// *. A function does not tell which operation it is.
 func (c *cells[T]) acts() Operations {
 	may, was := Adds|Multiplies, reflect.ValueOf(*c.v)
 	for i := range c.n {
@@ -87,7 +87,7 @@ func (c *cells[T]) acts() Operations {
 func arithmetic(a, b reflect.Value) (sum, product any, ok bool) {
 	s, p := reflect.New(a.Type()).Elem(), reflect.New(a.Type()).Elem()
 	switch a.Kind() {
-	case reflect.Float32, reflect.Float64: // a float32 is rounded once, by either way
+	case reflect.Float32, reflect.Float64: // a float32 is rounded once either way
 		s.SetFloat(a.Float() + b.Float())
 		p.SetFloat(a.Float() * b.Float())
 	case reflect.Complex128:

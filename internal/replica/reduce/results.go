@@ -24,7 +24,7 @@ type Results struct {
 	folders []Folder
 }
 
-// Add appends f: results are folded in the order of their launch.
+// Add appends f. Results are folded in the order in which they were added.
 func (r *Results) Add(f Folder) { r.folders = append(r.folders, f) }
 
 // Empty reports whether no task of the section reduces.
@@ -65,8 +65,8 @@ func Cell[T any](r *Results, v *T, op func(a, b T) T) *T {
 	return next.partial
 }
 
-// cells are those of tasks, launched one after the other, that reduce into
-// the same variable.
+// cells are the cells of tasks, launched one after the other, that reduce into the same
+// variable.
 type cells[T any] struct {
 	v   *T
 	n   int
@@ -86,8 +86,8 @@ func (c *cells[T]) Into() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(c.v)), unsafe.Sizeof(*c.v))
 }
 
-// Memory returns memory for n partial results of a task, which stays its own
-// until the section has ended.
+// Memory returns memory for n partial results of a task. The task keeps it until the
+// section has ended.
 func Memory[T any](r *Results, n int) []T {
 	size := int(unsafe.Sizeof(*new(T)))
 	if r.Pool == nil || size == 0 || n == 0 || update.PointerFree(reflect.TypeFor[T]()) != nil {

@@ -2,8 +2,9 @@ package verify
 
 import "math/bits"
 
-// Place is where the replicas of a rank take hashes of what has to be alike on all of them:
-// the entry of a section, or a safe point. Places of a kind are counted from 1.
+// Place is a point at which the replicas of a rank hash data that must be equal on all
+// of them: the entry of a section, or a safe point. Places of a kind are counted from
+// 1.
 type Place struct {
 	Kind   PlaceKind
 	Number uint64
@@ -12,7 +13,7 @@ type Place struct {
 // AtEnd is the number of the safe point that stands for the end of the program.
 const AtEnd = 1 << 63
 
-// PlaceKind tells places apart.
+// PlaceKind is the kind of a place.
 type PlaceKind uint8
 
 // The kinds of places.
@@ -27,12 +28,12 @@ func (p Place) Before(o Place) bool {
 	return p.Kind < o.Kind || p.Kind == o.Kind && p.Number < o.Number
 }
 
-// Difference says where two replicas had different hashes.
+// Difference describes where the hashes of two replicas differ.
 type Difference struct {
 	Place   Place
 	A, B    int  // the replicas; A is the lower one
 	Index   int  // of the first hash that differed
-	Lengths bool // they had different numbers of hashes, and those up to Index were alike
+	Lengths bool // they had different numbers of hashes, and equal ones before Index
 }
 
 // differ compares the hashes of two replicas at a place.
@@ -48,12 +49,13 @@ func differ(at Place, a, b int, of, other []uint64) *Difference {
 	return nil
 }
 
-// kept is how many hashes of each level a replica keeps: those at multiples of 2 that are
-// none of 4, and so on.
+// kept is the number of hashes of each level that a replica keeps. Level k holds those
+// at multiples of 2^k that are not multiples of 2^(k+1).
 const kept = 16
 
-// hashes keeps the last hashes of a replica, of each level as many: what two replicas have
-// both hashed is found again however far one is ahead, at some level.
+// hashes keeps the last hashes of a replica, equally many of each level. So a place
+// that two replicas have both hashed is found at some level, however far one of them is
+// ahead.
 type hashes struct {
 	at   map[Place][]uint64
 	last map[Place][]Place // places that are kept, by their kind and level

@@ -5,14 +5,15 @@ import "slices"
 // States is the protocol by which the replicas of a rank compare their registered
 // state at safe points. Its methods are not safe for concurrent use.
 //
-// Each says a hash of its state and waits for those of all that live. If they differ,
-// what most of them, and at least two, have is right. Nobody goes on before those that
-// have something else are dead: until then they may hand on what is wrong. The words of
-// the dead count: who died after it spoke was no less right for that.
+// Each replica sends a hash of its state to all live peers and waits for theirs. If the
+// hashes differ, the one that most replicas have, and at least two, is right. No
+// replica continues before those with another hash are dead: until then they may pass
+// on wrong data. The hashes of the dead count: a replica that died after it sent its
+// hash had no less sound a state.
 type States struct {
 	me    int
 	peers []statePeer
-	point uint64 // the safe point that is compared, or was last
+	point uint64 // the safe point that is being compared, or was compared last
 	own   uint64
 }
 
@@ -20,7 +21,7 @@ type States struct {
 type statePeer struct {
 	dead     bool
 	finished bool
-	said     map[uint64]uint64 // hashes, by safe point from the one that is compared on
+	said     map[uint64]uint64 // hashes, by safe point, from point on
 }
 
 // Vote is the hash of the state that a replica has.
@@ -29,26 +30,26 @@ type Vote struct {
 	Hash    uint64
 }
 
-// Comparison is what is known of a safe point.
+// Comparison is the state of the comparison at a safe point.
 type Comparison struct {
 	Outcome Outcome
 	Votes   []Vote
-	Guilty  []int // whose state is wrong, the dead too
-	Left    int   // who has finished its program without this safe point, -1: nobody
+	Guilty  []int // replicas whose state is wrong, including dead ones
+	Left    int   // a replica whose program has returned without this safe point, -1 if there is none
 }
 
-// Outcome says how a comparison stands.
+// Outcome is the outcome of a comparison so far.
 type Outcome uint8
 
 // The outcomes.
 const (
-	Await   Outcome = iota // for words of others, or for the deaths of the guilty
-	Same                   // go on
+	Await   Outcome = iota // for hashes of others, or for the deaths of the guilty
+	Same                   // continue
 	Wrong                  // the state here is wrong
-	Unknown                // it is not known whose is
+	Unknown                // no majority shows which state is wrong
 )
 
-// NewStates returns the protocol of one of so many replicas.
+// NewStates returns the protocol of one of that many replicas.
 func NewStates(replica, replicas int) *States {
 	s := &States{me: replica, peers: make([]statePeer, replicas)}
 	for p := range s.peers {
@@ -57,24 +58,24 @@ func NewStates(replica, replicas int) *States {
 	return s
 }
 
-// Alive makes a peer live that was dead, at a safe point after it was compared.
+// Alive marks a dead peer live, at a safe point after it was compared.
 func (s *States) Alive(p int) { s.peers[p] = statePeer{said: make(map[uint64]uint64)} }
 
-// Dead removes a peer, once all that it has said was heard.
+// Dead marks a peer dead, once all that it has sent was received.
 func (s *States) Dead(p int) { s.peers[p].dead = true }
 
-// Finished notes that the program of a peer has returned, once all that it has said was
-// heard.
+// Finished records that the program of a peer has returned, once all that it has sent
+// was received.
 func (s *States) Finished(p int) { s.peers[p].finished = true }
 
-// Hear takes in the hash that a peer has at a safe point.
+// Hear records the hash of a peer at a safe point.
 func (s *States) Hear(p int, point, hash uint64) {
 	if point >= s.point {
 		s.peers[p].said[point] = hash
 	}
 }
 
-// Asked reports whether there is anybody to compare with at a safe point.
+// Asked reports whether there is a replica to compare with at a safe point.
 func (s *States) Asked(point uint64) bool {
 	for p := range s.peers {
 		if _, said := s.peers[p].said[point]; said || s.lives(p) {
@@ -85,7 +86,7 @@ func (s *States) Asked(point uint64) bool {
 }
 
 // Enter begins the comparison of a safe point, at which the state has that hash, and
-// returns to whom it is to be said.
+// returns the peers to send the hash to.
 func (s *States) Enter(point, hash uint64) (to []int) {
 	s.point, s.own = point, hash
 	for p := range s.peers {
@@ -101,7 +102,7 @@ func (s *States) Enter(point, hash uint64) (to []int) {
 	return to
 }
 
-// Compare says how the comparison stands.
+// Compare returns the state of the comparison.
 func (s *States) Compare() Comparison {
 	c := Comparison{Left: -1}
 	waits := false
@@ -143,7 +144,7 @@ func (s *States) Compare() Comparison {
 	return c
 }
 
-// right returns what all have, or else what most have, and at least two.
+// right returns the hash that most votes have. It fails if two hashes have that many.
 func (s *States) right(votes []Vote) (hash uint64, ok bool) {
 	most := 0
 	for _, v := range votes {
@@ -163,8 +164,8 @@ func (s *States) right(votes []Vote) (hash uint64, ok bool) {
 	return hash, ok
 }
 
-// Counts reports whether this replica is the one that counts a comparison after which it
-// goes on: the lowest one that lives.
+// Counts reports whether this replica counts a comparison after which the replicas
+// continue: it is the lowest live one.
 func (s *States) Counts() bool {
 	for p := range s.me {
 		if s.lives(p) {

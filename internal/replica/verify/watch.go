@@ -3,75 +3,77 @@ package verify
 // Watch is the protocol by which the replicas of a rank find that their program has
 // diverged. Its methods are not safe for concurrent use.
 //
-// Each replica sends the hashes that it takes (Pace says where) to all peers that live, and
-// goes on: no replica waits for a hash, so none waits for a replica that is dead or late.
-// Two hashes of one place are compared by both ends. What a dead replica has sent counts,
-// as the hash was right when it was sent. A joiner has sent nothing.
+// Each replica sends the hashes that it takes (Pace decides where) to all live peers,
+// and continues: no replica waits for a hash, so none waits for a replica that is dead
+// or late. Both ends compare two hashes of one place. The hashes of a dead replica
+// count, as they were right when it sent them. A joiner has sent none.
 //
-// A replica that has found a difference proposes a place to stop at that it has not come to,
-// its next one. Whoever receives a proposal adds its own next place, and all take the
-// latest place of those that they know of, and send it on when it has changed. So it does not
-// matter of whose proposals a dying replica has informed some peers only. At that place
-// each waits until all peers that live have named the same place, and sends a table of hashes of blocks to
-// the lead, the lowest that lives. The lead asks a replica whose table differs for the first block that does,
-// and tells what it is. If the lead dies, the next one begins again. A replica that has finished its program
-// comes to no place any more, and is not waited for.
+// A replica that has found a difference proposes a place to stop at: the next place
+// that it will reach. A replica that receives a proposal adds its own next place. All
+// replicas take the latest place that they know of, and send it on when it changes. So
+// the replicas agree even if a dying one has informed only some of its peers. At that
+// place each replica waits until all live peers have named the same place. Then it
+// sends a table of hashes of blocks to the lead, which is the lowest live replica. The
+// lead asks a replica whose table differs for the first block that does, and reports
+// the difference. If the lead dies, the next one begins again. A replica whose program
+// has returned reaches no further place, and is not waited for.
 type Watch struct {
 	me    int
 	own   hashes
 	peers []watched
 	found *Difference
 
-	target   Place              // where all stop; its number is 0 before a difference is known
+	target   Place              // where all replicas stop; its number is 0 before a difference is known
 	proposed map[PlaceKind]bool // this replica has named its next place of that kind
 	stopped  bool               // at the target
-	table    Table              // what it has there
-	told     int                // 1 + to whom the table was sent
-	asked    *Block             // what the lead has asked for
-	got      *Block             // and received
-	wanted   *Block             // what the lead wants of this replica
-	tries    int                // places at which all was alike, as the lead
-	over     bool               // all was told: there are no comparisons any more
+	table    Table              // table of this replica there
+	told     int                // 1 + the replica that the table was sent to
+	asked    *Block             // block that this replica has asked for as the lead
+	got      *Block             // answer to asked
+	wanted   *Block             // block that the lead wants from this replica
+	tries    int                // places at which this replica, as the lead, found no difference
+	over     bool               // the difference was reported: there are no comparisons any more
 	compared int64
 	out      []Send
 }
 
-// watched is what is known of a peer.
+// watched is the state of a peer.
 type watched struct {
 	dead, finished bool
 	hashes         hashes
-	target         Place // that it has named last
+	target         Place // named last
 	table          Table // at its target
 }
 
-// mostTries is at how many sections more the replicas stop if their tasks read nothing that differs.
+// mostTries is the number of further sections at which the replicas stop, if the tasks
+// of the first ones read nothing that differs.
 const mostTries = 16
 
-// Table holds hashes of what a replica has at a place: of each item its size and then those of its
-// blocks.
+// Table holds hashes of the contents of a replica at a place: for each item its size
+// and then the hashes of its blocks.
 type Table [][]uint64
 
 // Block is a part of an item of a peer.
 type Block struct {
-	Peer, Item, Block int    // Block -1: the items have other sizes, and what they have in common is alike
+	Peer, Item, Block int    // Block -1: the items differ in size only, or one replica lacks the item
 	Size              uint64 // of the item of the peer
 	Bytes             []byte
 }
 
-// WatchKind tells the words of Watch apart.
+// WatchKind is the kind of a message of Watch.
 type WatchKind uint8
 
-// The kinds of words.
+// The kinds of messages.
 const (
 	WatchHashes WatchKind = iota // Hashes at Place
-	WatchStop                    // "I stop at Place, since Found"
+	WatchStop                    // the sender stops at Place, because of Found
 	WatchTable                   // Table at Place
-	WatchWant                    // "send me Item and Block"
+	WatchWant                    // asks for Block of Item
 	WatchBlock                   // Bytes of Item and Block at Place
-	WatchOver                    // "all was told"
+	WatchOver                    // the difference was reported
 )
 
-// WatchWord is what a replica sends to a peer.
+// WatchWord is a message of a replica to a peer.
 type WatchWord struct {
 	Kind        WatchKind
 	Place       Place
@@ -82,24 +84,24 @@ type WatchWord struct {
 	Bytes       []byte
 }
 
-// Send is a word on its way.
+// Send is a message and the peer that it goes to.
 type Send struct {
 	To   int
 	Word *WatchWord
 }
 
-// WatchStep is what a replica that has stopped does next.
+// WatchStep is the next step of a replica that has stopped.
 type WatchStep uint8
 
 // The steps.
 const (
-	WatchWait  WatchStep = iota // for words, or deaths
-	WatchLeave                  // go on with the program
+	WatchWait  WatchStep = iota // for messages, or deaths
+	WatchLeave                  // continue the program
 	WatchGive                   // send the block that the lead wants
-	WatchTell                   // tell what differs: this is the lead
+	WatchTell                   // report the difference: this replica is the lead
 )
 
-// NewWatch returns the protocol of one of so many replicas.
+// NewWatch returns the protocol of one of that many replicas.
 func NewWatch(replica, replicas int) *Watch {
 	w := &Watch{me: replica, own: newHashes(), peers: make([]watched, replicas), proposed: make(map[PlaceKind]bool)}
 	for p := range w.peers {
@@ -108,7 +110,7 @@ func NewWatch(replica, replicas int) *Watch {
 	return w
 }
 
-// Alive makes a peer live that was dead, at a safe point.
+// Alive marks a dead peer live, at a safe point.
 func (w *Watch) Alive(p int) []Send {
 	w.peers[p] = watched{hashes: newHashes()}
 	switch {
@@ -120,10 +122,10 @@ func (w *Watch) Alive(p int) []Send {
 	return w.sends()
 }
 
-// Dead removes a peer, once all that it has sent was received.
+// Dead marks a peer dead, once all that it has sent was received.
 func (w *Watch) Dead(p int) { w.peers[p].dead = true }
 
-// Finished notes that the program of a peer has returned.
+// Finished records that the program of a peer has returned.
 func (w *Watch) Finished(p int) { w.peers[p].finished = true }
 
 // Found returns the first difference that is known, nil if there is none.
@@ -133,7 +135,7 @@ func (w *Watch) Found() *Difference { return w.found }
 // all replicas together count each pair once.
 func (w *Watch) Compared() int64 { return w.compared }
 
-// Pass takes the hashes that this replica has at a place.
+// Pass records the hashes of this replica at a place.
 func (w *Watch) Pass(at Place, of []uint64) []Send {
 	if w.found != nil {
 		return nil
@@ -150,7 +152,7 @@ func (w *Watch) Pass(at Place, of []uint64) []Send {
 	return w.sends()
 }
 
-// Hear takes a word of a peer.
+// Hear handles a message of a peer.
 func (w *Watch) Hear(p int, word *WatchWord) []Send {
 	x := &w.peers[p]
 	switch word.Kind {
@@ -208,14 +210,14 @@ func (w *Watch) Wants() (kind PlaceKind, ok bool) {
 	return kind, !w.proposed[kind]
 }
 
-// Propose takes the next place of this replica, of the kind that it has to propose.
+// Propose adds the next place of this replica, of the kind that Wants returned.
 func (w *Watch) Propose(next Place) []Send {
 	w.proposed[next.Kind] = true
 	w.raise(next)
 	return w.sends()
 }
 
-// raise takes a place to stop at, if it is later than the one that is known.
+// raise moves the target to a place, if that is later.
 func (w *Watch) raise(to Place) {
 	if !w.target.Before(to) {
 		return
@@ -228,21 +230,22 @@ func (w *Watch) raise(to Place) {
 	}
 }
 
-// Stops reports whether this replica, which has come to a place, is to stop there.
+// Stops reports whether this replica, which has reached a place, has to stop there.
 func (w *Watch) Stops(at Place) bool {
 	return w.found != nil && !w.over && at == w.target
 }
 
-// Stop takes the table of what this replica has at a place where it stops. While the table was made
-// all may have agreed on a later place.
+// Stop records the table of this replica at a place where it stops. The replicas may
+// have agreed on a later place while the table was made: then it is ignored.
 func (w *Watch) Stop(at Place, table Table) {
 	if at == w.target {
 		w.stopped, w.table = true, table
 	}
 }
 
-// Step says what a replica that has stopped does next. For WatchGive and WatchTell there is a
-// block, which is nil if no block differs or there is no other replica to compare with.
+// Step returns the next step of a replica that has stopped. For WatchGive and WatchTell
+// it returns a block, which is nil if no block differs or there is no other replica to
+// compare with.
 func (w *Watch) Step() (step WatchStep, of *Block, out []Send) {
 	switch {
 	case w.over || !w.stopped:
@@ -275,7 +278,7 @@ func (w *Watch) Step() (step WatchStep, of *Block, out []Send) {
 	}
 	switch {
 	case first == nil && w.target.Kind == AtSection && w.tries < mostTries && w.Others():
-		w.tries++ // the next tasks may read what differs
+		w.tries++ // the next tasks may read the memory that differs
 		w.raise(Place{AtSection, w.target.Number + 1})
 		return WatchLeave, nil, w.sends()
 	case first == nil || first.Block < 0:
@@ -290,7 +293,8 @@ func (w *Watch) Step() (step WatchStep, of *Block, out []Send) {
 	return WatchTell, w.got, nil
 }
 
-// End ends all comparisons, since it was told what differs, or this replica waits for that no longer.
+// End ends all comparisons, since the difference was reported or this replica no longer
+// waits to find it.
 func (w *Watch) End() []Send {
 	w.over = true
 	for p := range w.peers {
@@ -301,8 +305,8 @@ func (w *Watch) End() []Send {
 	return w.sends()
 }
 
-// Heard reports whether there is no hash at a place, which this replica has hashed, that a
-// peer may still send.
+// Heard reports whether every peer that may still hash a place has sent its hash of it.
+// This replica has hashed that place.
 func (w *Watch) Heard(at Place) bool {
 	for p := range w.peers {
 		if _, ok := w.peers[p].hashes.at[at]; !ok && w.comes(p) {
@@ -312,7 +316,7 @@ func (w *Watch) Heard(at Place) bool {
 	return true
 }
 
-// Others reports whether there is another replica that comes to the place where all stop.
+// Others reports whether another replica can reach the place where all stop.
 func (w *Watch) Others() bool {
 	for p := range w.peers {
 		if w.comes(p) {
@@ -344,7 +348,7 @@ func (t Table) differs(p int, o Table) *Block {
 	return nil
 }
 
-// lead is the lowest replica that comes to the target.
+// lead returns the lowest replica that can reach the target.
 func (w *Watch) lead() int {
 	for p := range w.me {
 		if w.comes(p) {

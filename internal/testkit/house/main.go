@@ -1,5 +1,6 @@
-// House prints what CONTRIBUTING.md asks of the structure of this module: the sizes of its rooms and the
-// imports between them, its largest types, or comments drawn at random for a reader to judge.
+// House prints figures about the structure of this module, for the rules in
+// CONTRIBUTING.md: the sizes of its rooms and the imports between them, its largest
+// types, or comments drawn at random for a reader to judge.
 //
 //	house sizes
 //	house comments [SEED]
@@ -123,7 +124,7 @@ func (h *house) rooms() {
 	}
 }
 
-// types prints the types with most methods and fields, of their own.
+// types prints the types with the most methods and fields of their own.
 func (h *house) types() {
 	methods, fields := make(map[string]int), make(map[string]int)
 	for name, f := range h.files {

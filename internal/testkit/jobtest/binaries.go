@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Binaries are the programs that a test binary builds, each once, when a test
-// first asks for it. The zero value is ready for use. A program that another test binary
-// has built of the same source is not linked again.
+// Binaries are the programs that a test binary builds, each once, when a test first
+// needs it. The zero value is ready for use. A program that another test binary has
+// built from the same source is not linked again.
 type Binaries struct {
 	mu    sync.Mutex
 	dir   string
@@ -27,7 +27,7 @@ type built struct {
 	err  error
 }
 
-// Main runs the tests and removes what they have built: TestMain calls
+// Main runs the tests and removes the programs that they have built. TestMain calls
 // os.Exit(binaries.Main(m)).
 func (b *Binaries) Main(m *testing.M) int {
 	defer func() {
@@ -75,9 +75,9 @@ func (b *Binaries) build(t testing.TB, folder string, flags ...string) string {
 	return one.path
 }
 
-// compile builds a program into a folder that all test binaries of a checkout share, so
-// that the first one links it and the others find it up to date. The path that it returns
-// is a link of this test binary's own, which later builds do not change.
+// compile builds a program into a folder that all test binaries of a checkout share.
+// The first one links it and the others find it up to date. The returned path is a link
+// that belongs to this test binary, which later builds do not change.
 func (b *Binaries) compile(folder string, flags []string) (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -95,7 +95,7 @@ func (b *Binaries) compile(folder string, flags []string) (string, error) {
 	path := filepath.Join(b.dir, fmt.Sprintf("%s-%d", filepath.Base(folder), len(b.built)))
 	target := filepath.Join(shared, strings.NewReplacer("/", "_", " ", "").Replace(strings.Join(append(flags, folder), "_")))
 	return path, alone(target+".lock", func() error {
-		// Nothing here reads DWARF, which is a third of the time of a link.
+		// DWARF is not used here, and takes a third of the time of a link.
 		cmd := exec.Command("go", append(append([]string{"build", "-ldflags=-w", "-o", target}, flags...), "./"+folder)...)
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "GOTMPDIR="+shared) // so that the go command renames the program into place
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -105,13 +105,13 @@ func (b *Binaries) compile(folder string, flags []string) (string, error) {
 	})
 }
 
-// alone runs f while no other process holds the lock that a file stands for.
+// alone runs f while it holds the lock of a file, against other processes.
 func alone(name string, f func() error) error {
 	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return fmt.Errorf("make room for programs: %w", err)
 	}
-	defer lock.Close() // which unlocks it
+	defer lock.Close() // this unlocks it
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("wait for other test binaries: lock %s: %w", name, err)
 	}

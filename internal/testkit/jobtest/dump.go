@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// quitTime bounds how long a process may take to say what it waits for.
+// quitTime bounds how long a process may take to report what it waits for.
 const quitTime = 5 * time.Second
 
-// dump has all processes of a job say what they wait for, which ends them. What
-// the first one says, intrarun itself, goes where all goes that it says.
+// dump makes all processes of a job report what they wait for, which ends them. The
+// report of the first one, intrarun itself, goes to its usual output.
 func dump(all []Process, first int) string {
-	// What reads from the ranks would take their words along into its own end.
+	// The processes that read the output of the ranks are stopped first. Otherwise they
+	// would read the reports of the ranks, and lose them when they end.
 	for _, p := range all {
 		if !p.Rank {
 			p.signal(syscall.SIGSTOP)
@@ -41,7 +42,7 @@ func dump(all []Process, first int) string {
 		switch {
 		case p.PID == first:
 			words[i] = "(see what intrarun said)\n"
-			p.signal(syscall.SIGABRT) // SIGQUIT asks it for the status
+			p.signal(syscall.SIGABRT) // SIGQUIT only prints the status
 			p.signal(syscall.SIGCONT)
 		case !p.Rank && p.Name != watchdogName:
 			asked.Go(func() { words[i] = p.quit() })
@@ -66,8 +67,8 @@ func dump(all []Process, first int) string {
 	return "WHO WAITS FOR WHOM\n" + waits.String() + "\nSTACKS" + stacks.String()
 }
 
-// quit has a process write its stacks, and returns what it has written to its
-// standard error if that is a pipe. Whoever else reads from the pipe is stopped.
+// quit makes a process write its stacks, and returns what it has written to its
+// standard error if that is a pipe. Any other reader of the pipe is stopped.
 func (p Process) quit() string {
 	name := fmt.Sprintf("/proc/%d/fd/2", p.PID)
 	var pipe *os.File
@@ -82,7 +83,7 @@ func (p Process) quit() string {
 		return ""
 	}
 	until := time.Now().Add(quitTime)
-	_ = pipe.SetReadDeadline(until) // a pipe has one
+	_ = pipe.SetReadDeadline(until) // pipes support deadlines
 	var text bytes.Buffer
 	if _, err := io.Copy(&text, pipe); err != nil {
 		fmt.Fprintf(&text, "\n(%v after %v)\n", err, quitTime)

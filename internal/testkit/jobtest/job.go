@@ -19,11 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Deadline is how long a job may take unless its test says otherwise. Most take a second,
-// and a hundred times as long where a slow host runs a dozen others beside it.
+// Deadline is how long a job may take unless its test sets another limit. Most take a
+// second, but a hundred times as long on a slow host that runs a dozen others.
 const Deadline = 2 * time.Minute
 
-// goneTime bounds how long what a job has started may outlive intrarun.
+// goneTime bounds how long processes that a job has started may outlive intrarun.
 const goneTime = 10 * time.Second
 
 // Spec describes a job.
@@ -38,19 +38,19 @@ type Spec struct {
 	Prefix   []string // a command that starts intrarun, such as taskset
 	Dir      string   // where intrarun runs, if not where the test does
 
-	// Outlived: the job may outlive intrarun. Another head takes its place, or a
-	// host that is cut off goes on for a while. It is over when no process is
+	// Outlived means that the job may outlive intrarun: another head takes over, or a
+	// host that is cut off continues for a while. The job is over when no process is
 	// left.
 	Outlived bool
 }
 
-// String is the command line, to be typed.
+// String returns the command line, to be typed.
 func (s Spec) String() string {
 	all := append(append(append([]string{}, s.Prefix...), s.Intrarun), s.Flags...)
 	return strings.Join(append(all, s.Program...), " ")
 }
 
-// Job is a job that runs.
+// Job is a running job.
 type Job struct {
 	spec    Spec
 	cmd     *exec.Cmd
@@ -59,12 +59,12 @@ type Job struct {
 	stdout  bytes.Buffer
 	stderr  lockedBuffer
 	began   time.Time
-	ended   chan struct{} // intrarun has
-	settled chan struct{} // it has, or the deadline has passed and all has been ended
+	ended   chan struct{} // closed when intrarun has ended
+	settled chan struct{} // closed when it has, or when the deadline has passed and all processes were ended
 	dump    string        // not empty if the deadline has passed
 }
 
-// Result is what came of a job.
+// Result is the outcome of a job.
 type Result struct {
 	Spec           Spec
 	Code           int // exit code of intrarun, -1 if a signal ended it
@@ -90,12 +90,12 @@ func Start(t testing.TB, s Spec) *Job {
 	j.cmd.Env = append(append(os.Environ(), "TMPDIR="+tmp, mark+"="+j.mark), s.Env...)
 	j.cmd.Stdin, j.cmd.Stdout, j.cmd.Stderr = s.Stdin, &j.stdout, &j.stderr
 	j.cmd.Dir = s.Dir
-	j.cmd.WaitDelay = goneTime // something may hold the pipes open
+	j.cmd.WaitDelay = goneTime // another process may hold the pipes open
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	require.NoError(t, j.cmd.Start(), s)
 	j.began = time.Now()
 	go func() {
-		_ = j.cmd.Wait() // the exit code tells
+		_ = j.cmd.Wait() // the exit code shows the error
 		close(j.ended)
 	}()
 	over := j.ended
@@ -120,7 +120,7 @@ func Start(t testing.TB, s Spec) *Job {
 			j.kill()
 		}
 	}()
-	t.Cleanup(func() { // before the folder goes
+	t.Cleanup(func() { // before the folder is removed
 		j.kill()
 		<-j.ended
 		<-j.settled
@@ -136,16 +136,17 @@ func Run(t testing.TB, s Spec) Result {
 
 func (j *Job) report() string { return filepath.Join(j.dir, "report.json") }
 
-// PID returns the process ID of intrarun, or of what the prefix of the Spec has started.
+// PID returns the process ID of intrarun, or of the process that the prefix of the Spec
+// has started.
 func (j *Job) PID() int { return j.cmd.Process.Pid }
 
 // Ended is closed when intrarun has ended.
 func (j *Job) Ended() <-chan struct{} { return j.ended }
 
-// Processes returns the processes of the job that have not ended, intrarun's own too.
+// Processes returns the processes of the job that have not ended, including intrarun.
 func (j *Job) Processes() []Process { return marked(j.mark) }
 
-// Stderr returns what intrarun has written so far.
+// Stderr returns the standard error of intrarun so far.
 func (j *Job) Stderr() string { return j.stderr.String() }
 
 // Wait waits for the end of the job. It fails the test if the job is not over at
@@ -165,8 +166,8 @@ var (
 	ErrLeft  = errors.New("the job is over and has left something behind")
 )
 
-// End waits for the end of the job. The error says that it was not over at its
-// deadline, with all that its processes say, or what it has left behind.
+// End waits for the end of the job. The error means that the job was not over at its
+// deadline, with the reports of its processes, or that it has left something behind.
 func (j *Job) End() (Result, error) {
 	<-j.ended
 	<-j.settled
@@ -188,8 +189,8 @@ func (r Result) Decode(t testing.TB, v any) {
 	require.NoError(t, json.Unmarshal(r.Report, v), "%v\nreport: %s", r.Spec, r.Report)
 }
 
-// left lists what the job has left behind: processes and temporary files. Its
-// shared memory and its sockets have no names, and go with the processes.
+// left lists the processes and temporary files that the job has left behind. Its shared
+// memory and its sockets have no names, and vanish with the processes.
 func (j *Job) left() (all []string) {
 	for end := time.Now().Add(goneTime); ; time.Sleep(5 * time.Millisecond) {
 		all = nil
@@ -216,7 +217,7 @@ func (j *Job) kill() {
 	}
 }
 
-// lockedBuffer is a buffer that is read while it is written.
+// lockedBuffer is a buffer that can be read while it is written.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -2,13 +2,12 @@ package jobtest
 
 import "os"
 
-// Matrix reports whether tests of whole jobs run in every combination: INTRA_MATRIX is set,
-// as `make matrix` does. By themselves they run some of each kind, since each job takes a
-// second or more of processor time.
+// Matrix reports whether tests of whole jobs run in every combination: INTRA_MATRIX is
+// set, as by `make matrix`. By default they run some of each kind, since each job takes
+// a second or more of processor time.
 func Matrix() bool { return os.Getenv("INTRA_MATRIX") != "" }
 
-// Some returns the cases that run by themselves, and all of them in a matrix. Each names
-// its place in the list.
+// Some returns the cases at the given indexes, or all of them in a matrix.
 func Some[T any](all []T, places ...int) []T {
 	if Matrix() {
 		return all
@@ -20,7 +19,7 @@ func Some[T any](all []T, places ...int) []T {
 	return some
 }
 
-// Count returns how many jobs of a kind run by themselves, and all of them in a matrix.
+// Count returns the number of jobs of a kind: some by default, all in a matrix.
 func Count(some, all int) int {
 	if Matrix() {
 		return all

@@ -16,15 +16,15 @@ import (
 // Process is a running process of a job.
 type Process struct {
 	PID  int
-	Name string // RANK.REPLICA, or what it is
-	Rank bool   // it is one of the program's
+	Name string // RANK.REPLICA, or the kind of process
+	Rank bool   // it runs the program
 }
 
-// mark, in the environment of intrarun and of all that comes of it, names the job. It is
-// none of those of Intra, which programs must not see.
+// mark, in the environment of intrarun and of all its descendants, names the job. It is
+// not one of the variables of Intra, which programs must not see.
 const mark = "JOBTEST_JOB"
 
-// watchdogName is that of the process that outlives intrarun by a moment.
+// watchdogName is the name of the process that outlives intrarun by a moment.
 const watchdogName = "watchdog"
 
 // marked finds the processes with a mark that have not ended.
@@ -32,7 +32,8 @@ func marked(value string) (all []Process) {
 	want := fmt.Appendf(nil, "%s=%s", mark, value)
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
-		// A process that has ended, or is somebody else's, has no environment.
+		// A process that has ended, or belongs to another user, has no readable
+		// environment.
 		b, err := os.ReadFile(filepath.Join(folder, "environ"))
 		if err != nil || !bytes.Contains(b, want) {
 			continue

@@ -11,29 +11,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Program is a program of this module that prints one line of JSON, whose bits are
-// the same however it is run.
+// Program is a program of this module that prints one line of JSON. The bits of that
+// line do not depend on how the program runs.
 type Program struct {
 	Binaries *Binaries
 	Folder   string
 	Args     string // of every run
-	Times    string // the fields that differ from run to run: each has to be there
+	Times    string // the fields that differ from run to run; each has to be present
 
-	// Check looks at what is printed; it may be nil.
+	// Check examines the printed line; it may be nil.
 	Check func(t testing.TB, line []byte)
 
-	alone map[string]map[string]any // what a run without replicas prints, by its command line
+	alone map[string]map[string]any // output of a run without replicas, by its command line
 }
 
 // Case is one way to run a program.
 type Case struct {
 	Flags string // of intrarun
-	Kills string // of processes, as -kill takes them: each has to come about
+	Kills string // of processes, as for -kill; each has to happen
 	Args  string // of the program
 }
 
-// Same runs cases, each as a test of its own, and compares what they print with a run
-// of the program as it is without the tag and without replicas.
+// Same runs cases, each as a test of its own, and compares their output with that of
+// the plain program, without the tag and without replicas.
 func (p *Program) Same(t *testing.T, cases ...Case) {
 	for _, c := range cases {
 		flags, kills := c.Flags, strings.Fields(c.Kills)
@@ -51,8 +51,8 @@ func (p *Program) Same(t *testing.T, cases ...Case) {
 	}
 }
 
-// Alone returns what the program prints without replicas, as fields of JSON whose
-// numbers are text. It is run once.
+// Alone returns the output of the program without replicas, as fields of JSON whose
+// numbers are text. The program runs once.
 func (p *Program) Alone(t testing.TB, ranks int, args string) map[string]any {
 	t.Helper()
 	flags := fmt.Sprintf("-n %d -r 1", ranks)
@@ -66,7 +66,7 @@ func (p *Program) Alone(t testing.TB, ranks int, args string) map[string]any {
 	return p.alone[key]
 }
 
-// run runs an executable and returns what it prints without the times.
+// run runs an executable and returns its output without the times.
 func (p *Program) run(t testing.TB, executable, flags, args string) (map[string]any, Result) {
 	t.Helper()
 	command := slices.Concat([]string{executable, "-json"}, strings.Fields(p.Args), strings.Fields(args))
@@ -87,8 +87,8 @@ func (p *Program) run(t testing.TB, executable, flags, args string) (map[string]
 	return line, job
 }
 
-// Prints runs the program without the tag and without intrarun, and looks for what it
-// writes for people, in which blanks do not count.
+// Prints runs the program without the tag and without intrarun, and checks that its
+// output contains all of want, where blanks do not count.
 func (p *Program) Prints(t testing.TB, args string, want ...string) {
 	t.Helper()
 	out, err := exec.Command(p.Binaries.Plain(t, p.Folder), strings.Fields(args)...).Output()
@@ -99,8 +99,7 @@ func (p *Program) Prints(t testing.TB, args string, want ...string) {
 	}
 }
 
-// Refuses gives the program arguments that are wrong, and looks for what it says of
-// each.
+// Refuses gives the program wrong arguments, and searches the error message of each.
 func (p *Program) Refuses(t testing.TB, want map[string]string) {
 	t.Helper()
 	for args, want := range want {
@@ -110,7 +109,7 @@ func (p *Program) Refuses(t testing.TB, want map[string]string) {
 	}
 }
 
-// ranks is how many there are with these flags of intrarun.
+// ranks returns the number of ranks with these flags of intrarun.
 func ranks(flags string) int {
 	n, all := 1, strings.Fields(flags)
 	for i, f := range all {

@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Report is what tests look at in the report of a job.
+// Report is the part of the report of a job that tests examine.
 type Report struct {
 	ExitCode     int           `json:"exit_code"`
 	Error        string        `json:"error"`
@@ -75,14 +75,14 @@ type End struct {
 	Links       int64       `json:"links"`
 }
 
-// Kill is one that was asked for.
+// Kill is a requested kill.
 type Kill struct {
 	Process job.Process `json:"process"`
 	When    string      `json:"when"`
 	Fired   bool        `json:"fired"`
 }
 
-// Replacement is a process that took the place of another one.
+// Replacement is a process that replaced another one.
 type Replacement struct {
 	Process     job.Process `json:"process"`
 	Incarnation uint32      `json:"incarnation"`
@@ -111,7 +111,7 @@ func (r Result) Summary(t testing.TB) *Report {
 	return &report
 }
 
-// Deaths lists who died of what, such as "0.1 host".
+// Deaths lists the dead processes and their causes, such as "0.1 host".
 func (r *Report) Deaths() (all []string) {
 	for _, f := range r.Failures {
 		all = append(all, fmt.Sprintf("%v %s", f.Process, f.Cause))
@@ -127,7 +127,7 @@ func (r *Report) Ends() (all []string) {
 	return all
 }
 
-// End says how a process ended, "" if it was never started.
+// End returns how a process ended, "" if it was never started.
 func (r *Report) End(p job.Process) string {
 	for _, one := range r.Processes {
 		if one.Process == p {
@@ -137,7 +137,7 @@ func (r *Report) End(p job.Process) string {
 	return ""
 }
 
-// Replaced lists who was replaced.
+// Replaced lists the replaced processes.
 func (r *Report) Replaced() (all []string) {
 	for _, one := range r.Replacements {
 		all = append(all, one.Process.String())
@@ -145,7 +145,7 @@ func (r *Report) Replaced() (all []string) {
 	return all
 }
 
-// Fired reports whether all kills that were asked for came about.
+// Fired reports whether all requested kills have happened.
 func (r *Report) Fired() bool {
 	for _, k := range r.Kills {
 		if !k.Fired {
@@ -155,7 +155,7 @@ func (r *Report) Fired() bool {
 	return true
 }
 
-// RequireFired fails the test if a kill that was asked for did not come about.
+// RequireFired fails the test if a requested kill has not happened.
 func (r *Report) RequireFired(t testing.TB) {
 	t.Helper()
 	for _, k := range r.Kills {

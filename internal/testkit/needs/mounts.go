@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// Mounts returns the beginning of a command line: a shell runs the script that follows,
-// whose mounts no other process sees, with the arguments behind that as $0, $1, … . It
-// skips the test where that is not allowed. With CI=true it fails if root cannot do it.
+// Mounts returns the beginning of a command line. A shell runs the script that follows,
+// with mounts that no other process sees and with the further arguments as $0, $1, … .
+// Mounts skips the test if that is not allowed. With CI=true it fails if root cannot do
+// it.
 func Mounts(t testing.TB) []string {
 	t.Helper()
 	Tool(t, "unshare", "util-linux")

@@ -1,4 +1,4 @@
-// Package needs says what tests need of the machine that they run on. It is for
+// Package needs checks what tests need from the machine that they run on. It is for
 // tests of this module.
 package needs
 
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Tool skips a test if there is no such command. With CI=true in the environment
-// the test fails: what .ci/run can install has to be there.
+// Tool skips a test if there is no such command. With CI=true in the environment the
+// test fails: every tool that .ci/run can install has to be present.
 func Tool(t testing.TB, name, debian string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err == nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// cleaner is what removes hosts: a process that survives this one by a moment, since
-// namespaces do not go away by themselves.
+// cleaner removes hosts. It is a process that survives this one by a moment, since
+// namespaces do not vanish by themselves.
 type cleaner struct {
 	process *exec.Cmd
 	pipe    io.Closer
@@ -38,8 +38,8 @@ done`
 	return c, nil
 }
 
-// close has the hosts removed, with every process on them.
+// close removes the hosts, with every process on them.
 func (c *cleaner) close() {
 	c.pipe.Close()
-	_ = c.process.Wait() // what it could not remove is not there
+	_ = c.process.Wait() // hosts that it could not remove do not exist
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fabric is an Ethernet switch between tap interfaces. Large frames pass as
-// they are: the kernel's header in front of each says what is left to do.
+// fabric is an Ethernet switch between tap interfaces. Large frames pass unchanged: the
+// kernel's header in front of each says how to segment it and complete its checksum.
 type fabric struct {
 	ports []*os.File
 	wires [][]*wire // by sender and receiver
@@ -21,10 +21,11 @@ type fabric struct {
 // maxFrame is the largest frame with its header, in bytes.
 const maxFrame = 1<<16 + 64
 
-// headerSize is that of struct virtio_net_hdr.
+// headerSize is the size of struct virtio_net_hdr.
 const headerSize = 10
 
-// The features of a tap interface (TUN_F_*): no checksums, no segments.
+// Features of a tap interface (TUN_F_*): the kernel leaves out checksums and
+// segmentation.
 const offload = 1 | 2 | 4
 
 // mac is the address of host i.
@@ -40,7 +41,7 @@ func newFabric(n int, seed uint64) *fabric {
 	return f
 }
 
-// plug makes the interface of host i and returns its name, which is still in
+// plug makes the interface of host i and returns its name. The interface is still in
 // the namespace of this process.
 func (f *fabric) plug(i int) (name string, err error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -77,8 +78,8 @@ func (f *fabric) start() {
 	}
 }
 
-// forward takes the frames of host i to where their address says, until its
-// interface is closed.
+// forward passes the frames of host i to the hosts that they are addressed to, until
+// its interface is closed.
 func (f *fabric) forward(i int) {
 	buf := make([]byte, maxFrame)
 	for {
@@ -95,7 +96,7 @@ func (f *fabric) forward(i int) {
 			f.bytes.Add(int64(n - headerSize))
 		}
 		to := frame[headerSize : headerSize+6]
-		if to[0]&1 == 0 { // not for several
+		if to[0]&1 == 0 { // not a broadcast or multicast
 			if k := int(to[5]) - 1; k >= 0 && k < len(f.ports) && k != i && string(to) == string(mac(k)) {
 				f.wires[i][k].carry(frame)
 			}

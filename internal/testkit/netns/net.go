@@ -16,7 +16,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// Net is a set of hosts that reach each other and nothing else.
+// Net is a set of hosts that reach only each other.
 type Net struct {
 	Hosts []*Host
 
@@ -31,19 +31,18 @@ type Host struct {
 	IPv6 netip.Addr
 }
 
-// ErrUnsupported: this machine does not allow what the package does; the text
-// says what is missing.
+// ErrUnsupported means that this machine does not allow what the package needs. The
+// text names what is missing.
 var ErrUnsupported = errors.New("network namespaces cannot be made here")
 
 // made numbers the hosts of this process.
 var made atomic.Int64
 
-// maxHosts is what the addresses suffice for.
+// maxHosts is the number of hosts that the addresses suffice for.
 const maxHosts = 250
 
-// New makes n hosts. seed decides which frames are lost where that is asked
-// for. Close removes the hosts; so does the end of this process, however it
-// comes about.
+// New makes n hosts. seed decides which frames are lost if Conditions.Loss is set.
+// Close removes the hosts; so does the end of this process, however it ends.
 func New(n int, seed uint64) (_ *Net, err error) {
 	if n < 1 || n > maxHosts {
 		return nil, fmt.Errorf("make %d hosts: want 1 to %d", n, maxHosts)
@@ -69,7 +68,7 @@ func New(n int, seed uint64) (_ *Net, err error) {
 	return net, nil
 }
 
-// newHosts names n hosts, which are still to be made.
+// newHosts names n hosts, without making them.
 func newHosts(n int) (all []*Host) {
 	for i := range n {
 		all = append(all, &Host{
@@ -133,7 +132,8 @@ func (n *Net) plug(i int, h *Host) error {
 	return h.configure(i, name)
 }
 
-// configure gives the interface of that name to host i, in whose namespace it is.
+// configure gives the interface of that name, which is in the namespace of host i, to
+// that host.
 func (h *Host) configure(i int, name string) error {
 	lines := []string{"link set lo up"}
 	if name != "eth0" {
@@ -180,27 +180,27 @@ func (h *Host) Processes() ([]int, error) {
 	return all, nil
 }
 
-// Kill kills every process on the host at once, as a crash of it would, and
-// takes its link away first, so that nobody hears of it.
+// Kill takes the link of the host down and then kills every process on it, as a crash
+// would. Since the link goes first, no other host is informed of the deaths.
 func (h *Host) Kill() error {
 	if err := h.Down(); err != nil {
 		return err
 	}
-	for { // new ones may have been on their way
+	for { // new processes may have been starting
 		all, err := h.Processes()
 		if err != nil || len(all) == 0 {
 			return err
 		}
 		for _, pid := range all {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone by now
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by now
 		}
 	}
 }
 
-// Down takes the link of the host away, in both directions.
+// Down takes the link of the host down, in both directions.
 func (h *Host) Down() error { return batch(h.Name, "link set eth0 down") }
 
-// Up brings it back.
+// Up brings the link of the host up again.
 func (h *Host) Up() error {
 	return batch(h.Name, "link set eth0 up", "addr replace "+h.IPv6.String()+"/64 dev eth0 nodad")
 }

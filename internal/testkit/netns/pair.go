@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Pair is two hosts with a cable between them, a veth pair of the kernel. It is for
-// measurements: no process copies the frames, as the switch of a Net does, and nothing
-// about the cable can be changed.
+// Pair is two hosts connected by a cable, a veth pair of the kernel. It is for
+// measurements: no process copies the frames, unlike the switch of a Net, and the
+// properties of the cable cannot be changed.
 type Pair struct {
 	Hosts []*Host
 
@@ -16,7 +16,7 @@ type Pair struct {
 }
 
 // NewPair makes the hosts. Close removes them; so does the end of this process, however
-// it comes about.
+// it ends.
 func NewPair() (_ *Pair, err error) {
 	if err := supported(); err != nil {
 		return nil, err

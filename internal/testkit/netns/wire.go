@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Conditions are those of one direction between two hosts. The zero value is a
+// Conditions are the properties of one direction between two hosts. The zero value is a
 // perfect wire.
 type Conditions struct {
 	Cut    bool          // nothing arrives
 	Delay  time.Duration // of each frame
-	Jitter time.Duration // up to so much more, without changing the order
+	Jitter time.Duration // further delay of up to this time, without changing the order
 	Loss   float64       // share of frames that are lost, 0 to 1
-	Rate   float64       // bytes per second; 0: as fast as it is
+	Rate   float64       // bytes per second; 0: unlimited
 	NoUDP  bool          // datagrams are dropped, as a firewall does
 }
 
@@ -45,7 +45,7 @@ func (n *Net) All(c Conditions) {
 	}
 }
 
-// maxQueued is how many bytes wait on a wire before further ones are lost.
+// maxQueued is the number of bytes that wait on a wire before further ones are lost.
 const maxQueued = 4 << 20
 
 // wire is one direction between two hosts.
@@ -55,13 +55,13 @@ type wire struct {
 	mu     sync.Mutex
 	c      Conditions
 	random *rand.Rand
-	free   time.Time // when the last frame has left
-	last   time.Time // when it arrives
+	free   time.Time // time at which the last frame has left
+	last   time.Time // time at which it arrives
 	queue  []inFlight
 	queued int
 }
 
-// inFlight is a frame that is under way.
+// inFlight is a frame on its way.
 type inFlight struct {
 	frame []byte
 	due   time.Time
@@ -96,8 +96,7 @@ func isUDP(frame []byte) bool {
 	return false
 }
 
-// carry delivers a frame at its time, or drops it. The frame stays the
-// caller's.
+// carry delivers a frame at its time, or drops it. The caller may reuse the frame.
 func (w *wire) carry(frame []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,7 +129,7 @@ func (w *wire) carry(frame []byte) {
 	}
 }
 
-// arrive delivers what is due.
+// arrive delivers the frames that are due.
 func (w *wire) arrive() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,5 +146,6 @@ func (w *wire) arrive() {
 	}
 }
 
-// deliver loses what the receiver's interface does not take.
+// deliver writes a frame to the receiver's interface. A frame that the interface does
+// not accept is lost.
 func (w *wire) deliver(frame []byte) { _, _ = w.port.Write(frame) }

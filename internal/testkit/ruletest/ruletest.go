@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rule is a rule of a protocol: a text in a file, and what stands there without
-// the rule.
+// Rule is a rule of a protocol: a text in a file, and the text that replaces it to
+// remove the rule.
 type Rule struct{ File, Name, Text, Instead string }
 
 // New returns a rule.
@@ -27,17 +27,17 @@ func New(file, name, text, instead string) Rule {
 
 // Table names the rules of a protocol and the test that shows them to be needed.
 type Table struct {
-	Root    string // folder that the files are in, seen from that of the test
+	Root    string // folder of the files, relative to that of the test
 	Rules   []Rule
-	Unshown []Rule // that nobody has seen the test need; the table says why
+	Unshown []Rule // rules that the test has not been seen to need; the table says why
 	Test    string // of the package under test
 	Soak    int    // INTRA_SOAK for it
-	Sign    string // matches what a failure of the test writes
+	Sign    string // matches the output of a failure of the test
 }
 
 func (table Table) all() []Rule { return slices.Concat(table.Rules, table.Unshown) }
 
-// Stand looks for the text of every rule.
+// Stand checks that the text of every rule occurs once in its file.
 func (table Table) Stand(t *testing.T) {
 	for _, r := range table.all() {
 		t.Run(r.Name, func(t *testing.T) {
@@ -47,8 +47,8 @@ func (table Table) Stand(t *testing.T) {
 	}
 }
 
-// Needed takes every rule that INTRA_RULES matches out in turn: the test has to
-// fail. That takes long.
+// Needed removes every rule that INTRA_RULES matches in turn: the test has to fail.
+// This takes long.
 func (table Table) Needed(t *testing.T) {
 	names := os.Getenv("INTRA_RULES")
 	if names == "" {
@@ -98,8 +98,8 @@ func (table Table) run(t *testing.T, r Rule) (out string, failed bool) {
 	return string(b), err != nil
 }
 
-// timeout bounds the test without one rule, which may be one that keeps a loop from
-// running for ever.
+// timeout bounds the test without one rule. That rule may be the one that keeps a loop
+// from running forever.
 const timeout = 20 * time.Minute
 
 // without returns the file of a rule without the rule.

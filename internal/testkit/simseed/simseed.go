@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Environment returns a number from the environment, or otherwise.
+// Environment returns a number from the environment, or otherwise if it is not set.
 func Environment(t testing.TB, name string, otherwise uint64) uint64 {
 	t.Helper()
 	s := os.Getenv(name)
@@ -23,9 +23,9 @@ func Environment(t testing.TB, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// Range returns the seeds to try: n of them from first on. INTRA_SEED says the
-// first one, INTRA_SOAK how many; else they are usual ones from 0 on, or the
-// first one alone.
+// Range returns the seeds to try: n of them from first on. INTRA_SEED sets the first
+// one, INTRA_SOAK the number. Without INTRA_SOAK the number is usual, or 1 with
+// INTRA_SEED.
 func Range(t testing.TB, usual uint64) (first, n uint64) {
 	t.Helper()
 	if os.Getenv("INTRA_SEED") != "" {
@@ -34,16 +34,16 @@ func Range(t testing.TB, usual uint64) (first, n uint64) {
 	return Environment(t, "INTRA_SEED", 0), Environment(t, "INTRA_SOAK", usual)
 }
 
-// progress is after how many seeds a long search tells how far it is.
+// progress is the number of seeds after which a long search reports its progress.
 const progress = 50_000
 
-// Search calls check with the seeds of Range, on two goroutines so that the
-// other core of a small machine is used, until one fails. It returns how many
-// there were, and 0 after a failure, which it reports.
+// Search calls check with the seeds of Range until one fails. It uses two goroutines,
+// for the second core of a small machine. It returns the number of seeds, or 0 after a
+// failure, which it reports.
 func Search(t testing.TB, usual uint64, check func(seed uint64) error) uint64 {
 	t.Helper()
 	first, n := Range(t, usual)
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // much garbage, of which little lives
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // there is much garbage and little live memory
 	var tried atomic.Uint64
 	var failed atomic.Bool
 	var workers sync.WaitGroup

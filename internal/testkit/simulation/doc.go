@@ -1,8 +1,8 @@
-// Package simulation holds nothing but a test: whole jobs, of processes that
-// exchange messages in every form, share sections, pass safe points, die, are
-// replaced and go back to backups, under heads that are lost and followed by
-// others. All state machines are the real ones, that of internal/head and of the agents' logs among
-// them; links, time, the memory of processes, the hands of the agents, the log of the
-// decisions and the choice of what happens next belong to the simulation. One seed
-// replays one job.
+// Package simulation contains only a test, which simulates whole jobs. Their processes
+// exchange messages in every form, share sections, pass safe points, die, are replaced
+// and roll back to backups, under heads that are lost and replaced by others. All state
+// machines are the real ones, including those of internal/head and of the agents' logs.
+// The simulation provides links, time, the memory of processes, the actions of the
+// agents, the log of the decisions, and the choice of the next event. One seed replays
+// one job.
 package simulation

@@ -1,8 +1,8 @@
-// Package systemtest tests whole jobs: real processes of the examples and of a
-// program made of steps, which intrarun starts, on this machine or on hosts
-// that are network namespaces of it, and which are killed, stopped and cut off
-// while they run. Whatever happens, a job ends with the bits of one without
-// failures, or says why it cannot, and leaves nothing behind.
+// Package systemtest tests whole jobs: real processes of the examples and of a program
+// made of steps. intrarun starts them on this machine, or on hosts that are network
+// namespaces of it, and they are killed, stopped and cut off while they run. A job
+// always ends with the bits of a job without failures, or says why it cannot, and
+// leaves nothing behind.
 //
 // It has only tests, which take minutes and so have a build tag: make system
 // runs them all, and

@@ -1,5 +1,5 @@
 // Package agreement runs programs as jobs in the process of a test, and compares all
-// bits of what their replicas find.
+// bits of the results of their replicas.
 package agreement
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// Program is what one process does; it returns what it has found, without times.
+// Program is the function of one process. It returns a result without times.
 type Program[R any] func(p *intra.Process) (R, error)
 
-// Run runs a job and returns what the replicas of each rank that finished have found.
+// Run runs a job and returns the results of the replicas of each rank that finished.
 func (f Program[R]) Run(t *testing.T, spec intra.Spec, opts ...intratest.Option) (map[int][]R, intratest.Report) {
 	t.Helper()
 	var mu sync.Mutex
@@ -35,7 +35,7 @@ func (f Program[R]) Run(t *testing.T, spec intra.Spec, opts ...intratest.Option)
 	return all, report
 }
 
-// Alone returns what each of so many ranks finds without replicas.
+// Alone returns the result of each of that many ranks without replicas.
 func (f Program[R]) Alone(t *testing.T, ranks int) []R {
 	t.Helper()
 	all, _ := f.Run(t, intra.Spec{Ranks: ranks})
@@ -47,14 +47,14 @@ func (f Program[R]) Alone(t *testing.T, ranks int) []R {
 	return found
 }
 
-// Cases are ways to run a job in which nothing of what it finds may change.
+// Cases are ways to run a job that may not change its results.
 type Cases struct {
 	Degrees  [][]int  // replicas of each rank; schedules take turns
-	Kills    []string // of a replica, in two ranks with two of them each
-	Replaced []string // the same, and somebody comes in its place
+	Kills    []string // of a replica, in two ranks with two replicas each
+	Replaced []string // the same, and another process replaces it
 }
 
-// Agree makes sure that replicas find what a rank alone does.
+// Agree checks that replicas have the results of a rank without replicas.
 func (f Program[R]) Agree(t *testing.T, c Cases) {
 	t.Helper()
 	alone := make(map[int][]R) // by the number of ranks
@@ -89,8 +89,8 @@ func (f Program[R]) Agree(t *testing.T, c Cases) {
 	}
 }
 
-// Checked makes sure that checked mode finds nothing: clauses are right, and all that
-// what is computed depends on is registered, or computed again.
+// Checked checks that checked mode finds nothing: clauses are right, and all data that
+// results depend on is registered or computed again.
 func (f Program[R]) Checked(t *testing.T, degrees ...[]int) {
 	t.Helper()
 	for _, d := range degrees {
@@ -100,7 +100,7 @@ func (f Program[R]) Checked(t *testing.T, degrees ...[]int) {
 	}
 }
 
-// same compares what each replica has found with what a rank alone finds.
+// same compares the result of each replica with that of a rank without replicas.
 func same[R any](t *testing.T, want []R, all map[int][]R) {
 	t.Helper()
 	for rank, replicas := range all {

@@ -1,7 +1,6 @@
-// Package steps is a program for tests of intrarun, made of steps that stand in
-// its arguments: it joins the job, prints, waits, dies, finishes. A test binary
-// is that program as well: its TestMain calls Main, and Program is the command
-// to give to intrarun.
+// Package steps is a program for tests of intrarun, made of the steps in its arguments:
+// it joins the job, prints, waits, dies, finishes. A test binary is also that program:
+// its TestMain calls Main, and Program returns the command to give to intrarun.
 //
 //	intrarun -r 2 TESTBINARY program: join 0.1@kill:9 out:x finish
 //

@@ -24,8 +24,8 @@ import (
 // Argument is the first argument of the program; the steps follow.
 const Argument = "program:"
 
-// Main runs the program, and does not return, if that is what this process was
-// started for. TestMain calls it first.
+// Main runs the program, and does not return, if this process was started for it.
+// TestMain calls it first.
 func Main() {
 	if len(os.Args) > 1 && os.Args[1] == Argument {
 		s := new(script)
@@ -38,7 +38,7 @@ func Main() {
 // the steps.
 func Program(steps ...string) []string { return append([]string{os.Args[0], Argument}, steps...) }
 
-// PIDs waits for n processes to have written their numbers to a file, by a step
+// PIDs waits until n processes have written their process IDs to a file, by a step
 // "mark".
 func PIDs(t testing.TB, file string, n int) (all []int) {
 	t.Helper()
@@ -60,8 +60,8 @@ func PIDs(t testing.TB, file string, n int) (all []int) {
 type script struct {
 	session  *job.Session
 	released chan struct{}
-	stats    atomic.Pointer[job.Stats] // as they are now: what is sent late says so too
-	deaf     atomic.Bool               // goes on without its control connection
+	stats    atomic.Pointer[job.Stats] // current counts, which late messages also carry
+	deaf     atomic.Bool               // continues without its control connection
 	heard    atomic.Pointer[string]    // name of the file for verdicts
 }
 
@@ -89,7 +89,7 @@ func (s *script) is(who string) bool {
 	return who == self.String() || who == strconv.Itoa(self.Rank)
 }
 
-// step returns an exit code, or -1 to go on.
+// step performs a step. It returns an exit code, or -1 to continue.
 func (s *script) step(name, arg string) int {
 	switch name {
 	case "join", "join-untagged", "join-only":
@@ -111,7 +111,7 @@ func (s *script) step(name, arg string) int {
 			fmt.Fprintln(os.Stderr, "program:", err)
 			return 2
 		}
-		// A peer that dies at once has perhaps never been connected: any.
+		// A peer that dies at once has perhaps never been connected; any accepts that.
 		if want := len(job.Processes(session.Setup().Degrees)) - 1; arg != "any" && len(links) != want {
 			fmt.Fprintf(os.Stderr, "program: %d links, want %d\n", len(links), want)
 			return 8
@@ -149,7 +149,7 @@ func (s *script) step(name, arg string) int {
 		}
 	case "forever":
 		select {}
-	case "until": // there is a file
+	case "until": // waits for a file
 		for {
 			if _, err := os.Stat(arg); err == nil {
 				break
@@ -178,7 +178,7 @@ func (s *script) step(name, arg string) int {
 		kind, text, _ := strings.Cut(arg, ":")
 		s.session.Fail(job.Failure{Kind: job.FailureKind(kind), Text: text}, s.counts())
 		return 1
-	case "fail-at-length": // with so many bytes of text
+	case "fail-at-length": // with a text of that many bytes
 		n, _ := strconv.Atoi(arg)
 		s.session.Fail(job.Failure{Kind: job.FailPanic, Text: strings.Repeat("\x00", n)}, s.counts())
 		return 1
@@ -186,10 +186,10 @@ func (s *script) step(name, arg string) int {
 		n, _ := strconv.Atoi(arg)
 		go func() { panic(strings.Repeat("x", n)) }()
 		select {}
-	case "crash": // in another goroutine, where nobody can recover
+	case "crash": // in another goroutine, where it cannot be recovered
 		go func() { panic("boom") }()
 		select {}
-	case "fatal": // not a panic: the runtime gives up
+	case "fatal": // not a panic: the runtime ends the process
 		m := map[int]int{}
 		for range 8 {
 			go func() {
@@ -213,7 +213,7 @@ func (s *script) step(name, arg string) int {
 	case "close":
 		s.deaf.Store(true)
 		s.session.Close()
-	case "mark": // a file that says which processes there are
+	case "mark": // adds this process to a file of process IDs
 		f, _ := os.OpenFile(arg, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
 		fmt.Fprintln(f, os.Getpid())
 		f.Close()
@@ -224,7 +224,7 @@ func (s *script) step(name, arg string) int {
 			f.Close()
 			time.Sleep(time.Millisecond)
 		}
-	case "verdicts": // a file that says who has heard of one when
+	case "verdicts": // records in a file when this process received verdicts
 		s.heard.Store(&arg)
 	case "finish":
 		if err := s.session.Finish(s.counts()); err != nil {
@@ -245,7 +245,7 @@ func (s *script) signal(sig syscall.Signal) {
 	time.Sleep(time.Minute)
 }
 
-// follow does what package runtime does: it ends the process with the job.
+// follow ends the process with the job, as the engine does.
 func (s *script) follow() {
 	for {
 		e, err := s.session.Next()

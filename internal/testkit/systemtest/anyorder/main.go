@@ -1,7 +1,8 @@
-// Anyorder is a program whose messages depend on the order of arrival of others: rank 0 gives the next
-// task to the first rank that asks, and in each pass every rank adds up messages in order of arrival. At
-// the end it prints whether each task was done once and whether all ranks have the same result. With a
-// second argument it asserts that its messages depend on no order.
+// Anyorder is a program whose messages depend on the order of arrival of others: rank 0
+// gives the next task to the first rank that asks, and in each pass every rank adds up
+// messages in order of arrival. At the end it prints whether each task was done once
+// and whether all ranks have the same result. With a second argument it wrongly asserts
+// that its messages depend on no order.
 package main
 
 import (
@@ -19,7 +20,7 @@ const (
 	tagPass
 )
 
-// mix is a hash that depends on the order of what it takes.
+// mix is a hash that depends on the order of its inputs.
 func mix(h, v uint64) uint64 {
 	h = (h ^ v) * 0x9e3779b97f4a7c15
 	return h ^ h>>29
@@ -40,7 +41,8 @@ func main() {
 	})
 }
 
-// passes is how often the ranks exchange what they have seen, with a safe point before each time.
+// passes is how often the ranks exchange their hashes, with a safe point before each
+// exchange.
 const passes = 20
 
 func run(p *intra.Process, tasks uint64) error {
@@ -103,7 +105,7 @@ func farm(w *comm.Comm, tasks uint64) (seen, done uint64, err error) {
 	return seen, done, nil
 }
 
-// work does the tasks that this rank gets.
+// work performs the tasks that this rank receives.
 func work(w *comm.Comm, tasks uint64) (seen uint64, err error) {
 	for task := [1]uint64{}; ; {
 		if err := comm.Send(w, task[:], 0, tagAsk); err != nil {
@@ -121,8 +123,8 @@ func work(w *comm.Comm, tasks uint64) (seen uint64, err error) {
 	}
 }
 
-// arrivals receives the hashes of the other ranks in order of arrival and adds them to the own one. It
-// returns the result of rank 0.
+// arrivals receives the hashes of the other ranks in order of arrival and adds them to
+// the hash of this rank. It returns the result of rank 0.
 func arrivals(w *comm.Comm, pass int, seen uint64) (uint64, error) {
 	reqs := make([]*comm.Request, 0, w.Size())
 	for r := range w.Size() {

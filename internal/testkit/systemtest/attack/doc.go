@@ -1,10 +1,10 @@
-// Package attack runs random jobs of real processes, in which whatever can fail
-// on one host does, and judges what comes of them:
+// Package attack runs random jobs of real processes, in which everything that can fail
+// on one host does, and judges the outcome:
 //
 //   - a job that ends well has the bits of one without failures;
-//   - a job that does not end well says why, and that is true by what its report
-//     says of each process;
-//   - nobody is declared dead without cause;
+//   - a job that does not end well gives a reason, which agrees with the fate of
+//     each process in its report;
+//   - no process is declared dead without cause;
 //   - nothing is left behind, and no job hangs.
 //
 // A seed makes one job. make attack runs many:
@@ -12,6 +12,6 @@
 //	ATTACK=1000 make attack        # a thousand jobs, of random seeds
 //	INTRA_SEED=17 make attack      # the job of that seed again
 //
-// The judge knows nothing of how the launcher decides: it reads what was done to
-// the processes, and what the report says came of them.
+// The judge does not know how the launcher decides. It reads what was done to the
+// processes, and what the report says about each of them.
 package attack

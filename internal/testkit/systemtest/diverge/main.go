@@ -20,7 +20,7 @@ var (
 	shift = intra.Register("shift")
 )
 
-// cells is a state that is a map, written in the order of the map.
+// cells is a map as state, written in the random order of the map.
 type cells map[int]float64
 
 func (c cells) MarshalBinary() (b []byte, err error) {
@@ -92,7 +92,7 @@ func run(p *intra.Process, how string, passes int, points bool) error {
 	return nil
 }
 
-// step is one pass, which goes wrong in the way that was asked for.
+// step is one pass. It goes wrong in the requested way.
 func step(p *intra.Process, how string, pass int, x, y []float64) error {
 	s := p.Section()
 	for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
@@ -118,7 +118,7 @@ func step(p *intra.Process, how string, pass int, x, y []float64) error {
 		x[18] = rand.Float64()
 	case how == "replica":
 		x[19] = float64(p.Replica())
-	case how == "once" && pass == 3: // it is alike again in the next pass
+	case how == "once" && pass == 3: // the replicas are equal again in the next pass
 		x[20] = float64(p.Replica())
 	case how == "late" && pass == 390:
 		x[22] += float64(p.Replica())

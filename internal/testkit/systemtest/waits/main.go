@@ -1,6 +1,6 @@
-// Waits is a program whose ranks wrongly wait for each other, or whose replicas
-// print different lines, in the way that its argument names, for the tests of how
-// a job says so. They begin once the file is there that a second argument names.
+// Waits is a program whose ranks wrongly wait for each other, or whose replicas print
+// different lines. Its first argument names the way. It is for tests of how a job
+// reports this. The ranks begin once the file exists that a second argument names.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// wrong are the ways: what each rank does.
+// wrong are the ways to wait: the function of each rank.
 var wrong = map[string]func(c *comm.Comm) error{
 	"barrier":  others(func(c *comm.Comm) error { return c.Barrier() }),
 	"receive":  others(func(c *comm.Comm) error { return receive(c, 0) }),
@@ -50,7 +50,7 @@ var wrong = map[string]func(c *comm.Comm) error{
 	},
 }
 
-// cycles are ways to wait for each other for ever, or for long.
+// cycles are ways to wait for each other forever, or for long.
 var cycles = map[string]func(c *comm.Comm) error{
 	"cycle": func(c *comm.Comm) error {
 		if c.Rank() == 0 {
@@ -73,7 +73,7 @@ var cycles = map[string]func(c *comm.Comm) error{
 		go func() { done <- receive(d, 1-c.Rank()) }()
 		return <-done
 	},
-	"tags": func(c *comm.Comm) error { // what is sent is not what is wanted
+	"tags": func(c *comm.Comm) error { // the tags of the messages sent and received differ
 		if err := comm.Send(c, make([]int64, 1), 1-c.Rank(), 7); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ var cycles = map[string]func(c *comm.Comm) error{
 	"computes": late(compute),
 	"sleeps":   late(time.Sleep),
 	"forever":  late(func(time.Duration) { compute(time.Hour) }),
-	"busy": func(c *comm.Comm) error { // another goroutine will send what is waited for
+	"busy": func(c *comm.Comm) error { // another goroutine will send the awaited message
 		d, err := c.Dup()
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func compute(d time.Duration) {
 	}
 }
 
-// late has rank 0 come late to a barrier.
+// late makes rank 0 reach a barrier late.
 func late(f func(time.Duration)) func(c *comm.Comm) error {
 	return func(c *comm.Comm) error {
 		if c.Rank() == 0 {
@@ -114,7 +114,7 @@ func late(f func(time.Duration)) func(c *comm.Comm) error {
 	}
 }
 
-// others has every rank but 0 do what rank 0 knows nothing of.
+// others makes every rank except 0 call f, in which rank 0 does not take part.
 func others(f func(c *comm.Comm) error) func(c *comm.Comm) error {
 	return func(c *comm.Comm) error {
 		if c.Rank() == 0 {
@@ -129,7 +129,7 @@ func receive(c *comm.Comm, from int) error {
 	return err
 }
 
-// many sends more than is kept for a rank that takes nothing.
+// many sends more messages than are kept for a rank that receives none.
 func many(c *comm.Comm) error {
 	for range 20_000 {
 		if err := comm.Send(c, make([]int64, 128), 0, 3); err != nil {
@@ -147,7 +147,7 @@ func waitAnyOf(c *comm.Comm, from int) error {
 	return err
 }
 
-// anothers: rank 0 has sent something else, which nobody wants.
+// anothers makes rank 0 send a message that no rank receives.
 func anothers(c *comm.Comm) error {
 	if c.Rank() == 0 {
 		for to := 1; to < c.Size(); to++ {
@@ -169,7 +169,7 @@ var prints = map[string]func(p *intra.Process){
 	},
 }
 
-// await waits until a file is there.
+// await waits until a file exists.
 func await(file string) {
 	for {
 		if _, err := os.Stat(file); err == nil {
@@ -179,8 +179,8 @@ func await(file string) {
 	}
 }
 
-// outlast are ways in which the last replica of rank 0 does not end when all others have,
-// or much later.
+// outlast are ways in which the last replica of rank 0 does not end with all others, or
+// ends much later.
 var outlast = map[string]func(p *intra.Process, last bool) error{
 	"loop":   func(_ *intra.Process, last bool) error { return lastly(last, func() { compute(time.Hour) }) },
 	"select": func(_ *intra.Process, last bool) error { return lastly(last, func() { select {} }) },
@@ -206,8 +206,8 @@ var outlast = map[string]func(p *intra.Process, last bool) error{
 	},
 }
 
-// A replica that is slow takes much longer for all steps than the tests let one take that
-// never ends, and less for one of them.
+// A slow replica takes, for all steps together, much longer than the tests allow for a
+// step that never ends, and less for each of them.
 const slowSteps, slowStep = 12, time.Second
 
 // lastly calls f in the last replica.

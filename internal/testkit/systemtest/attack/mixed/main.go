@@ -1,7 +1,7 @@
-// Mixed is a program for random jobs of real processes: in every pass it shares
-// work in sections, takes random steps of messages and collectives, has messages
-// under way across safe points, and asks the outside world. It prints one line of
-// JSON that tells all its bits.
+// Mixed is a program for random jobs of real processes. In every pass it shares work in
+// sections, takes random steps of messages and collectives, has messages under way
+// across safe points, and calls Once. It prints one line of JSON that covers all bits
+// of its results.
 package main
 
 import (
@@ -36,11 +36,11 @@ func main() {
 // program is the state of one rank.
 type program struct {
 	p       *intra.Process
-	team    *comm.Comm // for random steps: nothing else matches their wildcards
+	team    *comm.Comm // for random steps, so that their wildcards match nothing else
 	seed    uint64
 	pass    int
 	x, y    []float64
-	sum     uint64 // of what the rank has observed
+	sum     uint64 // hash of all that the rank has received
 	norms   []float64
 	pending *comm.Request // the message of the pass before
 }
@@ -93,7 +93,7 @@ func (g *program) step() error {
 	}
 	g.observe(seen)
 	if g.pass%4 == 2 {
-		// Every replica that is asked says the same, whoever it is.
+		// Every replica returns the same, whichever of them runs the function.
 		n, err := intra.Once(g.p, func() (uint64, error) { return g.seed * uint64(g.pass), nil })
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (g *program) relax() error {
 	return err
 }
 
-// brew makes y of x, in tasks of unlike length.
+// brew computes y from x, in tasks of different lengths.
 func (g *program) brew() error {
 	s := g.p.Section()
 	k := 0
@@ -149,7 +149,7 @@ func (g *program) brew() error {
 
 const aroundTag = 11
 
-// send sends a message round that is received in the next pass.
+// send sends a message around the ring; the next pass receives it.
 func (g *program) send() error {
 	n := g.p.Size()
 	if n == 1 {
@@ -164,7 +164,8 @@ func (g *program) send() error {
 	return nil
 }
 
-// receive gets what was sent round in the pass before, and looks at it first.
+// receive receives the message that the pass before has sent around the ring, after a
+// probe.
 func (g *program) receive(pass int) error {
 	n := g.p.Size()
 	if n == 1 || pass == 0 {
@@ -185,7 +186,7 @@ func (g *program) receive(pass int) error {
 	return nil
 }
 
-// print prints what all ranks have come to.
+// print prints the results of all ranks.
 func (g *program) print() error {
 	if _, err := g.pending.Wait(); err != nil {
 		return err
