@@ -31,7 +31,7 @@ type watcher struct {
 	found    time.Duration
 	named    time.Duration // deadline for stopping at a common place; 0: no difference is known
 
-	// The goroutine of the program writes pace, states and skip.
+	// The goroutine of the program writes pace, states and skip; pace under the lock, as others read it.
 	pace   [2]*verify.Pace // by the kind of place; nil before the first place
 	states bool            // states are compared, so sections are not
 	skip   map[string]bool // variables that cannot be compared
@@ -127,7 +127,10 @@ func (w *watcher) atSection(s *Section) error {
 	return w.visit(at, due, func() contents { return inputs(s) })
 }
 
+// due reports whether this replica takes a hash at a place.
 func (w *watcher) due(at verify.Place) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.pace[at.Kind] == nil {
 		spent := time.Duration(0)
 		if other := w.pace[1-at.Kind]; other != nil {
