@@ -49,7 +49,7 @@ var jobs = []command{slowJob, inoutJob, detectHead, detectAgent, detectJob, scal
 // moved are programs that had commands of their own.
 var moved = []string{"npb", "hpcg", "minighost", "amg"}
 
-// errUsage says that the command line was wrong and has been explained.
+// errUsage means that the command line was wrong and that the error has been printed.
 var errUsage = errors.New("usage")
 
 func main() {
@@ -123,5 +123,5 @@ func usage(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
-	return errUsage // flag has said why
+	return errUsage // package flag has printed the error
 }

@@ -61,14 +61,14 @@ func (o order) warmUp(p *intra.Process) error {
 	return err
 }
 
-// A case is timed in so many batches, of which the median counts: it does not
-// change when something else gets the core for a moment.
+// The time of a case is the median of several batches: it does not change when another
+// process gets the core for a moment.
 const (
 	leastBatches = 3
 	mostBatches  = 15
 )
 
-// measure returns the seconds of one operation as this process sees them.
+// measure returns the seconds of one operation, as measured by this process.
 func (o order) measure(p *intra.Process, c Case) (float64, error) {
 	op, ok := operationNamed(c.Op)
 	if !ok {
@@ -103,8 +103,8 @@ func batch(c *comm.Comm, call func() error, calls int) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-// calibrate finds out how many calls take about as long as wanted. All
-// processes have to make as many, so they take the time of one of them.
+// calibrate determines how many calls take about the wanted time. All processes have to
+// make the same number, so they use the time of one of them.
 func calibrate(p *intra.Process, call func() error, wanted time.Duration) (calls int, took time.Duration, err error) {
 	for calls = 1; ; calls *= 2 {
 		t, err := batch(p.World(), call, calls)

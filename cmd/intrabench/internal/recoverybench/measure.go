@@ -60,7 +60,7 @@ type Loss struct {
 	Left     spread.Spread `json:"left"`
 	Restarts int           `json:"restarts"` // without replacement, in all rounds
 	Again    int           `json:"again"`    // with it
-	Missed   int           `json:"missed"`   // failures that came after the end, in all runs: E says less then
+	Missed   int           `json:"missed"`   // failures scheduled after the end, in all runs: E is less meaningful then
 }
 
 // mostPasses is reached before the residual of HPCCG underflows and it stops.
