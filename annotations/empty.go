@@ -46,7 +46,7 @@ func (w *sectionWalk) ours(fn *types.Func) bool {
 	return fn.Pkg() == w.pkg || root == own || strings.Contains(root, ".")
 }
 
-// why returns why a call is no launch, and what would make it one. fn is nil if the
+// why returns why a call is not a launch, and what would make it one. fn is nil if the
 // function is a value.
 func (w *sectionWalk) why(call *ast.CallExpr, fn *types.Func) string {
 	name := types.ExprString(ast.Unparen(call.Fun))

@@ -53,7 +53,7 @@ type sectionScope struct {
 	fset      *token.FileSet
 	pkg       *types.Package
 	info      *types.Info
-	callee    func(*types.Func) *Callee // nil for a function that is no kernel
+	callee    func(*types.Func) *Callee // nil for a function that is not a kernel
 	annotated func(*types.Func) bool    // reports whether a function of the package has directives, right or wrong
 	messages  func(*types.Func) string  // describes how a function passes messages; "" if it is not known to
 	effects   func(*types.Func) *Effects

@@ -33,7 +33,7 @@ func (w *sectionWalk) touches(v *sectionValues) []touch {
 type toucher struct {
 	*sectionWalk
 	values *sectionValues
-	skip   map[ast.Node]bool // nodes that are no access: the target of an assignment, the operand of &
+	skip   map[ast.Node]bool // nodes that are not accesses: the target of an assignment, the operand of &
 	launch map[ast.Node]*Launch
 	around []ast.Node
 	found  []touch
