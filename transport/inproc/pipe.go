@@ -130,7 +130,7 @@ func (p *pipe) finish(e end) {
 	}
 }
 
-// readable reports whether take has something to say.
+// readable reports whether take has a chunk, or the end, to return.
 func (p *pipe) readable() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // Kinds of frames on transport.ChannelMessage. Args[0] is the context and
-// Args[1] the number of the message in its stream, unless said otherwise;
+// Args[1] the number of the message in its stream, unless stated otherwise;
 // Args[5] is the cut that the sender has passed last.
 const (
 	// kindEager is a message with its payload. Args[2] is the tag, Args[3] the
