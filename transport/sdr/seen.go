@@ -94,8 +94,8 @@ func (c *Core) mature() {
 // Sync is what the end of a collective implies at a rank.
 type Sync uint8
 
-// The kinds of collectives. Collectives of the one communicator that has all ranks begin
-// epochs, in the same order at all ranks. All other collectives are SyncNone.
+// The kinds of collectives. In each clock domain, the collectives of one communicator that
+// has all ranks begin epochs, in the same order at all ranks. All others are SyncNone.
 const (
 	// SyncNone: the end implies nothing.
 	SyncNone Sync = iota
