@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// affine is a sum of multiples of integer values of which only the names are known.
+// affine is a sum of multiples of integer values of which only the names are known, and a
+// constant.
 type affine struct {
-	terms map[string]int64 // how often each value; none is 0
+	terms map[string]int64 // factor of each value; none is 0
 	c     int64
 }
 
@@ -38,7 +39,7 @@ func (a affine) minus(b affine) (int64, bool) {
 
 func (a affine) add(c int64) affine { return affine{a.terms, a.c + c} }
 
-// String writes a as the user would.
+// String formats a as the user would write it.
 func (a affine) String() string {
 	var b strings.Builder
 	names := slices.Sorted(maps.Keys(a.terms))
@@ -69,7 +70,7 @@ type values struct {
 	k       *Kernel
 	info    *types.Info
 	changed map[types.Object]bool     // assigned more than once, or their address is taken
-	defined map[types.Object]ast.Expr // locals, by what they are made of
+	defined map[types.Object]ast.Expr // locals, with the expressions that define them
 }
 
 func newValues(k *Kernel, info *types.Info) *values {
@@ -147,7 +148,7 @@ func (v *values) of(e ast.Expr) (affine, bool) {
 	return affine{}, false
 }
 
-// name is that of a variable, and no other one's.
+// name returns a name that is unique to a variable.
 func (v *values) name(obj *types.Var) string {
 	if p := v.k.lookup(obj.Name()); p != nil && p.Var == obj {
 		return obj.Name()
@@ -155,7 +156,7 @@ func (v *values) name(obj *types.Var) string {
 	return fmt.Sprintf("%s@%d", obj.Name(), obj.Pos())
 }
 
-// parameter: id is a parameter or the receiver that is not assigned.
+// parameter reports whether id is a parameter or the receiver and is never assigned.
 func (v *values) parameter(id *ast.Ident) bool {
 	obj := v.info.ObjectOf(id)
 	p := v.k.lookup(id.Name)
@@ -184,8 +185,8 @@ func combine(e *ast.BinaryExpr, of func(ast.Expr) (affine, bool)) (affine, bool)
 	return affine{}, false
 }
 
-// bound evaluates a bound of a clause, which has no types. What was not written
-// is open.
+// bound evaluates a bound of a clause, which has no types. open is the value of a bound
+// that is left out.
 func (v *values) bound(b *Bound, open affine) (affine, bool) {
 	if b == nil {
 		return open, true
@@ -229,7 +230,7 @@ type part struct {
 	length affine
 }
 
-// base follows slice expressions and the variables that hold them.
+// base resolves slice expressions and variables that hold them.
 func (v *values) base(e ast.Expr) (part, bool) {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Analyzer checks the //intra: directives of a package: their grammar, what
-// they name, what the kernels do, and the sections. Its result is a *Package.
+// Analyzer checks the //intra: directives of a package: their grammar, the names in them,
+// the effects of the kernels, and the sections. Its result is a *Package.
 var Analyzer = newAnalyzer(defaultLimits)
 
 func newAnalyzer(l limits) *analysis.Analyzer {
@@ -45,8 +45,8 @@ type clauseAnalysis struct {
 	possible bool // the flag -v: list errors that are not certain
 }
 
-// packageFact is what other packages have to know: what the functions do, and
-// which of them are kernels. All lists are sorted by name.
+// packageFact is what other packages need to know: the effects of the functions, and which
+// of them are kernels. All lists are sorted by name.
 type packageFact struct {
 	Funcs   []Effects
 	Kernels []kernelFact
@@ -75,7 +75,7 @@ func (f *packageFact) String() string { return "effects" }
 // encodedFact is a packageFact without its methods.
 type encodedFact packageFact
 
-// GobEncode analyses all functions: another process cannot request them.
+// GobEncode analyses all functions, as another process cannot request them.
 func (f *packageFact) GobEncode() ([]byte, error) {
 	encoded := encodedFact(*f)
 	if f.source != nil {
@@ -86,12 +86,12 @@ func (f *packageFact) GobEncode() ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// GobDecode decodes what GobEncode encodes.
+// GobDecode decodes the output of GobEncode.
 func (f *packageFact) GobDecode(data []byte) error {
 	return gob.NewDecoder(bytes.NewReader(data)).Decode((*encodedFact)(f))
 }
 
-// effects returns what a function of the package does; nil if that is not known.
+// effects returns the effects of a function of the package, or nil if they are not known.
 func (f *packageFact) effects(fn *types.Func) *Effects {
 	if f.source != nil {
 		return f.source.request(fn)
@@ -129,8 +129,8 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 		}
 		return nil
 	}
-	// The SSA builder wants types that are whole, and says so by a panic. What
-	// a dependency lacks is not among the errors of this package.
+	// The SSA builder panics if types are incomplete. Errors in a dependency are not among
+	// the errors of this package.
 	defer func() {
 		if v := recover(); v != nil {
 			result, err = nil, fmt.Errorf("package %s or what it imports does not compile: %v", pass.Pkg.Path(), v)
@@ -139,7 +139,7 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 	eff := newPackageEffects(pass, known, c.limits)
 
 	byDecl := map[*ast.FuncDecl][]Directive{}
-	annotated := map[types.Object]bool{} // also where the directives are wrong
+	annotated := map[types.Object]bool{} // including those whose directives are wrong
 	for _, file := range s.pkg.Files {
 		for decl, dirs := range file.directives.Tasks {
 			byDecl[decl] = dirs
@@ -222,8 +222,8 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 	return s.pkg, nil
 }
 
-// standard tells whether a package belongs to the Go distribution: its
-// functions are known by name.
+// standard reports whether a package belongs to the Go distribution, whose functions are
+// known by name.
 func standard(pass *analysis.Pass) bool {
 	if len(pass.Files) == 0 {
 		return true
@@ -252,7 +252,7 @@ func foreignCallee(fn *types.Func, factOf func(*types.Package) *packageFact) *Ca
 	return &Callee{Func: fn, Result: k.Result, Op: k.Op, Whole: k.Whole, Writes: k.Writes, Reduces: k.Reduces, Items: k.Items}
 }
 
-// tagFix adds the build line that a section file lacks.
+// tagFix adds the build line that a file with sections lacks.
 func tagFix(pass *analysis.Pass, e *Error) []analysis.SuggestedFix {
 	if !strings.HasPrefix(e.Msg, "a file with //intra:section needs") {
 		return nil

@@ -8,10 +8,9 @@ import (
 	"slices"
 )
 
-// checkBounds finds accesses that certainly leave the bounds of their clause:
-// elements whose index is a sum of parameters and numbers and the counter of a
-// loop over such sums, where nothing decides whether they are reached but the
-// loop itself.
+// checkBounds finds accesses that certainly leave the bounds of their clause. It considers
+// indices that are sums of parameters, numbers and the counter of a loop over such sums. It
+// ignores accesses that depend on any other condition than the loop's.
 func checkBounds(info *types.Info, k *Kernel) []finding {
 	if k.Decl.Body == nil || !slices.ContainsFunc(k.Items, func(it *ItemInfo) bool { return it.Item.Slice != nil }) {
 		return nil
@@ -23,15 +22,15 @@ func checkBounds(info *types.Info, k *Kernel) []finding {
 
 type boundCheck struct {
 	*values
-	loops    map[string]loop // around the place, by the name of the counter
+	loops    map[string]loop // enclosing loops, by the name of the counter
 	told     map[*ItemInfo]bool
 	findings []finding
 }
 
-// loop is what a counter goes through: from lo to hi-1, all of it.
+// loop is the range of a counter, which takes all values from lo to hi-1.
 type loop struct{ lo, hi affine }
 
-// list goes through statements up to the first one that may leave them.
+// list checks statements up to the first one that may leave the list.
 func (c *boundCheck) list(list []ast.Stmt) {
 	for _, st := range list {
 		if leaves(st) {
@@ -41,7 +40,7 @@ func (c *boundCheck) list(list []ast.Stmt) {
 	}
 }
 
-// leaves: what comes after st may not be reached.
+// leaves reports whether the statements after st may not be reached.
 func leaves(st ast.Stmt) bool {
 	found := false
 	ast.Inspect(st, func(n ast.Node) bool {
@@ -127,7 +126,7 @@ func (c *boundCheck) counted(st *ast.ForStmt) (string, loop, bool) {
 	return c.name(obj), loop{lo, hi}, true
 }
 
-// assigns: the body of a loop sets its counter.
+// assigns reports whether the body of a loop sets its counter.
 func (c *boundCheck) assigns(body ast.Node, obj types.Object) bool {
 	found := false
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -181,7 +180,7 @@ func (c *boundCheck) ranged(st *ast.RangeStmt) (string, loop, bool) {
 	return c.name(obj), loop{hi: hi}, true
 }
 
-// counts: a counter of a loop is part of a.
+// counts reports whether a contains the counter of a loop.
 func (c *boundCheck) counts(a affine) bool {
 	for name := range a.terms {
 		if _, ok := c.loops[name]; ok {
@@ -191,7 +190,7 @@ func (c *boundCheck) counts(a affine) bool {
 	return false
 }
 
-// expr looks at the accesses of an expression that is evaluated.
+// expr checks the accesses of an expression that is evaluated.
 func (c *boundCheck) expr(e ast.Expr, written bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {

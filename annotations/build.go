@@ -28,10 +28,10 @@ func Constraint(f *ast.File) constraint.Expr {
 	return nil
 }
 
-// ConstraintLine returns the //go:build line of the file made from a source,
-// or nothing if it needs none. It holds what the source's own line says, with
-// !intra turned into intra in a twin, and what the source's name implies,
-// since the name of the output implies it no more.
+// ConstraintLine returns the //go:build line of the file made from a source, or "" if it
+// needs none. The line combines the source's own constraint, with !intra turned into intra
+// in a twin, and the constraint that the name of the source implies: the name of the output
+// no longer implies it.
 func ConstraintLine(own constraint.Expr, name string, twin bool) string {
 	if twin {
 		own = flipTag(own)
@@ -69,10 +69,10 @@ func hasConjunct(x constraint.Expr, want string) bool {
 	return x != nil && x.String() == want
 }
 
-// withoutTag tells whether the constraint leaves the file out under the tag.
+// withoutTag reports whether the constraint excludes the file under the tag.
 func withoutTag(x constraint.Expr) bool { return hasConjunct(x, "!"+Tag) }
 
-// mentionsTag tells whether the constraint depends on the tag at all.
+// mentionsTag reports whether the constraint depends on the tag.
 func mentionsTag(x constraint.Expr) bool {
 	switch x := x.(type) {
 	case *constraint.TagExpr:
@@ -87,7 +87,7 @@ func mentionsTag(x constraint.Expr) bool {
 	return false
 }
 
-// OutputName is the name of the file generated from a source.
+// OutputName returns the name of the file generated from a source.
 func OutputName(source string) string {
 	if base, ok := strings.CutSuffix(source, "_test.go"); ok {
 		return base + "_intra_test.go"
@@ -95,12 +95,12 @@ func OutputName(source string) string {
 	return strings.TrimSuffix(source, ".go") + "_intra.go"
 }
 
-// IsOutputName tells whether a file of that name may be an output.
+// IsOutputName reports whether a file with this name may be generated.
 func IsOutputName(name string) bool {
 	return strings.HasSuffix(name, "_intra.go") || strings.HasSuffix(name, "_intra_test.go")
 }
 
-// impliedTags are the operating system and architecture in a file's name.
+// impliedTags returns the operating system and the architecture in the name of a file.
 func impliedTags(name string) []string {
 	name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".go"), "_test")
 	parts := strings.Split(name, "_")
@@ -135,8 +135,8 @@ var (
 	knownArch = set("386 amd64 amd64p32 arm armbe arm64 arm64be loong64 mips mipsle mips64 mips64le mips64p32 mips64p32le ppc ppc64 ppc64le riscv riscv64 s390 s390x sparc sparc64 wasm")
 )
 
-// tagErrors checks that a section file is one half of a tagged pair, and that
-// kernels and state types stand outside of tagged files.
+// tagErrors checks that a file with sections is one half of a tagged pair, and that kernels
+// and state types are in files without the tag.
 func tagErrors(f *ast.File, d *Directives, kernels []*Kernel) []*Error {
 	own := Constraint(f)
 	var errs []*Error

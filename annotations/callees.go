@@ -12,10 +12,10 @@ type target struct {
 	fn   *ssa.Function // nil if only the object is known
 	obj  *types.Func   // nil for a literal
 	vals []ssa.Value   // arguments, for constants; nil if they are not known
-	args [][]loc       // and captured variables after them
+	args [][]loc       // of the arguments, and then of the captured variables
 }
 
-// numbered returns what a parameter or captured variable gets.
+// numbered returns what a parameter or captured variable receives.
 func (c *target) numbered(n int) []loc {
 	if n < 0 || n >= len(c.args) {
 		return nil
@@ -23,8 +23,8 @@ func (c *target) numbered(n int) []loc {
 	return c.args[n]
 }
 
-// callees returns what a call may reach; the rest is a function value or method
-// of unknown origin.
+// callees returns the functions that a call may reach. rest describes a function value or
+// method of unknown origin, if the call may reach one.
 func (e *effects) callees(b *body, c *ssa.CallCommon) (list []target, rest string) {
 	if fn := c.StaticCallee(); fn != nil {
 		var bindings []ssa.Value
@@ -59,7 +59,7 @@ func (e *effects) callees(b *body, c *ssa.CallCommon) (list []target, rest strin
 	return list, rest
 }
 
-// shown names a value as the source does, if it does.
+// shown returns the name of a value in the source, if it has one.
 func shown(v ssa.Value) string {
 	switch v := v.(type) {
 	case *ssa.Parameter:
@@ -82,8 +82,8 @@ func shown(v ssa.Value) string {
 	return "of type " + types.TypeString(v.Type(), func(p *types.Package) string { return p.Name() })
 }
 
-// methods finds the methods that a call through an interface reaches, where the
-// values are made in the same function.
+// methods finds the methods that a call through an interface reaches, if the values are
+// made in the same function.
 func (e *effects) methods(b *body, c *ssa.CallCommon) ([]target, string) {
 	unknown := "the method " + c.Method.Name() + " of an interface"
 	values, ok := concrete(c.Value, nil)
@@ -110,8 +110,7 @@ func (e *effects) methods(b *body, c *ssa.CallCommon) ([]target, string) {
 	return list, ""
 }
 
-// concrete returns the values that an interface may hold; false if there may be
-// others.
+// concrete returns the values that an interface may hold, or false if there may be others.
 func concrete(v ssa.Value, seen []ssa.Value) ([]ssa.Value, bool) {
 	if slices.Contains(seen, v) {
 		return nil, true
@@ -136,8 +135,8 @@ func concrete(v ssa.Value, seen []ssa.Value) ([]ssa.Value, bool) {
 	return nil, false
 }
 
-// effectsOf returns what a callee does, and its name with its place for
-// messages; nil if that is not known.
+// effectsOf returns the effects of a callee, or nil if they are not known, and its name
+// with its position for messages.
 func (e *effects) effectsOf(c *target) (*Effects, string) {
 	obj := c.obj
 	name := ""

@@ -22,7 +22,7 @@ func (b *body) arguments(vals, bindings []ssa.Value) [][]loc {
 	return args
 }
 
-// transfer puts into memory what a call stores there, and returns what its
+// transfer adds what a call stores to the memory that it reaches, and returns what its
 // results may be.
 func (e *effects) transfer(b *body, instr ssa.CallInstruction) []loc {
 	c := instr.Common()
@@ -69,7 +69,7 @@ func (e *effects) transfer(b *body, instr ssa.CallInstruction) []loc {
 	return out
 }
 
-// maybeMore: or anything that is reached from there.
+// maybeMore returns ls extended to anything that is reachable from there.
 func maybeMore(ls []loc) []loc {
 	out := slices.Clone(ls)
 	for i := range out {
@@ -78,7 +78,7 @@ func maybeMore(ls []loc) []loc {
 	return out
 }
 
-// flowValue is what the caller has for a part that a callee describes.
+// flowValue returns the caller's values for a flow that a callee describes.
 func (b *body) flowValue(c *target, f Flow, instr ssa.CallInstruction) []loc {
 	var ls []loc
 	memory := false
@@ -109,8 +109,8 @@ func (b *body) flowValue(c *target, f Flow, instr ssa.CallInstruction) []loc {
 	return out
 }
 
-// unknownCall: the results of code that is not known may be all that it is
-// given, and all of that may be stored into each other.
+// unknownCall models a call of unknown code: its results may be anything that is reachable
+// from its arguments, and any of that may be stored into any other part of it.
 func (b *body) unknownCall(c *ssa.CallCommon, call *ssa.Call) []loc {
 	reached, locals := b.reachAll(b.given(c))
 	for _, l := range reached {
@@ -159,7 +159,7 @@ func pointee(t types.Type) types.Type {
 	return t
 }
 
-// given is all that a call hands over.
+// given returns all values that a call passes.
 func (b *body) given(c *ssa.CallCommon) []loc {
 	var all []loc
 	if c.IsInvoke() || c.StaticCallee() == nil {
@@ -178,8 +178,8 @@ func (b *body) given(c *ssa.CallCommon) []loc {
 	return all
 }
 
-// passedClosures are the functions of this package that a call hands over, and
-// that may be called with anything of what it hands over.
+// passedClosures returns the functions of this package that a call passes. They may be
+// called with anything else that the call passes.
 func (b *body) passedClosures(c *ssa.CallCommon) []target {
 	var ls []loc
 	for _, a := range c.Args {
@@ -221,7 +221,7 @@ func (b *body) passedClosures(c *ssa.CallCommon) []target {
 	return list
 }
 
-// builtinValue is what a builtin function returns or stores.
+// builtinValue models the results and stores of a builtin function.
 func (b *body) builtinValue(call *ssa.Call, name string, args []ssa.Value) []loc {
 	switch name {
 	case "append":
@@ -243,7 +243,7 @@ func (b *body) builtinValue(call *ssa.Call, name string, args []ssa.Value) []loc
 	return nil
 }
 
-// call records what a call does.
+// call records the effects of a call.
 func (e *effects) call(b *body, instr ssa.CallInstruction, pos token.Pos) {
 	c := instr.Common()
 	if f, ok := c.Value.(*ssa.Builtin); ok {
@@ -278,7 +278,7 @@ func (e *effects) call(b *body, instr ssa.CallInstruction, pos token.Pos) {
 	}
 }
 
-// called notes that what a parameter holds is called.
+// called records that a function in a parameter is called.
 func (b *body) called(ls []loc) {
 	for _, l := range ls {
 		if l.root.kind == paramRoot || l.root.kind == freeRoot {
@@ -287,7 +287,7 @@ func (b *body) called(ls []loc) {
 	}
 }
 
-// callee records what a call of a function does. It returns what is not known.
+// callee records the effects of calling a function. It returns what is unknown about them.
 func (e *effects) callee(b *body, instr ssa.Instruction, c *target, maybe bool, pos token.Pos) (unknown string) {
 	obj := c.obj
 	if obj != nil {

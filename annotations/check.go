@@ -11,17 +11,17 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// finding is a diagnostic about a kernel, with the clauses that would cure it.
+// finding is a diagnostic about a kernel, with the clauses that would fix it.
 type finding struct {
 	pos   token.Pos
 	msg   string
 	cured []*ItemInfo // nil: no fix is offered
 
-	possible bool // it is not certain: only listed
+	possible bool // not certain: it is only listed
 }
 
-// checkKernel compares what a kernel does with what its clauses say. b is nil
-// if there is no body to look at.
+// checkKernel compares the effects of a kernel with its clauses. b is nil if there is no
+// body.
 func checkKernel(r *resolved, b *body) []finding {
 	k := r.kernel
 	c := &kernelCheck{k: k, name: k.Func.Name()}
@@ -61,7 +61,7 @@ func (c *kernelCheck) check(r *resolved, b *body) []finding {
 type kernelCheck struct {
 	k        *Kernel
 	name     string
-	body     *body // nil if there is none
+	body     *body // nil if there is no body
 	events   []event
 	starts   map[token.Pos]token.Pos
 	findings []finding
@@ -75,7 +75,7 @@ func (c *kernelCheck) report(pos token.Pos, cured []*ItemInfo, format string, ar
 	c.findings = append(c.findings, finding{pos: pos, msg: fmt.Sprintf(format, args...), cured: cured})
 }
 
-// once tells whether the class of finding about a name is new.
+// once reports whether a finding of this class about this name is new.
 func (c *kernelCheck) once(class, name string) bool {
 	id := class + " " + name
 	if c.reported[id] {
@@ -85,8 +85,8 @@ func (c *kernelCheck) once(class, name string) bool {
 	return true
 }
 
-// starts maps the positions that instructions carry, of a bracket or a
-// selected name, to where the expression begins.
+// starts maps the positions that instructions have, of a bracket or a selected name, to the
+// beginning of the expression.
 func starts(decl *ast.FuncDecl) map[token.Pos]token.Pos {
 	m := map[token.Pos]token.Pos{}
 	ast.Inspect(decl, func(n ast.Node) bool {
@@ -103,7 +103,7 @@ func starts(decl *ast.FuncDecl) map[token.Pos]token.Pos {
 	return m
 }
 
-// match finds the item that covers a path: the one that names most of it.
+// match returns the item that covers a path: the most specific one.
 func (k *Kernel) match(param int, path string) *ItemInfo {
 	var best *ItemInfo
 	for _, it := range k.Items {
@@ -177,15 +177,15 @@ func (c *kernelCheck) event(r *resolved, ev *event) {
 	}
 }
 
-// holdsPointerAt tells whether the item is memory that in may name and out may
-// not, so that a field of it has to be named.
+// holdsPointerAt reports whether an item may be in in but not in out, so that its fields
+// have to be named instead.
 func holdsPointerAt(k *Kernel, it *ItemInfo) bool { return it.Form == NoRegion }
 
-// uncovered is an access to a part of a parameter that no clause names.
+// uncovered reports an access to a part of a parameter that is in no clause.
 func (c *kernelCheck) uncovered(ev *event, p *Param, shown, via string) {
 	for _, it := range c.k.Items {
 		if it.Param == p && !ev.write && strings.HasPrefix(it.path, ev.path) {
-			return // on the way to what is named
+			return // on the way to a named part
 		}
 	}
 	class, clause := "reads", "in"
@@ -203,7 +203,7 @@ func (c *kernelCheck) anyExposed(param int, it *ItemInfo) bool {
 	})
 }
 
-// neverWritten reports out and inout memory that is certainly not written.
+// neverWritten reports out and inout items that are certainly not written.
 func (c *kernelCheck) neverWritten() {
 	for _, it := range c.k.Items {
 		if c.unwritten(it) {
@@ -212,8 +212,8 @@ func (c *kernelCheck) neverWritten() {
 	}
 }
 
-// unwritten tells whether an item is in a clause for memory that is written, and
-// certainly is not.
+// unwritten reports whether an item is in a clause for written memory, and is certainly not
+// written.
 func (c *kernelCheck) unwritten(it *ItemInfo) bool {
 	if it.Kind != Out && it.Kind != InOut && it.Kind != Reduce || it.Param == c.k.Result || c.k.Decl.Body == nil {
 		return false
@@ -224,7 +224,7 @@ func (c *kernelCheck) unwritten(it *ItemInfo) bool {
 	})
 }
 
-// moved returns the items with one of them in another clause.
+// moved returns the items with one of them moved to another clause.
 func (c *kernelCheck) moved(it *ItemInfo, to Kind) []*ItemInfo {
 	items := slices.Clone(c.k.Items)
 	for i, old := range items {
@@ -237,8 +237,8 @@ func (c *kernelCheck) moved(it *ItemInfo, to Kind) []*ItemInfo {
 	return items
 }
 
-// fix rewrites the clauses of a kernel. A kernel with several directives gets
-// no fix: which line should change is for its author to say.
+// fix rewrites the clauses of a kernel. A kernel with several directives gets no fix: only
+// its author can decide which line should change.
 func fix(k *Kernel, dirs []Directive, items []*ItemInfo) []analysis.SuggestedFix {
 	if items == nil || len(dirs) != 1 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Kind says what a clause promises about the memory it names.
+// Kind is what a clause promises about the memory that it names.
 type Kind uint8
 
 // The clauses of a task directive.
@@ -19,7 +19,7 @@ const (
 	Out                         // written, not read before it is written
 	InOut                       // read and written
 	Reduce                      // a partial result, folded into a variable when the section ends
-	Scratch                     // work space without meaning before and after
+	Scratch                     // work space; its contents have no meaning before and after
 	Elementwise                 // names slices whose elements belong together
 )
 
@@ -36,7 +36,7 @@ func kindOf(name string) Kind {
 	return 0
 }
 
-// Ident is a name and where it stands.
+// Ident is a name and its position.
 type Ident struct {
 	Name string
 	Pos  token.Pos
@@ -77,7 +77,7 @@ type Columns struct {
 	Lo, Hi, Of *Bound
 }
 
-// all lists the bounds that are there.
+// all lists the bounds that are present.
 func (b *Bounds) all() []*Bound {
 	list := []*Bound{b.Lo, b.Hi}
 	if b.Cols != nil {
@@ -93,7 +93,7 @@ type Bound struct {
 	Text string
 }
 
-// PosOf returns the position in the source of a node of the bound.
+// PosOf returns the position of a node of the bound in the source.
 func (b *Bound) PosOf(n ast.Node) token.Pos { return b.Base + n.Pos() - 1 }
 
 // Clause is one clause of a task directive.
@@ -104,7 +104,7 @@ type Clause struct {
 	Items []Item
 }
 
-// Error is a mistake in a directive: where, what, and the cure.
+// Error is a mistake in a directive: its position, what is wrong, and how to correct it.
 type Error struct {
 	Pos token.Pos
 	Msg string
@@ -112,8 +112,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Msg }
 
-// ParseTask parses what follows "//intra:task", whose first character stands
-// at pos. What is wrong is left out of the clauses returned.
+// ParseTask parses the text behind "//intra:task", whose first character is at pos. It
+// leaves out clauses that are wrong.
 func ParseTask(text string, pos token.Pos) ([]Clause, []*Error) {
 	p := newClauseParser(text, pos)
 	var clauses []Clause
@@ -125,16 +125,16 @@ func ParseTask(text string, pos token.Pos) ([]Clause, []*Error) {
 	return clauses, p.errs
 }
 
-// SectionArgs is what follows "//intra:section".
+// SectionArgs holds the arguments of "//intra:section".
 type SectionArgs struct {
-	On    []Ident // identifier or selector; nil: the only process in sight
+	On    []Ident // identifier or selector; nil: the only process in scope
 	Sched string  // "", static, adaptive or replicate
 }
 
 // Schedules are the arguments of the sched clause.
 var Schedules = []string{"static", "adaptive", "replicate"}
 
-// ParseSection parses what follows "//intra:section".
+// ParseSection parses the text behind "//intra:section".
 func ParseSection(text string, pos token.Pos) (SectionArgs, []*Error) {
 	p := newClauseParser(text, pos)
 	var args SectionArgs
@@ -144,8 +144,8 @@ func ParseSection(text string, pos token.Pos) (SectionArgs, []*Error) {
 	return args, p.errs
 }
 
-// clauseParser is a recursive descent parser over Go tokens. It stops at its
-// first error: what follows one is seldom worth reading.
+// clauseParser is a recursive descent parser over Go tokens. It stops at its first error,
+// since errors after the first are rarely useful.
 type clauseParser struct {
 	text string
 	base token.Pos
@@ -154,7 +154,7 @@ type clauseParser struct {
 	tok  token.Token
 	lit  string
 	off  int // of the token
-	end  int // of the token before
+	end  int // end of the previous token
 	errs []*Error
 }
 
@@ -195,7 +195,7 @@ func (p *clauseParser) spelling() string {
 	return p.tok.String()
 }
 
-// found names the token that is there for an error.
+// found names the current token for an error message.
 func (p *clauseParser) found() string {
 	if p.tok == token.EOF {
 		return "the end of the line"
@@ -216,7 +216,7 @@ func (p *clauseParser) expect(tok token.Token, where string) bool {
 	return true
 }
 
-// word is a clause's name; keywords are words here.
+// word returns the name of a clause, which may be a keyword of Go.
 func (p *clauseParser) word() (string, bool) {
 	return p.lit, p.tok == token.IDENT || p.tok.IsKeyword()
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// functions looks at the functions and methods that tasks of a section get in in: a task
-// runs on one replica, and what the function keeps from call to call stays there.
+// functions checks the functions and methods that tasks of a section get in in. A task runs
+// on one replica, so state that such a function keeps between calls stays on that replica.
 func (w *sectionWalk) functions(fn ast.Node) {
 	if fn == nil {
 		return
@@ -38,7 +38,7 @@ func (w *sectionWalk) functions(fn ast.Node) {
 	}
 }
 
-// function judges one function that a task gets.
+// function checks one function that a task gets.
 func (w *sectionWalk) function(v *sectionValues, around ast.Node, l *Launch, arg ast.Expr) {
 	e := ast.Unparen(arg)
 	if id, ok := e.(*ast.Ident); ok {
@@ -106,18 +106,18 @@ func (w *sectionWalk) function(v *sectionValues, around ast.Node, l *Launch, arg
 	}
 }
 
-// kept is a write of a function literal to what it does not declare.
+// kept is a write by a function literal to a variable that it does not declare.
 type kept struct {
 	does, what string
 	pos        token.Pos
 	certain    bool
 }
 
-// keeps lists them, the certain ones first. A write is certainly state if it depends on
-// what was there before the call, or if the variable is used elsewhere.
+// keeps lists the writes by lit that may keep state, certain ones first. A write certainly
+// keeps state if it depends on the previous value, or if the variable is used elsewhere.
 func (w *sectionWalk) keeps(lit *ast.FuncLit, around ast.Node) []kept {
 	var found []kept
-	begun := map[types.Object]bool{} // set in the call before
+	begun := map[types.Object]bool{} // variables set earlier in the same call
 	note := func(e ast.Expr, updates bool) {
 		id := rootIdent(e)
 		if id == nil {
@@ -137,7 +137,7 @@ func (w *sectionWalk) keeps(lit *ast.FuncLit, around ast.Node) []kept {
 	}
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.CallExpr: // of clear, copy, or a function that may set it
+		case *ast.CallExpr: // clear, copy, or a function that may set it
 			for _, arg := range n.Args {
 				if u, ok := ast.Unparen(arg).(*ast.UnaryExpr); ok && u.Op == token.AND {
 					arg = u.X
@@ -166,7 +166,7 @@ func (w *sectionWalk) keeps(lit *ast.FuncLit, around ast.Node) []kept {
 	return found
 }
 
-// holdsExpr reports whether an expression holds another one.
+// holdsExpr reports whether an expression contains another one.
 func holdsExpr(e, part ast.Expr) bool {
 	found := false
 	want := types.ExprString(part)
@@ -180,7 +180,7 @@ func holdsExpr(e, part ast.Expr) bool {
 }
 
 // readElsewhere reports whether the function around a literal uses a variable outside of
-// it, where it is not assigned.
+// the literal without assigning it.
 func (w *sectionWalk) readElsewhere(obj types.Object, lit *ast.FuncLit, around ast.Node) bool {
 	found := false
 	assigned := map[*ast.Ident]bool{}

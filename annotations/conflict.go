@@ -16,13 +16,13 @@ type launched struct {
 	launch *Launch
 	stack  []ast.Node // around the launch
 	write  bool
-	param  int  // in which it is passed; -1: the result
-	deep   bool // only what is behind pointers of a value
+	param  int  // parameter in which it is passed; -1: the result
+	deep   bool // only the memory behind pointers in a value
 }
 
-// conflicts finds code of a section that touches what its tasks use: from the launch of
-// a task to the end of the section nothing else may write what the task reads, or touch
-// what it writes. What is certain is an error, and what is possible is listed.
+// conflicts finds code of a section that accesses memory which its tasks use. From the
+// launch of a task to the end of the section, no other code may write what the task reads,
+// or access what it writes. Certain violations are errors; possible ones are listed.
 func (w *sectionWalk) conflicts(fn ast.Node) {
 	if len(w.sec.Launches) == 0 || fn == nil {
 		return
@@ -199,7 +199,7 @@ func (c *conflicts) meets(r *launched, t *touch) bool {
 	if !ok || rest != "" && rest[0] != '*' && rest[0] != '.' || r.deep && !strings.Contains(rest, "*") {
 		return false
 	}
-	for i := range c.launched { // another item of the launch may name the memory more closely
+	for i := range c.launched { // another item of the launch may name the memory more precisely
 		o := &c.launched[i]
 		if o.launch == r.launch && o.param == r.param && o != r && len(o.path) > len(r.path) && strings.HasPrefix(t.path, o.path) {
 			return false
@@ -208,7 +208,7 @@ func (c *conflicts) meets(r *launched, t *touch) bool {
 	return true
 }
 
-// judge tells what is wrong about an access, and whether it is certain.
+// judge describes what is wrong with an access, and how certain that is.
 func (c *conflicts) judge(r *launched, t *touch) (msg string, how relation) {
 	kernel := r.launch.Callee.Func.Name()
 	how = outside
@@ -262,7 +262,7 @@ func (c *conflicts) judge(r *launched, t *touch) (msg string, how relation) {
 	return msg, how
 }
 
-// after judges an access that comes after the launch, in the same turn of all loops
+// after judges an access that comes after the launch, in the same iteration of all loops
 // around both.
 func (c *conflicts) after(r *launched, t *touch) relation {
 	for _, n := range r.stack { // a loop that has launched tasks for all of the memory
@@ -278,7 +278,8 @@ func (c *conflicts) after(r *launched, t *touch) relation {
 	return t.within(r.place, t.some)
 }
 
-// variesIn: bounds depend on variables that a loop declares, or are not known.
+// variesIn reports whether bounds depend on variables that a loop declares, or are not
+// known.
 func (c *conflicts) variesIn(p place, loop ast.Node) bool {
 	if !p.cut {
 		return false
@@ -300,7 +301,7 @@ func termIn(name string, loop ast.Node) bool {
 	return int(loop.Pos()) <= at && at < int(loop.End())
 }
 
-// covers reports whether a loop over blocks of all of a slice launches r for each.
+// covers reports whether a loop over blocks of a whole slice launches r for each of them.
 func (c *conflicts) covers(n ast.Node, r *launched) (covers, known bool) {
 	loop, ok := n.(*ast.RangeStmt)
 	if !ok {
@@ -320,7 +321,8 @@ func (c *conflicts) covers(n ast.Node, r *launched) (covers, known bool) {
 	return exact(r.lo, turn.lo) && exact(r.hi, turn.hi), true
 }
 
-// apart reports whether two statements are in branches of which only one is taken.
+// apart reports whether two statements are in different branches of a statement that takes
+// only one of them.
 func apart(a, b []ast.Node) bool {
 	for i := range min(len(a), len(b)) {
 		if a[i] == b[i] {
@@ -364,8 +366,8 @@ func common(a, b []ast.Node) []ast.Node {
 	return loops
 }
 
-// conditional reports whether something between a loop and a statement decides whether
-// the statement is reached.
+// conditional reports whether a condition between a loop and a statement decides if the
+// statement is reached.
 func conditional(stack []ast.Node, loop ast.Node) bool {
 	for i := len(stack) - 1; i >= 0 && stack[i] != loop; i-- {
 		switch stack[i].(type) {

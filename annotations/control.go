@@ -13,10 +13,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// Control looks at what a program does outside of its kernels: every replica
-// does it, and has to do the same. It reports values that differ between replicas
-// where they leave the replica, or become part of what it computes with. A line
-// with //intra:allow, or below one, is left out.
+// Control checks the code outside of kernels, which every replica runs and which must have
+// the same effects at all. It reports values that differ between replicas if they leave the
+// replica, or become part of its state. It ignores lines that contain //intra:allow or come
+// directly after it.
 var Control = &analysis.Analyzer{
 	Name: "intracontrol",
 	Doc: `find what makes replicas differ outside of kernels
@@ -73,7 +73,7 @@ type control struct {
 	saved   map[*types.Var]bool // fields of state types that are part of the state
 	allowed map[string]bool     // file:line
 
-	reported map[token.Pos]bool // one reason is enough
+	reported map[token.Pos]bool // one report for each position is enough
 }
 
 func (c *control) saves(s *State) {
@@ -97,7 +97,7 @@ func (c *control) isKernel(fn *ssa.Function) bool {
 	return false
 }
 
-// readsOnce reports whether fn is what a call of Once runs, on one replica.
+// readsOnce reports whether fn runs inside a call of Once, on one replica.
 func readsOnce(fn *ssa.Function) bool {
 	for ; fn.Parent() != nil; fn = fn.Parent() {
 		for _, b := range fn.Parent().Blocks {
@@ -125,7 +125,7 @@ func isOnce(call *ssa.Call) bool {
 	return f != nil && f.Pkg() != nil && f.Pkg().Path() == IntraPath && strings.HasPrefix(f.Name(), "Once")
 }
 
-// targetOf is the function or method that a call names, nil if it is not known.
+// targetOf returns the function or method that a call names, or nil if it is not known.
 func targetOf(call ssa.CallInstruction) *types.Func {
 	if call.Common().IsInvoke() {
 		return call.Common().Method
@@ -141,13 +141,13 @@ func targetOf(call ssa.CallInstruction) *types.Func {
 	return f
 }
 
-// origin is where a value comes from that differs between replicas.
+// origin is the source of a value that differs between replicas.
 type origin struct {
 	what string
 	pos  token.Pos
 }
 
-// differing says what differs between replicas in the result of a call.
+// differing describes what differs between replicas in the result of a call.
 func differing(call *ssa.Call) string {
 	f := targetOf(call)
 	if f == nil || f.Pkg() == nil {
@@ -209,7 +209,7 @@ func (s *spread) add(v ssa.Value, o *origin) {
 	}
 }
 
-// stored is what is in the memory at an address.
+// stored returns the origin of the value stored at an address.
 func (s *spread) stored(addr ssa.Value) *origin {
 	at, ok := slotAt(addr)
 	if !ok {
@@ -312,8 +312,8 @@ func (c *control) check(fn *ssa.Function) {
 	}
 }
 
-// leavesLoop reports whether the edge from a block to one of its two successors leaves
-// a loop: what comes after it is reached in any case.
+// leavesLoop reports whether the edge from a block to one of its two successors leaves a
+// loop. The code after the loop is reached in any case.
 func leavesLoop(from, to, other *ssa.BasicBlock) bool {
 	return reaches(other, from) && !reaches(to, from)
 }
@@ -346,7 +346,7 @@ func fieldVar(a *ssa.FieldAddr) *types.Var {
 	return st.Field(a.Field)
 }
 
-// branch reports what is reached only through the edge to a block.
+// branch reports effects that are reached only through the edge to a block.
 func (c *control) branch(to *ssa.BasicBlock, o *origin, how string) {
 	if len(to.Preds) != 1 {
 		return
@@ -366,8 +366,8 @@ func (c *control) branch(to *ssa.BasicBlock, o *origin, how string) {
 	}
 }
 
-// sink says what a call does with the arguments from number first on that has to
-// be the same on all replicas, "" if nothing.
+// sink describes the effect of a call that has to be the same on all replicas, or returns
+// "". first is the number of the first argument that matters.
 func (c *control) sink(call *ssa.Call) (what string, first int) {
 	f := targetOf(call)
 	if f == nil || f.Pkg() == nil {
@@ -421,7 +421,7 @@ func (c *control) report(pos token.Pos, o *origin, how string) {
 		how, o.what, filepath.Base(at.Filename), at.Line, allowDirective)
 }
 
-// line names the line that is so many below a position.
+// line names the line that is a number of lines below a position.
 func (c *control) line(pos token.Pos, below int) string {
 	at := c.pass.Fset.Position(pos)
 	return fmt.Sprintf("%s:%d", at.Filename, at.Line+below)

@@ -20,9 +20,9 @@
 //		waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 //	}
 //
-// A state type is a struct whose fields are what a process that takes the
-// place of a lost one begins with. It gets a method Protect that registers
-// them, all but those that are left out:
+// A state type is a struct whose fields are the state with which a replacement of a lost
+// process begins. It gets a method Protect that registers all its fields except those in
+// skip:
 //
 //	//intra:state skip(matrix)
 //	type solver struct {
@@ -33,7 +33,7 @@
 //
 // # Grammar
 //
-// A directive takes one line; several lines of a kernel add up.
+// A directive takes one line. Several directives of a kernel are combined.
 //
 //	task      = "//intra:task" { clause } .
 //	clause    = ( "in" | "out" | "inout" | "scratch" ) "(" item { "," item } ")"
@@ -46,12 +46,12 @@
 //	state     = "//intra:state" { "skip" "(" name { "," name } ")" } .
 //
 // An item is a parameter, the receiver or the named result, or a path of
-// fields of one. A bound is integer arithmetic over parameters, their fields,
-// constants and lengths. Every parameter, receiver and result stands in
-// exactly one clause, or its fields do; a path takes only its field out of the
-// clause of what it belongs to. Several parts of one array stand in the same
-// clause. With columns an item is a block of a matrix that lies in a slice row
-// by row: rows, columns, and the length of a row, as in x[lo:hi, 0:m:width].
+// fields of one. A bound is integer arithmetic over parameters, their fields, constants and
+// lengths. Every parameter, receiver and result is in exactly one clause, or its fields
+// are; a path in another clause removes only that field from the clause of its parent.
+// Several parts of one array are in the same clause. With columns an item is a block of a
+// matrix that is stored row by row in a slice: rows, columns, and the length of a row, as
+// in x[lo:hi, 0:m:width].
 //
 //	in       read
 //	out      written, in part or as a whole, and not read before
@@ -62,35 +62,36 @@
 //	         order, by + * min max && || & | ^ or a function of the package
 //	scratch  work space: its contents mean nothing before and after
 //
-// In a section kernels are called in these forms, each as a statement of its
-// own: f(…) without a result; v = f(…) for a result in out; v += f(…) and the
-// like, v = f(…) && v, v = f(…) || v, v = min(v, f(…)), v = max(v, f(…)) and
-// v = op(v, f(…)) for one in reduce. Everything else in a section is control code, which every replica
-// runs.
+// In a section kernels are called in these forms, each as a statement of its own: f(…)
+// without a result; v = f(…) for a result in out; v += f(…) and the like, v = f(…) && v, v
+// = f(…) || v, v = min(v, f(…)), v = max(v, f(…)) and v = op(v, f(…)) for one in reduce.
+// Everything else in a section is control code, which every replica runs.
 //
-// A field of a state type is saved if it is a slice of elements without
-// pointers, a value of a type without pointers, something with the methods
-// MarshalBinary and UnmarshalBinary or a pointer to it, or of a state type or
-// a pointer to one. Any other has to be left out.
+// A field of a state type is saved if it is a slice of elements without pointers, a value
+// of a type without pointers, a value with the methods MarshalBinary and UnmarshalBinary or
+// a pointer to one, or a value of a state type or a pointer to one. Any other field has to
+// be in skip.
 //
 // # Outside of kernels
 //
-// [Control] is a second analyzer, for what every replica does by itself: it
-// follows the time, the process-wide random source and p.Replica() within a
-// function to messages, kernels, saved fields of state types and standard output,
-// and reports calls of these that depend on them, or come in the order of a map.
-// A line with //intra:allow, or below one, is left out.
+// [Control] is a second analyzer, for the code outside of kernels, which every replica
+// runs. It follows the time, the process-wide random source and p.Replica() within a
+// function to messages, kernels, saved fields of state types and standard output. It
+// reports calls of these that depend on such values, or are made in the order of a map. It
+// ignores lines that contain //intra:allow or come directly after it.
 //
 // # What the checks see
 //
-// The effects of a kernel and of the functions it calls are found in SSA form:
-// which memory, named by a path from a parameter, is read and written. A
-// kernel is refused when it certainly breaks its clauses. Results, fields,
-// closures and methods of values made in the kernel are followed. Function and
-// interface values from elsewhere, assembly and reflection are not: they may
-// read and write what they are given. What is not certain is accepted, listed
-// with the flag -v, and looked at by the checked mode of the runtime. Bounds of clauses are compared with indices
-// that are sums of parameters and of the counter of a loop over such sums, if
-// nothing but the loop decides whether they are reached. Known limits: cutting
-// work into overlapping blocks is left to the runtime's own check; two parameters that alias the same array are seen as different memory.
+// The effects of a kernel and of the functions that it calls are computed from SSA form:
+// which memory, named by a path from a parameter, is read and written. A kernel is rejected
+// if it certainly violates its clauses. Results, fields, closures and methods of values
+// made in the kernel are followed. Function and interface values from elsewhere, assembly
+// and reflection are not: they may read and write their arguments. Violations that are not
+// certain are accepted, listed with the flag -v, and checked by the checked mode of the
+// runtime.
+//
+// The bounds of clauses are compared with indices that are sums of parameters and of the
+// counter of a loop over such sums, if the access depends on no other condition than the
+// loop's. Known limits: the runtime's own check finds overlapping blocks, not these checks;
+// two parameters that alias the same array count as different memory.
 package annotations

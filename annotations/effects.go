@@ -13,10 +13,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// Memory is named by a path from a root. The steps of a path are ".f", the
-// field f, and "*", what a pointer points to or a slice, map or interface
-// holds; an index makes no step. For a parameter g *Grid the elements of the
-// slice g.z are "*.z*", and the slice header itself is "*.z".
+// Memory is named by a path from a root. The steps of a path are ".f", the field f, and
+// "*", the target of a pointer or the contents of a slice, map or interface. An index is no
+// step. For a parameter g *Grid the elements of the slice g.z are "*.z*", and the slice
+// header itself is "*.z".
 
 type rootKind uint8
 
@@ -24,7 +24,7 @@ const (
 	paramRoot  rootKind = iota + 1 // a parameter of the function, by number
 	freeRoot                       // a captured variable, by number
 	globalRoot                     // a package variable
-	localRoot                      // made in this function
+	localRoot                      // memory made in this function
 )
 
 type root struct {
@@ -39,18 +39,18 @@ type event struct {
 	root    root
 	path    string
 	write   bool
-	unknown bool   // code that is not known may read and write it
-	into    string // that code, and where it is called
-	maybe   bool   // it may be another memory that is accessed, or none
+	unknown bool   // unknown code may read and write it
+	into    string // that code, and its call site
+	maybe   bool   // the access may be to other memory, or not happen
 	guard   uint64
 	addr    ssa.Value
 	pos     token.Pos
-	via     string // the function called, when it is not done here
+	via     string // the called function, if the access is not made here
 	exposed bool   // a read that certainly may come before the first write
 	whole   bool   // of a package variable: a callee sets it
 }
 
-// set: a variable is written as a whole, or a field of it.
+// set reports whether a variable is written as a whole, or a field of it.
 func (ev *event) set() bool {
 	if ev.whole || strings.Contains(ev.path, "*") {
 		return ev.whole
@@ -67,21 +67,20 @@ func (ev *event) set() bool {
 	}
 }
 
-// Access is what a function does to memory that it is given.
+// Access is an access of a function to memory that it is given.
 type Access struct {
-	Param   int // in order, the receiver first; captured variables follow
+	Param   int // number in order, the receiver first; captured variables follow
 	Path    string
 	Write   bool
 	Exposed bool   // read before it is written
-	Unknown bool   // handed on to code that is not known
-	Into    string // that code, and where it is called
+	Unknown bool   // passed on to unknown code
+	Into    string // that code, and its call site
 	Maybe   bool   // only possible
 	// Guard holds a bit for each parameter that decides whether the access is reached.
 	Guard uint64
 }
 
-// Flow says that a part of a value that a function makes is memory that the
-// caller knows.
+// Flow means that a part of a value that a function makes is memory that the caller knows.
 type Flow struct {
 	Result int    // number of the result; of a store, not used
 	At     string // the part, as a path from the value
@@ -97,7 +96,7 @@ const (
 	globalFlow = -2
 )
 
-// Stored says that a function keeps a value in memory that it is given.
+// Stored means that a function stores a value in memory that it is given.
 type Stored struct {
 	Param int
 	Path  string // of the memory
@@ -109,22 +108,22 @@ type Stored struct {
 type Impurity struct {
 	What    string // "calls time.Now", "ranges over a map"
 	Message bool   // it is message passing
-	Maybe   bool   // only possible: it is in a library, which may never come to it
-	Chain   string // where it happens, if not in the function itself
+	Maybe   bool   // only possible: it is in a library, which may never run it
+	Chain   string // call chain, if it is not in the function itself
 	pos     token.Pos
 }
 
-// Effects is what a function does, as far as it can be seen. It is part of a
-// fact, so everything in it is sorted.
+// Effects holds the known effects of a function. It is part of a fact, so everything in it
+// is sorted.
 type Effects struct {
 	Func     string // name within the package
 	Accesses []Access
 	Globals  []string // package variables written
-	Sets     []string // of these, those that are written as a whole, or a field
+	Sets     []string // of these, those that are set as a whole, or a field of which is set
 	Reads    []string // package variables read
 	Results  []Flow
 	Stores   []Stored
-	Calls    []int // parameters that are functions, or hold one, and are called
+	Calls    []int // parameters that are, or contain, functions that are called
 	Impure   []Impurity
 }
 
@@ -132,17 +131,17 @@ type Effects struct {
 type effects struct {
 	pkg   *ssa.Package
 	fset  *token.FileSet
-	known func(*types.Func) *Effects // of other packages; nil if not known
-	ours  func(path string) bool     // a package of the same module
+	known func(*types.Func) *Effects // for functions of other packages; nil if not known
+	ours  func(path string) bool     // reports whether a package is of the same module
 	memo  map[*ssa.Function]*body
 
 	open, recursive map[*ssa.Function]bool
 	rounds          map[*ssa.Function]int
-	order           []*ssa.Function // in which they were begun
+	order           []*ssa.Function // in the order in which they were begun
 	limits          limits
 }
 
-// body is what is found in one function's body.
+// body is the analysis of one function's body.
 type body struct {
 	fn      *ssa.Function
 	fset    *token.FileSet
@@ -153,14 +152,13 @@ type body struct {
 	values  map[ssa.Value][]loc
 	cells   map[root][]cell
 	changed bool
-	size    int  // of values and cells
-	opaque  bool // it is too much to follow
+	size    int  // number of values and cells
+	opaque  bool // the body is too large to follow
 	flow    *flow
 }
 
-// of returns what fn does; nil when there is no body. While fn is being
-// computed (recursion) it returns what is known so far, and notes that this was
-// used.
+// of returns the analysis of fn, or nil if there is no body. While fn is being analysed
+// (recursion), it returns what is known so far and records that this was used.
 func (e *effects) of(fn *ssa.Function) *body {
 	if o := fn.Origin(); o != nil {
 		fn = o
@@ -194,7 +192,7 @@ func (e *effects) of(fn *ssa.Function) *body {
 			known.unknownToAll()
 			break
 		}
-		for _, f := range e.order[from:] { // they may have used less than is known now
+		for _, f := range e.order[from:] { // they may have used less than what is known now
 			if !e.open[f] {
 				delete(e.memo, f)
 			}
@@ -207,7 +205,7 @@ func (e *effects) of(fn *ssa.Function) *body {
 	return known
 }
 
-// limits bound the effort. What a function does is not known if it takes more.
+// limits bound the effort. The effects of a function that exceeds them are unknown.
 type limits struct {
 	rounds   int // evaluations of a recursive function
 	size     int // values and cells of a function
@@ -237,8 +235,8 @@ func (e *effects) compute(fn *ssa.Function) *body {
 	return b
 }
 
-// unknownToAll summarises a body that exceeds the limits: it may read and write all of its arguments, and
-// no access is certain.
+// unknownToAll summarises a body that exceeds the limits: it may read and write all of its
+// arguments, and no access is certain.
 func (b *body) unknownToAll() {
 	for i := range b.events {
 		b.events[i].maybe = b.events[i].maybe || b.events[i].root.kind != globalRoot
@@ -268,18 +266,18 @@ func (b *body) unknownToAll() {
 	}
 }
 
-// tooLong names a function that is beyond the limits.
+// tooLong describes a function that exceeds the limits.
 func (b *body) tooLong() string {
 	return fmt.Sprintf("all of %s at %s, which is too long to follow", b.fn.Name(), lineOf(b.fset, b.fn.Pos()))
 }
 
-// lineOf is a place as messages name it.
+// lineOf formats a position for messages.
 func lineOf(fset *token.FileSet, pos token.Pos) string {
 	p := fset.Position(pos)
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
 
-// summarize makes the effects that callers see.
+// summarize computes the effects that callers use.
 func (b *body) summarize(l limits) {
 	s := &Effects{}
 	for i := range b.events {

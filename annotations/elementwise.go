@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// elementwise takes the slices that an elementwise clause names.
+// elementwise records the slices that an elementwise clause names.
 func (r *resolved) elementwise(c Clause) {
 	k := r.kernel
 	if k.Elementwise != nil {
@@ -28,8 +28,8 @@ func (r *resolved) elementwise(c Clause) {
 	}
 }
 
-// checkElementwise looks whether a kernel with an elementwise clause writes
-// nothing but whole slices that stand in it. It needs the items.
+// checkElementwise checks that a kernel with an elementwise clause writes only whole slices
+// that the clause names. It needs the items.
 func (r *resolved) checkElementwise() {
 	k := r.kernel
 	if len(k.Elementwise) == 0 || r.broken {

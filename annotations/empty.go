@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// nothing reports a section in which no kernel is called, so that every replica
-// does all of its work: at each call that may have been meant for one, or at the
-// directive if there is none.
+// nothing reports a section that calls no kernel, so that every replica does all of its
+// work. It reports each call that may have been meant as a launch, or the directive if
+// there is none.
 func (w *sectionWalk) nothing() {
-	wrong := false // a kernel is called whose directive is wrong, which is reported
+	wrong := false // the section calls a kernel with a wrong directive, which is reported elsewhere
 	ast.Inspect(w.sec.Stmt, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || w.info.Types[call.Fun].IsType() || w.info.Types[call.Fun].IsBuiltin() {
 			return true
 		}
 		if _, literal := ast.Unparen(call.Fun).(*ast.FuncLit); literal {
-			return true // what it calls is what counts
+			return true // only its own calls count
 		}
 		fn, _ := calledFunc(w.info, call)
 		wrong = wrong || fn != nil && w.annotated(fn)
@@ -35,8 +35,8 @@ func (w *sectionWalk) nothing() {
 	}
 }
 
-// ours reports whether a function may be the user's own, and so a kernel: it is
-// neither of the standard library nor of this module.
+// ours reports whether a function may be the user's own, and so a kernel: it belongs
+// neither to the standard library nor to this module.
 func (w *sectionWalk) ours(fn *types.Func) bool {
 	if fn.Pkg() == nil || slices.Contains([]string{IntraPath, RuntimePath, commPath}, fn.Pkg().Path()) {
 		return false
@@ -46,7 +46,7 @@ func (w *sectionWalk) ours(fn *types.Func) bool {
 	return fn.Pkg() == w.pkg || root == own || strings.Contains(root, ".")
 }
 
-// why says why a call is no launch, and what would make it one. fn is nil if the
+// why returns why a call is not a launch, and what would make it one. fn is nil if the
 // function is a value.
 func (w *sectionWalk) why(call *ast.CallExpr, fn *types.Func) string {
 	name := types.ExprString(ast.Unparen(call.Fun))

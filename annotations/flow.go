@@ -9,10 +9,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// flow answers which instruction can come before which.
+// flow determines the order in which instructions can run.
 type flow struct {
-	any     map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // reachable over one edge or more
-	forward map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // the same without edges back to a loop's head
+	any     map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // reachable over one or more edges
+	forward map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // the same without edges back to the head of a loop
 	index   map[ssa.Instruction]int
 }
 
@@ -54,8 +54,8 @@ func (f *flow) reach(from *ssa.BasicBlock, back bool) map[*ssa.BasicBlock]bool {
 	return seen
 }
 
-// before tells whether x can run before y; back allows another turn of a loop
-// in between.
+// before reports whether x can run before y. back allows another iteration of a loop in
+// between.
 func (f *flow) before(x, y ssa.Instruction, back bool) bool {
 	if x.Block() == y.Block() && f.index[x] < f.index[y] {
 		return true
@@ -63,7 +63,7 @@ func (f *flow) before(x, y ssa.Instruction, back bool) bool {
 	return f.reach(x.Block(), back)[y.Block()]
 }
 
-// dominates tells whether x runs before y on every way to y.
+// dominates reports whether x runs before y on every path to y.
 func (f *flow) dominates(x, y ssa.Instruction) bool {
 	if x.Block() == y.Block() {
 		return f.index[x] < f.index[y]
@@ -71,11 +71,10 @@ func (f *flow) dominates(x, y ssa.Instruction) bool {
 	return x.Block().Dominates(y.Block())
 }
 
-// exposedRead tells whether a read certainly may come before what it reads is
-// written. A write counts as coming first if it can run before the read,
-// unless every such write comes after a read of the same turn of the loop, and
-// is of the same element (w[i] += …) or of one that the loop reaches earlier
-// (w[i] = w[i+1]).
+// exposedRead reports whether a read certainly may come before the first write of what it
+// reads. A write counts as earlier if it can run before the read. It does not count if the
+// read precedes it in the same iteration of the loop, and if it writes the same element
+// (w[i] += …) or one that the loop reaches earlier (w[i] = w[i+1]).
 func (b *body) exposedRead(r *event) bool {
 	for i := range b.events {
 		w := &b.events[i]
@@ -94,8 +93,8 @@ func (b *body) exposedRead(r *event) bool {
 
 func overlap(p, q string) bool { return strings.HasPrefix(p, q) || strings.HasPrefix(q, p) }
 
-// sameOrAhead tells whether r is the element that w is, or one that the loop
-// around them reaches later.
+// sameOrAhead reports whether r is the same element as w, or one that the loop around them
+// reaches later.
 func sameOrAhead(w, r ssa.Value) bool {
 	if w == nil || r == nil {
 		return false
@@ -164,7 +163,8 @@ func linear(v ssa.Value) (base ssa.Value, offset int64) {
 	}
 }
 
-// key is equal for values that are computed alike from the same values.
+// key returns a string that is equal for values computed in the same way from the same
+// values.
 func key(v ssa.Value) string {
 	switch v := v.(type) {
 	case *ssa.IndexAddr:

@@ -15,8 +15,8 @@ const (
 	commPath    = IntraPath + "/comm"
 )
 
-// KnownByName tells whether a package belongs to the runtime, so that the checks
-// know its functions by their names.
+// KnownByName reports whether a package belongs to the runtime, so that the checks know its
+// functions by their names.
 func KnownByName(path string) bool {
 	rest, ok := strings.CutPrefix(path, IntraPath)
 	if !ok {
@@ -26,7 +26,8 @@ func KnownByName(path string) bool {
 	return slices.Contains([]string{"", "comm", "runtime", "internal", "transport", "update", "sched", "annotations"}, first)
 }
 
-// forbiddenCall says what is wrong with calling f in a task, or nothing.
+// forbiddenCall describes what is wrong with calling f in a task. It returns "" if nothing
+// is.
 func forbiddenCall(f *types.Func) (what string, message bool) {
 	if f.Pkg() == nil {
 		return "", false

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// launch matches the forms in which a kernel may be called.
+// launch matches the forms in which a section may call a kernel.
 func (w *sectionWalk) launch(call *ast.CallExpr, c *Callee) {
 	name := c.Func.Name()
 	if w.literal() {
@@ -91,7 +91,8 @@ func (w *sectionWalk) inExpression(call *ast.CallExpr, c *Callee) {
 
 func isParen(n ast.Node) bool { _, ok := n.(*ast.ParenExpr); return ok }
 
-// inList tells whether st is a statement of a list, not, say, of a for clause.
+// inList reports whether st is a statement of a list, and not, for example, of a for
+// clause.
 func inList(parent ast.Node, st ast.Stmt) bool {
 	switch p := parent.(type) {
 	case *ast.BlockStmt:
@@ -104,7 +105,7 @@ func inList(parent ast.Node, st ast.Stmt) bool {
 	return false
 }
 
-// form shows how a kernel is called.
+// form returns the form in which a kernel is called.
 func form(c *Callee) string {
 	f := c.Func.Name() + "(…)"
 	switch {
@@ -120,7 +121,7 @@ func form(c *Callee) string {
 	return "v = " + c.Op + "(v, " + f + ")"
 }
 
-// assignLogical matches v = f(…) && v and v = f(…) || v, in which the kernel is
+// assignLogical matches v = f(…) && v and v = f(…) || v. In these forms the kernel is
 // called in any case.
 func (w *sectionWalk) assignLogical(l *Launch, as *ast.AssignStmt, x *ast.BinaryExpr) bool {
 	c := l.Callee
@@ -172,7 +173,7 @@ func (w *sectionWalk) assign(l *Launch, as *ast.AssignStmt, op *ast.CallExpr) bo
 	return w.target(l, as, op)
 }
 
-// target checks the variable that takes a result.
+// target checks the variable that a result is assigned to.
 func (w *sectionWalk) target(l *Launch, as *ast.AssignStmt, op *ast.CallExpr) bool {
 	v, name := as.Lhs[0], l.Callee.Func.Name()
 	text := types.ExprString(v)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// globals refuses control code that sets a package variable which tasks read:
-// they run at the end of the section. A variable that is set before the first
-// task that reads it is launched, and not in a loop with it, is in order.
+// globals rejects control code that sets a package variable which tasks read, as the tasks
+// run at the end of the section. Control code may set a variable before the first task that
+// reads it is launched, outside of a loop around that launch.
 func (w *sectionWalk) globals() {
 	if w.effects == nil {
 		return
@@ -24,7 +24,7 @@ func (w *sectionWalk) globals() {
 	if len(readers) == 0 {
 		return
 	}
-	var loops []ast.Node // around the node
+	var loops []ast.Node // enclosing loops
 	var stack []ast.Node
 	set := func(n ast.Node, name, how string) {
 		for _, l := range readers[name] {

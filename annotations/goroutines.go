@@ -8,11 +8,11 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// Goroutines of a task have to end before it does: what they write later would
-// be lost, or be written into the next section. That is only seen of those that
-// a group starts and waits for in one function.
+// The goroutines of a task have to end before the task does: later writes would be lost, or
+// end up in the next section. The analysis recognises this only for goroutines that a group
+// starts and waits for in one function.
 
-// groupCall names the method of a group of goroutines that is called, or "".
+// groupCall returns the name of the method of a group of goroutines that is called, or "".
 func groupCall(f *types.Func) string {
 	if f.Pkg() == nil || f.Signature().Recv() == nil {
 		return ""
@@ -28,7 +28,7 @@ func groupCall(f *types.Func) string {
 	return ""
 }
 
-// group records what the call of a method of a group does.
+// group records the effect of calling a method of a group.
 func (e *effects) group(b *body, instr ssa.Instruction, method string, args []ssa.Value, pos token.Pos) {
 	if method != "Go" {
 		return
@@ -47,8 +47,8 @@ func (e *effects) group(b *body, instr ssa.Instruction, method string, args []ss
 	}
 }
 
-// awaited reports whether every way from the instruction to the end of the
-// function waits for the group.
+// awaited reports whether every path from the instruction to the end of the function waits
+// for the group.
 func (b *body) awaited(start ssa.Instruction, group ssa.Value) bool {
 	waits := func(i ssa.Instruction) bool {
 		c, ok := i.(ssa.CallInstruction)
@@ -70,7 +70,7 @@ func (b *body) awaited(start ssa.Instruction, group ssa.Value) bool {
 		}
 	}
 	seen := map[*ssa.BasicBlock]bool{}
-	var ends func(block *ssa.BasicBlock, from int) bool // without a wait
+	var ends func(block *ssa.BasicBlock, from int) bool // reports whether a path ends without a wait
 	ends = func(block *ssa.BasicBlock, from int) bool {
 		for _, i := range block.Instrs[from:] {
 			if waits(i) {
@@ -91,8 +91,8 @@ func (b *body) awaited(start ssa.Instruction, group ssa.Value) bool {
 	return !ends(start.Block(), b.flow.index[start]+1)
 }
 
-// same reports whether two values certainly are the address of one variable of
-// this function.
+// same reports whether two values are certainly the address of one variable of this
+// function.
 func (b *body) same(x, y ssa.Value) bool {
 	p, q := b.value(x), b.value(y)
 	return len(p) == 1 && slices.Equal(p, q) && p[0].root.kind == localRoot

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// passGuard turns the parameters that decide about an access of a callee into
-// those of the caller. It is decided if one of them is a constant here: whether
-// the access is reached is not worked out then.
+// passGuard maps the parameters of a callee that decide whether an access is reached to
+// those of the caller. decided means that one of them is a constant in this call; the
+// analysis does not work out whether the access is reached then.
 func (b *body) passGuard(c *target, guard uint64) (mask uint64, decided bool) {
 	for i, v := range c.vals {
 		if i < 64 && guard&(1<<i) != 0 {
@@ -21,7 +21,7 @@ func (b *body) passGuard(c *target, guard uint64) (mask uint64, decided bool) {
 	return mask, false
 }
 
-// deps are the parameters that a value is computed from.
+// deps returns the parameters from which a value is computed, as a bit mask.
 func (b *body) deps(v ssa.Value, depth int) uint64 {
 	if depth > 6 {
 		return 0
@@ -49,8 +49,8 @@ func (b *body) deps(v ssa.Value, depth int) uint64 {
 	return 0
 }
 
-// guards are the parameters that decide, outside of the conditions of loops,
-// whether an instruction is reached.
+// guards returns the parameters that decide whether an instruction is reached. It ignores
+// the conditions of loops.
 func (b *body) guards(instr ssa.Instruction) uint64 {
 	var mask uint64
 	block := instr.Block()

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// missing reports parameters in no clause, with the clause that fits. A fix
-// names only parameters whose clause follows from certain accesses.
+// missing reports parameters that are in no clause, with the clause that fits. A suggested
+// fix names only parameters whose clause follows from certain accesses.
 func (c *kernelCheck) missing(r *resolved) {
 	if len(r.missing) == 0 || r.broken {
 		return
@@ -47,8 +47,8 @@ func (c *kernelCheck) missing(r *resolved) {
 	}
 }
 
-// infer finds the clauses of a parameter in the body. If they are not certain,
-// it returns the reason, which completes "the analysis …".
+// infer derives the clauses of a parameter from the body. If they are not certain, it
+// returns the reason, which completes "the analysis …".
 func (c *kernelCheck) infer(m missing) (items []*ItemInfo, doubt string) {
 	item := func(kind Kind, text string) *ItemInfo {
 		return &ItemInfo{Kind: kind, Param: m.param, Item: Item{Root: Ident{Name: m.name}, Text: text}}
@@ -79,7 +79,7 @@ func (c *kernelCheck) infer(m missing) (items []*ItemInfo, doubt string) {
 	}
 	slices.Sort(written)
 	written = slices.Compact(written)
-	// One clause for the whole of it, if its type can be sent.
+	// One clause covers the whole parameter, if its type can be sent.
 	probe := &resolved{kernel: c.k}
 	whole := &ItemInfo{Kind: Out, Param: m.param, Item: Item{Root: Ident{Name: m.name}, Text: m.name}}
 	sendable := probe.memory(Clause{Kind: Out}, whole, m.param.Var.Type(), "")
@@ -106,7 +106,7 @@ func (c *kernelCheck) infer(m missing) (items []*ItemInfo, doubt string) {
 	return items, ""
 }
 
-// onlyRead tells whether parameters of a type can be in no clause but in.
+// onlyRead reports whether parameters of a type can be in no clause but in.
 func onlyRead(t types.Type) bool {
 	switch coreType(t).(type) {
 	case *types.Signature, *types.Interface, *types.Map, *types.Chan:
@@ -115,9 +115,8 @@ func onlyRead(t types.Type) bool {
 	return holdsPointer(t) == ""
 }
 
-// writtenKind is the kind of clause for memory that is written. It is out only
-// if the kernel certainly reads nothing but what it has written itself: inout
-// is right in any case.
+// writtenKind returns the kind of clause for memory that is written. It is out only if the
+// kernel certainly reads nothing but what it has written itself. inout is always correct.
 func (c *kernelCheck) writtenKind(param int, path string) Kind {
 	for i := range c.events {
 		r := &c.events[i]
@@ -131,8 +130,8 @@ func (c *kernelCheck) writtenKind(param int, path string) Kind {
 	return Out
 }
 
-// writtenBefore tells whether the very element that is read is certainly
-// written before.
+// writtenBefore reports whether exactly the element that is read is certainly written
+// before.
 func (c *kernelCheck) writtenBefore(r *event) bool {
 	return r.addr != nil && slices.ContainsFunc(c.events, func(w event) bool {
 		return w.write && !w.maybe && w.addr != nil && w.root == r.root && w.path == r.path &&

@@ -45,7 +45,7 @@ func (e *effects) instr(b *body, instr ssa.Instruction) {
 	}
 }
 
-// kept records what a closure does that is kept for code that is not known.
+// kept records the effects of a closure that is kept for unknown code.
 func (e *effects) kept(b *body, mc *ssa.MakeClosure) {
 	for r, cells := range b.cells {
 		if r.kind == localRoot {
@@ -84,7 +84,7 @@ func (b *body) builtin(instr ssa.Instruction, name string, args []ssa.Value, pos
 		if s, ok := args[0].(*ssa.Slice); ok && s.Max != nil {
 			return // x[:n:n] makes append copy
 		}
-		b.access(instr, nil, b.value(args[0]), true, true, pos) // if there is room
+		b.access(instr, nil, b.value(args[0]), true, true, pos) // if there is room, append writes into the array
 		if len(args) > 1 {
 			b.access(instr, nil, b.value(args[1]), false, false, pos)
 		}
@@ -96,7 +96,7 @@ func (b *body) builtin(instr ssa.Instruction, name string, args []ssa.Value, pos
 	}
 }
 
-// positionOf is where an address is written in the source.
+// positionOf returns the position of an address in the source.
 func positionOf(addr ssa.Value, pos token.Pos) token.Pos {
 	if addr != nil && addr.Pos().IsValid() {
 		switch addr.(type) {

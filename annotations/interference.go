@@ -6,7 +6,7 @@ import (
 	"go/types"
 )
 
-// loops refuses tasks of a loop that all write the same memory.
+// loops rejects tasks of a loop that all write the same memory.
 func (w *sectionWalk) loops(l *Launch, at int) {
 	loop := false
 	for _, n := range w.stack[:at] {
@@ -44,7 +44,7 @@ func (w *sectionWalk) loops(l *Launch, at int) {
 	}
 }
 
-// assigned tells whether the section assigns the variable itself.
+// assigned reports whether the section assigns the variable itself.
 func (w *sectionWalk) assigned(obj types.Object) bool {
 	found := false
 	ast.Inspect(w.sec.Stmt, func(n ast.Node) bool {
@@ -60,7 +60,7 @@ func (w *sectionWalk) assigned(obj types.Object) bool {
 	return found
 }
 
-// uses refuses other uses of a variable that takes a result.
+// uses rejects other uses of a variable that takes a result.
 func (w *sectionWalk) uses() {
 	targets := map[types.Object]string{}
 	for id := range w.targets {

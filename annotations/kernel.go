@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Kernel is an annotated function whose clauses are resolved.
+// Kernel is an annotated function with resolved clauses.
 type Kernel struct {
 	Func   *types.Func
 	Decl   *ast.FuncDecl
-	Dir    Directive // the first one
+	Dir    Directive // the first directive
 	Params []*Param  // the receiver, then the parameters in order
-	Result *Param    // nil without one
+	Result *Param    // nil if there is none
 	Items  []*ItemInfo
 	Op     string // of the reduce clause that names the result
 
-	Elementwise []*Param // slices that the clause elementwise names; nil without one
+	Elementwise []*Param // slices in the elementwise clause; nil if there is none
 }
 
 // Param is a receiver, parameter or result of a kernel.
@@ -28,12 +28,12 @@ type Param struct {
 	Recv  bool
 }
 
-// Form is how a region is made of an item.
+// Form is how the region of an item is made.
 type Form uint8
 
 // The forms of regions.
 const (
-	NoRegion   Form = iota // holds pointers or is scratch: nothing is sent
+	NoRegion   Form = iota // contains pointers or is scratch: nothing is sent
 	SliceForm              // the elements of a slice
 	VarForm                // a variable whose address is taken
 	PtrForm                // the variable that a pointer points to
@@ -51,8 +51,8 @@ type ItemInfo struct {
 	typ   types.Type // of the named variable
 }
 
-// Name is the name of the kernel in reports: import path, dot, the receiver's
-// type and a dot for a method, function.
+// Name returns the name of the kernel in reports: import path, dot, the receiver's type and
+// a dot for a method, function.
 func (k *Kernel) Name() string { return FuncName(k.Func) }
 
 // FuncName is [Kernel.Name] for any function.
@@ -65,8 +65,8 @@ func FuncName(f *types.Func) string {
 	return path + LocalName(f)
 }
 
-// LocalName is the name of a function within its package, with the receiver's
-// type and a dot before it for a method.
+// LocalName returns the name of a function within its package. For a method it is preceded
+// by the receiver's type and a dot.
 func LocalName(f *types.Func) string {
 	if recv := f.Signature().Recv(); recv != nil {
 		if n := receiverType(recv); n != nil {
@@ -85,7 +85,7 @@ func receiverType(recv *types.Var) *types.Named {
 	return n
 }
 
-// Exported tells whether other packages can name the kernel.
+// Exported reports whether other packages can name the kernel.
 func (k *Kernel) Exported() bool { return exportedFunc(k.Func) }
 
 func exportedFunc(f *types.Func) bool {
@@ -97,7 +97,7 @@ func exportedFunc(f *types.Func) bool {
 	return f.Exported()
 }
 
-// BaseName is the kernel's name as part of another one: Waxpby, IonsPush.
+// BaseName returns the part of generated names that identifies a kernel: Waxpby, IonsPush.
 func BaseName(f *types.Func) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(LocalName(f), ".") {
@@ -106,7 +106,7 @@ func BaseName(f *types.Func) string {
 	return b.String()
 }
 
-// LauncherName is the name of the function that launches f as a task.
+// LauncherName returns the name of the function that launches f as a task.
 func LauncherName(f *types.Func) string {
 	if exportedFunc(f) {
 		return "Launch" + BaseName(f)
@@ -114,7 +114,7 @@ func LauncherName(f *types.Func) string {
 	return "launch" + BaseName(f)
 }
 
-// TaskVarName is the name of the variable that holds f's registration.
+// TaskVarName returns the name of the variable that holds f's registration.
 func TaskVarName(f *types.Func) string { return "task" + BaseName(f) }
 
 func upperFirst(s string) string {
@@ -122,7 +122,7 @@ func upperFirst(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// ResultKind is the clause of the result: Out, Reduce, or 0 without a result.
+// ResultKind returns the clause of the result: Out, Reduce, or 0 if there is no result.
 func (k *Kernel) ResultKind() Kind {
 	for _, it := range k.Items {
 		if k.Result != nil && it.Param == k.Result {

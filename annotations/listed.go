@@ -8,14 +8,15 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// runCheck ends the text about what is possible.
+// runCheck ends messages about possible problems.
 const runCheck = "; run with -check to see whether it "
 
-// firstListed is the number of places that a line about a directive shows.
+// firstListed is the number of places that a message about a directive names.
 const firstListed = 3
 
-// listedAs makes one diagnostic of what is possible about one directive: a single place
-// is told where it is, and several by their number and the first of them.
+// listedAs combines the possible problems of one directive into one diagnostic. For a
+// single place it reports the place; for several, it reports their number and the first
+// ones.
 func listedAs(fset *token.FileSet, directive token.Pos, of string, places []*Error) []analysis.Diagnostic {
 	switch len(places) {
 	case 0:

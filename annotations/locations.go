@@ -10,11 +10,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// loc says what a part of a value may be: a copy of what is at path (addr
-// false), or the address of path (addr true). The part is a path from the
-// value: "" is the value itself, ".s*" what its field s points to, "#1" the
-// second of several results. With any it may be anything that is reached from
-// there, too.
+// loc describes what a part of a value may be: a copy of what is at path (addr false), or
+// the address of path (addr true). The part is named by a path from the value: "" is the
+// value itself, ".s*" what its field s points to, "#1" the second of several results. With
+// any, it may also be anything that is reachable from there.
 type loc struct {
 	at   string
 	root root
@@ -23,14 +22,14 @@ type loc struct {
 	any  bool
 }
 
-// cell is a part of memory into which a function stores a value, at any time.
+// cell is a part of memory into which a function stores a value at some time.
 type cell struct {
 	path string
 	any  bool // or anything behind path
 	val  loc
 }
 
-// memory is the path of what the value points to.
+// memory returns the path of what the value points to.
 func (l loc) memory() string {
 	if l.addr {
 		return l.path
@@ -38,14 +37,14 @@ func (l loc) memory() string {
 	return l.path + "*"
 }
 
-// Bounds of what is told apart; what is beyond counts as any.
+// Bounds on the precision; what exceeds them counts as any.
 const (
 	maxSteps = 12
 	maxLocs  = 24
 	maxFlows = 48
 )
 
-// to returns l with another path.
+// to returns l with path and addr replaced.
 func (l loc) to(path string, addr bool) loc {
 	if l.any {
 		return l
@@ -56,15 +55,15 @@ func (l loc) to(path string, addr bool) loc {
 	return loc{at: l.at, root: l.root, path: path, addr: addr}
 }
 
-// repeats tells whether a path passes the same field behind a pointer for the
-// third time, as a walk through a list does.
+// repeats reports whether a path passes the same field behind a pointer for the third time,
+// as a walk through a list does.
 func repeats(path string) bool {
 	i := strings.LastIndexByte(path, '.')
 	return i >= 0 && strings.Count(path, strings.TrimRight(path[i:], "*")+"*") > 2
 }
 
-// under returns the part of a part: the loc of at+rest of a value of which l is
-// the part at.
+// under returns l for a larger value: l describes a part, and prefix is the path of the
+// value that contains it.
 func (l loc) under(prefix string) loc {
 	l.at = prefix + l.at
 	if strings.Count(l.at, ".")+strings.Count(l.at, "*") > maxSteps {
@@ -88,7 +87,8 @@ func compareLocs(x, y loc) int {
 
 func fresh(v ssa.Value) []loc { return []loc{{root: root{kind: localRoot, v: v}, addr: true}} }
 
-// normal sorts locs. Of too many, any of their roots is left.
+// normal sorts and merges locs. If there are too many, it keeps one loc for each root, with
+// any.
 func normal(ls []loc) []loc {
 	slices.SortFunc(ls, compareLocs)
 	ls = slices.Compact(ls)
@@ -104,7 +104,7 @@ func normal(ls []loc) []loc {
 	return slices.Compact(few)
 }
 
-// tuple returns the locs as a part of a tuple, if it is one.
+// tuple returns the locs as a part of a tuple if is is true.
 func tuple(ls []loc, is bool, part string) []loc {
 	if !is {
 		return ls
@@ -133,7 +133,7 @@ func field(ls []loc, step string) []loc {
 	return out
 }
 
-// cutPath cuts a path off the beginning of another one.
+// cutPath removes a path from the beginning of another one.
 func cutPath(path, prefix string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, prefix)
 	return rest, ok && (rest == "" || strings.IndexByte(".*#", rest[0]) >= 0)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// memory decides how a region is made of a value of type t found at path.
+// memory determines the form of region for a value of type t at path.
 func (r *resolved) memory(c Clause, it *ItemInfo, t types.Type, path string) bool {
 	it.typ = t
 	name := it.Item.Path()
@@ -58,12 +58,12 @@ func (r *resolved) memory(c Clause, it *ItemInfo, t types.Type, path string) boo
 	return false
 }
 
-// relative drops the package's own path from a text about types.
+// relative removes the package's own path from a text about types.
 func (r *resolved) relative(s string) string {
 	return strings.ReplaceAll(s, r.kernel.Func.Pkg().Path()+".", "")
 }
 
-// exampleField finds a field of a struct that can be sent, best a slice.
+// exampleField finds a field of a struct that can be sent, preferably a slice.
 func (r *resolved) exampleField(t types.Type) string {
 	st, ok := t.Underlying().(*types.Struct)
 	if !ok {
@@ -84,7 +84,7 @@ func (r *resolved) exampleField(t types.Type) string {
 	return best
 }
 
-// slice checks a slice expression: what it cuts and what its bounds name.
+// slice checks a slice expression: the type that it slices, and the names in its bounds.
 func (r *resolved) slice(c Clause, it *ItemInfo, u types.Type) bool {
 	k := r.kernel
 	switch u := u.(type) {
@@ -113,8 +113,8 @@ func (r *resolved) slice(c Clause, it *ItemInfo, u types.Type) bool {
 	return ok
 }
 
-// checkBound allows integer arithmetic over parameters, their fields,
-// constants and lengths: what can be evaluated at the launch without effects.
+// checkBound accepts integer arithmetic over parameters, their fields, constants and
+// lengths: expressions that the launch can evaluate without effects.
 func checkBound(r *resolved, k *Kernel, b *Bound, e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:

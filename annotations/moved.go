@@ -7,9 +7,9 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Moved reports imports of package runtime in files that people write: package intra, which
-// programs import, is at the root of the module. It runs on packages that do not compile,
-// as such a file does not.
+// Moved reports imports of package runtime in files that people write: they need package
+// intra, at the root of the module. It also runs on packages that do not compile, as a
+// package with such a file does not.
 var Moved = &analysis.Analyzer{
 	Name:             "intramoved",
 	Doc:              "find imports of " + RuntimePath + ", which is for generated code, in the place of " + IntraPath,
@@ -44,7 +44,7 @@ func runMoved(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// usesRuntime reports whether a file written by hand uses only what package runtime still
+// usesRuntime reports whether a file written by hand uses only names that package runtime
 // has, as benchmarks of the runtime do.
 func usesRuntime(f *ast.File, spec *ast.ImportSpec) bool {
 	name := "runtime"

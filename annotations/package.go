@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Package is what the directives of one package say.
+// Package holds the directives of one package.
 type Package struct {
 	Types *types.Package
-	Files []*File // those that have directives, in order
+	Files []*File // those with directives, in order
 }
 
 // File is one source with directives.
@@ -29,19 +29,19 @@ type File struct {
 	directives *Directives
 }
 
-// scan finds and resolves the kernels of a package; the sections come later,
-// since they need the kernels of other packages.
+// scan finds and resolves the kernels of a package. Sections are resolved later, since they
+// need the kernels of other packages.
 type scan struct {
 	pkg     *Package
 	kernels map[string]*Kernel // by local name
-	open    []*resolved        // kernels with what is missing in their clauses
+	open    []*resolved        // kernels, with what is missing in their clauses
 	errs    []*Error
 	listed  []listedSection
 
-	generated map[*token.File]bool // files of our own making
+	generated map[*token.File]bool // files that intragen has generated
 }
 
-// listedSection is what is possible about a section, and not certain.
+// listedSection holds problems of a section that are possible, but not certain.
 type listedSection struct {
 	section *Section
 	places  []*Error
@@ -93,7 +93,7 @@ func scanPackage(fset *token.FileSet, pkg *types.Package, files []*ast.File, inf
 	return s
 }
 
-// nameTaken refuses kernels whose launcher cannot have its name.
+// nameTaken rejects kernels whose launcher would have a name that is taken.
 func (s *scan) nameTaken(fset *token.FileSet, generated map[*token.File]bool, taken map[string]*Kernel, k *Kernel) {
 	for _, name := range []string{LauncherName(k.Func), TaskVarName(k.Func)} {
 		if old := taken[name]; old != nil {
@@ -148,7 +148,7 @@ func (s *scan) states(sc *stateScope) {
 	s.errs = append(s.errs, sc.errs...)
 }
 
-// callee is what sections see of a kernel.
+// callee returns the view of a kernel that sections need.
 func (k *Kernel) callee() *Callee {
 	c := &Callee{Func: k.Func, Result: k.ResultKind(), Op: k.Op}
 	c.Whole, c.Writes, c.Reduces = k.written(true), k.written(false), k.reduced()
@@ -178,8 +178,8 @@ func (k *Kernel) calleeItems() []CalleeItem {
 	return items
 }
 
-// written lists the parameters whose memory is written, or that are written
-// as a whole.
+// written lists the parameters with memory that is written. With asWhole it lists only
+// those whose whole memory is written.
 func (k *Kernel) written(asWhole bool) []int {
 	var whole []int
 	for _, it := range k.Items {
@@ -205,7 +205,7 @@ func (k *Kernel) reduced() []int {
 	return params
 }
 
-// displayPath shows memory as the user would write it.
+// displayPath formats memory as the user would write it.
 func displayPath(name, path string) string {
 	return name + strings.ReplaceAll(path, "*", "")
 }

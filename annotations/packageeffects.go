@@ -33,15 +33,15 @@ func newPackageEffects(pass *analysis.Pass, known func(*types.Func) *Effects, l 
 		}}}
 }
 
-// build builds the package in SSA form. Functions that do not compile, such as
-// callers of launchers that are not there yet, are left out.
+// build builds the package in SSA form. It leaves out functions that do not compile, such
+// as callers of launchers that do not exist yet.
 func (pe *packageEffects) build() {
 	files, ok := compiling(pe.pass)
 	if !ok {
 		return
 	}
 	prog := ssa.NewProgram(pe.pass.Fset, 0)
-	for _, p := range pe.pass.Pkg.Imports() { // what is behind them is made when a method of it is called
+	for _, p := range pe.pass.Pkg.Imports() { // packages behind them are made when one of their methods is called
 		prog.CreatePackage(p, nil, nil, true)
 	}
 	pe.pkg = prog.CreatePackage(pe.pass.Pkg, files, pe.pass.TypesInfo, false)
@@ -49,7 +49,7 @@ func (pe *packageEffects) build() {
 	pe.prog = prog
 }
 
-// body returns what is found in a function's body; nil if there is none.
+// body returns the analysis of a function's body, or nil if there is no body.
 func (pe *packageEffects) body(fn *types.Func) *body {
 	pe.mu.Lock()
 	defer pe.mu.Unlock()
@@ -64,7 +64,7 @@ func (pe *packageEffects) body(fn *types.Func) *body {
 	return pe.of(f)
 }
 
-// request returns what a function of the package does; nil if that is not known.
+// request returns the effects of a function of the package, or nil if they are not known.
 func (pe *packageEffects) request(fn *types.Func) *Effects {
 	if b := pe.body(fn); b != nil {
 		return b.effects
@@ -118,8 +118,8 @@ func (pe *packageEffects) fact(s *scan) *packageFact {
 	return f
 }
 
-// compiling returns the files without the bodies that hold type errors; false
-// if there are errors elsewhere.
+// compiling returns the files without the function bodies that contain type errors. It
+// returns false if there are type errors elsewhere.
 func compiling(pass *analysis.Pass) ([]*ast.File, bool) {
 	bad := map[*ast.FuncDecl]bool{}
 	for _, e := range pass.TypeErrors {

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// place is memory that an expression of a section names: what is reached from a
-// variable along a path, as in effects.go, and which elements of it.
+// place is memory that an expression of a section names: what is reachable from a variable
+// along a path, as in effects.go, and which elements of it.
 type place struct {
 	obj  types.Object
 	path string
-	addr bool // the expression is the address of it
+	addr bool // the expression is its address
 
-	// cut: elements from lo to hi of what is reached at the path cutAt. A bound that is
-	// not known is nil.
+	// With cut, the place is the elements from lo to hi of what is at the path cutAt. A
+	// bound that is not known is nil.
 	cut    bool
 	cutAt  string
 	lo, hi *affine
@@ -29,18 +29,18 @@ type place struct {
 type sectionValues struct {
 	info    *types.Info
 	section ast.Node
-	defined map[types.Object]ast.Expr // variables that are assigned once, where they are declared
-	changed map[types.Object]bool     // assigned in the section, but for the counters of its loops
-	renewed map[types.Object]bool     // of these, those that get new memory only
+	defined map[types.Object]ast.Expr // variables that are assigned once, by their declaration
+	changed map[types.Object]bool     // assigned in the section, except the counters of its loops
+	renewed map[types.Object]bool     // of these, those that get only new memory
 	fields  map[string]bool           // fields that the section assigns, as written
 	moving  map[types.Object]bool     // assigned more than once
-	earlier int                       // > 0: what is evaluated was so before the section
+	earlier int                       // > 0: the expression is evaluated as of before the section
 }
 
 func newSectionValues(info *types.Info, fn ast.Node, section ast.Stmt) *sectionValues {
 	v := &sectionValues{info: info, section: section, defined: map[types.Object]ast.Expr{}, changed: map[types.Object]bool{}, renewed: map[types.Object]bool{}, fields: map[string]bool{}, moving: map[types.Object]bool{}}
 	assigned := map[types.Object]int{}
-	header := map[ast.Node]bool{} // statements that count
+	header := map[ast.Node]bool{} // statements that change counters
 	note := func(e, rhs ast.Expr, at ast.Node) {
 		switch x := ast.Unparen(e).(type) {
 		case *ast.Ident:
@@ -92,7 +92,7 @@ func newSectionValues(info *types.Info, fn ast.Node, section ast.Stmt) *sectionV
 			}
 		case *ast.UnaryExpr:
 			if id, ok := ast.Unparen(n.X).(*ast.Ident); ok && n.Op == token.AND && isNumber(info, id) {
-				assigned[info.ObjectOf(id)] += 2 // by the pointer
+				assigned[info.ObjectOf(id)] += 2 // through the pointer
 				v.changed[info.ObjectOf(id)] = true
 			}
 		}
@@ -112,7 +112,7 @@ func isNumber(info *types.Info, e ast.Expr) bool {
 	return t != nil && isInteger(t)
 }
 
-// makesNew reports whether an expression makes new memory.
+// makesNew reports whether an expression allocates new memory.
 func makesNew(info *types.Info, e ast.Expr) bool {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.CompositeLit:
@@ -140,7 +140,7 @@ func declaredIn(obj types.Object, n ast.Node) bool {
 
 func term(obj types.Object) string { return fmt.Sprintf("%s@%d", obj.Name(), obj.Pos()) }
 
-// number evaluates an integer; nil if it is not a sum of what is known by name.
+// number evaluates an integer. It returns nil if the integer is not a sum of named values.
 func (v *sectionValues) number(e ast.Expr) *affine {
 	if a, ok := v.sum(e); ok {
 		return &a
@@ -187,10 +187,10 @@ func (v *sectionValues) sum(e ast.Expr) (affine, bool) {
 	return affine{}, false
 }
 
-// place resolves an expression; false if it is not memory of a variable.
+// place resolves an expression, or returns false if it is not memory of a variable.
 func (v *sectionValues) place(e ast.Expr) (place, bool) { return v.placeAt(e, 0) }
 
-// mostAliases bounds the variables that are followed.
+// mostAliases bounds the number of variables that are followed.
 const mostAliases = 8
 
 func (v *sectionValues) placeAt(e ast.Expr, depth int) (place, bool) {
@@ -229,7 +229,7 @@ func (v *sectionValues) placeAt(e ast.Expr, depth int) (place, bool) {
 	case *ast.SelectorExpr:
 		sel := v.info.Selections[x]
 		if sel == nil {
-			obj, ok := v.info.ObjectOf(x.Sel).(*types.Var) // of a package
+			obj, ok := v.info.ObjectOf(x.Sel).(*types.Var) // of another package
 			return place{obj: obj}, ok
 		}
 		if sel.Kind() != types.FieldVal {
@@ -276,7 +276,7 @@ func (v *sectionValues) placeAt(e ast.Expr, depth int) (place, bool) {
 	return place{}, false
 }
 
-// under goes on from a place along a path.
+// under extends a place by a path.
 func (p place) under(path string) place {
 	if rest, ok := strings.CutPrefix(path, "*"); ok && p.addr {
 		path = rest
@@ -285,11 +285,11 @@ func (p place) under(path string) place {
 	return p
 }
 
-// cutOut takes elements out of what the value of an expression points to.
+// cutOut selects elements of what the value of an expression points to.
 func (v *sectionValues) cutOut(p place, low, high ast.Expr, single bool) place {
 	at := p.under("*").path
 	if p.cut && p.cutAt != at {
-		return p // elements of an element: the outer ones are enough
+		return p // elements of an element: those of the outer level suffice
 	}
 	lo := &affine{}
 	if low != nil {
@@ -320,7 +320,7 @@ func (v *sectionValues) cutOut(p place, low, high ast.Expr, single bool) place {
 	return p
 }
 
-// relation tells how touched elements lie to those of a task.
+// relation describes how touched elements lie relative to those of a task.
 type relation uint8
 
 const (
@@ -329,8 +329,8 @@ const (
 	outside
 )
 
-// within compares places that are evaluated for the same values. some: of t, only
-// elements that are not known are touched.
+// within compares places that are evaluated for the same values. some means that only
+// unknown elements of t are touched.
 func (t place) within(r place, some bool) relation {
 	switch {
 	case !r.cut || t.cutAt != r.cutAt && t.cut:
@@ -370,7 +370,7 @@ func difference(a, b *affine) (int64, bool) {
 	return a.minus(*b)
 }
 
-// terms lists the values that the bounds of a place are made of.
+// terms lists the values in the bounds of a place.
 func (p place) terms() []string {
 	var list []string
 	for _, a := range []*affine{p.lo, p.hi} {

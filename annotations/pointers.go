@@ -5,8 +5,8 @@ import (
 	"go/types"
 )
 
-// holdsPointer says why values of type t cannot be sent to another process;
-// it is empty for types without pointers.
+// holdsPointer returns why values of type t cannot be sent to another process. It returns
+// "" for types without pointers.
 func holdsPointer(t types.Type) string {
 	return findPointer(t, "", map[types.Type]bool{})
 }
@@ -101,8 +101,8 @@ func ifaceTerms(iface *types.Interface) ([]types.Type, bool) {
 	return nil, false
 }
 
-// coreType is the underlying type; for a type parameter with one core type, as
-// in S ~[]E, it is that.
+// coreType returns the underlying type. For a type parameter with one core type, as S ~[]E,
+// it returns that.
 func coreType(t types.Type) types.Type {
 	tp, ok := types.Unalias(t).(*types.TypeParam)
 	if !ok {

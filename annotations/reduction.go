@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// A parameter in reduce is a slice, or points to a variable or an array. In a
-// section each task gets memory of its own in its place, which holds the
-// operator's neutral element and is folded into the argument, element by
-// element, when the section ends. Called by itself the kernel folds its part
-// into the argument at once. Both have the same bits if the kernel folds into
-// each element at most once, or the operator is exact.
+// A parameter in reduce is a slice, or points to a variable or an array. In a section each
+// task gets memory of its own instead, which begins with the neutral element of the
+// operator. When the section ends, this memory is folded into the argument, element by
+// element. A kernel that is called by itself folds its part into the argument at once. Both
+// give the same bits if the kernel folds into each element at most once, or the operator is
+// exact.
 
 // reduceParam resolves a parameter in reduce.
 func (r *resolved) reduceParam(c Clause, it *ItemInfo) bool {
@@ -38,7 +38,7 @@ func (r *resolved) reduceParam(c Clause, it *ItemInfo) bool {
 	return r.operator(c, elem)
 }
 
-// foldedElement is the type of what is folded of a parameter of type t.
+// foldedElement returns the type of the elements that are folded for a parameter of type t.
 func foldedElement(t types.Type) types.Type {
 	switch u := coreType(t).(type) {
 	case *types.Slice:
@@ -55,7 +55,7 @@ func foldedElement(t types.Type) types.Type {
 // ReduceElem is the type of an element of a parameter in reduce.
 func (r *Region) ReduceElem() types.Type { return foldedElement(r.Param.Var.Type()) }
 
-// inexact tells whether the bits of a result depend on how it is put together.
+// inexact reports whether the bits of a result depend on the order of folding.
 func inexact(op string, elem types.Type) bool {
 	return (op == "+" || op == "*") && !integer(elem)
 }
@@ -83,7 +83,7 @@ type foldWalk struct {
 // enclosing is a loop around a statement.
 type enclosing struct {
 	counters []string
-	head     []ast.Node // what says from where to where it counts
+	head     []ast.Node // nodes that determine the range of the counters
 }
 
 func (w *foldWalk) statements(n ast.Node, loops []enclosing) {
@@ -132,8 +132,8 @@ func identNames(list ...ast.Expr) (names []string) {
 	return names
 }
 
-// assigned looks at an assignment: its index has to count with every loop
-// around it, so that no element comes twice.
+// assigned checks an assignment: its index has to change with every loop around it, so that
+// no element occurs twice.
 func (w *foldWalk) assigned(l ast.Expr, loops []enclosing) {
 	var index ast.Node
 	target := ast.Unparen(l)
@@ -166,7 +166,7 @@ func (w *foldWalk) assigned(l ast.Expr, loops []enclosing) {
 	}
 }
 
-// passed looks at a call in a loop that may fold each time.
+// passed checks a call in a loop that may fold in every iteration.
 func (w *foldWalk) passed(call *ast.CallExpr, loops []enclosing) {
 	if id, ok := call.Fun.(*ast.Ident); len(loops) == 0 || ok && slices.Contains([]string{"len", "cap", "min", "max"}, id.Name) {
 		return
@@ -206,8 +206,8 @@ func mentions(e ast.Node, name string) bool {
 	return found
 }
 
-// reductions marks the arguments that tasks reduce into: no other use of them
-// means anything before the section ends.
+// reductions marks the arguments into which tasks reduce: they have no meaningful value
+// before the section ends.
 func (w *sectionWalk) reductions(l *Launch) {
 	args := arguments(l)
 	for _, i := range l.Callee.Reduces {

@@ -17,9 +17,9 @@ type Region struct {
 	Op     string // of a reduction
 }
 
-// Regions lists the regions of a kernel's tasks, in the order of the clauses.
-// The result's region is among them. An item whose fields stand in other
-// clauses is taken apart into the fields that are left to it.
+// Regions lists the regions of a kernel's tasks, in the order of the clauses, including
+// that of the result. If fields of an item are named in other clauses, it splits the item
+// into the remaining fields.
 func (k *Kernel) Regions() []Region {
 	var regions []Region
 	for _, it := range k.Items {
@@ -41,7 +41,7 @@ func (k *Kernel) Regions() []Region {
 	return regions
 }
 
-// inside lists the paths of the items that are fields of it.
+// inside lists the paths of the items that are fields of this one.
 func (k *Kernel) inside(it *ItemInfo) []string {
 	var paths []string
 	for _, other := range k.Items {
@@ -52,7 +52,7 @@ func (k *Kernel) inside(it *ItemInfo) []string {
 	return paths
 }
 
-// split makes regions of the fields of r that are not named elsewhere.
+// split returns regions for the fields of r that are not named elsewhere.
 func (k *Kernel) split(r Region, t types.Type, path string, named []string) []Region {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		t = p.Elem()
@@ -77,8 +77,8 @@ func (k *Kernel) split(r Region, t types.Type, path string, named []string) []Re
 	return regions
 }
 
-// Argument is a part of a kernel's arguments in in that holds pointers: no region is made
-// of it.
+// Argument is a part of a kernel's arguments in in that contains pointers, so that it has
+// no region.
 type Argument struct {
 	Name    string
 	Param   *Param
@@ -86,7 +86,7 @@ type Argument struct {
 	Pointer bool // its value is one pointer, or an interface
 }
 
-// Arguments lists those that lead to memory. Functions do, and cannot be followed.
+// Arguments lists the arguments that lead to memory. Functions do, but cannot be followed.
 func (k *Kernel) Arguments() []Argument {
 	var list []Argument
 	for _, it := range k.Items {

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// missing is a parameter or result that no clause names.
+// missing is a parameter or result that is in no clause.
 type missing struct {
 	param *Param
 	name  string
 }
 
-// resolved is what resolving a kernel's directives gives.
+// resolved is the result of resolving a kernel's directives.
 type resolved struct {
 	kernel  *Kernel
 	missing []missing
 	errs    []*Error
-	broken  bool // the clauses could not be read: say nothing about what is missing
+	broken  bool // the clauses could not be read, so missing is meaningless
 }
 
 func (r *resolved) errorf(pos token.Pos, format string, args ...any) {
@@ -56,7 +56,7 @@ func resolve(info *types.Info, decl *ast.FuncDecl, dirs []Directive) *resolved {
 	return r
 }
 
-// params lists the parameters; each needs a name, since clauses go by names.
+// params lists the parameters. Each needs a name, since clauses refer to them by name.
 func (r *resolved) params(info *types.Info, decl *ast.FuncDecl) {
 	k := r.kernel
 	sig := k.Func.Signature()
@@ -114,7 +114,7 @@ func (k *Kernel) lookup(name string) *Param {
 	return nil
 }
 
-// names are the names that clauses can use.
+// names lists the names that clauses can use.
 func (k *Kernel) names() []string {
 	var names []string
 	for _, p := range k.Params {
@@ -219,7 +219,7 @@ func (r *resolved) operator(c Clause, t types.Type) bool {
 	}
 	sig := fn.Signature()
 	if sig.TypeParams().Len() > 0 {
-		return true // the compiler infers, or refuses in the launcher
+		return true // the compiler infers it, or rejects it in the launcher
 	}
 	if sig.Params().Len() != 2 || sig.Results().Len() != 1 || !types.Identical(sig.Params().At(0).Type(), t) ||
 		!types.Identical(sig.Params().At(1).Type(), t) || !types.Identical(sig.Results().At(0).Type(), t) {
@@ -282,7 +282,7 @@ func fieldNames(t types.Type) []string {
 	return names
 }
 
-// duplicates refuses a path that is named twice.
+// duplicates rejects a path that is named twice.
 func (r *resolved) duplicates() {
 	k := r.kernel
 	seen := map[string]*ItemInfo{}
@@ -318,7 +318,7 @@ func (r *resolved) duplicates() {
 	k.Items = kept
 }
 
-// coverage wants every parameter and result in a clause.
+// coverage checks that every parameter and result is in a clause.
 func (r *resolved) coverage() {
 	k := r.kernel
 	all := k.Params

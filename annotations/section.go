@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Section is a resolved //intra:section: where it stands, on which process,
-// and the calls in it that become launches.
+// Section is a resolved //intra:section: its statement, its process, and the calls in it
+// that become launches.
 type Section struct {
 	Stmt     ast.Stmt
 	Dir      Directive
@@ -24,17 +24,17 @@ type Launch struct {
 	Stmt   ast.Stmt // the statement that becomes the launch
 	Call   *ast.CallExpr
 	Callee *Callee
-	Target ast.Expr // the variable that takes the result; nil without one
+	Target ast.Expr // the variable to which the result is assigned; nil if there is none
 }
 
-// Callee is what a section has to know about a kernel.
+// Callee is what a section needs to know about a kernel.
 type Callee struct {
 	Func    *types.Func // the generic one, if it is generic
 	Result  Kind        // Out, Reduce, or 0
 	Op      string
-	Whole   []int // parameters (receiver first) that are written as a whole
-	Writes  []int // parameters that are written at all
-	Reduces []int // parameters that stand for partial results
+	Whole   []int // parameters (receiver first) whose whole memory is written
+	Writes  []int // parameters with memory that is written
+	Reduces []int // parameters that hold partial results
 	Items   []CalleeItem
 }
 
@@ -43,19 +43,19 @@ type CalleeItem struct {
 	Param   int // the receiver first
 	Kind    Kind
 	Path    string // of the memory, from the parameter; see effects.go
-	Cut     bool   // a part of it, with bounds as the clause has them
+	Cut     bool   // only a part of it, with bounds as in the clause
 	Lo, Hi  string
 	Columns bool // of rows and columns
 }
 
-// sectionScope is where sections are resolved.
+// sectionScope is the context in which sections are resolved.
 type sectionScope struct {
 	fset      *token.FileSet
 	pkg       *types.Package
 	info      *types.Info
-	callee    func(*types.Func) *Callee // nil for a function that is no kernel
-	annotated func(*types.Func) bool    // a function of the package has directives, right or wrong
-	messages  func(*types.Func) string  // how a function passes messages; "" if not known to
+	callee    func(*types.Func) *Callee // nil for a function that is not a kernel
+	annotated func(*types.Func) bool    // reports whether a function of the package has directives, right or wrong
+	messages  func(*types.Func) string  // describes how a function passes messages; "" if it is not known to
 	effects   func(*types.Func) *Effects
 }
 
@@ -64,7 +64,7 @@ type sectionWalk struct {
 	*sectionScope
 	sec     *Section
 	errs    []*Error
-	listed  []*Error   // what is not certain
+	listed  []*Error   // problems that are not certain
 	stack   []ast.Node // from the section's statement down
 	targets map[*ast.Ident]bool
 }
@@ -74,7 +74,7 @@ func (w *sectionWalk) errorf(pos token.Pos, format string, args ...any) {
 }
 
 // resolve resolves the section at st; fn is the outermost function around it. listed
-// is what is possible, and not certain.
+// contains problems that are possible, but not certain.
 func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (sec *Section, errs, listed []*Error) {
 	dir := d.Sections[st]
 	args, errs := ParseSection(dir.Args, dir.ArgsPos)
@@ -183,7 +183,7 @@ func (w *sectionWalk) walk(st ast.Node) {
 	})
 }
 
-// literal tells whether the walk is inside a function literal.
+// literal reports whether the walk is inside a function literal.
 func (w *sectionWalk) literal() bool {
 	return slices.ContainsFunc(w.stack, func(n ast.Node) bool { _, ok := n.(*ast.FuncLit); return ok })
 }
@@ -224,7 +224,7 @@ func (w *sectionWalk) node(n ast.Node) {
 	}
 }
 
-// branch refuses jumps out of the section.
+// branch rejects jumps out of the section.
 func (w *sectionWalk) branch(n *ast.BranchStmt) {
 	if w.literal() || n.Tok == token.FALLTHROUGH {
 		return
@@ -251,7 +251,7 @@ func (w *sectionWalk) branch(n *ast.BranchStmt) {
 	w.errorf(n.Pos(), "%s leaves //intra:section: the section has to reach its end", n.Tok)
 }
 
-// jumpsIn refuses a goto from outside to the label of the section.
+// jumpsIn rejects a goto from outside to the label of the section.
 func (w *sectionWalk) jumpsIn(fn *ast.FuncDecl) {
 	l, ok := w.sec.Stmt.(*ast.LabeledStmt)
 	if !ok || fn == nil {
@@ -335,7 +335,7 @@ func idOrNil(id *ast.Ident) *ast.Ident {
 	return id
 }
 
-// kernelValue refuses a kernel that is used without being called.
+// kernelValue rejects a kernel that is used without being called.
 func (w *sectionWalk) kernelValue(id *ast.Ident) {
 	fn, ok := w.info.Uses[id].(*types.Func)
 	if !ok || w.callee(fn.Origin()) == nil {

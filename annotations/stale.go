@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/clauses"
 )
 
-// Stale reports kernels whose generated launchers repeat other clauses or signatures
-// than theirs.
+// Stale reports kernels whose generated launchers were made from other clauses or
+// signatures.
 var Stale = &analysis.Analyzer{
 	Name: "intrastale",
 	Doc: `find generated launchers that are out of date

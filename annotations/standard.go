@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// The tables of this file describe functions of the standard library by name, as the analysis does not
-// load their sources. A function that the tables lack may read, write and return all of its arguments.
+// The tables of this file describe functions of the standard library by name, since the
+// analysis does not load their sources. A function that is not in the tables may read,
+// write and return all of its arguments.
 
-// harmless are packages whose functions write nothing that they are given, but
-// for the exceptions in standardFuncs, and return new memory.
+// harmless lists packages whose functions, except those in standardFuncs, do not write to
+// their arguments and return new memory.
 var harmless = set("math math/bits math/cmplx cmp strings strconv unicode unicode/utf8 unicode/utf16 errors fmt")
 
-// standardFuncs says what functions do, by path and name: r0 reads what
-// argument 0 points to, w0 writes it, m0 may write it; =0 returns it, and ~0
-// returns what may hold it; none of them returns new memory. c1 calls argument
-// 1. The receiver is argument 0.
+// standardFuncs maps path and name of a function to its effects: r0 reads what argument 0
+// points to, w0 writes it, m0 may write it. =0 returns argument 0, and ~0 returns a value
+// that may hold it; functions with neither return new memory, if they return any. c1 calls
+// argument 1. The receiver is argument 0.
 var standardFuncs = functions(`
 r0 w0: sort.Float64s sort.Ints sort.Strings slices.Sort
 r0 w0 c1: sort.Slice sort.SliceStable slices.SortFunc slices.SortStableFunc
@@ -64,8 +65,8 @@ func isStandard(pkg *types.Package) bool {
 
 var knownStandard = set("sort slices maps bytes encoding/binary sync sync/atomic math/rand math/rand/v2 iter unsafe time runtime context")
 
-// standardEffects returns what a function of the standard library does; nil if
-// that is not known.
+// standardEffects returns the effects of a function of the standard library, or nil if they
+// are not known.
 func standardEffects(f *types.Func) *Effects {
 	if f.Pkg() == nil {
 		return nil
@@ -115,7 +116,7 @@ func freshResults(f *types.Func) []Flow {
 	return flows
 }
 
-// cloneEffects: the elements of a clone are those of its argument.
+// cloneEffects returns the effects of a clone, whose elements are those of its argument.
 func cloneEffects(f *types.Func) *Effects {
 	return &Effects{
 		Accesses: []Access{{Param: 0, Path: "*", Exposed: true}},

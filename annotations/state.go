@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// ProtectMethod is the method that a type with //intra:state gets. It
-// registers the fields of a value as state of a process.
+// ProtectMethod is the method that a type with //intra:state gets. It registers the fields
+// of a value as state of a process.
 const ProtectMethod = "Protect"
 
 // State is an annotated struct type whose fields can be saved.
@@ -26,7 +26,7 @@ type StateField struct {
 	How  StateForm
 }
 
-// StateForm is how a field is registered.
+// StateForm is the way in which a field is registered.
 type StateForm uint8
 
 // The forms of registration.
@@ -36,8 +36,8 @@ const (
 	NestedForm                   // its own Protect method is called
 )
 
-// ParseState parses what follows "//intra:state", whose first character
-// stands at pos: the fields that are left out.
+// ParseState parses the text behind "//intra:state", whose first character is at pos. It
+// returns the fields that are left out.
 func ParseState(text string, pos token.Pos) (skip []Ident, errs []*Error) {
 	p := newClauseParser(text, pos)
 	for p.tok != token.EOF && len(p.errs) == 0 {
@@ -71,13 +71,13 @@ func (p *clauseParser) skipClause(skip *[]Ident) {
 	p.expect(token.RPAREN, "or , in clause skip")
 }
 
-// stateScope is what resolving the state types of a package needs.
+// stateScope is the context for resolving the state types of a package.
 type stateScope struct {
 	info        *types.Info
 	pkg         *types.Package
 	handwritten func(token.Pos) bool
-	ours        func(path string) bool       // the package is of the same module
-	foreign     func(*types.TypeName) bool   // another package says that the type is state
+	ours        func(path string) bool       // reports whether a package is of the same module
+	foreign     func(*types.TypeName) bool   // reports whether a type of another package is state
 	states      map[*types.TypeName]struct{} // of this package
 	errs        []*Error
 }
@@ -86,7 +86,7 @@ func (sc *stateScope) errorf(pos token.Pos, format string, args ...any) {
 	sc.errs = append(sc.errs, &Error{pos, fmt.Sprintf(format, args...)})
 }
 
-// resolve resolves the directives of one type; nil if something is wrong.
+// resolve resolves the directives of one type. It returns nil if something is wrong.
 func (sc *stateScope) resolve(spec *ast.TypeSpec, dirs []Directive) *State {
 	before := len(sc.errs)
 	obj, ok := sc.info.Defs[spec.Name].(*types.TypeName)
@@ -129,7 +129,7 @@ func (sc *stateScope) resolve(spec *ast.TypeSpec, dirs []Directive) *State {
 	return s
 }
 
-// skipped reads the clauses.
+// skipped parses the skip clauses.
 func (sc *stateScope) skipped(st *types.Struct, dirs []Directive) map[string]bool {
 	skip := map[string]bool{}
 	for _, d := range dirs {
@@ -149,7 +149,7 @@ func (sc *stateScope) skipped(st *types.Struct, dirs []Directive) map[string]boo
 	return skip
 }
 
-// form finds how a field of type t is registered, or why it cannot be.
+// form returns how a field of type t is registered, or why it cannot be.
 func (sc *stateScope) form(t types.Type) (how StateForm, why string) {
 	_, pointer := types.Unalias(t).(*types.Pointer)
 	switch {
@@ -169,7 +169,7 @@ func (sc *stateScope) form(t types.Type) (how StateForm, why string) {
 	return AddressForm, holdsPointer(t)
 }
 
-// cure names what else could be done about a field of type t.
+// cure suggests what else could be done about a field of type t.
 func (sc *stateScope) cure(t types.Type) string {
 	if isProcess(t) {
 		return ""
@@ -189,8 +189,8 @@ func (sc *stateScope) cure(t types.Type) string {
 	return ""
 }
 
-// isState: values of t, or what they point to, have a Protect method, or will
-// have one.
+// isState reports whether values of t, or what they point to, have a Protect method or will
+// get one.
 func (sc *stateScope) isState(t types.Type) bool {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = p.Elem()
@@ -208,7 +208,7 @@ func (sc *stateScope) isState(t types.Type) bool {
 	}
 	m, index, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, sc.pkg, ProtectMethod)
 	fn, ok := m.(*types.Func)
-	if !ok || len(index) > 1 { // that of an embedded field is not about the rest
+	if !ok || len(index) > 1 { // the method of an embedded field does not cover the other fields
 		return false
 	}
 	sig := fn.Signature()
@@ -216,7 +216,7 @@ func (sc *stateScope) isState(t types.Type) bool {
 		types.Identical(sig.Params().At(1).Type(), types.Typ[types.String])
 }
 
-// marshals: t has the methods MarshalBinary and UnmarshalBinary.
+// marshals reports whether t has the methods MarshalBinary and UnmarshalBinary.
 func marshals(t types.Type) bool {
 	bytes := types.NewSlice(types.Typ[types.Byte])
 	err := types.Universe.Lookup("error").Type()
@@ -244,7 +244,7 @@ func sameTypes(t *types.Tuple, want []types.Type) bool {
 	return true
 }
 
-// nameTaken refuses a type that cannot get its method.
+// nameTaken rejects a type that already has a field or method with the name of its method.
 func (sc *stateScope) nameTaken(named *types.Named) {
 	for m := range named.Methods() {
 		if m.Name() == ProtectMethod && sc.handwritten(m.Pos()) {
@@ -259,7 +259,7 @@ func (sc *stateScope) nameTaken(named *types.Named) {
 	}
 }
 
-// StateTypes are the names of the types with //intra:state in a file.
+// StateTypes returns the names of the types with //intra:state in a file.
 func StateTypes(fset *token.FileSet, f *ast.File) []string {
 	var names []string
 	for spec := range FindDirectives(fset, f).States {

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// touch is an access of the code of a section to memory.
+// touch is an access to memory by the code of a section.
 type touch struct {
 	place
 	at    ast.Node   // where it happens
 	text  string     // as the source has it
-	via   string     // the function that does it, "" if it is done here
-	stack []ast.Node // around it, from the section's statement down
+	via   string     // the called function that does it, "" if the section itself does
+	stack []ast.Node // enclosing nodes, from the section's statement down
 	write bool
-	some  bool // to elements of the place that are not known
+	some  bool // to unknown elements of the place
 	maybe bool // only possible
 }
 
-// touches lists the accesses of the code of a section, without those of its tasks.
+// touches lists the accesses by the code of a section, except those of its tasks.
 func (w *sectionWalk) touches(v *sectionValues) []touch {
 	t := &toucher{sectionWalk: w, values: v, skip: map[ast.Node]bool{}, launch: map[ast.Node]*Launch{}}
 	for _, l := range w.sec.Launches {
@@ -33,13 +33,13 @@ func (w *sectionWalk) touches(v *sectionValues) []touch {
 type toucher struct {
 	*sectionWalk
 	values *sectionValues
-	skip   map[ast.Node]bool // what is no access: the target of an assignment, the operand of &
+	skip   map[ast.Node]bool // nodes that are not accesses: the target of an assignment, the operand of &
 	launch map[ast.Node]*Launch
 	around []ast.Node
 	found  []touch
-	inside []*ast.FuncLit // functions whose calls are followed
+	inside []*ast.FuncLit // function literals whose calls are being followed
 	via    string
-	site   ast.Node // the call that is followed
+	site   ast.Node // the call that is being followed
 }
 
 func (t *toucher) walk(root ast.Node) {
@@ -67,7 +67,7 @@ func (t *toucher) add(e ast.Expr, p place, set touch) {
 	}
 	for _, n := range t.around {
 		if lit, ok := n.(*ast.FuncLit); ok && !slices.Contains(t.inside, lit) {
-			set.maybe = true // when it is called is not known
+			set.maybe = true // the time of its call is unknown
 		}
 	}
 	t.found = append(t.found, set)
@@ -117,7 +117,7 @@ func (t *toucher) node(n ast.Node) {
 	}
 }
 
-// inner reports whether an expression is only a part of one that names memory.
+// inner reports whether an expression is only part of a larger one that names memory.
 func (t *toucher) inner(e ast.Expr) bool {
 	for i := len(t.around) - 1; i >= 0; i-- {
 		switch x := t.around[i].(type) {
@@ -137,7 +137,7 @@ func (t *toucher) inner(e ast.Expr) bool {
 	return false
 }
 
-// ignore takes an expression, not its indices, out of the accesses.
+// ignore excludes an expression, except its indices, from the accesses.
 func (t *toucher) ignore(e ast.Expr) {
 	for {
 		e = ast.Unparen(e)
@@ -172,7 +172,7 @@ func (t *toucher) ranged(n *ast.RangeStmt) {
 	t.elements(n.X, touch{})
 }
 
-// elements notes an access to all elements of a slice, array or pointer.
+// elements records an access to all elements of a slice, array or pointer.
 func (t *toucher) elements(e ast.Expr, set touch) {
 	typ := t.info.TypeOf(e)
 	if typ == nil {
@@ -208,7 +208,7 @@ func (t *toucher) call(call *ast.CallExpr) {
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && sig.Recv() != nil {
 		args = append([]ast.Expr{sel.X}, args...)
 	}
-	if fn.Pkg() != nil && fn.Pkg().Path() == "fmt" { // prints what it reaches
+	if fn.Pkg() != nil && fn.Pkg().Path() == "fmt" { // prints all that it reaches
 		for _, arg := range args {
 			t.elements(arg, touch{})
 		}
@@ -225,7 +225,7 @@ func (t *toucher) call(call *ast.CallExpr) {
 	}
 }
 
-// argument notes what a function does to what it is given.
+// argument records what a function does to an argument.
 func (t *toucher) argument(fn *types.Func, e *Effects, i int, arg ast.Expr, sig *types.Signature) {
 	typ := t.info.TypeOf(arg)
 	if typ == nil || holdsPointer(typ) == "" {

@@ -6,13 +6,13 @@ import (
 	"go/types"
 )
 
-// turns is what is known of the turns of a loop of a section.
+// turns describes the iterations of a loop of a section.
 type turns struct {
 	node ast.Node
-	// lo and hi are variables for the bounds of a block: each turn begins where the one
-	// before has ended, and blocks are not empty.
+	// lo and hi are variables for the bounds of a block. Each iteration begins where the
+	// previous one ended, and blocks are not empty.
 	lo, hi string
-	all    ast.Expr // the slice of whose length the blocks are; nil if that is not known
+	all    ast.Expr // the slice whose length is divided into blocks; nil if that is not known
 	// counter is a variable that grows by step, if lo is "".
 	counter string
 	step    affine
@@ -126,7 +126,7 @@ func (c *conflicts) is(e ast.Expr, name string) bool {
 	return ok && c.info.ObjectOf(id) != nil && term(c.info.ObjectOf(id)) == name
 }
 
-// meets judges an access in a later turn than that of the launch.
+// meets judges an access in a later iteration than that of the launch.
 func (t *turns) meets(r *launched, to *touch) relation {
 	certain := func(how relation, guarded bool) relation {
 		if how == inside && (conditional(r.stack, t.node) || !guarded && conditional(to.stack, t.node)) {
@@ -135,12 +135,12 @@ func (t *turns) meets(r *launched, to *touch) relation {
 		return how
 	}
 	own := []string{t.lo, t.hi, t.counter}
-	varies := false // with the turn
+	varies := false // with the iteration
 	for _, name := range append(r.terms(), to.terms()...) {
 		switch {
 		case name == own[0] || name == own[1] || name == own[2]:
 			varies = true
-		case termIn(name, t.node): // of another loop within
+		case termIn(name, t.node): // the variable of an inner loop
 			return maybeInside
 		}
 	}
@@ -156,7 +156,7 @@ func (t *turns) meets(r *launched, to *touch) relation {
 	}
 	how := to.within(before, to.some)
 	if how == outside {
-		// It has to lie behind what all earlier turns have launched.
+		// The access has to lie behind what earlier iterations have launched.
 		if d, ok := difference(to.lo, before.hi); !ok || d < 0 || !t.rising || before.hi.terms[t.counter] < 0 {
 			return maybeInside
 		}
@@ -164,7 +164,7 @@ func (t *turns) meets(r *launched, to *touch) relation {
 	return certain(how, true)
 }
 
-// before returns the place as it was one turn before.
+// before returns the place as it was one iteration before.
 func (t *turns) before(p place) (place, bool) {
 	if p.lo == nil || p.hi == nil || t.counter == "" {
 		return p, false
@@ -177,7 +177,7 @@ func (t *turns) before(p place) (place, bool) {
 	return p, true
 }
 
-// block judges an access where each turn launches a task for a block.
+// block judges an access in a loop that launches a task for a block in each iteration.
 func (t *turns) block(r *launched, to *touch) relation {
 	if r.lo == nil || r.hi == nil || to.lo == nil || to.hi == nil ||
 		r.lo.terms[t.hi] != 0 || r.hi.terms[t.lo] != 0 || r.lo.terms[t.lo] != 1 || r.hi.terms[t.hi] != 1 {
@@ -185,12 +185,12 @@ func (t *turns) block(r *launched, to *touch) relation {
 	}
 	end := r.hi.plus(affine{terms: map[string]int64{t.hi: 1}}, -1).plus(affine{terms: map[string]int64{t.lo: 1}}, 1)
 	if d, ok := to.lo.minus(end); ok && d >= 0 {
-		return outside // as is what was launched before
+		return outside // as all blocks launched before
 	}
 	if d, ok := to.lo.minus(r.hi.add(0)); ok && d >= 0 {
 		return outside // behind this block
 	}
-	last := r.lo.add(-1) // the first element of the block before is this one, or comes before it
+	last := r.lo.add(-1) // the first element of the previous block is this one, or precedes it
 	above, ok1 := end.minus(*to.hi)
 	below, ok2 := to.lo.minus(last)
 	if ok1 && above >= 0 && ok2 && below >= 0 {

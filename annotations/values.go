@@ -9,7 +9,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// evaluate finds what the values of the body may be, until nothing is added.
+// evaluate determines what the values of the body may be, by iterating until nothing
+// changes.
 func (e *effects) evaluate(b *body) {
 	passes := 0
 	for b.changed = true; b.changed; passes++ {
@@ -42,7 +43,7 @@ func (e *effects) evaluate(b *body) {
 	}
 }
 
-// set adds to what a value may be.
+// set adds to the set of what a value may be.
 func (b *body) set(v ssa.Value, ls []loc) {
 	if len(ls) == 0 {
 		return
@@ -55,11 +56,11 @@ func (b *body) set(v ssa.Value, ls []loc) {
 	}
 }
 
-// put notes that a value is stored where addr points to.
+// put records that a value is stored where addr points.
 func (b *body) put(addr, val []loc) {
 	for _, a := range addr {
 		if a.at != "" {
-			continue // new memory, which is there under its own name, too
+			continue // new memory, which exists under its own name, too
 		}
 		path := a.memory()
 		if a.any {
@@ -137,7 +138,7 @@ func (b *body) compute(v ssa.Value) []loc {
 	case *ssa.Convert:
 		if isBasic(v.X.Type()) {
 			if u, ok := v.Type().Underlying().(*types.Basic); ok && u.Kind() == types.UnsafePointer {
-				return b.wild() // a pointer made of a number
+				return b.wild() // a pointer made from a number
 			}
 			return fresh(v) // the bytes of a string
 		}
@@ -152,7 +153,7 @@ func (b *body) compute(v ssa.Value) []loc {
 	return nil
 }
 
-// wild is a pointer of unknown origin.
+// wild returns what a pointer of unknown origin may be.
 func (b *body) wild() []loc {
 	var ls []loc
 	for i, p := range b.fn.Params {
@@ -166,7 +167,7 @@ func (b *body) wild() []loc {
 	return ls
 }
 
-// load returns what is read from an address.
+// load returns what a read from an address may yield.
 func (b *body) load(ls []loc) []loc {
 	var out []loc
 	for _, l := range ls {
@@ -211,7 +212,7 @@ func (b *body) contents(r root, path string) []loc {
 	return out
 }
 
-// anything returns all that is stored into memory of this function.
+// anything returns all values stored into memory that this function has made.
 func (b *body) anything(r root) []loc {
 	if r.kind != localRoot {
 		return nil
@@ -225,8 +226,8 @@ func (b *body) anything(r root) []loc {
 	return out
 }
 
-// place follows a path of memory from a value, and returns pointers to it. If
-// the path names no memory, but a part of the value, it returns the part.
+// place follows a path of memory from a value, and returns pointers to it. If the path
+// names no memory, but a part of the value, it returns that part.
 func (b *body) place(ls []loc, path string) (at []loc, memory bool) {
 	for _, step := range steps(path) {
 		switch {
@@ -243,16 +244,16 @@ func (b *body) place(ls []loc, path string) (at []loc, memory bool) {
 	return ls, memory
 }
 
-// targets is what an access to memory may hit.
+// targets is the memory that an access may hit.
 type targets struct {
 	list  []loc // root and path, any
-	local bool  // or memory of this function
+	local bool  // it may also be memory of this function
 }
 
-// certain: it is one memory, and nothing else.
+// certain reports whether the access hits one memory and nothing else.
 func (t targets) certain() bool { return len(t.list) == 1 && !t.list[0].any && !t.local }
 
-// hit returns the memory that pointers point to.
+// hit returns the memory to which pointers point.
 func (b *body) hit(pointers []loc) targets {
 	var t targets
 	var wide []loc
@@ -280,13 +281,14 @@ func (b *body) hit(pointers []loc) targets {
 	return t
 }
 
-// reach returns all memory that is reached from values and is not of this function.
+// reach returns all memory that is reachable from values, except memory that this function
+// has made.
 func (b *body) reach(ls []loc) []loc {
 	out, _ := b.reachAll(ls)
 	return out
 }
 
-// reachAll also returns the memory of this function that is passed on the way.
+// reachAll also returns the memory of this function through which it has passed.
 func (b *body) reachAll(ls []loc) (out []loc, locals []root) {
 	seen, local := map[loc]bool{}, map[root]bool{}
 	var walk func(l loc)

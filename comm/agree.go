@@ -77,7 +77,7 @@ func hopelessIf(wait bool, hopeless func() error) func() error {
 	return hopeless
 }
 
-// uvarints reads numbers; after the end it reads zeros.
+// uvarints reads numbers. After the end it returns zeros.
 type uvarints struct{ b []byte }
 
 func (u *uvarints) next() uint64 {

@@ -2,12 +2,12 @@ package comm
 
 import "fmt"
 
-// ringAllgather is the size in bytes of a rank's part from which Allgather
-// goes round a ring instead of doubling what each rank has.
+// ringAllgather is the size in bytes of a rank's part from which Allgather uses a ring
+// instead of doubling.
 const ringAllgather = 8 << 10
 
-// Allgather collects the parts of all ranks, all of one length, in rank order
-// in recv of every rank. With a nil send the part is in its place already.
+// Allgather collects the parts of all ranks, all of one length, in rank order in recv of
+// every rank. With a nil send the part of the caller is in its place already.
 func Allgather[T any](c *Comm, send, recv []T) error {
 	s, err := planAllgather(c, send, recv)
 	return c.run(allgather, s, err)
@@ -19,8 +19,8 @@ func Iallgather[T any](c *Comm, send, recv []T) *Request {
 	return c.begin(allgather, s, err)
 }
 
-// Allgatherv collects the parts of all ranks, of any lengths: that of rank i in
-// recv[i] of every rank, which must have its length.
+// Allgatherv collects the parts of all ranks, of any lengths: that of rank i in recv[i] of
+// every rank, which must have the same length.
 func Allgatherv[T any](c *Comm, send []T, recv [][]T) error {
 	s, err := planAllgatherv(c, send, recv)
 	return c.run(allgatherv, s, err)
@@ -62,8 +62,8 @@ func planAllgather[T any](c *Comm, send, recv []T) (*schedule, error) {
 	return s, nil
 }
 
-// allgatherDoubling collects in ceil(log2 n) rounds: in the one with distance
-// d each rank passes on the up to d parts that it has, its own first (Bruck).
+// allgatherDoubling collects in ceil(log2 n) rounds. In the round with distance d each rank
+// passes on its up to d parts, its own first (Bruck).
 func (s *schedule) allgatherDoubling(own, all []byte, part int) {
 	n, rank := s.c.Size(), s.c.rank
 	acc := s.memory(n * part)
@@ -80,7 +80,7 @@ func (s *schedule) allgatherDoubling(own, all []byte, part int) {
 	})
 }
 
-// allgatherRing passes each part round the ring of ranks.
+// allgatherRing passes each part around the ring of ranks.
 func (s *schedule) allgatherRing(part func(i int) []byte) {
 	n, rank := s.c.Size(), s.c.rank
 	s.fence()

@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// ErrAnySource: AnySource was used although AssertNoAnySource was called.
+// ErrAnySource means that AnySource was used although AssertNoAnySource was called.
 var ErrAnySource = errors.New("from any source, which the program asserts never to do")
 
-// AssertNoAnySource says that no rank of the job will receive or probe from
-// AnySource, on any communicator, like mpi_assert_no_any_source of MPI. In a program that
-// calls AssertSendDeterministic, messages of replicated ranks then do not carry their causal past;
-// without it, that grows with the number of ranks if there are no collectives of all ranks.
-// Every rank calls it on the world before it sends anything there or elsewhere, and
-// before it receives from any source. AnySource is an error from then on.
+// AssertNoAnySource asserts that no rank of the job will receive or probe from AnySource,
+// on any communicator, like mpi_assert_no_any_source of MPI. In a program that calls
+// AssertSendDeterministic, messages of replicated ranks then do not carry their causal
+// history. Its size grows with the number of ranks if there are no collectives of all
+// ranks. Every rank calls AssertNoAnySource on the world before it sends anything on any
+// communicator, and before it receives from any source. AnySource is an error from then on.
 //
-// It holds for the whole job, since a message of one communicator may depend on
+// The assertion holds for the whole job, since a message of one communicator may depend on
 // those of another.
 func (c *Comm) AssertNoAnySource() error {
 	return c.assert("assert no any source", 'a')
 }
 
-// assert records an assertion about the whole program, which may be repeated.
+// assert records an assertion about the whole program. The program may repeat it.
 func (c *Comm) assert(text string, what byte) error {
 	if err := c.exists(); err != nil {
 		return fmt.Errorf("%s: %w", text, err)
@@ -45,7 +45,7 @@ func (c *Comm) assert(text string, what byte) error {
 	return nil
 }
 
-// checkAny refuses AnySource if the program has asserted not to use it.
+// checkAny rejects AnySource if the program has asserted not to use it.
 func (c *Comm) checkAny() error {
 	at := c.family.asserted.Load()
 	if at == nil {

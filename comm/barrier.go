@@ -12,8 +12,8 @@ func (c *Comm) Ibarrier() *Request {
 	return c.begin(barrier, s, err)
 }
 
-// planBarrier disseminates: after the round with distance d each rank has
-// heard, at first or second hand, of 2d ranks. Few ranks do without rounds.
+// planBarrier plans a dissemination: after the round with distance d the last 2d ranks have
+// reached each rank, directly or indirectly. Few ranks need no rounds.
 func (c *Comm) planBarrier() (*schedule, error) {
 	if err := c.usable(); err != nil {
 		return nil, err

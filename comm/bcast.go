@@ -1,8 +1,7 @@
 package comm
 
-// scatterBcast is the size in bytes from which a broadcast is a scatter and an
-// allgather: every rank then sends about twice the buffer in all, instead of
-// log2(n) times.
+// scatterBcast is the size in bytes from which a broadcast is a scatter and an allgather:
+// every rank then sends about twice the buffer in all, instead of log2(n) times the buffer.
 const scatterBcast = 128 << 10
 
 // Bcast copies buf of rank root to buf of all ranks.
@@ -34,8 +33,8 @@ func planBcast[T any](c *Comm, buf []T, root int) (*schedule, error) {
 	return s, nil
 }
 
-// checkCollective checks what all collectives have in common; elem is what
-// checkElement said.
+// checkCollective makes the checks that all collectives have in common. elem is the result
+// of checkElement.
 func (c *Comm) checkCollective(elem error, root int) error {
 	if err := c.usable(); err != nil {
 		return err
@@ -65,8 +64,7 @@ func (s *schedule) bcastTree(b []byte, root int) {
 	}
 }
 
-// bcastLarge scatters b down a binomial tree and collects the pieces in a
-// ring.
+// bcastLarge scatters b down a binomial tree and collects the pieces around a ring.
 func (s *schedule) bcastLarge(b []byte, root int) {
 	n := s.c.Size()
 	v := (s.c.rank - root + n) % n

@@ -20,28 +20,28 @@ const (
 	MaxTag = 1 << 30
 )
 
-// Comm is a communicator: a group of ranks, numbered from 0, and a space of
-// messages of its own. Its methods may be called by one goroutine at a time.
+// Comm is a communicator: a group of ranks, numbered from 0, with messages of its own. Its
+// methods may be called by one goroutine at a time.
 type Comm struct {
 	engine *sdr.Engine
 	family *family
 	origin
 	id     uint64
-	thread uint64 // communicators with the same thread are used by one goroutine
+	thread uint64 // clock domain: communicators with the same one are used by one goroutine
 	rank   int
 	index  []int // member of each rank of the job, or Undefined
 	p2p    *sdr.Context
 	coll   *sdr.Context
 
-	sent     []uint64 // messages of collectives so far, to each member
+	sent     []uint64 // number of messages of collectives so far, to each member
 	received []uint64 // and from each
 	made     map[string]uint64
-	recalled map[string]uint64       // like made, since the process was restored
+	recalled map[string]uint64       // like made, but since the process was restored
 	plans    []*schedule             // for reuse
 	value    *[valueBytes / 8]uint64 // of AllreduceValue; nil: it is in use, or there was none
 	call     *sdr.Call               // for the next blocking call; nil: it is in use, or there was none
 	freed    atomic.Bool
-	children int // communicators made from it that family knows
+	children int // number of communicators derived from it in family
 }
 
 func init() {
@@ -76,8 +76,8 @@ func Self() *Comm {
 	return c
 }
 
-// contextID names a new communicator without a leader: every member makes the
-// same one, and none is made twice.
+// contextID returns the id of a new communicator without a leader: every member computes
+// the same one, and no two communicators have the same one.
 func contextID(parent uint64, operation string, members []int, count uint64) uint64 {
 	h := sha256.New()
 	b := binary.LittleEndian.AppendUint64(nil, parent)
@@ -143,7 +143,7 @@ func (c *Comm) Size() int {
 	return len(c.members)
 }
 
-// borrow returns a request for a blocking call, giveBack takes it back.
+// borrow returns a request for a blocking call; giveBack returns it.
 func (c *Comm) borrow() *sdr.Call {
 	r := c.call
 	if r == nil {
@@ -154,16 +154,16 @@ func (c *Comm) borrow() *sdr.Call {
 	return r
 }
 
-// giveBack keeps r if it is complete: else, as the job has ended, somebody may still
-// hold it.
+// giveBack keeps r if it is complete. Otherwise the job has ended, and the engine may still
+// hold r.
 func (c *Comm) giveBack(r *sdr.Call) {
 	if r.Done() {
 		c.call = r
 	}
 }
 
-// Free releases c. All members call it; operations under way are completed.
-// Further calls on c fail with ErrFreed.
+// Free releases c. All members call it. Operations under way still complete. Further calls
+// on c fail with ErrFreed.
 func (c *Comm) Free() error {
 	if c != nil && c.freed.Load() && c.engine.Restored() {
 		return nil // as it was before the safe point
@@ -178,7 +178,7 @@ func (c *Comm) Free() error {
 	return nil
 }
 
-// exists reports why c cannot be the argument of a call.
+// exists returns an error if c cannot be the argument of a call.
 func (c *Comm) exists() error {
 	if c == nil || c.freed.Load() && !c.engine.Restored() {
 		return ErrFreed
@@ -186,7 +186,7 @@ func (c *Comm) exists() error {
 	return c.engine.Over()
 }
 
-// usable reports why c cannot be used for communication.
+// usable returns an error if c cannot be used for communication.
 func (c *Comm) usable() error {
 	switch {
 	case c == nil || c.freed.Load():
@@ -200,8 +200,8 @@ func (c *Comm) usable() error {
 	return c.engine.Refuse()
 }
 
-// ready reports at a glance that a call with one peer and one tag has nothing against
-// it; false says nothing.
+// ready is a fast check of a call with one peer and one tag: true means that the call is
+// valid; false means that it needs the full checks.
 func (c *Comm) ready(peer, tag int) bool {
 	return c != nil && uint(peer) < uint(len(c.members)) && uint(tag) <= MaxTag && !c.freed.Load() && c.engine.Ready()
 }

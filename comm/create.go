@@ -15,9 +15,9 @@ func (c *Comm) Dup() (*Comm, error) {
 	return c.derive(opDup, c.members)
 }
 
-// Split returns a communicator of the members that pass the same color, in the
-// order of their keys, then of their ranks. All members call it; one that
-// passes Undefined gets nil.
+// Split returns a communicator of the members that pass the same color, in the order of
+// their keys, then of their ranks. All members call it. A member that passes Undefined gets
+// nil.
 func (c *Comm) Split(color, key int) (*Comm, error) {
 	if err := c.exists(); err != nil {
 		return nil, fmt.Errorf("split: %w", err)
@@ -56,8 +56,8 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	return c.derive(opSplit, members)
 }
 
-// Create returns a communicator of the members of g. All members of c call it
-// with the same g, which is a subset of them; those that are not in g get nil.
+// Create returns a communicator of the members of g. All members of c call it with the same
+// g, which is a subset of them. Members that are not in g get nil.
 func (c *Comm) Create(g *Group) (*Comm, error) {
 	if err := c.checkGroup(g); err != nil {
 		return nil, fmt.Errorf("create: %w", err)
@@ -68,8 +68,8 @@ func (c *Comm) Create(g *Group) (*Comm, error) {
 	return c.derive(opCreate, g.members)
 }
 
-// CreateGroup is Create that only the members of g call, each with the same
-// tag. Calls for several groups that overlap are told apart by their tags.
+// CreateGroup is Create that only the members of g call, each with the same tag. The tags
+// distinguish calls for groups that overlap.
 func (c *Comm) CreateGroup(g *Group, tag int) (*Comm, error) {
 	if err := c.checkGroup(g); err != nil {
 		return nil, fmt.Errorf("create group: %w", err)
@@ -95,9 +95,9 @@ func (c *Comm) checkGroup(g *Group) error {
 	return nil
 }
 
-// derive makes a communicator whose context follows from c, the operation and
-// how often it was done. In a restored process it is one that was made before
-// the safe point.
+// derive makes a communicator whose context follows from c, the operation and the number of
+// such operations. In a restored process it returns one that was made before the safe
+// point.
 func (c *Comm) derive(operation string, members []int) (*Comm, error) {
 	o := origin{parent: c, operation: operation, members: members}
 	counter := o.counter()

@@ -7,11 +7,10 @@ import (
 	"unsafe"
 )
 
-// checked holds for each element type that was used whether it may be: nil or
-// an error.
+// checked caches the result of checkType for each element type in use.
 var checked sync.Map // reflect.Type -> error
 
-// checkElement refuses types that cannot be copied to another process.
+// checkElement rejects types that cannot be copied to another process.
 func checkElement[T any]() error {
 	var zero T
 	// The zero value of an interface has no type.
@@ -21,7 +20,7 @@ func checkElement[T any]() error {
 	return checkOnce(reflect.TypeFor[T]())
 }
 
-// checkOnce is checkElement of the types that are not numbers.
+// checkOnce is checkElement for types that are not numbers.
 func checkOnce(t reflect.Type) error {
 	v, ok := checked.Load(t)
 	if !ok {
@@ -48,8 +47,7 @@ func checkType(t reflect.Type) any {
 	return nil
 }
 
-// pointerIn returns the first type inside t that holds a pointer, and where it
-// stands.
+// pointerIn returns the first type inside t that contains a pointer, and the path to it.
 func pointerIn(t reflect.Type) (path string, bad reflect.Type) {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -81,7 +79,7 @@ func sizeOf[T any]() int {
 	return int(unsafe.Sizeof(zero))
 }
 
-// bytesOf is the memory of a slice whose element type has been checked.
+// bytesOf returns the memory of a slice whose element type has been checked.
 func bytesOf[T any](s []T) []byte {
 	if len(s) == 0 {
 		return nil

@@ -12,22 +12,22 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// family is all communicators of one process. A process that replaces another
-// gets it as a part of its position: constructors that the program calls
-// before its first safe point return the communicators that it had there.
+// family is the set of all communicators of one process. It is part of a position: in a
+// process that replaces another one, the constructors that the program calls before its
+// first safe point return the communicators that it had there.
 type family struct {
 	engine *sdr.Engine
-	// asserted is where the program called AssertNoAnySource; nil: it has not.
+	// asserted is the place where the program called AssertNoAnySource; nil: it has not.
 	asserted atomic.Pointer[string]
-	// deterministic is where it called AssertSendDeterministic.
+	// deterministic is the place where it called AssertSendDeterministic.
 	deterministic atomic.Pointer[string]
-	open          atomic.Int64 // receives, synchronous sends and collectives begun whose completion was not reported
+	open          atomic.Int64 // receives, synchronous sends and collectives under way whose completion was not reported
 
 	mu   sync.Mutex
-	list []*Comm // in order of creation; freed ones only while communicators made from them are not
+	list []*Comm // in order of creation; freed communicators only while communicators derived from them are not freed
 }
 
-// origin is how a communicator came about.
+// origin describes how a communicator was made.
 type origin struct {
 	parent    *Comm // nil for the world
 	operation string
@@ -43,7 +43,7 @@ func (o *origin) id() uint64 {
 	return contextID(parent, o.operation, o.members, o.count)
 }
 
-// counter names what is counted: how often this very operation was done.
+// counter returns the key under which the number of these operations is counted.
 func (o *origin) counter() string {
 	switch o.operation {
 	case opWorld, opDup, opSplit, opCreate:
@@ -69,7 +69,7 @@ func (f *family) add(c *Comm) {
 	}
 }
 
-// drop forgets a freed communicator, and the freed ones it was made from.
+// drop removes a freed communicator, and the freed ones from which it was derived.
 func (f *family) drop(c *Comm) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,9 +81,9 @@ func (f *family) drop(c *Comm) {
 	}
 }
 
-// recall returns the next of the communicators that were made from c in this
-// way and were in use at the safe point, in the order in which they were made.
-// The members of a split are not known without communication: nil.
+// recall returns the next of the communicators that were derived from c in this way and
+// were in use at the safe point, in the order of their creation. With nil members (a split,
+// whose members are unknown without communication), it does not compare members.
 func (c *Comm) recall(o origin) (*Comm, error) {
 	f := c.family
 	f.mu.Lock()
@@ -161,7 +161,7 @@ func (f *family) AppendPosition(b []byte) []byte {
 
 var errRecord = errors.New("malformed record of the communicators")
 
-// restore makes the communicators of a position. The first is the world.
+// restore makes the communicators of a position. The first one is the world.
 func (f *family) restore(b []byte) error {
 	r := recordReader{b: b}
 	known := make(map[uint64]*Comm)
@@ -223,20 +223,21 @@ func (f *family) restore(b []byte) error {
 	return nil
 }
 
-// assertion is one that a program may make about itself.
+// assertion is an assertion that a program may make about itself.
 type assertion struct {
 	what byte                    // names it in a position
 	at   *atomic.Pointer[string] // where the program made it; nil: it has not
 	say  func(e *sdr.Engine, at string) error
 }
 
-// assertions returns all that there are.
+// assertions returns all possible assertions.
 func (f *family) assertions() []assertion {
 	noAny := func(e *sdr.Engine, _ string) error { return e.NoAnySource() }
 	return []assertion{{'a', &f.asserted, noAny}, {'d', &f.deterministic, (*sdr.Engine).SendDeterministic}}
 }
 
-// recordReader reads what may be anything. After its end it reads zeros.
+// recordReader reads untrusted bytes. After the first short read it sets short and returns
+// zeros.
 type recordReader struct {
 	b     []byte
 	short bool
@@ -261,7 +262,7 @@ func (r *recordReader) uint() uint64 {
 
 func (r *recordReader) text() string { return string(r.bytes(r.uint())) }
 
-// count reads how many items follow, each of at least size bytes.
+// count reads the number of items that follow, each of at least size bytes.
 func (r *recordReader) count(size int) int {
 	n := r.uint()
 	if n > uint64(len(r.b)/size) {

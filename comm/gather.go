@@ -2,14 +2,14 @@ package comm
 
 import "fmt"
 
-// treeGather is the size in bytes of a rank's part up to which Gather and
-// Scatter use a tree: fewer messages at the root, but data travels several
+// treeGather is the size in bytes of a rank's part up to which Gather and Scatter use a
+// tree. The root then sends or receives fewer messages, but data is transferred several
 // times.
 const treeGather = 4 << 10
 
-// Gather collects the parts of all ranks, all of one length, in rank order in
-// recv of rank root; recv of other ranks is not used. With a nil send of the
-// root its part is in its place already.
+// Gather collects the parts of all ranks, all of one length, in rank order in recv of rank
+// root. It does not use recv of other ranks. If send of the root is nil, the root's part is
+// in its place already.
 func Gather[T any](c *Comm, send, recv []T, root int) error {
 	s, err := planGather(c, send, recv, root)
 	return c.run(gather, s, err)
@@ -21,8 +21,8 @@ func Igather[T any](c *Comm, send, recv []T, root int) *Request {
 	return c.begin(gather, s, err)
 }
 
-// Gatherv collects the parts of all ranks, of any lengths: that of rank i in
-// recv[i] of rank root, which must have its length.
+// Gatherv collects the parts of all ranks, of any lengths: that of rank i in recv[i] of
+// rank root, which must have the same length.
 func Gatherv[T any](c *Comm, send []T, recv [][]T, root int) error {
 	s, err := planGatherv(c, send, recv, root)
 	return c.run(gatherv, s, err)
@@ -73,8 +73,8 @@ func planGather[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
 	return s, nil
 }
 
-// gatherTree collects up a binomial tree. A rank at distance v from the root
-// collects the parts of the ranks that follow it.
+// gatherTree collects up a binomial tree. A rank at distance v from the root collects the
+// parts of the ranks in its subtree, which follow it.
 func (s *schedule) gatherTree(own, all []byte, part, root int) {
 	n := s.c.Size()
 	v := (s.c.rank - root + n) % n

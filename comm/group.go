@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Group is an ordered set of ranks of the job. Groups are values: no
-// operation changes one.
+// Group is an ordered set of ranks of the job. Groups are immutable.
 type Group struct {
 	members []int // ranks in the job
 	self    int   // the caller's
@@ -71,7 +70,7 @@ func (g *Group) Include(ranks ...int) (*Group, error) {
 	return g.with(members), nil
 }
 
-// Exclude returns g without these ranks of it.
+// Exclude returns g without the given ranks.
 func (g *Group) Exclude(ranks ...int) (*Group, error) {
 	out, err := g.Include(ranks...)
 	if err != nil {
@@ -80,8 +79,8 @@ func (g *Group) Exclude(ranks ...int) (*Group, error) {
 	return g.Difference(out), nil
 }
 
-// Translate returns the ranks in h of ranks of g; Undefined for those that
-// are not in h.
+// Translate returns the ranks in h of ranks of g. It returns Undefined for those that are
+// not in h.
 func (g *Group) Translate(h *Group, ranks ...int) ([]int, error) {
 	out := make([]int, len(ranks))
 	for i, r := range ranks {

@@ -5,15 +5,16 @@ import (
 	"reflect"
 )
 
-// Sum, Prod, Min and Max of long vectors of the usual types run in loops of their own: to
-// call a function takes several times as long as to add. A function is told by where its
-// code lies, so one that wraps them, or an instance made inside of another generic function,
-// is called for each element, with the same bits.
+// Sum, Prod, Min and Max of long vectors of the usual types run in separate loops, since
+// calling a function takes several times as long as adding. A function is identified by the
+// address of its code. So a function that wraps them, or an instance made inside another
+// generic function, is called for each element, with the same bits.
 
-// leastLoop is from how many elements on it pays to look whether there is a loop.
+// leastLoop is the number of elements from which on it pays to look for a loop.
 const leastLoop = 8
 
-// loops are func(into, low, high []T) by the code of the operator. Nobody changes it.
+// loops maps the code of an operator to its func(into, low, high []T). It is never
+// modified.
 var loops = func() map[uintptr]any {
 	all := make(map[uintptr]any)
 	addLoops(all, Sum[float64], Prod[float64], Min[float64], Max[float64])
@@ -27,7 +28,7 @@ var loops = func() map[uintptr]any {
 
 func codeOf[T any](op func(a, b T) T) uintptr { return reflect.ValueOf(op).Pointer() }
 
-// loopOf returns the loop of an operator, nil if there is none.
+// loopOf returns the loop of an operator, or nil if there is none.
 func loopOf[T any](op func(a, b T) T) func(into, low, high []T) {
 	loop, _ := loops[codeOf(op)].(func(into, low, high []T))
 	return loop

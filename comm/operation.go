@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// operation is a collective. Its value goes with every message of one.
+// operation is a kind of collective. Every message of a collective carries its value.
 type operation int
 
 const (
@@ -49,7 +49,7 @@ func (o operation) String() string { return operations[o].name }
 // call returns the name of the function.
 func (o operation) call() string { return operations[o].call }
 
-// rooted reports whether one of the ranks has a role of its own.
+// rooted reports whether one of the ranks has a special role.
 func (o operation) rooted() bool {
 	switch o {
 	case bcast, reduce, gather, gatherv, scatter, scatterv:
@@ -58,9 +58,9 @@ func (o operation) rooted() bool {
 	return false
 }
 
-// sync says what the end of a collective on c implies at this rank. What counts is
-// the communicator that a thread of communicators began with, if it has all ranks
-// of the job: with two that do not wait, ranks may take them in another order.
+// sync returns what the end of a collective on c implies at this rank. It implies something
+// only on the first communicator of a clock domain, if that has all ranks of the job: ranks
+// may order the non-blocking collectives of two communicators differently.
 func (c *Comm) sync(o operation, root int) sdr.Sync {
 	if c.id != c.thread || len(c.members) != c.engine.Size() {
 		return sdr.SyncNone
@@ -77,9 +77,8 @@ func (c *Comm) sync(o operation, root int) sdr.Sync {
 	return sdr.SyncNone
 }
 
-// The purpose of a message says to which collective it belongs: the operation,
-// above it the root, above that the length in bytes that all ranks have to
-// agree on, or 0.
+// The purpose of a message identifies the collective to which it belongs: the operation,
+// above it the root, above that the length in bytes on which all ranks have to agree, or 0.
 const (
 	rootBit, rootBits     = 5, 21
 	lengthBit, lengthBits = rootBit + rootBits, 62 - rootBit - rootBits
@@ -89,7 +88,7 @@ func purpose(o operation, root, bytes int) int {
 	return int(o) | root&(1<<rootBits-1)<<rootBit | bytes&(1<<lengthBits-1)<<lengthBit
 }
 
-// describe says for people what a message is for.
+// describe describes a purpose for people.
 func describe(purpose int) string {
 	o := operation(purpose & (1<<rootBit - 1))
 	if int(o) >= len(operations) {
@@ -105,8 +104,8 @@ func describe(purpose int) string {
 	return text
 }
 
-// failed adds to the error of a call what was being done: prefix, or what it
-// waits for and where, if that never comes.
+// failed adds context to the error of a call: prefix, or, if the awaited message never
+// comes, what the call waits for, and its place in the program.
 func (c *Comm) failed(call, prefix string, err error) error {
 	var finished *sdr.FinishedError
 	var mismatch *sdr.Mismatch
@@ -118,7 +117,7 @@ func (c *Comm) failed(call, prefix string, err error) error {
 	case errors.As(err, &mismatch):
 		p, q := mismatch.Source, c.engine.Rank()
 		theirs, mine := describe(mismatch.Theirs), describe(mismatch.Mine)
-		if p > q { // all ranks say the same
+		if p > q { // all ranks print the same
 			p, q, theirs, mine = q, p, mine, theirs
 		}
 		return fmt.Errorf("collectives do not match: rank %d has called %s, rank %d %s (%s)%w", p, theirs, q, mine, userCode(), quiet{err})
@@ -126,7 +125,8 @@ func (c *Comm) failed(call, prefix string, err error) error {
 	return fmt.Errorf("%s: %w", prefix, err)
 }
 
-// quiet is an error for errors.Is, of which the text that wraps it says all.
+// quiet is an error for errors.Is without a text of its own; the text around it is
+// complete.
 type quiet struct{ error }
 
 // Error implements error.
@@ -137,5 +137,5 @@ func (q quiet) Unwrap() error { return q.error }
 
 const thisPackage = "github.com/intrahpc/intra/comm."
 
-// userCode is where this package was called.
+// userCode returns the place from which this package was called.
 func userCode() string { return callsite.Outside(thisPackage) }

@@ -2,7 +2,7 @@ package comm
 
 import "cmp"
 
-// Number is what Sum and Prod work on.
+// Number is the constraint of Sum and Prod.
 type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
@@ -15,19 +15,19 @@ func Sum[T Number](a, b T) T { return a + b }
 // Prod returns a*b.
 func Prod[T Number](a, b T) T { return a * b }
 
-// Min returns the smaller of a and b, and not a number if one of them is not.
+// Min returns the smaller of a and b, or NaN if one of them is NaN.
 func Min[T cmp.Ordered](a, b T) T { return min(a, b) }
 
-// Max returns the larger of a and b, and not a number if one of them is not.
+// Max returns the larger of a and b, or NaN if one of them is NaN.
 func Max[T cmp.Ordered](a, b T) T { return max(a, b) }
 
-// combiner applies an operator to elements: into[i] = op(low[i], high[i]),
-// where low comes from lower ranks than high. into may be either of them.
+// combiner applies an operator to elements: into[i] = op(low[i], high[i]), where low comes
+// from lower ranks than high. into may be low or high.
 type combiner interface {
 	combine(into, low, high []byte)
 }
 
-// operator is one for elements of type T. Being a func, it goes into a combiner
+// operator is a combiner for elements of type T. As a func, it can be stored in a combiner
 // without an allocation.
 type operator[T any] func(a, b T) T
 

@@ -7,11 +7,12 @@ import (
 	"unsafe"
 )
 
-// A call that reads one buffer and writes another does not say in which order: messages
-// come when they come, and at other times to each replica. If the two share memory, what
-// is sent depends on that, and replicas go on with different values. So calls refuse it.
+// A call that reads one buffer and writes another has no defined order: messages arrive at
+// different times at each replica. If the two buffers share memory, the messages that it
+// sends depend on that order, and replicas continue with different values. So calls reject
+// such buffers.
 
-// How to do with what overlaps.
+// Remedies for buffers that overlap.
 const (
 	cureReplace = "use SendrecvReplace, or send a copy like slices.Clone(send)"
 	cureCopy    = "send a copy, like slices.Clone(send)"
@@ -21,12 +22,12 @@ const (
 	cureParts   = "give each rank memory of its own in recv"
 )
 
-// overlapError says which arguments share so many bytes.
+// overlapError describes which arguments share how many bytes.
 func overlapError(a, b string, bytes uintptr, cure string) error {
 	return fmt.Errorf("%w: %s and %s share %d bytes, %s (%s)", ErrOverlap, a, b, bytes, cure, userCode())
 }
 
-// apart refuses buffers that share memory.
+// apart rejects buffers that share memory.
 func apart(send, recv []byte, cure string) error {
 	if len(send) == 0 || len(recv) == 0 {
 		return nil
@@ -38,7 +39,7 @@ func apart(send, recv []byte, cure string) error {
 	return nil
 }
 
-// extent is where a part lies in memory.
+// extent is the location of a part in memory.
 type extent struct {
 	from, to uintptr
 	part     int
@@ -49,7 +50,7 @@ func extentOf(b []byte, part int) extent {
 	return extent{from, from + uintptr(len(b)), part}
 }
 
-// shared returns how many bytes lie in both.
+// shared returns the number of bytes in both extents.
 func (e extent) shared(with extent) uintptr {
 	from, to := max(e.from, with.from), min(e.to, with.to)
 	if from >= to {
@@ -58,14 +59,14 @@ func (e extent) shared(with extent) uintptr {
 	return to - from
 }
 
-// parts are buffers that a call reads or writes, named by an argument.
+// parts are the buffers of one argument of a call.
 type parts struct {
 	name string
 	list []extent // without the empty ones
 	many bool     // the argument is a list
 }
 
-// partsOf returns those of an argument that is a list.
+// partsOf returns the parts of an argument that is a list.
 func partsOf[T any](name string, list [][]T) parts {
 	p := parts{name: name, list: make([]extent, 0, len(list)), many: true}
 	for i, part := range list {
@@ -76,7 +77,7 @@ func partsOf[T any](name string, list [][]T) parts {
 	return p
 }
 
-// partOf returns that of an argument that is one buffer.
+// partOf returns the part of an argument that is one buffer.
 func partOf[T any](name string, buf []T) parts {
 	p := partsOf(name, [][]T{buf})
 	p.many = false
@@ -91,7 +92,7 @@ func (p parts) label(e extent) string {
 	return fmt.Sprintf("%s[%d]", p.name, e.part)
 }
 
-// partsApart is apart of calls with parts. Those that are written may not overlap each
+// partsApart is apart for calls with parts. Parts that are written must not overlap each
 // other either.
 func partsApart(read, written parts, cure string) error {
 	list := written.list

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Status says what a receive got, or a probe saw.
+// Status describes the message that a receive got, or a probe saw.
 type Status struct {
 	Source int // rank in the communicator
 	Tag    int
@@ -16,8 +16,8 @@ type Status struct {
 
 var nullStatus = Status{Source: ProcNull, Tag: AnyTag}
 
-// Send sends buf to rank dst. It returns when buf may be changed, which may be
-// before the message is received, or not until then.
+// Send sends buf to rank dst. It returns when buf may be changed, which may be before or
+// after the message is received.
 func Send[T any](c *Comm, buf []T, dst, tag int) error {
 	if err := checkElement[T](); err != nil {
 		return fmt.Errorf("send to rank %d: %w", dst, err)
@@ -51,7 +51,7 @@ func (c *Comm) send(b []byte, dst, tag int, sync bool) error {
 	return c.sendTo(b, dst, tag, sync)
 }
 
-// sendTo is send to a rank that there is.
+// sendTo is send to an existing rank.
 func (c *Comm) sendTo(b []byte, dst, tag int, sync bool) error {
 	if !sync && c.engine.SendNow(c.p2p, b, c.members[dst], tag) {
 		return nil
@@ -70,9 +70,9 @@ func (c *Comm) sendTo(b []byte, dst, tag int, sync bool) error {
 	return nil
 }
 
-// Recv receives a message from rank src or AnySource with tag or AnyTag into
-// buf. Messages of one rank match in the order in which they were sent. One
-// that is longer than buf fails with ErrTruncate.
+// Recv receives a message from rank src or AnySource with tag or AnyTag into buf. Messages
+// of one rank match in the order in which they were sent. If the message is longer than
+// buf, Recv returns ErrTruncate.
 func Recv[T any](c *Comm, buf []T, src, tag int) (Status, error) {
 	if err := checkElement[T](); err != nil {
 		return Status{}, fmt.Errorf("receive from rank %d: %w", src, err)
@@ -103,14 +103,14 @@ func (c *Comm) recv(b []byte, size, src, tag int) (Status, error) {
 	return c.recvFrom(b, size, src, tag)
 }
 
-// observed carries out a call that the observer hears of. It stands apart as functions
-// with a defer take longer, also where there is no observer.
+// observed carries out a call and reports it to the observer. It is separate because
+// functions with a defer are slower, even if there is no observer.
 func (c *Comm) observed(o sdr.Observer, b []byte, peer, tag int, call func() error) error {
 	defer o.Called(c.job(peer), tag, len(b))()
 	return call()
 }
 
-// recvFrom is recv from a rank that there is, or any.
+// recvFrom is recv from an existing rank, or from any.
 func (c *Comm) recvFrom(b []byte, size, src, tag int) (Status, error) {
 	r := c.borrow()
 	c.engine.Recv(c.p2p, &r.Request, b, c.job(src), tag)
@@ -122,7 +122,7 @@ func (c *Comm) recvFrom(b []byte, size, src, tag int) (Status, error) {
 	return st, err
 }
 
-// Sendrecv sends and receives at the same time. The buffers may not overlap, see
+// Sendrecv sends and receives at the same time. The buffers must not overlap, see
 // SendrecvReplace.
 func Sendrecv[T, U any](c *Comm, send []T, dst, sendTag int, recv []U, src, recvTag int) (Status, error) {
 	if checkElement[T]() == nil && checkElement[U]() == nil {
@@ -131,7 +131,7 @@ func Sendrecv[T, U any](c *Comm, send []T, dst, sendTag int, recv []U, src, recv
 		}
 	}
 	r := Irecv(c, recv, src, recvTag)
-	if r.err != nil { // nothing may be under way when an argument is wrong
+	if r.err != nil { // no operation may be under way when an argument is wrong
 		return Status{}, r.err
 	}
 	s := Isend(c, send, dst, sendTag)
@@ -146,17 +146,18 @@ func Sendrecv[T, U any](c *Comm, send []T, dst, sendTag int, recv []U, src, recv
 	return st, err
 }
 
-// SendrecvReplace is Sendrecv with one buffer: what is received replaces what is sent.
+// SendrecvReplace is Sendrecv with one buffer: the received elements replace those that are
+// sent.
 func SendrecvReplace[T any](c *Comm, buf []T, dst, sendTag, src, recvTag int) (Status, error) {
 	return Sendrecv(c, slices.Clone(buf), dst, sendTag, buf, src, recvTag)
 }
 
-// Isend begins a Send. Errors come from Wait.
+// Isend begins a Send. Wait returns its errors.
 func Isend[T any](c *Comm, buf []T, peer, tag int) *Request {
 	return beginSend(c, buf, peer, tag, false)
 }
 
-// Issend begins an Ssend. Errors come from Wait.
+// Issend begins an Ssend. Wait returns its errors.
 func Issend[T any](c *Comm, buf []T, peer, tag int) *Request {
 	return beginSend(c, buf, peer, tag, true)
 }
@@ -168,14 +169,14 @@ func beginSend[T any](c *Comm, buf []T, peer, tag int, sync bool) *Request {
 	return r
 }
 
-// Irecv begins a Recv. Errors come from Wait.
+// Irecv begins a Recv. Wait returns its errors.
 func Irecv[T any](c *Comm, buf []T, peer, tag int) *Request {
 	r := RecvInit(c, buf, peer, tag)
 	r.Start()
 	return r
 }
 
-// SendInit prepares a Send that is begun by Start, any number of times.
+// SendInit prepares a Send. Start begins it, any number of times.
 func SendInit[T any](c *Comm, buf []T, dst, tag int) *Request {
 	r := &Request{c: c, kind: sending, peer: dst, tag: tag, size: sizeOf[T]()}
 	if r.err = checkElement[T](); r.err == nil {
@@ -189,7 +190,7 @@ func SendInit[T any](c *Comm, buf []T, dst, tag int) *Request {
 	return r
 }
 
-// RecvInit prepares a Recv that is begun by Start, any number of times.
+// RecvInit prepares a Recv. Start begins it, any number of times.
 func RecvInit[T any](c *Comm, buf []T, src, tag int) *Request {
 	r := &Request{c: c, kind: receiving, peer: src, tag: tag, size: sizeOf[T]()}
 	if r.err = checkElement[T](); r.err == nil {

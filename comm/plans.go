@@ -5,24 +5,24 @@ import (
 	"unsafe"
 )
 
-// Programs that iterate carry out the same few collectives again and again. To plan one
-// that is small takes longer than a message, so such plans are kept: the same collective of
-// the same memory has the same plan, but for the numbers of its messages.
+// Iterative programs carry out the same few collectives repeatedly. Planning a small one
+// takes longer than a message, so such plans are kept. A collective of the same kind with
+// the same memory has the same plan, except for the numbers of its messages.
 
 const (
 	keptPlans = 8
-	keptBytes = 1 << 10 // of a collective whose plan is kept
+	keptBytes = 1 << 10 // largest collective whose plan is kept
 )
 
-// occasion is what a plan depends on: the purpose has the operation, the root and the
-// bytes. A plan that is kept keeps the memory, so that no other can be in its place.
+// occasion identifies a plan. The purpose contains the operation, the root and the bytes. A
+// kept plan refers to the memory, so that other memory cannot take its address.
 type occasion struct {
 	purpose    int
 	send, recv *byte
 }
 
-// planFor is newSchedule for a collective whose plan depends on nothing else than these,
-// and reports whether the plan is made already.
+// planFor is newSchedule for a collective whose plan depends only on the arguments. made
+// reports that the plan was kept and is complete.
 func (c *Comm) planFor(o operation, root, bytes int, send, recv []byte) (s *schedule, made bool) {
 	of := occasion{purpose(o, root, bytes), unsafe.SliceData(send), unsafe.SliceData(recv)}
 	for i := len(c.plans) - 1; i >= 0; i-- {
@@ -39,7 +39,7 @@ func (c *Comm) planFor(o operation, root, bytes int, send, recv []byte) (s *sche
 	return s, false
 }
 
-// renumber gives the messages of a plan their next numbers.
+// renumber gives the messages of a plan new numbers.
 func (s *schedule) renumber() {
 	for i := range s.first {
 		p := &s.first[i]
@@ -52,7 +52,7 @@ func (s *schedule) renumber() {
 	}
 }
 
-// nextNumber is that of the next message to or from a peer.
+// nextNumber returns the number of the next message to or from a peer.
 func (c *Comm) nextNumber(peer int, receive bool) (n uint64) {
 	if receive {
 		n = c.received[peer]
@@ -64,11 +64,12 @@ func (c *Comm) nextNumber(peer int, receive bool) (n uint64) {
 	return n
 }
 
-// spare returns an empty plan that was kept, nil if none can be spared.
+// spare returns an empty plan for reuse. If too many plans are kept, it gives up the least
+// recently used one; otherwise it returns nil.
 func (c *Comm) spare() *schedule {
 	i := slices.IndexFunc(c.plans, func(s *schedule) bool { return s.of == occasion{} })
 	if i < 0 && len(c.plans) == keptPlans {
-		i = 0 // nobody needed it for longest
+		i = 0 // the least recently used plan
 	}
 	if i < 0 {
 		return nil
@@ -78,7 +79,7 @@ func (c *Comm) spare() *schedule {
 	return s
 }
 
-// takePlan takes a plan out of those that are kept, which mostly is the last one.
+// takePlan removes a plan, mostly the last one, from those that are kept.
 func (c *Comm) takePlan(i int) *schedule {
 	s, last := c.plans[i], len(c.plans)-1
 	if i < last {
@@ -89,7 +90,7 @@ func (c *Comm) takePlan(i int) *schedule {
 	return s
 }
 
-// keep holds on to a plan that has been carried out.
+// keep keeps a plan that has been carried out.
 func (c *Comm) keep(s *schedule) {
 	s.op, s.at, s.posted, s.err = nil, 0, nil, nil
 	if s.of == (occasion{}) {
@@ -100,7 +101,7 @@ func (c *Comm) keep(s *schedule) {
 	}
 }
 
-// empty forgets a plan.
+// empty clears a plan.
 func (s *schedule) empty() {
 	clear(s.first)
 	clear(s.round[:cap(s.round)])

@@ -10,10 +10,10 @@ import (
 // among the ranks instead of sending all of it in every round.
 const halvingReduce = 32 << 10
 
-// Reduce combines the elements of all ranks' send with op, in the order of
-// the ranks, into recv of rank root; recv of other ranks is not used. A nil
-// send stands for recv. op must be associative; its result depends on the
-// number of ranks and the length only, bit for bit.
+// Reduce combines the elements of all ranks' send with op, in the order of the ranks, into
+// recv of rank root. It does not use recv of other ranks. A nil send means that recv
+// contains the elements. op must be associative. The bits of the result depend only on the
+// elements, the number of ranks and the length.
 func Reduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) error {
 	s, err := planReduce(c, send, recv, op, root)
 	return c.run(reduce, s, err)
@@ -37,8 +37,8 @@ func Iallreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
 	return c.begin(allreduce, s, err)
 }
 
-// valueBytes is up to which size AllreduceValue has memory of its own, so that it is
-// planned once.
+// valueBytes is the size up to which AllreduceValue uses memory of its own, so that it is
+// planned only once.
 const valueBytes = 64
 
 // AllreduceValue is Allreduce of one element. With an error it returns v.
@@ -130,14 +130,13 @@ func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule
 	return s, nil
 }
 
-// splits reports whether a reduction of so many bytes and elements splits the
-// vector among the ranks.
+// splits reports whether a reduction of this size splits the vector among the ranks.
 func (c *Comm) splits(bytes, elements int) bool {
 	return bytes >= halvingReduce && c.Size() > 2 && elements >= c.Size()
 }
 
-// reduceTree combines up a binomial tree with its root at rank 0, which keeps
-// the order of the ranks, and passes the result on.
+// reduceTree combines up a binomial tree with its root at rank 0, which preserves the order
+// of the ranks, and then moves the result to root.
 func (s *schedule) reduceTree(acc []byte, root int) {
 	n, rank := s.c.Size(), s.c.rank
 	in := s.memory(len(acc))
@@ -155,7 +154,7 @@ func (s *schedule) reduceTree(acc []byte, root int) {
 	s.move(acc, 0, root)
 }
 
-// move passes a result from one rank to another.
+// move sends a result from one rank to another.
 func (s *schedule) move(b []byte, from, to int) {
 	switch {
 	case from == to:
@@ -169,7 +168,7 @@ func (s *schedule) move(b []byte, from, to int) {
 // folding is a reduction among a power of two of the ranks.
 type folding struct {
 	members int // the power of two
-	extra   int // ranks too many: the lower 2*extra ranks work in pairs
+	extra   int // number of ranks beyond the power of two: the lower 2*extra ranks work in pairs
 	member  int // number of this rank among the members, or -1
 }
 
@@ -181,13 +180,13 @@ func (f folding) rank(member int) int {
 	return member + f.extra
 }
 
-// foldingOf is that of so many ranks. It is nobody's: member is not set.
+// foldingOf returns the folding of a number of ranks. member is not set.
 func foldingOf(ranks int) folding {
 	members := 1 << (bits.Len(uint(ranks)) - 1)
 	return folding{members: members, extra: ranks - members}
 }
 
-// fold reduces the number of ranks to a power of two, and keeps their order.
+// fold reduces the number of ranks to a power of two, and preserves their order.
 func (s *schedule) fold(acc []byte) folding {
 	rank, f := s.c.rank, foldingOf(s.c.Size())
 	switch {
@@ -205,7 +204,7 @@ func (s *schedule) fold(acc []byte) folding {
 	return f
 }
 
-// unfold gives the result to the ranks that were folded away.
+// unfold sends the result to the ranks that were folded away.
 func (s *schedule) unfold(f folding, acc []byte) {
 	switch rank := s.c.rank; {
 	case rank >= 2*f.extra:
@@ -217,21 +216,21 @@ func (s *schedule) unfold(f folding, acc []byte) {
 	}
 }
 
-// Few ranks that have little to say tell it to all others at once. That takes more messages
-// than to do it in rounds, but each waits for the others once only: where processes take
-// turns on a core every wait costs a turn.
+// A few ranks with little data send it to all others at once. That takes more messages than
+// rounds, but each rank waits only once: if processes take turns on a core, every wait
+// costs a turn.
 const (
 	atOnceRanks = 4
 	atOnceBytes = 1 << 10
 )
 
-// meetsAtOnce reports whether the ranks exchange so many bytes without rounds.
+// meetsAtOnce reports whether the ranks exchange that number of bytes without rounds.
 func (c *Comm) meetsAtOnce(bytes int) bool {
 	return c.Size() > 2 && c.Size() <= atOnceRanks && bytes <= atOnceBytes
 }
 
-// reduceAtOnce gives every rank the vectors of all, which each combines as fold and double
-// would: the bits do not depend on how many bytes there are.
+// reduceAtOnce sends the vectors of all ranks to all ranks. Each combines them in the order
+// of fold and double, so that the bits do not depend on the size.
 func (s *schedule) reduceAtOnce(acc []byte) {
 	n := s.c.Size()
 	all := s.memory(n * len(acc))
@@ -250,9 +249,9 @@ func (s *schedule) reduceAtOnce(acc []byte) {
 	s.copy(acc, of(f.rank(0)))
 }
 
-// double combines by recursive doubling: in the round with distance d each
-// rank has the result of an aligned group of d ranks, and gets that of the
-// group beside it. All ranks apply the operator to the same pairs.
+// double combines by recursive doubling. In the round with distance d each rank has the
+// result of an aligned group of d ranks, and gets that of the neighbouring group. All ranks
+// apply the operator to the same pairs.
 func (s *schedule) double(f folding, acc []byte) {
 	in := s.memory(len(acc))
 	for d := 1; d < f.members; d *= 2 {
@@ -270,9 +269,9 @@ func (s *schedule) double(f folding, acc []byte) {
 // span is a range of elements.
 type span struct{ lo, hi int }
 
-// halve combines like double, but each round only the half of the vector that
-// the rank keeps. It returns the piece that is complete here; with gather, the
-// pieces are then exchanged the other way round until all have all.
+// halve combines like double, but in each round only the half of the vector that the rank
+// keeps. It returns the piece that is complete here. With gather, the ranks then exchange
+// the pieces in the reverse order until all ranks have all pieces.
 func (s *schedule) halve(f folding, acc []byte, size int, gather bool) {
 	bytes := func(r span) []byte { return acc[r.lo*size : r.hi*size] }
 	have := span{0, len(acc) / size}
@@ -303,7 +302,7 @@ func (s *schedule) halve(f folding, acc []byte, size int, gather bool) {
 	}
 }
 
-// cut splits a range between this member and the one at distance d.
+// cut splits a range between this member and its peer at distance d.
 func (f folding) cut(r span, d int) (keep, give span) {
 	mid := r.lo + (r.hi-r.lo+1)/2
 	low, high := span{r.lo, mid}, span{mid, r.hi}
@@ -313,8 +312,7 @@ func (f folding) cut(r span, d int) (keep, give span) {
 	return high, low
 }
 
-// reduceLarge combines by halving; the members then send their pieces to the
-// root.
+// reduceLarge combines by halving. The members then send their pieces to the root.
 func (s *schedule) reduceLarge(acc []byte, size int, root int) {
 	f := s.fold(acc)
 	if f.member >= 0 {

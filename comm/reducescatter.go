@@ -2,17 +2,16 @@ package comm
 
 import "fmt"
 
-// directReduceScatter: up to so many ranks, or from so many bytes in all, each
-// rank sends every other its piece; else the vector is reduced at one rank and
-// scattered.
+// Up to directRanks ranks, or from directBytes bytes in all, each rank sends every other
+// rank its piece. Otherwise one rank reduces the vector and scatters it.
 const (
 	directRanks = 8
 	directBytes = 16 << 10
 )
 
-// ReduceScatter combines the elements of all ranks' send with op, in rank
-// order, and gives rank i its part of the result, of counts[i] elements. nil
-// counts mean equal parts. Every rank passes the same counts.
+// ReduceScatter combines the elements of all ranks' send with op, in rank order, and gives
+// rank i its part of the result, of counts[i] elements. nil counts mean equal parts. Every
+// rank passes the same counts.
 func ReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, b T) T) error {
 	s, err := planReduceScatter(c, send, recv, counts, op)
 	return c.run(reduceScatter, s, err)

@@ -14,9 +14,8 @@ const (
 	collective
 )
 
-// Request is an operation that was begun, or prepared. Waiting for one that is
-// complete already returns at once. A Request is used by one goroutine at a
-// time.
+// Request is an operation that was begun, or prepared. Wait on a complete request returns
+// at once. A Request is used by one goroutine at a time.
 type Request struct {
 	c      *Comm
 	kind   requestKind
@@ -27,17 +26,17 @@ type Request struct {
 	buf    []byte
 	call   *sdr.Call
 	plan   *schedule
-	of     operation // of a collective
+	of     operation // the kind of a collective
 	finish func()    // local work after completion, before it is reported
 
 	err    error // wrong arguments; it never starts
-	active bool  // begun, completion not reported
-	open   bool  // counted among those that cannot be pending across a safe point
+	active bool  // begun, and its completion was not reported
+	open   bool  // counted among the requests that cannot be pending across a safe point
 	st     Status
 	result error
 }
 
-// Start begins a prepared operation. It does nothing while it is under way.
+// Start begins a prepared operation. It does nothing while the operation is under way.
 func (r *Request) Start() {
 	if r.active || r.kind == collective {
 		return
@@ -80,8 +79,8 @@ func (r *Request) Wait() (Status, error) {
 	return r.st, r.result
 }
 
-// Test reports whether the operation is complete; if so the other results are
-// those of Wait.
+// Test reports whether the operation is complete. If it is, the other results are those of
+// Wait.
 func (r *Request) Test() (st Status, done bool, err error) {
 	if r == nil {
 		return Status{}, true, nil
@@ -97,22 +96,22 @@ func (r *Request) Test() (st Status, done bool, err error) {
 	return r.st, true, r.result
 }
 
-// Cancel takes back a receive that no message has matched; Wait then returns
-// ErrCancelled. On all other requests it has no effect.
+// Cancel withdraws a receive that no message has matched; Wait then returns ErrCancelled.
+// It has no effect on other requests.
 func (r *Request) Cancel() {
 	if r != nil && r.active && r.kind == receiving && r.call != nil && r.err == nil {
 		r.agreeToCancel()
 	}
 }
 
-// complete reports whether the operation may be reported as complete. A
-// replica that is behind may have got messages that without replicas cannot
-// be there yet; those are left to Wait.
+// complete reports whether the operation may be reported as complete. A replica that lags
+// behind may have received messages that could not exist yet without replicas. Only Wait
+// reports their receives.
 func (r *Request) complete() bool {
 	return !r.active || r.err != nil || r.call == nil || r.c.engine.Visible(r.call) || r.c.engine.Failure() != nil
 }
 
-// hold and release count r among what is open at a safe point.
+// hold and release count r among the requests that are open at a safe point.
 func (r *Request) hold() {
 	r.open = true
 	r.c.family.open.Add(1)
@@ -159,7 +158,7 @@ func (r *Request) report() {
 	}
 }
 
-// called tells an observer that the program has called something about r.
+// called reports to an observer that the program has made a call about r.
 func (r *Request) called(o sdr.Observer) (end func()) {
 	if r.kind == collective {
 		return o.Called(sdr.Any, sdr.Any, 0)
@@ -167,7 +166,7 @@ func (r *Request) called(o sdr.Observer) (end func()) {
 	return o.Called(r.c.job(r.peer), r.tag, len(r.buf))
 }
 
-// status waits for a receive and translates what it got.
+// status waits for a receive and converts its status.
 func (c *Comm) status(r *sdr.Call, size int) (Status, error) {
 	st, err := c.engine.Wait(r)
 	if st.Cancelled {

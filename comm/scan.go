@@ -2,8 +2,8 @@ package comm
 
 import "fmt"
 
-// Scan combines the elements of the ranks up to and including the caller with
-// op, in rank order. A nil send stands for recv.
+// Scan combines the elements of the ranks up to and including the caller with op, in rank
+// order. A nil send means that recv contains the elements.
 func Scan[T any](c *Comm, send, recv []T, op func(a, b T) T) error {
 	s, err := planScan(c, send, recv, op, true)
 	return c.run(scan, s, err)
@@ -15,8 +15,7 @@ func Iscan[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
 	return c.begin(scan, s, err)
 }
 
-// Exscan is Scan without the caller's own elements. It leaves recv of rank 0
-// as it is.
+// Exscan is Scan without the caller's own elements. It does not change recv of rank 0.
 func Exscan[T any](c *Comm, send, recv []T, op func(a, b T) T) error {
 	s, err := planScan(c, send, recv, op, false)
 	return c.run(exscan, s, err)
@@ -49,7 +48,7 @@ func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool)
 	n, rank := c.Size(), c.rank
 	if inclusive {
 		s.copy(acc, bytesOf(send))
-	} else { // the same scan, of what each rank gets from the one before it
+	} else { // the same scan, on the result that each rank gets from the one before it
 		own := s.memory(len(acc))
 		s.copy(own, bytesOf(send))
 		if rank+1 < n {
@@ -67,9 +66,9 @@ func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool)
 	return s, nil
 }
 
-// scan gives each of n ranks, which begin at first, the result of the ranks up
-// to it: in the round with distance d it has that of the d ranks ending with
-// it, and gets that of the d ranks before them.
+// scan computes for each of n ranks, which begin at first, the result of the ranks up to
+// it. In the round with distance d a rank has the result of the d ranks ending with it, and
+// gets that of the d ranks before them.
 func (s *schedule) scan(acc []byte, n, rank, first int) {
 	in := s.memory(len(acc))
 	for d := 1; d < n; d *= 2 {

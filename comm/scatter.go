@@ -2,9 +2,9 @@ package comm
 
 import "fmt"
 
-// Scatter gives each rank its part, all of one length, of send of rank root in
-// rank order; send of other ranks is not used. A nil recv of the root leaves
-// its part in its place.
+// Scatter gives each rank its part, all of one length, of send of rank root in rank order.
+// It does not use send of other ranks. If recv of the root is nil, the root's part stays in
+// send.
 func Scatter[T any](c *Comm, send, recv []T, root int) error {
 	s, err := planScatter(c, send, recv, root)
 	return c.run(scatter, s, err)
@@ -16,8 +16,8 @@ func Iscatter[T any](c *Comm, send, recv []T, root int) *Request {
 	return c.begin(scatter, s, err)
 }
 
-// Scatterv gives send[i] of rank root, of any length, to rank i, whose recv
-// must have its length.
+// Scatterv gives send[i] of rank root, of any length, to rank i, whose recv must have the
+// same length.
 func Scatterv[T any](c *Comm, send [][]T, recv []T, root int) error {
 	s, err := planScatterv(c, send, recv, root)
 	return c.run(scatterv, s, err)
@@ -65,8 +65,8 @@ func planScatter[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
 	return s, nil
 }
 
-// scatterTree sends the parts down a binomial tree: to a rank at distance v
-// from the root those of the ranks that follow it, too.
+// scatterTree sends the parts down a binomial tree: a rank at distance v from the root also
+// gets those of the ranks in its subtree, which follow it.
 func (s *schedule) scatterTree(all, own []byte, part, root int) {
 	n := s.c.Size()
 	v := (s.c.rank - root + n) % n

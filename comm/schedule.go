@@ -8,24 +8,23 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// schedule is the plan of one collective operation at one rank: messages and
-// local work in order. It is a function of the ranks, the sizes and the
-// operation only. Every message gets its number when the plan is made, or taken to be
-// carried out again, so that replicas agree on it although they may carry their plans
-// out in different orders.
+// schedule is the plan of one collective operation at one rank: messages and local work in
+// order. It is a function of the ranks, the sizes and the operation only. Every message
+// gets its number when the plan is made, or is reused, so that replicas agree on the
+// numbers even if they carry out their plans in different orders.
 type schedule struct {
 	c        *Comm
-	of       occasion   // zero: it is not carried out again
+	of       occasion   // zero: it is not reused
 	op       combiner   // of a reduction
 	first    []sdr.Post // the messages before the first step
 	steps    []step
-	at       int            // of steps
-	round    []sdr.Post     // made of steps
-	posted   []sdr.Post     // first or round, nil before
-	requests []*sdr.Request // of first, and of round after that
+	at       int            // index in steps
+	round    []sdr.Post     // messages of the current round, from steps
+	posted   []sdr.Post     // first or round; nil before the first message
+	requests []*sdr.Request // of first, and then of round
 	script   *sdr.Script
 	words    []uint64 // memory for intermediate results
-	taken    int      // of words
+	taken    int      // used part of words
 	err      error
 }
 
@@ -50,8 +49,8 @@ type step struct {
 	do        func()
 }
 
-// newSchedule returns an empty plan. bytes is the length that all ranks have to
-// agree on, 0 if there is none.
+// newSchedule returns an empty plan. bytes is the length on which all ranks have to agree,
+// or 0.
 func (c *Comm) newSchedule(o operation, root, bytes int) *schedule {
 	s := c.spare()
 	if s == nil {
@@ -62,8 +61,8 @@ func (c *Comm) newSchedule(o operation, root, bytes int) *schedule {
 	return s
 }
 
-// add returns a new last step, to be filled in: to copy what has just been written takes
-// longer than the rest.
+// add returns a new last step, which the caller fills in: copying a step that has just been
+// written would take longer than the rest.
 func (s *schedule) add(kind stepKind) *step {
 	s.steps = append(s.steps, step{})
 	st := &s.steps[len(s.steps)-1]
@@ -115,8 +114,8 @@ func (s *schedule) combine(into, low, high []byte) {
 	st.buf, st.low, st.high = into, low, high
 }
 
-// memory returns n bytes, aligned for every element type, that live as long as
-// the operation.
+// memory returns n bytes, aligned for every element type, that are valid during the
+// operation.
 func (s *schedule) memory(n int) []byte {
 	if n == 0 {
 		return nil
@@ -131,7 +130,7 @@ func (s *schedule) memory(n int) []byte {
 	return b
 }
 
-// step does local work, and returns the messages up to the next fence after it.
+// step does local work, and returns the messages up to the next fence.
 func (s *schedule) step() []sdr.Post {
 	if s.posted == nil && len(s.first) > 0 {
 		s.posted = s.first
@@ -163,9 +162,9 @@ func (s *schedule) step() []sdr.Post {
 	return s.posted
 }
 
-// collect looks at the results of the messages of the round before. A failed
-// operation goes on to its end, so that the other ranks are not left waiting,
-// unless they are in another one.
+// collect checks the results of the messages of the previous round. A failed operation
+// continues to its end, so that the other ranks do not wait for it forever, unless they
+// have called a different operation.
 func (s *schedule) collect() {
 	for i := range s.posted {
 		if _, err := s.posted[i].Request.Result(); err != nil && s.err == nil {
@@ -188,7 +187,7 @@ func (c *Comm) finishPlan(s *schedule) error {
 	return err
 }
 
-// run carries out a collective operation, or reports why it was not planned.
+// run carries out a collective operation, or returns why it was not planned.
 func (c *Comm) run(o operation, s *schedule, err error) error {
 	if err == nil {
 		if ob := c.engine.Observer(); ob != nil {

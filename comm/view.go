@@ -47,7 +47,7 @@ func RecvView[T any](c *Comm, v View[T], src, tag int) (Status, error) {
 	return IrecvView(c, v, src, tag).Wait()
 }
 
-// IsendView begins a SendView. The elements may be changed at once.
+// IsendView begins a SendView. The elements may be changed when it returns.
 func IsendView[T any](c *Comm, v View[T], dst, tag int) *Request {
 	if err := v.check(); err != nil {
 		return &Request{c: c, active: true, err: fmt.Errorf("send to rank %d: %w", dst, err)}

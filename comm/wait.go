@@ -18,8 +18,8 @@ func WaitAll(reqs ...*Request) error {
 	return first
 }
 
-// WaitAny waits until one of the requests is complete whose completion has
-// not been reported, and returns its index; Undefined if there is none.
+// WaitAny waits until a request is complete whose completion has not been reported, and
+// returns its index. It returns Undefined if there is no such request.
 func WaitAny(reqs ...*Request) (int, Status, error) {
 	done, err := waitFor(reqs, "WaitAny", func(reqs []*Request) []int { return firstOf(reqs)() })
 	if err != nil || len(done) == 0 {
@@ -29,8 +29,8 @@ func WaitAny(reqs ...*Request) (int, Status, error) {
 	return done[0], st, err
 }
 
-// WaitSome waits like WaitAny and returns the indices of all that are
-// complete then, with the first error in their order.
+// WaitSome waits like WaitAny. It returns the indices of all requests that are complete
+// then, and the first error in their order.
 func WaitSome(reqs ...*Request) ([]int, error) {
 	done, err := waitFor(reqs, "WaitSome", completeOf)
 	if err != nil {
@@ -39,8 +39,8 @@ func WaitSome(reqs ...*Request) ([]int, error) {
 	return done, reportOf(reqs, done)
 }
 
-// TestAll reports whether all requests are complete. Completions are reported
-// only if all are.
+// TestAll reports whether all requests are complete. It reports completions only if all of
+// them are.
 func TestAll(reqs ...*Request) (bool, error) {
 	progress(reqs)
 	done, err := agree(reqs, false, func() []int {
@@ -57,8 +57,8 @@ func TestAll(reqs ...*Request) (bool, error) {
 	return false, nil
 }
 
-// TestAny is WaitAny that does not wait: the index is Undefined if there is
-// none, or none is complete.
+// TestAny is WaitAny that does not wait: it returns the index Undefined if there is no
+// request, or none is complete.
 func TestAny(reqs ...*Request) (int, Status, error) {
 	progress(reqs)
 	done, err := agree(reqs, false, firstOf(reqs))
@@ -92,7 +92,8 @@ func completeOf(reqs []*Request) (done []int) {
 	return done
 }
 
-// firstOf returns a function that returns the index of the first of those, if there is one.
+// firstOf returns a function that returns the index of the first complete request, if there
+// is one.
 func firstOf(reqs []*Request) func() []int {
 	return func() []int {
 		if i := completeAt(reqs); i >= 0 {
@@ -112,8 +113,8 @@ func reportOf(reqs []*Request, indices []int) (first error) {
 	return first
 }
 
-// waitFor waits until some of the requests are complete and returns the indices that look returns
-// then. It returns none if no request is under way.
+// waitFor waits until some of the requests are complete, and returns the indices from look.
+// It returns none if no request is under way.
 func waitFor(reqs []*Request, call string, look func([]*Request) []int) ([]int, error) {
 	i := slices.IndexFunc(reqs, func(r *Request) bool { return r != nil && r.active })
 	if i < 0 {
@@ -141,7 +142,7 @@ func waitFor(reqs []*Request, call string, look func([]*Request) []int) ([]int, 
 	return done, nil
 }
 
-// allHopeless says why none of the requests will ever be complete, if that is so.
+// allHopeless returns why none of the requests can ever be complete, or nil.
 func allHopeless(reqs []*Request) (err error) {
 	for _, r := range reqs {
 		if r == nil || !r.active || r.call == nil {
@@ -154,8 +155,8 @@ func allHopeless(reqs []*Request) (err error) {
 	return err
 }
 
-// anyAwaited says whom the requests wait for of which one is enough. Of one that
-// lacks messages of several ranks it names the first.
+// anyAwaited returns the ranks that the requests wait for, of which one is enough. For a
+// request that lacks messages of several ranks, it contains the first.
 func anyAwaited(reqs []*Request) sdr.Awaited {
 	any := sdr.Awaited{One: true}
 	for _, r := range reqs {

@@ -5,16 +5,16 @@ import (
 	"iter"
 )
 
-// BlockLen is the number of elements of a block: what one partial result of
-// the blocked kernels stands for.
+// BlockLen is the number of elements of a block, for which the blocked kernels return one
+// partial result.
 const BlockLen = 4096
 
 // NumBlocks returns the number of blocks of a vector of n elements.
 func NumBlocks(n int) int { return (n + BlockLen - 1) / BlockLen }
 
-// BlocksAligned cuts 0..n into at most parts ranges [lo, hi) whose inner
-// borders are multiples of BlockLen; the first ones are up to one block longer.
-// No range is empty; n = 0 gives none. It panics if parts < 1.
+// BlocksAligned divides 0..n into at most parts ranges [lo, hi) whose inner borders are
+// multiples of BlockLen. The first ones may be one block longer than the others. No range
+// is empty; n = 0 gives none. It panics if parts < 1.
 func BlocksAligned(n, parts int) iter.Seq2[int, int] {
 	if parts < 1 {
 		panic(fmt.Sprintf("kernels: BlocksAligned into %d parts", parts))
@@ -56,10 +56,9 @@ func DotBlocks[T Float](x, y, partial []T) {
 	})
 }
 
-// SumTree adds partial results in a fixed order: one result is its own sum, n
-// results are the sum of the first h and the sum of the others, h being the
-// largest power of two less than n. No results add to 0. It leaves partial as
-// it is.
+// SumTree adds partial results in a fixed order: the sum of one result is the result; the
+// sum of n results is the sum of the first h plus the sum of the others, where h is the
+// largest power of two less than n. The sum of no results is 0. It does not change partial.
 func SumTree[T Float](partial []T) T {
 	switch n := len(partial); n {
 	case 0:

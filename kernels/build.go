@@ -8,29 +8,28 @@ import (
 	"github.com/intrahpc/intra/kernels/internal/simd"
 )
 
-// Builder makes a Sliced matrix row by row: at no time is there a second copy
-// of the matrix.
+// Builder makes a Sliced matrix row by row, without a second copy of the matrix.
 type Builder[T Float] struct {
 	a        *Sliced[T]
 	nnzHint  int
 	patterns map[string]int32
 	key      []byte
 
-	// The slice in the making.
+	// The current slice.
 	n   int
 	col [simd.SliceRows][]int32
 	val [simd.SliceRows][]T
 	off []int32
 	msk []uint8
 
-	// The slice before, if it is stored by diagonals: its columns, and its pattern.
+	// The previous slice, if it is stored by diagonals: its columns, and its pattern.
 	again  bool
 	before [simd.SliceRows][]int32
 	same   int32
 }
 
-// NewBuilder starts a matrix of cols columns. rows and nnz are how many rows
-// and entries are expected; they only save copying.
+// NewBuilder starts a matrix of cols columns. rows and nnz are the expected numbers of rows
+// and entries; they only save copying.
 func NewBuilder[T Float](cols, rows, nnz int) *Builder[T] {
 	slices := max(rows, 0)/simd.SliceRows + 1
 	return &Builder[T]{
@@ -43,8 +42,8 @@ func NewBuilder[T Float](cols, rows, nnz int) *Builder[T] {
 	}
 }
 
-// Row appends a row with the given columns and values. Columns count from 0,
-// in any order; the same column may come twice. The slices are copied.
+// Row appends a row with the given columns and values. Columns count from 0, in any order;
+// the same column may occur twice. The slices are copied.
 func (b *Builder[T]) Row(col []int32, val []T) error {
 	row := b.a.rows
 	if len(col) != len(val) {
@@ -59,8 +58,8 @@ func (b *Builder[T]) Row(col []int32, val []T) error {
 	return nil
 }
 
-// add appends a row whose columns were checked, and keeps the slices: a builder that is
-// given its rows so gets none by Row.
+// add appends a row whose columns were checked, and keeps the slices. A builder that gets
+// rows this way must not get any by Row.
 func (b *Builder[T]) add(col []int32, val []T) {
 	b.col[b.n], b.val[b.n] = col, val
 	b.n++
@@ -71,8 +70,7 @@ func (b *Builder[T]) add(col []int32, val []T) {
 	}
 }
 
-// Matrix returns the matrix of all rows so far. The builder is of no use
-// afterwards.
+// Matrix returns the matrix of all rows so far. The builder must not be used afterwards.
 func (b *Builder[T]) Matrix() *Sliced[T] {
 	if b.n > 0 {
 		b.flush()
@@ -82,7 +80,7 @@ func (b *Builder[T]) Matrix() *Sliced[T] {
 	return a
 }
 
-// flush appends the slice in the making.
+// flush appends the current slice.
 func (b *Builder[T]) flush() {
 	nnz, short := 0, len(b.col[0])
 	for l := range b.n {
@@ -117,9 +115,8 @@ func (b *Builder[T]) flush() {
 	}
 }
 
-// repeats reports whether the slice in the making, or the next one with these
-// columns, is the one before moved on, and stored by diagonals as that is: grids have
-// long rows of them.
+// repeats reports whether the current slice, or the next one with these columns, is the
+// previous one shifted, which is stored by diagonals. Grids have long runs of such slices.
 func (b *Builder[T]) repeats(col [][]int32) bool {
 	if !b.again || len(col) != simd.SliceRows {
 		return false
@@ -138,14 +135,14 @@ func (b *Builder[T]) repeats(col [][]int32) bool {
 	return true
 }
 
-// maxDiagonals returns up to how many diagonals a slice with nnz entries is
-// stored by diagonals. Below 5 entries of 8 the zeros to read cost more than the
+// maxDiagonals returns the largest number of diagonals with which a slice with nnz entries
+// is stored by diagonals. Below 5 entries of 8, reading the zeros costs more than the
 // columns and the single loads that they save.
 func maxDiagonals(nnz int) int { return nnz / 5 }
 
-// diagonals finds the diagonals of the slice in the making, or of the next one
-// with these columns, in off and msk, and reports whether it can be stored so: no
-// more than limit, columns ascending.
+// diagonals determines the diagonals of the current slice, or of the next one with these
+// columns, in off and msk. It reports whether the slice can be stored by diagonals: it has
+// at most limit of them, and ascending columns.
 func (b *Builder[T]) diagonals(col [][]int32, limit int) bool {
 	row := b.a.rows - b.n
 	for _, c := range col {
@@ -184,7 +181,7 @@ func (b *Builder[T]) diagonals(col [][]int32, limit int) bool {
 	}
 }
 
-// addDiagonals stores the slice in the making by the diagonals of the pattern same.
+// addDiagonals stores the current slice by the diagonals of the pattern same.
 func (b *Builder[T]) addDiagonals() {
 	a := b.a
 	p, full := b.same, b.same < 0
@@ -214,8 +211,8 @@ func (b *Builder[T]) addDiagonals() {
 	}
 }
 
-// pattern returns the number of the pattern in off and msk, or its complement
-// if every row has every diagonal.
+// pattern returns the number of the pattern in off and msk, or its complement if every row
+// has every diagonal.
 func (b *Builder[T]) pattern() int32 {
 	b.key = b.key[:0]
 	full := uint8(0xff)
@@ -264,7 +261,7 @@ func (b *Builder[T]) addRest(from int) {
 	}
 }
 
-// addSlice appends what all kinds of slices have.
+// addSlice appends the data that all kinds of slices have.
 func (b *Builder[T]) addSlice(k kind, at int, aux int32) {
 	a := b.a
 	if n := len(a.runs); n == 0 || a.runs[n-1].kind != k {
@@ -273,7 +270,7 @@ func (b *Builder[T]) addSlice(k kind, at int, aux int32) {
 	a.at, a.aux = append(a.at, int64(at)), append(a.aux, aux)
 }
 
-// grow appends n zeros to s. The first growth takes room for hint elements.
+// grow appends n zeros to s. The first growth reserves room for hint elements.
 func grow[E int32 | Float](s []E, n, hint int) []E {
 	if len(s)+n > cap(s) {
 		to := max(len(s)+n, 2*cap(s))
@@ -285,8 +282,7 @@ func grow[E int32 | Float](s []E, n, hint int) []E {
 	return s[:len(s)+n]
 }
 
-// Slice returns the matrix in slices. It is an error if a column does not fit
-// int32.
+// Slice returns the matrix in slices. It returns an error if a column does not fit int32.
 func Slice[T Float, I Index](a *CSR[T, I]) (*Sliced[T], error) {
 	rows, cols := a.Dims()
 	b := NewBuilder[T](cols, rows, a.NNZ())
@@ -314,8 +310,8 @@ func Slice[T Float, I Index](a *CSR[T, I]) (*Sliced[T], error) {
 	return b.Matrix(), nil
 }
 
-// Choose returns the matrix in the form whose products are fastest: Sliced, or
-// a itself where slices would be plain rows again or cannot be had.
+// Choose returns the matrix in the form with the fastest products: Sliced, or a itself if
+// slices would be plain rows again or are not possible.
 func Choose[T Float, I Index](a *CSR[T, I]) Matrix[T] {
 	s, err := Slice(a)
 	if err != nil || len(s.rest) > s.nnz/2 {

@@ -34,10 +34,10 @@ type CSR[T Float, I Index] struct {
 	val  []T
 }
 
-// NewCSR returns the matrix with the entries ptr[i] to ptr[i+1] of col and val
-// in row i, hence len(ptr)-1 rows. Columns count from 0, in any order within a
-// row; the same column may come twice. The slices belong to the matrix from
-// then on: they were checked, and the products do not check again.
+// NewCSR returns the matrix with the entries ptr[i] to ptr[i+1] of col and val in row i,
+// hence len(ptr)-1 rows. Columns count from 0, in any order within a row; the same column
+// may occur twice. The slices belong to the matrix from then on and must not change: NewCSR
+// checks them, and the products do not check them again.
 func NewCSR[T Float, I Index](cols int, ptr []int64, col []I, val []T) (*CSR[T, I], error) {
 	if len(col) != len(val) {
 		return nil, fmt.Errorf("kernels: matrix of %d columns and %d values", len(col), len(val))
@@ -97,10 +97,10 @@ func (a *CSR[T, I]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
 	}
 }
 
-// MulRowsDot is m.MulRows that also returns the inner product of these rows of
-// x and y, as far as they are in a cache: the sum, in order, of Dot of each
-// BlockLen rows counted from lo. x must be as long as the last of these rows
-// wants, and may not overlap y.
+// MulRowsDot is m.MulRows that also returns the inner product of these rows of x and y,
+// while they are in a cache: the sum, in order, of Dot of each BlockLen rows counted from
+// lo. x must have at least as many elements as the number of the last of these rows
+// requires, and must not overlap y.
 func MulRowsDot[T Float](m Matrix[T], lo int, x, y []T) T {
 	return mulRowsDot(active[T](), m, lo, x, y)
 }

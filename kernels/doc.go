@@ -1,6 +1,6 @@
-// Package kernels holds the numeric kernels that memory-bound codes live on,
-// with one result, bit for bit, on every CPU: replicas on unlike machines stay
-// equal. Any Go program can import it.
+// Package kernels contains the numeric kernels of memory-bound codes. Each has one result,
+// bit for bit, on every CPU, so that replicas on different machines stay equal. Any Go
+// program can import it.
 //
 // # What is computed
 //
@@ -49,26 +49,25 @@
 //	a := b.Matrix()
 //	a.MulRows(lo, x, y[lo:hi]) // rows lo to hi of the product
 //
-// [GaussSeidel] sweeps over diagonal blocks of a matrix, each by itself, so that
+// [GaussSeidel] sweeps over the diagonal blocks of a matrix, each independently, so that
 // tasks can share them.
 //
 // # Paths
 //
-// The kernels are there in AVX-512 and AVX2 for amd64 and in plain Go for
-// every machine. The best one the CPU can run is chosen when the program
-// starts; the environment variable INTRA_KERNELS=avx512, avx2 or go chooses
-// another, and ends the program with exit code 2 if it cannot be had. The build
-// tag purego leaves the assembly out.
+// The kernels exist in AVX-512 and AVX2 for amd64 and in plain Go for every machine. The
+// program chooses the best one for the CPU when it starts. The environment variable
+// INTRA_KERNELS=avx512, avx2 or go selects another one; if it is not available, the program
+// ends with exit code 2. The build tag purego excludes the assembly.
 //
-// How far ahead of its use memory is asked for depends on the maker of the CPU: what
-// helps Intel's, up to a third, costs AMD's as much. No result depends on it.
+// The distance of prefetching depends on the maker of the CPU: it speeds Intel CPUs up by
+// up to a third, and slows AMD CPUs down by as much. No result depends on it.
 //
 // # Calls
 //
-// The kernels do not allocate, may run concurrently on memory that is not
-// written by another call, and panic if lengths do not match, as an index out
-// of range does. The destination may be one of the sources, element for
-// element; other overlaps give no defined result.
+// The kernels do not allocate, and may run concurrently on memory that no other call
+// writes. They panic if lengths do not match, like an index out of range. The destination
+// may be one of the sources, element for element; the result of other overlaps is
+// undefined.
 package kernels
 
 //go:generate go run ./asm -dir internal/simd

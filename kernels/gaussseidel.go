@@ -12,29 +12,27 @@ import (
 // L, D and U for the parts of a block below, on and above the diagonal, Solve
 // multiplies by the inverse of (D+L)·D⁻¹·(D+U).
 //
-// The result is defined row by row. Upwards, from the first row of the block, x[i]
-// becomes x[i]/d[i] less its products with the entries below the diagonal;
-// downwards, from the last, x[i] less those above. The entries are divided by
-// d[i] when the GaussSeidel is made. In both directions the products with
-// columns that are 8 or more away from the row come first, then the others, in
-// stored order.
+// The result is defined row by row. Upwards, from the first row of the block, x[i] becomes
+// x[i]/d[i] minus its products with the entries below the diagonal. Downwards, from the
+// last row, it becomes x[i] minus those above. The entries are divided by d[i] when the
+// GaussSeidel is made. In both directions the products with columns that are 8 or more away
+// from the row come first, then the others, in stored order.
 type GaussSeidel[T Float] struct {
 	bounds []int
 	nnz    int
 	d      []T
 
-	// A usual slice of 8 rows is one whose rows are joined to each other by the
-	// entries next to the diagonal only, and whose other entries can be stored by
-	// diagonals. The rows of all other slices are stored one by one.
+	// In a usual slice of 8 rows, only the entries next to the diagonal connect the rows
+	// with each other, and the other entries can be stored by diagonals. The rows of all
+	// other slices are stored one by one.
 	below, above triangle[T]
 	single       []int32 // per slice: its first row among the single ones, or usual
 }
 
 // triangle holds the entries on one side of the diagonal.
 type triangle[T Float] struct {
-	// Usual slices; the others have no entries here. The values of above are stored
-	// from the last slice to the first, in the order of use, so it is no matrix to
-	// multiply with.
+	// Usual slices; the others have no entries here. The values of above are stored in the
+	// order of use, from the last slice to the first, so it cannot be used for products.
 	far *Sliced[T]
 
 	chained []uint8 // per slice: the rows that have an entry next to the diagonal
@@ -48,10 +46,9 @@ type triangle[T Float] struct {
 
 const usual = -1
 
-// NewGaussSeidel returns the sweep over the blocks bounds[k] to bounds[k+1]-1 of
-// rows and columns. Entries outside of the blocks are left out; the rows inside
-// have one entry on the diagonal, which is not 0. Solve is fast where blocks
-// start at multiples of 8.
+// NewGaussSeidel returns the sweep over the blocks bounds[k] to bounds[k+1]-1 of rows and
+// columns. It ignores entries outside of the blocks. Every row inside must have one entry
+// on the diagonal, which is not 0. Solve is fast where blocks start at multiples of 8.
 func NewGaussSeidel[T Float](a *Sliced[T], bounds ...int) (*GaussSeidel[T], error) {
 	rows, cols := a.Dims()
 	if len(bounds) < 2 || bounds[0] != 0 || bounds[len(bounds)-1] != rows || !slices.IsSorted(bounds) || rows > cols {
@@ -124,11 +121,11 @@ func reverse[T Float](a *Sliced[T]) {
 	a.diag = to
 }
 
-// side makes a triangle.
+// side builds a triangle.
 type side[T Float] struct {
 	triangle[T]
 	b            *Builder[T]
-	col, near    [simd.SliceRows][]int32 // of the slice in the making
+	col, near    [simd.SliceRows][]int32 // of the current slice
 	val, nearVal [simd.SliceRows][]T
 }
 
@@ -141,7 +138,7 @@ func newSide[T Float](rows, nnz int) *side[T] {
 	}
 }
 
-// add takes in an entry of a row of the slice in the making.
+// add adds an entry to a row of the current slice.
 func (s *side[T]) add(lane, row, col int, val T) {
 	if d := col - row; d <= -simd.SliceRows || d >= simd.SliceRows {
 		s.col[lane], s.val[lane] = append(s.col[lane], int32(col)), append(s.val[lane], val)
@@ -150,8 +147,8 @@ func (s *side[T]) add(lane, row, col int, val T) {
 	s.near[lane], s.nearVal[lane] = append(s.near[lane], int32(col)), append(s.nearVal[lane], val)
 }
 
-// usual reports whether the slice in the making is a usual one: next is the
-// distance of the entry that may be near the diagonal.
+// usual reports whether the current slice is a usual one. next is the distance of the one
+// entry that may be close to the diagonal.
 func (s *side[T]) usual(next int) bool {
 	first, far := s.b.a.rows, 0
 	for l := range s.col {
@@ -163,7 +160,7 @@ func (s *side[T]) usual(next int) bool {
 	return s.b.repeats(s.col[:]) || s.b.diagonals(s.col[:], maxDiagonals(far))
 }
 
-// flush stores the slice in the making and returns its number of entries.
+// flush stores the current slice and returns its number of entries.
 func (s *side[T]) flush(rows int, usual bool) (nnz int) {
 	var chained uint8
 	var chain [simd.SliceRows]T
@@ -189,7 +186,7 @@ func (s *side[T]) flush(rows int, usual bool) (nnz int) {
 	return nnz
 }
 
-// mustRow appends a row of columns that were checked.
+// mustRow appends a row whose columns were checked before.
 func mustRow[T Float](b *Builder[T], col []int32, val []T) {
 	if err := b.Row(col, val); err != nil {
 		panic(err)
@@ -199,7 +196,7 @@ func mustRow[T Float](b *Builder[T], col []int32, val []T) {
 // Dims returns the numbers of rows and columns.
 func (g *GaussSeidel[T]) Dims() (rows, cols int) { return len(g.d), len(g.d) }
 
-// NNZ returns the number of entries inside of the blocks.
+// NNZ returns the number of entries inside the blocks.
 func (g *GaussSeidel[T]) NNZ() int { return g.nnz }
 
 // Bytes returns the memory that the entries take.
@@ -211,7 +208,7 @@ func (g *GaussSeidel[T]) Bytes() int64 {
 	return n
 }
 
-// Format describes the form that the entries are held in.
+// Format describes the storage format of the entries.
 func (g *GaussSeidel[T]) Format() string {
 	n := 0
 	for _, s := range g.single {
@@ -222,7 +219,7 @@ func (g *GaussSeidel[T]) Format() string {
 	return fmt.Sprintf("%d blocks, %.0f%% of the slices by diagonal", len(g.bounds)-1, 100*float64(n)/float64(max(len(g.single), 1)))
 }
 
-// Solve replaces x, the rows lo to lo+len(x)-1, which are whole blocks.
+// Solve replaces x, the rows lo to lo+len(x)-1, which must be whole blocks.
 func (g *GaussSeidel[T]) Solve(lo int, x []T) { g.solve(active[T](), lo, x) }
 
 func (g *GaussSeidel[T]) solve(k *simd.Ops[T], lo int, x []T) {
@@ -256,7 +253,7 @@ func (g *GaussSeidel[T]) solve(k *simd.Ops[T], lo int, x []T) {
 	}
 }
 
-// at returns where the pointers of a row are that is not in a usual slice.
+// at returns the position of the pointers of a row that is not in a usual slice.
 func (g *GaussSeidel[T]) at(row int) int {
 	return int(g.single[row/simd.SliceRows]) + row%simd.SliceRows
 }
@@ -269,8 +266,8 @@ func (t *triangle[T]) row(at int, v T, first int, x []T) T {
 	return canonical(v)
 }
 
-// eachRun cuts the rows of a block into runs of usual slices and others, and calls
-// f for them, from the last to the first if backward.
+// eachRun divides the rows of a block into runs of usual slices and others, and calls f for
+// each run, from the last to the first if backward.
 func (g *GaussSeidel[T]) eachRun(lo, hi int, f func(first, end int, fast bool), backward bool) {
 	const S = simd.SliceRows
 	if backward {

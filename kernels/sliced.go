@@ -7,19 +7,19 @@ import (
 	"github.com/intrahpc/intra/kernels/internal/simd"
 )
 
-// Sliced is a matrix in slices of 8 rows, each in the form that suits it. It
-// holds every matrix whose columns fit int32, and takes at most a few bytes per
-// row more than CSR. Make it with a Builder.
+// Sliced is a matrix in slices of 8 rows, each in the most suitable form. It can hold every
+// matrix whose columns fit int32, and takes at most a few bytes per row more than CSR. A
+// Builder makes it.
 type Sliced[T Float] struct {
 	rows, cols, nnz int
 
-	runs []run   // slices of one kind in a row
+	runs []run   // consecutive slices of one kind
 	at   []int64 // per slice: its first value in diag or even
 	aux  []int32 // per slice: its pattern as simd takes it, or its number of columns in even
 
-	// By diagonals: the entries (i, j) with one j-i. A pattern lists the
-	// diagonals of a slice and the rows that have them; slices share patterns.
-	// A row without the diagonal has a 0 there, which is never multiplied.
+	// By diagonals: the entries (i, j) with the same j-i. A pattern lists the diagonals of
+	// a slice and the rows that have them; slices share patterns. A row without the
+	// diagonal has a 0 there, which is never multiplied.
 	ptr, off []int32
 	mask     []uint8
 	diag     []T
@@ -28,7 +28,7 @@ type Sliced[T Float] struct {
 	evenCol []int32
 	even    []T
 
-	// As rows: what is left of slices whose rows differ in length.
+	// As rows: the rest of slices whose rows differ in length.
 	restPtr []int64
 	restCol []int32
 	rest    []T
@@ -38,9 +38,9 @@ type kind uint8
 
 const (
 	byDiagonal kind = iota
-	byColumn        // all entries in even
-	ragged          // even as far as the shortest row goes, then rest
-	asRows          // all entries in rest
+	byColumn        // all entries are in even
+	ragged          // in even up to the length of the shortest row, the others in rest
+	asRows          // all entries are in rest
 )
 
 type run struct {
@@ -52,7 +52,7 @@ type run struct {
 // Dims returns the numbers of rows and columns.
 func (a *Sliced[T]) Dims() (rows, cols int) { return a.rows, a.cols }
 
-// NNZ returns the number of entries, without filling.
+// NNZ returns the number of entries, without padding.
 func (a *Sliced[T]) NNZ() int { return a.nnz }
 
 // Bytes returns the memory the matrix takes.
@@ -63,8 +63,7 @@ func (a *Sliced[T]) Bytes() int64 {
 		bytesOf(a.restPtr) + bytesOf(a.restCol) + bytesOf(a.rest)
 }
 
-// Format describes the matrix: which share of the stored values is in which
-// form.
+// Format describes the matrix: the share of the stored values in each form.
 func (a *Sliced[T]) Format() string {
 	d, e, r := float64(len(a.diag)), float64(len(a.even)), float64(len(a.rest))
 	all := max(d+e+r, 1)
@@ -84,8 +83,7 @@ func (a *Sliced[T]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
 	if first > end {
 		first = end
 	}
-	// Rows of slices that are cut by the range, and of a last slice that has
-	// fewer than 8 rows.
+	// Rows of slices that the range cuts, and of a last slice with fewer than 8 rows.
 	for i := lo; i < min(first*S, hi); i++ {
 		y[i-lo] = a.row(i, x)
 	}
@@ -105,7 +103,7 @@ func (a *Sliced[T]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
 	}
 }
 
-// mulRun multiplies the slices first to stop, which are in r.
+// mulRun multiplies the slices first to stop, all of which are in r.
 func (a *Sliced[T]) mulRun(k *simd.Ops[T], r run, first, stop int, x, y []T) {
 	const S = simd.SliceRows
 	at, aux := a.at[first], a.aux[first:stop]
@@ -126,7 +124,7 @@ func (a *Sliced[T]) mulRun(k *simd.Ops[T], r run, first, stop int, x, y []T) {
 	}
 }
 
-// runOf returns the number of the run that slice s is in.
+// runOf returns the number of the run that contains slice s.
 func (a *Sliced[T]) runOf(s int) int {
 	return sort.Search(len(a.runs), func(r int) bool { return a.runs[r].first > s }) - 1
 }

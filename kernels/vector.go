@@ -24,8 +24,8 @@ func same(n int, others ...int) {
 	}
 }
 
-// Waxpby sets w = alpha*x + beta*y. A result that no cache can hold is stored past the
-// caches, by non-temporal stores, unless it takes the place of x or y.
+// Waxpby sets w = alpha*x + beta*y. If w is larger than caches, Waxpby bypasses them with
+// non-temporal stores, unless w is x or y.
 func Waxpby[T Float](alpha T, x []T, beta T, y, w []T) {
 	same(len(w), len(x), len(y))
 	k := active[T]()
@@ -75,8 +75,8 @@ func CopyNT[T Float](x, w []T) {
 	active[T]().CopyNT(x, w)
 }
 
-// CopyNTPart is CopyNT for a part of a copy, the last part of which CopyNT makes.
-// Until then other threads may not see it, which saves waiting for memory.
+// CopyNTPart is CopyNT for a part of a copy; CopyNT must make the last part. Until then
+// other threads may not see it, which saves waiting for memory.
 func CopyNTPart[T Float](x, w []T) {
 	same(len(w), len(x))
 	active[T]().CopyNTPart(x, w)

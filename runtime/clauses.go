@@ -9,18 +9,18 @@ import (
 	"github.com/intrahpc/intra/internal/base/clauses"
 )
 
-// Clauses checks that the launchers of a file are those of its kernels. Generated code
-// calls it when the program starts: file is the name of the file with the launchers,
-// source the text of the file with the kernels, and fingerprint that of the clauses and
-// signatures that the launchers were made from. If they differ, tasks would name other
-// memory than their clauses: the program ends if it shares work. A build without the tag
-// intra shares only where launchers are called by hand, so there it ends when it begins
-// as a replica among others.
+// Clauses checks that the launchers of a file match their kernels. Generated code calls it
+// when the program starts. file is the name of the file with the launchers, source the text
+// of the file with the kernels, and fingerprint that of the clauses and signatures from
+// which the launchers were made. If they differ, tasks would name other memory than their
+// clauses, so a program that shares work ends. A build without the tag intra shares only
+// where launchers are called by hand. So it ends only when it begins as a replica among
+// others.
 func Clauses(file, source, fingerprint string) struct{} {
 	if clauses.Fingerprint(source) != fingerprint {
 		if intra.Tagged {
 			fmt.Fprintln(os.Stderr, bridge.OutOfDateError(file))
-			os.Exit(2) // as a program that a job refuses
+			os.Exit(2) // the exit code of a program that a job refuses
 		}
 		bridge.OutOfDate = append(bridge.OutOfDate, file)
 	}

@@ -6,11 +6,11 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// Elementwise says of a task that element i of what it writes depends on nothing
-// that it writes but element i, so that it may run for some elements at a time: the
-// runtime may call body, once for each part of them and from the first to the
-// last, instead of the task's own. r is one of the regions that the task writes;
-// all of them have as many elements.
+// Elementwise declares that element i of a task's results depends on no other element of
+// the results, so that the task may run for some elements at a time. The runtime may call
+// body instead of the task's own body, once for each part of the elements, from the first
+// to the last. r is one of the regions that the task writes; all of them must have the same
+// number of elements.
 //
 //	s.Launch(task, func() { kernels.Waxpby(alpha, x, beta, y, w) },
 //		intra.In("x", x), intra.In("y", y),
@@ -18,7 +18,7 @@ import (
 //			kernels.Waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 //		}))
 //
-// Replicas that store their results in each other's arrays then do so while they
+// Replicas that store their results in each other's arrays can then do so while they
 // compute.
 func Elementwise(r intra.Region, body func(lo, hi int)) intra.Region {
 	switch {

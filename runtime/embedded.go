@@ -11,23 +11,22 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// Embedded checks that a rewritten file is up to date. Generated code calls it
-// when the program starts: twin is the name of the rewritten file, source the
-// text that it should have been made from, and hash the SHA-256 in hexadecimal
-// of the text that it was made from. If they differ, the program would silently
-// run old code, so Embedded ends it.
+// Embedded checks that a rewritten file is up to date. Generated code calls it when the
+// program starts. twin is the name of the rewritten file, source the text from which it
+// should have been made, and hash the SHA-256 in hexadecimal of the text from which it was
+// made. If they differ, the program would silently run old code, so Embedded ends it.
 func Embedded(twin, source, hash string) struct{} {
 	sum := sha256.Sum256([]byte(source))
 	if hex.EncodeToString(sum[:]) != hash {
 		fmt.Fprintln(os.Stderr, bridge.OutOfDateError(twin))
-		os.Exit(2) // as a program that a job refuses
+		os.Exit(2) // the exit code of a program that a job refuses
 	}
 	return struct{}{}
 }
 
-// Lines tells which lines of its source the lines of a rewritten file are made of, so that
-// places and stacks name what the user has written. Generated code calls it when the program
-// starts; the table is one of callsite.AddLines.
+// Lines registers which lines of its source the lines of a rewritten file come from, so
+// that places and stacks refer to the user's code. Generated code calls it when the program
+// starts. The table is one of callsite.AddLines.
 func Lines(table string) struct{} {
 	if _, twin, _, ok := runtime.Caller(1); ok {
 		callsite.AddLines(twin, table)

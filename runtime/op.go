@@ -7,25 +7,25 @@ import (
 	"github.com/intrahpc/intra/internal/replica/reduce"
 )
 
-// Op is an operator of reductions of slices: how a part is folded into what it
-// is a part of, and the neutral element that a part begins with.
+// Op is an operator of reductions of slices: how a part is folded into the whole, and the
+// neutral element with which a part begins.
 type Op[T any] struct {
 	fold    func(v, part []T)
 	neutral T
-	acts    reduce.Operations // of numbers that round
+	acts    reduce.Operations // on numbers that round
 }
 
-// Number is what can be added and multiplied.
+// Number is the constraint of types that can be added and multiplied.
 type Number interface {
 	Integer | ~float32 | ~float64 | ~complex64 | ~complex128
 }
 
-// Integer is what has bits to combine.
+// Integer is the constraint of types with bits to combine.
 type Integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
 }
 
-// Ordered is what has a smallest and a largest value.
+// Ordered is the constraint of types with a smallest and a largest value.
 type Ordered interface {
 	Integer | ~float32 | ~float64
 }
@@ -48,7 +48,7 @@ func OpMul[T Number]() Op[T] {
 	}, 1, rounds[T](reduce.Multiplies)}
 }
 
-// OpMin takes the smaller one.
+// OpMin returns the smaller value.
 func OpMin[T Ordered]() Op[T] {
 	return Op[T]{func(v, part []T) {
 		for i, x := range part {
@@ -57,7 +57,7 @@ func OpMin[T Ordered]() Op[T] {
 	}, extreme[T](1), 0}
 }
 
-// OpMax takes the larger one.
+// OpMax returns the larger value.
 func OpMax[T Ordered]() Op[T] {
 	return Op[T]{func(v, part []T) {
 		for i, x := range part {
@@ -66,7 +66,7 @@ func OpMax[T Ordered]() Op[T] {
 	}, extreme[T](-1), 0}
 }
 
-// OpAnd is the logical and.
+// OpAnd computes the logical and.
 func OpAnd[T ~bool]() Op[T] {
 	return Op[T]{func(v, part []T) {
 		for i, x := range part {
@@ -75,7 +75,7 @@ func OpAnd[T ~bool]() Op[T] {
 	}, true, 0}
 }
 
-// OpOr is the logical or.
+// OpOr computes the logical or.
 func OpOr[T ~bool]() Op[T] {
 	return Op[T]{func(v, part []T) {
 		for i, x := range part {
@@ -84,7 +84,7 @@ func OpOr[T ~bool]() Op[T] {
 	}, false, 0}
 }
 
-// OpBitAnd is the and of bits.
+// OpBitAnd computes the bitwise and.
 func OpBitAnd[T Integer]() Op[T] {
 	return Op[T]{func(v, part []T) {
 		for i, x := range part {
@@ -93,7 +93,7 @@ func OpBitAnd[T Integer]() Op[T] {
 	}, ^T(0), 0}
 }
 
-// OpBitOr is the or of bits.
+// OpBitOr computes the bitwise or.
 func OpBitOr[T Integer]() Op[T] {
 	return Op[T]{func(v, part []T) {
 		for i, x := range part {
@@ -102,7 +102,7 @@ func OpBitOr[T Integer]() Op[T] {
 	}, 0, 0}
 }
 
-// OpBitXor is the exclusive or of bits.
+// OpBitXor computes the bitwise exclusive or.
 func OpBitXor[T Integer]() Op[T] {
 	return Op[T]{func(v, part []T) {
 		for i, x := range part {
@@ -120,8 +120,8 @@ func OpFunc[T any](f func(a, b T) T) Op[T] {
 	}}
 }
 
-// negativeZero is what can be added to any number without a change of a bit:
-// of floating-point numbers, 0 makes 0 of -0.
+// negativeZero returns the value that can be added to any number without changing a bit.
+// For floating-point numbers that is -0, as adding 0 turns -0 into 0.
 func negativeZero[T Number]() (zero T) {
 	switch v := reflect.ValueOf(&zero).Elem(); v.Kind() {
 	case reflect.Float32, reflect.Float64:
@@ -132,8 +132,8 @@ func negativeZero[T Number]() (zero T) {
 	return zero
 }
 
-// rounds returns what acts on numbers of which sums and products depend on their order,
-// and else 0.
+// rounds returns acts for types whose sums and products depend on the order of operands,
+// and otherwise 0.
 func rounds[T Number](acts reduce.Operations) reduce.Operations {
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
@@ -142,8 +142,8 @@ func rounds[T Number](acts reduce.Operations) reduce.Operations {
 	return 0
 }
 
-// extreme is the largest value of T, infinity if it has one, or with sign -1
-// the smallest.
+// extreme returns the largest value of T, which is infinity if it has one. With sign -1 it
+// returns the smallest value.
 func extreme[T Ordered](sign int) (x T) {
 	v := reflect.ValueOf(&x).Elem()
 	switch {

@@ -9,15 +9,15 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// ReduceSlice gives a task of s memory of its own in the place of v, which its
-// body gets from the part and folds into. When the section ends, the parts are
-// folded into v in launch order, element by element.
+// ReduceSlice gives a task of s memory of its own in place of v. The body gets this memory
+// from the part and folds into it. When the section ends, the parts are folded into v in
+// launch order, element by element.
 //
 //	part, r := runtime.ReduceSlice(s, "counts", counts, runtime.OpAdd[int]())
 //	s.Launch(task, func() { histogram(x[lo:hi], part.Slice()) }, intra.In("x", x[lo:hi]), r)
 //
-// A part begins with the neutral element of the operator, so the bits are those of
-// folding into v directly if each element is folded into once, or the operator is exact.
+// A part begins with the neutral element of the operator. So the bits are those of folding
+// into v directly, if each element is folded into once or the operator is exact.
 func ReduceSlice[T any](s *intra.Section, name string, v []T, op Op[T]) (*Partial[T], intra.Region) {
 	results := bridge.Results(s).(*reduce.Results)
 	p := &Partial[T]{v: v, op: op}
@@ -38,7 +38,7 @@ func ReduceVar[T any](s *intra.Section, name string, v *T, op Op[T]) (*Partial[T
 	return ReduceSlice(s, name, unsafe.Slice(v, 1), op)
 }
 
-// Partial is the memory of one task in the place of the memory it reduces into.
+// Partial is the memory of one task in place of the memory into which it reduces.
 type Partial[T any] struct {
 	v, own []T
 	op     Op[T]
@@ -56,7 +56,7 @@ func (p *Partial[T]) Slice() []T {
 // Var is Slice for a part of one variable.
 func (p *Partial[T]) Var() *T { return &p.Slice()[0] }
 
-// folder folds a part into the memory that it stands for.
+// folder folds a part into the memory that it represents.
 type folder[T any] struct{ p *Partial[T] }
 
 func (f folder[T]) Fold() { f.p.op.fold(f.p.v, f.p.own) }

@@ -5,7 +5,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Reach gives checked mode an argument in in that holds pointers, or a pointer to it: it
-// finds bodies that change what the argument leads to. Nothing of it is sent or compared,
-// and without checks it does nothing.
+// Reach gives checked mode an argument in in that contains pointers, or a pointer to it.
+// Checked mode then finds bodies that change memory to which the argument leads. This
+// memory is neither sent nor compared. Without checks Reach does nothing.
 func Reach(name string, v any) intra.Region { return update.Reaches(name, v) }

@@ -2,8 +2,8 @@ package sched
 
 import "iter"
 
-// Blocks cuts 0..n into min(n, parts) non-empty blocks [lo, hi); the first
-// n mod parts are one longer than the others. There is at least one part.
+// Blocks divides 0..n into min(n, parts) non-empty blocks [lo, hi). The first n mod parts are
+// one longer than the others. parts must be at least 1.
 func Blocks(n, parts int) iter.Seq2[int, int] {
 	return func(yield func(lo, hi int) bool) {
 		if n <= 0 {

@@ -1,46 +1,46 @@
 package sched
 
-// View is what a replica knows of a section when it looks for its next task.
+// View is the knowledge of a replica about a section when it chooses its next task.
 type View interface {
-	// Todo: nobody's result of t is here, and it does not run here.
+	// Todo reports that no result of t is here, and that t does not run here.
 	Todo(t int) bool
-	// Expected: a live peer is bound to send t, or has claimed it and its
-	// time has not run out.
+	// Expected reports that a live peer is bound to send t, or has claimed it and its time
+	// has not run out.
 	Expected(t int) bool
-	// Gone: replica i is dead, finished, or known to be past the section.
+	// Gone reports that replica i is dead, finished, or known to be past the section.
 	Gone(i int) bool
-	// Sooner: the peers that are at work will have run so many tasks like t,
-	// which are all that are open, before this replica could have run one.
+	// Sooner reports that the working peers will have run open tasks like t, which are all
+	// that are open, before this replica could have run one.
 	Sooner(t, open int) bool
 }
 
-// Index is a View that finds open tasks, which are to do and not expected,
-// without a look at all others. Of a View that is none every task is asked for.
+// Index is a View that finds open tasks, which are to do and not expected, without looking
+// at all others. Next asks any other View about every task.
 type Index interface {
 	View
 	// First returns the first open task of lo to hi-1, or, with back, the last.
 	First(lo, hi int, back bool) (task int, ok bool)
-	// Open is how many tasks of replica i's block are open.
+	// Open returns the number of open tasks in replica i's block.
 	Open(i int) int
 }
 
-// Shape is what all replicas agree on: n tasks, r replicas at the start.
+// Shape is the part on which all replicas agree: Tasks tasks, Replicas replicas at the
+// start.
 type Shape struct {
 	Policy   Policy
 	Tasks    int
 	Replicas int
-	// Backward: blocks are run from their last task to the first, except with a
-	// static schedule. Sections that take turns in this find in the caches what
-	// the one before has used last.
+	// Backward means that blocks are run from their last task to the first, except with a
+	// static schedule. If sections alternate in this, each finds in the caches what the
+	// previous one has used last.
 	Backward bool
 }
 
-// backward is whether blocks are run from their last task to the first.
+// backward reports whether blocks are run from their last task to the first.
 func (s Shape) backward() bool { return s.Backward && s.Policy != Static }
 
-// Next returns the task that replica me should run now. None means that every
-// task which is still to do is expected from a peer or better left to one, or
-// that none is left.
+// Next returns the task that replica me should run now. It returns false if no task is
+// left, or if every remaining task is expected from a peer or better left to one.
 func Next(s Shape, me int, v View) (task int, ok bool) {
 	x, found := v.(Index)
 	if !found {
@@ -53,7 +53,7 @@ func Next(s Shape, me int, v View) (task int, ok bool) {
 	return task, ok
 }
 
-// open counts the tasks that nobody has started.
+// open returns the number of open tasks.
 func open(s Shape, x Index) (n int) {
 	for i := range s.Replicas {
 		n += x.Open(i)
@@ -78,9 +78,9 @@ func next(s Shape, me int, x Index) (task int, ok bool) {
 	return 0, false
 }
 
-// adopt picks a task from the block of a replica that will not run it.
-// Survivors start at different places of the block, so that each has run its
-// part when the parts of the others arrive.
+// adopt picks a task from the block of a replica that will not run it. The remaining
+// replicas start at different places of the block, so that each has run its part when the
+// parts of the others arrive.
 func adopt(s Shape, me int, x Index) (int, bool) {
 	for i := range s.Replicas {
 		if i == me || !x.Gone(i) {
@@ -102,8 +102,8 @@ func adopt(s Shape, me int, x Index) (int, bool) {
 	return 0, false
 }
 
-// help picks the open task that the peer with most tasks open would run last,
-// so that the two meet as late as can be.
+// help picks the open task that the peer with the most open tasks would run last, so that
+// the two replicas meet as late as possible.
 func help(s Shape, me int, x Index) (task int, ok bool) {
 	most := 0
 	for i := range s.Replicas {
@@ -119,7 +119,7 @@ func help(s Shape, me int, x Index) (task int, ok bool) {
 	return task, ok
 }
 
-// scan makes an index of any view.
+// scan makes an Index of any View.
 type scan struct {
 	View
 	shape Shape

@@ -2,7 +2,7 @@ package sched
 
 import "fmt"
 
-// Policy is a way to divide the tasks of a section among replicas.
+// Policy is a way to distribute the tasks of a section among replicas.
 type Policy uint8
 
 const (
@@ -28,7 +28,7 @@ func (p Policy) String() string {
 	return fmt.Sprintf("policy(%d)", uint8(p))
 }
 
-// Parse reads the name of a policy.
+// Parse returns the policy with a name.
 func Parse(s string) (Policy, error) {
 	for _, p := range []Policy{Adaptive, Static, Replicate} {
 		if s == p.String() {
@@ -38,11 +38,10 @@ func Parse(s string) (Policy, error) {
 	return 0, fmt.Errorf("unknown schedule %q: want static, adaptive or replicate", s)
 }
 
-// Block returns the tasks [lo, hi) of replica i when n tasks are cut into r
-// blocks; the first n mod r blocks are one longer. The number of replicas is
-// that at the start of the job, dead ones included: replicas that enter a
-// section with different knowledge of deaths then still agree on every block,
-// and no two of them wait for each other.
+// Block returns the tasks [lo, hi) of replica i when n tasks are divided into r blocks; the
+// first n mod r blocks are one longer. r is the number of replicas at the start of the job,
+// dead ones included. So replicas that enter a section with different knowledge of deaths
+// agree on every block, and no two of them wait for each other.
 func Block(n, r, i int) (lo, hi int) {
 	q, m := n/r, n%r
 	lo = i*q + min(i, m)

@@ -2,19 +2,19 @@ package sched
 
 import "math/bits"
 
-// Set is a set of tasks of a section. It finds the first and the last of a
-// range, and knows how many there are of each replica's block, without a look at
-// all: sections have up to millions of tasks.
+// Set is a set of tasks of a section. It finds the first and the last task in a range, and
+// counts the tasks in each replica's block, without looking at all tasks: sections have up
+// to millions of them.
 type Set struct {
 	tasks  int
 	counts []int // by block
-	// levels[0] has a bit for each task, each further one a bit for each word of
-	// the one before that is not 0, up to one of a single word.
+	// levels[0] has a bit for each task. Each further level has a bit for each word of the
+	// previous level, which is set if the word is not 0. The last level has a single word.
 	levels [][]uint64
 }
 
-// Reset makes s the set of all tasks, or of none, of a section of so many tasks
-// for so many replicas.
+// Reset makes s the set of all tasks, or of none, of a section with this number of tasks
+// and replicas.
 func (s *Set) Reset(tasks, replicas int, all bool) {
 	s.tasks = tasks
 	s.counts = sized(s.counts, replicas)
@@ -43,7 +43,7 @@ func (s *Set) Reset(tasks, replicas int, all bool) {
 	}
 }
 
-// sized returns n zeros, in the memory of s if there is enough.
+// sized returns n zeros, in the memory of s if that is large enough.
 func sized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -56,7 +56,7 @@ func sized[T any](s []T, n int) []T {
 // Has reports whether t is in the set.
 func (s *Set) Has(t int) bool { return s.levels[0][t>>6]>>(t&63)&1 == 1 }
 
-// Add puts t into the set.
+// Add adds t to the set.
 func (s *Set) Add(t int) {
 	if s.Has(t) {
 		return
@@ -72,7 +72,7 @@ func (s *Set) Add(t int) {
 	}
 }
 
-// Remove takes t out of the set.
+// Remove removes t from the set.
 func (s *Set) Remove(t int) {
 	if !s.Has(t) {
 		return
@@ -87,11 +87,11 @@ func (s *Set) Remove(t int) {
 	}
 }
 
-// Count is how many tasks of replica i's block are in the set.
+// Count returns the number of tasks in the set from replica i's block.
 func (s *Set) Count(i int) int { return s.counts[i] }
 
-// First returns the first of the tasks lo to hi-1 that are in the set, or, with
-// back, the last.
+// First returns the first of the tasks lo to hi-1 that are in the set. With back it returns
+// the last one.
 func (s *Set) First(lo, hi int, back bool) (task int, ok bool) {
 	if lo >= hi {
 		return 0, false
@@ -104,8 +104,7 @@ func (s *Set) First(lo, hi int, back bool) (task int, ok bool) {
 	return task, lo <= task && task < hi
 }
 
-// from returns the first task of the set that is not below t, -1 if there is
-// none.
+// from returns the first task of the set that is at least t, or -1.
 func (s *Set) from(t int) int {
 	for l, words := range s.levels {
 		if t>>6 >= len(words) {
@@ -123,8 +122,7 @@ func (s *Set) from(t int) int {
 	return -1
 }
 
-// before returns the last task of the set that is not above t, -1 if there is
-// none.
+// before returns the last task of the set that is at most t, or -1.
 func (s *Set) before(t int) int {
 	for l, words := range s.levels {
 		if t < 0 {

@@ -1,8 +1,8 @@
 package update
 
-// A section is mostly one loop, whose k-th regions are consecutive blocks of
-// one array, or the same memory in all tasks. Such columns are told to be
-// independent without a look at all pairs of spans and without sorting them.
+// A section is mostly one loop, in which the k-th regions of the tasks are consecutive
+// blocks of one array, or the same memory in all tasks. Such columns are found to be
+// independent without sorting, and without comparing all pairs of spans.
 
 // column is the k-th region of every task.
 type column struct {
@@ -10,12 +10,12 @@ type column struct {
 	lo, hi uintptr // of all spans together; lo is above hi if all are empty
 }
 
-// mostColumns bounds the pairs that are looked at.
+// mostColumns bounds the number of columns that are compared.
 const mostColumns = 16
 
-// columnar reports whether the spans of n tasks, given in the order of tasks
-// and of regions, empty ones too, are independent by their columns alone.
-// False says nothing.
+// columnar reports whether the spans of n tasks, in the order of tasks and of regions,
+// including empty ones, are independent by their columns alone. If it returns false, they
+// may still be independent.
 func columnar(spans []span, n int) bool {
 	if n == 0 || len(spans)%n != 0 || len(spans)/n > mostColumns {
 		return false
@@ -44,8 +44,8 @@ func columnar(spans []span, n int) bool {
 	return true
 }
 
-// blockwise reports whether what each task names in columns k and l lies
-// behind what all tasks before it name there.
+// blockwise reports whether the spans of each task in columns k and l lie behind those of
+// all earlier tasks there.
 func blockwise(spans []span, width, k, l int) bool {
 	reach := uintptr(0)
 	for i := 0; i < len(spans); i += width {

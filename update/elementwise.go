@@ -2,8 +2,8 @@ package update
 
 import "fmt"
 
-// CheckElements checks that the regions which a task writes have as many elements
-// each, if it can run for some of them at a time.
+// CheckElements checks that all regions that a task writes have the same number of
+// elements, if the task can run for some of them at a time.
 func CheckElements(regions []Region) error {
 	for i := range regions {
 		if regions[i].Elementwise == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Kind tells the frames of the section channel apart.
+// Kind identifies the kind of a frame of the section channel.
 type Kind uint8
 
 // The kinds of frames between the replicas of a rank.
@@ -17,14 +17,14 @@ const (
 	KindBye                        // "my run has returned"
 	KindOnceResult                 // the result of a Once
 	KindOnceHave                   // "I hold the result of this Once"
-	KindOnceQuery                  // "do you hold it? I know of so many deaths"
+	KindOnceQuery                  // "do you hold it? I know of this number of deaths"
 	KindOnceNone                   // the answer "no" to a query
 	KindEntered                    // "I have come to this section"
-	KindVerify                     // what came of sampled tasks; Task says which kind of word
-	KindWatch                      // hashes of what replicas must have alike, and what follows from them; Task says which kind of word
+	KindVerify                     // results of checking sampled tasks; Task is the kind of message
+	KindWatch                      // hashes of state that replicas must have in common, and their consequences; Task is the kind of message
 )
 
-// Message is the meaning of a frame on the section channel.
+// Message is the content of a frame header on the section channel.
 type Message struct {
 	Kind      Kind
 	Section   uint64 // number of the section, or of the Once
@@ -32,17 +32,17 @@ type Message struct {
 	Tasks     int    // in the section
 	Signature uint64 // of the section, or of all sections (KindBye)
 	Deaths    uint64 // of this rank, KindOnceQuery, KindOnceNone and KindVerify
-	Next      int    // KindUpdate: 1 + the task that its sender starts now, a claim; 0 = none
-	At        int64  // KindUpdate, KindClaim, KindEntered: nanoseconds by the sender's clock, which means nothing elsewhere
+	Next      int    // KindUpdate: 1 + the task that its sender starts now, which claims it; 0 = none
+	At        int64  // KindUpdate, KindClaim, KindEntered: nanoseconds on the sender's clock, meaningless elsewhere
 }
 
-// timed frames say when they were made.
+// timed reports whether frames of this kind contain the time at which they were made.
 func (k Kind) timed() bool { return k == KindUpdate || k == KindClaim || k == KindEntered }
 
-// ErrMessage marks a frame that no replica of ours sends.
+// ErrMessage marks a frame that no replica sends.
 var ErrMessage = errors.New("malformed section frame")
 
-// Header puts m into a frame header.
+// Header encodes m in a frame header.
 func (m Message) Header(incarnation uint32) transport.Header {
 	further := m.Deaths
 	if m.Kind.timed() {
@@ -56,10 +56,10 @@ func (m Message) Header(incarnation uint32) transport.Header {
 	}
 }
 
-// Claim adds to the header of an update that its sender starts a task now.
+// Claim adds to the header of an update that its sender now starts a task.
 func Claim(h *transport.Header, task int) { h.Args[5] = uint64(task + 1) }
 
-// ParseMessage reads the meaning of a frame of the section channel.
+// ParseMessage decodes the header of a frame of the section channel.
 func ParseMessage(h *transport.Header) (Message, error) {
 	m := Message{
 		Kind:      Kind(h.Kind),

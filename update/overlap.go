@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Overlap tells of two tasks whose memory is not independent.
+// Overlap describes two tasks whose memory is not independent.
 type Overlap struct {
 	TaskA, TaskB     int
 	RegionA, RegionB *Region
-	Bytes            int // shared
+	Bytes            int // shared bytes
 }
 
 func (o *Overlap) Error() string {
@@ -18,8 +18,8 @@ func (o *Overlap) Error() string {
 		o.TaskA, o.TaskB, o.RegionA.Mode, o.RegionA.Name, o.RegionB.Mode, o.RegionB.Name, o.Bytes)
 }
 
-// Checker finds overlaps between the tasks of a section. Its buffers are kept
-// from one section to the next.
+// Checker finds overlaps between the tasks of a section. It keeps its buffers for the next
+// section.
 type Checker struct {
 	spans []span
 }
@@ -30,9 +30,9 @@ type span struct {
 	region *Region
 }
 
-// reach is the span that extends furthest, and the one that extends furthest
-// among those of other tasks: enough to tell whether any earlier span of
-// another task covers an address.
+// reach is the span that extends furthest, and the one that extends furthest among those of
+// other tasks. These two suffice to determine whether an earlier span of another task
+// covers an address.
 type reach struct {
 	first, second span
 }
@@ -50,7 +50,7 @@ func (r *reach) add(s span) {
 	}
 }
 
-// other returns the furthest span that is not of the task.
+// other returns the furthest span that belongs to another task.
 func (r *reach) other(task int) span {
 	if r.first.region != nil && r.first.task == task {
 		return r.second
@@ -58,7 +58,7 @@ func (r *reach) other(task int) span {
 	return r.first
 }
 
-// class groups the modes that conflict with the same others.
+// class groups the modes that conflict with the same other modes.
 type class uint8
 
 const (
@@ -78,12 +78,12 @@ func classOf(m Mode) class {
 	return writes
 }
 
-// conflicts: tasks may read the same memory, and may use the same scratch
-// space one after the other; all else is an overlap.
+// conflicts reports whether shared memory is an overlap. Tasks may read the same memory,
+// and may use the same scratch space one after the other; everything else is an overlap.
 func (c class) conflicts(o class) bool { return c != o || c == writes }
 
-// Check applies the rule of independence: what a task writes may not overlap
-// what another task names. tasks(i) returns the regions of task i.
+// Check applies the rule of independence: the memory that a task writes must not overlap
+// memory that another task names. tasks(i) returns the regions of task i.
 func (c *Checker) Check(n int, tasks func(i int) []Region) error {
 	c.spans = c.spans[:0]
 	for i := range n {
@@ -113,8 +113,8 @@ func (c *Checker) Check(n int, tasks func(i int) []Region) error {
 	return nil
 }
 
-// Scratched reports whether two tasks use the same scratch space: they are
-// independent, but cannot run at the same time.
+// Scratched reports whether two tasks use the same scratch space: they are independent, but
+// cannot run at the same time.
 func (c *Checker) Scratched(n int, tasks func(i int) []Region) bool {
 	c.spans = c.spans[:0]
 	for i := range n {
@@ -144,8 +144,8 @@ func overlap(a, b span) error {
 	return &Overlap{a.task, b.task, a.region, b.region, shared}
 }
 
-// Aliased turns an out region that overlaps an in region of the same task
-// into an inout: the task reads what it writes, as in p = r + beta*p.
+// Aliased turns an out region that overlaps an in region of the same task into an inout
+// region: the task reads what it writes, as in p = r + beta*p.
 func Aliased(regions []Region) {
 	for i := range regions {
 		if regions[i].Mode != Out {

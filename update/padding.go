@@ -5,14 +5,13 @@ import (
 	"sync"
 )
 
-// span of bytes of an element that are values, not padding.
+// valueSpan is a range of bytes of an element that are values, not padding.
 type valueSpan struct{ at, size int }
 
-// layouts remembers the values of each type that has padding, nil for one that
-// has none.
+// layouts caches the value spans of each type; nil for one without padding.
 var layouts sync.Map // reflect.Type → []valueSpan
 
-// values returns where the values lie in an element, nil if there is no padding.
+// values returns the value spans of an element, or nil if there is no padding.
 func values(t reflect.Type) []valueSpan {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Array:
@@ -52,11 +51,11 @@ func appendValues(to []valueSpan, t reflect.Type, at int) []valueSpan {
 	return append(to, valueSpan{at, int(t.Size())})
 }
 
-// Padded reports whether values of that type have padding.
+// Padded reports whether values of the type have padding.
 func Padded(t reflect.Type) bool { return values(t) != nil }
 
-// Values returns the bytes of memory of that type that are values: mem itself, or
-// a copy in buf without its padding, in which replicas may differ.
+// Values returns the bytes of mem that are values of the type: mem itself, or a copy in buf
+// without the padding, which may differ between replicas.
 func Values(t reflect.Type, mem, buf []byte) []byte {
 	spans := values(t)
 	if spans == nil {

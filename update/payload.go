@@ -2,7 +2,7 @@ package update
 
 import "fmt"
 
-// Size returns the bytes of a task's update: all its written regions.
+// Size returns the size of a task's update in bytes: that of all its written regions.
 func Size(regions []Region) int {
 	n := 0
 	for i := range regions {
@@ -13,8 +13,8 @@ func Size(regions []Region) int {
 	return n
 }
 
-// Traffic returns how many bytes of its regions a task reads and writes, as its clauses
-// say. Scratch is neither.
+// Traffic returns how many bytes of its regions a task reads and writes according to its
+// clauses. Scratch counts as neither.
 func Traffic(regions []Region) (read, written int) {
 	for i := range regions {
 		r := &regions[i]
@@ -28,8 +28,7 @@ func Traffic(regions []Region) (read, written int) {
 	return read, written
 }
 
-// Payload appends the memory that makes up the update of a task, in the order
-// of its regions.
+// Payload appends the memory of a task's update, in the order of its regions.
 func Payload(pieces [][]byte, regions []Region) [][]byte {
 	for i := range regions {
 		if regions[i].Mode.Written() && len(regions[i].Mem) > 0 {
@@ -39,7 +38,7 @@ func Payload(pieces [][]byte, regions []Region) [][]byte {
 	return pieces
 }
 
-// Apply copies a whole update into the regions it was made from at a peer.
+// Apply copies a whole update from a peer into the corresponding regions.
 func Apply(regions []Region, payload []byte) error {
 	if want := Size(regions); len(payload) != want {
 		return fmt.Errorf("an update of %d bytes for a task that writes %d", len(payload), want)
@@ -52,8 +51,8 @@ func Apply(regions []Region, payload []byte) error {
 	return nil
 }
 
-// InPlace returns the memory into which the update of a task can be received
-// directly: that of its only written region. Several regions need a buffer.
+// InPlace returns the memory into which the update of a task can be received directly: that
+// of its only written region. Several regions need a buffer.
 func InPlace(regions []Region) (mem []byte, mode Mode, ok bool) {
 	n := 0
 	for i := range regions {

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// Mode says what a task does with a region.
+// Mode is the kind of access of a task to a region.
 type Mode uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	Out                 // written, not read before; may be written in part
 	InOut               // read and written
 	Reduce              // a private cell, written; folded after the section
-	Scratch             // work space: its contents mean nothing, and are never sent
+	Scratch             // work space: its contents have no meaning, and are never sent
 )
 
 func (m Mode) String() string {
@@ -32,21 +32,22 @@ type Region struct {
 	Mem  []byte
 	Type reflect.Type // of an element
 	Err  error        // why the memory cannot be a region
-	// Array is what the task was given that Mem is a part of, up to the
-	// capacity that can be got at from there. Only checked mode looks at it.
+	// Array is the argument of the task of which Mem is a part, up to the capacity that the
+	// task can access through it. Only checked mode uses it.
 	Array []byte
-	// A block of rows and columns, whose Mem reaches from its first element to
-	// its last, has Rows rows of Row bytes, each Stride bytes behind the one
-	// before. Expand makes a region of each row; all else has 0 here.
+	// Rows, Row and Stride describe a block of rows and columns, whose Mem reaches from its
+	// first element to its last: it has Rows rows of Row bytes, whose beginnings are Stride
+	// bytes apart. Expand makes a region of each row. In all other regions they are 0.
 	Rows, Row, Stride int
 
-	// Reach is an argument that holds pointers, for checked mode only: the region has
-	// no memory of its own, and Expand leaves it out. nil in all other regions.
+	// Reach is an argument that contains pointers, for checked mode only. The region then
+	// has no memory of its own, and Expand leaves it out. Reach is nil in all other
+	// regions.
 	Reach any
 
-	// Elementwise, if set, may be called instead of the body of the task, for
-	// elements lo to hi at a time, until it was called for each once. All regions
-	// that the task writes have as many as this one.
+	// Elementwise, if set, may be called instead of the body of the task, for elements lo
+	// to hi at a time, until it was called once for each element. All regions that the task
+	// writes have the same number of elements.
 	Elementwise func(lo, hi int)
 }
 
@@ -102,8 +103,8 @@ func (r *Region) Len() int {
 	return 0
 }
 
-// Block makes a region of the rows top..bottom and the columns left..right of
-// a matrix that lies in s row by row, width elements each. Whole rows are one
+// Block makes a region of the rows top..bottom and the columns left..right of a matrix that
+// is stored row by row in s, with width elements per row. A block of whole rows is one
 // piece.
 func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width int) Region {
 	r := Slice(mode, name, s[:0])
@@ -124,7 +125,7 @@ func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width
 	return r
 }
 
-// Expand appends the regions of a task with blocks taken apart into rows.
+// Expand appends the regions of a task, with blocks split into rows.
 func Expand(to, regions []Region) []Region {
 	for i := range regions {
 		r := &regions[i]

@@ -6,19 +6,19 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// smallIn is the size up to which the value of an in region is part of the
-// signature: scalars, not arrays.
+// smallIn is the size up to which the value of an in region is part of the signature. It
+// includes scalars, but not arrays.
 const smallIn = 64
 
-// Signature accumulates what replicas must agree on when they launch the same
-// section. Its zero value is an empty section.
+// Signature accumulates the properties on which replicas must agree when they launch the
+// same section. Its zero value is an empty section.
 type Signature struct {
 	sum uint64
 }
 
-// Add takes in one task: its type, the shape of its regions and the values of
-// its small in arguments. Modes are those of the clauses, so call it before
-// Aliased, which depends on addresses.
+// Add adds one task: its type, the shape of its regions and the values of its small in
+// arguments. The modes must be those of the clauses, so Add comes before Aliased, which
+// depends on addresses.
 func (s *Signature) Add(task string, regions []Region) {
 	sum := mix(s.sum, xxh3.HashString(task))
 	sum = mix(sum, uint64(len(regions)))
@@ -33,8 +33,8 @@ func (s *Signature) Add(task string, regions []Region) {
 	s.sum = sum
 }
 
-// mix adds a word to a hash. It is a bijection of either of them, and cheap:
-// what is hashed is a few words for each region of each section.
+// mix adds a word to a hash. It is a bijection in each of its arguments, and fast: the hash
+// covers a few words for each region of each section.
 func mix(sum, word uint64) uint64 {
 	sum = (sum ^ word) * 0x9e3779b97f4a7c15
 	return sum ^ sum>>29

@@ -1,8 +1,7 @@
 package update
 
-// Snapshot is a copy of memory from the start of a section, so that a task
-// can run again after a torn update [INTRA, Algorithm 1, lines 31 and 38].
-// Its buffer is kept when it is taken again.
+// Snapshot is a copy of memory from the start of a section, so that a task can run again
+// after a torn update [INTRA, Algorithm 1, lines 31 and 38]. Take reuses its buffer.
 type Snapshot struct {
 	of   []byte
 	copy []byte
@@ -14,5 +13,5 @@ func (s *Snapshot) Take(mem []byte) {
 	s.copy = append(s.copy[:0], mem...)
 }
 
-// Restore writes the copy back to where it was taken.
+// Restore copies the memory back.
 func (s *Snapshot) Restore() { copy(s.of, s.copy) }

@@ -11,12 +11,12 @@ import (
 // ErrPointers marks a type whose values cannot be sent as bytes.
 var ErrPointers = errors.New("holds pointers")
 
-// verdicts remembers the answer for each type: types never change, and the
-// walk over a large struct is too slow for every launch.
+// verdicts caches the result for each type: types never change, and walking through a large
+// struct is too slow for every launch.
 var verdicts sync.Map // reflect.Type → error or nil
 
-// PointerFree returns nil if the bytes of a value of type t are the whole of
-// the value, and else an error that names the first pointer in it.
+// PointerFree returns nil if the bytes of a value of type t are the whole value. Otherwise
+// it returns an error that names the first pointer in it.
 func PointerFree(t reflect.Type) error {
 	switch t.Kind() {
 	case reflect.Float64, reflect.Float32, reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint8:
@@ -34,7 +34,7 @@ func PointerFree(t reflect.Type) error {
 	return err
 }
 
-// findPointer returns the path to the first pointer in t, "" if there is none.
+// findPointer returns the path to the first pointer in t, or "".
 func findPointer(t reflect.Type, path string) (found, hint string) {
 	if t == reflect.TypeFor[time.Time]() {
 		return path + " is a time.Time, which holds a *time.Location", "; use UnixNano"

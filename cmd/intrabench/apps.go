@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 )
 
-// appFlags are the flags of figures that each program has beside those of all.
+// appFlags are the flags of figures that each program has beside the common ones.
 var appFlags = map[string][]string{
 	figures.HPCCG: {"nx", "ny", "nz", "iters", "matrix", "fused", "tasks", "only"},
 	figures.GTC:   {"micell", "mpsi", "mthetamax", "mzetamax", "steps", "double", "tasks", "only"},
@@ -23,8 +23,8 @@ var appFlags = map[string][]string{
 	"amg":         {"nx", "ny", "nz", "problem", "solver", "double"},
 }
 
-// apps reads -app. HPCCG and GTC stand alone; others may be a list, which fs refuses flags
-// for that none of them has: they would say nothing.
+// apps parses -app. HPCCG and GTC must be given alone; other programs may form a list. It
+// rejects flags in fs that none of the programs has.
 func apps(fs *flag.FlagSet, list string) ([]string, error) {
 	names := strings.Split(list, ",")
 	own := make(map[string]bool)
@@ -51,7 +51,7 @@ func apps(fs *flag.FlagSet, list string) ([]string, error) {
 	return names, err
 }
 
-// usual sets what was not given to what is usual for proxies; points to 0.
+// usual sets options that were not given to the usual values for proxies; points to 0.
 func (f *proxyOptions) usual(fs *flag.FlagSet) {
 	given := make(map[string]bool)
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -68,7 +68,7 @@ func (f *proxyOptions) usual(fs *flag.FlagSet) {
 	}
 }
 
-// box returns the points of a native rank, edge in the directions for which none were given.
+// box returns the points of a native rank: edge in the directions that were not given.
 func (f *proxyOptions) box(edge int) (n [3]int) {
 	for d := range n {
 		n[d] = cmp.Or(f.points[d], edge)

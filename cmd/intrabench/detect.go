@@ -67,7 +67,7 @@ func runDetect(ctx context.Context, args []string, out io.Writer) error {
 	return m.Table(out)
 }
 
-// detectHead runs the jobs of detect: a launcher with one more knob.
+// detectHead runs the jobs of detect: it is a launcher with an additional option.
 var detectHead = command{name: detection.HeadCommand, run: func(ctx context.Context, args []string, _ io.Writer) error {
 	fs := newFlags(detection.HeadCommand)
 	var h detection.Head
@@ -85,12 +85,12 @@ var detectHead = command{name: detection.HeadCommand, run: func(ctx context.Cont
 	return err
 }}
 
-// detectAgent is an agent of one of them.
+// detectAgent is the agent of such a job.
 var detectAgent = command{name: detection.AgentCommand, run: func(context.Context, []string, io.Writer) error {
 	return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"})
 }}
 
-// detectJob is their program.
+// detectJob is the program of such a job.
 var detectJob = command{name: detection.ProgramCommand, run: func(_ context.Context, args []string, out io.Writer) error {
 	fs := newFlags(detection.ProgramCommand)
 	passes := fs.Int("passes", 0, "how many; 0: it does not end by itself")

@@ -20,7 +20,8 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// problemFlags defines the flags that say what HPCCG solves and how often.
+// problemFlags defines the flags of the problem that HPCCG solves, and the number of
+// rounds.
 func problemFlags(fs *flag.FlagSet, pr *figures.Problem, rounds *int) {
 	fs.IntVar(&pr.NX, "nx", 128, "points in x")
 	fs.IntVar(&pr.NY, "ny", 128, "points in y")
@@ -90,7 +91,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 		return runGTC(ctx, o, out)
 	}
 	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Send}
-	if !*between { // where nothing can be stored it is the same as Send
+	if !*between { // without stores it is the same as Send
 		configs = append(configs, figures.Auto)
 	}
 	for _, l := range splitLimits(*limits) {
@@ -137,7 +138,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// only returns those of the configurations that a list names, in its order, or all.
+// only returns the configurations that a list names, in its order, or all.
 func only(all []figures.Config, list string) (some []figures.Config, err error) {
 	if list == "" {
 		return all, nil
@@ -165,7 +166,7 @@ func printMachine(out io.Writer) {
 	fmt.Fprintf(out, "%s, %d cores, %s; kernels: %s\n", cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), kernels.Path())
 }
 
-// progress tells on standard error what runs now: a call takes minutes.
+// progress prints to standard error what runs now, since a run takes minutes.
 func progress(quiet bool, rounds int) func(int, figures.Config) {
 	if quiet {
 		return nil
@@ -175,8 +176,7 @@ func progress(quiet bool, rounds int) func(int, figures.Config) {
 	}
 }
 
-// splitLimits splits a list of bandwidths, in which the unit of the last one
-// holds for those without.
+// splitLimits splits a list of bandwidths. Those without a unit have that of the last one.
 func splitLimits(list string) []string {
 	if list == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/inout"
 )
 
-// gtcOptions say what runGTC measures and where it writes.
+// gtcOptions configures runGTC.
 type gtcOptions struct {
 	problem    figures.GTCProblem
 	rounds     int
@@ -57,7 +57,7 @@ func (o gtcOptions) check() ([]figures.Config, error) {
 		overLinks = append(overLinks, limited(c, o.hosts)...)
 	}
 	configs := figures.GTCConfigs(o.doubled, overLinks...)
-	if o.hosts { // where nothing can be stored it is the same as Send
+	if o.hosts { // without stores it is the same as Send
 		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Auto.Name })
 	}
 	return only(configs, o.only)
@@ -75,8 +75,8 @@ func checkGTC(pr figures.GTCProblem) error {
 	return nil
 }
 
-// runGTC measures figure 6c, and the copies of inout variables by themselves:
-// in GTC they cannot be told from the rest of the receiving.
+// runGTC measures figure 6c. It measures the copies of inout variables separately, since in
+// GTC they cannot be separated from the rest of receiving.
 func runGTC(ctx context.Context, o gtcOptions, out io.Writer) error {
 	configs, err := o.check()
 	if err != nil {

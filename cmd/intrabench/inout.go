@@ -62,7 +62,7 @@ func runInOut(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// inoutJob is what intrarun runs for inout.
+// inoutJob is the program that intrarun runs for inout.
 var inoutJob = command{name: "inout-job", run: func(_ context.Context, args []string, out io.Writer) error {
 	fs := newFlags("inout-job")
 	var o inout.Options

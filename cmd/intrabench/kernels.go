@@ -50,7 +50,7 @@ func optionFlags(fs *flag.FlagSet, o *bench.Options, f *format) {
 	f.quiet = quietFlag(fs)
 }
 
-// tell has what is measured told, unless that is not wanted.
+// tell sets o.Before to print progress, unless quiet is set.
 func (f format) tell(o *bench.Options) {
 	if !*f.quiet {
 		o.Before = func(what string, round int) { tellRound(what, round, o.Rounds) }

@@ -1,8 +1,7 @@
 //go:build linux
 
-// Command intrabench measures what this module is made of, in ratios that
-// hold from machine to machine: everything that is compared is measured in
-// alternation, in one run.
+// Command intrabench measures this module, in ratios that carry over from machine to
+// machine: values that are compared are measured in alternation, in one run.
 package main
 
 import (
@@ -44,13 +43,13 @@ var commands = []command{
 	{"collectives", "collective operations, replicated and not", runCollectives},
 }
 
-// jobs are the commands that intrarun runs for others of them.
+// jobs are the commands that intrarun runs for other commands.
 var jobs = []command{slowJob, inoutJob, detectHead, detectAgent, detectJob, scaleJob}
 
 // moved are programs that had commands of their own.
 var moved = []string{"npb", "hpcg", "minighost", "amg"}
 
-// errUsage says that the command line was wrong and has been explained.
+// errUsage means that the command line was wrong and that the error has been printed.
 var errUsage = errors.New("usage")
 
 func main() {
@@ -101,12 +100,12 @@ func run(ctx context.Context, args []string, out, diag io.Writer) error {
 	return errUsage
 }
 
-// newFlags returns a flag set for a subcommand that explains itself.
+// newFlags returns a flag set for a subcommand, which prints its own usage.
 func newFlags(name string) *flag.FlagSet {
 	return flag.NewFlagSet("intrabench "+name, flag.ContinueOnError)
 }
 
-// parse parses the flags; what is left on the line is an error.
+// parse parses the flags. Remaining arguments are an error.
 func parse(fs *flag.FlagSet, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return usage(err)
@@ -119,10 +118,10 @@ func parse(fs *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// usage is what an error of a flag set means here.
+// usage converts an error of a flag set.
 func usage(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
-	return errUsage // flag has said why
+	return errUsage // package flag has printed the error
 }

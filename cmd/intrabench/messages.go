@@ -26,11 +26,10 @@ import (
 // asRank makes intrabench a process of a job that it has started itself.
 const asRank = "-rank"
 
-// workMessages is how many messages a round passes to find out what the
-// protocol costs.
+// workMessages is the number of messages in a round that measures the cost of the protocol.
 const workMessages = 20_000
 
-// messageFlags are those of the measurements of messages.
+// messageFlags are the flags of the measurements of messages.
 type messageFlags struct {
 	messages.Options
 	format
@@ -61,7 +60,7 @@ func newMessageFlags(name string, links, degrees string) (*flag.FlagSet, *messag
 	return fs, f
 }
 
-// measure starts the jobs.
+// measure runs the jobs.
 func (f *messageFlags) measure(ctx context.Context) ([]messages.Result, error) {
 	if f.Rounds < 1 || f.Time <= 0 {
 		return nil, errors.New("-rounds and -time must be positive")
@@ -91,7 +90,7 @@ func (f *messageFlags) measure(ctx context.Context) ([]messages.Result, error) {
 	return messages.Measure(ctx, f.Options, before)
 }
 
-// write writes what was measured, and work if there is any.
+// write writes the results, and work if there is any.
 func (f *messageFlags) write(out io.Writer, results []messages.Result, work []messages.Work) error {
 	switch {
 	case f.json:
@@ -121,8 +120,8 @@ func (f *messageFlags) write(out io.Writer, results []messages.Result, work []me
 	return messages.WorkTable(out, work)
 }
 
-// runPingpong measures half round trips and bandwidth of messages between two
-// ranks, without and with replicas.
+// runPingpong measures half round trips and the bandwidth of messages between two ranks,
+// without and with replicas.
 func runPingpong(ctx context.Context, args []string, out io.Writer) error {
 	fs, f := newMessageFlags("pingpong", "shm,unix,tcp", "1,1 2,1 2,2")
 	largest := fs.Int("max", 8<<20, "largest message in `bytes`")
@@ -163,7 +162,7 @@ func runCollectives(ctx context.Context, args []string, out io.Writer) error {
 	return f.write(out, results, nil)
 }
 
-// parseLinks reads "shm,unix".
+// parseLinks parses "shm,unix".
 func parseLinks(s string) ([]string, error) {
 	kinds := []string{job.LinkSHM, job.LinkUnix, job.LinkTCP, job.LinkMPI}
 	links := strings.Split(s, ",")
@@ -175,7 +174,7 @@ func parseLinks(s string) ([]string, error) {
 	return links, nil
 }
 
-// parseAllDegrees reads "1,1 2,1".
+// parseAllDegrees parses "1,1 2,1".
 func parseAllDegrees(s string) ([][]int, error) {
 	var all [][]int
 	for d := range strings.FieldsSeq(s) {

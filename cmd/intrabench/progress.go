@@ -13,8 +13,8 @@ func quietFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("quiet", false, "do not tell on standard error what runs now")
 }
 
-// tellRound tells on standard error which of so many rounds begins, and of what if that is
-// not empty.
+// tellRound prints to standard error which of the rounds begins, and of which measurement
+// if what is not empty.
 func tellRound(what string, round, rounds int) {
 	if what != "" {
 		what += ": "

@@ -15,16 +15,16 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 )
 
-// npbNames are the NAS benchmarks that there are.
+// npbNames are the available NAS benchmarks.
 var npbNames = []string{"ep", "cg", "is", "mg", "ft", "bt", "sp"}
 
 // proxyNames are all programs.
 var proxyNames = append(slices.Clone(npbNames), "hpcg", "minighost", "amg")
 
-// proxyOptions say how figures measures one of proxyNames, or npb for all NAS benchmarks, and
-// where it writes.
+// proxyOptions configures the measurement of one of proxyNames, or of all NAS benchmarks
+// (npb).
 type proxyOptions struct {
-	points                          [3]int // of a native rank; 0: as is usual for the program
+	points                          [3]int // of a native rank; 0: the usual number for the program
 	class, stencil, problem, solver string
 	vars, sets, steps               int
 	rounds                          int
@@ -44,7 +44,7 @@ func (f *proxyOptions) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.solver, "solver", "pcg", "amg: pcg or gmres")
 }
 
-// proxies are the programs that a list names.
+// proxies returns the programs that a list names.
 func (f *proxyOptions) proxies(list []string) (all []figures.Proxy, err error) {
 	for _, name := range list {
 		switch name {
@@ -79,10 +79,10 @@ func (f *proxyOptions) check() ([]figures.Config, error) {
 		return nil, errors.New("-hosts is not for -double, whose native run has one process")
 	}
 	configs := figures.ProxyConfigs(f.doubled)
-	if f.hosts { // where nothing can be stored
+	if f.hosts { // without stores
 		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Stored.Name })
 	}
-	if f.limits != "" { // what all updates are
+	if f.limits != "" { // all updates are sent
 		configs = append(configs, figures.Static)
 	}
 	for _, l := range splitLimits(f.limits) {
@@ -95,7 +95,7 @@ func (f *proxyOptions) check() ([]figures.Config, error) {
 	return configs, nil
 }
 
-// run measures programs and writes what it finds.
+// run measures programs and writes the results.
 func (f *proxyOptions) run(ctx context.Context, out io.Writer, proxies ...figures.Proxy) error {
 	configs, err := f.check()
 	if err != nil {
@@ -144,7 +144,7 @@ func tell(quiet bool, program string, rounds int) func(int, figures.Config) {
 	}
 }
 
-// parseNames reads a list of names, each of which has to be one of those.
+// parseNames parses a list of names, each of which has to be in of.
 func parseNames(flag, list string, of []string) ([]string, error) {
 	names := strings.Split(list, ",")
 	for _, name := range names {

@@ -20,8 +20,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// runRecovery measures how a job comes back from failures, and what it costs to
-// be prepared for them.
+// runRecovery measures how a job recovers from failures, and what it costs to be prepared
+// for them.
 func runRecovery(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("recovery")
 	o := recoverybench.Options{NZ: []int{64, 128, 256}, Every: []uint64{1, 5, 10}}
@@ -66,8 +66,7 @@ func runRecovery(ctx context.Context, args []string, out io.Writer) error {
 	return m.Table(out)
 }
 
-// linkBandwidth measures what a link of shared memory carries, in bytes per
-// second.
+// linkBandwidth measures the bandwidth of a shared-memory link, in bytes per second.
 func linkBandwidth(ctx context.Context) (float64, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -84,7 +83,7 @@ func linkBandwidth(ctx context.Context) (float64, error) {
 	return bytes / results[0].Median, nil
 }
 
-// parseSizes reads "64,128".
+// parseSizes parses "64,128".
 func parseSizes(s string) ([]int, error) {
 	var all []int
 	for f := range strings.SplitSeq(s, ",") {

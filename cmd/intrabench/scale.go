@@ -70,7 +70,7 @@ func runScale(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// scaleJob is what intrarun runs for scale.
+// scaleJob is the program that intrarun runs for scale.
 var scaleJob = command{name: "scale-job", run: func(_ context.Context, args []string, out io.Writer) error {
 	fs := newFlags("scale-job")
 	messages := fs.Int("messages", 1, "messages of each kind")

@@ -72,9 +72,8 @@ func runShare(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// findIntrarun looks beside this program and in the path, and builds it in dir
-// if it is in neither: in the module of a program that has it as a tool, or in
-// this repository.
+// findIntrarun looks beside this program and in the path. If it finds nothing, it builds
+// intrarun in dir: in the module of a program that has it as a tool, or in this repository.
 func findIntrarun(ctx context.Context, dir string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(self), "intrarun")

@@ -55,7 +55,7 @@ func runSlow(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// slowJob is what intrarun runs for slow.
+// slowJob is the program that intrarun runs for slow.
 var slowJob = command{name: "slow-job", run: func(_ context.Context, args []string, out io.Writer) error {
 	fs := newFlags("slow-job")
 	var o slow.Options
@@ -68,7 +68,7 @@ var slowJob = command{name: "slow-job", run: func(_ context.Context, args []stri
 	return inJob(out, func(p *intra.Process) (any, error) { return slow.Program(p, o, *repeat) })
 }}
 
-// inJob runs f as a process of a job and has replica 0 print its result.
+// inJob runs f as a process of a job and makes replica 0 print its result.
 func inJob(out io.Writer, f func(p *intra.Process) (any, error)) error {
 	intra.Main(func(p *intra.Process) error {
 		v, err := f(p)

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/vary"
 )
 
-// runVary draws what a report of intravary says.
+// runVary plots a report of intravary.
 func runVary(_ context.Context, args []string, out io.Writer) error {
 	fs := newFlags("vary")
 	plot := fs.String("plot", "", "draw the digits over the safe points to `FILE`, .svg, .png or .pdf")

@@ -19,8 +19,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main with everything it touches as parameters; it returns the exit
-// code.
+// run is main with its environment as parameters. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if version.Asked(args) {
 		if _, err := fmt.Fprintln(stdout, version.Line("intragen")); err != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/intrahpc/intra/internal/launch"
 )
 
-// commands are what intrarun does besides running a job, by its first argument. They
-// return the exit code.
+// commands are the subcommands of intrarun, by their first argument. They return the exit
+// code.
 var commands = map[string]func(args []string) int{
 	"report": report,
 	"status": status,
 }
 
-// fail says what is wrong with a command line.
+// fail prints an error of a command line and returns the exit code.
 func fail(command string, err error) int {
 	fmt.Fprintf(os.Stderr, "intrarun %s: %v\n", command, err)
 	return launch.ExitRefused
 }
 
-// status prints what each process of a job does.
+// status prints the state of each process of a job.
 func status(args []string) int {
 	fs := flag.NewFlagSet("status", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -57,7 +57,7 @@ func status(args []string) int {
 	return show(" status", text)
 }
 
-// show prints what a command was asked for. The exit code says whether that was written.
+// show prints the result of a command. The exit code reports whether that succeeded.
 func show(command, text string) int {
 	if _, err := fmt.Print(text); err != nil {
 		fmt.Fprintf(os.Stderr, "intrarun%s: %v\n", command, err)

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// joinDirect makes -direct=auto of -direct auto, which flag takes for the name of
-// a program.
+// joinDirect turns -direct auto into -direct=auto: package flag would take auto for the
+// name of a program.
 func joinDirect(fs *flag.FlagSet, args []string) []string {
 	for i := 0; i+1 < len(args) && strings.HasPrefix(args[i], "-"); i++ {
 		name := strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-")
 		f := fs.Lookup(name)
 		switch {
-		case name == "": // no flags behind this
+		case name == "": // no flags come after it
 			return args
-		case f == nil: // with its value, or unknown
+		case f == nil: // it includes its value, or is unknown
 		case name == "direct":
 			if v := args[i+1]; v == "auto" || v == "on" || v == "off" {
 				args = slices.Replace(slices.Clone(args), i, i+2, args[i]+"="+v)

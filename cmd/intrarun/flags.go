@@ -48,10 +48,10 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	return &o.Config, nil
 }
 
-// read reads the flags, and returns the program and its arguments.
+// read parses the flags, and returns the program and its arguments.
 func (o *options) read(args []string) ([]string, error) {
 	fs := flag.NewFlagSet("intrarun", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // our caller prints the error, once
+	fs.SetOutput(io.Discard) // the caller prints the error, once
 	var wrong error
 	for i := range table {
 		fs.Var(&argument{row: &table[i], o: o, wrong: &wrong}, table[i].name, "")
@@ -69,19 +69,19 @@ func (o *options) read(args []string) ([]string, error) {
 	return fs.Args(), nil
 }
 
-// bare is the argument of a flag that stands without one.
+// bare is the argument of a flag that is given without one.
 const bare = "true"
 
-// argument takes what stands behind one flag.
+// argument is the flag.Value of one flag.
 type argument struct {
 	row   *row
 	o     *options
-	wrong *error // why an argument is refused, in our words
+	wrong *error // the error of an argument, in the words of this package
 }
 
 func (a *argument) String() string { return "" }
 
-// IsBoolFlag reports whether the flag may stand alone.
+// IsBoolFlag reports whether the flag may be given without an argument.
 func (a *argument) IsBoolFlag() bool { return a.row.arg == "" || a.row.optional }
 
 func (a *argument) Set(text string) error {

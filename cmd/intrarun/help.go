@@ -26,7 +26,7 @@ called ./status. docs/flags.md says which flags are for what.
 // helpWidth is the width of the help in columns, and helpIndent where its texts begin.
 const helpWidth, helpIndent = 100, 26
 
-// help is what -h prints: the common flags, and the others by group.
+// help returns the output of -h: the common flags, and the others by group.
 func help() string {
 	var b strings.Builder
 	b.WriteString(usage)
@@ -66,7 +66,7 @@ func (r *row) help() string {
 	return fmt.Sprintf("%-*s%s\n", helpIndent, first, strings.Join(lines, next))
 }
 
-// text is what the flag does, and whether it can be given again.
+// text describes the flag, and whether it can be repeated.
 func (r *row) text() string {
 	if r.repeats && r.now == "" {
 		return r.does + " Repeatable."
@@ -74,7 +74,7 @@ func (r *row) text() string {
 	return r.does
 }
 
-// usage writes the flag with its argument.
+// usage formats the flag with its argument.
 func (r *row) usage() string {
 	switch {
 	case r.arg == "":
@@ -85,7 +85,8 @@ func (r *row) usage() string {
 	return "-" + r.name + " " + r.arg
 }
 
-// rules writes what the flag needs and excludes, one phrase each, without or with the reasons.
+// rules formats what the flag needs and excludes, one phrase each, without or with the
+// reasons.
 func (r *row) rules(reasons bool) (all []string) {
 	add := func(text, why string) {
 		if reasons {
@@ -116,7 +117,7 @@ func (c *clash) like(o *clash, reasons bool) bool {
 	return slices.Equal(c.when, o.when) && (!reasons || c.why == o.why)
 }
 
-// excluded writes what a flag excludes, with the exception.
+// excluded formats what a flag excludes, with the exception.
 func (c *clash) excluded() string {
 	text := spellTerm(c.with)
 	if c.unless != "" {
@@ -125,7 +126,7 @@ func (c *clash) excluded() string {
 	return text
 }
 
-// arguments are those for which an exclusion holds, as people write them.
+// arguments returns the arguments for which an exclusion holds, as users write them.
 func (c *clash) arguments() []string {
 	return slices.DeleteFunc(slices.Clone(c.when), func(a string) bool { return a == bare })
 }
@@ -148,7 +149,7 @@ func wrap(text string, width int) (lines []string) {
 // flagInText finds flags, some with an argument, and command lines in quotes.
 var flagInText = regexp.MustCompile(`(^|[ (])('[^']* [^']*'|-[a-z][a-z-]*(?:=false| (?:flip|defect|weibull):SPEC| (?:on|static|replicate|tcp|weibull|[0-9]))?)`)
 
-// guide is the part of docs/flags.md that lists all flags.
+// guide returns the part of docs/flags.md that lists all flags.
 func guide() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nThe ten most common ones are in bold. `intrarun -h` prints the same.\n", guideHeading)
@@ -163,10 +164,10 @@ func guide() string {
 	return b.String()
 }
 
-// guideHeading begins that part.
+// guideHeading is the heading of that part.
 const guideHeading = "## All flags"
 
-// cell is the first cell of a flag's line.
+// cell formats the first cell of a flag's row.
 func (r *row) cell() string {
 	if r.common {
 		return "**`" + r.usage() + "`**"
@@ -174,7 +175,7 @@ func (r *row) cell() string {
 	return "`" + r.usage() + "`"
 }
 
-// excluded writes which flags exclude this one.
+// excluded lists the flags that exclude this one.
 func (r *row) excluded() (all []string) {
 	for i := range table {
 		for _, c := range table[i].excludes {

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// place finds the hosts, and where on them the processes run.
+// place finds the hosts, and assigns the processes to them.
 func (o *options) place(out io.Writer) error {
 	processes := 0
 	if o.MPI {
@@ -58,17 +58,16 @@ func (o *options) place(out io.Writer) error {
 	return nil
 }
 
-// surroundings are the hosts that the command line or the environment names.
+// surroundings describes the hosts that the command line or the environment names.
 type surroundings struct {
 	hosts   []job.Host     // nil: only this one
-	rsh     string         // what starts a command on one of them
-	indexed *spawn.Indexed // they come by themselves
-	warning string         // of the launcher that they come from; "": none
+	rsh     string         // command prefix that starts a command on one of them
+	indexed *spawn.Indexed // the hosts join by themselves
+	warning string         // about the launcher that names them; "": none
 }
 
-// findHosts finds the hosts. started is what a launcher makes of this process, nil if
-// none has started it; mpi is how many processes are to be those of an MPI launcher, 0
-// without -mpi.
+// findHosts finds the hosts. started is the role of this process under a launcher, or nil;
+// mpi is the number of processes that an MPI launcher must provide, or 0 without -mpi.
 func findHosts(started *launcher.Process, list, file, head string, mpi int) (s surroundings, err error) {
 	s.rsh = "ssh {host}"
 	if mpi > 0 {

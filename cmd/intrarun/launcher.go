@@ -15,8 +15,8 @@ import (
 	"github.com/intrahpc/intra/internal/launch"
 )
 
-// findLauncher returns what a launcher makes of this process, nil if none has started
-// it. alone is what -alone says, nil if it is not given.
+// findLauncher returns the role of this process under a launcher, or nil if no launcher has
+// started it. alone is the value of -alone, or nil.
 func findLauncher(alone *bool, notice func(text string)) (*launcher.Process, error) {
 	if alone != nil && *alone {
 		return nil, nil
@@ -35,8 +35,8 @@ func findLauncher(alone *bool, notice func(text string)) (*launcher.Process, err
 	return p, nil
 }
 
-// meet finds the other processes that a launcher has started. A signal ends that, so
-// that nothing is left of it.
+// meet finds the other processes that a launcher has started. A signal ends the search and
+// cleans up.
 func meet(p *launcher.Process, head string) (*spawn.Indexed, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -60,7 +60,7 @@ func meet(p *launcher.Process, head string) (*spawn.Indexed, error) {
 	return x, err
 }
 
-// repeats reports whether another process of a launcher says the same as this one, and
+// repeats reports whether another process of a launcher prints the same error as this one,
 // which has failed before it knew the others.
 func repeats(args []string) bool {
 	alone := func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "alone") }

@@ -26,7 +26,7 @@ import (
 func main() { os.Exit(closeOutput(os.Stdout, os.Stderr, run())) }
 
 // closeOutput closes the standard output of a command that ends with code, and returns the
-// code that it ends with then: a network file system may report only now that it has no room.
+// final exit code: a network file system may report only now that it is full.
 func closeOutput(out io.Closer, diag io.Writer, code int) int {
 	err := out.Close()
 	if err == nil {
@@ -62,8 +62,8 @@ func run() int {
 		return launch.ExitOK
 	case err != nil:
 		if !errors.Is(err, launcher.ErrAlone) && repeats(os.Args[1:]) {
-			// The first process says the same for all. The launcher ends it once
-			// another one has failed, so it gets the time for that.
+			// The first process prints the same for all. The launcher ends it once another
+			// process has failed, so give it time.
 			time.Sleep(time.Second)
 			return launch.ExitCode(err)
 		}
@@ -86,7 +86,7 @@ func run() int {
 		defer leave(c, lent)
 	}
 	if x := c.Indexed; x != nil && (x.Idle || x.Spare() && x.Index > 0 && c.DryRun) {
-		return launch.ExitOK // the first process does it all
+		return launch.ExitOK // the first process does all the work
 	}
 	if c.Indexed != nil && c.Indexed.Index > 0 && !c.DryRun {
 		return serve(func() error { return launch.ServeIndexed(context.Background(), *c) })
@@ -96,12 +96,12 @@ func run() int {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// Output that nobody reads any more must not end the job half way, nor may
-	// a job in the background stop because it would read the terminal.
+	// A closed output must not end the job half way, and a job in the background must not
+	// stop because it would read the terminal.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU)
 	c.Stops, c.Suspend = stops(signal.Ignored(syscall.SIGTSTP)), suspend
 	if c.Placement != nil {
-		// The agents would take a stopped head for a lost one.
+		// The agents would take a stopped coordinator for a lost one.
 		signal.Ignore(syscall.SIGTSTP)
 		self, err := os.Executable()
 		if err != nil {
@@ -114,7 +114,7 @@ func run() int {
 	asks := make(chan os.Signal, 1)
 	signal.Notify(asks, syscall.SIGQUIT)
 	c.Signals, c.Asks = signals, asks
-	if _, err := os.Stdin.Stat(); err != nil { // it is closed
+	if _, err := os.Stdin.Stat(); err != nil { // standard input is closed
 		c.Stdin = nil
 	}
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
@@ -122,11 +122,11 @@ func run() int {
 	return launch.Run(context.Background(), *c)
 }
 
-// asAgent makes intrarun the agent of a host: a head has started it.
+// asAgent makes intrarun the agent of a host. A coordinator has started it.
 const asAgent = "-agent"
 
 func serve(life func() error) int {
-	// They are the head's business. Where it is gone nobody reads what we say.
+	// The coordinator handles these signals. Without it, the output has no reader.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if err := life(); err != nil {
 		fmt.Fprintln(os.Stderr, "intrarun: agent:", err)
@@ -138,8 +138,8 @@ func serve(life func() error) int {
 	return launch.ExitOK
 }
 
-// width returns what tells the width of the terminal that the progress line is for,
-// nil if there is to be none.
+// width returns a function that returns the width of the terminal for the progress line, or
+// nil if there is to be no progress line.
 func width(c *launch.Config) func() int {
 	fd := int(os.Stderr.Fd())
 	if c.Quiet || c.Verbose || !term.IsTerminal(fd) || os.Getenv("TERM") == "dumb" {
@@ -147,7 +147,7 @@ func width(c *launch.Config) func() int {
 	}
 	return func() int {
 		columns, _, err := term.GetSize(fd)
-		if err != nil || columns <= 0 { // it does not say
+		if err != nil || columns <= 0 { // the width is unknown
 			return usualWidth
 		}
 		return columns

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/launch"
 )
 
-// checkMPI finds out whether so many processes can be those of the launcher.
+// checkMPI checks that the launcher can provide this number of processes.
 func checkMPI(p *launcher.Process, processes int) error {
 	switch {
 	case p == nil:
@@ -26,8 +26,8 @@ func checkMPI(p *launcher.Process, processes int) error {
 	return nil
 }
 
-// lend has the job use what the launcher has given to this process. If the first process
-// of this host has ended before, it has said why.
+// lend lends the resources of the launcher to the job. If the first process of this host
+// has ended before, it has reported why.
 func lend(c *launch.Config) error {
 	if err := launch.Lend(context.Background(), c.Indexed); !errors.Is(err, launcher.ErrNobody) {
 		return err
@@ -35,11 +35,11 @@ func lend(c *launch.Config) error {
 	return nil
 }
 
-// leaveTime bounds how long the launcher is told that all is well.
+// leaveTime bounds how long this process reports success to the launcher.
 const leaveTime = 2 * time.Second
 
-// leave waits until the launcher has been told that all is well, by this process too. If the
-// agent of this host has not begun, nobody waits for it any more.
+// leave waits until this process, too, has reported success to the launcher. If the agent
+// of this host has not begun, there is nothing to wait for.
 func leave(c *launch.Config, lent <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()

@@ -19,21 +19,21 @@ import (
 	"github.com/intrahpc/intra/internal/timeline"
 )
 
-// options are what the flags of one command line ask for. The flags that need others to
-// be understood are kept as they stand until all of them are read.
+// options holds the values of the flags of one command line. Flags that depend on others
+// are kept as given until all flags are read.
 type options struct {
 	launch.Config
-	given map[string][]string // the arguments of each flag; of one that does not repeat the last
+	given map[string][]string // the arguments of each flag; only the last one if it does not repeat
 	facts map[string]string   // terms that are true without a flag, with a text that names the place
 
 	ranks, replicas int
 	degrees         []int
 	seed            uint64
-	dir             string // of -checkpoint
+	dir             string // argument of -checkpoint
 	every           uint64
 	page, token     string
 	hosts, hostfile string
-	alone           *bool // nil: intrarun finds out
+	alone           *bool // nil: intrarun decides
 
 	oversubscribe, strict bool
 }
@@ -50,10 +50,10 @@ func newOptions() *options {
 	}
 }
 
-// has reports whether a flag stands on the command line.
+// has reports whether a flag is on the command line.
 func (o *options) has(name string) bool { return o.given[name] != nil }
 
-// complete fills in what follows from several flags.
+// complete computes the options that follow from several flags.
 func (o *options) complete() (err error) {
 	if o.Check {
 		o.Threads = 1
@@ -78,10 +78,11 @@ func (o *options) complete() (err error) {
 	return o.resolveDegrees()
 }
 
-// maxProcesses is far beyond what one host can run, and small enough to count.
+// maxProcesses is far more than one host can run, and small enough to avoid overflow.
 const maxProcesses = 1 << 16
 
-// resolveDegrees finds the replicas of each rank, and what rules want to know of them.
+// resolveDegrees determines the replicas of each rank, and the facts about them that rules
+// need.
 func (o *options) resolveDegrees() (err error) {
 	spec := job.Spec{Degrees: o.degrees}
 	switch {
@@ -104,7 +105,7 @@ func (o *options) resolveDegrees() (err error) {
 	return nil
 }
 
-// parseDegrees reads numbers like 2,1,2.
+// parseDegrees parses numbers like 2,1,2.
 func parseDegrees(list string) (degrees []int, err error) {
 	sum := 0
 	for s := range strings.SplitSeq(list, ",") {
@@ -127,7 +128,7 @@ func (o *options) chooseDirect() {
 	}
 }
 
-// warnOfOld says how the old spellings that were used are written now, a line for each flag.
+// warnOfOld prints how to write the old spellings that were used, a line for each flag.
 func (o *options) warnOfOld(out io.Writer) {
 	for i := range table {
 		r := &table[i]

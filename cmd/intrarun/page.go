@@ -12,11 +12,11 @@ import (
 	"github.com/intrahpc/intra/internal/launch/livepage"
 )
 
-// tokenVariable names the token of the page in the environment.
+// tokenVariable is the environment variable with the token of the page.
 const tokenVariable = "INTRA_HTTP_TOKEN"
 
-// pageAddress reads where the page is to be served, with the token of the flag, if that is
-// given, or of the environment.
+// pageAddress parses the address at which the page is served, with the token from the flag,
+// if that is given, or from the environment.
 func pageAddress(at, token string, given bool) (*livepage.Address, error) {
 	from := "-http-token"
 	switch file, named := strings.CutPrefix(token, "@"); {
@@ -42,7 +42,7 @@ func pageAddress(at, token string, given bool) (*livepage.Address, error) {
 // maxToken bounds the file of a token, in bytes.
 const maxToken = 4096
 
-// readToken reads the token in a file, without the end of its line.
+// readToken reads the token in a file, without the line end.
 func readToken(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {

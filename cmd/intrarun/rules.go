@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// need is a condition of a flag: it makes sense only with one of some others.
+// need is a condition of a flag: it requires one of several other terms.
 type need struct {
 	any []string // terms
 	why string
@@ -33,7 +33,7 @@ const (
 
 func isFact(term string) bool { return strings.Contains(term, " ") }
 
-// holds reports whether a term is true, and what on the command line makes it so.
+// holds reports whether a term is true, and which part of the command line makes it true.
 func (o *options) holds(term string) (text string, ok bool) {
 	if fact, ok := o.facts[term]; ok {
 		return fact, true
@@ -50,8 +50,8 @@ func (o *options) holds(term string) (text string, ok bool) {
 	return "", false
 }
 
-// matches reports whether one of the parts of an argument, which commas separate, is one of
-// those that are wanted, alone or with a value behind it, as in dual,state=3.
+// matches reports whether one of the comma-separated parts of an argument is one of the
+// wanted words, alone or with a value behind it, as in dual,state=3.
 func matches(argument string, wanted []string) bool {
 	for part := range strings.SplitSeq(argument, ",") {
 		word, _, _ := strings.Cut(part, "=")
@@ -63,8 +63,8 @@ func matches(argument string, wanted []string) bool {
 	return false
 }
 
-// refuse returns the first rule of the table that the command line breaks. Rules about hosts
-// hold only once these are known.
+// refuse returns the first rule of the table that the command line violates. It applies
+// rules about hosts only once the hosts are known.
 func (o *options) refuse(hostsKnown bool) error {
 	for i := range table {
 		r := &table[i]
@@ -86,8 +86,8 @@ func (o *options) refuse(hostsKnown bool) error {
 	return nil
 }
 
-// clash returns the first exclusion of a flag that the command line breaks. With whatever the
-// flag counts as given, with an argument that every exclusion is for.
+// clash returns the first exclusion of a flag that the command line violates. With whatever
+// the flag counts as given, with an argument to which every exclusion applies.
 func (o *options) clash(r *row, whatever bool) error {
 	for _, c := range r.excludes {
 		name := "-" + r.name
@@ -116,7 +116,7 @@ func (o *options) clash(r *row, whatever bool) error {
 	return nil
 }
 
-// spell writes terms as alternatives.
+// spell formats terms as alternatives.
 func spell(terms []string) string {
 	all := make([]string, len(terms))
 	for i, term := range terms {
@@ -125,7 +125,7 @@ func spell(terms []string) string {
 	return alternatives(all)
 }
 
-// alternatives writes a list like "a, b or c".
+// alternatives formats a list like "a, b or c".
 func alternatives(all []string) string {
 	if n := len(all); n > 1 {
 		return strings.Join(all[:n-1], ", ") + " or " + all[n-1]
@@ -133,7 +133,7 @@ func alternatives(all []string) string {
 	return all[0]
 }
 
-// spellTerm writes a term as it stands on a command line.
+// spellTerm formats a term as on a command line.
 func spellTerm(term string) string {
 	if isFact(term) {
 		return term
@@ -141,7 +141,7 @@ func spellTerm(term string) string {
 	return "-" + strings.Replace(term, "=", " ", 1)
 }
 
-// cures are what makes one of some terms true.
+// cures returns the flags that make one of some terms true.
 func cures(terms []string) string {
 	if slices.Contains(terms, hostList) {
 		return "-hosts or -hostfile"

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// stops returns the signals of Ctrl-Z from now on, nil if this process began with them
-// ignored.
+// stops returns a function that subscribes to the signals of Ctrl-Z. Its result is nil if
+// this process began with them ignored.
 func stops(ignored bool) func() <-chan os.Signal {
 	return func() <-chan os.Signal {
 		if ignored {
@@ -22,8 +22,8 @@ func stops(ignored bool) func() <-chan os.Signal {
 	}
 }
 
-// suspendTime is how long a process takes at most to stop. It does not stop at all as the
-// first process of a container.
+// suspendTime bounds how long a process takes to stop. The first process of a container
+// does not stop at all.
 const suspendTime = time.Second
 
 // suspend stops this process until it is continued, as the shell's fg and bg do.

@@ -7,22 +7,22 @@ import (
 	"strconv"
 )
 
-// row describes one flag. The parser, the refusals of combinations, the help and the table in
-// docs/flags.md come from the rows.
+// row describes one flag. The parser, the rules about combinations, the help and the table
+// in docs/flags.md use the rows.
 type row struct {
 	name     string
 	group    group
 	common   bool     // one of the ten that the help lists first
 	arg      string   // "": none
-	optional bool     // it may stand without its argument
+	optional bool     // it may be given without its argument
 	repeats  bool     // all its arguments count, not only the last
-	off      []string // arguments with which it is as if it were not given
+	off      []string // arguments that have the same effect as omitting the flag
 	does     string   // what it does, in one sentence or more
-	initial  string   // the default, "" if does says it
+	initial  string   // the default, "" if does states it
 	set      setter
 	needs    []need
 	excludes []clash
-	now      string // for an old spelling: what stands before its argument in that of -fault
+	now      string // for an old spelling: the prefix of its argument in -fault
 }
 
 // group is a heading of the help and of the table.
@@ -45,12 +45,12 @@ var groups = []group{replicas, hosts, links, losses, corruption, bugs, output, f
 // table holds all flags in the order of the help.
 var table = slices.Concat(replicaFlags, hostFlags, linkFlags, recoveryFlags, corruptionFlags, bugFlags, outputFlags, faultFlags)
 
-// find returns the row of a flag, which is there.
+// find returns the row of a flag, which must exist.
 func find(name string) *row {
 	return &table[slices.IndexFunc(table, func(r row) bool { return r.name == name })]
 }
 
-// isOff reports whether the flag with that argument is as if it were not given.
+// isOff reports whether the flag with that argument has the same effect as omitting it.
 func (r *row) isOff(text string) bool {
 	if r.arg == "" {
 		on, err := strconv.ParseBool(text)

@@ -46,10 +46,10 @@ var replicaFlags = []row{
 		}},
 }
 
-// maxThreads is as many as the cores of large hosts.
+// maxThreads is the number of cores of large hosts.
 const maxThreads = 512
 
-// onHosts is the need of a flag that concerns jobs on several hosts.
+// onHosts is the need of flags that concern jobs on several hosts.
 var onHosts = []need{{any: []string{hostList}, why: "it is for jobs on several hosts"}}
 
 var hostFlags = []row{
@@ -136,7 +136,7 @@ var linkFlags = []row{
 		}},
 }
 
-// directOn are the arguments of -direct that ask for stores.
+// directOn are the arguments of -direct that request stores.
 var directOn = []string{string(job.DirectOn), bare}
 
 // A ring is a whole number of pages. A host holds two rings for each pair of its processes, which bounds

@@ -94,12 +94,12 @@ var bugFlags = []row{
 		set:  parsed(counters.Parse, func(o *options, all []string) { o.Counters = all })},
 }
 
-// leastStatus and leastStuck are the shortest times that make sense: processes report
-// ten times a second what they do, and after a second that they wait.
+// leastStatus and leastStuck are the shortest meaningful times: processes report their
+// state ten times a second, and report after a second that they wait.
 const leastStatus, leastStuck = 100 * time.Millisecond, 2 * time.Second
 
-// setStuck sets one of the things that -stuck can set: it may be given twice, with a
-// time and with abort.
+// setStuck sets one of the values of -stuck, which may be given twice: with a time and with
+// abort.
 func setStuck(c *launch.Stuck, s string) error {
 	switch s {
 	case "off":
@@ -107,7 +107,7 @@ func setStuck(c *launch.Stuck, s string) error {
 		return nil
 	case "abort":
 		c.Abort = true
-		if c.After == 0 { // off stood before it
+		if c.After == 0 { // after off
 			c.After = launch.DefaultStuck
 		}
 		return nil
@@ -129,7 +129,7 @@ var faultFlags = []row{
 	oldFault("flip"), oldFault("defect"), oldFault("weibull"),
 }
 
-// oldFault is the row of a flag whose argument is one of -fault now.
+// oldFault returns the row of an old flag whose argument is one of -fault now.
 func oldFault(kind string) row {
 	now := kind + ":"
 	return row{name: kind, group: old, arg: "SPEC", repeats: true, now: now,

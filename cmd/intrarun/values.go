@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// setter takes the argument of a flag.
+// setter sets the argument of a flag.
 type setter = func(o *options, text string) error
 
-// toggle is for a flag without an argument.
+// toggle sets a flag without an argument.
 func toggle(at func(*options) *bool) setter {
 	return func(o *options, text string) (err error) {
 		if *at(o), err = strconv.ParseBool(text); err != nil {
@@ -23,7 +23,7 @@ func toggle(at func(*options) *bool) setter {
 	}
 }
 
-// word is for any text, which may not be empty.
+// word sets any text that is not empty.
 func word(at func(*options) *string, want string) setter {
 	return func(o *options, text string) error {
 		if *at(o) = text; text == "" {
@@ -33,7 +33,7 @@ func word(at func(*options) *string, want string) setter {
 	}
 }
 
-// text is for any text.
+// text sets any text.
 func text(at func(*options) *string) setter {
 	return func(o *options, text string) error {
 		*at(o) = text
@@ -41,7 +41,7 @@ func text(at func(*options) *string) setter {
 	}
 }
 
-// number is for a number within bounds.
+// number sets a number within bounds.
 func number(at func(*options) *int, least, most int, of string) setter {
 	return func(o *options, text string) error {
 		n, err := strconv.Atoi(text)
@@ -53,7 +53,7 @@ func number(at func(*options) *int, least, most int, of string) setter {
 	}
 }
 
-// one is for one of some words.
+// one sets one of some words.
 func one(at func(*options) *string, of ...string) setter {
 	return func(o *options, text string) error {
 		if !slices.Contains(of, text) {
@@ -64,7 +64,7 @@ func one(at func(*options) *string, of ...string) setter {
 	}
 }
 
-// parsed is for what a function reads.
+// parsed sets the result of a parse function.
 func parsed[T any](parse func(string) (T, error), to func(*options, T)) setter {
 	return func(o *options, text string) error {
 		v, err := parse(text)
@@ -75,7 +75,7 @@ func parsed[T any](parse func(string) (T, error), to func(*options, T)) setter {
 	}
 }
 
-// natural is for an unsigned number.
+// natural sets an unsigned number.
 func natural(at func(*options) *uint64, least uint64, of string) setter {
 	return func(o *options, text string) error {
 		n, err := strconv.ParseUint(text, 0, 64)
@@ -87,7 +87,7 @@ func natural(at func(*options) *uint64, least uint64, of string) setter {
 	}
 }
 
-// parseSize reads a number of bytes with K, M or G for powers of 1024.
+// parseSize parses a number of bytes with K, M or G for powers of 1024.
 func parseSize(text string, least, most int, want string) (int, error) {
 	number, shift := text, 0
 	if text != "" {
@@ -102,7 +102,7 @@ func parseSize(text string, least, most int, want string) (int, error) {
 	return int(n << shift), nil
 }
 
-// parseTime reads a duration of at least that.
+// parseTime parses a duration of at least least.
 func parseTime(text string, least time.Duration, want string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < least {

@@ -14,8 +14,9 @@ import (
 	"github.com/intrahpc/intra/internal/base/proc"
 )
 
-// hold stops a process that a command has started, directly or not, for up to that long,
-// and again after as long a time, until stop is called. stop returns how often.
+// hold stops a process that a command has started, directly or not, for up to longest. It
+// repeats that after a pause of up to the same length, until stop is called. stop returns
+// the number of times.
 func hold(command int, longest time.Duration) (stop func() int) {
 	over, times := make(chan struct{}), make(chan int)
 	pause := func() (more bool) {
@@ -47,7 +48,7 @@ func hold(command int, longest time.Duration) (stop func() int) {
 	return func() int { close(over); return <-times }
 }
 
-// descendants are the processes that one has started, and those that these have.
+// descendants returns the processes that a process has started, directly or indirectly.
 func descendants(of int) (all []int) {
 	children := make(map[int][]int)
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right

@@ -55,10 +55,10 @@ func run(args []string) int {
 	return code
 }
 
-// options are what the command line asks for.
+// options holds the values of the command line.
 type options struct {
 	vary.Run
-	jobs    int // that run side by side; 0: as many as there are cores for
+	jobs    int // number of sets that run side by side; 0: as many as the cores allow
 	report  *wholefile.File
 	quiet   bool
 	verbose bool
@@ -69,7 +69,7 @@ type options struct {
 func parse(args []string, help io.Writer) (*options, error) {
 	o := &options{}
 	fs := flag.NewFlagSet("intravary", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // our caller prints the error, once
+	fs.SetOutput(io.Discard) // the caller prints the error, once
 	var wrong error
 	for _, f := range [][2]string{
 		{"sets", "run the command `N` times, the first time undisturbed (default 4)"},

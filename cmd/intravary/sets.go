@@ -19,8 +19,8 @@ import (
 	"github.com/intrahpc/intra/internal/vary"
 )
 
-// sets runs the sets: the undisturbed one first, with whose values the others compare
-// theirs, and then these side by side.
+// sets runs the sets: first the undisturbed one, with whose values the others compare
+// theirs, and then the others side by side.
 type sets struct {
 	*options
 	watchdog *watchdog.Watchdog
@@ -31,8 +31,8 @@ type sets struct {
 	interrupted syscall.Signal // 0: no
 }
 
-// vet runs the sets and compares them. It returns the exit code, and what there is to say
-// of it that was not said.
+// vet runs the sets and compares them. It returns the exit code, and an error that has not
+// been printed.
 func vet(o *options, signals <-chan os.Signal) (int, error) {
 	w, err := watchdog.Start([]string{"/proc/self/exe"}, os.Stderr)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *sets) signalled() int {
 	return exitSignal + int(s.interrupted)
 }
 
-// judge compares the sets, and prints and writes what comes out.
+// judge compares the sets, and prints and writes the result.
 func (s *sets) judge() error {
 	result, err := vary.Judge(s.Run, s.outcomes[0], s.outcomes[1:])
 	if err != nil {

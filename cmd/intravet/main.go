@@ -1,14 +1,15 @@
-// Command intravet checks the //intra: directives of Go packages, and looks for
-// what makes replicas differ outside of kernels. It runs alone, with package
-// patterns as arguments, and under the go command:
+// Command intravet checks the //intra: directives of Go packages, and finds code outside of
+// kernels that makes replicas differ. It runs alone, with package patterns as arguments,
+// and under the go command:
 //
 //	go vet -vettool=$(which intravet) ./...
 //
-// With -v, or -intra.v under the go command, it also lists what is not certain, in one line a directive:
-// where a kernel may break its clauses, and the analysis cannot look.
+// With -v, or -intra.v under the go command, it also lists problems that are not certain,
+// in one line per directive: places where a kernel may violate its clauses and the analysis
+// cannot decide.
 //
-// Alone it takes -fix to apply the suggested fixes, which include writing the
-// clauses that a kernel lacks.
+// Alone it accepts -fix, which applies the suggested fixes. They include missing clauses of
+// a kernel.
 package main
 
 import (

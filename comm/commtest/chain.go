@@ -6,42 +6,42 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// The ways to take a message of a chain. A message that is taken from any
-// source is told from others by its tag only, so nothing but the order of
-// cause and effect says which visit it belongs to.
+// The ways to receive a message of a chain. For a message that is received from any source,
+// only the tag identifies the chain, so nothing but causal order determines the visit to
+// which it belongs.
 const (
 	wildRecv   = iota // a receive from any source
 	wildIrecv         // the same, not blocking
 	wildProbe         // a probe of any source; the next message is sent before the receive
 	wildPosted        // a receive from any source begun before the chain
 	posted            // a receive from the rank before, begun before the chain
-	postedAny         // the same, reported by WaitAny among all that are left
-	postedSome        // or by WaitSome, which must not report another
-	postedTest        // or by Test, again and again
+	postedAny         // the same, reported by WaitAny among all remaining ones
+	postedSome        // or by WaitSome, which must not report another one
+	postedTest        // or by repeated calls of Test
 	probed            // a probe of the rank before; the next message is sent before the receive
 	polled            // the same with Iprobe
 	ways
 )
 
-// visit is one rank's turn in a chain.
+// visit is the turn of one rank in a chain.
 type visit struct {
 	from, rank int
 	way        int
-	collective bool // begun here
+	collective bool // the sum begins here
 	req        *comm.Request
 	buf        []uint32
 }
 
-// chain passes a message from rank to rank along a random way, on which ranks
-// come more than once: all its messages depend on each other, and every rank
-// must take them in that order. Ranks also take part in a sum that each begins
-// somewhere on the way.
+// chain passes a message from rank to rank along a random path, which may visit ranks
+// several times. All its messages depend on each other, and every rank must receive them in
+// that order. Ranks also take part in a sum, which each of them begins somewhere on the
+// path.
 func chain(w *World) error {
 	n, me := w.Comm.Size(), w.Comm.Rank()
 	if n < 2 {
 		return nil
 	}
-	size, tags := w.size(), w.Plan.IntN(1<<20)*16 // like no other chain's: nothing separates them
+	size, tags := w.size(), w.Plan.IntN(1<<20)*16 // different from those of all other chains, as nothing separates them
 	path := make([]visit, 2+w.Plan.IntN(12))
 	for i := range path {
 		path[i] = visit{rank: w.Plan.IntN(n), way: w.Plan.IntN(ways), collective: w.Plan.IntN(4) == 0}
@@ -97,14 +97,14 @@ type chainRun struct {
 	all        *comm.Request
 }
 
-// begin begins the sum, once.
+// begin begins the sum, only once.
 func (c *chainRun) begin() {
 	if c.sum != nil && c.all == nil {
 		c.all = comm.Iallreduce(c.Comm, nil, c.sum, comm.Sum)
 	}
 }
 
-// visit takes the message for visit i and sends the next.
+// visit receives the message for visit i and sends the next one.
 func (c *chainRun) visit(i int) error {
 	v := &c.path[i]
 	if v.collective {
@@ -121,7 +121,7 @@ func (c *chainRun) visit(i int) error {
 	if v.buf == nil {
 		v.buf = make([]uint32, c.size+2)
 	}
-	st, ahead, err := comm.Status{}, false, error(nil) // ahead: the next message is sent
+	st, ahead, err := comm.Status{}, false, error(nil) // ahead: the next message was sent already
 	switch v.way {
 	case wildRecv:
 		st, err = comm.Recv(c.Comm, v.buf, src, tag)
@@ -174,8 +174,8 @@ func (c *chainRun) visit(i int) error {
 	return nil
 }
 
-// early reports a message for a later visit that shows although what it
-// depends on has not been sent yet.
+// early reports an error if a message for a later visit is visible although a message on
+// which it depends has not been sent yet.
 func (c *chainRun) early(i int) error {
 	for k := i + 1; k < len(c.path); k++ {
 		v := &c.path[k]
@@ -206,8 +206,8 @@ func (c *chainRun) next(i int) {
 	}
 }
 
-// await waits for any of the receives that were begun before the chain, of
-// which only that of visit i can be complete.
+// await waits for any of the receives that were begun before the chain. Only that of visit
+// i can be complete.
 func (c *chainRun) await(i int) (comm.Status, error) {
 	var reqs []*comm.Request
 	var visits []int

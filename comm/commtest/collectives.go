@@ -5,7 +5,7 @@ import "github.com/intrahpc/intra/comm"
 // Affine is x -> A*x+B modulo 2^64.
 type Affine struct{ A, B uint64 }
 
-// Compose is an operation that is not commutative.
+// Compose is an associative operation that is not commutative.
 func Compose(f, g Affine) Affine { return Affine{f.A * g.A, f.A*g.B + f.B} }
 
 func collectives(w *World) error {
@@ -48,7 +48,7 @@ func collectives(w *World) error {
 			send[i] = Affine{uint64(me + 2), uint64(i)}
 		}
 		err = comm.ReduceScatter(c, send, out, nil, Compose)
-	case 8: // two at a time, the second awaited first
+	case 8: // two at a time, waiting for the second first
 		a := comm.Iallreduce(c, own, out, Compose)
 		b := comm.Iallgather(c, own, all)
 		if _, err = b.Wait(); err == nil {
@@ -76,7 +76,7 @@ func overlapped(w *World) error {
 	return nil
 }
 
-// halo is what HPCCG does: receives from any source for the messages of the
+// halo is the communication of HPCCG: receives from any source for the messages of the
 // neighbours, stored by their source, and a reduction before the next round.
 func halo(w *World) error {
 	n, me, size := w.Comm.Size(), w.Comm.Rank(), w.size()

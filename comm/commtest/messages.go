@@ -22,8 +22,8 @@ func ring(w *World) error {
 	return check(buf, (r-1+n)%n, 0)
 }
 
-// scatterShot sends random messages between random ranks; receivers take them
-// by source, by wildcard, or one after the other by WaitAny.
+// scatterShot sends random messages between random ranks. Receivers receive them by source,
+// by wildcard, or one by one with WaitAny.
 func scatterShot(w *World) error {
 	type msg struct{ src, dst, i, size int }
 	n, me := w.Comm.Size(), w.Comm.Rank()
@@ -134,7 +134,8 @@ func fanIn(w *World) error {
 	return w.Comm.Barrier()
 }
 
-// flood sends more than the receiver has room for; it takes the last first.
+// flood sends more than the receiver has room for. The receiver receives the last message
+// first.
 func flood(w *World) error {
 	n, me := w.Comm.Size(), w.Comm.Rank()
 	from, to := w.Plan.IntN(n), w.Plan.IntN(n)
@@ -164,7 +165,7 @@ func flood(w *World) error {
 	return nil
 }
 
-// isendSsend is legal: the second message can be received before the first.
+// isendSsend tests a valid program: the second message can be received before the first.
 func isendSsend(w *World) error {
 	n, me, size := w.Comm.Size(), w.Comm.Rank(), w.size()
 	if n < 2 || me > 1 {
@@ -193,8 +194,7 @@ func isendSsend(w *World) error {
 	return err
 }
 
-// eachWay lets neighbours send to each other before they wait for what they
-// receive.
+// eachWay makes neighbours send to each other before they wait for their receives.
 func eachWay(w *World) error {
 	n, me, size := w.Comm.Size(), w.Comm.Rank(), w.size()
 	peer := me ^ 1

@@ -9,11 +9,11 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// World is what the steps of a random program work with.
+// World is the environment of the steps of a random program.
 type World struct {
 	Comm *comm.Comm
 	Plan *rand.Rand // the same numbers at every replica of every rank
-	Sum  uint64     // of what the rank has observed
+	Sum  uint64     // of the values that the rank has observed
 
 	steps []Step
 }
@@ -21,9 +21,9 @@ type World struct {
 // Step is a part of a program. All ranks of the communicator take it.
 type Step func(w *World) error
 
-// Run takes length random steps, which the seed chooses among those of this
-// package and others, and returns the sum of what the rank observed. It is
-// that of a run without replicas.
+// Run takes length random steps, which the seed chooses among those of this package and
+// others. It returns the sum of the values that the rank observed, which equals that of a
+// run without replicas.
 func Run(c *comm.Comm, seed uint64, length int, others ...Step) (uint64, error) {
 	w := &World{Comm: c, Plan: rand.New(rand.NewPCG(seed, 77)), steps: slices.Concat(others, messages)}
 	for range length {
@@ -101,7 +101,7 @@ func (w *World) mix(x uint64) {
 	w.Sum ^= w.Sum >> 29
 }
 
-// payload is what rank src sends as its i-th message of a step.
+// payload returns the i-th message of rank src in a step.
 func payload(src, i, size int) []uint32 {
 	p := make([]uint32, size+2)
 	p[0], p[1] = uint32(src), uint32(i)

@@ -4,7 +4,7 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// operation is what an elementwise kernel does to an element.
+// operation is the operation of an elementwise kernel on one element.
 type operation struct {
 	name, params string
 }
@@ -16,10 +16,10 @@ var (
 	copying = operation{"copy", "x []E"}
 )
 
-// stores says where and how an elementwise kernel stores.
+// stores describes how an elementwise kernel stores.
 type stores struct {
 	nt   bool // w by non-temporal stores
-	part bool // more follows: others need not see these stores yet
+	part bool // more parts follow: others need not see these stores yet
 }
 
 // terms holds the arguments of an operation in registers.
@@ -30,9 +30,8 @@ type terms struct {
 	x, y        gp
 }
 
-// prefetch tells the caches about what lies as many bytes as ahead says behind
-// element i+shift of the vectors, if a cache line starts there, counted from the
-// start of a loop.
+// prefetch prefetches the vectors at a distance of ahead bytes behind element i+shift, if a
+// cache line starts there, counted from the start of a loop.
 func (g *gen) prefetch(ahead, i gp, shift int, vectors ...gp) {
 	if shift*g.elem.size%64 != 0 {
 		return
@@ -61,7 +60,7 @@ func (g *gen) loadTerms(o operation) *terms {
 	return t
 }
 
-// load sets v to the source at element i+shift; a mask may be nil.
+// load sets v to the source at element i+shift. mask may be nil.
 func (t *terms) load(base, i gp, shift int, mask op, v vec) {
 	m := t.g.elemAt(base, i, shift)
 	switch {
@@ -74,8 +73,8 @@ func (t *terms) load(base, i gp, shift int, mask op, v vec) {
 	}
 }
 
-// compute sets v to the result at element i+shift: a vector, or an element if v
-// is an X register.
+// compute sets v to the result at element i+shift: a vector, or an element if v is an X
+// register.
 func (t *terms) compute(i gp, shift int, mask op, v vec) {
 	g := t.g
 	mul, add := g.mul, g.add
@@ -102,7 +101,7 @@ func (t *terms) compute(i gp, shift int, mask op, v vec) {
 	g.canonical(v)
 }
 
-// elementwise writes a kernel of the form w[i] = f(x[i], y[i]).
+// elementwise generates a kernel of the form w[i] = f(x[i], y[i]).
 func (g *gen) elementwise(o operation, s stores) {
 	name, params := o.name, o.params+", w"
 	if s.nt {
@@ -131,7 +130,7 @@ func (g *gen) elementwise(o operation, s stores) {
 		g.untilAligned(t, w, n, i, store)
 	}
 
-	// n counts the elements that are left.
+	// n counts the remaining elements.
 	const unroll = 4
 	vectors := func(count int) {
 		loop, done := g.label("loop"), g.label("done")
@@ -166,13 +165,13 @@ func (g *gen) elementwise(o operation, s stores) {
 	g.storeMasked(v, mask, g.elemAt(w, i, 0))
 	g.Label(end)
 	if s.nt && !s.part {
-		g.SFENCE() // other threads must see these stores before what follows
+		g.SFENCE() // other threads must see these stores before later ones
 	}
 	g.end()
 }
 
-// untilAligned handles the elements before w is aligned to a vector, which
-// non-temporal stores need.
+// untilAligned handles the elements up to the first one at which w is aligned to a vector.
+// Non-temporal stores need the alignment.
 func (g *gen) untilAligned(t *terms, w, n, i gp, store func(vec, int)) {
 	head := g.GP64()
 	g.MOVQ(w, head)

@@ -40,14 +40,14 @@ type (
 	gp  = reg.GPVirtual
 )
 
-// gen writes the kernels of one file.
+// gen generates the kernels of one file.
 type gen struct {
 	*build.Context
 	isa    isa
 	elem   elem
 	consts map[string]mem
 	labels int
-	nan    vec // what canonical needs
+	nan    vec // constant of canonical
 }
 
 func newGen(s isa) *gen {
@@ -59,8 +59,8 @@ func newGen(s isa) *gen {
 // width is the number of elements of a vector.
 func (g *gen) width() int { return g.isa.bytes / g.elem.size }
 
-// begin starts a function. []E and E in the signature stand for the type of
-// the elements.
+// begin starts a function. []E and E in the signature are placeholders for the type of the
+// elements.
 func (g *gen) begin(name, signature string) {
 	g.Function(name + g.elem.short + g.isa.name)
 	g.Attributes(attr.NOSPLIT)
@@ -82,7 +82,7 @@ func (g *gen) label(what string) string {
 
 func to(label string) op { return operand.LabelRef(label) }
 
-// base loads the address of a slice argument, length its length.
+// base loads the address of a slice argument, and length loads its length.
 func (g *gen) base(param string) gp   { return g.Load(g.Param(param).Base(), g.GP64()).(gp) }
 func (g *gen) length(param string) gp { return g.Load(g.Param(param).Len(), g.GP64()).(gp) }
 
@@ -93,7 +93,7 @@ func (g *gen) variable(name string) gp {
 	return v
 }
 
-// elemAt is the memory i elements after base, shifted by whole elements.
+// elemAt returns the memory i elements after base, shifted by whole elements.
 func (g *gen) elemAt(base, i reg.Register, shift int) mem {
 	return mem{Base: base, Index: i, Scale: uint8(g.elem.size), Disp: shift * g.elem.size}
 }
@@ -108,7 +108,7 @@ func (g *gen) vec() vec {
 func x(v vec) vec { return v.AsX().(vec) }
 func y(v vec) vec { return v.AsY().(vec) }
 
-// like returns r in the size of v.
+// like returns r with the size of v.
 func like(v, r vec) vec {
 	switch v.Size() {
 	case 16:
@@ -119,7 +119,7 @@ func like(v, r vec) vec {
 	return r.AsZ().(vec)
 }
 
-// pick calls the double or the single precision form of an instruction.
+// pick emits the double or the single precision form of an instruction.
 func (g *gen) pick(d, s func(...op), ops ...op) {
 	if g.elem.size == 8 {
 		d(ops...)
@@ -135,12 +135,12 @@ func (g *gen) moveS(ops ...op) { g.pick(g.VMOVSD, g.VMOVSS, ops...) } // S: scal
 func (g *gen) mulS(ops ...op)  { g.pick(g.VMULSD, g.VMULSS, ops...) }
 func (g *gen) addS(ops ...op)  { g.pick(g.VADDSD, g.VADDSS, ops...) }
 
-// moveZ loads the lanes of k and clears the others.
+// moveZ loads the lanes in k and clears the others.
 func (g *gen) moveZ(m, k, v op) {
 	g.pick(func(o ...op) { g.VMOVUPD_Z(o[0], o[1], o[2]) }, func(o ...op) { g.VMOVUPS_Z(o[0], o[1], o[2]) }, m, k, v)
 }
 
-// moveNT stores past the caches.
+// moveNT stores with a non-temporal store, past the caches.
 func (g *gen) moveNT(v, m op) {
 	g.pick(func(o ...op) { g.VMOVNTPD(o[0], o[1]) }, func(o ...op) { g.VMOVNTPS(o[0], o[1]) }, v, m)
 }
@@ -189,12 +189,12 @@ func (g *gen) all(name string, bits uint64) vec {
 	return v
 }
 
-// setNaN loads what canonical needs.
+// setNaN loads the constant of canonical.
 func (g *gen) setNaN() {
 	switch {
 	case g.isa.masks:
-		// The answers of VFIXUPIMM: 3, the default NaN, to NaNs of both kinds;
-		// 1, the number itself, to all others.
+		// The responses of VFIXUPIMM: 3, the default NaN, for NaNs of both kinds; 1, the
+		// number itself, for all others.
 		g.nan = g.all("fixup", 0x11111133)
 	case g.elem.size == 8:
 		g.nan = g.all("nan", 0xfff8000000000000)
@@ -203,7 +203,7 @@ func (g *gen) setNaN() {
 	}
 }
 
-// canonical makes every NaN in v the canonical one.
+// canonical replaces every NaN in v by the canonical one.
 func (g *gen) canonical(v vec) {
 	nan := like(v, g.nan)
 	if g.isa.masks {
@@ -219,7 +219,7 @@ func (g *gen) canonical(v vec) {
 // tailMask returns the mask of the lowest n lanes, n < width.
 func (g *gen) tailMask(n gp) op {
 	if !g.isa.masks {
-		// Read from the middle of a row of ones and zeros.
+		// Load the mask from the middle of a row of ones and zeros.
 		ones, at := uint64(1<<64-1), g.GP64()
 		t := g.GP64()
 		g.LEAQ(g.constant("ones", ones, ones, ones, ones, 0, 0, 0, 0), t)
@@ -238,7 +238,7 @@ func (g *gen) tailMask(n gp) op {
 	return k
 }
 
-// loadMasked loads the lanes of the mask and clears the others.
+// loadMasked loads the lanes in the mask and clears the others.
 func (g *gen) loadMasked(m mem, mask op, v vec) {
 	if g.isa.masks {
 		g.moveZ(m, mask, v)
@@ -247,7 +247,7 @@ func (g *gen) loadMasked(m mem, mask op, v vec) {
 	g.pick(func(o ...op) { g.VMASKMOVPD(o[0], o[1], o[2]) }, func(o ...op) { g.VMASKMOVPS(o[0], o[1], o[2]) }, m, mask, v)
 }
 
-// storeMasked stores the lanes of the mask.
+// storeMasked stores the lanes in the mask.
 func (g *gen) storeMasked(v vec, mask op, m mem) {
 	if g.isa.masks {
 		g.move(v, mask, m)

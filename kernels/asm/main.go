@@ -1,5 +1,5 @@
-// Command asm writes the assembly of the kernels: the *_amd64.s files of
-// package simd and the Go declarations that go with them.
+// Command asm generates the assembly of the kernels: the *_amd64.s files of package simd
+// and their Go declarations.
 package main
 
 import (
@@ -30,8 +30,8 @@ func generate(dir string) error {
 	}{
 		{"vector_avx512_amd64", avx512, vectors},
 		{"vector_avx2_amd64", avx2, vectors},
-		// AVX-512 has nothing to add to these: gathers are slow, and most vectors
-		// of 64 bytes that start anywhere lie across two cache lines.
+		// AVX-512 does not speed these up: gathers are slow, and most unaligned vectors of
+		// 64 bytes span two cache lines.
 		{"sparse_avx2_amd64", avx2, sparse},
 	} {
 		g := newGen(f.isa)
@@ -45,7 +45,7 @@ func generate(dir string) error {
 	return nil
 }
 
-// save compiles what g holds and writes base.s and base.go.
+// save compiles the contents of g and writes base.s and base.go.
 func (g *gen) save(base string) error {
 	file, err := g.Result()
 	if err != nil {

@@ -6,7 +6,7 @@ import "github.com/mmcloughlin/avo/operand"
 // halves.
 type reduction struct {
 	name, params string
-	wide         operation // computed and stored first, its square is the term
+	wide         operation // computed and stored first; its square is the term
 }
 
 var (
@@ -65,7 +65,7 @@ func (g *gen) reduce(r reduction) {
 		default:
 			ts.compute(i, shift, mask, v)
 			if m := g.elemAt(w, i, shift); mask != nil {
-				g.clearUnmasked(v, mask) // Inf*0 in lanes that are not there
+				g.clearUnmasked(v, mask) // Inf*0 in lanes beyond the end
 				g.storeMasked(v, mask, m)
 			} else {
 				g.move(v, m)
@@ -90,7 +90,7 @@ func (g *gen) reduce(r reduction) {
 	g.CMPQ(n, operand.U32(lanes))
 	g.JAE(to(loop))
 
-	// Fewer than all lanes are left: whole vectors, then a part of one.
+	// Fewer elements than lanes are left: whole vectors, then a part of one.
 	g.Label(tail)
 	done := g.label("done")
 	for _, acc := range accs {
@@ -119,7 +119,7 @@ func (g *gen) reduce(r reduction) {
 	g.end()
 }
 
-// halve adds the upper half of the lanes to the lower, until one is left.
+// halve adds the upper half of the lanes to the lower half, until one lane is left.
 func (g *gen) halve(accs []vec) vec {
 	for h := len(accs) / 2; h > 0; h /= 2 {
 		for k := range h {

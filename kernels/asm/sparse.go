@@ -4,8 +4,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// csr writes the product of compressed sparse rows. The sum of a row runs
-// through its entries one by one: that is its definition.
+// csr generates the product of compressed sparse rows. The sum of a row adds its entries
+// one by one, by definition.
 func (g *gen) csr(name string, colSize int, accumulate bool) {
 	col := map[int]string{4: "int32", 8: "int64"}[colSize]
 	g.begin(name, "(ptr []int64, col []"+col+", val, x, y []E)")
@@ -45,7 +45,7 @@ func (g *gen) csr(name string, colSize int, accumulate bool) {
 	} else {
 		g.zero(acc)
 	}
-	// end-8 is where the last whole eight may start.
+	// end-8 is the last possible start of eight entries.
 	g.SUBQ(operand.U32(8), end)
 	g.CMPQ(k, end)
 	g.JG(to(single))
@@ -79,7 +79,7 @@ func (g *gen) csr(name string, colSize int, accumulate bool) {
 	g.end()
 }
 
-// halves are the vectors that hold the 8 lanes of a slice.
+// halves returns the vectors that hold the 8 lanes of a slice.
 func (g *gen) halves() []vec {
 	if g.elem.size == 4 {
 		return []vec{g.YMM()}
@@ -87,8 +87,8 @@ func (g *gen) halves() []vec {
 	return []vec{g.YMM(), g.YMM()}
 }
 
-// sell writes the product of slices stored by columns. The 8 elements of x are
-// loaded one by one: hardware gathers are slower.
+// sell generates the product of slices stored by columns. It loads the 8 elements of x one
+// by one, since hardware gathers are slower.
 func (g *gen) sell() {
 	g.begin("sell", "(width, col []int32, val, x, y []E)")
 	width, cols, val, xb, yb := g.base("width"), g.base("col"), g.base("val"), g.base("x"), g.base("y")
@@ -155,13 +155,13 @@ func (g *gen) gather(cols, xb gp, first, lanes int) vec {
 	return v
 }
 
-// diag writes the product of slices stored by diagonals. What a diagonal
-// needs of x lies in one piece; lanes that do not have the diagonal are not read
-// but taken as 0. Their product, +0, changes no sum, as no sum is -0.
+// diag generates the product of slices stored by diagonals. The elements of x for a
+// diagonal are contiguous. Lanes without the diagonal are not read but count as 0. Their
+// product, +0, changes no sum, as no sum is -0.
 //
-// Slices whose diagonals are all complete, the inside of a stencil, have a loop
-// of their own without masks. The other loop has no branch that depends on a
-// mask: where masks vary, a wrong guess costs more than masking.
+// Slices with only complete diagonals, as inside a stencil, have a separate loop without
+// masks. The other loop has no branch that depends on a mask: where masks vary, a
+// misprediction costs more than masking.
 func (g *gen) diag() {
 	g.begin("diag", "(pat, ptr, off []int32, mask []uint8, val, x []E, row int, y []E)")
 	pat, ptr, off, masks := g.base("pat"), g.base("ptr"), g.base("off"), g.base("mask")
@@ -173,7 +173,7 @@ func (g *gen) diag() {
 	d, end, p := g.GP64(), g.GP64(), g.GP64()
 	slice, partial, next, done := g.label("slice"), g.label("partial"), g.label("next"), g.label("done")
 
-	// loop multiplies the slice with what diagonal does to one of its diagonals.
+	// loop multiplies the slice; diagonal emits the code for one of its diagonals.
 	loop := func(acc []vec, diagonal func(at gp)) {
 		again, store := g.label("diagonal"), g.label("store")
 		g.MOVLQSX(mem{Base: ptr, Index: p, Scale: 4}, d)
@@ -242,7 +242,7 @@ func (g *gen) diag() {
 	g.end()
 }
 
-// laneBits loads the bit of every lane: 1, 2, 4 and so on.
+// laneBits loads one bit for every lane: 1, 2, 4 and so on.
 func (g *gen) laneBits(vectors int) []vec {
 	if vectors == 1 {
 		v := g.YMM()

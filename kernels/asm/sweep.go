@@ -5,16 +5,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// sweepPrefetch is how many bytes ahead the values of a sweep are asked for, on
-// every CPU: while a row waits for the one before, nothing else reads ahead.
+// sweepPrefetch is the prefetch distance of the values of a sweep in bytes, on every CPU:
+// while a row waits for the previous one, nothing else reads ahead.
 const sweepPrefetch = 8192
 
-// sweep writes one direction of Gauss-Seidel: from the first row to the last, or
-// back if up is false. The rows of a slice wait for each other only at the entries
-// next to the diagonal, the chain; what is farther away is done for all 8 at once.
+// sweep generates one direction of Gauss-Seidel: from the first row to the last, or
+// backwards if up is false. The rows of a slice depend on each other only through the
+// entries next to the diagonal, the chain. All other entries are processed for all 8 rows
+// at once.
 //
-// There are more arguments than registers: what a slice needs once is loaded again
-// for every slice.
+// There are more arguments than registers. So arguments that a slice needs only once are
+// loaded again for every slice.
 func (g *gen) sweep(up bool) {
 	if up {
 		g.begin("lower", "(pat, ptr, off []int32, mask, chained []uint8, val, chain, d, x []E, row int)")
@@ -121,7 +122,7 @@ func (g *gen) sweep(up bool) {
 		}
 	})
 
-	// Along the chain NaNs are as they come; what is stored is canonical.
+	// Along the chain NaNs are arbitrary; the stored ones are canonical.
 	g.Label(chain)
 	for h, a := range acc {
 		g.move(a, mem{Base: xb, Disp: h * 32})

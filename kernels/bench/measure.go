@@ -23,12 +23,11 @@ type Variant struct {
 	Bytes  int64  `json:"bytes"`            // that a call has to read and write
 	Format string `json:"format,omitempty"` // of a matrix, and its memory
 
-	limit func(ref reference) float64 // seconds the memory needs for a call
+	limit func(ref reference) float64 // least seconds for a call at the bandwidth of the memory
 	run   func()
 }
 
-// Result is what was measured. Ratios are 0 where there is nothing to compare
-// with.
+// Result is the result of a measurement. A ratio is 0 if it has no reference.
 type Result struct {
 	Variant
 	Seconds []float64 `json:"seconds"` // per call, one per round
@@ -38,16 +37,16 @@ type Result struct {
 	GBps    float64   `json:"gb_per_second"`
 	// Speedup is the speed relative to the plain Go loop.
 	Speedup float64 `json:"speedup"`
-	// OfLimit is the speed relative to what reading and copying at this size
-	// reached in this run.
+	// OfLimit is the speed relative to that of reading and copying at this size in this
+	// run.
 	OfLimit float64 `json:"of_limit"`
 }
 
-// reference is what the memory can do: seconds per byte.
+// reference is the bandwidth of the memory: seconds per byte.
 type reference struct{ read, copy float64 }
 
-// measure runs the variants in turn, in as many rounds as asked for. Each turn lasts
-// long enough for the clock.
+// measure runs the variants in turn, in o.Rounds rounds. Each turn is long enough for the
+// clock.
 func measure(ctx context.Context, variants []Variant, o Options, what string) ([]Result, error) {
 	const turn = 300 * time.Microsecond
 	calls := make([]int, len(variants))
@@ -104,9 +103,9 @@ func quantile(s []float64, q float64) float64 {
 	return s[i] + (at-float64(i))*(s[i+1]-s[i])
 }
 
-// compare fills in the ratios. They are taken round by round and their medians
-// reported: what disturbs the machine for a while disturbs both sides of a
-// ratio. ref gives the reference of a round.
+// compare fills in the ratios. It takes them round by round and reports their medians: a
+// temporary disturbance of the machine affects both sides of a ratio. ref returns the
+// reference of a round.
 func compare(results []Result, ref func(round int) reference) {
 	for i := range results {
 		r := &results[i]
@@ -175,7 +174,7 @@ func Benchstat(w io.Writer, results []Result) error {
 	return nil
 }
 
-// plainOf returns the kernel whose plain Go loop a kernel is compared with.
+// plainOf returns the kernel whose plain Go loop is the reference of a kernel.
 func plainOf(kernel string) string {
 	kernel, _, _ = strings.Cut(kernel, "/")
 	kernel, _ = strings.CutSuffix(kernel, "NT")

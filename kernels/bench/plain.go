@@ -2,7 +2,7 @@ package bench
 
 import "github.com/intrahpc/intra/kernels"
 
-// The loops a Go program would hold without the kernels.
+// These are the loops that a Go program would contain without the kernels.
 
 func plainWaxpby[T kernels.Float](v *vectorSet[T]) {
 	alpha, x, beta, y, w := v.alpha, v.x, v.beta, v.y, v.w
@@ -60,7 +60,7 @@ func plainSum[T kernels.Float](v *vectorSet[T]) {
 	v.sink += sum
 }
 
-// plainCSR is the product with compressed sparse rows.
+// plainCSR is the product of compressed sparse rows.
 func plainCSR(ptr []int64, col []int32, val, x, y []float64) {
 	for i := range y {
 		var sum float64

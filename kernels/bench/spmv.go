@@ -11,9 +11,9 @@ import (
 	"github.com/intrahpc/intra/kernels/matrix"
 )
 
-// SpMV measures the product of a matrix in every format, on every path, that
-// with the inner product of both vectors (SpMVDot), and the
-// two triangular solves of symmetric Gauss-Seidel if its diagonal has no gap.
+// SpMV measures the product of a matrix in every format, on every path. It also measures
+// the product with the inner product of both vectors (SpMVDot), and, if the diagonal has no
+// gap, the two triangular solves of symmetric Gauss-Seidel.
 func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result, error) {
 	rows, cols := a.Dims()
 	ptr, col, val := a.Arrays()
@@ -59,7 +59,7 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 				Kernel: "SymGS", Elem: "float64", Path: path, Size: name, N: rows, Bytes: bytes,
 				Format: fmt.Sprintf("%s, %.1f MB", g.Format(), float64(g.Bytes())/1e6),
 				limit:  func(ref reference) float64 { return float64(bytes) * ref.read },
-				// Without the copy the numbers would become ever smaller.
+				// Without the copy the numbers would shrink from call to call.
 				run: func() { copy(y, x); run() },
 			})
 		}

@@ -19,8 +19,8 @@ type Options struct {
 	Paths   []string
 	Sizes   []string
 	Elems   []string
-	// Before is called before each round, with what is measured and the number of the
-	// round from 0; nil: nothing is.
+	// Before is called before each round, with the name of the measurement and the number
+	// of the round from 0. It may be nil.
 	Before func(what string, round int)
 }
 

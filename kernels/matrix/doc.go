@@ -1,3 +1,3 @@
-// Package matrix makes sparse matrices for the kernels: it reads Matrix Market
-// files and generates matrices of the kinds that occur, structured and not.
+// Package matrix makes sparse matrices for the kernels: it reads Matrix Market files and
+// generates typical structured and unstructured matrices.
 package matrix

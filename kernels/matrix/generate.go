@@ -21,7 +21,7 @@ func rowsOf(rows, cols, nnz int, row func(i int, col []int32, val []float64) ([]
 	}
 	a, err := kernels.NewCSR(cols, ptr, col, val)
 	if err != nil {
-		panic(err) // a generator made columns that it was not asked for
+		panic(err) // a generator made more columns than requested
 	}
 	return a
 }
@@ -51,8 +51,8 @@ func Stencil27(nx, ny, nz int) *CSR {
 	})
 }
 
-// Banded returns a matrix of n rows with entries within half of the
-// diagonal, each there with probability fill.
+// Banded returns a matrix of n rows with entries at a distance of at most half from the
+// diagonal, each with probability fill.
 func Banded(n, half int, fill float64, seed uint64) *CSR {
 	r := rand.New(rand.NewPCG(seed, 1))
 	return rowsOf(n, n, int(float64(n*(2*half+1))*fill), func(i int, col []int32, val []float64) ([]int32, []float64) {
@@ -73,9 +73,8 @@ func Random(rows, cols, perRow int, seed uint64) *CSR {
 	})
 }
 
-// PowerLaw returns a matrix whose rows differ in length as those of the graph
-// of a network do: most are short, few are very long, mean entries on average,
-// more or less.
+// PowerLaw returns a matrix whose rows have lengths like those of the graph of a network:
+// most are short, and few are very long. The average is about mean entries.
 func PowerLaw(rows, cols, mean int, seed uint64) *CSR {
 	r := rand.New(rand.NewPCG(seed, 3))
 	return rowsOf(rows, cols, rows*mean, func(_ int, col []int32, val []float64) ([]int32, []float64) {

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// Open reads a Matrix Market file; one whose name ends in .gz is decompressed.
+// Open reads a Matrix Market file, and decompresses it if its name ends in .gz.
 func Open(name string) (*CSR, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -36,11 +36,10 @@ func Open(name string) (*CSR, error) {
 	return a, nil
 }
 
-// Read reads a matrix in the Matrix Market exchange format: coordinate or
-// array; real, integer or pattern (whose entries are 1); general, symmetric or
-// skew-symmetric. Columns ascend within a row; entries of the same row and
-// column stay apart, in the order of the file, and so add up in a product.
-// Errors name the line.
+// Read reads a matrix in the Matrix Market exchange format: coordinate or array; real,
+// integer or pattern (whose entries are 1); general, symmetric or skew-symmetric. Columns
+// ascend within a row. Entries with the same row and column stay separate, in the order of
+// the file, and so add up in a product. Errors contain the line number.
 func Read(r io.Reader) (*CSR, error) {
 	m := &reader{in: bufio.NewScanner(r)}
 	m.in.Buffer(make([]byte, 64<<10), 1<<20)
@@ -158,7 +157,7 @@ func (m *reader) body() error {
 	if m.array {
 		return m.columns()
 	}
-	// The size is a claim of the file: memory grows with what is there.
+	// The file may lie about the size, so memory grows with the entries.
 	for range m.stored {
 		f, err := m.fields()
 		if err != nil {
@@ -186,8 +185,8 @@ func (m *reader) body() error {
 	return m.end()
 }
 
-// columns reads a dense matrix, column by column; of a symmetric one only the
-// lower triangle is there.
+// columns reads a dense matrix, column by column. For a symmetric one, the file has only
+// the lower triangle.
 func (m *reader) columns() error {
 	if m.rows == 0 {
 		return m.end()
@@ -239,7 +238,7 @@ func (m *reader) end() error {
 	return fmt.Errorf("%q after the last entry", strings.Join(f, " "))
 }
 
-// matrix sorts the entries by row and column: two stable counting sorts.
+// matrix sorts the entries by row and column, with two stable counting sorts.
 func (m *reader) matrix() (*CSR, error) {
 	if most := 1<<20 + 64*len(m.entries); max(m.rows, m.cols) > most {
 		return nil, fmt.Errorf("%d times %d is too large for %d entries", m.rows, m.cols, len(m.entries))
@@ -253,8 +252,8 @@ func (m *reader) matrix() (*CSR, error) {
 	return kernels.NewCSR(m.cols, ptr, col, val)
 }
 
-// sorted returns the entries by ascending key, equal ones in the old order,
-// and where each key starts.
+// sorted returns the entries by ascending key, and the position at which each key starts.
+// It is stable.
 func sorted(entries []entry, keys int, key func(entry) int32) ([]entry, []int64) {
 	start := make([]int64, keys+1)
 	for _, e := range entries {

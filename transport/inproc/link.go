@@ -9,8 +9,7 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// DefaultCapacity is how many bytes, headers included, are under way in one
-// direction at most.
+// DefaultCapacity bounds the bytes under way in one direction, headers included.
 const DefaultCapacity = 256 << 10
 
 // Option changes a pair of links.
@@ -18,9 +17,8 @@ type Option func(*options)
 
 type options struct{ capacity int }
 
-// Capacity bounds the bytes under way in each direction. A frame is delivered
-// from one piece if it fits together with its header, else it is streamed in
-// pieces.
+// Capacity bounds the bytes under way in each direction. A frame that fits together with
+// its header is delivered in one piece; a larger one is streamed in pieces.
 func Capacity(bytes int) Option { return func(o *options) { o.capacity = max(bytes, 1) } }
 
 // Pair returns the two ends of a link.
@@ -35,9 +33,8 @@ func Pair(opts ...Option) (a, b transport.Link) {
 	return la, lb
 }
 
-// link is one end. Two activities run on it, each by one goroutine at a time,
-// whichever comes first: sending (pump) and delivering (deliver). Neither
-// holds a lock while it calls out.
+// link is one end. Two activities run on it, each by one goroutine at a time: sending
+// (pump) and delivering (deliver). Neither holds a lock while it calls out.
 type link struct {
 	out, in *pipe
 	peer    *link
@@ -46,7 +43,7 @@ type link struct {
 
 	mu        sync.Mutex
 	attended  int
-	urged     bool // by the peer, to look although somebody attends
+	urged     bool // by the peer, to look even if the user attends
 	peerDead  bool
 	started   bool
 	receiver  transport.Receiver
@@ -55,7 +52,7 @@ type link struct {
 	ending    bool  // Shutdown was called: nothing more is accepted
 	sendErr   error // why nothing more is sent
 	delivered bool  // a goroutine is delivering
-	closedErr error // what Closed was, or will be, told
+	closedErr error // argument of Closed, past or future
 	closed    bool  // this side closed the link
 	received  bool  // Closed was called
 
@@ -83,7 +80,7 @@ func (l *link) Start(r transport.Receiver) {
 	l.notify()
 }
 
-// run is the progress that the link makes when nobody attends to it.
+// run drives the link while its user does not attend to it.
 func (l *link) run() {
 	for {
 		select {
@@ -102,9 +99,8 @@ func (l *link) run() {
 	}
 }
 
-// mine reports whether run has to move the link: nobody attends to it, or it
-// is brought to its end, which whoever promised to poll must not put off. The
-// caller holds mu.
+// mine reports whether run has to drive the link: its user does not attend to it, or the
+// link is ending, which a broken promise to poll must not delay. The caller holds mu.
 func (l *link) mine() bool { return l.attended == 0 || l.closed || l.ending || l.peerDead }
 
 // notify wakes run.
@@ -115,7 +111,7 @@ func (l *link) notify() {
 	}
 }
 
-// notifyIdle wakes run unless somebody attends to the link.
+// notifyIdle wakes run unless the user attends to the link.
 func (l *link) notifyIdle() {
 	l.mu.Lock()
 	mine := l.mine()
@@ -125,7 +121,7 @@ func (l *link) notifyIdle() {
 	}
 }
 
-// urge makes run look, whoever attends.
+// urge makes run look even if the user attends.
 func (l *link) urge() {
 	l.mu.Lock()
 	l.urged = true
@@ -145,7 +141,7 @@ func (l *link) Attend(on bool) {
 	if !idle {
 		return
 	}
-	l.notify() // run has looked away, also from an end of the link
+	l.notify() // run may have ignored events, even the end of the link
 	if l.out.readable() {
 		l.peer.urge()
 	}
@@ -174,7 +170,7 @@ func (l *link) Close() error {
 		l.sendErr = transport.ErrClosed
 	}
 	if !l.started {
-		// Nobody is there to be told, and nothing runs.
+		// There is no receiver to call, and no goroutine runs.
 		l.started, l.received = true, true
 		close(l.done)
 	}

@@ -6,17 +6,16 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// end says how a direction ended.
+// end is how a direction ended.
 type end int
 
 const (
 	endOpen end = iota
 	endBye      // the sender's Shutdown: everything it sent is in the pipe
-	endGone     // the sender ended without a word, or the receiver left
+	endGone     // the sender ended without Shutdown, or the receiver left
 )
 
-// chunk is a piece of a frame on its way: the whole of it if first and last
-// are set.
+// chunk is a piece of a frame on its way. With first and last it is the whole frame.
 type chunk struct {
 	header      transport.Header
 	data        []byte
@@ -131,7 +130,7 @@ func (p *pipe) finish(e end) {
 	}
 }
 
-// readable reports whether take has something to say.
+// readable reports whether take has a chunk, or the end, to return.
 func (p *pipe) readable() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

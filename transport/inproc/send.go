@@ -22,7 +22,7 @@ func (l *link) Send(f *transport.Frame) {
 	l.pump()
 }
 
-// pump hands over what fits, unless another goroutine is at it, and reports
+// pump hands over the frames that fit, unless another goroutine does so, and reports
 // whether anything moved.
 func (l *link) pump() (moved bool) {
 	l.mu.Lock()
@@ -65,8 +65,8 @@ func (l *link) pump() (moved bool) {
 		l.mu.Lock()
 		switch {
 		case whole:
-			// Kept until here so that the frames of a failed link come
-			// back in order.
+			// The frame was kept until here so that the frames of a failed link are
+			// returned in order.
 			l.queue.Pop()
 		case !open:
 			if l.sendErr == nil {
@@ -75,8 +75,7 @@ func (l *link) pump() (moved bool) {
 		case n == 0:
 			l.pumping = false
 			l.mu.Unlock()
-			// Room may have come after the look and before the hand-over
-			// of the pump to others.
+			// Room may have appeared after the check and before pumping was released.
 			if l.out.writable() {
 				l.notifyIdle()
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// What somebody waited for, and then sleeps over, arrives although the other
-// side promised to poll and does not.
+// testBrokenPromise: a frame whose sender stops attending arrives, although the receiver
+// promised to poll and does not.
 func testBrokenPromise(t *testing.T, pair Pair) {
 	a, b := startBoth(t, pair, placeEither)
 	b.Attend(true)
@@ -27,7 +27,8 @@ func testBrokenPromise(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// Links whose users promised to poll and have gone end all the same.
+// testShutdownUnderAttention: a link ends even if its users promised to poll and no longer
+// do.
 func testShutdownUnderAttention(t *testing.T, pair Pair) {
 	const frames = 10
 	a, b := startBoth(t, pair, placeEither)
@@ -66,8 +67,8 @@ func testDeathUnderAttention(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// A process that has waited with success, and then computes without polling,
-// goes on serving its links.
+// testServedWhileComputing: a process that has waited with success, and then computes
+// without polling, still serves its links.
 func testServedWhileComputing(t *testing.T, pair Pair) {
 	la, lb := pair(t)
 	pa, pb := transport.NewPoller(), transport.NewPoller()
@@ -88,7 +89,7 @@ func testServedWhileComputing(t *testing.T, pair Pair) {
 	for n := range 100 {
 		polls := 0
 		require.NoError(t, pb.Wait(ctx, func() bool { polls++; return polls > 3 }))
-		// From here on nobody polls for b.
+		// From here on b has no poller.
 		a.send(newFrame(1, n, 100, 1, nil))
 		require.NoError(t, pa.Wait(ctx, func() bool { return a.count() == n+1 }))
 	}

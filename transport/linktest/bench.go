@@ -13,8 +13,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// target is a Receiver that moves every payload to one place, as an
-// application's array would be.
+// target is a Receiver that copies every payload to one place, like an application's array.
 type target struct {
 	place []byte
 	ends  atomic.Int64
@@ -67,9 +66,9 @@ func (e *ends) close(b *testing.B) {
 	<-e.rb.done
 }
 
-// Benchmark measures links made by pair: half a round trip of small frames
-// ("ns/half") while both sides spin, while both wait with a Poller, and while
-// nobody attends; and the bandwidth of a one-way stream.
+// Benchmark measures links made by pair: half a round trip of small frames ("ns/half")
+// while both sides spin, while both wait with a Poller, and while neither attends; and the
+// bandwidth of a one-way stream.
 func Benchmark(b *testing.B, pair Pair) {
 	for _, size := range []int{8, 1024} {
 		for _, how := range []string{"spin", "poller", "unattended"} {
@@ -139,7 +138,7 @@ func pingPong(b *testing.B, pair Pair, how string, size int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// stream sends from eight buffers by turns, as far ahead as there are buffers.
+// stream sends from eight buffers in turn, with at most as many frames under way.
 func stream(b *testing.B, pair Pair, size int) {
 	const buffers = 8
 	e := startEnds(b, pair, size, func() {}, func() {})

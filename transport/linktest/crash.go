@@ -13,10 +13,10 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// crashEnv is set in a child process: how it is to die.
+// crashEnv is set in a child process and selects how it dies.
 const crashEnv = "INTRA_LINKTEST_CRASH"
 
-// The ways in which the child of Crash dies, with SIGKILL by its own hand.
+// The ways in which the child of Crash kills itself with SIGKILL.
 const (
 	crashMid     = "mid"     // in the middle of a long frame
 	crashBetween = "between" // after a frame was handed over
@@ -24,9 +24,8 @@ const (
 
 const crashFrames = 4 // whole frames before the death
 
-// Child runs in the TestMain of a package that uses Crash. In a process that
-// Crash has started it sends over the link that open makes of descriptor 3
-// and does not return.
+// Child runs in the TestMain of a package that uses Crash. In a process that Crash has
+// started, it sends over the link that open makes from descriptor 3 and does not return.
 func Child(open func(f *os.File) (transport.Link, error)) {
 	how := os.Getenv(crashEnv)
 	if how == "" {
@@ -40,9 +39,8 @@ func Child(open func(f *os.File) (transport.Link, error)) {
 	Die(l, how)
 }
 
-// Die sends over a link of which another process has the other end, and dies by
-// its own hand: in the middle of a long frame, or after a frame ("mid",
-// "between").
+// Die sends over a link whose other end belongs to another process, and then kills its own
+// process: in the middle of a long frame, or after a frame ("mid", "between").
 func Die(l transport.Link, how string) {
 	s := start(l, newRecorder(placeOwn))
 	die := func() bool {
@@ -59,14 +57,14 @@ func Die(l transport.Link, how string) {
 		f := newFrame(1, crashFrames, streamed, 2, nil)
 		f.Mid = die
 		s.send(f)
-		select {} // Mid comes when the parent has made room
+		select {} // Mid is called when the parent has made room
 	}
 	die()
 }
 
-// Crash lets a real process die, inside a frame and between frames, and
-// checks what its peer sees. pair makes a link of which this process has one
-// end, and a child gets the other as a descriptor.
+// Crash makes a real process die, inside a frame and between frames, and checks what its
+// peer observes. pair makes a link of which this process has one end; the child gets the
+// other one as a descriptor.
 func Crash(t *testing.T, pair func(t testing.TB) (l transport.Link, child *os.File)) {
 	for _, how := range []string{crashMid, crashBetween} {
 		t.Run(how, func(t *testing.T) {
@@ -89,9 +87,9 @@ func Crash(t *testing.T, pair func(t testing.TB) (l transport.Link, child *os.Fi
 	}
 }
 
-// Outlive is the other side of Die. It returns after dead, which waits until the
-// peer is. What the peer had handed over comes in order, from a link that keeps it
-// in the memory of the sender maybe not to the end.
+// Outlive is the other side of Die. dead returns when the peer is dead, and Outlive returns
+// after that. The frames that the peer had handed over arrive in order. A link that keeps
+// them in the memory of the sender may lose the last ones.
 func Outlive(t testing.TB, l transport.Link, dead func()) {
 	s := start(l, newRecorder(placeOwn))
 	dead()
@@ -104,8 +102,8 @@ func Outlive(t testing.TB, l transport.Link, dead func()) {
 	closeBoth(t, s)
 }
 
-// Bereave starts a link to a process that is dead and has sent nothing, and
-// checks that it ends.
+// Bereave starts a link to a process that is dead and has sent nothing, and checks that the
+// link ends.
 func Bereave(t testing.TB, l transport.Link) {
 	s := start(l, newRecorder(placeOwn))
 	s.PeerDied()
@@ -113,7 +111,7 @@ func Bereave(t testing.TB, l transport.Link) {
 	closeBoth(t, s)
 }
 
-// bury checks what came from a peer that is dead.
+// bury checks the frames from a peer that is dead.
 func (s *side) bury(t testing.TB, how string) {
 	t.Helper()
 	s.PeerDied()

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Mid is called once per frame, before the frame is whole at the peer, and
+// testMid: Mid is called once per frame, before the frame is whole at the peer. The result
 // true has no effect.
 func testMid(t *testing.T, pair Pair) {
 	a, b := startBoth(t, pair, placeOwn)
@@ -39,8 +39,8 @@ func testMidBreaks(t *testing.T, pair Pair) {
 		for n := range 5 {
 			a.send(newFrame(1, n, 1000*n, 1, nil))
 		}
-		// A link may gather what is queued, and the death in the middle would
-		// take all of it.
+		// A link may batch queued frames, and the death in the middle would affect all of
+		// them.
 		eventually(t, "the frames before", func() bool { return b.count() == 5 })
 		f := newFrame(1, 5, streamed, 3, nil)
 		f.Mid = func() bool { return false }
@@ -61,8 +61,8 @@ func testMidBreaks(t *testing.T, pair Pair) {
 	}
 }
 
-// Whether a small frame that is broken in the middle is torn or not seen at
-// all is the link's choice; it is never delivered.
+// testMidBreaksSmall: a link may tear a small frame that is broken in the middle, or not
+// show it at all, but never delivers it.
 func testMidBreaksSmall(t *testing.T, pair Pair) {
 	for _, size := range []int{0, 1, 100, 70000} {
 		a, b := startBoth(t, pair, placeOwn)
@@ -92,7 +92,7 @@ func testDeathBetweenFrames(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// gate makes a Receiver stand still in its first End, so that the link fills.
+// gate makes a Receiver block in its first End, so that the link fills.
 func gate(r *recorder) (open func()) {
 	ch := make(chan struct{})
 	r.onEnd = func(*transport.Header, []byte) { <-ch }
@@ -159,7 +159,7 @@ func testCloseFromReceiver(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// What the dead peer had handed over is delivered first.
+// testPeerDiedDrains: the frames that the dead peer had handed over are delivered first.
 func testPeerDiedDrains(t *testing.T, pair Pair) {
 	const frames = 5
 	la, lb := pair(t)
@@ -183,7 +183,8 @@ func testPeerDiedDrains(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// The word of a death may come while the link is about to start, and then again.
+// testPeerDiedBeforeStart: the report of a death may come before the link starts, and then
+// again.
 func testPeerDiedBeforeStart(t *testing.T, pair Pair) {
 	la, lb := pair(t)
 	a := start(la, newRecorder(placeLink))

@@ -1,4 +1,3 @@
-// Package linktest is the conformance suite of links: what every
-// implementation of transport.Link has to do, whatever moves its bytes. The
-// tests of the packages inproc, shm and tcp run it.
+// Package linktest is the conformance suite of links: the requirements on every
+// implementation of transport.Link. The tests of the packages inproc, shm and tcp run it.
 package linktest

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/listen"
 )
 
-// proxy passes connections on and cuts them after some bytes.
+// proxy forwards connections and cuts them after some bytes.
 type proxy struct {
 	listener net.Listener
 	target   string
@@ -26,7 +26,7 @@ type proxy struct {
 	hard   *rand.Rand // decides between RST and FIN
 }
 
-// startProxy runs a proxy to target. budget is asked for each connection.
+// startProxy runs a proxy to target. It calls budget for each connection.
 func startProxy(t testing.TB, target string, seed uint64, budget func(connection int) int64) *proxy {
 	l, err := listen.Local()
 	require.NoError(t, err)
@@ -89,8 +89,8 @@ func (p *proxy) accept() {
 	}
 }
 
-// pipe passes one direction on until it ends or the budget is spent. The end
-// of one direction is passed on as such.
+// pipe forwards one direction until it ends or the budget is spent. It forwards the end of
+// the direction, too.
 func (p *proxy) pipe(to, from net.Conn, allow func(int) int, cut, end func()) {
 	b := make([]byte, 32<<10)
 	for {

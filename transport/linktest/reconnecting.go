@@ -24,16 +24,16 @@ type Dial func(ctx context.Context) (net.Conn, error)
 // ReconnectingLink is a link that outlives its connections.
 type ReconnectingLink interface {
 	transport.Link
-	Connected() <-chan struct{} // closed when it has had one
+	Connected() <-chan struct{} // closed when it has had a connection
 }
 
-// Reconnecting makes the two ends of a link that outlives its connections: a gets
-// them from dial, b through adopt, which belongs to the other end of each.
+// Reconnecting makes the two ends of a link that outlives its connections. a gets them from
+// dial, and b through adopt, which gets the other end of each.
 type Reconnecting func(t testing.TB, dial Dial) (a, b ReconnectingLink, adopt func(net.Conn))
 
 // RunReconnecting tests links made by pair, first as any link, then with cuts. The
-// environment variable INTRA_SEED replays one run with random cuts, and
-// INTRA_SOAK sets how many there are.
+// environment variable INTRA_SEED replays one run with random cuts, and INTRA_SOAK sets the
+// number of such runs.
 func RunReconnecting(t *testing.T, pair Reconnecting) {
 	Run(t, func(t testing.TB) (a, b transport.Link) {
 		h := startHub(t, pair, nil)
@@ -60,7 +60,7 @@ func RunReconnecting(t *testing.T, pair Reconnecting) {
 	}
 }
 
-// hub is a pair of reconnecting links and what connects them.
+// hub is a pair of reconnecting links and their connection.
 type hub struct {
 	accepted atomic.Int32 // connections
 	a, b     transport.Link
@@ -71,8 +71,8 @@ type hub struct {
 	connected [2]<-chan struct{}
 }
 
-// startHub makes a pair whose connections go through a proxy if budget says
-// how many bytes each of them lasts. It is gone when both ends are closed.
+// startHub makes a pair. If budget is set, the connections go through a proxy, and budget
+// returns how many bytes each of them lasts. The hub ends when both links are closed.
 func startHub(t testing.TB, pair Reconnecting, budget func(connection int) int64) *hub {
 	l, err := listen.Local()
 	require.NoError(t, err)
@@ -116,8 +116,8 @@ func (h *hub) await() {
 	<-h.connected[1]
 }
 
-// judged is a link whose end, as that of a process, is announced to the other
-// side: a lost connection says nothing.
+// judged is a link whose end, as that of a process, is reported to the other side: the loss
+// of a connection alone means nothing.
 type judged struct {
 	transport.Link
 	other transport.Link
@@ -134,7 +134,7 @@ func (j *judged) Close() error {
 	return err
 }
 
-// PeerDied: the dead one is not told, but its link is at its end.
+// PeerDied ends both links: the dead side gets no report, but its link is over.
 func (j *judged) PeerDied() {
 	j.Link.PeerDied()
 	j.other.PeerDied()
@@ -167,8 +167,8 @@ func (h *hub) start(p place) (a, b *side) {
 	return start(h.a, newRecorder(p)), start(h.b, newRecorder(p))
 }
 
-// A connection that nobody cuts is the only one, and nothing is lost on it, however close
-// an acknowledgement follows the frames that it is for.
+// testNoCut: a connection that is not cut is the only one, and loses nothing, however close
+// an acknowledgement follows its frames.
 func testNoCut(t *testing.T, pair Reconnecting) {
 	const frames, round = 20_000, 50
 	h := startHub(t, pair, nil)
@@ -193,8 +193,8 @@ func testNoCut(t *testing.T, pair Reconnecting) {
 	closeBoth(t, a, b)
 }
 
-// A frame that is cut in the middle goes on where it was, also when it is cut
-// again and again.
+// testCutInsideFrame: a frame that is cut in the middle continues at the same place, even
+// after several cuts.
 func testCutInsideFrame(t *testing.T, pair Reconnecting) {
 	for _, p := range []place{placeOwn, placeLink} {
 		h := startHub(t, pair, func(connection int) int64 {
@@ -217,9 +217,10 @@ func testCutInsideFrame(t *testing.T, pair Reconnecting) {
 	}
 }
 
-// A droppable frame that is cut in the middle is torn and lost, and nothing else. If the
-// receiver's machine is so busy that the reset of the connection discards the beginning of
-// the frame before it is read, there is nothing to tear, and it is tried again.
+// testCutInsideDroppableFrame: a droppable frame that is cut in the middle is torn and
+// lost, and nothing else is. If the machine is so busy that the reset of the connection
+// discards the beginning of the frame before it is read, there is nothing to tear, and the
+// test tries again.
 func testCutInsideDroppableFrame(t *testing.T, pair Reconnecting) {
 	for range 50 {
 		h := startHub(t, pair, first(1_500_000))
@@ -251,7 +252,8 @@ func newDroppable(sender, number, size, pieces int) *transport.Frame {
 	return f
 }
 
-// Without a connection a droppable frame comes back at once, and the others wait.
+// testSendWithoutConnection: without a connection a droppable frame is returned at once,
+// and the others wait.
 func testSendWithoutConnection(t *testing.T, pair Reconnecting) {
 	var refuse sync.RWMutex
 	refuse.Lock()
@@ -287,7 +289,8 @@ func testSendWithoutConnection(t *testing.T, pair Reconnecting) {
 	closeBoth(t, a, b)
 }
 
-// A verdict ends the link also while there is no connection.
+// testDeathWithoutConnection: the death of the peer ends the link even while there is no
+// connection.
 func testDeathWithoutConnection(t *testing.T, pair Reconnecting) {
 	h := startHub(t, pair, first(200_000))
 	a, b := h.start(placeOwn)
@@ -306,7 +309,8 @@ func testDeathWithoutConnection(t *testing.T, pair Reconnecting) {
 	closeBoth(t, a, b)
 }
 
-// Shutdown hands over everything however often the connection is cut.
+// testShutdownAcrossCuts: Shutdown hands over everything, even if the connection is cut
+// repeatedly.
 func testShutdownAcrossCuts(t *testing.T, pair Reconnecting) {
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -353,9 +357,9 @@ func environment(t testing.TB, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// Cuts at random bytes, also inside of handshakes, with all sizes under way in
-// both directions: what is not droppable arrives once and in order, what is droppable
-// arrives or is lost, and owners have every frame back once.
+// testRandomCuts cuts at random bytes, also inside handshakes, with all sizes under way in
+// both directions. Frames that are not droppable arrive once and in order, droppable ones
+// arrive or are lost, and owners get every frame back once.
 func testRandomCuts(t *testing.T, pair Reconnecting) {
 	begin, n := uint64(1), environment(t, "INTRA_SOAK", 15)
 	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {

@@ -15,10 +15,10 @@ const (
 	argSender    = iota
 	argNumber    // per sender, from 0
 	argSeed      // of the payload's bytes
-	argDroppable // 1: the frame is
+	argDroppable // 1 if the frame is droppable
 )
 
-// fill writes the bytes that belong to a seed.
+// fill writes the bytes of a seed.
 func fill(b []byte, seed uint64) {
 	x := seed*0x9e3779b97f4a7c15 | 1
 	for len(b) >= 8 {
@@ -33,7 +33,7 @@ func fill(b []byte, seed uint64) {
 	}
 }
 
-// check reports where b differs from the bytes of a seed, or -1.
+// check returns the index at which b differs from the bytes of a seed, or -1.
 func check(b []byte, seed uint64) int {
 	x := seed*0x9e3779b97f4a7c15 | 1
 	i := 0
@@ -53,8 +53,8 @@ func check(b []byte, seed uint64) int {
 	return -1
 }
 
-// newFrame makes a frame of size bytes in the given number of pieces, cut at
-// places that depend on the seed.
+// newFrame makes a frame of size bytes in the given number of pieces, divided at places
+// that depend on the seed.
 func newFrame(sender, number, size, pieces int, owner transport.Owner) *transport.Frame {
 	seed := uint64(sender)<<32 ^ uint64(number)<<1 ^ uint64(size)<<40
 	payload := make([]byte, size)
@@ -75,22 +75,22 @@ func newFrame(sender, number, size, pieces int, owner transport.Owner) *transpor
 	return f
 }
 
-// place says where a recorder wants the payloads.
+// place is where a recorder wants the payloads.
 type place int
 
 const (
 	placeOwn    place = iota // in memory of its own
-	placeLink                // wherever the link likes
-	placeEither              // by turns
+	placeLink                // in memory of the link's choice
+	placeEither              // in turn
 )
 
-// recorder is a Receiver that checks what it is given.
+// recorder is a Receiver that checks the calls of the link.
 type recorder struct {
 	place  place
 	onEnd  func(h *transport.Header, payload []byte) // may be nil
 	closed chan struct{}
 
-	calls atomic.Int32 // under way, to find two at a time
+	calls atomic.Int32 // calls under way, to detect two at a time
 
 	mu       sync.Mutex
 	faults   []string
@@ -193,7 +193,7 @@ func (r *recorder) Torn(h *transport.Header, n int) {
 	r.torn, r.tornAt = append(r.torn, *h), n
 }
 
-// Lost takes the place of the End of a droppable frame.
+// Lost is called instead of the End of a droppable frame.
 func (r *recorder) Lost(h *transport.Header) {
 	r.enter("Lost")
 	defer r.leave()
@@ -220,28 +220,28 @@ func (r *recorder) Closed(err error) {
 	close(r.closed)
 }
 
-// count returns how many frames have come whole.
+// count returns the number of frames that have arrived whole.
 func (r *recorder) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ends
 }
 
-// accounted returns how many frames have come whole or are lost.
+// accounted returns the numbers of frames that have arrived whole, and that are lost.
 func (r *recorder) accounted() (whole, lost int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ends, r.lost
 }
 
-// began returns how many frames have been announced by Begin.
+// began returns the number of frames that Begin has announced.
 func (r *recorder) began() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.begins
 }
 
-// owners counts what becomes of frames.
+// owners counts the outcomes of frames.
 type owners struct {
 	mu   sync.Mutex
 	sent map[*transport.Frame]int

@@ -38,8 +38,8 @@ func (s *side) send(f *transport.Frame) *transport.Frame {
 	return f
 }
 
-// settled waits until every frame sent has come back, and checks that each
-// did once.
+// settled waits until every frame sent has been returned to its owner, and checks that each
+// was returned once.
 func (s *side) settled(t testing.TB) {
 	t.Helper()
 	eventually(t, "all frames back with their owner", func() bool { return s.owners.left.Load() <= 0 })
@@ -68,7 +68,7 @@ func (s *side) gone(t testing.TB, want error) {
 	}
 }
 
-// sound checks that the recorder found nothing wrong.
+// sound checks that the recorder has found no error.
 func (s *side) sound(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -87,7 +87,7 @@ func startBoth(t testing.TB, pair Pair, p place) (a, b *side) {
 	return start(la, newRecorder(p)), start(lb, newRecorder(p))
 }
 
-// closeBoth ends a test: nothing may be left behind.
+// closeBoth ends a test and checks that nothing remains.
 func closeBoth(t testing.TB, sides ...*side) {
 	t.Helper()
 	for _, s := range sides {
@@ -107,7 +107,7 @@ func closeBoth(t testing.TB, sides ...*side) {
 	}
 }
 
-// poll attends to a link and drives it until stop.
+// poll attends to a link and drives it until stop is set.
 func poll(l transport.Link, stop *atomic.Bool, wg *sync.WaitGroup) {
 	l.Attend(true)
 	wg.Go(func() {

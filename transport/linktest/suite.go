@@ -14,14 +14,14 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Pair makes the two ends of a new link, not started.
+// Pair makes the two ends of a new link, and does not start them.
 type Pair func(t testing.TB) (a, b transport.Link)
 
-// A frame of this size is larger than what a link under test may hold back
+// streamed is the size of a frame that is larger than what a link under test may hold back
 // until it is whole.
 const streamed = 5 << 20
 
-// patience bounds waiting for what has to come; only a hang reaches it.
+// patience bounds waits for events that must happen; only a hang reaches it.
 const patience = 60 * time.Second
 
 // Run tests links made by pair.
@@ -119,8 +119,8 @@ func testConcurrentSenders(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// Two sides that both fill the link, while each is read by its own waiting
-// sender only, must not stand still.
+// testBothFull: two sides that both fill the link, each read only by its own waiting
+// sender, must make progress.
 func testBothFull(t *testing.T, pair Pair) {
 	frames := 12
 	if testing.Short() {
@@ -155,7 +155,7 @@ func testBothFull(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// A Receiver may send from inside End.
+// testEcho: a Receiver may send from inside End.
 func testEcho(t *testing.T, pair Pair) {
 	const rounds = 300
 	la, lb := pair(t)
@@ -207,7 +207,7 @@ func testShutdown(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// The side that ends first still gets what the other sends.
+// testShutdownOneSideFirst: the side that ends first still receives what the other sends.
 func testShutdownOneSideFirst(t *testing.T, pair Pair) {
 	const frames = 10
 	a, b := startBoth(t, pair, placeOwn)
@@ -239,7 +239,7 @@ func testShutdownGivesUp(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// Attention that starts and ends at any moment loses no wake-up.
+// testAttentionComesAndGoes: attention that starts and ends at any moment loses no wake-up.
 func testAttentionComesAndGoes(t *testing.T, pair Pair) {
 	const rounds = 400
 	a, b := startBoth(t, pair, placeLink)
@@ -262,7 +262,7 @@ func testAttentionComesAndGoes(t *testing.T, pair Pair) {
 	for n := range rounds {
 		a.send(newFrame(1, n, n%200, 1, nil))
 		b.send(newFrame(1, n, n%50, 1, nil))
-		if n%2 == 0 { // one at a time, so that a lost wake-up is not healed by the next frame
+		if n%2 == 0 { // one at a time, so that the next frame cannot hide a lost wake-up
 			eventually(t, "the frame", func() bool { return b.count() == n+1 && a.count() == n+1 })
 		}
 	}
@@ -272,8 +272,8 @@ func testAttentionComesAndGoes(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// Every frame gets across by itself, however its Send meets what the link does
-// at that moment: no later frame and no Progress pushes it along.
+// testLoneFrames: every frame gets across by itself, whatever the link does during its
+// Send. No later frame and no Progress helps it.
 func testLoneFrames(t *testing.T, pair Pair) {
 	const rounds, senders = 500, 3
 	a, b := startBoth(t, pair, placeLink)
@@ -290,7 +290,8 @@ func testLoneFrames(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// A ping-pong of two processes that wait with a Poller, now awake, now asleep.
+// testPoller is a ping-pong of two processes that wait with a Poller, sometimes awake,
+// sometimes asleep.
 func testPoller(t *testing.T, pair Pair) {
 	const rounds = 200
 	la, lb := pair(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Talk sends frames of all sizes over a link to another process that does the
-// same, checks what comes from there, and shuts the link down.
+// Talk sends frames of all sizes over a link to another process that does the same, checks
+// the frames from there, and shuts the link down.
 func Talk(t testing.TB, l transport.Link) {
 	s := start(l, newRecorder(placeEither))
 	number := 0

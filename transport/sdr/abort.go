@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Abort ends the work of the engine: calls that are blocked, and all later
-// ones, return an error that wraps err, and nothing is sent or received any
-// more.
+// Abort ends the work of the engine: blocked calls and all later calls return an error that
+// wraps err. The engine sends and receives nothing more.
 func (e *Engine) Abort(err error) {
 	e.mu.Lock()
 	if !e.aborted {
@@ -37,9 +36,10 @@ func (e *Engine) Released(ctx context.Context) error {
 	return nil
 }
 
-// Over is Failure for a call that the program is about to return from. After Abort it
-// waits until no link uses memory of the program: what the program does with it then must
-// reach nobody, as who has not heard of the end would take it for a message.
+// Over is Failure for a call that the program is about to return from. After Abort it waits
+// until no link uses memory of the program. Otherwise a link could still send what the
+// program writes there next, and a peer that does not know of the end yet would take it for
+// a message.
 func (e *Engine) Over() error {
 	if !e.broken.Load() {
 		return nil
@@ -47,13 +47,13 @@ func (e *Engine) Over() error {
 	return e.over()
 }
 
-// over is Over of an engine that is broken. The other ones take no call for that.
+// over is Over of a broken engine. Over of a sound engine makes no call.
 func (e *Engine) over() error {
 	e.mu.Lock()
 	err, aborted := e.err, e.aborted
 	e.mu.Unlock()
 	if aborted {
-		_ = e.Released(e.cfg.Context) // if the job ends, nobody goes on
+		_ = e.Released(e.cfg.Context) // fails only if the job ends, and the program with it
 	}
 	return err
 }

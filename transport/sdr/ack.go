@@ -1,10 +1,10 @@
 package sdr
 
-// acknowledge is called when a message has been received completely, whether
-// or not the program has asked for it [SDR, Algorithm 1, line 15: two
-// processes that send to each other would deadlock otherwise]. The replica
-// that serves this one needs no acknowledgement, the others get it at once if
-// they wait for it, and else together with later ones.
+// acknowledge runs when a message has been received completely, whether or not the program
+// has posted its receive: otherwise two processes that send to each other would deadlock
+// [SDR, Algorithm 1, line 15]. The replica that serves this process gets no
+// acknowledgement. A replica that waits for acknowledgements gets one at once; the others
+// get theirs in batches.
 func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce bool) {
 	r := &c.ranks[s.rank]
 	if r.degree == 1 || r.live == 0 {
@@ -18,12 +18,12 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 			substitute = c.regroup(s)
 		}
 		targets = s.others
-	case atOnce: // the others have only offered the message
+	case atOnce: // the other replicas have only offered the message
 		targets = r.live &^ (1 << from)
 	}
 	if c.sum != nil {
 		c.note(s, number, payload, from)
-		if substitute >= 0 { // behind all hashes that it is told
+		if substitute >= 0 { // sends all its hashes, then flagServed
 			c.tellOne(s, substitute)
 		}
 	}
@@ -47,8 +47,9 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	}
 }
 
-// regroup finds out which replicas of the source get acknowledgements, after a death or at the
-// first message. It returns the one that serves this process in the place of another one, or -1.
+// regroup determines which replicas of the source get acknowledgements, at the first
+// message and when the live replicas have changed. It returns the replica that serves this
+// process in place of a dead one, or -1.
 func (c *Core) regroup(s *inStream) (substitute int) {
 	r := &c.ranks[s.rank]
 	server := c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact)
@@ -59,12 +60,12 @@ func (c *Core) regroup(s *inStream) (substitute int) {
 	return server
 }
 
-// ackOne tells one replica of the source what has been received.
+// ackOne reports to one replica of the source what has been received.
 func (c *Core) ackOne(s *inStream, replica int) {
 	c.sendAck(s.ctx, c.ranks[s.rank].first+replica, &s.received)
 }
 
-// ackTo tells all live replicas of a rank; without a set, that the context is
+// ackTo sends set to all live replicas of a rank. A nil set means that the context is
 // closed.
 func (c *Core) ackTo(ctx *Context, rank int, set *numbers) {
 	r := &c.ranks[rank]
@@ -89,7 +90,8 @@ func (c *Core) sendAck(ctx *Context, p int, set *numbers) {
 	}
 }
 
-// wanted: process p says whether it waits for acknowledgements.
+// wanted records whether process p waits for acknowledgements, and sends it those that are
+// due.
 func (c *Core) wanted(p int, on bool) {
 	pr := &c.processes[p]
 	if !on {

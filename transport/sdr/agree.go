@@ -83,7 +83,7 @@ func newAgreement(degree int) *agreement {
 // agree makes this process agree with its siblings. It is called before anything else, at all
 // processes. No replica then gets past a receive from any source before all its siblings know the
 // decision, so that no message can depend on the completion of a receive that a replica has yet to
-// choose a message for: messages need not carry their causal past.
+// choose a message for: messages need not carry their causal history.
 func (c *Core) agree() {
 	c.causal = false
 	if degree := c.ranks[c.rank].degree; degree > 1 {
@@ -165,9 +165,9 @@ func (c *Core) decide(d *decision) {
 // setMaker records that replica k leads.
 func (a *agreement) setMaker(k int) { a.maker, a.made = k, 0 }
 
-// concerns reports whether a frame of a sibling is of the time since the last cut. A frame of a
-// sibling that passed the next cut before this process is kept until this process passes it; older
-// frames are obsolete.
+// concerns reports whether a sibling sent a frame since the last cut. Frames of a sibling
+// that has passed the next cut already are kept until this process passes it. Older frames
+// are obsolete.
 func (c *Core) concerns(p int, h *transport.Header, payload []byte) (bool, error) {
 	pr := &c.processes[p]
 	if pr.rank != c.rank || c.agreed == nil {
@@ -179,7 +179,7 @@ func (c *Core) concerns(p int, h *transport.Header, payload []byte) (bool, error
 	return h.Args[5] == c.passed, nil
 }
 
-// handleDecision takes a decision of process p and acknowledges it to all siblings.
+// handleDecision records a decision of process p and acknowledges it to all siblings.
 func (c *Core) handleDecision(p int, h *transport.Header, payload []byte) error {
 	if now, err := c.concerns(p, h, payload); !now {
 		return err
@@ -214,7 +214,8 @@ func (c *Core) handleDecision(p int, h *transport.Header, payload []byte) error 
 	return nil
 }
 
-// carriedOut reports whether a decision has taken effect already. A new leader may send it again.
+// carriedOut reports whether a decision has taken effect already. A new leader may send
+// such a decision again.
 func (c *Core) carriedOut(key decisionKey) bool {
 	ctx, known := c.contexts[key.context]
 	switch {
@@ -226,8 +227,8 @@ func (c *Core) carriedOut(key decisionKey) bool {
 	return key.number < ctx.anyReceives && ctx.undecided(key.number) == nil
 }
 
-// handleHolds takes the acknowledgement of process p. The maker of the decisions may be dead: what all
-// live replicas hold is settled all the same.
+// handleHolds records the acknowledgement of process p. A decision that all live replicas
+// hold is settled even if its maker is dead.
 func (c *Core) handleHolds(p int, h *transport.Header) error {
 	if now, err := c.concerns(p, h, nil); !now {
 		return err
@@ -272,10 +273,10 @@ func (c *Core) settleDecision(d *decision) {
 	}
 }
 
-// lostSibling follows the death of another replica of this rank. If this process leads from now on,
-// it makes the decisions its own that it holds and that its siblings may lack. All posted receives
-// take what is decided before any message is matched: else a receive could take the message that a
-// decision gives to another one.
+// lostSibling handles the death of another replica of this rank. If this process leads from
+// now on, it takes over the decisions that it holds and that its siblings may lack. All
+// posted receives apply the decisions before any message is matched: otherwise a receive
+// could take the message that a decision gives to another one.
 func (c *Core) lostSibling() {
 	a := c.agreed
 	if a == nil {
@@ -304,8 +305,8 @@ func (c *Core) lostSibling() {
 	c.settleHeld()
 }
 
-// resetAgreement starts again after a cut, where every decision has been carried out. It returns the
-// frames of siblings that passed the cut before.
+// resetAgreement starts again after a cut, where every decision has been carried out. It
+// returns the frames of siblings that passed the cut before this process.
 func (c *Core) resetAgreement() []laterFrame {
 	if c.agreed == nil {
 		return nil

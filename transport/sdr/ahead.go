@@ -7,18 +7,18 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// A process may be ahead of the place of a cut, and die before it has said so.
-// What it has sent behind that place counts operations from another cut than
-// everybody does who passes this one, so its causal past says nothing. When
-// the cut is passed, those messages are taken back, as if they had never come:
-// the replicas that live will send them, and forget whatever they have heard of
-// them.
+// A process may run past the place of a cut and die before it reports that. The messages
+// that it sent beyond that place carry a causal history that counts operations since an
+// earlier cut. This means nothing to processes that pass this cut. So at the cut the
+// receivers discard those messages, as if they had never arrived, and the live replicas of
+// the sender discard the acknowledgements for them, and send them again.
 
-// confirm notes that a message is sent once more, by a process that has passed
-// a later cut than the one that it came from first.
+// confirm records that a process which has passed a later cut has sent a message again.
+// From then on the message counts as sent after that cut, and has the causal history of the
+// new copy.
 func (c *Core) confirm(s *inStream, h *transport.Header, of *past) {
 	if h.Args[5] <= c.passed {
-		return // what is here was sent behind the cuts that this process has passed, or says nothing
+		return // the sender has passed no later cut than this process
 	}
 	m := s.held(h.Args[1])
 	if m == nil || m.cut >= h.Args[5] {
@@ -29,7 +29,7 @@ func (c *Core) confirm(s *inStream, h *transport.Header, of *past) {
 	m.past = c.take(of)
 }
 
-// held finds a message that no receive has taken.
+// held returns the message with this number if it has not completed a receive yet, or nil.
 func (s *inStream) held(number uint64) *arrival {
 	if m := s.live[number]; m != nil {
 		return m
@@ -42,8 +42,8 @@ func (s *inStream) held(number uint64) *arrival {
 	return nil
 }
 
-// takeBack takes back what was sent behind the cut by processes that have not
-// passed it, and matches the other messages behind it anew.
+// takeBack discards the messages beyond the cut whose senders had not passed it, and
+// matches the others beyond it again.
 func (c *Core) takeBack(s *inStream) {
 	for m := range s.unexpected.messages() {
 		if m.number >= s.before && (!s.ctx.exact || m.cut < c.cut.number) {
@@ -77,8 +77,8 @@ func (c *Core) takeBack(s *inStream) {
 	c.advance(s)
 }
 
-// forget forgets what replicas have said of messages behind the cut that is
-// being passed, unless they have passed it.
+// forget discards the acknowledgements for messages beyond the cut that is being passed,
+// except those of replicas that have passed it.
 func (s *outStream) forget() {
 	for d := range s.acked {
 		s.acked[d], s.later[d] = s.later[d], numbers{}

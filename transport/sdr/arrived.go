@@ -2,15 +2,14 @@ package sdr
 
 import "github.com/intrahpc/intra/transport"
 
-// A message that a link has taken over in full counts as had by the replica
-// that this process serves, which is right as long as its host lives: the
-// kernel delivers what a dead process has sent. A process that says that the
-// others can do without its rank has to know more. Behind all payloads that it
-// has sent to a process it sends a question, which comes last on the link, and
-// so does not come before them.
+// A message counts as received once its link has taken it over in full. That is right while
+// the host of this process lives, since the kernel delivers what a dead process has sent. A
+// process must know more before it reports that its rank is no longer needed. Behind all
+// payloads for a process it sends a question. The link keeps the order, so the answer
+// proves that the payloads have arrived.
 
 // confirmed reports whether all payloads and hashes that were sent to live processes have
-// arrived there, and asks those that have not said so.
+// arrived. It asks the processes that have not confirmed that.
 func (c *Core) confirmed() bool {
 	all := true
 	for p := range c.processes {
@@ -29,13 +28,13 @@ func (c *Core) confirmed() bool {
 	return all
 }
 
-// Args[0] of kindArrived.
+// Values of Args[0] of kindArrived.
 const (
 	question = iota
 	answer
 )
 
-// arrived takes a question, or an answer to one.
+// arrived handles a question, or the answer to one.
 func (c *Core) arrived(p int, h *transport.Header) {
 	if h.Args[0] == question {
 		reply := transport.Header{Kind: kindArrived}
@@ -47,7 +46,7 @@ func (c *Core) arrived(p int, h *transport.Header) {
 	c.news = true
 }
 
-// Received reports whether every live destination has received all that this
-// process sent or would have to send for another. It asks those of whom that
-// is not known.
+// Received reports whether every live destination has received all that this process sent,
+// or would have to send in place of another replica. It asks the destinations that have not
+// confirmed that.
 func (c *Core) Received() bool { return c.Drained() && c.confirmed() }

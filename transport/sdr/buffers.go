@@ -7,7 +7,7 @@ const (
 	keptInClass = 1 << 20 // bytes kept of each size
 )
 
-// buffers keeps the memory of copied messages for the next ones.
+// buffers keeps the memory of copied messages for reuse.
 type buffers struct {
 	free [maxClass + 1][][]byte
 }

@@ -8,46 +8,46 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// A process may send to replicas that are behind the ones it hears from: when
-// it serves several of them because ranks differ in degree or replicas have
-// died. A receive from any source of such a replica could then match a message
-// that exists only because another replica of the same rank has completed that
-// receive already; no run without replicas does that. Where the replicas of a rank
-// agree on such receives (agree.go), it cannot happen. Elsewhere every message of a
-// replicated job carries its causal past, as the number of operations (sends
-// posted, collectives begun) of each rank on which it depends, and a receive
-// from any source matches only what does not depend on operations that its
-// own replica has yet to begin. Receives from one source need no such care:
-// they match in the order of the stream.
+// A process may send to replicas that lag behind those it receives from: it serves several
+// replicas if ranks differ in degree or replicas have died. A receive from any source of a
+// lagging replica could then match a message that exists only because another replica of
+// the same rank has already completed that receive. No run without replicas does that.
+// Where the replicas of a rank agree on such receives (agree.go), it cannot happen.
+// Elsewhere every message of a replicated job carries its causal history: a vector clock
+// that counts the operations (sends posted, collectives begun) of each rank on which the
+// message depends. A receive from any source matches only messages that do not depend on
+// operations which its own replica has yet to begin. Receives from one source need no such
+// check: they match in the order of the stream.
 //
-// Who sees the end of an allreduce of all ranks depends on all that any of them
-// did before. So operations are counted from the begin of the last such collective,
-// and a past is the number of one that all ranks have begun, and a list of those
-// ranks that have done more since, as far as it is known: the same order as that of
-// a counter for each rank, in the bytes of what has been exchanged since.
+// The end of an allreduce of all ranks depends on all that any of them did before. So the
+// clock of a rank counts the operations since the last such collective, which begins an
+// epoch. A vector clock then consists of one epoch that all ranks have begun, and a list of
+// the ranks that are known to have done more since. It orders events as one counter for
+// each rank would, but its size depends only on what has been exchanged since.
 
-// thread counts operations. Communicators that one goroutine uses share a thread;
-// Dup begins a new one, since the operations of different goroutines come in
-// another order at every replica.
+// thread is a clock domain, in which operations are counted. The communicators that one
+// goroutine uses share a domain. Dup begins a new one, because the operations of different
+// goroutines interleave differently at every replica.
 type thread struct {
 	id      uint64
-	own     clock     // of this rank
-	known   knowledge // of the other ranks, in the causal past of this process
+	own     clock     // clock of this rank
+	known   knowledge // clocks of the other ranks, in the causal history of this process
 	users   int       // contexts of this process that belong to it
-	closed  bool      // it had been closed when a context was to belong to it
-	changes uint64    // how often own or known has changed
+	closed  bool      // it had been closed already when a context joined it
+	changes uint64    // number of changes of own and known
 }
 
-// enterThread makes ctx one of the contexts of a thread.
+// enterThread adds ctx to a clock domain.
 func (c *Core) enterThread(ctx *Context, id uint64) {
 	ctx.thread = c.findThread(id)
-	if ctx.thread == nil { // the thread was closed: only a program that uses a freed communicator gets here
+	if ctx.thread == nil { // the domain was closed: only a program that uses a freed communicator gets here
 		ctx.thread = &thread{id: id, closed: true}
 	}
 	ctx.thread.users++
 }
 
-// leaveThread closes the thread when its last context is closed.
+// leaveThread removes a context from its clock domain, and closes the domain after its last
+// context.
 func (c *Core) leaveThread(l *thread) {
 	if l == nil {
 		return
@@ -68,8 +68,8 @@ func (c *Core) leaveThread(l *thread) {
 	}
 }
 
-// findThread returns the thread with this id, which may be new; nil if it was
-// closed.
+// findThread returns the clock domain with this id, and creates it if it is new. It returns
+// nil if the domain was closed.
 func (c *Core) findThread(id uint64) *thread {
 	l, known := c.lookUp(id)
 	if !known {
@@ -80,8 +80,8 @@ func (c *Core) findThread(id uint64) *thread {
 	return l
 }
 
-// lookUp returns the thread with this id, nil if it was closed, and whether
-// there has been one. Most programs have only one.
+// lookUp returns the clock domain with this id, nil if it was closed, and whether it has
+// ever existed. Most programs have only one.
 func (c *Core) lookUp(id uint64) (l *thread, known bool) {
 	if len(c.threads) > 0 && c.threads[0].id == id {
 		return c.threads[0], true
@@ -90,9 +90,9 @@ func (c *Core) lookUp(id uint64) (l *thread, known bool) {
 	return l, known
 }
 
-// NoAnySource says that no rank ever receives or probes from any source: then
-// no message has to say what it depends on. All say so before they have sent
-// anything, or looked for a message from any source.
+// NoAnySource asserts that no rank ever receives or probes from any source, so that
+// messages carry no causal history. All ranks call it before they send anything or look for
+// a message from any source.
 func (c *Core) NoAnySource() error {
 	if c.used {
 		return errUsed
@@ -101,9 +101,9 @@ func (c *Core) NoAnySource() error {
 	return nil
 }
 
-// operate counts an operation that the program begins in ctx: a send, or a
-// collective, with which an epoch may begin. Receives from any source may match
-// what waited for it.
+// operate counts an operation that the program begins in ctx: a send, or a collective,
+// which may begin an epoch. Then it matches receives from any source with the messages that
+// were held back for this operation.
 func (c *Core) operate(ctx *Context, epoch bool) {
 	c.used = true
 	if !c.causal || ctx.thread == nil {
@@ -127,14 +127,14 @@ func (c *Core) operate(ctx *Context, epoch bool) {
 	for i := 0; i < len(c.aside); {
 		o := c.aside[i]
 		c.ripen(o)
-		if i < len(c.aside) && c.aside[i] == o { // it is still one of them
+		if i < len(c.aside) && c.aside[i] == o { // ripen has not removed it
 			i++
 		}
 	}
 }
 
-// ripen matches the receives from any source of a context with messages that
-// may be matched by now.
+// ripen matches the receives from any source of a context with messages that have become
+// deliverable.
 func (c *Core) ripen(ctx *Context) {
 	for req := range ctx.any.receives() {
 		if m := c.unexpected(req); m != nil {
@@ -146,8 +146,8 @@ func (c *Core) ripen(ctx *Context) {
 	}
 }
 
-// setAsideFor notes which messages a posted receive from any source has to leave. Of each
-// source that is the first that it accepts.
+// setAsideFor records the messages that a posted receive from any source has to leave: of
+// each source, the first one that it accepts.
 func (c *Core) setAsideFor(req *Request) {
 	if !c.causal {
 		return
@@ -162,8 +162,8 @@ func (c *Core) setAsideFor(req *Request) {
 	}
 }
 
-// setAside notes that a message has to wait for an operation of this replica if
-// that is so.
+// setAside records that a message is held back, if it depends on an operation that this
+// replica has yet to begin.
 func (c *Core) setAside(m *arrival) {
 	ctx := m.stream.ctx
 	if m.unripe || ctx.any.first == nil || c.ripe(m.past.in(ctx)) {
@@ -175,7 +175,7 @@ func (c *Core) setAside(m *arrival) {
 	}
 }
 
-// readmit notes that a message waits for no operation.
+// readmit records that a message is no longer held back.
 func (c *Core) readmit(m *arrival) {
 	if !m.unripe {
 		return
@@ -188,7 +188,7 @@ func (c *Core) readmit(m *arrival) {
 	}
 }
 
-// pastOf encodes the causal past of a message that req posts now.
+// pastOf returns the causal history of the message that req posts now.
 func (c *Core) pastOf(ctx *Context, req *Request) *past {
 	if s := req.script; s != nil {
 		return s.past.clone(c)
@@ -196,9 +196,10 @@ func (c *Core) pastOf(ctx *Context, req *Request) *past {
 	return c.causalPast(ctx.thread, 0)
 }
 
-// causalPast encodes the causal past of the operation that a thread has begun last. What
-// was seen before its time belongs to it if that depends on earlier ones of
-// the thread only. Nothing is said of what the begin of the epoch base implies.
+// causalPast returns the causal history of the operation that a clock domain has begun
+// last. A message that the program saw early (Core.ahead) belongs to it only if all
+// operations of this rank in the domain on which that message depends came before this
+// operation. The result leaves out what the start of the epoch base implies.
 func (c *Core) causalPast(of *thread, base uint64) *past {
 	if !c.causal {
 		return nil
@@ -238,8 +239,8 @@ func (c *Core) causalPast(of *thread, base uint64) *past {
 	return p
 }
 
-// mine is the entry of this rank in a thread. Its clock is 0 if the base implies it, or
-// nobody is behind this process.
+// mine returns the entry of this rank in a clock domain. Its clock is 0 if base implies it,
+// or if the rank has a single replica: then no other replica lags behind.
 func (c *Core) mine(l *thread, base uint64) entry {
 	e := entry{rank: c.rank}
 	if k := (knowledge{base: base}); c.ranks[c.rank].degree > 1 && k.exceeded(l.own) {
@@ -248,7 +249,7 @@ func (c *Core) mine(l *thread, base uint64) entry {
 	return e
 }
 
-// appendKnown writes the entries of a thread, and own unless its clock is 0.
+// appendKnown encodes the entries of a clock domain, and own unless its clock is 0.
 func appendKnown(b []byte, l *thread, base uint64, own entry) []byte {
 	k := knowledge{base: base}
 	add := own.clock != clock{}
@@ -267,7 +268,7 @@ func appendKnown(b []byte, l *thread, base uint64, own entry) []byte {
 	return b
 }
 
-// merge adds a past to one that this rank is going to send.
+// merge adds the causal history p to one that this rank is going to send.
 func (c *Core) merge(into, p *past) {
 	if !c.implied(into, p) {
 		d := make(decoded, 0, 4)
@@ -280,8 +281,8 @@ func (c *Core) merge(into, p *past) {
 	}
 }
 
-// ripe reports whether a message with this past depends on nothing that this
-// replica has yet to begin.
+// ripe reports whether a message with this causal history is deliverable: it depends on no
+// operation that this replica has yet to begin.
 func (c *Core) ripe(p *past) bool {
 	if p == nil {
 		return true
@@ -293,7 +294,8 @@ func (c *Core) ripe(p *past) bool {
 	return ripe
 }
 
-// begun reports whether this replica has begun all of its operations in a past.
+// begun reports whether this replica has begun all its operations that a causal history
+// contains.
 func (c *Core) begun(p *past) bool {
 	if !p.scanned {
 		c.scan(p)
@@ -319,8 +321,8 @@ func (c *Core) begun(p *past) bool {
 	return true
 }
 
-// hasBegun reports whether this replica is that far in a thread. A closed one is
-// beyond everything.
+// hasBegun reports whether this replica has reached a clock in a domain. A closed domain
+// counts as beyond every clock.
 func (c *Core) hasBegun(thread uint64, needs clock) bool {
 	if needs == (clock{}) {
 		return true
@@ -329,7 +331,7 @@ func (c *Core) hasBegun(thread uint64, needs clock) bool {
 	return known && (l == nil || !l.own.less(needs))
 }
 
-// absorb adds the past of a message that the program has seen to that of this
+// absorb adds the causal history of a message that the program has seen to that of this
 // process.
 func (c *Core) absorb(p *past) {
 	if p == nil {
@@ -374,8 +376,8 @@ func (c *Core) absorb(p *past) {
 	p.rest.setAbsorbed(c.age, c.changes)
 }
 
-// splitPast separates what a frame carries into payload and past, which is the
-// core's until the next frame comes, unless somebody takes it.
+// splitPast separates the content of a frame into payload and causal history. The history
+// belongs to the core until the next frame arrives; take makes it last longer.
 func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, of *past, err error) {
 	word := h.Args[4]
 	if word == 0 && (h.Kind != kindEager || h.Args[3] == 0) {
@@ -398,7 +400,7 @@ func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, 
 	}
 	if h.Kind == kindEager {
 		of.base = h.Args[3]
-	} else { // the header has the size
+	} else { // Args[3] of an offer is its size, so the base comes before the list
 		base, n := binary.Uvarint(list)
 		if n <= 0 {
 			return nil, nil, violation(&c.processes[p], h, "causal past")
@@ -413,7 +415,7 @@ func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, 
 	return payload, of, nil
 }
 
-// tellSent tells the reference what a message carries.
+// tellSent reports to the reference what a message carries.
 func (c *Core) tellSent(p *past) {
 	if p == nil {
 		p = new(past)
@@ -421,11 +423,11 @@ func (c *Core) tellSent(p *past) {
 	c.reference.Sent(p.reference, len(p.list))
 }
 
-// pastBytes is how many bytes of an eager message or an offer are its causal past.
+// pastBytes returns the size of the causal history in an eager message or an offer.
 func pastBytes(h *transport.Header) uint64 { return h.Args[4] & maxList }
 
-// pastList is what a frame carries of the past of m behind the payload. That of an
-// offer has the base, too.
+// pastList returns the causal history of m as a frame carries it, behind the payload. In an
+// offer the base comes first.
 func (c *Core) pastList(m *Message, offer bool) []byte {
 	switch {
 	case m.past == nil:
@@ -433,7 +435,7 @@ func (c *Core) pastList(m *Message, offer bool) []byte {
 	case !offer && c.reference == nil:
 		return m.past.list
 	}
-	var b []byte // a copy: offers are not waited for
+	var b []byte // a copy: m may end before the link has sent the offer
 	if offer {
 		b = binary.AppendUvarint(nil, m.past.base)
 	}

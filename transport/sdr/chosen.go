@@ -8,9 +8,9 @@ import (
 // has arrived, by a follower from the decision of the leader. From then on it is a receive of this
 // very message, whichever replica of the source sends it.
 //
-// A follower may hold messages that the leader will give to a receive from any source. It must not
-// match them with receives that were posted later: it claims them, and matches them again when the
-// decision has come.
+// A follower may hold messages that the leader will give to a receive from any source. It
+// must not match them with receives that were posted later: it claims them, and matches
+// them again when the decision arrives.
 
 // numberReceive gives a receive from any source its number in its context, and the message that has
 // been decided for it, if one has.

@@ -11,33 +11,35 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// What replicas send is compared where Core.sum is set: the acknowledgement that a
-// receiver sends to the other replicas of the sender says the hash of what it has
-// received, and whose frame that was, and they compare it with that of their own copy. It
-// stands beside the protocol, which does not look at it.
+// Where Core.sum is set, the replicas of a rank compare the messages that they send. The
+// acknowledgement that a receiver sends to the other replicas of the sender carries the
+// hash of what it has received, and the replica whose frame that was. Each of them compares
+// the hash with that of its own copy. The rest of the protocol does not depend on these
+// hashes.
 //
-// The receiver alone knows whose frame it has taken. Replicas hear of a death at different
-// times: one that sends in the place of a dead process cannot tell whether a receiver takes
-// the message from it, or has taken it from the dead one before and has yet to report that.
-// So a comparison waits for each receiver, until it has reported the message or has said that
-// it reports no more to this process, which sends to it (flagServed). That comes over the same
-// link, behind all reports. All that was received before a cut is reported before the cut ends,
-// see Engine.SumsHeard; what lies behind the cut is reported anew after it, as some of it
-// may have been taken back, and others may have joined.
+// Only the receiver knows whose frame it has taken. Replicas learn of a death at different
+// times: a replica that sends in place of a dead process cannot know whether a receiver
+// takes the message from it, or took it from the dead process before and has yet to report
+// that. So a comparison waits for each receiver, until the receiver has reported the
+// message, or has announced that it reports nothing more to this process, which now serves
+// it (flagServed). The announcement comes over the same link, behind all reports. A
+// receiver reports all that it received before a cut before the cut ends, see
+// Engine.SumsHeard. It reports what lies beyond the cut again after it, since it may have
+// taken back some of that, and replicas may have joined.
 
-// Difference is a message of which the replicas of its sender have sent different
+// Difference is a message that the replicas of its sender have sent with different
 // contents.
 type Difference struct {
 	From, To int // ranks
 	Number   uint64
 	Tag      int
 	Bytes    int
-	Point    uint64 // the safe point behind which it was posted, as Config.Point said
+	Point    uint64 // safe point after which it was posted, from Config.Point
 	Sent     []Sent
-	Asserted string // where the program asserts to be send-deterministic, if it is compared for that
+	Asserted string // where the program asserts that it is send-deterministic, if messages are compared because of that
 }
 
-// Sent is what came from one replica.
+// Sent is what one replica has sent.
 type Sent struct {
 	Replica     int
 	Incarnation uint32 // of the process that sent it
@@ -53,8 +55,9 @@ func (d *Difference) String() string {
 		d.From, d.Number, d.Tag, d.Bytes, d.To, strings.Join(all, ", "))
 }
 
-// Minority is what came from the replicas that have sent something else than most, and at
-// least two; nothing if nobody has the majority. One that has sent to several counts once.
+// Minority returns what the replicas outside the majority have sent. A majority has the
+// same contents, at least two replicas, and more replicas than the rest; without one the
+// result is nil. A replica that has sent to several receivers counts once.
 func (d *Difference) Minority() []Sent {
 	for _, right := range d.Sent {
 		var agree, others []Sent
@@ -74,47 +77,47 @@ func (d *Difference) Minority() []Sent {
 	return nil
 }
 
-// received is a message whose hash other replicas of its sender have to be told.
+// received is a message whose hash is to be reported to other replicas of its sender.
 type received struct {
 	number, hash uint64
-	from         int    // replica whose frame it was
-	targets      uint64 // replicas that are to be told
+	from         int    // replica that sent the frame
+	targets      uint64 // replicas that have yet to get the report
 }
 
 const (
-	// toldBytes is the size of what an acknowledgement says of one message: number, hash, and
-	// replica whose frame it was.
+	// toldBytes is the size of one report in an acknowledgement: number, hash, and the
+	// replica that sent the frame.
 	toldBytes = 24
 	maxTold   = 4096 // hashes in one acknowledgement
 )
 
-// comparison is that of the messages of one stream with what replicas of their
-// destination have received.
+// comparison compares the messages of one stream with what the replicas of its destination
+// have received.
 type comparison struct {
 	own    map[uint64]*posted // by number
-	early  map[uint64][]told  // what was told of messages that are not posted yet
-	silent uint64             // replicas of the destination that tell nothing more before the next cut,
-	later  uint64             // and those that have passed a cut which this process has yet to, and tell nothing after it
+	early  map[uint64][]told  // reports on messages that are not posted yet
+	silent uint64             // replicas of the destination that report nothing more before the next cut,
+	later  uint64             // and those that have passed a cut which this process has yet to pass, and report nothing after it
 }
 
-// posted is a message that was posted here, and of which something is to be told.
+// posted is a message that was posted here, and on which reports are to come.
 type posted struct {
 	Difference
-	want    uint64 // replicas of the destination that have not told
+	want    uint64 // replicas of the destination that have not reported
 	differs bool
 }
 
-// told is what a replica of the destination has told.
+// told is a report of a replica of the destination.
 type told struct {
 	replica int
-	cut     uint64 // that it had passed
+	cut     uint64 // the last cut that the replica had passed
 	Sent
 }
 
-// note keeps the hash of what was received in a frame of replica from for those who will be
-// told: all but the one that serves this process, whose frames it takes. One that is dead by now,
-// or has taken the place of a process whose death is not known here, is another one. Only where
-// messages are compared is there one.
+// note records the hash of a message that came in a frame of replica from, and which
+// replicas are to get the report: all but the one that serves this process, if that one
+// sent the frame. It gets the report, too, if from is dead by now, or has replaced a
+// process whose death is not known here. Callers check that messages are compared.
 func (c *Core) note(s *inStream, number uint64, payload []byte, from int) {
 	targets := c.ranks[s.rank].live
 	if targets&^s.others == 1<<from {
@@ -125,8 +128,8 @@ func (c *Core) note(s *inStream, number uint64, payload []byte, from int) {
 	}
 }
 
-// noteAgain has all be told that was received from behind the cut which has just ended: what
-// was told of it before does not count.
+// noteAgain schedules a report on everything received from beyond the cut that has just
+// ended: reports before the end of the cut do not count.
 func (c *Core) noteAgain(s *inStream) {
 	s.sums, s.among = s.sums[:0], 0
 	if c.sum == nil || s.unacked == 0 || c.ranks[s.rank].live == 0 { // nothing lies behind the cut, or the rank has no live replica to report to
@@ -146,7 +149,7 @@ func (c *Core) noteAgain(s *inStream) {
 	}
 }
 
-// forgetTarget takes a dead replica of a rank out of those that are to be told.
+// forgetTarget removes a dead replica of a rank from the targets of all reports.
 func (s *inStream) forgetTarget(replica int) {
 	s.sums = slices.DeleteFunc(s.sums, func(r received) bool { return r.targets&^(1<<replica) == 0 })
 	for i := range s.sums {
@@ -154,8 +157,9 @@ func (s *inStream) forgetTarget(replica int) {
 	}
 }
 
-// tell appends to the payload of an acknowledgement the hashes that a replica has to be
-// told, and puts their number into the header.
+// tell appends the hashes for process p to the payload of an acknowledgement, and puts
+// their number into the header. It sets flagServed if p serves this process and none are
+// left.
 func (c *Core) tell(ctx *Context, p int, h *transport.Header, payload []byte) []byte {
 	pr := &c.processes[p]
 	if c.sum == nil || pr.rank >= len(ctx.in) || ctx.in[pr.rank] == nil {
@@ -186,17 +190,17 @@ func (c *Core) tell(ctx *Context, p int, h *transport.Header, payload []byte) []
 	return payload
 }
 
-// TellSums tells the other replicas of the senders the hashes of all that has been
-// received and was not told yet: what is wrong may make everybody wait, and then no
-// acknowledgement is due any more.
+// TellSums sends the other replicas of the senders the hashes of all that has been received
+// and not reported. A wrong message may make all ranks wait, and then no more
+// acknowledgements become due that could carry them.
 func (e *Engine) TellSums() {
 	e.mu.Lock()
 	e.core.tellAll()
 	e.flushAndUnlock()
 }
 
-// TellSumsNow is TellSums, and returns when the links have handed that over: it is heard
-// even if this process is killed then, however wrong it is.
+// TellSumsNow is TellSums that returns when the links have taken over the reports: they
+// arrive even if this process is killed then.
 func (e *Engine) TellSumsNow(ctx context.Context) error {
 	e.TellSums()
 	return e.waitUntil(ctx, func() bool {
@@ -206,9 +210,9 @@ func (e *Engine) TellSumsNow(ctx context.Context) error {
 	})
 }
 
-// SumsHeard is TellSums, and returns when all that live have heard that: what is wrong they have
-// found by then, unless they have yet to post it. The error is that of ctx, or of the engine.
-// It returns at once where messages are not compared.
+// SumsHeard is TellSums that returns when all live processes have received the reports. By
+// then they have found every difference in messages that they have posted. The error is
+// that of ctx, or of the engine. It returns at once where messages are not compared.
 func (e *Engine) SumsHeard(ctx context.Context) error {
 	e.mu.Lock()
 	compares := e.core.sum != nil
@@ -228,11 +232,10 @@ func (e *Engine) SumsHeard(ctx context.Context) error {
 	return e.failure()
 }
 
-// tells reports whether a frame tells hashes.
+// tells reports whether a frame carries hashes.
 func tells(h *transport.Header) bool { return h.Kind == kindAck && h.Args[3] > 0 }
 
-// tellAll tells everybody all that is to be told, before something ends or when a while
-// has passed.
+// tellAll sends all live targets all hashes that they have yet to get.
 func (c *Core) tellAll() {
 	for _, ctx := range c.order {
 		for rank, s := range ctx.in {
@@ -250,8 +253,8 @@ func (c *Core) tellAll() {
 	}
 }
 
-// tellOne tells one replica of the source what has been received, and all hashes that it is to
-// be told.
+// tellOne sends one replica of the source what has been received, and all hashes that it
+// has yet to get.
 func (c *Core) tellOne(s *inStream, replica int) {
 	for told := false; !told; {
 		c.ackOne(s, replica)
@@ -259,14 +262,14 @@ func (c *Core) tellOne(s *inStream, replica int) {
 	}
 }
 
-// heard compares what process p tells with the own copies, and returns what is left of
-// the payload.
+// heard compares the hashes that process p reports with those of the own copies, and
+// returns the rest of the payload.
 func (c *Core) heard(p int, h *transport.Header, s *outStream, payload []byte) ([]byte, error) {
 	if h.Args[3] > uint64(len(payload)/toldBytes) {
 		return nil, violation(&c.processes[p], h, "hashes that are missing")
 	}
 	at := len(payload) - toldBytes*int(h.Args[3])
-	if c.sum == nil || h.Args[5] < c.passed { // of before a cut: it was compared, or is told again
+	if c.sum == nil || h.Args[5] < c.passed { // from before a cut: it was compared, or is reported again
 		return payload[:at], nil
 	}
 	own := &c.ranks[c.rank]
@@ -295,8 +298,8 @@ func (c *Core) heard(p int, h *transport.Header, s *outStream, payload []byte) (
 	return payload[:at], nil
 }
 
-// fallsSilent: a replica of the destination that has passed that cut tells nothing more until it
-// passes another one.
+// fallsSilent records that a replica of the destination, which has passed that cut, reports
+// nothing more until it passes another one.
 func (c *Core) fallsSilent(s *outStream, replica int, cut uint64) {
 	of := &s.compared
 	switch d := uint64(1) << replica; {
@@ -308,9 +311,10 @@ func (c *Core) fallsSilent(s *outStream, replica int, cut uint64) {
 	}
 }
 
-// awaited are the replicas of the destination of a stream that tell what they take from
-// others than this process: all that live but those to which this process alone has sent
-// since the last cut, and those that have said that they tell nothing more.
+// awaited returns the replicas of the destination of a stream that report messages which
+// they take from other replicas of this rank. These are the live ones, except those to
+// which this process alone has sent since the last cut, and those that have announced that
+// they report nothing more.
 func (c *Core) awaited(s *outStream) (set uint64) {
 	all := uint64(1)<<c.ranks[c.rank].degree - 1
 	for d := range each(c.ranks[s.rank].live &^ s.compared.silent) {
@@ -321,7 +325,7 @@ func (c *Core) awaited(s *outStream) (set uint64) {
 	return set
 }
 
-// posts notes what this process would send, to compare it with what others have.
+// posts records a message of this process, to compare it with what receivers report.
 func (c *Core) posts(s *outStream, number uint64, tag int, data []byte) {
 	if c.sum == nil || c.mirror || c.ranks[c.rank].degree == 1 {
 		return
@@ -343,8 +347,8 @@ func (c *Core) posts(s *outStream, number uint64, tag int, data []byte) {
 	c.compare(s, m, early...)
 }
 
-// compare compares a message with what receivers have told. Between two cuts a place has one
-// life, which is the one whose frame it was.
+// compare compares a message with the reports of receivers. Between two cuts a slot has one
+// incarnation, so the slot identifies the process that sent a frame.
 func (c *Core) compare(s *outStream, m *posted, all ...told) {
 	for _, t := range all {
 		m.want &^= 1 << t.replica
@@ -355,7 +359,7 @@ func (c *Core) compare(s *outStream, m *posted, all ...told) {
 	c.compared(s, m)
 }
 
-// compared ends the comparison of a message if nobody is to tell more.
+// compared ends the comparison of a message on which no more reports are to come.
 func (c *Core) compared(s *outStream, m *posted) {
 	if m.want != 0 {
 		return
@@ -368,8 +372,8 @@ func (c *Core) compared(s *outStream, m *posted) {
 	}
 }
 
-// awaitFewer ends the comparisons of a stream for which none of these replicas has yet to tell
-// something.
+// awaitFewer makes the comparisons of a stream wait for no replicas but the awaited ones,
+// and ends those that have all their reports.
 func (c *Core) awaitFewer(s *outStream, awaited uint64) {
 	for _, n := range slices.Sorted(maps.Keys(s.compared.own)) { // in order, to be the same in every run
 		m := s.compared.own[n]
@@ -378,7 +382,7 @@ func (c *Core) awaitFewer(s *outStream, awaited uint64) {
 	}
 }
 
-// expectFewer ends the comparisons for which nobody is to tell more after a death.
+// expectFewer ends the comparisons that have all their reports after a death.
 func (c *Core) expectFewer() {
 	if c.sum == nil {
 		return
@@ -395,8 +399,8 @@ func (c *Core) expectFewer() {
 	}
 }
 
-// compareBehind restarts the comparisons of a stream at the end of a cut. All that was
-// received of what was sent before it has been told.
+// compareBehind restarts the comparisons of a stream at the end of a cut. Receivers have
+// reported all that was sent before it.
 func (c *Core) compareBehind(s *outStream) {
 	c.awaitFewer(s, 0)
 	of := &s.compared

@@ -12,15 +12,15 @@ type Context struct {
 	id     uint64
 	exact  bool   // receives name the number of the message
 	member []bool // per rank of the job; nil: all
-	joined bool   // the program has it; else only frames spoke of it
-	freed  bool   // the program is done with it
+	joined bool   // the program has joined it; before that only frames have named it
+	freed  bool   // the program does not use it any more
 	out    []*outStream
 	in     []*inStream
 	thread *thread
 	any    line // receives from any source, in posting order
 	bound  int  // receives from any source that were bound to an offer and are not complete
-	plans  int  // scripts under way: they will post messages
-	aside  int  // unmatched messages that a receive from any source had to leave
+	plans  int  // scripts under way, which will post messages
+	aside  int  // unmatched messages that are held back from receives from any source
 
 	// Since the last cut, see agreement.
 	anyReceives uint64 // receives from any source that the program has posted
@@ -28,7 +28,7 @@ type Context struct {
 	claimed     bool   // a message may have been claimed, see Core.claimed
 }
 
-// key is what receives match a message by.
+// key returns the key by which receives match a message.
 func (ctx *Context) key(number uint64, tag int) uint64 {
 	if ctx.exact {
 		return number
@@ -43,12 +43,12 @@ type outStream struct {
 	rank  int
 	next  uint64
 	kept  []*Message // not yet received by every live replica, in order of posting
-	order []uint64   // the numbers of kept, also those of its gaps
-	mixed bool       // they do not ascend: collectives may be posted in any order
+	order []uint64   // the numbers of kept, including its gaps
+	mixed bool       // the numbers do not ascend: collectives may be posted in any order
 	gaps  int        // nil entries of kept
 	acked []numbers  // per replica of the destination
-	short uint64     // replicas that have it in process.short
-	later []numbers  // and those of replicas that have passed a cut which this process has yet to
+	short uint64     // replicas whose process.short lists this stream
+	later []numbers  // acked for replicas that have passed a cut which this process has yet to pass
 
 	compared comparison
 }
@@ -61,25 +61,25 @@ type inStream struct {
 	received   numbers             // whole messages
 	unacked    int                 // messages received since the last acknowledgement to all
 	unackedB   int                 // bytes of them
-	among      uint64              // live replicas of rank,
-	others     uint64              // and those of them that get acknowledgements, not being this one's server
+	among      uint64              // live replicas of rank when others was determined,
+	others     uint64              // and those of them that get acknowledgements: all but the one that serves this process
 	live       map[uint64]*arrival // known and not whole, or whole and ahead of the due number
 	posted     line                // receives from this source, in posting order
 	unexpected line                // unmatched messages, in order of number; of exact contexts, of arrival
 	before     uint64              // numbers below were sent before the cut that is being passed
 	shown      uint64              // numbers below were seen by a probe, or precede one that was
-	taken      uint64              // numbers below it, or some of them, were completed to a receive
+	taken      uint64              // above the highest number that has completed a receive
 	newest     map[int]uint64      // per tag: place in posting order of the newest receive completed while others were bound
-	sums       []received          // what others have to be told
-	asked      int                 // 1 + process that was asked to say when it has finished, or 0
+	sums       []received          // hashes that are to be reported
+	asked      int                 // 1 + process that was asked to report when it has finished, or 0
 	finished   bool                // the program of its rank has returned,
-	total      uint64              // and has posted so many messages
+	total      uint64              // and has posted this number of messages
 }
 
-// Join returns the context with this id, which the program has just agreed on
-// with the other members; frames for it may have come before. Exact contexts
-// are those of collectives. thread names the thread of operations to which it
-// belongs. members are the ranks of the communicator; nil means all.
+// Join returns the context with this id, on which the program has just agreed with the
+// other members; frames for it may have arrived before. Exact contexts are those of
+// collectives. thread is the id of its clock domain. members are the ranks of the
+// communicator; nil means all.
 func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
 	ctx := c.context(id, exact)
 	if ctx == nil || ctx.joined {
@@ -99,7 +99,8 @@ func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, err
 	return ctx, nil
 }
 
-// context finds or makes the state of a context; nil if it has been closed.
+// context returns the state of a context, and creates it if it is new. It returns nil if
+// the context has been closed.
 func (c *Core) context(id uint64, exact bool) *Context {
 	if c.recent != nil && c.recent.id == id {
 		return c.recent
@@ -116,15 +117,15 @@ func (c *Core) context(id uint64, exact bool) *Context {
 	return ctx
 }
 
-// Free says that the program is done with the context. What is under way in
-// it is still completed.
+// Free records that the program does not use the context any more. Operations under way in
+// it still complete.
 func (c *Core) Free(ctx *Context) {
 	ctx.freed = true
 	c.close(ctx)
 }
 
-// close forgets a freed context once nothing is under way in it. Its id stays
-// known, so that late frames are not taken for a new context.
+// close removes a freed context once nothing is under way in it. Its id stays known, so
+// that late frames do not create a new context.
 func (c *Core) close(ctx *Context) {
 	if !ctx.freed || ctx.any.first != nil {
 		return
@@ -192,7 +193,7 @@ func (c *Core) inStream(ctx *Context, rank int) *inStream {
 	return s
 }
 
-// known returns a message of live, which mostly is empty.
+// known returns the message with this number in live, which mostly is empty, or nil.
 func (s *inStream) known(number uint64) *arrival {
 	if len(s.live) == 0 {
 		return nil
@@ -209,7 +210,8 @@ func (s *outStream) keep(m *Message) {
 	s.kept, s.order = append(s.kept, m), append(s.order, m.number)
 }
 
-// compact closes the gaps of kept if they are half of it. Nobody must be going through it.
+// compact closes the gaps of kept if they are at least half of it. The caller must not be
+// iterating over kept.
 func (s *outStream) compact() {
 	if s.gaps == 0 || s.gaps*2 < len(s.kept) {
 		return
@@ -226,8 +228,8 @@ func (s *outStream) compact() {
 	s.kept, s.order, s.gaps = s.kept[:n], s.order[:n], 0
 }
 
-// drop takes m out of kept. The others stay where they are: who goes through them may
-// drop some.
+// drop removes m from kept. The others keep their positions, so that a loop over kept may
+// drop messages.
 func (s *outStream) drop(m *Message) {
 	s.kept[m.at] = nil
 	if s.gaps++; s.gaps == len(s.kept) {
@@ -235,8 +237,8 @@ func (s *outStream) drop(m *Message) {
 	}
 }
 
-// span returns where in kept the messages are, among others, whose numbers are at least
-// low and less than high.
+// span returns a range of kept that contains all messages whose numbers are at least low
+// and less than high, and maybe others.
 func (s *outStream) span(low, high uint64) (from, to int) {
 	if s.mixed {
 		return 0, len(s.kept)

@@ -13,8 +13,8 @@ const MaxReplicas = 64
 
 const (
 	maxTag    = 1 << 30
-	maxEager  = 1 << 20 // no process sends more than this without asking
-	frameCost = 128     // what a message counts beside its payload
+	maxEager  = 1 << 20 // largest message that a process sends unrequested
+	frameCost = 128     // bytes that a message counts beside its payload
 	ackEvery  = 32      // messages that may wait for a lazy acknowledgement
 	ackBytes  = 64 << 10
 )
@@ -24,17 +24,16 @@ var (
 	errUsed        = errors.New("after messages were sent, or received from any source")
 )
 
-// MaxPurpose bounds what the messages of an exact context may say of their
-// purpose.
+// MaxPurpose bounds the purpose that messages of an exact context carry.
 const MaxPurpose = 1<<62 - 1
 
 // Limits bounds the memory that messages take. Zero values mean the defaults.
 type Limits struct {
-	Eager  int // bytes that a message may have to be sent without asking (32 KiB; at most 1 MiB)
+	Eager  int // largest message that is sent without being requested (32 KiB; at most 1 MiB)
 	Window int // bytes of unmatched eager messages at a receiver, per sending process (1 MiB)
 	Retain int // bytes of copies kept per destination rank (4 MiB)
-	// Detach is how many bytes a larger message may have to be copied as well, once only
-	// other replicas have to send it yet (0).
+	// Detach is the size up to which larger messages are copied as well, once only other
+	// replicas still have to send them (0).
 	Detach int
 }
 
@@ -55,18 +54,18 @@ func (l Limits) withDefaults() Limits {
 type process struct {
 	rank, replica int
 	alive         bool
-	incarnation   uint32       // of its life, or of its last one
-	rest          *rest        // of the past that came from it last, if that was long
-	early         early        // frames of a life that was not announced yet
+	incarnation   uint32       // of the live process, or of the last one
+	rest          *rest        // the last long causal history that came from it
+	early         early        // frames of an incarnation that was not announced yet
 	credit        int          // eager bytes that may still be sent to it
 	held          int          // eager bytes of its messages that no receive has taken yet
 	owed          int          // eager bytes of its messages consumed and not yet returned
-	awaited       int          // messages of its that receives wait for and that come unasked
-	wanted        bool         // we told it that we wait for its acknowledgements
-	short         []*outStream // those of which something was offered to it for want of room, in that order
-	busy          bool         // it was waited for in vain when there was no credit, and has given none since
-	// Payloads and hashes that were sent to it, those after which it was asked whether
-	// all have arrived, and those of which it has said so.
+	awaited       int          // its messages that receives wait for and that come unrequested
+	wanted        bool         // it has been notified that this process waits for its acknowledgements
+	short         []*outStream // streams with messages that were offered to it for lack of room, oldest first
+	busy          bool         // a wait for its credit was in vain, and it has returned none since
+	// sent counts the payloads and hashes that were sent to it, asked those up to which it
+	// was asked for a confirmation, and arrived those that it has confirmed.
 	sent, asked, arrived uint64
 }
 
@@ -74,16 +73,16 @@ type process struct {
 type rankState struct {
 	first      int    // index of its replica 0 in processes
 	degree     int    // replicas at the start
-	live       uint64 // those that live
+	live       uint64 // its live replicas
 	retained   int    // bytes of copies kept for it
 	unfinished int    // messages to it that are kept
-	waiting    int    // of them small ones whose request waits for acknowledgements
+	waiting    int    // small ones among them whose request waits for acknowledgements
 	impatient  uint64 // replicas that wait for acknowledgements
-	told       bool   // some replica may have been told that we wait for its acknowledgements
-	through    bool   // it had finished, and nobody lacks what it sent, should it have lost its last replica
+	told       bool   // some replica may have been notified that this process waits for its acknowledgements
+	through    bool   // it has finished, and no process lacks what it sent, should it have lost its last replica
 }
 
-// Core is the protocol of one process. Its methods are called one at a time.
+// Core is the protocol of one process. Its methods must not be called concurrently.
 type Core struct {
 	rank, replica int
 	incarnation   uint32
@@ -95,52 +94,53 @@ type Core struct {
 	order         []*Context          // the open ones, in order of creation
 	recent        *Context
 	replicated    bool
-	threads       []*thread          // in order of creation
+	threads       []*thread          // clock domains, in order of creation
 	threadOf      map[uint64]*thread // nil value: closed
-	causal        bool               // messages carry their past
+	causal        bool               // messages carry their causal history
 	noAny         bool               // no rank receives or probes from any source
-	used          bool               // an operation was begun, or a message from any source looked for
-	reference     Reference          // nil: nobody compares
-	aside         []*Context         // those in which a receive from any source had to leave a message
-	ahead         []*past            // pasts of messages that were seen before their time
-	hidden        bool               // a probe or a test had to leave out a message
-	age           uint64             // how often operations were counted anew
-	changes       uint64             // how often what is known of any thread has changed
-	others        others             // that was encoded last
+	used          bool               // the program has begun an operation, or looked for a message from any source
+	reference     Reference          // nil: none
+	aside         []*Context         // contexts with messages that are held back from a receive from any source
+	ahead         []*past            // causal histories of messages that the program saw before they were deliverable
+	hidden        bool               // a probe or a test has skipped a message that is held back
+	age           uint64             // number of times that the count of operations has restarted
+	changes       uint64             // number of changes in all clock domains
+	others        others             // the last encoding of the other clock domains
 	clock         uint64             // numbers receives and arrivals
 	unfinished    int                // messages kept
 	draining      bool
-	asks          []ask    // by processes that wait for this rank to finish
-	ends          uint64   // how often something was heard of ranks that have finished
-	news          bool     // there is something new for probes to see, or an answer that all has arrived
+	asks          []ask    // from processes that wait for this rank to finish
+	ends          uint64   // number of deaths, and of reports on ranks that have finished
+	news          bool     // a waiter has to look again: at messages, decisions, or confirmations
 	cuts          *Context // of the bookmarks
 	cut           *cut     // the one that is being passed, or nil
-	newest        uint64   // cut that was begun last
-	passed        uint64   // cut that was passed last
+	newest        uint64   // the last cut that was begun
+	passed        uint64   // the last cut that was passed
 	buffers       buffers
 	messages      []*Message // for reuse
 	arrivals      []*arrival // for reuse
 	pasts         []*past    // for reuse
-	incoming      *past      // of the frame that is taken now, for reuse
+	incoming      *past      // causal history of the current frame, for reuse
 	actions       []Action
 	spare         []Action
 	completed     []*Request
-	// now, if set, hands a frame to its link at once, or reports that this cannot
-	// be: then it is an action like others. It is called while there are no others.
+	// now, if set, hands a frame to its link at once, and reports whether the link has
+	// taken it. If not, the frame becomes an action. now is called only while there are no
+	// other actions.
 	now         func(a *Action) bool
 	direct      Action                      // for SendNow
-	observer    Observer                    // nil: nobody
+	observer    Observer                    // nil: none
 	sum         func(payload []byte) uint64 // nil: messages are not compared
 	assertedAt  string                      // where the program calls AssertSendDeterministic, if sum is set for that
 	point       func() uint64               // the safe point of the program; nil: not known
 	differences []*Difference
-	telling     int        // frames with hashes that are on their way to their links, or there
-	spent       bool       // some process may be low
-	agreed      *agreement // nil: the replicas of this rank decide nothing together
+	telling     int        // frames with hashes that the links have yet to send
+	spent       bool       // some process may lack room for the next small message
+	agreed      *agreement // nil: the replicas of this rank make no decisions
 }
 
-// NewCore returns the core of process rank.replica in a job with these
-// degrees, in which all processes live with this incarnation.
+// NewCore returns the core of process rank.replica in a job with these degrees. All
+// processes are live and have this incarnation.
 func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, limits Limits) *Core {
 	c := &Core{
 		rank: rank, replica: replica, incarnation: incarnation, mirror: mirror,
@@ -160,8 +160,7 @@ func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, 
 	return c
 }
 
-// Process returns the index by which events and actions name a process, or
-// -1.
+// Process returns the index that identifies a process in events and actions, or -1.
 func (c *Core) Process(rank, replica int) int {
 	if rank < 0 || rank >= len(c.ranks) || replica < 0 || replica >= c.ranks[rank].degree {
 		return -1
@@ -169,15 +168,15 @@ func (c *Core) Process(rank, replica int) int {
 	return c.ranks[rank].first + replica
 }
 
-// source returns the replica that acts for the one numbered replica: that one
-// itself if it lives, else the next in cyclic order that does, or -1. It
-// changes only by the death of the one it was [SDR, Algorithm 1, line 19].
+// source returns the replica that acts for the given one: that replica itself if it lives,
+// otherwise the next live one in cyclic order, or -1. Among deaths, only that of the result
+// changes it [SDR, Algorithm 1, line 19].
 func source(live uint64, degree, replica int) int {
 	if live == 0 {
 		return -1
 	}
 	at := replica
-	if at >= degree { // a division takes as long as the rest
+	if at >= degree { // a division would cost as much as the rest
 		at %= degree
 	}
 	if up := live >> at; up != 0 {
@@ -186,9 +185,9 @@ func source(live uint64, degree, replica int) int {
 	return bits.TrailingZeros64(live)
 }
 
-// server returns the replica among live ones of rank that sends to replica k of
-// rank dst in contexts of one kind: replica k. Where the sender has more
-// replicas than the destination, those beyond take a share.
+// server returns the live replica of rank that sends to replica k of rank dst in contexts
+// of one kind: replica k, or the one that acts for it. If the sender has more replicas than
+// the destination, the additional ones take a share.
 func (c *Core) server(live uint64, rank, dst, k int, exact bool) int {
 	degree, to := c.ranks[rank].degree, c.ranks[dst].degree
 	if k < degree && to < degree {
@@ -208,7 +207,7 @@ func (c *Core) serves(dst, k int, exact bool) bool {
 	return c.mirror || own.degree == 1 || c.server(own.live, c.rank, dst, k, exact) == c.replica
 }
 
-// served returns those of some replicas of rank dst to which this process sends.
+// served returns the subset of replicas of rank dst to which this process sends.
 func (c *Core) served(dst int, replicas uint64, exact bool) (set uint64) {
 	own := &c.ranks[c.rank]
 	switch {
@@ -237,8 +236,8 @@ func each(set uint64) func(yield func(int) bool) {
 	}
 }
 
-// Drain says that the program has returned: from now on acknowledgements are
-// asked for whenever something is kept.
+// Drain records that the program has returned. From now on the core requests
+// acknowledgements while it keeps messages.
 func (c *Core) Drain() {
 	c.draining = true
 	c.tellAll()
@@ -248,8 +247,8 @@ func (c *Core) Drain() {
 	c.answer()
 }
 
-// Drained reports whether nothing is kept: every live destination has all
-// that this process sent or would have to send for another.
+// Drained reports whether no message is kept: every live destination has all that this
+// process sent, or would have to send in place of another replica.
 func (c *Core) Drained() bool { return c.unfinished == 0 }
 
 // Retained returns how many messages are kept, and the bytes of their copies.
@@ -260,10 +259,9 @@ func (c *Core) Retained() (messages, bytes int) {
 	return c.unfinished, bytes
 }
 
-// refused reports whether a frame must not be looked at because the life of
-// the process in which it was sent has been declared dead. Nothing else is
-// held against a frame: whoever lives may know of more or of fewer deaths than
-// this process.
+// refused reports whether a frame must be ignored, because the incarnation that sent it has
+// been declared dead. This is the only reason to ignore a frame: a live sender may know of
+// more or of fewer deaths than this process.
 func (c *Core) refused(p int, h *transport.Header) bool {
 	pr := &c.processes[p]
 	return h.Incarnation < pr.incarnation || h.Incarnation == pr.incarnation && !pr.alive

@@ -9,30 +9,29 @@ import (
 	"slices"
 )
 
-// A cut is a place in the program of every rank that no message crosses. At
-// its place each process has a bookmark for every rank, which says how many
-// messages it has sent there in each context, and draws in what is on its way
-// to it, until it has all that the bookmarks of the others name. When every
-// live process has got there, each rank's position is the numbers of its
-// streams and its unmatched messages, and nothing that was sent before needs
-// to be kept.
+// A cut in this package is a consistent cut: a place in the program of every rank that no
+// message crosses. There each process sends every other rank a bookmark, the number of
+// messages that it has sent to that rank in each context. Then it draws in the messages
+// that are on their way to it, until it has all that the bookmarks count. When every live
+// process has got there, the position of a rank consists of the numbers of its streams and
+// its unmatched messages, and no message that was sent before needs to be kept.
 //
-// Bookmarks travel together: in round r of about log2 of the number of ranks, a rank
-// sends to the one 2^r further on, and round the end, what is for ranks at a distance
-// that has bit r, of its own and of what came in the rounds before. So there are few
-// messages, and few links. What a round brings is the same for all replicas of a rank,
-// so these are messages like others: one of a process that died is sent by its
-// substitute.
+// Bookmarks travel in batches, in about log2(ranks) rounds. In round r a rank sends to the
+// rank 2^r further on, modulo the number of ranks. It sends its own bookmarks, and those
+// that it got in earlier rounds, for ranks at a distance that has bit r. So there are few
+// messages, and few links. All replicas of a rank get the same in a round, so bookmarks are
+// ordinary messages: the substitute of a process that died sends its bookmarks.
 
-// cutContext is the context of the bookmarks. The number of one is that of
-// the cut.
+// cutContext is the context of the bookmarks. The number of a message there is that of its
+// cut.
 const cutContext = 0
 
 // Errors of a cut.
 var (
-	// ErrPending: a request is under way that cannot be at a safe point.
+	// ErrPending reports that a request is under way that cannot be pending at a safe
+	// point.
 	ErrPending = errors.New("pending across a safe point")
-	// ErrCancelled: the cut was given up.
+	// ErrCancelled reports that the cut was cancelled.
 	ErrCancelled = errors.New("cut cancelled")
 )
 
@@ -41,20 +40,20 @@ var errNoCut = errors.New("not in a cut")
 // cut is the state of the cut that is being passed.
 type cut struct {
 	number  uint64
-	marked  []bool     // per rank: its bookmark is here
-	round   int        // whose bookmarks are waited for
-	carried []bookmark // for other ranks, not sent on yet
-	fresh   bool       // something has come since Arrived looked
-	done    bool       // all is here
+	marked  []bool     // per rank: its bookmark has arrived
+	round   int        // round whose bookmarks are awaited
+	carried []bookmark // bookmarks for other ranks, not sent on yet
+	fresh   bool       // a frame has arrived since the last call of Arrived
+	done    bool       // all that was sent before the cut has arrived
 }
 
-// bookmark is what a rank says to another one.
+// bookmark is what one rank reports to another at a cut.
 type bookmark struct {
 	from, to int
 	said     []byte
 }
 
-// pulling reports whether payloads are asked for that no receive wants yet.
+// pulling reports whether the core requests payloads that no receive wants yet.
 func (c *Core) pulling() bool { return c.cut != nil && !c.cut.done }
 
 // Pending returns an error that names a request which cannot be pending across
@@ -162,7 +161,7 @@ func (c *Core) BeginCut(number uint64) error {
 	return nil
 }
 
-// sendBookmarks sends those of the round that begins, if there is one.
+// sendBookmarks sends the bookmarks of the round that begins, if there is one.
 func (c *Core) sendBookmarks() {
 	n, step := len(c.ranks), 1<<c.cut.round
 	if step >= n {
@@ -190,7 +189,7 @@ func (c *Core) sendBookmarks() {
 	c.dispatch(m)
 }
 
-// takeBookmarks takes those that a rank has sent in the round that is waited for.
+// takeBookmarks handles the bookmarks that a rank has sent in the current round.
 func (c *Core) takeBookmarks(rank int, data []byte) error {
 	const head = 16
 	for len(data) > 0 {
@@ -205,7 +204,7 @@ func (c *Core) takeBookmarks(rank int, data []byte) error {
 		}
 		b.said, data = data[:size], data[size:]
 		if b.to != c.rank {
-			b.said = slices.Clone(b.said) // the message goes
+			b.said = slices.Clone(b.said) // the memory of the message is reused
 			c.cut.carried = append(c.cut.carried, b)
 			continue
 		}
@@ -220,8 +219,8 @@ func (c *Core) takeBookmarks(rank int, data []byte) error {
 	return nil
 }
 
-// forgetBookmarks forgets those of cuts before number: it keeps none of its
-// own, and drops those of others that come late.
+// forgetBookmarks discards the bookmarks of cuts before number: it stops keeping its own,
+// and ignores those of other ranks that arrive late.
 func (c *Core) forgetBookmarks(number uint64) {
 	for rank := range c.ranks {
 		if rank == c.rank {
@@ -242,7 +241,7 @@ func (c *Core) forgetBookmarks(number uint64) {
 	}
 }
 
-// abandon says that messages before number need not be kept for anybody.
+// abandon stops keeping messages with numbers below number.
 func (c *Core) abandon(s *outStream, number uint64) {
 	c.sweep(s, func(m *Message) {
 		if m.number < number {
@@ -251,8 +250,8 @@ func (c *Core) abandon(s *outStream, number uint64) {
 	})
 }
 
-// A bookmark is a list of contexts that both ranks have, in the order of their
-// ids: id, flags, and the number of messages sent before the cut.
+// A bookmark lists the contexts that both ranks have, ordered by id. Each entry has the id,
+// flags, and the number of messages sent before the cut.
 const bookmarkEntry = 24
 
 func (c *Core) bookmark(rank int) []byte {
@@ -284,9 +283,9 @@ func (ctx *Context) common(rank int) bool {
 	return ctx.joined && !ctx.freed && (ctx.member == nil || ctx.member[rank])
 }
 
-// Arrived reports whether everything that was sent to this process before the
-// cut is here, and sends on what others have to know for that. An error says that the
-// program or a peer is wrong.
+// Arrived reports whether everything that was sent to this process before the cut has
+// arrived. It sends on the bookmarks that other ranks need for that. An error means that
+// the program or a peer is wrong.
 func (c *Core) Arrived() (bool, error) {
 	switch {
 	case c.cut == nil:
@@ -335,7 +334,7 @@ func (c *Core) Arrived() (bool, error) {
 	return true, nil
 }
 
-// mark takes the bookmark of a rank.
+// mark applies the bookmark of a rank.
 func (c *Core) mark(rank int, b []byte) error {
 	if len(b)%bookmarkEntry != 0 {
 		return fmt.Errorf("%w: bookmark of %d bytes from rank %d", ErrProtocol, len(b), rank)
@@ -346,7 +345,7 @@ func (c *Core) mark(rank int, b []byte) error {
 		exact := flags == uint64(flagExact)
 		ctx := c.context(id, exact)
 		if ctx == nil {
-			continue // freed here: the other side has found that out
+			continue // freed here: the other rank reports the error
 		}
 		if ctx.exact != exact || !exact && flags != 0 || ctx == c.cuts {
 			return fmt.Errorf("%w: bookmark from rank %d with flags %x in context %x", ErrProtocol, rank, flags, id)
@@ -362,14 +361,14 @@ func (c *Core) mark(rank int, b []byte) error {
 	return nil
 }
 
-// Joiner is a process that lives again after a cut.
+// Joiner is a process that joins at a cut.
 type Joiner struct {
 	Rank, Replica int
 	Incarnation   uint32
 }
 
-// Cut ends the cut: every live process has what was sent before it. From now
-// on the joiners live.
+// Cut ends the cut: every live process has what was sent before it. From now on the joiners
+// are live.
 func (c *Core) Cut(joined []Joiner) error {
 	if c.cut == nil || !c.cut.done {
 		return fmt.Errorf("end of a cut: %w", errNoCut)
@@ -408,7 +407,7 @@ func (c *Core) Cut(joined []Joiner) error {
 				continue
 			}
 			c.noteAgain(s)
-			if s.unacked > 0 { // those that have passed the cut forget what was said before it
+			if s.unacked > 0 { // a sender that has passed the cut has discarded the acknowledgements before it
 				c.ackTo(ctx, rank, &s.received)
 			}
 		}
@@ -432,9 +431,9 @@ func (c *Core) Cut(joined []Joiner) error {
 	return nil
 }
 
-// settle ends the cut for the messages from one rank. Some that were sent
-// after it may be here already, from processes that were quicker; a replica
-// of theirs that has just come to life may wait for their acknowledgement.
+// settle ends the cut for the messages from one rank. Messages that were sent after the cut
+// may have arrived already, from faster processes. A replica of their rank that has just
+// joined may wait for their acknowledgement.
 func (c *Core) settle(s *inStream) {
 	s.unacked, s.unackedB = 0, 0
 	if s.received.low > s.before || len(s.received.words) > 0 {
@@ -450,8 +449,8 @@ func (c *Core) settle(s *inStream) {
 	}
 }
 
-// resetThreads begins counting operations anew: those before the cut have been
-// done by every replica.
+// resetThreads restarts the count of operations: every replica has done those before the
+// cut.
 func (c *Core) resetThreads() {
 	c.threads = slices.DeleteFunc(c.threads, func(l *thread) bool {
 		l.own, l.known = clock{}, knowledge{}
@@ -469,7 +468,7 @@ func (c *Core) resetThreads() {
 	}
 }
 
-// CancelCut gives the cut up. The program goes on as if there had been none.
+// CancelCut cancels the cut. The program continues as if there had been none.
 func (c *Core) CancelCut() {
 	if c.cut == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Describe says what the process keeps and what it waits for, for reports of
-// jobs that do not end.
+// Describe lists what the process keeps and what it waits for, for reports on jobs that
+// hang.
 func (e *Engine) Describe() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *Core) describe() string {
 	return b.String()
 }
 
-// kept says for whom the message is kept.
+// kept describes why the message is kept.
 func (m *Message) kept() string {
 	var list []string
 	if lacking := slices.Collect(each(m.lacking)); len(lacking) > 0 {
@@ -66,7 +66,7 @@ func (m *Message) kept() string {
 	return strings.Join(list, ", ")
 }
 
-// wants says which message a posted receive takes.
+// wants describes the message that a posted receive takes.
 func (r *Request) wants() string {
 	switch {
 	case r.ctx.exact:

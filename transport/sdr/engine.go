@@ -10,23 +10,23 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Waiter is how an engine waits; *transport.Poller is one.
+// Waiter lets an engine wait; *transport.Poller is one.
 type Waiter interface {
-	// Wait drives the links until done reports true, or ctx is done, and
-	// returns its error.
+	// Wait drives the links until done reports true, or until ctx is done; then it returns
+	// the error of ctx.
 	Wait(ctx context.Context, done func() bool) error
-	// Wake makes sleeping waiters look again.
+	// Wake makes sleeping waiters call done again.
 	Wake()
 }
 
-// patient is a Waiter that can tell when something takes long. Without it a
-// wait for a rank that has finished is not noticed.
+// patient is a Waiter whose waits can end after a while. With another Waiter the engine
+// does not notice that it waits for a rank that has finished.
 type patient interface {
-	// WaitFor is Wait that returns nil, too, when it has slept for so long.
+	// WaitFor is Wait that also returns nil when it has slept for the duration patience.
 	WaitFor(ctx context.Context, patience time.Duration, done func() bool) error
 }
 
-// patience is how long a wait takes before those are asked whom it waits for.
+// patience is how long a call waits before it asks the processes that it waits for.
 const patience = time.Second
 
 // Config describes the process that an engine works for.
@@ -34,12 +34,12 @@ type Config struct {
 	Rank, Replica int
 	Incarnation   uint32
 	Degrees       []int // replicas of each rank at the start, 1 to MaxReplicas
-	// Peers tells who lives when the engine is made, and in which life. nil:
-	// all processes, with the same incarnation.
+	// Peers returns which processes are live when the engine is made, and their
+	// incarnations. nil: all are live, with the incarnation above.
 	Peers func(rank, replica int) (incarnation uint32, alive bool)
-	// Link returns the started link to another process. It is called when
-	// something is sent there for the first time in its life; nil drops the frames, for
-	// a process that never came.
+	// Link returns the started link to another process. The engine calls it when it sends
+	// something to an incarnation for the first time. If Link returns nil, because the
+	// process never joined, the engine drops the frames.
 	Link func(rank, replica int) transport.Link
 	// Poller drives those links. nil is enough for a rank alone.
 	Poller Waiter
@@ -53,28 +53,27 @@ type Config struct {
 	// of a message to a process of another rank; the result goes into
 	// transport.Frame.Mid.
 	Mid func() func() bool
-	// Sum, if set, is a hash: what the replicas of a rank send is compared by it,
-	// and Differ is told of what differs, without a lock. The protocol must be the
-	// parallel one.
+	// Sum, if set, is the hash by which the messages that the replicas of a rank send are
+	// compared. Differ is called for every difference, without a lock. Sum excludes Mirror.
 	Sum func(payload []byte) uint64
-	// SumAsserted is Sum from SendDeterministic on, for programs that call it.
+	// SumAsserted is the Sum that SendDeterministic sets, in programs that call it.
 	SumAsserted func(payload []byte) uint64
 	Differ      func(*Difference)
-	// Point says at which safe point the program is, for Difference; nil: 0.
+	// Point returns the last safe point of the program, for Difference; nil: 0.
 	Point func() uint64
-	// Flip, if set, comes before each first transmission of a payload that is not
-	// empty to a process of another rank, and returns what is sent instead.
+	// Flip, if set, is called before each first transmission of a payload that is not empty
+	// to a process of another rank. Its result is sent instead.
 	Flip func(payload []byte) []byte
-	// Observer, if set, is told what happens with messages.
+	// Observer, if set, is notified of the events of messages.
 	Observer Observer
-	// Reference, if set, is compared with the causal past of messages. All processes
-	// have one, or none.
+	// Reference, if set, is compared with the causal history of messages. All processes
+	// have one, or none has.
 	Reference Reference
 	Limits    Limits
 	// Ordered makes the replicas of a rank agree on what depends on the order of messages, unless the
 	// program asserts that it is send-deterministic.
 	Ordered bool
-	// Before, if set, comes before each operation that the program begins.
+	// Before, if set, is called before each operation that the program begins.
 	Before Before
 }
 
@@ -91,29 +90,29 @@ type Before interface {
 type Engine struct {
 	cfg     Config
 	core    *Core
-	patient patient // Config.Poller, nil if it cannot tell when something takes long
+	patient patient // Config.Poller; nil if its waits cannot end after a while
 
 	mu       sync.Mutex // guards what follows, and core
 	links    []transport.Link
 	prompt   []transport.Prompt // the links that are one
-	flushing bool               // a goroutine carries out actions
+	flushing bool               // a goroutine is carrying out actions
 	err      error              // the protocol was violated, or Abort was called
 	aborted  bool
-	lent     []bool // per process: its link writes into memory of the program
+	lent     []bool // per process: its link may be writing into memory of the program
 	handed   int    // frames with messages that links hold
-	saved    []byte // of the layer above, in the position that the engine began at
+	saved    []byte // data of the layer above, from the position at which the engine began
 	attached Attachment
 	next     atomic.Pointer[Script] // a script with a round that can be posted
 	due      []*Script              // the others
-	ready    atomic.Int32           // how many these are
+	ready    atomic.Int32           // len(due)
 	broken   atomic.Bool            // err is set
 	ends     atomic.Uint64          // Core.ends
-	restored atomic.Bool            // began at a position, Resume was not called
+	restored atomic.Bool            // the engine began at a position, and Resume was not called since
 	agrees   atomic.Bool            // Core.agreed is set
 	unused   *unused
 
 	stalls    []*Stall // calls that have waited for a while
-	completed uint64   // requests
+	completed uint64   // number of completed requests
 }
 
 // NewEngine returns the engine of a process.
@@ -144,9 +143,9 @@ func NewEngine(cfg Config) *Engine {
 	return e
 }
 
-// unused holds frames for their next use. It stands alone, and what it holds names
-// no engine: a pool, and what is in it, outlives what it is part of by two garbage
-// collections.
+// unused holds frames for reuse. It is an object of its own and its contents do not refer
+// to the engine: a pool, and what is in it, stays reachable for two more garbage
+// collections than the object that contains it.
 type unused struct{ frames sync.Pool }
 
 func newUnused() *unused {
@@ -155,20 +154,21 @@ func newUnused() *unused {
 	return u
 }
 
-// Rank returns the rank that the engine works for, Size the number of ranks.
+// Rank returns the rank that the engine works for.
 func (e *Engine) Rank() int { return e.cfg.Rank }
 
 // Size returns the number of ranks of the job.
 func (e *Engine) Size() int { return len(e.core.ranks) }
 
-// outFrame is a frame on its way; it tells the core when its payload is free.
+// outFrame is a frame on its way. It reports to the core when the link no longer uses its
+// payload.
 type outFrame struct {
 	frame   transport.Frame
 	pieces  [2][]byte
 	engine  *Engine
 	message *Message
 	to      int
-	tells   bool // hashes of what was received
+	tells   bool // it carries hashes of what was received
 }
 
 // Sent implements transport.Owner.
@@ -194,14 +194,14 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	e.unused.frames.Put(f)
 }
 
-// flushAndUnlock says what is complete, carries out the actions that the core wants and
-// releases the lock.
+// flushAndUnlock marks requests as complete, carries out the actions that the core requests
+// and releases the lock.
 func (e *Engine) flushAndUnlock() { e.flush(e.settle()) }
 
-// flush carries out the actions that the core wants and releases the lock; news
-// says that somebody may wait for what was settled before. One goroutine at a time
-// does so, without the lock, so that the frames of a link keep their order and a link
-// may call back.
+// flush carries out the actions that the core requests and releases the lock. news means
+// that goroutines may wait for what was settled before. One goroutine at a time carries out
+// actions, without the lock, so that the frames of a link keep their order and a link may
+// call back.
 func (e *Engine) flush(news bool) {
 	for len(e.core.actions) > 0 && !e.flushing {
 		acts := e.core.Actions()
@@ -230,7 +230,7 @@ func (e *Engine) flush(news bool) {
 		clear(acts)
 		e.mu.Lock()
 		e.flushing = false
-		news = e.settle() || e.aborted // Released waits for that
+		news = e.settle() || e.aborted // Released waits for the end of flushing
 	}
 	if c := e.core; c.news || c.draining && c.Drained() || c.pulling() && c.cut.fresh {
 		news, c.news = true, false
@@ -252,8 +252,8 @@ func (e *Engine) flush(news bool) {
 	}
 }
 
-// settle says of requests that they are complete, and reports whether there were
-// any. The lock is held.
+// settle marks the completed requests as complete, and reports whether there were any. The
+// lock is held.
 func (e *Engine) settle() bool {
 	done := e.core.Completed()
 	if len(done) == 0 || e.aborted {
@@ -267,7 +267,7 @@ func (e *Engine) settle() bool {
 	return true
 }
 
-// complete says that a request is complete. The lock is held.
+// complete marks a request as complete. The lock is held.
 func (e *Engine) complete(r *Request) {
 	if r.script == nil {
 		r.done.Store(true)
@@ -276,7 +276,7 @@ func (e *Engine) complete(r *Request) {
 	e.stepDone(r)
 }
 
-// prepare does what comes before a first transmission of a payload.
+// prepare applies Flip and Mid to the first transmission of a payload.
 func (e *Engine) prepare(a *Action) {
 	a.First = false
 	if e.cfg.Flip != nil && len(a.Payload) > 0 {
@@ -287,9 +287,10 @@ func (e *Engine) prepare(a *Action) {
 	}
 }
 
-// handOver hands a frame to its link if that takes it at once, while nobody carries
-// out actions, whose frames come before it. The lock is held. An observer hears of a
-// frame before its receiver does, and once, so not of one that may be refused.
+// handOver hands a frame to its link if the link takes it at once. It does not while a
+// goroutine carries out actions, since their frames come first. It does not if there is an
+// observer either: that one must learn of a frame once, and before the receiver does, but
+// the link may still refuse this frame. The lock is held.
 func (e *Engine) handOver(a *Action) bool {
 	if e.flushing || e.aborted || e.cfg.Observer != nil {
 		return false
@@ -348,8 +349,9 @@ func (e *Engine) fail(err error) {
 	}
 }
 
-// Dead tells the engine that a process has been declared dead. It is called
-// in the order of the verdicts, after the link's last byte was delivered.
+// Dead reports to the engine that a process has been declared dead. The caller reports
+// deaths in the order in which they were declared, after the last byte of the link has been
+// delivered.
 func (e *Engine) Dead(rank, replica int) {
 	p := e.core.Process(rank, replica)
 	if p < 0 {
@@ -361,18 +363,18 @@ func (e *Engine) Dead(rank, replica int) {
 	e.cfg.Poller.Wake()
 }
 
-// Through tells the engine that a rank has finished and nobody lacks what it
-// sent, so that nothing is waited for once it has lost its last replica.
+// Through reports to the engine that a rank has finished and no process lacks what it sent.
+// The engine then does not wait for the rank once it has lost its last replica.
 func (e *Engine) Through(rank int) {
 	e.mu.Lock()
 	e.core.Through(rank)
 	e.flushAndUnlock()
 }
 
-// HandedOver reports whether every live destination has all that is kept for
-// it. It is called after the program has returned, and changes what is asked of
-// the peers: from now on acknowledgements without delay. A change to true wakes
-// who waits with the Poller.
+// HandedOver reports whether every live destination has all that is kept for it. It is
+// called after the program has returned: from now on the engine requests acknowledgements
+// without delay. When the result changes to true, the engine wakes the waiters of the
+// Poller.
 func (e *Engine) HandedOver() bool {
 	e.Advance()
 	e.mu.Lock()
@@ -383,9 +385,9 @@ func (e *Engine) HandedOver() bool {
 	return e.core.Drained()
 }
 
-// Received reports whether every live destination has received all that this
-// process had to send, also if its host is lost now. Otherwise it is as
-// HandedOver; the peers have to stay until it is true.
+// Received reports whether every live destination has received all that this process had to
+// send, so that the loss of its host does no harm. Like HandedOver, it is called after the
+// program has returned. The peers have to stay until it is true.
 func (e *Engine) Received() bool {
 	if !e.HandedOver() {
 		return false
@@ -395,8 +397,8 @@ func (e *Engine) Received() bool {
 	return e.core.Received()
 }
 
-// Drained returns when the process may leave: when all is handed over. Until
-// the process leaves, it goes on serving what its links deliver.
+// Drained returns when everything is handed over and the process may leave. Until the
+// process leaves, it continues to serve its links.
 func (e *Engine) Drained(ctx context.Context) error {
 	err := e.waitUntil(ctx, func() bool { return e.HandedOver() || e.broken.Load() })
 	if err != nil {
@@ -419,14 +421,15 @@ func (e *Engine) failure() error {
 	return e.err
 }
 
-// Ready reports that the engine works for the program: it has not failed, what it
-// began at is behind it, and no function runs in which operations are refused.
+// Ready reports whether the program may begin operations: the engine has not failed, a
+// restored program has reached its first safe point, and no function runs in which
+// operations are refused.
 func (e *Engine) Ready() bool {
 	return !e.broken.Load() && !e.restored.Load() && (e.cfg.Before == nil || !e.cfg.Before.Inside())
 }
 
-// Refuse comes before each operation that the program begins, unless Ready: it returns
-// an error where that is not allowed.
+// Refuse is called before each operation that the program begins, unless Ready. It returns
+// an error if the operation is not allowed.
 func (e *Engine) Refuse() error {
 	if e.cfg.Before == nil {
 		return nil

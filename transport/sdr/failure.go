@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Dead: process p has been declared dead, and what it had handed to its link
-// has been delivered [SDR, Algorithm 1, line 18]. Frames of its incarnation
+// Dead handles the death of process p, which has been declared dead. What p had handed to
+// its link has been delivered before [SDR, Algorithm 1, line 18]. Frames of its incarnation
 // are refused from now on.
 func (c *Core) Dead(p int) {
 	pr := &c.processes[p]
-	if !pr.alive { // a joiner that died before its life was announced
+	if !pr.alive { // a joiner that died before its incarnation was announced
 		pr.early = early{}
 		return
 	}
@@ -20,7 +20,7 @@ func (c *Core) Dead(p int) {
 	r.live &^= 1 << pr.replica
 	r.impatient &^= 1 << pr.replica
 	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool { return a.p == p })
-	c.ends++ // whoever waits looks again whom to ask
+	c.ends++ // waiters look again which process to ask
 	defer c.expectFewer()
 	if pr.rank == c.rank {
 		c.substitute(before)
@@ -28,7 +28,7 @@ func (c *Core) Dead(p int) {
 		return
 	}
 	for _, ctx := range slices.Clone(c.order) {
-		if s := ctx.out[pr.rank]; s != nil { // lines 31 to 33: nothing is owed to it any more
+		if s := ctx.out[pr.rank]; s != nil { // lines 31 to 33: it needs nothing any more
 			d := uint64(1) << pr.replica
 			c.sweep(s, func(m *Message) {
 				m.lacking &^= d
@@ -45,8 +45,8 @@ func (c *Core) Dead(p int) {
 	}
 }
 
-// substitute resends what the replicas may lack that this process serves from
-// now on [lines 21 to 25].
+// substitute sends what the replicas may lack that this process serves from now on [lines
+// 21 to 25].
 func (c *Core) substitute(before uint64) {
 	if c.mirror {
 		return
@@ -73,14 +73,14 @@ func (c *Core) substitute(before uint64) {
 	}
 }
 
-// lose deals with the messages of one stream of which process p offered the
-// payload, or had sent a part [lines 34 and 35]. Another replica that offers
-// one is asked instead. Of the others, a receive from any source must not
-// wait for a message that its substitute may send only after a message of
-// ours: it returns to its old place in posting order, and the message and its
-// successors are matched when it comes again. Not so if the program has seen
-// the message through a probe, or if a later one of the same source has been
-// matched, which this one would then overtake.
+// lose handles the messages of one stream whose payload process p offered, or had sent in
+// part [lines 34 and 35]. If another replica offers such a message, it is asked instead.
+// For the others, a receive from any source must not wait for its message: the substitute
+// may send the message only after it has received one of ours. So the receive returns to
+// its old place in posting order, and the message and its successors are matched when the
+// message arrives again. The receive stays bound if the program has seen the message
+// through a probe. It also stays bound if a later message of the same source has been
+// matched, which this message would then overtake.
 func (c *Core) lose(s *inStream, p int) {
 	if s.asked == p+1 {
 		s.asked = 0 // another one is asked
@@ -114,8 +114,8 @@ func (c *Core) lose(s *inStream, p int) {
 				c.ask(m)
 			}
 		case s.ctx.exact || m.number < s.shown || m.number >= s.due:
-			// It stays where it is: matched by its number, shown to the
-			// program, or not matched yet.
+			// The message keeps its state: it is matched by its number, was shown to the
+			// program, or is not matched yet.
 		case m.req != nil:
 			if m.req.source != Any || s.later(m.number) {
 				continue
@@ -140,9 +140,9 @@ func (c *Core) lose(s *inStream, p int) {
 	}
 }
 
-// passed reports whether a receive that has returned to its old place must
-// not take a message of this stream, because a receive posted after it has
-// taken an earlier one meanwhile that it would have accepted.
+// passed reports whether a receive that has returned to its old place must not take a
+// message of this stream. That is so if a receive posted after it has meanwhile taken an
+// earlier message that this one would have accepted.
 func (s *inStream) passed(r *Request) bool {
 	if !r.back {
 		return false
@@ -173,8 +173,8 @@ func (s *inStream) later(number uint64) bool {
 	return false
 }
 
-// rewind makes number the next one to be matched. Unmatched messages after it
-// wait for it.
+// rewind makes number the next one to be matched. It holds back the unmatched messages
+// after it.
 func (c *Core) rewind(s *inStream, number uint64) {
 	if number == s.due {
 		return

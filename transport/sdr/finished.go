@@ -8,21 +8,21 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Programs wait for messages that nobody will send: of a rank whose program
-// has returned. Whoever has waited for a while asks a replica of that rank to
-// say when it has finished, once for all: it costs nothing as long as messages
-// come. The answer is how many messages there are, so it does not matter which
-// of them are still on their way. In the same way a message that waits to be
-// taken asks its destination, and hears that nobody will.
+// A program may wait for messages that never come, because the program of their source has
+// returned. After a while such a wait asks a replica of that rank to report when it has
+// finished. One question per stream is enough, and it costs nothing as long as messages
+// arrive. The answer contains the number of messages in the stream, so it does not matter
+// which of them are still on their way. In the same way a send that waits to be received
+// asks the destination, which reports when it never will be.
 
-// ErrFinished: what the call waits for never comes, since the programs of the
-// ranks have returned that it would have to come from, or go to.
+// ErrFinished reports that a call waits forever, because the programs that it would have to
+// receive from, or send to, have returned.
 var ErrFinished = errors.New("waits for a rank that has finished")
 
-// FinishedError wraps ErrFinished and says who waits for whom.
+// FinishedError wraps ErrFinished and names the ranks.
 type FinishedError struct {
-	Rank int // that waits, in the job
-	For  int // the rank that has finished, or Any: all that could have sent something
+	Rank int // the rank that waits, in the job
+	For  int // the rank that has finished, or Any: all possible senders
 }
 
 // Error implements error.
@@ -36,10 +36,10 @@ func (e *FinishedError) Error() string {
 // Unwrap implements errors.
 func (e *FinishedError) Unwrap() error { return ErrFinished }
 
-// ErrMismatch: a message was sent for another purpose than it was received for.
+// ErrMismatch reports that a message was sent for another purpose than it was received for.
 var ErrMismatch = errors.New("message for another purpose")
 
-// Mismatch wraps ErrMismatch and says how a message and its receive differ.
+// Mismatch wraps ErrMismatch and describes how a message and its receive differ.
 type Mismatch struct {
 	Source       int // rank in the job
 	Theirs, Mine int // purposes
@@ -53,7 +53,7 @@ func (m *Mismatch) Error() string {
 // Unwrap implements errors.
 func (m *Mismatch) Unwrap() error { return ErrMismatch }
 
-// Args[2] of kindAsk and kindFinished.
+// Values of Args[2] of kindAsk and kindFinished.
 const (
 	askSent = iota
 	askTaken
@@ -62,16 +62,16 @@ const (
 // ask is a question that this process will answer when its program has
 // returned.
 type ask struct {
-	p       int // who asks
+	p       int // process that asks
 	context uint64
 	exact   bool
 	what    uint64 // askSent or askTaken
 	number  uint64 // of a message of p
 }
 
-// Hopeless returns a *FinishedError if req, which is not complete, never will
-// be; else it asks those whom it waits for to say when they have finished, if
-// they have not been asked.
+// Hopeless returns a *FinishedError if req, which is not complete, can never complete.
+// Otherwise it asks the processes that req waits for to report when they have finished,
+// unless it has asked them before.
 func (c *Core) Hopeless(req *Request) error {
 	switch {
 	case req.endOf != nil:
@@ -84,7 +84,8 @@ func (c *Core) Hopeless(req *Request) error {
 	return c.hopelessReceive(req)
 }
 
-// hopelessScript: a round that one message is missing of never ends.
+// hopelessScript implements Hopeless for a script: a round that lacks one message never
+// ends.
 func (c *Core) hopelessScript(s *Script) (err error) {
 	for rank := range c.ranks {
 		if in := s.ctx.in[rank]; in != nil {
@@ -105,7 +106,7 @@ func (c *Core) hopelessScript(s *Script) (err error) {
 	return err
 }
 
-// hopelessReceive: see Hopeless. req is a posted receive, or a probe.
+// hopelessReceive implements Hopeless for a posted receive, or a probe.
 func (c *Core) hopelessReceive(req *Request) error {
 	if req.source != Any {
 		if c.nothingFrom(req, req.source) {
@@ -173,8 +174,8 @@ func (s *inStream) offers(req *Request) bool {
 // when it lost its last replica.
 func (c *Core) departed(rank int) bool { return c.ranks[rank].through && c.ranks[rank].live == 0 }
 
-// Through: a rank has finished, and nobody lacks what it sent. It need not be
-// said while replicas of the rank live.
+// Through records that a rank has finished and no process lacks what it sent. It matters
+// only once the rank has lost its last replica.
 func (c *Core) Through(rank int) {
 	c.ranks[rank].through = true
 	c.ends++
@@ -188,14 +189,14 @@ func (c *Core) askAbout(s *inStream) {
 	}
 	k := c.server(c.ranks[s.rank].live, s.rank, c.rank, c.replica, s.ctx.exact)
 	if k < 0 {
-		return // the job goes back, or ends
+		return // the job rolls back, or ends
 	}
 	p := c.ranks[s.rank].first + k
 	s.asked = p + 1
 	c.question(p, s.ctx, askSent, 0)
 }
 
-// hopelessSend: see Hopeless.
+// hopelessSend implements Hopeless for a message that waits to be received.
 func (c *Core) hopelessSend(m *Message) error {
 	rank := m.stream.rank
 	if m.unwanted {
@@ -222,7 +223,8 @@ func (c *Core) question(p int, ctx *Context, what, number uint64) {
 	c.send(p, h, nil)
 }
 
-// asked takes a question. Those of messages that were taken need no answer.
+// asked records a question. It discards older ones about messages that have been received
+// since: they need no answer.
 func (c *Core) asked(p int, h *transport.Header) {
 	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool {
 		ctx := c.contexts[a.context]
@@ -238,7 +240,7 @@ func (c *Core) asked(p int, h *transport.Header) {
 	}
 }
 
-// answer answers what can be answered, once the program has returned.
+// answer answers the questions that can be answered, once the program has returned.
 func (c *Core) answer() {
 	if len(c.asks) == 0 {
 		return
@@ -269,9 +271,9 @@ func (c *Core) reply(a ask) (number uint64, known bool) {
 		case !seen:
 			return 0, true // this rank never had it
 		case ctx == nil:
-			return ackAll, true // closed, so all live replicas have all
+			return ackAll, true // closed, so every live replica has received all
 		case ctx.plans > 0:
-			return 0, false // what it has begun posts more
+			return 0, false // the collectives under way post more messages
 		case ctx.out[rank] == nil:
 			return 0, true
 		}
@@ -288,7 +290,7 @@ func (c *Core) reply(a ask) (number uint64, known bool) {
 	return 0, false
 }
 
-// heardEnd takes the answer to a question.
+// heardEnd handles the answer to a question.
 func (c *Core) heardEnd(p int, h *transport.Header) {
 	ctx := c.contexts[h.Args[0]]
 	if ctx == nil {
@@ -315,11 +317,11 @@ func (c *Core) heardEnd(p int, h *transport.Header) {
 	c.news = true
 }
 
-// GiveUp completes a request that is hopeless, with the error of Hopeless. A
-// script is left as it stands.
+// GiveUp completes a request that is hopeless, with the error of Hopeless. A script keeps
+// its state.
 func (c *Core) GiveUp(req *Request, err error) {
 	switch m := req.sends; {
-	case m != nil: // no replica of its destination takes it
+	case m != nil: // no replica of its destination receives it
 		m.req, m.lacking = nil, 0
 		defer c.finish(m)
 	case req.endOf != nil:

@@ -9,42 +9,42 @@ import (
 )
 
 // Kinds of frames on transport.ChannelMessage. Args[0] is the context and
-// Args[1] the number of the message in its stream, unless said otherwise;
+// Args[1] the number of the message in its stream, unless stated otherwise;
 // Args[5] is the cut that the sender has passed last.
 const (
 	// kindEager is a message with its payload. Args[2] is the tag, Args[3] the
-	// base of the causal past, Args[4] in its lower half the length of the list,
+	// base of the causal history, Args[4] in its lower half the length of the list,
 	// which follows the payload, and above it the own entry, see past.word.
 	kindEager uint8 = 1 + iota
 	// kindOffer announces a message of Args[3] bytes; Args[2] is the tag. Its
-	// payload is the causal past, of the length in Args[4]: the base and the list.
-	// The receiver asks for the payload when a receive is bound to it, and with
-	// flagComes only if there is no room for it.
+	// payload is the causal history, of the length in Args[4]: the base and the list.
+	// The receiver asks for the payload when a receive is bound to the message. With
+	// flagComes it asks only if the sender has no room left at the receiver.
 	kindOffer
 	// kindGrant asks the sender of an offer for the payload.
 	kindGrant
 	// kindData is the payload of a granted message.
 	kindData
-	// kindAck tells a replica of the sender what has been received: all
-	// numbers below Args[1], the bits of Args[2] from number Args[1]&^63 on,
-	// and those of the payload's words after them. Behind these are, of Args[3] messages,
-	// the number, the hash and the replica whose frame it was.
+	// kindAck reports to a replica of the sender what has been received: all numbers below
+	// Args[1], the bits of Args[2] from number Args[1]&^63 on, and those of the payload's
+	// words after them. Behind these words come Args[3] reports, each with the number and
+	// the hash of a message, and the replica that sent the frame.
 	kindAck
-	// kindWant says in Args[0] whether the sender waits for acknowledgements
-	// (1) or not (0): it then gets them at once.
+	// kindWant carries in Args[0] whether the sender waits for acknowledgements (1) or not
+	// (0). If it waits, it gets them at once.
 	kindWant
 	// kindCredit returns Args[0] bytes of the receiver's room for eager
 	// messages to the sender.
 	kindCredit
-	// kindArrived asks whether all Args[1] payloads before it have arrived, and
-	// says that they have.
+	// kindArrived asks whether all Args[1] payloads before it have arrived, and confirms
+	// that they have.
 	kindArrived
-	// kindAsk asks who has finished to say so: how many messages there are in
-	// the context for the process that asks (Args[2] is 0), or that nobody will
-	// take its message with this number (1).
+	// kindAsk asks a process to report when its program has finished. If Args[2] is 0, the
+	// answer is the number of messages in the context for the process that asks. If it is
+	// 1, the answer is that the message with this number will never be received.
 	kindAsk
-	// kindFinished answers it: Args[1] is the number of messages, or the one
-	// of the message that nobody will take, as Args[2] says.
+	// kindFinished answers it: Args[1] is the number of messages, or of the message that
+	// will never be received, depending on Args[2].
 	kindFinished
 	// kindDecision carries a decision of the leader of the rank to its siblings: its kind in Args[3],
 	// its number in the context in Args[1], its number among the decisions of the leader in Args[2],
@@ -59,23 +59,23 @@ const (
 // they want by its number: that of collectives.
 const flagExact uint16 = 1
 
-// flagComes marks the offer of a message for which the receiver had no room: its sender
-// sends it unasked when there is some.
+// flagComes marks the offer of a message for which the sender had no room at the receiver.
+// The sender sends the payload unrequested when it gets room.
 const flagComes uint16 = 2
 
-// flagServed marks an acknowledgement to the replica that sends to its receiver as that sees
-// it: it hears no more hashes before the next cut.
+// flagServed marks an acknowledgement to the replica that, in the view of its sender,
+// serves this sender: that replica gets no more hashes before the next cut.
 const flagServed uint16 = 4
 
-// ackAll in place of a lowest missing number says that the context is closed
-// at the receiver: whatever was or will be sent in it counts as received.
+// ackAll as Args[1] of kindAck means that the context is closed at the receiver: whatever
+// was or will be sent in it counts as received.
 const ackAll = ^uint64(0)
 
 // ErrProtocol marks a frame that no process of this build sends.
 var ErrProtocol = errors.New("malformed message frame")
 
-// checkHeader refuses what cannot be meant. It looks at the header only, so
-// that the links can be asked for memory afterwards.
+// checkHeader rejects headers that no process sends. It looks at the header only, so that
+// the links can be asked for memory afterwards.
 func checkHeader(h *transport.Header) error {
 	switch h.Kind {
 	case kindEager:
@@ -105,8 +105,8 @@ func checkHeader(h *transport.Header) error {
 	return nil
 }
 
-// tagLimit is the largest tag of messages in contexts of one kind. In exact ones
-// the tag is the purpose of the message.
+// tagLimit returns the largest tag of messages in contexts of one kind. In exact ones the
+// tag is the purpose of the message.
 func tagLimit(exact bool) uint64 {
 	if exact {
 		return MaxPurpose
@@ -128,7 +128,7 @@ func encodeAck(h *transport.Header, s *numbers) (payload []byte) {
 	return payload
 }
 
-// decodeAck adds what an acknowledgement says to s.
+// decodeAck adds the numbers that an acknowledgement carries to s.
 func decodeAck(h *transport.Header, payload []byte, s *numbers) {
 	low := h.Args[1]
 	if low == ackAll {

@@ -6,12 +6,12 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// maxEarly bounds the frames that are kept for a process whose life has not
-// been announced: what it may send without asking is far less.
+// maxEarly bounds the frames that are kept for a process whose incarnation has not been
+// announced: such a process can send far less unrequested.
 const maxEarly = 64 << 20
 
-// early are the frames of a process that passed the cut in which it came to
-// life before this one did.
+// early holds the frames of a joiner that passed the cut at which it joined before this
+// process did.
 type early struct {
 	frames []earlyFrame
 	bytes  int
@@ -22,7 +22,7 @@ type earlyFrame struct {
 	payload []byte
 }
 
-// hold keeps a frame until the life of its sender is announced.
+// hold keeps a frame until the incarnation of its sender is announced.
 func (pr *process) hold(h *transport.Header, payload []byte) error {
 	e := &pr.early
 	if e.bytes += len(payload) + frameCost; e.bytes > maxEarly {
@@ -32,9 +32,9 @@ func (pr *process) hold(h *transport.Header, payload []byte) error {
 	return nil
 }
 
-// revive makes a process live again: it is where its rank was at the cut, and
-// has all that was sent to the rank before. Who sends for whom is a function
-// of who lives, so from now on it is as if the process had never died.
+// revive makes a joiner live: it is where its rank was at the cut, and has all that was
+// sent to the rank before. The live replicas alone determine which replica sends to which.
+// So from now on the state is as if the process had never died.
 func (c *Core) revive(n Joiner) {
 	p := c.Process(n.Rank, n.Replica)
 	if n.Rank == c.rank && n.Replica == c.replica {
@@ -54,7 +54,7 @@ func (c *Core) revive(n Joiner) {
 			continue
 		}
 		for m := range s.unexpected.messages() {
-			if m.eager == p { // its sender needs no room any more
+			if m.eager == p { // its sender has been replaced, and needs no credit
 				m.eager = -1
 			}
 		}
@@ -62,7 +62,7 @@ func (c *Core) revive(n Joiner) {
 	c.actions = append(c.actions, Action{Kind: ActRenew, To: p})
 }
 
-// replay takes the frames of a joiner that came too early.
+// replay handles the frames of a joiner that arrived early.
 func (c *Core) replay(n Joiner) error {
 	p := c.Process(n.Rank, n.Replica)
 	frames := c.processes[p].early.frames
@@ -75,7 +75,7 @@ func (c *Core) replay(n Joiner) error {
 	return nil
 }
 
-// Peer says whether a process lives, before anything has been sent.
+// Peer sets whether a process is live, before anything has been sent.
 func (c *Core) Peer(p int, incarnation uint32, alive bool) {
 	pr := &c.processes[p]
 	pr.incarnation, pr.alive = incarnation, alive

@@ -2,9 +2,9 @@ package sdr
 
 import "slices"
 
-// clock says how far a rank is in a thread: the epochs that it has begun, and the
-// operations since it began the last of them. An epoch begins with a collective
-// of all ranks that one rank at least does not leave before all have begun it.
+// clock counts the progress of a rank in a clock domain: the epochs that it has begun, and
+// its operations since it began the last of them. An epoch begins with a collective of all
+// ranks that at least one rank does not leave before all have begun it.
 type clock struct{ epoch, count uint64 }
 
 func (a clock) less(b clock) bool {
@@ -17,16 +17,16 @@ type entry struct {
 	clock
 }
 
-// knowledge is what is known of the clocks of all ranks in a thread: all have
-// begun the epoch base, and those of above, in ascending order, have done more.
-// Ranks that had one replica from the start are left out: nobody is behind the
-// one that there is.
+// knowledge is a vector clock: what is known of the clocks of all ranks in a domain. All
+// ranks have begun the epoch base, and those in above, in ascending order, have done more.
+// Ranks that had one replica from the start are left out: no other replica of theirs can
+// lag behind.
 type knowledge struct {
 	base  uint64
 	above []entry
 }
 
-// raise says that all ranks have begun an epoch, and reports whether that was new.
+// raise records that all ranks have begun an epoch, and reports whether that was new.
 func (k *knowledge) raise(base uint64) bool {
 	if base <= k.base {
 		return false
@@ -49,9 +49,9 @@ func (k *knowledge) at(rank int) clock {
 	return clock{epoch: k.base}
 }
 
-// learn adds an entry, and reports whether it says anything new.
+// learn adds an entry, and reports whether it was new.
 func (k *knowledge) learn(e entry) bool {
-	if len(k.above) == 1 && k.above[0].rank == e.rank { // as in small jobs
+	if len(k.above) == 1 && k.above[0].rank == e.rank { // the usual case in small jobs
 		if !k.above[0].less(e.clock) {
 			return false
 		}
@@ -61,7 +61,8 @@ func (k *knowledge) learn(e entry) bool {
 	return k.join(new(int), e)
 }
 
-// join is learn; i is where an entry of a lower rank was added, and is moved.
+// join is learn for entries in ascending order of ranks. *i is the index at which the
+// previous one was added; join moves it.
 func (k *knowledge) join(i *int, e entry) bool {
 	if !k.exceeded(e.clock) {
 		return false

@@ -3,25 +3,25 @@ package sdr
 import "iter"
 
 // line holds the receives that are posted for one source, or for any, or the messages of
-// one source that no receive has matched. They stand in the order in which they match:
+// one source that no receive has matched. They are in the order in which they match:
 // receives as they were posted, messages as they were sent.
 //
-// A search begins at the front, where most programs find what they look for. A program
-// that receives in another order than it sends would walk through all that stands before;
-// so a search that has come far makes an index of the line, which the line keeps until it
-// is empty. With it, search and removal cost the same however long the line is.
+// A search begins at the front, where most programs find a match. In a program that
+// receives in another order than it sends, each search would pass all earlier entries. So a
+// long search builds an index of the line, which the line keeps until it is empty. With the
+// index, search and removal take the same time however long the line is.
 type line struct {
 	first, last *place
 	index       map[uint64]lane // by key; nil: there is none
 }
 
-// lane is those of a line that have the same key.
+// lane is the part of a line that has the same key.
 type lane struct{ first, last *place }
 
 // place is the position of a receive or a message in a line, with the key that it matches by.
 type place struct {
 	key          uint64 // number in exact contexts, tag in others, or anyKey
-	line         *line  // nil: it stands in none
+	line         *line  // nil: it is in no line
 	next, prev   *place
 	later, early *place   // neighbours in the lane, if the line has an index
 	receive      *Request // either this
@@ -29,16 +29,16 @@ type place struct {
 }
 
 const (
-	// anyKey is that of a receive that takes any tag.
+	// anyKey is the key of a receive that takes any tag.
 	anyKey = ^uint64(0)
-	// longSearch is how many places a search looks at before it makes an index.
+	// longSearch is the number of places that a search inspects before it builds an index.
 	longSearch = 16
 )
 
 // push puts p at the end.
 func (l *line) push(p *place) { l.insert(l.last, p) }
 
-// insert puts p behind another place, or at the front if that is nil.
+// insert puts p behind another place, or at the front if behind is nil.
 func (l *line) insert(behind, p *place) {
 	p.line, p.prev = l, behind
 	if behind == nil {
@@ -49,7 +49,7 @@ func (l *line) insert(behind, p *place) {
 	switch {
 	case p.next != nil:
 		p.next.prev = p
-		l.dropIndex() // a later search makes it anew
+		l.dropIndex() // a later search builds it again
 	case l.index != nil:
 		l.last = p
 		l.enter(p)
@@ -58,7 +58,7 @@ func (l *line) insert(behind, p *place) {
 	}
 }
 
-// leave takes p out of its line.
+// leave removes p from its line.
 func (p *place) leave() {
 	l := p.line
 	if p.prev == nil {
@@ -77,8 +77,8 @@ func (p *place) leave() {
 	p.line, p.next, p.prev = nil, nil, nil
 }
 
-// find returns the first place that matches a key: the first one that has it, or takes
-// any; nil if there is none. For anyKey that is the first of all.
+// find returns the first place that matches a key: the first one that has this key, or
+// anyKey. It returns nil if there is none. anyKey matches the first place of all.
 func (l *line) find(key uint64) *place {
 	if key == anyKey {
 		return l.first
@@ -100,7 +100,7 @@ func (l *line) find(key uint64) *place {
 	return l.look(key)
 }
 
-// look is find by the index. Only receives take any, and they have an order.
+// look is find with the index. Only receives have anyKey, and they have an order.
 func (l *line) look(key uint64) *place {
 	one, other := l.index[key].first, l.index[anyKey].first
 	if one == nil || other != nil && other.receive.order < one.receive.order {
@@ -125,7 +125,7 @@ func (l *line) makeIndex() {
 	}
 }
 
-// dropIndex forgets the index of a line that has places.
+// dropIndex removes the index of a line that is not empty.
 func (l *line) dropIndex() {
 	if l.index == nil {
 		return
@@ -136,7 +136,7 @@ func (l *line) dropIndex() {
 	}
 }
 
-// enter adds the last place to the index.
+// enter adds p, the last place of the line, to the index.
 func (l *line) enter(p *place) {
 	at := l.index[p.key]
 	if p.early, p.later = at.last, nil; at.last == nil {
@@ -148,7 +148,7 @@ func (l *line) enter(p *place) {
 	l.index[p.key] = at
 }
 
-// forget takes p out of the index, which ends with the last place.
+// forget removes p from the index, and the index with the last place.
 func (l *line) forget(p *place) {
 	if l.first == nil {
 		l.index = nil

@@ -25,8 +25,8 @@ func (c *Core) RecvExact(ctx *Context, req *Request, buf []byte, src int, number
 	c.postRecv(req)
 }
 
-// postRecv matches req with what is there, or puts it into its place among
-// the posted receives.
+// postRecv matches req with a message that has arrived, or inserts it into the posted
+// receives.
 func (c *Core) postRecv(req *Request) {
 	req.place.key = req.key()
 	if m := c.unexpected(req); m != nil {
@@ -54,13 +54,14 @@ func (c *Core) match(m *arrival, req *Request) {
 	m.place.leave()
 	c.choose(req, m.stream, m.number)
 	c.bind(m, req)
-	if ahead { // a receive from any source may have waited behind it
+	if ahead { // a receive from any source may have waited for this message
 		c.ripen(ctx)
 	}
 }
 
-// unexpected finds the unmatched message that req gets: of one source the first that it
-// accepts, of several such that which arrived first. nil if there is none.
+// unexpected returns the unmatched message that req gets, or nil. Of one source that is the
+// first message that req accepts; among several sources, it is the one of these that
+// arrived first.
 func (c *Core) unexpected(req *Request) *arrival {
 	if req.source != Any {
 		return c.first(req.ctx.in[req.source], req)
@@ -77,9 +78,9 @@ func (c *Core) unexpected(req *Request) *arrival {
 	return best
 }
 
-// takePosted takes the receive out of its line that a message matches: the
-// one posted first. Receives from any source are left out if the message
-// depends on what comes after them.
+// takePosted removes and returns the receive that a message matches: of the receives that
+// accept it, the one posted first. It ignores receives from any source if the message
+// depends on operations that this replica has yet to begin.
 func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Request {
 	key := s.ctx.key(number, tag)
 	at := s.posted.find(key)
@@ -110,7 +111,7 @@ func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Reques
 	return at.receive
 }
 
-// bind gives a message to a receive. What is not here yet is asked for.
+// bind gives a message to a receive, and requests the payload if it has not arrived.
 func (c *Core) bind(m *arrival, req *Request) {
 	switch {
 	case m.local != nil:
@@ -132,7 +133,7 @@ func (c *Core) bind(m *arrival, req *Request) {
 	}
 }
 
-// fill completes a receive with a whole message, which came from that replica.
+// fill completes a receive with a whole message, which came from the given replica.
 func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag int, payload []byte, of *past) {
 	c.keepPast(req, of.in(s.ctx))
 	n := len(payload)
@@ -164,7 +165,7 @@ func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag i
 	}
 }
 
-// unbind says that a receive ends, whether or not it was bound to an offer.
+// unbind records that a receive ends, whether or not it was bound to an offer.
 func (ctx *Context) unbind(req *Request) {
 	if req.source == Any && (req.bound != nil || req.back) {
 		ctx.bound--
@@ -172,9 +173,9 @@ func (ctx *Context) unbind(req *Request) {
 	}
 }
 
-// Probe looks for a message that a receive with this source and tag would
-// match, and leaves it where it is. What a probe has shown is what the next
-// such receive gets, whoever dies. The program sees the message.
+// Probe looks for a message that a receive with this source and tag would match, and leaves
+// it in place. The next such receive gets the message that a probe has shown, whichever
+// replicas die. The program sees the message: it enters the causal history.
 func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
 	c.used = c.used || src == Any
 	req := Request{ctx: ctx, source: src, tag: tag, probe: true}
@@ -189,8 +190,7 @@ func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
 	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
 }
 
-// Cancel takes back a receive that no message has matched, and reports
-// whether it could.
+// Cancel withdraws a receive that no message has matched, and reports whether it could.
 func (c *Core) Cancel(req *Request) bool {
 	if req.place.line == nil {
 		return false
@@ -205,8 +205,8 @@ func (c *Core) Cancel(req *Request) bool {
 	return true
 }
 
-// postLocal delivers a message of this rank to itself. It crosses no link and
-// concerns no other replica.
+// postLocal delivers a message of this rank to itself. It uses no link and no other
+// replica.
 func (c *Core) postLocal(m *Message) {
 	ctx := m.stream.ctx
 	s := c.inStream(ctx, c.rank)
@@ -239,7 +239,7 @@ func (c *Core) endLocal(m *Message, req *Request) {
 	c.reuseMessage(m)
 }
 
-// first finds the first message of a stream that req accepts and may have.
+// first returns the first message of a stream that req accepts, if req may have it now.
 func (c *Core) first(s *inStream, req *Request) *arrival {
 	if s == nil || s.unexpected.first == nil || s.passed(req) {
 		return nil
@@ -257,7 +257,7 @@ func (c *Core) first(s *inStream, req *Request) *arrival {
 	}
 	if (req.source == Any || req.probe) && !c.ripe(m.past.in(s.ctx)) {
 		c.hidden = c.hidden || req.probe
-		return nil // nor what comes after it
+		return nil // nor may req take a later message
 	}
 	return m
 }
@@ -289,7 +289,7 @@ func (c *Core) newArrival(s *inStream, number uint64, tag, size int) *arrival {
 	return m
 }
 
-// release ends the life of an arrival.
+// release ends the use of an arrival.
 func (c *Core) release(m *arrival) {
 	if m.hasData {
 		c.buffers.put(m.data)

@@ -2,11 +2,10 @@ package sdr
 
 import "github.com/intrahpc/intra/transport"
 
-// takeNext takes the message of a frame from process p for the receive that waits for
-// it, if nothing else is to be done: the message comes with its payload and is the next
-// one of its stream, and of the receives from its source the one posted first accepts it.
-// Most messages are of that kind, and these are the steps that eager takes for them. The
-// result is the request that is complete, or nil: then nothing has happened.
+// takeNext is the fast path for the most common messages: the payload comes with the
+// message, the message is the next one of its stream, and the receive that was posted first
+// for its source accepts it. It then does what eager would do, and returns the completed
+// request. Otherwise it changes nothing and returns nil.
 func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	pr, ctx, exact := &c.processes[p], c.recent, h.Flags&flagExact != 0
 	if h.Kind != kindEager || h.Incarnation != pr.incarnation || !pr.alive || pr.rank == c.rank ||
@@ -27,7 +26,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	if h.Args[3] != 0 || h.Args[4] != 0 {
 		var err error
 		if payload, of, err = c.splitPast(p, h, payload); err != nil {
-			return nil // for those who say so
+			return nil // the slow path reports the error
 		}
 	}
 	size := len(payload)

@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// maxAhead bounds how far a number may lie beyond the lowest missing one: no
-// program of ours has more messages under way in one stream, and a corrupt
-// number must not make the receiver allocate.
+// maxAhead bounds how far a number may lie beyond the lowest missing one. No program has
+// that many messages under way in one stream, and a corrupt number must not make the
+// receiver allocate.
 const maxAhead = 1 << 22
 
-// numbers is a set of message numbers that is filled from 0 upwards: all
-// below low, and some beyond it.
+// numbers is a set of message numbers: all below low, and some beyond it.
 type numbers struct {
 	low   uint64   // every number below is in the set, low is not
 	base  uint64   // number of bit 0 of words[0], a multiple of 64
@@ -26,10 +25,10 @@ func (s *numbers) has(n uint64) bool {
 	return w < uint64(len(s.words)) && s.words[w]>>(n%64)&1 != 0
 }
 
-// end is above all of the set.
+// end returns a number above all of the set.
 func (s *numbers) end() uint64 { return max(s.low, s.base+64*uint64(len(s.words))) }
 
-// far reports whether n lies too far ahead to be believed.
+// far reports whether n lies too far ahead to be valid.
 func (s *numbers) far(n uint64) bool { return n >= s.low && n-s.low >= maxAhead || n == ackAll }
 
 // add puts n, which must not be far, into the set.
@@ -56,7 +55,8 @@ func (s *numbers) cover(n uint64) {
 	}
 }
 
-// settle moves low over what has become contiguous and forgets words below.
+// settle moves low past the numbers that have become contiguous, and drops the words below
+// it.
 func (s *numbers) settle() {
 	for len(s.words) > 0 {
 		at := s.low - s.base
@@ -74,8 +74,8 @@ func (s *numbers) settle() {
 	}
 }
 
-// merge adds the set of which all below low and the bits of words, the first
-// of them number base (a multiple of 64), are known.
+// merge adds a set: all numbers below low, and the bits of words, whose first bit is number
+// base (a multiple of 64).
 func (s *numbers) merge(low, base uint64, words []uint64) {
 	if low > s.low {
 		s.low = low
@@ -91,7 +91,7 @@ func (s *numbers) merge(low, base uint64, words []uint64) {
 	}
 }
 
-// beyond returns the words for merge, from base low&^63 on.
+// beyond returns the words for merge, beginning at number low&^63.
 func (s *numbers) beyond() []uint64 {
 	if len(s.words) == 0 {
 		return nil

@@ -1,25 +1,25 @@
 package sdr
 
-// Observer is told what happens with messages, for a timeline. It changes nothing.
-// Its methods are called with the engine's lock held or not, by any goroutine, and
+// Observer is notified of the events of messages, for a timeline. It has no influence on
+// them. The engine calls its methods with or without its lock, from any goroutine. They
 // must not call the engine.
 type Observer interface {
-	// Called says that the program has called the layer above, about a message of
-	// so many bytes to or from a rank of the job, with a tag; Any stands for what
-	// there is none of. The result is called at the end of the call.
+	// Called reports that the program has called the layer above about a message to or from
+	// a rank of the job, with a tag and a number of bytes. Any stands for a rank or a tag
+	// that does not apply. The caller calls end when the call ends.
 	Called(rank, tag, bytes int) (end func())
-	// Waited says that a call begins to wait; the result is called when it goes on.
+	// Waited reports that a call begins to wait. The caller calls end when the call
+	// continues.
 	Waited() (end func())
-	// Sent says that a message leaves for a process: its payload is handed to the
-	// link.
+	// Sent reports that a message leaves for a process: its payload is handed to the link.
 	Sent(Passage)
-	// Matched says that a receive has a whole message, and which replica of its
-	// source it came from.
+	// Matched reports that a receive has a whole message, and from which replica of its
+	// source.
 	Matched(Passage)
 }
 
-// Passage is a message on its way between two processes. The context and the
-// number name it among all that the two exchange.
+// Passage is a message on its way between two processes. Context and Number identify it
+// among all messages that the two exchange.
 type Passage struct {
 	Rank, Replica   int // the other process
 	Context, Number uint64
@@ -27,11 +27,11 @@ type Passage struct {
 	Tag, Bytes      int
 }
 
-// Observer returns who is told what happens, nil if nobody is.
+// Observer returns the observer, or nil.
 func (e *Engine) Observer() Observer { return e.cfg.Observer }
 
-// observeSent tells of a message that is handed to a link. Bookmarks of cuts are
-// none of the program's. What has no Message is an eager one.
+// observeSent reports a message that is handed to a link. It skips the bookmarks of cuts,
+// which the program did not send. Without a.Message the message is an eager one.
 func (e *Engine) observeSent(a *Action) {
 	tag := int(a.Header.Args[2])
 	if m := a.Message; m != nil {
@@ -39,12 +39,13 @@ func (e *Engine) observeSent(a *Action) {
 			return
 		}
 	}
-	p := &e.core.processes[a.To] // rank and replica never change, nor does what is read of m
+	p := &e.core.processes[a.To] // rank and replica never change, nor do the fields of m that are read here
 	e.cfg.Observer.Sent(Passage{Rank: p.rank, Replica: p.replica, Context: a.Header.Args[0], Number: a.Header.Args[1],
 		Exact: a.Header.Flags&flagExact != 0, Tag: tag, Bytes: len(a.Payload)})
 }
 
-// observeMatch tells of a message that a receive has got.
+// observeMatch reports a message that has completed a receive, unless it is local and
+// crossed no link.
 func (c *Core) observeMatch(s *inStream, replica int, number uint64, tag, bytes int) {
 	if s.rank != c.rank { // else it has crossed no link
 		c.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: bytes})

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// To offer a message for want of room, and to send it then, costs more than to send it. So
-// the sender first waits for room, as long as others wait before they sleep. A receiver
-// that does something else gives none; then this is not tried again before it does.
+// If a sender lacks room at the receiver, to offer a message and send it later costs more
+// than to wait and send it. So the sender first waits for room, for about as long as other
+// waits take before they sleep. A receiver that does something else returns no room. Then
+// the sender does not wait for it again until it has returned some.
 
-// paceTime is how long a sender waits for room.
+// paceTime bounds how long a sender waits for room.
 const paceTime = 100 * time.Microsecond
 
-// crowded returns the index of a process for which this one has a small message and no
-// room, -1 if there is none.
+// crowded returns the index of a process to which this one sends a small message and at
+// which it lacks room, or -1.
 func (c *Core) crowded(dst, bytes int, exact bool) int {
 	if dst == c.rank || bytes > c.limits.Eager {
 		return -1
@@ -41,8 +42,8 @@ func (e *Engine) paceAll(round []Post) {
 	}
 }
 
-// pace waits a little if there is no room for a small message. The lock is held, and
-// given up meanwhile.
+// pace waits for up to paceTime if there is no room for a small message. The lock is held,
+// and released during the wait.
 func (e *Engine) pace(dst, bytes int, exact bool) {
 	p := e.core.crowded(dst, bytes, exact)
 	w, ok := e.cfg.Poller.(timed)
@@ -51,7 +52,7 @@ func (e *Engine) pace(dst, bytes int, exact bool) {
 	}
 	pr := &e.core.processes[p]
 	e.mu.Unlock()
-	// Whatever ends the wait is for those to tell who wait on.
+	// If the job ends, later waits report it.
 	_ = w.WaitUntil(e.cfg.Context, time.Now().Add(paceTime), func() bool {
 		e.mu.Lock()
 		defer e.mu.Unlock()

@@ -6,30 +6,31 @@ import (
 	"slices"
 )
 
-// past is what a message depends on, as it travels: base is that of the thread of
-// its context. The header has room for that, and for the entry of the rank that sends
-// it: all that most messages of small jobs depend on. The list has the other entries of
-// that thread, and behind each zero another thread that anything is known of: its id,
-// its base and its entries. An entry is the distance from the rank before it, the
-// count with the distance of the epoch from the base in its two lowest bits, and
-// what that exceeds 3 by if it is not less. Most have three bytes.
+// past is the encoded causal history of a message. base is that of the clock domain of the
+// message's context. The header has room for it, and for the entry of the rank that sends
+// the message; most messages of small jobs depend on nothing else. The list has the other
+// entries of that domain, and then, each after a zero byte, the other domains of which
+// anything is known: id, base and entries. An entry consists of the distance from the rank
+// before it; the count, with the distance of the epoch from the base in its two lowest
+// bits; and, if that distance is 3 or more, the excess over 3. Most entries take three
+// bytes.
 //
-// A nil past is that of a message which depends on nothing.
+// A nil past belongs to a message that depends on nothing.
 type past struct {
-	thread    uint64 // not sent, as the receiver knows the thread of the context
+	thread    uint64 // id of the domain; not sent, as the receiver knows that of the context
 	base      uint64
-	own       entry // of the rank that sends it, in thread, if it is near; else its clock is 0
+	own       entry // of the rank that sends it, in thread, if it fits the header; else its clock is 0
 	list      []byte
 	reference uint64 // see Reference
 
-	scanned bool   // what follows is known
-	more    bool   // there are other threads
-	needs   clock  // the operation of this rank in thread that it contains
-	rest    *rest  // the other threads; nil: they are few
-	made    uint64 // Core.changes when this process made it of all that it knows; 0: it has not
+	scanned bool   // the fields below are valid
+	more    bool   // there are other domains
+	needs   clock  // the last operation of this rank in thread that it contains
+	rest    *rest  // the other domains; nil: they are few
+	made    uint64 // Core.changes when this process made it of all that it knows; 0: it did not
 }
 
-// in is the past of a message of this context.
+// in returns p as the causal history of a message in this context.
 func (p *past) in(ctx *Context) *past {
 	if p != nil && ctx.thread != nil {
 		p.thread = ctx.thread.id
@@ -37,7 +38,7 @@ func (p *past) in(ctx *Context) *past {
 	return p
 }
 
-// newPast returns a past of a thread that says only this yet.
+// newPast returns an otherwise empty past with this domain and base.
 func (c *Core) newPast(thread, base uint64) *past {
 	p := c.roomForPast()
 	p.thread, p.base, p.own, p.reference, p.scanned = thread, base, entry{}, 0, false
@@ -45,7 +46,7 @@ func (c *Core) newPast(thread, base uint64) *past {
 	return p
 }
 
-// roomForPast returns a past that is to be filled in; its list is empty.
+// roomForPast returns a past that the caller has to fill in. Its list is empty.
 func (c *Core) roomForPast() *past {
 	n := len(c.pasts)
 	if n == 0 {
@@ -57,7 +58,7 @@ func (c *Core) roomForPast() *past {
 	return p
 }
 
-// drop ends the use of a past that was cloned or made.
+// drop recycles a past that was cloned or made.
 func (c *Core) drop(p *past) {
 	if p != nil && len(c.pasts) < 256 && cap(p.list) < 1<<16 {
 		c.pasts = append(c.pasts, p)
@@ -71,7 +72,7 @@ func (p *past) clone(c *Core) *past {
 	}
 	q := c.roomForPast()
 	q.list = append(q.list, p.list...)
-	// One by one, as they have been written: that takes less time here.
+	// Copying the fields one by one, as they have been written, is faster here.
 	q.thread, q.base, q.reference = p.thread, p.base, p.reference
 	q.own.rank, q.own.epoch, q.own.count = p.own.rank, p.own.epoch, p.own.count
 	q.scanned, q.more = p.scanned, p.more
@@ -80,16 +81,16 @@ func (p *past) clone(c *Core) *past {
 	return q
 }
 
-// empty reports whether p says nothing.
+// empty reports whether p contains nothing.
 func (p *past) empty() bool {
 	return p.base == 0 && !p.hasOwn() && len(p.list) == 0 && p.reference == 0
 }
 
-// hasOwn reports whether p has the entry of the rank that sends it apart.
+// hasOwn reports whether p has a separate entry of the rank that sends it.
 func (p *past) hasOwn() bool { return p.own.epoch|p.own.count != 0 }
 
-// take returns a past that stays, for one that is only lent: that of the frame that is
-// taken now is handed over, another one is cloned.
+// take returns a past that stays valid, for one that may be lent. It hands over the past of
+// the current frame, and clones any other.
 func (c *Core) take(p *past) *past {
 	if p == nil || p != c.incoming {
 		return p.clone(c)
@@ -99,20 +100,20 @@ func (c *Core) take(p *past) *past {
 }
 
 const (
-	threadBytes = 1 + 8     // zero and id
-	maxClock    = 1 << 60   // no clock of ours gets there
-	farEpoch    = uint64(3) // distance from the base that an entry has no room for
+	threadBytes = 1 + 8     // zero byte and id
+	maxClock    = 1 << 60   // no clock in a real job gets there
+	farEpoch    = uint64(3) // the first distance from the base that does not fit into an entry
 
-	// A header has the length of the list in one number, and above that the own entry.
+	// Args[4] of a header has the length of the list, and above that the own entry.
 	listBits = 32
 	maxList  = 1<<listBits - 1
-	farCount = 1 << (64 - listBits - 2) // count that it has no room for
+	farCount = 1 << (64 - listBits - 2) // the first count that does not fit into it
 )
 
-// near reports whether a header has room for a clock that is beyond the base.
+// near reports whether a header has room for a clock that is not below the base.
 func (a clock) near(base uint64) bool { return a.epoch-base <= 3 && a.count < farCount }
 
-// word is what a header says of p with a list of this length.
+// word returns Args[4] of a header for p, with a list of this length.
 func (p *past) word(list int) uint64 {
 	w := uint64(list)
 	if p.hasOwn() {
@@ -121,7 +122,7 @@ func (p *past) word(list int) uint64 {
 	return w
 }
 
-// setOwn takes the own entry of a rank from such a word; the base is known.
+// setOwn decodes the own entry of a rank from such a word. p.base must be set.
 func (p *past) setOwn(rank int, word uint64) {
 	if p.own = (entry{}); word > maxList {
 		word >>= listBits
@@ -139,17 +140,17 @@ func appendEntry(b []byte, base uint64, before int, e entry) []byte {
 	return b
 }
 
-// appendThread begins another thread of a list.
+// appendThread begins another clock domain in a list.
 func appendThread(b []byte, id, base uint64) []byte {
 	return binary.AppendUvarint(binary.LittleEndian.AppendUint64(append(b, 0), id), base)
 }
 
-// pastReader goes through one thread of a past after the other.
+// pastReader reads the clock domains of a past one after another.
 type pastReader struct {
 	b    []byte
 	base uint64
 	rank int
-	bad  bool // nobody writes such a list
+	bad  bool // the list is malformed
 }
 
 func (r *pastReader) uint() uint64 {
@@ -167,7 +168,7 @@ func (r *pastReader) uint() uint64 {
 	return v
 }
 
-// next returns the next entry of the thread; false if there is none.
+// next returns the next entry of the domain; false if there is none.
 func (r *pastReader) next() (entry, bool) {
 	if len(r.b) == 0 || r.b[0] == 0 {
 		return entry{}, false
@@ -181,7 +182,7 @@ func (r *pastReader) next() (entry, bool) {
 	return entry{r.rank, clock{r.base + far, v >> 2}}, !r.bad
 }
 
-// begin goes on to the next thread and returns its id; false if there is none.
+// begin moves to the next domain and returns its id; false if there is none.
 func (r *pastReader) begin() (uint64, bool) {
 	for more := true; more; {
 		_, more = r.next()
@@ -199,7 +200,7 @@ func (r *pastReader) begin() (uint64, bool) {
 	return id, !r.bad
 }
 
-// threads yields what the list of p says of each thread, first of that of the context.
+// threads yields the clock domains in p, beginning with that of the context.
 func (p *past) threads() iter.Seq2[uint64, *pastReader] {
 	return func(yield func(uint64, *pastReader) bool) {
 		r := pastReader{b: p.list, base: p.base, rank: -1}
@@ -209,8 +210,8 @@ func (p *past) threads() iter.Seq2[uint64, *pastReader] {
 	}
 }
 
-// scan finds out what p says of this rank, and reports whether a process of a job
-// with these ranks may have written it.
+// scan determines what p contains about this rank, and reports whether p is well-formed for
+// a job with these ranks.
 func (c *Core) scan(p *past) bool {
 	p.scanned, p.more, p.needs = true, false, clock{epoch: p.base}
 	if p.base >= maxClock {
@@ -249,12 +250,12 @@ func (c *Core) scan(p *past) bool {
 	return !r.bad
 }
 
-// mayBe reports whether an entry of a thread with this base is one of this job.
+// mayBe reports whether an entry of a domain with this base is valid in this job.
 func (c *Core) mayBe(e entry, base uint64) bool {
 	return e.rank >= 0 && e.rank < len(c.ranks) && c.ranks[e.rank].degree > 1 && e.epoch < maxClock && (e.count > 0 || e.epoch > base)
 }
 
-// of returns the clock of a rank in a thread that p contains.
+// of returns the clock of a rank in a domain that p contains.
 func (p *past) of(rank int, thread uint64) clock {
 	var at clock
 	if p.own.rank == rank && p.thread == thread {
@@ -276,7 +277,7 @@ func (p *past) of(rank int, thread uint64) clock {
 	return at
 }
 
-// decoded is a past that can be added to.
+// decoded is a past in a form to which others can be added.
 type decoded []decodedThread
 
 type decodedThread struct {
@@ -300,7 +301,7 @@ func (d *decoded) add(p *past) {
 	}
 }
 
-// read adds what a past says of this thread.
+// read adds the entries of one domain of a past.
 func (k *knowledge) read(r *pastReader) {
 	k.raise(r.base)
 	i := 0
@@ -309,7 +310,7 @@ func (k *knowledge) read(r *pastReader) {
 	}
 }
 
-// encode writes it into p, which this rank sends; the first thread is that of the context.
+// encode writes d into p, which this rank sends. The first domain is that of the context.
 func (d decoded) encode(p *past, rank int) {
 	p.thread, p.base, p.own, p.scanned, p.rest, p.made = d[0].id, d[0].base, entry{}, false, nil, 0
 	list := p.list[:0]

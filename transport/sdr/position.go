@@ -11,14 +11,14 @@ import (
 // ErrPosition marks bytes that are not a Position.
 var ErrPosition = errors.New("malformed messaging position")
 
-// Position is where a rank stands in its messages at a cut: the numbers of its
-// streams and the messages that no receive has matched. It is the same for
-// every replica, whatever the degrees.
+// Position is the state of a rank's messages at a cut: the numbers of its streams and the
+// messages that no receive has matched. It is the same for every replica, whatever the
+// degrees.
 type Position struct {
 	rank, size int
-	cut        uint64 // its number
+	cut        uint64 // number of the cut
 	contexts   []contextPosition
-	program    []byte // of the layer above
+	program    []byte // data of the layer above
 }
 
 type contextPosition struct {
@@ -37,14 +37,14 @@ type messagePosition struct {
 	data   []byte
 }
 
-// Rank returns the rank whose position it is.
+// Rank returns the rank whose position p is.
 func (p *Position) Rank() int { return p.rank }
 
 // Size returns the number of ranks of the job.
 func (p *Position) Size() int { return p.size }
 
-// Position returns the position of this rank at the cut that is being passed.
-// Messages that were sent after the cut are not in it, wherever they are.
+// Position returns the position of this rank at the cut that is being passed. It excludes
+// messages that were sent after the cut, even those that have arrived.
 func (c *Core) Position() (*Position, error) {
 	if c.cut == nil || !c.cut.done {
 		return nil, fmt.Errorf("position in the messages: %w", errNoCut)
@@ -71,7 +71,7 @@ func (c *Core) Position() (*Position, error) {
 	return pos, nil
 }
 
-// unmatched copies the messages of a context that no receive has taken.
+// unmatched copies the messages from before the cut that no receive has taken.
 func (ctx *Context) unmatched(before []uint64) []messagePosition {
 	var list []messagePosition
 	for rank, s := range ctx.in {
@@ -92,7 +92,7 @@ func (ctx *Context) unmatched(before []uint64) []messagePosition {
 	return list
 }
 
-// Restore puts a core that was just made into a position, inside the cut.
+// Restore puts a new core into a position, inside the cut.
 func (c *Core) Restore(pos *Position) error {
 	if pos.rank != c.rank || pos.size != len(c.ranks) {
 		return fmt.Errorf("position of rank %d of %d, for rank %d of %d", pos.rank, pos.size, c.rank, len(c.ranks))
@@ -156,8 +156,8 @@ func (p *Position) MarshalBinary() ([]byte, error) {
 	return append(b, p.program...), nil
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler. It refuses what no
-// MarshalBinary of this version writes.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. It rejects whatever MarshalBinary
+// of this version does not write.
 func (p *Position) UnmarshalBinary(b []byte) error {
 	r := positionReader{b: b}
 	if string(r.bytes(uint64(len(positionMagic)))) != positionMagic {
@@ -203,7 +203,7 @@ func (p *Position) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// positionReader reads what may be anything. After an error it reads zeros.
+// positionReader reads untrusted bytes. After an error it returns zeros.
 type positionReader struct {
 	b   []byte
 	err error
@@ -234,7 +234,8 @@ func (r *positionReader) uint() uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// uints reads n numbers, each of which leaves room for more.
+// uints reads n numbers, and rejects those above 1<<62, so that counting on cannot
+// overflow.
 func (r *positionReader) uints(n uint64) []uint64 {
 	b := r.bytes(8 * n)
 	if b == nil {
@@ -249,7 +250,7 @@ func (r *positionReader) uints(n uint64) []uint64 {
 	return list
 }
 
-// count reads how many items follow, each of at least size bytes.
+// count reads the number of items that follow, each of at least size bytes.
 func (r *positionReader) count(size uint64) int {
 	n := r.uint()
 	if n > uint64(len(r.b))/size {
@@ -259,8 +260,8 @@ func (r *positionReader) count(size uint64) int {
 	return int(n)
 }
 
-// messages reads the unmatched messages of a context: those of one source in
-// the order of their numbers.
+// messages reads the unmatched messages of a context. Those of one source come in the order
+// of their numbers.
 func (r *positionReader) messages(p *Position, ctx *contextPosition) {
 	next := make(map[int]uint64)
 	for range r.count(32) {

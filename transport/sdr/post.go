@@ -15,7 +15,7 @@ func (e *Engine) Free(ctx *Context) {
 	e.flushAndUnlock()
 }
 
-// NoAnySource says that no rank ever receives from any source, see Core.NoAnySource.
+// NoAnySource asserts that no rank ever receives from any source, see Core.NoAnySource.
 func (e *Engine) NoAnySource() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -29,10 +29,10 @@ func (e *Engine) Send(ctx *Context, r *Request, data []byte, dst, tag int, sync 
 	e.flushAndUnlock()
 }
 
-// SendNow sends a small message if nobody but the link to one process is needed for
-// that, and reports whether it did, see Core.SendNow.
+// SendNow sends a small message if that needs only the link to one process, and reports
+// whether it did, see Core.SendNow.
 func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
-	if e.cfg.Mid != nil || e.cfg.Flip != nil { // they have a say in it
+	if e.cfg.Mid != nil || e.cfg.Flip != nil { // they apply to the frame first
 		return false
 	}
 	e.mu.Lock()
@@ -51,14 +51,14 @@ func (e *Engine) Recv(ctx *Context, r *Request, buf []byte, src, tag int) {
 	e.flushAndUnlock()
 }
 
-// Probe looks for a message without taking it, see Core.Probe.
+// Probe looks for a message and leaves it in place, see Core.Probe.
 func (e *Engine) Probe(ctx *Context, src, tag int) (Status, bool) {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
 	return e.core.Probe(ctx, src, tag)
 }
 
-// Cancel takes back a receive that no message has matched.
+// Cancel withdraws a receive that no message has matched.
 func (e *Engine) Cancel(r *Request) bool {
 	e.mu.Lock()
 	defer e.flushAndUnlock()

@@ -2,7 +2,7 @@ package sdr
 
 import "github.com/intrahpc/intra/transport"
 
-// Begin: the header of a frame from process p has arrived. The result is the
+// Begin handles the header of a frame from process p, which has arrived. The result is the
 // memory for its payload, or nil.
 func (c *Core) Begin(p int, h *transport.Header) []byte {
 	if h.Kind != kindData || c.refused(p, h) {
@@ -16,7 +16,7 @@ func (c *Core) Begin(p int, h *transport.Header) []byte {
 	return m.req.buf[:m.size]
 }
 
-// expected finds the message whose payload process p was asked for.
+// expected returns the message whose payload process p was asked for.
 func (c *Core) expected(p int, h *transport.Header) *arrival {
 	pr := &c.processes[p]
 	ctx := c.contexts[h.Args[0]]
@@ -30,8 +30,8 @@ func (c *Core) expected(p int, h *transport.Header) *arrival {
 	return m
 }
 
-// End: a whole frame from process p has arrived. An error says that it cannot
-// come from a process that works.
+// End handles a whole frame from process p. An error means that no sound process sends such
+// a frame.
 func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	if req := c.takeNext(p, h, payload); req != nil {
 		c.completed = append(c.completed, req)
@@ -40,7 +40,7 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	return c.end(p, h, payload)
 }
 
-// end is End of a frame that takeNext has left.
+// end is End of a frame that takeNext has not handled.
 func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 	if c.refused(p, h) {
 		return nil
@@ -93,7 +93,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		c.grant(p, h)
 		return nil
 	}
-	if ctx == nil { // closed: nobody will ever receive it
+	if ctx == nil { // closed: it will never be received
 		if h.Kind == kindEager {
 			c.consumed(p, len(payload)-int(pastBytes(h))+frameCost)
 		}
@@ -123,7 +123,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 	return err
 }
 
-// eager takes a message that came with its payload.
+// eager handles a message that came with its payload.
 func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of *past) error {
 	n, tag := h.Args[1], int(h.Args[2])
 	replica := c.processes[p].replica
@@ -133,7 +133,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 		c.consumed(p, cost)
 		return nil
 	}
-	if m := s.known(n); m != nil { // another replica offered it before
+	if m := s.known(n); m != nil { // another replica has offered it
 		if m.size != len(payload) || m.tag != tag {
 			return violation(&c.processes[p], h, "differs from what another replica sent")
 		}
@@ -181,14 +181,14 @@ func (m *arrival) keepCopy(c *Core, payload []byte) {
 	copy(m.data, payload)
 }
 
-// enqueue puts an unmatched message behind those before it.
+// enqueue appends an unmatched message to those of its stream.
 func (c *Core) enqueue(m *arrival) {
 	m.stream.unexpected.push(&m.place)
 	c.news = true
 	c.setAside(m)
 }
 
-// offer takes the announcement of a message.
+// offer handles the announcement of a message.
 func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 	n, tag, size := h.Args[1], int(h.Args[2]), int(h.Args[3])
 	replica := c.processes[p].replica
@@ -223,7 +223,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 	return nil
 }
 
-// deliver matches a message whose turn it is.
+// deliver matches the message that is the next one of its stream.
 func (c *Core) deliver(m *arrival) {
 	if req := c.takePosted(m.stream, m.number, m.tag, m.past); req != nil {
 		c.bind(m, req)
@@ -232,7 +232,7 @@ func (c *Core) deliver(m *arrival) {
 	}
 }
 
-// advance matches the messages that came ahead of one that has come now.
+// advance matches messages that arrived early and whose predecessors have arrived now.
 func (c *Core) advance(s *inStream) {
 	if s.ctx.exact {
 		return
@@ -242,7 +242,7 @@ func (c *Core) advance(s *inStream) {
 		switch {
 		case m == nil && !s.received.has(s.due):
 			return
-		case m == nil || m.req != nil || m.queued(): // matched, or in its turn, before
+		case m == nil || m.req != nil || m.queued(): // matched before, or enqueued in its turn
 			s.due++
 		default:
 			s.due++
@@ -254,14 +254,14 @@ func (c *Core) advance(s *inStream) {
 	}
 }
 
-// wants reports whether a message should be asked for that is offered.
+// wants reports whether the core should request the payload of an offered message.
 func (c *Core) wants(m *arrival) bool {
 	return m.granted < 0 && (m.req != nil && !m.req.held || c.pulling())
 }
 
-// ask asks one of the replicas that offer a message for its payload: the one that serves
-// this replica if it is among them. What comes unasked is only asked for if there is no
-// room that its sender could have.
+// ask requests the payload of a message from one of the replicas that offer it: from the
+// one that serves this replica if it is among them. It does not request a message that
+// comes unrequested, unless the sender may lack room here.
 func (c *Core) ask(m *arrival) {
 	r := &c.ranks[m.stream.rank]
 	replica := c.server(m.offers, m.stream.rank, c.rank, c.replica, m.stream.ctx.exact)
@@ -276,7 +276,7 @@ func (c *Core) ask(m *arrival) {
 	c.frame(p, kindGrant, m.stream.ctx, m.number)
 }
 
-// data takes a payload that was asked for.
+// data handles a payload that was requested.
 func (c *Core) data(p int, s *inStream, h *transport.Header, payload []byte) error {
 	if s.received.has(h.Args[1]) {
 		return nil // an eager copy came meanwhile
@@ -285,7 +285,7 @@ func (c *Core) data(p int, s *inStream, h *transport.Header, payload []byte) err
 	if m == nil || m.size != len(payload) {
 		return violation(&c.processes[p], h, "payload that was not asked for")
 	}
-	if m.hasData { // kept for the case that this one broke
+	if m.hasData { // kept in case this transfer broke off
 		c.buffers.put(m.data)
 		m.data, m.hasData = nil, false
 	}
@@ -294,8 +294,8 @@ func (c *Core) data(p int, s *inStream, h *transport.Header, payload []byte) err
 	return nil
 }
 
-// whole completes the reception of a message that was known before, from a
-// replica of its source. eager is the process whose credit it holds, or -1.
+// whole completes the reception of a message that was known before, with the payload from a
+// replica of its source. eager is the process whose credit the message holds, or -1.
 func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 	s := m.stream
 	s.received.add(m.number)
@@ -317,7 +317,7 @@ func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 	m.keepCopy(c, payload)
 }
 
-// Torn: the link from process p broke inside the payload of a frame whose
+// Torn handles the loss of the link from process p inside the payload of a frame for which
 // Begin returned memory.
 func (c *Core) Torn(p int, h *transport.Header) {
 	if h.Kind != kindData || c.refused(p, h) {

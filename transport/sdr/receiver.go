@@ -6,8 +6,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Receiver returns what takes the frames of transport.ChannelMessage that
-// come from a process.
+// Receiver returns the receiver of the frames of transport.ChannelMessage from a process.
 func (e *Engine) Receiver(rank, replica int) transport.Receiver {
 	return receiver{e, e.core.Process(rank, replica)}
 }
@@ -38,7 +37,7 @@ func (r receiver) End(h *transport.Header, payload []byte) {
 				r.e.flush(true)
 				return
 			}
-			r.e.mu.Unlock() // there can be nothing else to say, see takeNext
+			r.e.mu.Unlock() // takeNext leaves nothing else to report
 			r.e.cfg.Poller.Wake()
 			return
 		}
@@ -73,6 +72,6 @@ func (r receiver) Torn(h *transport.Header, _ int) {
 // Lost does nothing: no frame of this channel is droppable.
 func (r receiver) Lost(*transport.Header) {}
 
-// Closed does nothing: a lost link is no verdict, and a verdict comes with
-// Dead.
+// Closed does nothing: a lost link does not mean that the process is dead; Dead reports
+// deaths.
 func (r receiver) Closed(error) {}

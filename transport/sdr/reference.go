@@ -1,26 +1,26 @@
 package sdr
 
-// Reference follows the operations and the messages of a process in its own way,
-// and is told what the causal past says: it is for tests, which compare the two. It
-// names what a message depends on by a number, which goes with the message; 0 is
-// nothing.
+// Reference is a second implementation of causal history for tests. It follows the
+// operations and the messages of a process independently, and compares its results with
+// those of the core. A number, which travels with the message, identifies what the message
+// depends on; 0 means nothing.
 type Reference interface {
-	// Operate counts an operation of a thread.
+	// Operate counts an operation in a clock domain.
 	Operate(thread uint64)
-	// Past names all that the process depends on.
+	// Past returns the number for all that the process depends on.
 	Past() uint64
-	// Merge names what either of two messages depends on.
+	// Merge returns the number for what either of two messages depends on.
 	Merge(a, b uint64) uint64
 	// Absorb makes the process depend on what a message depends on.
 	Absorb(past uint64)
-	// Close ends a thread, and Reset begins counting anew.
+	// Close ends a clock domain, and Reset restarts counting.
 	Close(thread uint64)
 	Reset()
-	// Ripe is told whether the process has begun all that a message depends on.
+	// Ripe checks whether the process has begun all that a message depends on.
 	Ripe(past uint64, ripe bool)
-	// Earlier is told whether a message depends on no operation of the process in a
-	// thread but those before its last one.
+	// Earlier checks whether, of the operations of the process in a domain, a message
+	// depends only on those before the last one.
 	Earlier(past, thread uint64, earlier bool)
-	// Sent is told how many bytes a message has for what it depends on.
+	// Sent records the number of bytes that encode what a message depends on.
 	Sent(past uint64, bytes int)
 }

@@ -10,29 +10,29 @@ const Any = -1
 
 // Errors of requests.
 var (
-	// ErrTruncate: the message was longer than the memory for it, which
-	// holds its beginning.
+	// ErrTruncate reports that the message was longer than the buffer, which holds its
+	// beginning.
 	ErrTruncate = errors.New("message longer than the receive buffer")
-	// ErrJobEnded: the job ended while the call waited.
+	// ErrJobEnded reports that the job ended while the call waited.
 	ErrJobEnded = errors.New("job ended")
 )
 
-// Status says what a receive got.
+// Status describes what a receive got.
 type Status struct {
 	Source    int // rank in the job
 	Tag       int
-	Size      int  // bytes of the message, not more than fitted
+	Size      int  // bytes of the message that were stored
 	Cancelled bool // the receive was cancelled before a message came
 }
 
-// Request is one send or receive under way. Its zero value is ready for use,
-// and again after completion. It must not be copied while in use.
+// Request is one send or receive under way. Its zero value is ready for use, and it may be
+// reused after completion. It must not be copied while in use.
 type Request struct {
 	done   atomic.Bool
 	status Status
 	err    error
-	script *Script  // the script that this request is a step of
-	endOf  *Script  // the script that this request ends with
+	script *Script  // the script to which this request belongs as one of its messages
+	endOf  *Script  // the script whose end completes this request
 	sends  *Message // what it sends, until it is complete
 
 	// Receives.
@@ -41,11 +41,11 @@ type Request struct {
 	source int
 	tag    int
 	number uint64   // message that an exact or chosen receive takes; decisionKey.number of one from any source
-	order  uint64   // rank in posting order
+	order  uint64   // position in posting order
 	back   bool     // it was bound to a message that was lost
 	chosen bool     // it was from any source, and its message has been decided
-	held   bool     // the decision is not settled: the program must not see the end of the receive,
-	ended  bool     // which has come,
+	held   bool     // the decision is not settled: the program must not see that the receive is complete,
+	ended  bool     // even if it is,
 	local  *Message // nor that of this message of the rank to itself, which it has received
 	bound  *arrival
 	place  place // among the posted receives
@@ -53,8 +53,8 @@ type Request struct {
 	// What the program sees of a message, see Core.See.
 	past    *past  // of the message, until the program has seen it
 	age     uint64 // Core.age of past
-	awaited bool   // the program does nothing else until it is complete
-	probe   bool   // it only looks
+	awaited bool   // the program waits for it and does nothing else until it is complete
+	probe   bool   // it only looks for a message
 }
 
 // Done reports whether the request is complete.
@@ -63,7 +63,7 @@ func (r *Request) Done() bool { return r.done.Load() }
 // Reset makes a complete request ready for its next use.
 func (r *Request) Reset() { r.done.Store(false) }
 
-// Result returns what the request came to. It must be Done, or complete in its script.
+// Result returns the outcome of the request, which must be Done, or complete in its script.
 func (r *Request) Result() (Status, error) { return r.status, r.err }
 
 // accepts reports whether a receive matches a message of its source.
@@ -74,7 +74,7 @@ func (r *Request) accepts(number uint64, tag int) bool {
 	return r.tag == Any || r.tag == tag
 }
 
-// key is what the place of a receive, or a search for a message, matches by.
+// key returns the key by which a receive, or a search for a message, matches.
 func (r *Request) key() uint64 {
 	if r.ctx.exact {
 		return r.number
@@ -82,7 +82,7 @@ func (r *Request) key() uint64 {
 	return uint64(r.tag) // of Any it is anyKey
 }
 
-// queued reports whether a message stands among those that no receive has matched.
+// queued reports whether a message is among those that no receive has matched.
 func (m *arrival) queued() bool { return m.place.line != nil }
 
 // Message is a message on its way out. It is kept until every live replica of
@@ -93,17 +93,17 @@ type Message struct {
 	tag      int
 	data     []byte
 	past     *past
-	copied   bool     // data is the core's own
-	bookmark bool     // not the program's: neither counted nor waited for
+	copied   bool     // the core owns data
+	bookmark bool     // it belongs to a cut: it is neither counted nor waited for
 	sync     bool     // offered whatever its size
-	unwanted bool     // nobody will take it: its destination has finished
+	unwanted bool     // it will never be received: its destination has finished
 	req      *Request // nil when it was complete from the start
 	lacking  uint64   // live replicas of the destination that may lack it
-	offered  uint64   // those it was offered to, without having been sent since
+	offered  uint64   // replicas to which it was offered and not sent since
 	inflight int      // frames with its payload that links still hold
 	first    uint64   // replicas this process has to serve on its own behalf, not yet sent to
 	at       int      // position in stream.kept
-	asked    int      // 1 + process that was asked whether anybody will take it, or 0
+	asked    int      // 1 + process that was asked whether it will ever be received, or 0
 }
 
 // arrival is a message on its way in that is known, but not yet complete or
@@ -117,16 +117,16 @@ type arrival struct {
 	data    []byte // copy of the payload of a whole message, or of one that came while another copy was being written
 	hasData bool   // data is set (it may be empty)
 	past    *past
-	unripe  bool     // a receive from any source had to leave it
+	unripe  bool     // it is held back from a receive from any source
 	offers  uint64   // live replicas of the source that offer it
-	comes   bool     // unasked when its sender has room: it is small
-	awaited int      // 1 + process from which it is to come unasked, or 0
+	comes   bool     // it is small and comes unrequested when its sender has room
+	awaited int      // 1 + process from which it is to come unrequested, or 0
 	granted int      // replica that was asked for the payload, or -1
 	filling bool     // a link writes into the receive's buffer
 	req     *Request // the receive it is bound to
 	place   place    // among the messages that no receive has matched
-	order   uint64   // rank in order of arrival
-	cut     uint64   // that its sender had passed last
+	order   uint64   // position in order of arrival
+	cut     uint64   // the last cut that its sender had passed
 	eager   int      // process whose credit it holds, or -1
 	from    int      // replica of its source that a whole one came from
 	local   *Message // a message from this rank to itself, not copied

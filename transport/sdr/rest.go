@@ -2,20 +2,21 @@ package sdr
 
 import "bytes"
 
-// A program may have many threads, one for each communicator that it has made by Dup and
-// not freed, and a message says of all of them what it depends on. Most are at rest: what
-// one message says of the other threads the next one says again, byte for byte. So a
-// process keeps what it has written last, and what has come from each process last, with
-// what it knows of that: to go through it once is enough.
+// A program may have many clock domains, one for each communicator that it has made by Dup
+// and not freed. A message carries the clocks of all of them. Most domains are at rest: one
+// message after another repeats the same bytes about them. So a process caches the last
+// encoding that it has written, and the last one from each process, with the state of its
+// own that this implies. It decodes the same bytes only once.
 
-// longRest is how many bytes a list has to have for that.
+// longRest is the size from which on a list is cached.
 const longRest = 128
 
-// rest is what pasts from one process say of other threads than their own.
+// rest is the part of the causal histories from one process that concerns other clock
+// domains than their own.
 type rest struct {
-	list []byte // not changed: pasts share it
-	// In which age, counted from 1, this process had begun all that it says, and had
-	// absorbed it, and what Core.changes was then.
+	list []byte // never modified: several pasts share it
+	// The ages, counted from 1, in which this process had begun all operations in list and
+	// in which it absorbed list, and the value of Core.changes after that.
 	begunIn, absorbedIn, absorbedAt uint64
 }
 
@@ -34,7 +35,7 @@ func (r *rest) setAbsorbed(age, changes uint64) {
 	}
 }
 
-// scanFrom is scan of a past that has come from process p.
+// scanFrom is scan for a past that came from process p. It uses the cached rest.
 func (c *Core) scanFrom(p int, of *past) bool {
 	of.rest, of.made = nil, 0
 	if len(of.list) < longRest {
@@ -61,20 +62,21 @@ func (c *Core) scanFrom(p int, of *past) bool {
 	return true
 }
 
-// others is what was written last of other threads than one.
+// others is the last encoding of all clock domains except one.
 type others struct {
-	than *thread
-	at   uint64 // changes of these threads
+	than *thread // the one that is left out
+	at   uint64  // number of changes in the other domains
 	list []byte
 }
 
-// changed notes that this process knows more of a thread.
+// changed records that the known clocks of a domain have changed.
 func (c *Core) changed(l *thread) {
 	l.changes++
 	c.changes++
 }
 
-// restOf encodes what is known of other threads than one. It is valid until the next call.
+// restOf encodes the known clocks of all other domains. The result is valid until the next
+// call.
 func (c *Core) restOf(of *thread) []byte {
 	o := &c.others
 	if at := c.changes - of.changes; o.than != of || o.at != at || at == 0 {
@@ -89,7 +91,7 @@ func (c *Core) restOf(of *thread) []byte {
 	return o.list
 }
 
-// implied reports whether a past that this process sends says all that another one says.
+// implied reports whether by, which this process sends, contains all of p.
 func (c *Core) implied(by, p *past) bool {
 	if p.thread != by.thread || p.base > by.base || p.hasOwn() {
 		return false
@@ -97,6 +99,6 @@ func (c *Core) implied(by, p *past) bool {
 	if len(p.list) == 0 {
 		return true
 	}
-	// A past that was made after the rest had been absorbed has it.
+	// by was made after p.rest had been absorbed, so it contains p.rest.
 	return p.list[0] == 0 && p.rest.absorbed(c.age) && by.made >= p.rest.absorbedAt && by.made > 0
 }

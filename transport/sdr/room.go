@@ -7,28 +7,29 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// A receiver has room for so many bytes of unmatched small messages of each process. A
-// sender that has used it up offers the next ones, so that the receiver can match them,
-// and sends them when it is given room again, all that there is room for, oldest first.
-// To ask for each of them would take as long as receiver and sender need to take turns:
-// that is for a receiver whose room is full of what it does not want yet.
+// A receiver has room for a limited number of bytes of unmatched small messages from each
+// process (Limits.Window). A sender that has used it up offers the next messages, so that
+// the receiver can match them. When it gets credit, it sends as many of them as there is
+// room for, oldest first. To request each of them would cost a round trip for each. So a
+// receiver does that only when its room is full of messages that it does not need yet.
 //
-// A sender that knows of room for any small message has nothing left that it offered for
-// want of room. So a receiver whose room is not used up, by what it holds and what it has
-// yet to return, can wait: what has not come is on its way, or what uses up the room is,
-// and then it asks when that comes.
+// A sender that has room for any small message has already sent all messages that it had
+// offered for lack of room. So a receiver can wait while its room is not used up by what it
+// holds and what it has yet to return. What is missing is on its way, or is preceded by
+// messages that use up the room: when those arrive, the receiver requests it (askAgain).
 
-// creditParts are those in which a receiver returns the room of a process. One is taken in
-// less than paceTime, so a sender that waits for a receiver that reads gets it.
+// creditParts is the number of parts in which a receiver returns the room of a process. A
+// receiver that reads takes less than paceTime for one part, so a sender that waits for it
+// gets credit.
 const creditParts = 16
 
-// spend takes from the room at a process.
+// spend subtracts from the credit at a process.
 func (c *Core) spend(pr *process, cost int) {
 	pr.credit -= cost
 	c.spent = c.spent || c.low(pr)
 }
 
-// low reports whether a process may have no room for the next small message.
+// low reports whether this process may lack room at pr for the next small message.
 func (c *Core) low(pr *process) bool { return pr.alive && pr.credit < c.limits.Eager+frameCost }
 
 func (c *Core) anyLow() bool {
@@ -40,21 +41,22 @@ func (c *Core) anyLow() bool {
 	return false
 }
 
-// roomy reports whether process p has room here for any small message, once it has heard
-// of all that was returned: then it has sent all that it had offered for want of room.
+// roomy reports whether process p will have room here for any small message, once it has
+// received all credit that was returned. Then it sends all that it has offered for lack of
+// room.
 func (c *Core) roomy(p int) bool {
 	pr := &c.processes[p]
 	return pr.held+pr.owed+c.limits.Eager+frameCost <= c.limits.Window
 }
 
-// hold notes that m takes room of process p until it is released.
+// hold records that m uses room of process p until m is released.
 func (c *Core) hold(m *arrival, p int) {
 	m.eager = p
 	c.processes[p].held += m.size + frameCost
 }
 
-// consumed notes that a receive has taken an eager message of process p, and returns its
-// room, with that of others.
+// consumed records that an eager message of process p needs no room any more, and returns
+// the room in batches.
 func (c *Core) consumed(p, bytes int) {
 	pr := &c.processes[p]
 	if !pr.alive {
@@ -68,7 +70,7 @@ func (c *Core) consumed(p, bytes int) {
 	}
 }
 
-// unawait notes that m is not to come unasked any more.
+// unawait records that m is not expected to come unrequested any more.
 func (c *Core) unawait(m *arrival) {
 	if m.awaited > 0 {
 		c.processes[m.awaited-1].awaited--
@@ -76,8 +78,8 @@ func (c *Core) unawait(m *arrival) {
 	}
 }
 
-// askAgain is called when process p may have used up its room, and asks for what should
-// have come unasked.
+// askAgain is called when process p may have used up its room. It requests the messages
+// that should have come unrequested.
 func (c *Core) askAgain(p int) {
 	pr := &c.processes[p]
 	if pr.awaited == 0 || c.roomy(p) {
@@ -96,7 +98,7 @@ func (c *Core) askAgain(p int) {
 	}
 }
 
-// lacksRoom notes that a message of s was offered to process p for want of room.
+// lacksRoom records that a message of s was offered to process p for lack of room.
 func (c *Core) lacksRoom(s *outStream, p int) {
 	pr := &c.processes[p]
 	if d := uint64(1) << pr.replica; s.short&d == 0 {
@@ -105,7 +107,7 @@ func (c *Core) lacksRoom(s *outStream, p int) {
 	}
 }
 
-// push sends what was offered to process p for want of room, as far as there is room now.
+// push sends what was offered to process p for lack of room, as far as there is room now.
 func (c *Core) push(p int) {
 	pr := &c.processes[p]
 	d := uint64(1) << pr.replica

@@ -5,20 +5,19 @@ import (
 	"fmt"
 )
 
-// Attachment is what the layer above adds to a position.
+// Attachment is the state that the layer above adds to a position.
 type Attachment interface {
-	// Pending returns an error if an operation has been begun and not been
-	// completed that cannot be pending across a safe point.
+	// Pending returns an error if an operation is under way that cannot be pending across a
+	// safe point.
 	Pending() error
-	// AppendPosition appends what a process that begins at this position has
-	// to know.
+	// AppendPosition appends the state that a process needs to begin at this position.
 	AppendPosition(b []byte) []byte
-	// Recall makes what was begun before be found again, by a program that is
-	// run once more from its start.
+	// Recall prepares for a program that is run again from its start: it will find what it
+	// created before.
 	Recall()
 }
 
-// Attach makes a a part of the positions of this engine.
+// Attach makes a part of the positions of this engine.
 func (e *Engine) Attach(a Attachment) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -29,9 +28,8 @@ func (e *Engine) Attach(a Attachment) {
 // engine began; nil for one that began at the start of the job.
 func (e *Engine) Saved() []byte { return e.saved }
 
-// NewEngineAt returns the engine of a process that begins at a position of its
-// rank. It is inside the cut: it takes what arrives, and sends nothing before
-// Cut.
+// NewEngineAt returns the engine of a process that begins at a position of its rank. It is
+// inside the cut: it receives what arrives, and sends nothing before Cut.
 func NewEngineAt(cfg Config, at *Position) (*Engine, error) {
 	e := NewEngine(cfg)
 	if err := e.core.Restore(at); err != nil {
@@ -42,16 +40,15 @@ func NewEngineAt(cfg Config, at *Position) (*Engine, error) {
 	return e, nil
 }
 
-// Restored reports whether the engine began at a position and the program has
-// not come to a safe point since.
+// Restored reports whether the engine began at a position and the program has not reached a
+// safe point since.
 func (e *Engine) Restored() bool { return e.restored.Load() }
 
-// Resume says that the program of a restored process has come to its first
-// safe point.
+// Resume records that the program of a restored process has reached its first safe point.
 func (e *Engine) Resume() { e.restored.Store(false) }
 
-// Recall makes the engine that of a restored process, until Resume: the
-// program is run again from its start, to see whether it can be restored.
+// Recall turns the engine into that of a restored process, until Resume. A program is run
+// again from its start this way, to test whether it can be restored.
 func (e *Engine) Recall() {
 	e.mu.Lock()
 	attached := e.attached
@@ -62,8 +59,8 @@ func (e *Engine) Recall() {
 	e.restored.Store(true)
 }
 
-// Pending returns an error that wraps ErrPending if something is under way
-// that cannot be pending across a safe point.
+// Pending returns an error that wraps ErrPending if an operation is under way that cannot
+// be pending across a safe point.
 func (e *Engine) Pending() error {
 	e.mu.Lock()
 	err, attached := e.err, e.attached
@@ -77,10 +74,10 @@ func (e *Engine) Pending() error {
 	return err
 }
 
-// Drain begins the cut with this number, which grows from cut to cut and is
-// the same at all processes, and returns when everything that was sent to this
-// rank before the cut is here. It is called at the safe point of the cut, and
-// nothing is sent or received by the program until Cut or CancelCut.
+// Drain begins the cut with this number, which grows from cut to cut and is the same at all
+// processes. It returns when everything that was sent to this rank before the cut has
+// arrived. It is called at the safe point of the cut. The program sends and receives
+// nothing until Cut or CancelCut.
 func (e *Engine) Drain(ctx context.Context, cut uint64) error {
 	err := e.Pending()
 	if err == nil {
@@ -132,9 +129,8 @@ func (e *Engine) Position() (*Position, error) {
 	return pos, err
 }
 
-// Cut ends the cut when every live process has drained: what is kept is
-// freed, and the joiners live. All processes call it with the same list,
-// joiners too.
+// Cut ends the cut when every live process has drained: it frees what is kept, and from now
+// on the joiners are live. All processes call it with the same list, the joiners too.
 func (e *Engine) Cut(joined ...Joiner) error {
 	e.mu.Lock()
 	err := e.err
@@ -147,7 +143,7 @@ func (e *Engine) Cut(joined ...Joiner) error {
 	return err
 }
 
-// CancelCut gives a cut up, wherever it stands.
+// CancelCut cancels a cut, whatever its state.
 func (e *Engine) CancelCut() {
 	e.mu.Lock()
 	e.core.CancelCut()

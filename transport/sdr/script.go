@@ -1,30 +1,30 @@
 package sdr
 
-// Script is a series of rounds of messages, each posted when the one before
-// it is complete: a collective operation. Rounds are posted by goroutines that
-// wait for something or test something on the engine, never by a link.
+// Script is a collective operation: a series of rounds of messages, each posted when the
+// one before it is complete. Goroutines that wait or test on the engine post the rounds,
+// never a link.
 type Script struct {
-	// Step does the local work that follows the round before, and returns the messages
-	// of the next one, which are the engine's until they are complete: none ends
-	// the script. It is called without any lock, by one goroutine at a time.
+	// Step does the local work after a round, and returns the messages of the next one.
+	// They belong to the engine until they are complete. No messages end the script. Step
+	// is called without any lock, by one goroutine at a time.
 	Step func() []Post
-	// Purpose of its messages, see Core.SendExact. It is set before the script is
-	// started.
+	// Purpose is that of all messages of the script, see Core.SendExact. It is set before
+	// the script is started.
 	Purpose int
-	// Sync says what its end implies, at this rank. It is set before the script is
-	// started.
+	// Sync is what the end of the script implies at this rank. It is set before the script
+	// is started.
 	Sync Sync
-	// Failed says that not all of it has been carried out. It is set by Step.
+	// Failed means that not all of the script has been carried out. Step sets it.
 	Failed bool
 
 	done    *Call
 	ctx     *Context
-	past    *past  // what its messages depend on
-	epoch   uint64 // that began with it
-	pending int    // requests of the round under way, and one while Step posts it
+	past    *past  // causal history of its messages
+	epoch   uint64 // the epoch that began with the script
+	pending int    // requests of the current round, and one more while Step's messages are posted
 }
 
-// Call completes when the script has ended.
+// Call returns the call that completes when the script has ended.
 func (s *Script) Call() *Call { return s.done }
 
 // Start begins a script of messages in ctx, for the first time or after it has
@@ -41,8 +41,8 @@ func (e *Engine) Start(ctx *Context, s *Script) {
 	e.run(s, round)
 }
 
-// Post is a message of a round: sent to a rank of the job, or received from it. Its
-// request tells the script alone when it is complete, nobody else: it is never Done.
+// Post is a message of a round: sent to a rank of the job, or received from it. The
+// completion of its request is reported to the script alone: the request is never Done.
 type Post struct {
 	Request *Request
 	Data    []byte
@@ -51,7 +51,7 @@ type Post struct {
 	Receive bool
 }
 
-// run posts rounds of s, and this one first, until one is not complete at once. The
+// run posts this round of s and the ones after it, until one is not complete at once. The
 // lock is held, and released.
 func (e *Engine) run(s *Script, round []Post) {
 	for len(round) > 0 {
@@ -93,7 +93,7 @@ func (e *Engine) post(s *Script, m *Post) {
 	e.core.SendExact(s.ctx, m.Request, m.Data, m.Peer, m.Number, s.Purpose)
 }
 
-// Advance posts the rounds that have become due.
+// Advance posts the rounds that can be posted.
 func (e *Engine) Advance() {
 	for e.advances() {
 		s := e.next.Swap(nil)
@@ -107,7 +107,7 @@ func (e *Engine) Advance() {
 			e.mu.Unlock()
 		}
 		if s == nil {
-			return // others have got there first
+			return // another goroutine was faster
 		}
 		round := s.Step()
 		e.mu.Lock()

@@ -2,23 +2,23 @@ package sdr
 
 import "slices"
 
-// A message enters the causal past of a process when the program sees it, not
-// when it has filled a receive: what the program sends before it looks does
-// not depend on it, and a replica that is behind would wait for ever if it
-// claimed so. The program sees a message when a call returns that waited for it
-// or received it, when a probe shows it, and when a test, or a wait for any of
-// several requests, reports its receive. Messages inside a collective belong
-// to the past of that collective, which the program sees when it sees the end.
+// A message enters the causal history of a process when the program sees it, not when it
+// fills a receive. What the program sends before it sees the message does not depend on it;
+// a replica that lags behind would wait forever if the history contained it. The program
+// sees a message when a call returns that waited for it or received it, when a probe shows
+// it, and when a test, or a wait for any of several requests, reports its receive. Messages
+// inside a collective belong to the history of that collective, which the program sees when
+// it sees the end.
 //
-// A replica that is behind may hold messages that without replicas do not
-// exist before the rank has begun some later operation. Probes, tests and
-// waits for any of several leave those out, like receives from any source. A
-// call that waits for one of them gets it: programs without replicas wait
-// there for a message too. Then it enters the past of what follows that
-// operation only.
+// A replica that lags behind may hold messages that, without replicas, would not exist
+// before the rank has begun some later operation. Probes, tests and waits for any of
+// several requests skip such messages, as receives from any source do. A call that waits
+// for one of them alone gets it: without replicas, the program would wait there for a
+// message, too. Then the message belongs only to the history of what comes after that
+// operation.
 
-// keepPast holds the past of the message that has completed req until the
-// program sees it.
+// keepPast keeps the causal history of the message that has completed req until the program
+// sees the message.
 func (c *Core) keepPast(req *Request, of *past) {
 	switch {
 	case of == nil:
@@ -31,7 +31,7 @@ func (c *Core) keepPast(req *Request, of *past) {
 	}
 }
 
-// joined adds a past to one that this rank is going to send, which may be nil.
+// joined merges a history into one that this rank is going to send, which may be nil.
 func (c *Core) joined(into, of *past) *past {
 	if into == nil {
 		into = c.newPast(of.thread, of.base)
@@ -40,7 +40,7 @@ func (c *Core) joined(into, of *past) *past {
 	return into
 }
 
-// See says that the program sees the completion of req.
+// See records that the program sees the completion of req.
 func (c *Core) See(req *Request) {
 	if req.past != nil && req.age == c.age {
 		c.learn(req.past)
@@ -48,7 +48,7 @@ func (c *Core) See(req *Request) {
 	c.forget(req)
 }
 
-// forget frees the past of what completed req before.
+// forget drops the history of the message that completed req.
 func (c *Core) forget(req *Request) {
 	if req.past != nil {
 		c.drop(req.past)
@@ -56,9 +56,9 @@ func (c *Core) forget(req *Request) {
 	}
 }
 
-// Visible reports whether the completion of req, which is Done, may be shown to
-// a program that does not wait for it alone. After a change to true by another
-// goroutine of the program, waiters are woken.
+// Visible reports whether the completion of req, which is Done, may be shown to a program
+// that does not wait for req alone. If an operation of another goroutine changes the result
+// to true, the engine wakes the waiters.
 func (c *Core) Visible(req *Request) bool {
 	if req.past == nil || req.age != c.age || c.ripe(req.past) {
 		return true
@@ -67,8 +67,8 @@ func (c *Core) Visible(req *Request) bool {
 	return false
 }
 
-// learn adds the past of a message that the program sees to that of this
-// process.
+// learn adds the history of a message that the program sees to that of this process, or to
+// ahead if the message is not deliverable yet.
 func (c *Core) learn(of *past) {
 	if c.ripe(of) {
 		c.absorb(of)
@@ -77,9 +77,9 @@ func (c *Core) learn(of *past) {
 	c.ahead = append(c.ahead, c.take(of))
 }
 
-// mature adds what was seen before its time, and is not any more, to the past
-// of this process. It is called before an operation is counted: the operation
-// that a message depends on does not depend on the message.
+// mature absorbs the histories in ahead that have become deliverable. It is called before
+// an operation is counted, since the operation on which a message depends does not depend
+// on the message.
 func (c *Core) mature() {
 	c.ahead = slices.DeleteFunc(c.ahead, func(of *past) bool {
 		if !c.ripe(of) {
@@ -91,26 +91,26 @@ func (c *Core) mature() {
 	})
 }
 
-// Sync says what the end of a collective implies at a rank.
+// Sync is what the end of a collective implies at a rank.
 type Sync uint8
 
-// The kinds of collectives. Those of the same communicator, which has all ranks,
-// begin epochs: all ranks begin them in the same order. The others are SyncNone.
+// The kinds of collectives. In each clock domain, the collectives of one communicator that
+// has all ranks begin epochs, in the same order at all ranks. All others are SyncNone.
 const (
-	// SyncNone: it implies nothing.
+	// SyncNone: the end implies nothing.
 	SyncNone Sync = iota
-	// SyncElsewhere: at another rank it implies that all have begun it.
+	// SyncElsewhere: at another rank the end implies that all ranks have begun the
+	// collective.
 	SyncElsewhere
-	// SyncHere: at this rank it implies that all have begun it.
+	// SyncHere: at this rank the end implies that all ranks have begun it.
 	SyncHere
-	// SyncAll: at every rank it does.
+	// SyncAll: at every rank the end implies that all ranks have begun it.
 	SyncAll
 )
 
-// BeginCollective counts a collective that the program begins in ctx. Its
-// messages depend on what the program has seen by now, and on each other. Those
-// of one that synchronises all ranks say no more than what its end does not imply:
-// what others have done since they began it, which has then come on another way.
+// BeginCollective counts a collective that the program begins in ctx. Its messages depend
+// on what the program has seen by now, and on each other. The messages of a collective that
+// synchronises all ranks leave out what its end implies anyway.
 func (c *Core) BeginCollective(ctx *Context, s *Script) {
 	c.operate(ctx, s.Sync != SyncNone)
 	ctx.plans++
@@ -128,13 +128,13 @@ func (c *Core) BeginCollective(ctx *Context, s *Script) {
 	}
 }
 
-// EndCollective completes a collective; the program sees what its messages
-// have brought when it sees that.
+// EndCollective completes a collective. The program sees the messages of the collective
+// when it sees its completion.
 func (c *Core) EndCollective(s *Script) {
 	r := &s.done.Request
 	c.forget(r)
 	switch {
-	case s.Failed && s.Sync == SyncAll: // it claims what it was to imply
+	case s.Failed && s.Sync == SyncAll: // its history contains what the end would imply, but does not
 		c.drop(s.past)
 		s.past = nil
 	case s.Sync == SyncHere && !s.Failed && c.causal && s.ctx.thread != nil:

@@ -2,12 +2,11 @@ package sdr
 
 import "github.com/intrahpc/intra/transport"
 
-// Send posts a message with the next number of its stream [SDR, Algorithm 1,
-// line 4]. dst is a rank of the job. A small message is copied and req is
-// complete at once, as long as the copies kept for dst stay within their
-// limit; else data belongs to the core until req is complete, which is when
-// every live replica of dst has the message. With sync that is not before a
-// receive has matched it.
+// Send posts a message with the next number of its stream [SDR, Algorithm 1, line 4]. dst
+// is a rank of the job. If the message is small, and the copies kept for dst stay within
+// their limit, it is copied and req is complete at once. Otherwise data belongs to the core
+// until req is complete, which is when every live replica of dst has the message. With
+// sync, req is not complete before a receive has matched the message.
 func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync bool) {
 	c.operate(ctx, false)
 	s := c.outStream(ctx, dst)
@@ -15,9 +14,9 @@ func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync 
 	c.post(s, req, data, n, tag, sync)
 }
 
-// SendNow is Send of a small message that one process lacks alone, if its link
-// takes it at once: then nothing is kept, and it is complete without a request. It
-// reports whether that was so; if not, nothing has happened.
+// SendNow is Send of a small message that only one process lacks, if its link takes the
+// message at once. It keeps nothing and needs no request. It reports whether it has sent
+// the message; otherwise it has changed nothing.
 func (c *Core) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 	return c.sendWithout(ctx, data, dst, 0, tag)
 }
@@ -27,14 +26,13 @@ func (c *Core) SendExactNow(ctx *Context, data []byte, dst int, number uint64, p
 	return c.sendWithout(ctx, data, dst, number, purpose)
 }
 
-// mayNow reports whether SendNow is possible as far as that depends on this
-// process alone.
+// mayNow reports whether SendNow is possible, as far as that depends on this process alone.
 func (c *Core) mayNow(dst int, data []byte) bool {
 	return !c.replicated && c.now != nil && dst != c.rank && len(data) <= c.limits.Eager && len(c.actions) == 0
 }
 
-// sendWithout hands a message over without a record of it: the one with this number, or
-// the next one if the context is not exact.
+// sendWithout sends a message without a record of it. Its number is n in an exact context,
+// otherwise the next one.
 func (c *Core) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag int) bool {
 	if !c.mayNow(dst, data) {
 		return false
@@ -107,8 +105,8 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 	c.updateWant(s.rank)
 }
 
-// lacking returns the live replicas that are not known to have a message. Some
-// may have it already if this replica is behind the others of its rank.
+// lacking returns the live replicas that are not known to have a message. If this replica
+// lags behind the others of its rank, some may have the message already.
 func (s *outStream) lacking(live, number uint64) uint64 {
 	for d := range each(live) {
 		if s.acked[d].has(number) {
@@ -118,8 +116,8 @@ func (s *outStream) lacking(live, number uint64) uint64 {
 	return live
 }
 
-// dispatch keeps m until everybody has it, and sends it to those that this
-// process serves.
+// dispatch keeps m until every live replica of its destination has it, and sends it to
+// those that this process serves.
 func (c *Core) dispatch(m *Message) {
 	s := m.stream
 	s.keep(m)
@@ -169,7 +167,7 @@ func (c *Core) transmit(m *Message, d int) {
 	}
 }
 
-// eagerly reports whether m is sent without being asked for, where there is room.
+// eagerly reports whether m is sent without being requested, where there is room.
 func (c *Core) eagerly(m *Message) bool { return !m.sync && len(m.data) <= c.limits.Eager }
 
 // sendEager sends m to process p, which has room for it.
@@ -197,7 +195,8 @@ func (c *Core) sendPayload(m *Message, p int, kind uint8) *Action {
 	return a
 }
 
-// grant: process p asks for the payload of a message offered to it.
+// grant handles the request of process p for the payload of a message that was offered to
+// it.
 func (c *Core) grant(p int, h *transport.Header) {
 	pr := &c.processes[p]
 	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
@@ -207,14 +206,14 @@ func (c *Core) grant(p int, h *transport.Header) {
 	m := ctx.out[pr.rank].find(h.Args[1])
 	d := uint64(1) << pr.replica
 	if m == nil || m.lacking&m.offered&d == 0 {
-		return // it got the message from another replica meanwhile, or there was room for it
+		return // it has got the message from another replica meanwhile, or there was room for it
 	}
 	m.offered &^= d
 	c.sendPayload(m, p, kindData)
 }
 
-// Sent: the link to process p holds the payload of m no longer. Without an
-// error it has been handed over in full, and reaches p if both live.
+// Sent records that the link to process p no longer holds the payload of m. If err is nil,
+// the link has taken it over in full, and it reaches p if both processes live.
 func (c *Core) Sent(m *Message, p int, err error) {
 	m.inflight--
 	if err == nil {
@@ -223,9 +222,9 @@ func (c *Core) Sent(m *Message, p int, err error) {
 	c.finish(m)
 }
 
-// detach completes the request of a message that only others have to send yet, with a
-// copy. Where more processes run than there are cores, this one need not wait then until
-// it has been the turn of those.
+// detach completes the request of a message that only other replicas still have to send,
+// with a copy. Where more processes run than there are cores, this one then need not wait
+// until the other replicas have had their turn.
 func (c *Core) detach(m *Message) {
 	if m.sync || m.req == nil || m.inflight != 0 || len(m.data) > c.limits.Detach {
 		return
@@ -271,7 +270,7 @@ func (c *Core) finish(m *Message) {
 	}
 }
 
-// acknowledged: process p has told what it has received.
+// acknowledged handles an acknowledgement of process p.
 func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
 	pr := &c.processes[p]
 	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
@@ -284,10 +283,10 @@ func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
 		return err
 	}
 	set := &s.acked[pr.replica]
-	low := set.low // what is below it was not lacking before
+	low := set.low // messages below it were not lacking before
 	switch {
 	case h.Args[5] < c.passed:
-		return nil // it may have been of a message that was taken back at the cut
+		return nil // the message that it acknowledges may have been taken back at the cut
 	case h.Args[5] > c.passed:
 		decodeAck(h, payload, &s.later[pr.replica])
 	}
@@ -305,7 +304,7 @@ func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
 	return nil
 }
 
-// sweep calls f for the messages kept in s and forgets those that are done.
+// sweep calls f for the messages kept in s and ends those that are done.
 func (c *Core) sweep(s *outStream, f func(m *Message)) {
 	for _, m := range s.kept {
 		if m == nil {
@@ -317,8 +316,8 @@ func (c *Core) sweep(s *outStream, f func(m *Message)) {
 	}
 }
 
-// updateWant tells the replicas of a rank whose acknowledgements we depend on
-// whether we wait for them.
+// updateWant notifies the replicas of a rank whose acknowledgements this process needs
+// whether it waits for them.
 func (c *Core) updateWant(rank int) {
 	r := &c.ranks[rank]
 	if rank == c.rank {

@@ -9,22 +9,22 @@ import (
 
 // Stall is a call of the program that has waited for a while.
 type Stall struct {
-	Call  string // the function that the program has called, "" if it is not known
-	At    string // and where
+	Call  string // the function that the program has called, "" if unknown
+	At    string // place of that call in the program
 	Since time.Time
 	Awaited
 }
 
-// Awaited says what a wait lacks.
+// Awaited describes what a wait lacks.
 type Awaited struct {
-	Ranks  []int // whom it waits for, of the job
+	Ranks  []int // ranks of the job that it waits for
 	One    bool  // one of them is enough, else all are needed
 	Tag    int   // of the message that is waited for: Any, or a collective has none
-	Tagged bool  // there is one
-	Moving bool  // it has all that other programs do for it, and links carry the rest
+	Tagged bool  // Tag is that of a message
+	Moving bool  // all ranks have done their part, and links carry the rest
 }
 
-// Awaited returns what a request lacks that is not complete.
+// Awaited returns what a request that is not complete lacks.
 func (c *Core) Awaited(req *Request) Awaited {
 	switch {
 	case req.endOf != nil:
@@ -48,7 +48,8 @@ func (c *Core) Awaited(req *Request) Awaited {
 	return a
 }
 
-// awaitedScript: a round lacks all of its messages that are not complete.
+// awaitedScript returns what a script lacks: all messages of the current round that are not
+// complete.
 func (c *Core) awaitedScript(s *Script) Awaited {
 	var a Awaited
 	for rank := range c.ranks {
@@ -71,8 +72,8 @@ func (c *Core) awaitedScript(s *Script) Awaited {
 	return a
 }
 
-// stalled notes, under the lock, what a call lacks that has waited for a while. s
-// is what was noted of it before, nil if nothing was.
+// stalled records what a call lacks that has waited for a while. s is the previous record,
+// or nil. The lock is held.
 func (e *Engine) stalled(s *Stall, a Awaited) *Stall {
 	if s == nil {
 		s = &Stall{Since: time.Now()}
@@ -83,7 +84,7 @@ func (e *Engine) stalled(s *Stall, a Awaited) *Stall {
 	return s
 }
 
-// resumed takes back what was noted of a call, if anything was.
+// resumed removes the record of a call, if there is one.
 func (e *Engine) resumed(s *Stall) {
 	if s == nil {
 		return
@@ -93,9 +94,9 @@ func (e *Engine) resumed(s *Stall) {
 	e.stalls = slices.DeleteFunc(e.stalls, func(o *Stall) bool { return o == s })
 }
 
-// Stalls returns the calls that have waited for longer than a second or so, and
-// how many requests have been completed so far. While links hold messages of this
-// process all of the calls count as Moving.
+// Stalls returns the calls that have waited for more than about a second, and the number of
+// requests completed so far. While links hold messages of this process, all these calls are
+// Moving.
 func (e *Engine) Stalls() (stalls []Stall, completed uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,7 +108,7 @@ func (e *Engine) Stalls() (stalls []Stall, completed uint64) {
 	return stalls, e.completed
 }
 
-// Awaited returns what r lacks, which is not complete.
+// Awaited returns what r, which is not complete, lacks.
 func (e *Engine) Awaited(r *Call) Awaited {
 	e.mu.Lock()
 	defer e.mu.Unlock()

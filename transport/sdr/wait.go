@@ -6,24 +6,24 @@ import (
 	"sync"
 )
 
-// Call is a request with what is needed to wait for it without allocating.
+// Call is a request with the state that makes waiting for it allocation-free.
 type Call struct {
 	Request
 	engine *Engine
-	seen   uint64      // Engine.ends when this wait began
-	again  func() bool // it is done, or nothing is as it was then
+	seen   uint64      // value of Engine.ends when this wait began
+	again  func() bool // reports that the request is done, or that the state has changed since then
 }
 
-// NewBlockingCall returns a request for operations that the program waits for at
-// once: one at a time.
+// NewBlockingCall returns a call for operations that the program waits for at once. It
+// serves one operation at a time.
 func (e *Engine) NewBlockingCall() *Call {
 	r := e.NewCall()
 	r.awaited = true
 	return r
 }
 
-// NewCall returns a request for use with e. If it were inlined into another package, what
-// its function calls would not be inlined there: five calls for each look.
+// NewCall returns a call for use with e. It must not be inlined into another package: the
+// calls inside its function would not be inlined there, which costs five calls per look.
 //
 //go:noinline
 func (e *Engine) NewCall() *Call {
@@ -54,10 +54,9 @@ func (e *Engine) Visible(r *Call) bool {
 	return e.core.Visible(&r.Request)
 }
 
-// Wait blocks until r is complete and returns what it came to, which the
-// program then sees. If it never can be it returns a *FinishedError. An engine
-// that cannot go on tells nothing any more, also not what has come: others wait
-// for r because they fail, before it is Visible.
+// Wait blocks until r is complete and returns its result, which the program then sees. If r
+// can never be complete, it returns a *FinishedError. A broken engine returns its error
+// even if r is complete.
 func (e *Engine) Wait(r *Call) (Status, error) {
 	if err := e.Over(); err != nil {
 		return Status{}, err
@@ -76,7 +75,7 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 	return r.Result()
 }
 
-// await blocks until r is complete. Every second it looks whether it ever can be.
+// await blocks until r is complete. Every second it checks whether r still can be.
 func (e *Engine) await(r *Call) error {
 	if o := e.cfg.Observer; o != nil {
 		defer o.Waited()()
@@ -102,10 +101,9 @@ func (e *Engine) await(r *Call) error {
 	}
 }
 
-// WaitFor blocks until cond, which is called often and by this goroutine
-// only, reports true. If it takes long hopeless and awaited are called now and
-// then; WaitFor returns what the first one returns, nil: nothing is known against
-// it. They may both be nil.
+// WaitFor blocks until cond reports true. Only this goroutine calls cond, often. If the
+// wait takes long, it calls hopeless and awaited now and then, and returns the error of
+// hopeless if there is one. Both may be nil.
 func (e *Engine) WaitFor(cond func() bool, hopeless func() error, awaited func() Awaited) error {
 	if o := e.cfg.Observer; o != nil && !cond() {
 		defer o.Waited()()
@@ -140,8 +138,8 @@ func (e *Engine) WaitFor(cond func() bool, hopeless func() error, awaited func()
 	}
 }
 
-// Hopeless reports why r, which is not complete, never will be, as a
-// *FinishedError; nil if that is not known. See Core.Hopeless.
+// Hopeless returns a *FinishedError if r, which is not complete, is known to never
+// complete. See Core.Hopeless.
 func (e *Engine) Hopeless(r *Call) error {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
@@ -155,7 +153,7 @@ func (e *Engine) NothingComes(ctx *Context, src, tag int) error {
 	return e.core.hopelessReceive(&Request{ctx: ctx, source: src, tag: tag})
 }
 
-// Progress moves what can be moved without waiting.
+// Progress does all work that is possible without waiting.
 func (e *Engine) Progress() {
 	if p, ok := e.cfg.Poller.(interface{ Poll() bool }); ok {
 		p.Poll()
@@ -163,8 +161,8 @@ func (e *Engine) Progress() {
 	e.Advance()
 }
 
-// waitFor is waitUntil that may return before done reports true, when it has
-// taken a while.
+// waitFor is waitUntil that may also return before done reports true, when it has taken a
+// while.
 func (e *Engine) waitFor(done func() bool) error {
 	if e.patient == nil {
 		return e.waitUntil(e.cfg.Context, done)
@@ -182,8 +180,7 @@ func (e *Engine) waitUntil(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// bell is the Waiter of a rank alone: nothing arrives but what its own
-// goroutines send.
+// bell is the Waiter of a rank alone, which receives only what its own goroutines send.
 type bell struct {
 	mu   sync.Mutex
 	ring chan struct{}

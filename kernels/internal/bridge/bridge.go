@@ -1,6 +1,6 @@
-// Package bridge is the way from the measurements of kernels to what package kernels does
-// not export: products and sweeps on a path of the caller's choice. Package kernels sets
-// the functions when it is initialised.
+// Package bridge gives the measurements of kernels access to unexported parts of package
+// kernels: products and sweeps on a path of the caller's choice. Package kernels sets the
+// functions when it is initialised.
 package bridge
 
 import "github.com/intrahpc/intra/kernels/internal/simd"

@@ -1,11 +1,10 @@
-// Package simd holds every path of the numeric kernels: pure Go for all
-// machines, AVX2 and AVX-512 for amd64. A Path is a table of functions; all
-// paths return the same bits for the same arguments, so which one runs is a
-// matter of speed only. Package kernels documents the results, checks the
-// arguments and is what programs import.
+// Package simd contains every path of the numeric kernels: pure Go for all machines, AVX2
+// and AVX-512 for amd64. A Path is a table of functions. All paths return the same bits for
+// the same arguments, so the choice affects only the speed. Package kernels, which programs
+// import, documents the results and checks the arguments.
 //
-// The functions of a table trust their callers: slices have matching lengths
-// and every column of a matrix lies inside x. The assembly does not check.
+// The functions of a table trust their callers: slices have matching lengths and every
+// column of a matrix is inside x. The assembly does not check.
 //
-// The *_amd64.s files and their stubs are written by kernels/asm.
+// kernels/asm generates the *_amd64.s files and their stubs.
 package simd

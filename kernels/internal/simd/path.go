@@ -36,27 +36,27 @@ type Ops[T Float] struct {
 	WaxpbyDot func(alpha T, x []T, beta T, y, w []T) T // Waxpby, returns Dot(w, w)
 	XpbyDot   func(x []T, beta T, y, w []T) T          // Xpby, returns Dot(w, w)
 
-	// CSR32 and CSR64: y[i] = the row ptr[i]:ptr[i+1] of col and val times x.
+	// CSR32 and CSR64: y[i] is the row ptr[i]:ptr[i+1] of col and val, times x.
 	CSR32 func(ptr []int64, col []int32, val, x, y []T)
 	CSR64 func(ptr []int64, col []int64, val, x, y []T)
 	// CSRAdd32 is CSR32 with sums that start from y[i].
 	CSRAdd32 func(ptr []int64, col []int32, val, x, y []T)
-	// Diag multiplies slices of 8 rows, the first of which is row; slice s has
-	// the diagonals d of ptr[p]:ptr[p+1], p = pat[s]: lanes mask[d] of the 8
-	// values times x[row + 8s + off[d] + lane]. val starts at the first slice.
-	// If pat[s] is negative, p is ^pat[s], and all masks are 0xff.
+	// Diag multiplies slices of 8 rows, the first of which begins at row. Slice s has the
+	// diagonals d of ptr[p]:ptr[p+1], p = pat[s]: lanes mask[d] of the 8 values times x[row
+	// + 8s + off[d] + lane]. val starts at the first slice. If pat[s] is negative, p is
+	// ^pat[s], and all masks are 0xff.
 	Diag func(pat, ptr, off []int32, mask []uint8, val, x []T, row int, y []T)
 	// Sell multiplies slices of 8 rows with width[s] entries each, stored
 	// entry by entry, 8 rows at a time. col and val start at the first slice.
 	Sell func(width, col []int32, val, x, y []T)
-	// Lower solves slices of 8 rows in ascending order, in place. The first is
-	// at x[row]; the others follow. x = x/d less the products of the diagonals,
-	// which are given as for Diag and are 8 or more away from the row, and then,
-	// for the rows in chained[s], less chain times the x of the row before.
+	// Lower solves slices of 8 rows in ascending order, in place. The first is at x[row];
+	// the others follow. x becomes x/d minus the products of the diagonals, which are given
+	// as for Diag and are 8 or more away from the row. For the rows in chained[s] it then
+	// becomes x minus chain times the x of the previous row.
 	Lower func(pat, ptr, off []int32, mask, chained []uint8, val, chain, d, x []T, row int)
-	// Upper is Lower from the last slice and row to the first, without the
-	// division. chain is for the row after, and val starts with the last slice, in
-	// the order of use: memory is read much faster forwards than backwards.
+	// Upper is Lower from the last slice and row to the first, without the division. chain
+	// refers to the next row, and val starts with the last slice, in the order of use:
+	// memory is read much faster forwards than backwards.
 	Upper func(pat, ptr, off []int32, mask, chained []uint8, val, chain, x []T, row int)
 }
 
@@ -75,7 +75,7 @@ func Of[T Float](p *Path) *Ops[T] {
 	return any(&p.F32).(*Ops[T])
 }
 
-// Paths returns the paths this program can use on this CPU, fastest first.
+// Paths returns the paths available on this CPU, fastest first.
 func Paths() []*Path { return append(native(), &goPath) }
 
 // Active returns the path in use.
@@ -84,12 +84,12 @@ func Active() *Path { return active }
 // Env is the environment variable that selects a path.
 const Env = "INTRA_KERNELS"
 
-// active never changes: a path that changed in mid-run could only hide a
-// difference between paths.
+// active never changes: a path that changed during a run could only hide a difference
+// between paths.
 var active = mustSelect(os.Getenv(Env))
 
-// mustSelect ends the program if the path asked for cannot be had: a run that
-// was meant to test a path must not silently test another.
+// mustSelect ends the program if the requested path is not available: a run that was meant
+// to test one path must not silently test another.
 func mustSelect(name string) *Path {
 	p, err := selectPath(name, Paths())
 	if err != nil {
@@ -99,12 +99,12 @@ func mustSelect(name string) *Path {
 	return p
 }
 
-// StreamBytes is the size from which on a vector is more than half of what the
-// last-level cache holds: with its operands it will not stay there.
+// StreamBytes is the size from which on a vector takes more than half of the last-level
+// cache: with its operands it will not stay there.
 var StreamBytes = streamBytes(cpuid.CPU.Cache.L3)
 
-// streamBytes returns StreamBytes for a cache of the given size, -1 if the CPU
-// does not say.
+// streamBytes returns StreamBytes for a cache of the given size, which is -1 if the CPU
+// does not report it.
 func streamBytes(cache int) int64 {
 	if cache <= 0 {
 		cache = 32 << 20

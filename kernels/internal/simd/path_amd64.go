@@ -4,8 +4,8 @@ package simd
 
 import "github.com/klauspost/cpuid/v2"
 
-// native returns the assembly paths that this CPU and its operating system
-// can run, fastest first.
+// native returns the assembly paths that this CPU and its operating system support, fastest
+// first.
 func native() []*Path {
 	var paths []*Path
 	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX2, cpuid.BMI2) {
@@ -17,13 +17,13 @@ func native() []*Path {
 	return paths
 }
 
-// matrixAhead and vectorAhead are how many bytes ahead of where they read the
-// kernels ask for a matrix and for vectors. The results do not depend on them.
+// matrixAhead and vectorAhead are the distances in bytes at which the kernels prefetch a
+// matrix and vectors. The results do not depend on them.
 var matrixAhead, vectorAhead = distances(cpuid.CPU.VendorID)
 
-// distances returns matrixAhead and vectorAhead for CPUs of a vendor. Intel's read a
-// large array up to a third faster when they are told what comes. AMD's find that out,
-// and are as much slower when told: there the kernels ask for what they read now.
+// distances returns matrixAhead and vectorAhead for CPUs of a vendor. Prefetching speeds
+// Intel CPUs up by up to a third on large arrays. AMD CPUs detect the pattern by
+// themselves, and prefetching slows them down by as much: there the distance is 0.
 func distances(vendor cpuid.Vendor) (matrix, vector int) {
 	if vendor == cpuid.AMD || vendor == cpuid.Hygon {
 		return 0, 0

@@ -125,7 +125,7 @@ func upper[T Float](pat, ptr, off []int32, mask, chained []uint8, val, chain, x 
 	}
 }
 
-// far subtracts what the diagonals of a slice add up to.
+// far subtracts the products of the diagonals of a slice from rest.
 func far[T Float](off []int32, mask []uint8, val, x []T, base int, rest *[SliceRows]T) {
 	for d, o := range off {
 		v := (*[SliceRows]T)(val[d*SliceRows:])

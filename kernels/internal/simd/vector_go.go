@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// goPath is the plain Go form of every kernel: the fall-back, and the text to
-// read for what the assembly computes. Products are rounded by an explicit
-// conversion, because the compiler may fuse x*y + z otherwise.
+// goPath is the plain Go form of every kernel: the fall-back, and the reference for the
+// assembly. Explicit conversions round the products, because the compiler may fuse x*y + z
+// otherwise.
 var goPath = Path{Name: "go", F64: goOps[float64](), F32: goOps[float32]()}
 
 func goOps[T Float]() Ops[T] {
@@ -31,9 +31,8 @@ func goOps[T Float]() Ops[T] {
 
 func is64[T Float]() bool { return unsafe.Sizeof(T(0)) == 8 }
 
-// Canonical returns v, or the canonical NaN if v is a NaN. Which NaN an
-// operation returns depends on the order of its operands, which compilers
-// are free to change, and on the CPU.
+// Canonical returns v, or the canonical NaN if v is a NaN. The NaN that an operation
+// returns depends on the CPU and on the order of its operands, which compilers may change.
 func Canonical[T Float](v T) T {
 	if v != v {
 		return nan[T]()

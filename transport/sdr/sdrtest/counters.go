@@ -7,10 +7,10 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Pasts is what the messages of a job depend on, by the plain rule that the causal
-// past of package sdr has to agree with: a counter of operations for every rank of
-// every thread, all of which go with every message. It compares what the processes
-// conclude from the one and the other.
+// Pasts computes what the messages of a job depend on by a plain rule: every message
+// carries a counter of operations for every rank of every clock domain. It compares what
+// the processes conclude from these counters with what they conclude from the causal
+// histories of package sdr. The two must agree.
 type Pasts struct {
 	ranks, replicated int
 	list              []vector // those of past 1, 2 ...
@@ -19,7 +19,7 @@ type Pasts struct {
 	compared          int
 }
 
-// NewPasts returns those of a job with these degrees.
+// NewPasts returns the Pasts of a job with these degrees.
 func NewPasts(degrees []int) *Pasts {
 	t := &Pasts{ranks: len(degrees)}
 	for _, d := range degrees {
@@ -30,16 +30,16 @@ func NewPasts(degrees []int) *Pasts {
 	return t
 }
 
-// Err returns how the two differed first, or nil.
+// Err returns the first difference between the two, or nil.
 func (t *Pasts) Err() error { return t.err }
 
-// Compared returns how often the two said the same.
+// Compared returns how often the two agreed.
 func (t *Pasts) Compared() int { return t.compared }
 
-// Sizes returns the number of messages, and the bytes that say what they depend on.
+// Sizes returns the number of messages, and the total size of their causal histories.
 func (t *Pasts) Sizes() (messages, bytes int) { return t.messages, t.bytes }
 
-// vector has the counters of threads.
+// vector has the counters of several clock domains.
 type vector []thread
 
 type thread struct {
@@ -76,12 +76,12 @@ func (t *Pasts) at(past uint64) vector {
 	return t.list[past-1]
 }
 
-// Of returns the counters of a process of this rank, in a new life.
+// Of returns the counters of a new process of this rank.
 func (t *Pasts) Of(rank int) sdr.Reference {
 	return &counters{Pasts: t, rank: rank, closed: make(map[uint64]bool)}
 }
 
-// counters are those of one process; it implements sdr.Reference.
+// counters are the counters of one process. It implements sdr.Reference.
 type counters struct {
 	*Pasts
 	rank   int
@@ -89,7 +89,8 @@ type counters struct {
 	closed map[uint64]bool
 }
 
-// own returns the counters of a thread, which may be new; nil if it was closed.
+// own returns the counters of a clock domain, which may be new. It returns nil if the
+// domain was closed.
 func (c *counters) own(id uint64) []uint64 {
 	if c.closed[id] {
 		return nil
@@ -186,8 +187,8 @@ func (c *counters) Earlier(past, id uint64, earlier bool) {
 	c.compared++
 }
 
-// Sent checks the bound: four bytes for each rank with replicas in each thread, and
-// twelve for each thread but the first.
+// Sent checks the bound on the size: four bytes for each rank with replicas in each clock
+// domain, and twelve for each domain except the first.
 func (c *counters) Sent(past uint64, bytes int) {
 	c.messages++
 	c.bytes += bytes

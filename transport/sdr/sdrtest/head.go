@@ -7,16 +7,15 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Recovery makes a job take cuts at times that the seed chooses, bring back
-// replicas that died, and go back to the last complete cut when a rank has
-// lost all of them.
+// Recovery makes a job take cuts at times that the seed chooses, replace replicas that
+// died, and roll back to the last complete cut when a rank has lost all its replicas.
 type Recovery struct {
 	Cuts int // begun at most
-	Rare int // in the mean, so many steps lie between two
+	Rare int // mean number of steps between two cuts
 }
 
-// head is the oracle that plans the cuts. It hears what the processes say, and
-// they hear what it says, in order and at any time.
+// head is the oracle that plans the cuts. It exchanges messages with the processes, which
+// arrive in order and after any delay.
 type head struct {
 	run         *run
 	phase       phase
@@ -25,7 +24,7 @@ type head struct {
 	at          int // safe point of the cut
 	closed      bool
 	incarnation uint32
-	waiting     map[*Process]bool // for a word of theirs
+	waiting     map[*Process]bool // processes whose answers are awaited
 	taken       []*snapshot       // per rank, at this cut
 	backup      []*snapshot       // per rank, at the last complete cut
 	joiners     []*Process
@@ -40,13 +39,13 @@ type phase uint8
 
 const (
 	idle     phase = iota
-	counting       // the processes say how many safe points they have entered
-	draining       // they come to the cut
+	counting       // the processes report how many safe points they have entered
+	draining       // they reach the cut
 	joining        // joiners start
-	rolling        // everybody goes back to a cut
+	rolling        // all processes roll back to a cut
 )
 
-// snapshot is what a process needs to begin at a cut.
+// snapshot is the state with which a process begins at a cut.
 type snapshot struct {
 	safe     int
 	position []byte
@@ -63,25 +62,25 @@ const (
 	rollBack
 )
 
-// order is what the head tells a process.
+// order is a message from the head to a process.
 type order struct {
 	kind     orderKind
-	verdicts int // that precede it
+	verdicts int // number of deaths reported before it
 	cut      uint64
 	at       int
 	joined   []sdr.Joiner
 	back     *start
 }
 
-// start is the beginning of a process at a cut.
+// start describes how a process begins at a cut.
 type start struct {
 	incarnation uint32
-	from        *snapshot  // of its rank
-	roster      []*Process // that live: with this incarnation
-	join        bool       // or, when it joins those that have lived on, with theirs
+	from        *snapshot  // the snapshot of its rank
+	roster      []*Process // the live processes: with this incarnation,
+	join        bool       // or with their own, when the process joins those that have not rolled back
 }
 
-// word is what a process tells the head.
+// word is a message from a process to the head.
 type word struct {
 	kind  orderKind // ask: the count; cutAt: drained; goOn: ready; cancel: the program has returned
 	cut   uint64
@@ -98,7 +97,7 @@ func newHead(r *run) *head {
 	return h
 }
 
-// live yields the processes that live; with members those that communicate.
+// live yields the live processes; with members only those that communicate.
 func (h *head) live(members bool) []*Process {
 	var list []*Process
 	for _, p := range h.run.processes {
@@ -114,7 +113,7 @@ func (h *head) tell(p *Process, o order) {
 	p.cuts.orders = append(p.cuts.orders, o)
 }
 
-// expect says to all of list, and waits for their words.
+// expect sends an order to all of list, and waits for their answers.
 func (h *head) expect(list []*Process, o order) {
 	clear(h.waiting)
 	for _, p := range list {
@@ -136,7 +135,7 @@ func (h *head) quiet() bool {
 	return true
 }
 
-// choices are what can happen between the head and the processes now.
+// choices lists the events between the head and the processes that can happen now.
 func (h *head) choices(list []func()) []func() {
 	rec := h.run.job.Recovery
 	if h.phase == idle && !h.closed && h.begun < rec.Cuts && h.run.random.IntN(rec.Rare) == 0 {
@@ -176,7 +175,7 @@ func (h *head) cancel() {
 	}
 }
 
-// hear takes a word of p.
+// hear handles a message from p.
 func (h *head) hear(p *Process) {
 	w := p.cuts.words[0]
 	p.cuts.words = p.cuts.words[1:]
@@ -202,7 +201,7 @@ func (h *head) hear(p *Process) {
 	h.advance()
 }
 
-// take keeps what p has at the cut. All replicas of a rank have the same.
+// take records the snapshot of p at the cut. All replicas of a rank must have the same.
 func (h *head) take(p *Process, s *snapshot) {
 	other := h.taken[p.Rank]
 	if other != nil && (!bytes.Equal(other.position, s.position) || !bytes.Equal(other.state, s.state)) && h.err == nil {
@@ -211,7 +210,7 @@ func (h *head) take(p *Process, s *snapshot) {
 	h.taken[p.Rank] = s
 }
 
-// advance goes on when nobody is waited for any more.
+// advance begins the next phase when all answers have arrived.
 func (h *head) advance() {
 	if len(h.waiting) > 0 {
 		return
@@ -259,7 +258,7 @@ func (h *head) advance() {
 	}
 }
 
-// vacant lists the replicas that are dead.
+// vacant lists the slots whose process is dead.
 func (h *head) vacant() (slots [][2]int) {
 	for rank, d := range h.run.job.Degrees {
 		for k := range d {
@@ -274,7 +273,7 @@ func (h *head) vacant() (slots [][2]int) {
 // mayLose reports whether a rank may lose its last replica.
 func (h *head) mayLose() bool { return h != nil && h.backup != nil }
 
-// died is the verdict on p.
+// died handles the death of p.
 func (h *head) died(p *Process) {
 	if h == nil {
 		return
@@ -296,11 +295,11 @@ func (h *head) died(p *Process) {
 	}
 }
 
-// rollBack sends everybody back to the last complete cut.
+// rollBack sends all processes back to the last complete cut.
 func (h *head) rollBack() {
 	h.rollbacks++
 	h.phase, h.closed = rolling, false
-	h.cut++ // what is said about the last one is void
+	h.cut++ // answers about the last cut are void
 	h.incarnation++
 	clear(h.waiting)
 	back := func(rank int) *start { return &start{incarnation: h.incarnation, from: h.backup[rank]} }

@@ -21,25 +21,25 @@ type Job struct {
 	Ordered bool // see sdr.Config
 	Seed    uint64
 	Kills   []Kill
-	// Layer makes what a process runs beside the messages; nil: nothing.
+	// Layer makes the layer that a process runs beside the messages; nil: none.
 	Layer func(p *Process) Layer
 	// Recovery makes the job take cuts; nil: it takes none.
 	Recovery *Recovery
-	// Lag holds replicas back: those numbered k run Lag[k] times more rarely
-	// than they could, while messages reach them as ever. nil: none.
+	// Lag slows replicas down: replica k runs Lag[k] times more rarely than it could, while
+	// messages reach it as usual. nil: none.
 	Lag []int
 	// Steps bounds the run; 0 means a million.
 	Steps int
 }
 
-// Point is a kind of place where a process dies.
+// Point is a kind of place at which a process dies.
 type Point uint8
 
-// The points of death. A kill that would leave a rank without a replica does
-// not happen, unless there is a cut to go back to.
+// The points of death. A kill that would leave a rank without a replica does not happen,
+// unless there is a cut to roll back to.
 const (
 	AtStep    Point = iota // at any step of the run
-	AtFrame                // when it sends its Count-th frame, of which nothing leaves
+	AtFrame                // when it sends its Count-th frame, none of which leaves
 	AtMessage              // in the middle of its Count-th first transmission of a payload
 	AtSection              // when it opens its Count-th section
 	AtTask                 // after the body of its Count-th task
@@ -77,12 +77,12 @@ type Process struct {
 	woken    bool
 	finished bool
 	layer    Layer
-	deadline time.Duration // it waits until then at most; 0 = for ever
-	waits    bool          // it may find that it takes long,
-	tired    int           // as it has when so much had happened
+	deadline time.Duration // of its wait; 0 = none
+	waits    bool          // it is in a WaitFor that may still end early
+	tired    int           // run.events when a WaitFor last ended early
 	reached  [points]int   // how often it has passed each point
-	verdicts int           // heard of so far
-	steps    [3]func()     // what it can do
+	verdicts int           // number of deaths that it knows of
+	steps    [3]func()     // its possible steps
 	cuts     cutState
 }
 
@@ -92,8 +92,8 @@ const (
 	stepExpire
 )
 
-// mostEvents is after how many events a run is given up: a job that ends takes some
-// ten thousand.
+// mostEvents is the number of events after which a run is aborted. A job that ends takes
+// some ten thousand.
 const mostEvents = 3_000_000
 
 // Result is how a run ended.
@@ -107,7 +107,7 @@ type Result struct {
 	Pasts                              *Pasts
 }
 
-// Err returns the first error that a program returned in a process that lives.
+// Err returns the first error of a program in a live process.
 func (r *Result) Err() error {
 	for _, p := range r.Processes {
 		if !p.Killed && p.Err != nil {
@@ -119,9 +119,8 @@ func (r *Result) Err() error {
 
 var errKilled = errors.New("killed")
 
-// Run runs program in every process until all that live have returned from it
-// and handed over what they kept. An error says why the run did not get there:
-// it names the seed.
+// Run runs program in every process until all live processes have returned from it and
+// handed over what they kept. An error states why the run did not get there, and the seed.
 func (j Job) Run(program func(p *Process) error) (*Result, error) {
 	r := &run{job: j, pasts: NewPasts(j.Degrees), program: program, spent: make(map[int]bool), random: rand.New(rand.NewPCG(j.Seed, 0x5d2))}
 	if r.job.Steps == 0 {
@@ -170,7 +169,7 @@ func (p *Process) config() sdr.Config {
 		Context: context.Background(), Mirror: j.Mirror, Limits: j.Limits, Ordered: j.Ordered,
 		Reference: p.job.pasts.Of(p.Rank),
 	}
-	// Who does not die there sends in the shortest way.
+	// Without a death at AtMessage, frames have no Mid and may take the shortest path.
 	if slices.ContainsFunc(j.Kills, func(k Kill) bool { return k.Point == AtMessage && k.Rank == p.Rank && k.Replica == p.Replica }) {
 		c.Mid = func() func() bool { return p.Mid(AtMessage) }
 	}
@@ -191,13 +190,13 @@ type run struct {
 	dead      []*Process
 	fired     [points]int
 	steps     int
-	events    int // steps other than to find that something takes long
+	events    int // steps other than ends of patient waits
 	now       time.Duration
 	choices   []func()
-	behind    []func() // what lagging processes could do now
+	behind    []func() // possible steps of lagging processes
 }
 
-// loop takes one of the possible steps after the other.
+// loop takes one of the possible steps after another.
 func (r *run) loop() error {
 	for ; ; r.steps++ {
 		if r.steps >= r.job.Steps {
@@ -268,13 +267,13 @@ func (r *run) loop() error {
 	}
 }
 
-// lags reports whether p, which could run, does not now.
+// lags reports whether p, which could run, is held back now.
 func (r *run) lags(p *Process) bool {
 	lag := r.job.Lag
 	return p.Replica < len(lag) && lag[p.Replica] > 1 && r.random.IntN(lag[p.Replica]) > 0
 }
 
-// process returns the last life of a process.
+// process returns the newest process in a slot.
 func (r *run) process(rank, replica int) *Process {
 	for _, p := range slices.Backward(r.processes) {
 		if p.Rank == rank && p.Replica == replica {
@@ -284,7 +283,7 @@ func (r *run) process(rank, replica int) *Process {
 	return nil
 }
 
-// kill ends a process where it stands.
+// kill kills a process at its current place.
 func (r *run) kill(p *Process, at Point) {
 	if p.Killed {
 		return
@@ -318,7 +317,7 @@ func (r *run) bounded(p *Process) error {
 	return nil
 }
 
-// check looks at what a finished job must have left.
+// check checks the state that a finished job must leave.
 func (r *run) check() error {
 	for _, p := range r.processes {
 		if p.Killed {

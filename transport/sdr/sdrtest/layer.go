@@ -7,16 +7,16 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Layer is what a process runs beside the messages: it sends and receives
-// frames of another channel over the same links.
+// Layer is a second protocol in a process: it sends and receives frames of another channel
+// over the same links.
 type Layer interface {
 	// Receiver takes the frames of a link that are not messages.
 	Receiver(from *Process) transport.Receiver
-	// Dead tells of a verdict, after the last byte of that process.
+	// Dead reports a death, after the last byte of that process.
 	Dead(of *Process)
 }
 
-// channels hands the frames of a link to the layer that they are for.
+// channels passes the frames of a link to the layer to which they belong.
 type channels struct {
 	messages, layer transport.Receiver
 }
@@ -34,8 +34,8 @@ func (c *channels) Torn(h *transport.Header, n int)   { c.of(h).Torn(h, n) }
 func (c *channels) Lost(h *transport.Header)          { c.of(h).Lost(h) }
 func (c *channels) Closed(err error)                  { c.messages.Closed(err); c.layer.Closed(err) }
 
-// Now is the time of the run. It passes with every step, and jumps when
-// somebody waits for a time.
+// Now returns the time of the run. It advances with every step, and jumps when a process
+// waits for a time.
 func (p *Process) Now() time.Duration { return p.job.now + time.Duration(p.job.steps)*time.Microsecond }
 
 // WaitUntil is Wait that also returns nil at the time until; 0 is never.
@@ -46,13 +46,13 @@ func (p *Process) WaitUntil(until time.Duration, done func() bool) error {
 	return err
 }
 
-// expire lets the time come for which p waits.
+// expire advances the time to the deadline of p.
 func (p *Process) expire() {
 	p.job.now += max(0, p.deadline-p.Now())
 	p.woken = true
 }
 
-// Reach is called by the program when it passes a point of death.
+// Reach is called by the program when it reaches a point of death.
 func (p *Process) Reach(at Point) {
 	if p.pass(at) {
 		p.job.kill(p, at)
@@ -62,8 +62,8 @@ func (p *Process) Reach(at Point) {
 	}
 }
 
-// Mid counts a passage of a point inside a transfer. It returns what goes into
-// transport.Frame.Mid: the death of the process, if it is due.
+// Mid counts a passage of a point inside a transfer. It returns the function for
+// transport.Frame.Mid that kills the process, if its death is due.
 func (p *Process) Mid(at Point) func() bool {
 	if !p.pass(at) {
 		return nil
@@ -80,7 +80,7 @@ func (p *Process) pass(at Point) bool {
 	p.reached[at]++
 	for i, k := range p.job.job.Kills {
 		if k.Rank == p.Rank && k.Replica == p.Replica && k.Point == at && k.Count == n && !p.job.spent[i] {
-			p.job.spent[i] = true // not in the next life
+			p.job.spent[i] = true // not in the next process of the slot
 			return true
 		}
 	}

@@ -12,18 +12,17 @@ import (
 type End interface {
 	// Gone reports whether the process has been killed.
 	Gone() bool
-	// Sends counts a frame that it sends. It may be killed there: then
-	// nothing of the frame leaves.
+	// Sends counts a frame that the process sends. It may die there: then nothing of the
+	// frame leaves.
 	Sends()
-	// Knows reports whether it has heard that another process is dead.
+	// Knows reports whether the process knows that another one is dead.
 	Knows(other End) bool
 }
 
 type pair struct{ from, to *Process }
 
-// Link is one direction between two processes. A frame waits, is handed over
-// at some time (its memory is free then), is under way, and is delivered, at
-// once or in two steps.
+// Link is one direction between two processes. A frame waits, is handed over after a while
+// (its memory is free then), is under way, and is delivered, at once or in two steps.
 type Link struct {
 	From, To End
 	Step     func() // Move
@@ -35,8 +34,8 @@ type Link struct {
 	begun    bool // Begin was called for underway[0]
 	place    []byte
 	torn     bool // the last of underway is incomplete
-	severed  bool // nothing moves any more
-	died     bool // the receiver, as the sender's end has been told
+	severed  bool // the link moves nothing any more
+	died     bool // the receiver is dead, and the sender's end has been notified
 }
 
 type flight struct {
@@ -46,7 +45,7 @@ type flight struct {
 	lost      bool // with a connection
 }
 
-// NewLink returns a link whose frames a receiver takes.
+// NewLink returns a link that delivers its frames to a receiver.
 func NewLink(from, to End, receiver transport.Receiver, random *rand.Rand) *Link {
 	l := &Link{From: from, To: to, receiver: receiver, random: random}
 	l.Step = l.Move
@@ -72,7 +71,7 @@ func (l *Link) Send(f *transport.Frame) {
 	}
 }
 
-// SendNow implements transport.Prompt: sometimes a frame is handed over at once.
+// SendNow implements transport.Prompt. It hands a frame over at once at random.
 func (l *Link) SendNow(h *transport.Header, payload, rest []byte) bool {
 	if len(l.waiting) > 0 || l.severed || l.died || l.From.Gone() || l.From.Knows(l.To) || l.random.IntN(2) == 0 {
 		return false
@@ -99,13 +98,13 @@ func (l *Link) handOver() {
 		payload = append(payload, b...)
 	}
 	l.underway = append(l.underway, flight{header: f.Header, payload: payload, droppable: f.Droppable})
-	if f.Mid != nil && !f.Mid() { // the sender has died in the middle of it
+	if f.Mid != nil && !f.Mid() { // the sender has died in the middle of the frame
 		return
 	}
 	sent(f, nil)
 }
 
-// Cut loses a part of what a dead process had not handed over to the end.
+// Cut loses a random tail of the frames that a dead process had under way.
 func (l *Link) Cut() {
 	l.waiting = nil
 	if len(l.underway) == 0 {
@@ -124,8 +123,8 @@ func (l *Link) Cut() {
 	l.underway = l.underway[:keep]
 }
 
-// Break ends the connection of a link that outlives it: from some frame on,
-// the droppable ones are lost, and the others come over the next connection.
+// Break ends the connection of a link that outlives it. From a random frame on, droppable
+// frames are lost, and the others arrive over the next connection.
 func (l *Link) Break() {
 	from := l.random.IntN(len(l.underway) + 1)
 	for i := from; i < len(l.underway); i++ {
@@ -138,8 +137,8 @@ func (l *Link) Break() {
 	}
 }
 
-// Sever ends the link: what is under way is lost, and what is sent waits until
-// its receiver is dead.
+// Sever ends the link: frames under way are lost, and later frames wait until the receiver
+// is dead.
 func (l *Link) Sever() {
 	if l.begun {
 		f := l.underway[0]
@@ -156,7 +155,7 @@ func (l *Link) CanMove() bool {
 // Ended reports whether nothing is under way.
 func (l *Link) Ended() bool { return len(l.underway) == 0 }
 
-// Waiting is how many frames have not been handed over.
+// Waiting returns the number of frames that have not been handed over.
 func (l *Link) Waiting() int { return len(l.waiting) }
 
 // Move takes one step with the first frame.
@@ -183,7 +182,7 @@ func (l *Link) Move() {
 	l.begun, l.place = false, nil
 	l.underway = l.underway[1:]
 	switch {
-	case last && first.lost: // there was no connection to say so
+	case last && first.lost: // without a connection, no call reports the frame
 	case last:
 		l.receiver.Torn(&first.header, half)
 	case first.lost:

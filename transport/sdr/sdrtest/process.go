@@ -14,7 +14,7 @@ import (
 func (p *Process) start(program func(p *Process) error) {
 	p.resume, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		p.yield = yield
-		defer func() { // a coroutine's panic would lose its stack
+		defer func() { // otherwise the stack of a panic in a coroutine would be lost
 			if r := recover(); r != nil && r != error(errKilled) {
 				panic(fmt.Sprintf("seed %d, %v: %v\n%s", p.job.job.Seed, p, r, debug.Stack()))
 			}
@@ -53,8 +53,8 @@ func (p *Process) Wait(_ context.Context, done func() bool) error {
 	}
 }
 
-// WaitFor is Wait that also returns nil when it has taken long. That is so at
-// any time, but not twice unless something has happened in between.
+// WaitFor is Wait that also returns nil when it has taken long. That may happen at any
+// time, but not twice unless there was an event in between.
 func (p *Process) WaitFor(ctx context.Context, _ time.Duration, done func() bool) error {
 	p.waits = true
 	err := p.Wait(ctx, func() bool { return done() || !p.waits })
@@ -62,7 +62,7 @@ func (p *Process) WaitFor(ctx context.Context, _ time.Duration, done func() bool
 	return err
 }
 
-// tire lets a wait take long.
+// tire ends a patient wait.
 func (p *Process) tire() {
 	p.waits, p.tired, p.woken = false, p.job.events, true
 }
@@ -70,7 +70,7 @@ func (p *Process) tire() {
 // Wake implements sdr.Waiter.
 func (p *Process) Wake() { p.woken = true }
 
-// Poll lets the others run, so that a program may poll in a loop.
+// Poll lets the other processes run, so that a program may poll in a loop.
 func (p *Process) Poll() bool {
 	p.woken = true
 	if p.Killed || !p.yield(struct{}{}) {
@@ -96,7 +96,8 @@ func (p *Process) Link(rank, replica int) transport.Link {
 	return l
 }
 
-// hear delivers the next verdict, after what the dead process had handed over.
+// hear delivers the next report of a death, after the frames that the dead process had
+// handed over.
 func (p *Process) hear() {
 	q := p.job.dead[p.verdicts]
 	if l := p.job.links[pair{q, p}]; l != nil && !l.Ended() {

@@ -11,35 +11,35 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// cutState is the side of a process in the protocol of the cuts.
+// cutState is the state of a process in the protocol of the cuts.
 type cutState struct {
-	member      bool // communicates; a joiner does not yet
+	member      bool // it communicates; a joiner does not yet
 	incarnation uint32
 	orders      []order
 	words       []word
-	safe        int       // safe points entered
-	asked       uint64    // cut whose place has to be awaited
+	safe        int       // number of safe points entered
+	asked       uint64    // cut whose place the process has to wait for
 	cut         uint64    // planned, or 0
 	at          int       // its safe point
 	passed      bool      // the cut is complete
-	latest      *start    // the head's last word on how to begin
-	back        *start    // the rollback that p has heard of
-	boarded     *start    // the head does not know yet that the engine is made
+	latest      *start    // the latest order of the head on how to begin
+	back        *start    // a rollback that p has yet to carry out
+	boarded     *start    // the start of a new engine, which was not reported to the head yet
 	taken       *snapshot // at the cut, by the program
 	restored    []byte
 }
 
 var errRollback = errors.New("back to a cut")
 
-// ordered reports whether p can hear an order now: after the verdicts that
-// precede it.
+// ordered reports whether p can receive an order now: after the deaths that were reported
+// before it.
 func (p *Process) ordered() bool {
 	return len(p.cuts.orders) > 0 && p.cuts.orders[0].verdicts <= p.verdicts
 }
 
 func (p *Process) tell(w word) { p.cuts.words = append(p.cuts.words, w) }
 
-// obey hears the next order.
+// obey handles the next order.
 func (p *Process) obey() {
 	s := &p.cuts
 	o := s.orders[0]
@@ -65,8 +65,8 @@ func (p *Process) obey() {
 	}
 }
 
-// SafePoint is a place where cuts are taken. save returns the state that the
-// program needs to go on from here.
+// SafePoint is a place where cuts are taken. save returns the state with which the program
+// can continue from here.
 func (p *Process) SafePoint(save func() []byte) error {
 	s := &p.cuts
 	if p.Engine.Restored() {
@@ -102,7 +102,7 @@ func (p *Process) SafePoint(save func() []byte) error {
 	return p.leave(cut)
 }
 
-// leave waits until the cut is complete, or given up.
+// leave waits until the cut is complete, or cancelled.
 func (p *Process) leave(cut uint64) error {
 	s := &p.cuts
 	err := p.Engine.WaitFor(func() bool { return s.passed || s.cut != cut }, nil, nil)
@@ -122,9 +122,9 @@ func (p *Process) snapshot(save func() []byte) (*snapshot, error) {
 	return &snapshot{safe: p.cuts.safe, position: b, state: save()}, err
 }
 
-// passCut ends the cut, in order with the verdicts before and after it. The
-// position has not changed since the process had everything, and what is kept
-// afterwards is what links have not handed over yet.
+// passCut ends the cut, in order with the deaths reported before and after it. The position
+// has not changed since the process had everything. The engine keeps only what links have
+// not handed over yet.
 func (p *Process) passCut(joined []sdr.Joiner) {
 	s, wrong := &p.cuts, &p.job.head.err
 	if p.pass(AtCut) {
@@ -140,7 +140,7 @@ func (p *Process) passCut(joined []sdr.Joiner) {
 	}
 	s.passed, s.cut, s.taken = true, 0, nil
 	err := p.Engine.Cut(joined...)
-	if p.Killed { // as it sent one of its acknowledgements: its links hold nothing
+	if p.Killed { // while it sent one of its acknowledgements: its links hold nothing
 		return
 	}
 	if err != nil {
@@ -162,7 +162,7 @@ func (p *Process) passCut(joined []sdr.Joiner) {
 // nil in a process that begins at the start.
 func (p *Process) State() []byte { return p.cuts.restored }
 
-// serve runs the program, again after every rollback.
+// serve runs the program, and runs it again after every rollback.
 func (p *Process) serve(program func(p *Process) error) {
 	for {
 		err := p.enter()
@@ -190,8 +190,8 @@ func (p *Process) serve(program func(p *Process) error) {
 	}
 }
 
-// enter waits, in a process that begins at a cut, for the word to go on. One
-// that lived before makes its new engine first.
+// enter waits, in a process that begins at a cut, for the order to continue. After a
+// rollback it makes the new engine first.
 func (p *Process) enter() error {
 	s := &p.cuts
 	if s.back != nil {
@@ -249,8 +249,7 @@ func (r *run) joiner(rank, replica int, at *start) *Process {
 	return p
 }
 
-// inbox takes the frames of a link for the engine that a process has at the
-// time.
+// inbox passes the frames of a link to the current engine of a process.
 type inbox struct {
 	to            *Process
 	rank, replica int

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// cpuTime is what all threads of a process have used so far, also those that
+// cpuTime returns the CPU time of all threads of a process so far, including those that
 // have ended.
 func cpuTime(pid int) (time.Duration, error) {
 	const all = 2 // CPUCLOCK_SCHED: by the scheduler's own count
@@ -23,13 +23,13 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// participants is who takes part in a job on hosts.
+// participants are the processes that take part in a job on hosts.
 type participants struct {
 	net        *netns.Net
 	watch, job []int // head, agents and their guards; processes of the job
 }
 
-// findParticipants finds out who is on all hosts.
+// findParticipants finds the processes of a job on all hosts.
 func findParticipants(n *netns.Net) (*participants, error) {
 	c := &participants{net: n}
 	for _, h := range n.Hosts {
@@ -55,14 +55,14 @@ func findParticipants(n *netns.Net) (*participants, error) {
 	return c, nil
 }
 
-// used is what they have used so far.
+// used is the resource use of the participants so far.
 type used struct {
 	at               time.Time
 	watch, job       time.Duration
 	datagrams, bytes int64
 }
 
-// used fails once one of them is gone.
+// used returns an error if a participant is gone.
 func (c *participants) used() (u used, err error) {
 	u.at = time.Now()
 	u.datagrams, u.bytes = c.net.Datagrams()
@@ -83,8 +83,8 @@ func cpuTimes(pids []int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// usage is what the job uses per second in the middle of the time that it
-// takes, about. It waits that long.
+// usage measures the resource use of the job per second in the middle of its approximate
+// run time. It waits that long.
 func (w *Work) usage(n *netns.Net, about time.Duration) error {
 	time.Sleep(about / 4)
 	c, err := findParticipants(n)
@@ -100,7 +100,7 @@ func (w *Work) usage(n *netns.Net, about time.Duration) error {
 		time.Sleep(about / 20)
 		next, err := c.used()
 		if err != nil {
-			break // it was faster
+			break // the job was faster
 		}
 		to = next
 	}
@@ -111,7 +111,7 @@ func (w *Work) usage(n *netns.Net, about time.Duration) error {
 	return nil
 }
 
-// since puts what was used from one moment to another into w, per second.
+// since stores the resource use between two moments in w, per second.
 func (u used) since(from used, w *Work) {
 	s := u.at.Sub(from.at).Seconds()
 	w.WatchCPU, w.JobCPU = (u.watch-from.watch).Seconds()/s, (u.job-from.job).Seconds()/s

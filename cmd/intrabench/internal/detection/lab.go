@@ -26,8 +26,7 @@ type Lab struct {
 	jobs    int
 }
 
-// NewLab makes the hosts. The error wraps netns.ErrUnsupported where that is
-// not allowed.
+// NewLab makes the hosts. If that is not allowed, the error wraps netns.ErrUnsupported.
 func NewLab(program ...string) (*Lab, error) {
 	n, err := netns.New(hosts, 1)
 	if err != nil {
@@ -41,17 +40,17 @@ func NewLab(program ...string) (*Lab, error) {
 	return &Lab{Program: program, net: n, dir: dir}, nil
 }
 
-// Close removes the hosts and all that there is on them.
+// Close removes the hosts and everything on them.
 func (l *Lab) Close() {
 	l.net.Close()
 	os.RemoveAll(l.dir)
 }
 
-// run is a job that was started.
+// run is a job that has been started.
 type run struct {
 	cmd    *exec.Cmd
 	stdout bytes.Buffer
-	said   *said // on standard error
+	said   *said // standard error
 	report string
 	ended  chan struct{}
 }
@@ -78,16 +77,16 @@ func (l *Lab) start(ctx context.Context, far bool, rarer, passes int) (*run, err
 		return nil, fmt.Errorf("start a job: %w", err)
 	}
 	go func() {
-		_ = r.cmd.Wait() // the exit code tells
+		_ = r.cmd.Wait() // end checks the exit code
 		close(r.ended)
 	}()
 	return r, r.await(ctx, "all have joined")
 }
 
-// runTime bounds how long anything takes in a job.
+// runTime bounds the time of every step of a job.
 const runTime = time.Minute
 
-// await waits until the launcher has said all that.
+// await waits until the launcher has printed all parts.
 func (r *run) await(ctx context.Context, parts ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
@@ -122,7 +121,7 @@ func (r *run) end(ctx context.Context, want int) (*report, error) {
 	return rep, nil
 }
 
-// stop ends a job in any case.
+// stop ends a job, whatever its state.
 func (r *run) stop() {
 	_ = r.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {
@@ -133,7 +132,7 @@ func (r *run) stop() {
 	}
 }
 
-// The victim of every loss, its host, and who survives it.
+// The victim of every loss, and its host.
 const (
 	victim     = "1.1"
 	victimHost = hosts - 1
@@ -159,7 +158,7 @@ func (l *Lab) Lose(ctx context.Context, k Kind) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// A loss may come at any time between two beats.
+	// A loss may happen at any time between two beats.
 	time.Sleep(500*time.Millisecond + rand.N(100*time.Millisecond))
 	began := time.Now()
 	if err := l.lose(k, pid); err != nil {
@@ -179,7 +178,7 @@ func (l *Lab) Lose(ctx context.Context, k Kind) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The report has a time of day, which somebody may set.
+	// The report has the time of day, which may be set during the run.
 	const most = time.Millisecond
 	if now := time.Now(); (now.Round(0).Sub(began.Round(0)) - now.Sub(began)).Abs() > most {
 		return 0, fmt.Errorf("%w: this machine's clock was set meanwhile", errRun)
@@ -187,7 +186,7 @@ func (l *Lab) Lose(ctx context.Context, k Kind) (float64, error) {
 	return rep.handled(began)
 }
 
-// lose makes it happen. Times are counted from before it.
+// lose causes a loss. Times are counted from before it.
 func (l *Lab) lose(k Kind, pid int) error {
 	switch k {
 	case Host:
@@ -202,16 +201,16 @@ func (l *Lab) lose(k Kind, pid int) error {
 	return nil
 }
 
-// tidy makes the hosts as they were.
+// tidy restores the hosts.
 func (l *Lab) tidy() {
 	for _, h := range l.net.Hosts {
-		_ = h.Kill() // the next job fails where nothing works
+		_ = h.Kill() // if it does not help, the next job fails
 		_ = h.Up()
 	}
 	l.net.All(netns.Conditions{})
 }
 
-// report is what counts of intrarun's.
+// report holds the fields of intrarun's report that are used.
 type report struct {
 	Joined   time.Time `json:"joined"`
 	Failures []struct {
@@ -220,8 +219,8 @@ type report struct {
 	} `json:"failures"`
 }
 
-// handled is how many seconds after a moment the last survivor had handled the
-// death of the victim.
+// handled returns the seconds from a moment until the last survivor had handled the death
+// of the victim.
 func (r *report) handled(since time.Time) (float64, error) {
 	if len(r.Failures) != 1 || r.Failures[0].Process != victim {
 		return 0, fmt.Errorf("%w: its failures are %v, not that of %s", errRun, r.Failures, victim)
@@ -237,8 +236,8 @@ func (r *report) handled(since time.Time) (float64, error) {
 	return r.Joined.Sub(since.Round(0)).Seconds() + last, nil
 }
 
-// Work implements Runner. What is used is read in the middle of the time that
-// it takes, about; 0 means that nobody wants to know.
+// Work implements Runner. It measures the resource use in the middle of the approximate run
+// time about; 0 means not at all.
 func (l *Lab) Work(ctx context.Context, passes, rarer int, about time.Duration) (w Work, err error) {
 	r, err := l.start(ctx, true, rarer, passes)
 	if r == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/launch"
 )
 
-// The commands by which intrabench is a launcher of its own, with the one knob
-// that intrarun does not have, its agents, and the program.
+// The commands of intrabench as a launcher with one additional option, as its agent, and as
+// the program.
 const (
 	HeadCommand    = "detect-head"
 	AgentCommand   = "detect-agent"
@@ -21,8 +21,8 @@ const (
 
 // Head is the job that a head command runs.
 type Head struct {
-	Hosts   string // of its processes, as for intrarun; "" is this one
-	Rarer   int    // beats are so many times rarer
+	Hosts   string // hosts of its processes, as for intrarun; "" is this one
+	Rarer   int    // factor by which beats are rarer
 	Report  string
 	Program []string
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// Options say how much is measured.
+// Options sets the amount of work.
 type Options struct {
-	Rounds int           // each loss happens so often,
-	Runs   int           // and so often the job runs without one
-	Time   time.Duration // that such a run takes, roughly
-	Rarer  int           // beats are so many times rarer in every second run
+	Rounds int           // number of times that each loss happens,
+	Runs   int           // and number of runs without a loss
+	Time   time.Duration // approximate time of such a run
+	Rarer  int           // factor by which beats are rarer in every second run
 	Before func(what string)
 }
 
-// Kind is a way to lose something.
+// Kind is a kind of loss.
 type Kind int
 
-// The losses. All but the first happen on hosts of their own.
+// The losses. All except the first happen on separate hosts.
 const (
 	ProcessHere Kind = iota
 	Process
@@ -35,7 +35,7 @@ func (k Kind) String() string {
 	return [...]string{"kill -9 of a process, one host", "kill -9 of a process", "kill -9 of all on a host", "the link of a host is cut"}[k]
 }
 
-// Loss is what was found about one kind.
+// Loss is the result for one kind of loss.
 type Loss struct {
 	Loss    string        `json:"loss"`
 	Seconds []float64     `json:"seconds"` // from the loss until the last survivor had handled it
@@ -45,8 +45,8 @@ type Loss struct {
 // Work is one run without a loss.
 type Work struct {
 	Outcome
-	// What the head, the agents and their guards, and what the processes of
-	// the job used, in seconds of processors per second.
+	// WatchCPU is the CPU time of the coordinator, the agents and their guards, and JobCPU
+	// that of the processes of the job, in seconds per second.
 	WatchCPU float64 `json:"watch_cpu"`
 	JobCPU   float64 `json:"job_cpu"`
 
@@ -54,40 +54,40 @@ type Work struct {
 	Bytes     float64 `json:"bytes"`     // of their frames
 }
 
-// share is what head and agents use beside the job.
+// share returns the CPU time of coordinator and agents relative to that of the job.
 func (w Work) share() float64 { return w.WatchCPU / w.JobCPU }
 
-// Cost compares runs with beats as they are and with rarer ones.
+// Cost compares runs with the usual beats and with rarer ones.
 type Cost struct {
 	Passes int    `json:"passes"`
 	Rarer  int    `json:"rarer"`
 	Usual  []Work `json:"usual"`
 	Rare   []Work `json:"rare"`
-	// Ratio is the time of the usual run of each pair by that of the other.
+	// Ratio is the time of the usual run of each pair over that of the other one.
 	Ratio      spread.Spread `json:"ratio"`
-	UsualShare spread.Spread `json:"usual_cpu_share"` // of head and agents, in that of the job
+	UsualShare spread.Spread `json:"usual_cpu_share"` // of coordinator and agents, relative to the job
 	RareShare  spread.Spread `json:"rare_cpu_share"`
 }
 
-// Measurement is all that was found.
+// Measurement holds all results.
 type Measurement struct {
 	Losses []Loss `json:"losses"`
 	Cost   *Cost  `json:"cost,omitempty"`
 }
 
-// Runner does what is measured. Lab is one.
+// Runner performs the runs. Lab is one.
 type Runner interface {
-	// Lose has a job suffer a loss, and returns how many seconds after it the
-	// last survivor had handled it.
+	// Lose causes a loss in a job, and returns how many seconds later the last survivor had
+	// handled it.
 	Lose(ctx context.Context, k Kind) (float64, error)
-	// Work has a job come to its end over hosts.
+	// Work runs a job to its end over hosts.
 	Work(ctx context.Context, passes, rarer int, about time.Duration) (Work, error)
 }
 
-// errRun marks what a run came to that cannot be used.
+// errRun marks the result of a run that is not usable.
 var errRun = errors.New("a run that cannot be used")
 
-// Measure measures everything that is asked for.
+// Measure makes all requested measurements.
 func Measure(ctx context.Context, lab Runner, o Options) (*Measurement, error) {
 	m := &Measurement{Losses: []Loss{}}
 	if o.Rounds > 0 {
@@ -123,7 +123,7 @@ func (o *Options) tell(format string, args ...any) {
 	}
 }
 
-// somePasses are enough to find out how long a pass takes.
+// somePasses is enough to determine how long a pass takes.
 const somePasses = 50
 
 // cost runs the job in both ways in turn.

@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// Outcome is what the program says at its end.
+// Outcome is the output of the program at its end.
 type Outcome struct {
 	Seconds float64 `json:"seconds"` // of all passes
 	Sum     float64 `json:"sum"`
@@ -17,17 +17,16 @@ type Outcome struct {
 
 var dotTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/detection.dot")
 
-// elements of the vector of each rank, 4 MiB, and how often it is gone through
-// in a pass: long enough for the processors to count, not how long messages
-// take between processes that share them.
+// elements is the length of the vector of each rank, 4 MiB, and repeat the number of passes
+// through it in a pass of the program. They are large enough that computation dominates,
+// and not the latency of messages between processes that share cores.
 const (
 	elements = 1 << 19
 	repeat   = 16
 )
 
-// Program is the job that is measured: in each pass inner products, shared by
-// the replicas of a rank, are added up over all ranks. After 0 passes it does
-// not end by itself.
+// Program is the job that is measured. In each pass it adds up inner products, shared by
+// the replicas of a rank, over all ranks. With 0 passes it does not end by itself.
 func Program(p *intra.Process, passes int) (Outcome, error) {
 	x := make([]float64, elements)
 	for i := range x {
@@ -57,7 +56,7 @@ func Program(p *intra.Process, passes int) (Outcome, error) {
 			return o, err
 		}
 		o.Sum = sum
-		x[0] = 1 + 1/sum // so that no pass computes what the one before did
+		x[0] = 1 + 1/sum // so that every pass computes something different
 	}
 	o.Seconds = time.Since(began).Seconds()
 	return intra.Once(p, func() (Outcome, error) { return o, nil })

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// Table writes what was found as text.
+// Table writes the results as text.
 func (m *Measurement) Table(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "a job of %d ranks with %d replicas on %d hosts\n", ranks, replicas, hosts)
@@ -37,7 +37,7 @@ func (m *Measurement) Table(to io.Writer) error {
 	return w.Flush()
 }
 
-// sum is the median of something in all runs, and its quartiles.
+// sum formats the median of a value over all runs, and its quartiles.
 func sum(format string, all []Work, of func(Work) float64) string {
 	var values []float64
 	for _, w := range all {

@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/internal/replica/ntcopy"
 )
 
-// Forecast compares what sharing a kernel has given with what it should give by the
-// rule of the scheduler: E = T/(T + V/B), or 1/2 where that is more, as then nothing
-// is shared. T and V are those of Model.
+// Forecast compares the efficiency of sharing a kernel with the prediction by the rule of
+// the scheduler: E = T/(T + V/B), or 1/2 if that is more, as then nothing is shared. T and
+// V are those of Model.
 type Forecast struct {
 	Program  string         `json:"program"`
 	Kernel   string         `json:"kernel"`
@@ -21,26 +21,27 @@ type Forecast struct {
 	Model    Model          `json:"model"`
 	Want     float64        `json:"forecast"`
 	Got      spread.Spread  `json:"measured"` // T(replicated) / 2T, on the same cores
-	Shared   float64        `json:"shared"`   // the part of the tasks whose results replicas took from each other; median
+	Shared   float64        `json:"shared"`   // the fraction of the tasks whose results replicas took from each other; median
 	Decision map[string]int `json:"decisions"`
 }
 
-// Off is how much more was measured than forecast.
+// Off returns the measured efficiency minus the forecast.
 func (f Forecast) Off() float64 { return f.Got.Median - f.Want }
 
-// Rates is what links carry, in bytes per second.
+// Rates are bandwidths, in bytes per second.
 type Rates struct {
 	Ring  float64 `json:"ring"`  // a link of shared memory
 	Store float64 `json:"store"` // a copy into the array of another replica
 }
 
-// heavy is the part of the time without sharing that updates have to take, as fast as a
-// link is by itself, for a kernel to tell how fast it is for updates.
+// heavy is the least fraction of the time without sharing that the updates of a kernel must
+// take, at the full speed of a link, so that the kernel shows how fast a link is for
+// updates.
 const heavy = 0.01
 
-// LinkRate is what a link of shared memory carries of updates, while both sides compute:
-// all of them by the time that they took beside the bodies, in runs that send all. By
-// itself the link carries that many bytes per second.
+// LinkRate returns the bandwidth of a shared-memory link for updates while both sides
+// compute: the size of all updates over the time that they took beside the bodies, in runs
+// that send all of them. byItself is the bandwidth of the link alone.
 func LinkRate(programs []*ProxyMeasurement, byItself float64) float64 {
 	var bytes, seconds float64
 	for _, m := range programs {
@@ -58,8 +59,8 @@ func LinkRate(programs []*ProxyMeasurement, byItself float64) float64 {
 	return bytes / seconds
 }
 
-// sharing is the model of a kernel with sections of its own, if the program does not say
-// itself that it is not shared.
+// sharing returns the model of a kernel with sections of its own, unless the program itself
+// does not share it.
 func (m *ProxyMeasurement) sharing(kernel string) (Model, bool) {
 	plain, _ := m.Row(kernel, Replicated.Name)
 	var bytes []float64
@@ -72,8 +73,7 @@ func (m *ProxyMeasurement) sharing(kernel string) (Model, bool) {
 }
 
 // Forecasts compares each kernel in each configuration that shares by itself. The
-// measurement has Static among its configurations, which tells the size of all
-// updates.
+// configurations of the measurement include Static, which gives the size of all updates.
 func (m *ProxyMeasurement) Forecasts(rates Rates) (all []Forecast) {
 	for _, k := range m.Kernels {
 		model, ok := m.sharing(k)
@@ -103,24 +103,24 @@ func (m *ProxyMeasurement) Forecasts(rates Rates) (all []Forecast) {
 	return all
 }
 
-// shared is the part of the tasks whose results replicas took from each other.
+// shared returns the fraction of the tasks whose results replicas took from each other.
 func (m *ProxyMeasurement) shared(kernel string, c Config) float64 {
 	var all []float64
 	for _, s := range m.series(kernel, c.Name) {
 		if s.Run > 0 {
 			others := float64(c.Replicas - 1)
-			// Of a section with tasks of several types all results that are stored count as
-			// those of the first.
+			// In a section with several types of tasks, all stored results count as those
+			// of the first type.
 			all = append(all, min(1, s.Received/others*float64(c.Replicas)/(s.Run+s.Received)))
 		}
 	}
 	return spread.Of(all).Median
 }
 
-// farOff is a difference that wants to be explained.
+// farOff is a difference that needs an explanation.
 const farOff = 0.1
 
-// ForecastTable writes them all.
+// ForecastTable writes all forecasts.
 func ForecastTable(w io.Writer, rates Rates, rounds int, all []Forecast) error {
 	fmt.Fprintf(w, "E measured against E forecast by the share-or-not rule, %d rounds in alternation\n", rounds)
 	fmt.Fprintf(w, "a link of shared memory carries %.2f GB/s of updates while both sides compute, a copy to another replica's array %.2f GB/s\n\n", rates.Ring/1e9, rates.Store/1e9)
@@ -152,8 +152,8 @@ func ForecastTable(w io.Writer, rates Rates, rounds int, all []Forecast) error {
 	return err
 }
 
-// StoreRate measures how fast an array is copied into another one, as replicas that
-// store their results do.
+// StoreRate measures the bandwidth of copying an array into another one, as replicas do
+// that store their results.
 func StoreRate() float64 {
 	const size, times = 32 << 20, 5
 	from, to := make([]byte, size), make([]byte, size)

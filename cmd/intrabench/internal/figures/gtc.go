@@ -13,15 +13,14 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// GTCProblem is the plasma that GTC follows, the same one in every
-// configuration.
+// GTCProblem is the plasma that GTC simulates, the same one in every configuration.
 type GTCProblem struct {
 	IonsPerCell int `json:"micell"`
 	Surfaces    int `json:"mpsi"`
 	MaxTheta    int `json:"mthetamax"`
 	MaxZeta     int `json:"mzetamax"`
 	Steps       int `json:"steps"`
-	Tasks       int `json:"tasks"` // per section, 0 = what GTC takes by itself
+	Tasks       int `json:"tasks"` // per section, 0 = the default of GTC
 }
 
 // GTCKernels are the parts of GTC that share work in the paper.
@@ -30,8 +29,8 @@ var GTCKernels = []string{"push", "charge"}
 // gtcTasks are the types of tasks of each kernel; push has inout ones.
 var gtcTasks = map[string][]string{"push": {"Predict", "Correct"}, "charge": {"Charge"}}
 
-// GTCConfigs are the configurations of figure 6c: on the two cores of the
-// native run, or doubled, on four, as in the paper; and more.
+// GTCConfigs are the configurations of figure 6c, and those in more: on the two cores of
+// the native run, or doubled, on four cores, as in the paper.
 func GTCConfigs(doubled bool, more ...Config) []Config {
 	configs := append([]Config{Native, Replicated, Static, Send, Auto}, more...)
 	if doubled {
@@ -42,9 +41,8 @@ func GTCConfigs(doubled bool, more ...Config) []Config {
 	return configs
 }
 
-// GTCMeasurement is what a call of MeasureGTC has found. Efficiency is that
-// of the paper: T(native) / T, divided by how many times the cores of the
-// native run were used.
+// GTCMeasurement is the result of MeasureGTC. Efficiency is that of the paper: T(native) /
+// T, divided by the number of cores relative to the native run.
 type GTCMeasurement struct {
 	Problem GTCProblem `json:"problem"`
 	Doubled bool       `json:"doubled"` // twice the cores of the native run
@@ -86,8 +84,8 @@ func (p *Programs) RunGTC(ctx context.Context, c Config, pr GTCProblem) (Trial, 
 	return try(ctx, c, p.gtc(c, pr), parseGTC)
 }
 
-// parseGTC reads the line that GTC prints with -json, and intrarun's report.
-// The whole is the loop over the steps, without the loading of the ions.
+// parseGTC parses the line that GTC prints with -json, and intrarun's report. The whole is
+// the loop over the steps, without the loading of the ions.
 func parseGTC(out, report []byte) (Trial, error) {
 	var line struct {
 		Seconds     map[string]float64 `json:"seconds"`
@@ -132,8 +130,8 @@ func parseGTC(out, report []byte) (Trial, error) {
 	return t, nil
 }
 
-// gtcPaper is what the paper says of GTC as a whole; it gives no digits of
-// the kernels.
+// gtcPaper is the efficiency of GTC as a whole in the paper, which gives no digits for the
+// kernels.
 var gtcPaper = map[string]string{Replicated.Name: "<= 0.50", Static.Name: "> 0.70", Send.Name: "> 0.70"}
 
 const gtcNote = `total: the steps, without loading. wait: share of the time spent waiting for updates of push and charge.

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// TaskSample is what one type of task took in one run, on one process.
+// TaskSample holds the measurements of one type of task in one run, on one process.
 type TaskSample struct {
 	Seconds        float64 `json:"seconds"`         // in bodies
 	SectionSeconds float64 `json:"section_seconds"` // in sections that begin with such a task
@@ -20,7 +20,7 @@ type TaskSample struct {
 	DecidedAfter   float64 `json:"decided_after,omitempty"` // sections of a kind
 }
 
-// taskSamples are those of a report, by the names of the tasks without their package.
+// taskSamples returns those of a report, by the names of the tasks without their package.
 func taskSamples(rep trial.Report) map[string]TaskSample {
 	var all map[string]TaskSample
 	n := float64(len(rep.Processes))
@@ -43,24 +43,24 @@ func taskSamples(rep trial.Report) map[string]TaskSample {
 	return all
 }
 
-// taskName is the name of a task without its package.
+// taskName returns the name of a task without its package.
 func taskName(name string) string {
 	_, task, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
 	return task
 }
 
-// Forced shares each section over the same links as a configuration of Limited or
-// Throttled, which decides.
+// Forced returns a configuration that always shares, over the same links as a configuration
+// of Limited or Throttled, which decides.
 func Forced(c Config) Config {
 	c.Name = strings.Replace(c.Name, Send.Name, Static.Name, 1)
 	c.Flags = slices.Concat(Static.Flags, c.Flags)
 	return c
 }
 
-// Link is how the replicas decided about one type of task on one kind of link, beside
-// what they would have had to decide. T is what all bodies take on one process, V the size
-// of all updates of a rank, B the bandwidth in each direction. While a replica of two that
-// share computes for T/2 it sends V/2: that is hidden if T/2 > V/2B.
+// Link is the decision of the replicas about one type of task on one kind of link, beside
+// the decision that the model predicts. T is the time of all bodies on one process, V the
+// size of all updates of a rank, B the bandwidth in each direction. A replica of two that
+// share computes for T/2 and sends V/2: the transfer is hidden if T/2 > V/2B.
 type Link struct {
 	Task     string         `json:"task"`
 	Config   string         `json:"config"`
@@ -68,22 +68,22 @@ type Link struct {
 	Transfer float64        `json:"transfer_seconds,omitempty"` // V/2B; 0: the link has no limit
 	Wait     float64        `json:"wait_share"`                 // of the time in sections; median
 	Decision map[string]int `json:"decisions"`
-	// After is the number of sections of a kind after which sharing has begun or ended
-	// last; median, and 0 if it never changed.
+	// After is the number of sections of a kind after which sharing began or ended for the
+	// last time; median, and 0 if it never changed.
 	After float64 `json:"decided_after"`
-	// Seconds are in the sections: as decided, shared in any case, and never.
+	// Seconds are the times in the sections: as decided, always shared, and never shared.
 	Seconds    spread.Spread `json:"seconds"`
 	Shared     spread.Spread `json:"shared_seconds"`
 	Replicated spread.Spread `json:"replicated_seconds"`
-	// Loss is the quotient of what was decided by the better of the two, less 1.
+	// Loss is the quotient of the time as decided and the better of the other two, less 1.
 	Loss spread.Spread `json:"loss"`
 }
 
-// Hidden reports whether the transfers fit behind the computation.
+// Hidden reports whether the computation hides the transfers.
 func (l Link) Hidden() bool { return l.Half > l.Transfer }
 
-// linkNames are the configurations that decide over links on which something was shared in
-// any case too, in pairs.
+// linkNames returns pairs of configurations: one that decides, and one that always shares
+// over the same links.
 func (m *Series) linkNames() (pairs [][2]string) {
 	for _, c := range m.Configs {
 		forced := strings.Replace(c.Name, Send.Name, Static.Name, 1)
@@ -98,7 +98,7 @@ func (m *Series) has(config string) bool {
 	return slices.ContainsFunc(m.Configs, func(c Config) bool { return c.Name == config })
 }
 
-// tasks returns what a type of task took in a configuration, round by round.
+// tasks returns the samples of a type of task in a configuration, round by round.
 func (m *Series) tasks(task, config string) []TaskSample {
 	s := make([]TaskSample, m.Rounds)
 	for _, t := range m.Trials {
@@ -109,9 +109,9 @@ func (m *Series) tasks(task, config string) []TaskSample {
 	return s
 }
 
-// links compares the decisions, if links were limited and all that has to be known was
-// measured. Types of tasks that take next to nothing beside others, or send nothing, are
-// left out.
+// links compares the decisions, if links were limited and everything that is needed was
+// measured. It leaves out types of tasks that take next to no time relative to others, or
+// send nothing.
 func (m *Series) links() (all []Link) {
 	pairs := m.linkNames()
 	if !slices.ContainsFunc(m.Configs, Config.shares) || len(pairs) == 0 || !m.has(Replicated.Name) {
@@ -131,7 +131,7 @@ func (m *Series) links() (all []Link) {
 	return all
 }
 
-// link compares a configuration with one that shares in any case.
+// link compares a configuration with one that always shares.
 func (m *Series) link(task, config, forced string) (Link, bool) {
 	l := Link{Task: task, Config: config, Decision: make(map[string]int)}
 	own, shared, plain := m.tasks(task, config), m.tasks(task, forced), m.tasks(task, Replicated.Name)
@@ -142,7 +142,7 @@ func (m *Series) link(task, config, forced string) (Link, bool) {
 			return Link{}, false // the first task of no section, or one of those that the program does not share
 		}
 		bodies, sent = append(bodies, plain[i].Seconds), append(sent, shared[i].UpdateBytes)
-		// Some wait in sections that begin with tasks of another type.
+		// Some tasks wait in sections that begin with tasks of another type.
 		wait = append(wait, s.WaitSeconds/max(s.SectionSeconds, s.Seconds+s.WaitSeconds))
 		a, b, c = append(a, s.SectionSeconds), append(b, shared[i].SectionSeconds), append(c, plain[i].SectionSeconds)
 		loss = append(loss, s.SectionSeconds/better-1)
@@ -164,7 +164,7 @@ loss: what was decided beside the better of the two, less 1, over all sections w
 after: the sections of a kind after which sharing has begun or ended last, trials aside; 0: it never changed.
 `
 
-// linkTable writes what was decided for each type of task on each link.
+// linkTable writes the decision for each type of task on each link.
 func (m *Series) linkTable(w io.Writer) error {
 	if len(m.Links) == 0 {
 		return nil

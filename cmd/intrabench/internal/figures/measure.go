@@ -9,40 +9,40 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Measurement is what a call of Measure has found.
+// Measurement is the result of Measure.
 type Measurement struct {
 	Problem Problem `json:"problem"`
 	Series
 }
 
-// Series is all trials of some configurations and what they sum up to.
+// Series holds all trials of some configurations and their summaries.
 type Series struct {
 	Rounds  int      `json:"rounds"`
 	Configs []Config `json:"configs"`
 	Rows    []Row    `json:"rows"`
 	Trials  []Trial  `json:"trials"`
 	Models  []Model  `json:"models,omitempty"` // of the kernels, if links were limited
-	Links   []Link   `json:"links,omitempty"`  // what was decided, if so
+	Links   []Link   `json:"links,omitempty"`  // decisions, if links were limited
 
 	Sections []SectionTime `json:"sections,omitempty"`
 }
 
-// Row sums up one kernel in one configuration.
+// Row summarises one kernel in one configuration.
 type Row struct {
 	Kernel   string         `json:"kernel"` // Summed or Total
 	Config   string         `json:"config"`
 	Seconds  spread.Spread  `json:"seconds"`
 	E        spread.Spread  `json:"efficiency"` // of the quotients of each round
 	Wait     float64        `json:"wait_share"` // of the time, waiting for updates; median
-	Decision map[string]int `json:"decisions"`  // how often each was the last one, if there was a choice
+	Decision map[string]int `json:"decisions"`  // number of times that each was the last one, if there was a choice
 }
 
 // Runner makes one trial. Programs.Run is one.
 type Runner func(ctx context.Context, c Config, pr Problem) (Trial, error)
 
-// Measure runs every configuration in every round, so that all of them see
-// the same drift of the machine. The first configuration is what the others
-// are compared with, unless they have a base. before is called before each trial and may be nil.
+// Measure runs every configuration in every round, so that drift of the machine affects all
+// of them alike. The others are compared with the first configuration, unless they have a
+// base. before is called before each trial and may be nil.
 func Measure(ctx context.Context, run Runner, pr Problem, rounds int, configs []Config, before func(round int, c Config)) (*Measurement, error) {
 	m := &Measurement{Problem: pr}
 	var err error
@@ -78,7 +78,7 @@ func alternate(ctx context.Context, rounds int, configs []Config, before func(ro
 	return m, nil
 }
 
-// sumUp fills Rows: the whole first, then the kernels, of which nothing is known of a peer.
+// sumUp fills Rows: the whole first, then the kernels, which are unknown for a peer.
 func (m *Series) sumUp(kernels []string) {
 	for _, k := range append([]string{Total}, kernels...) {
 		for _, c := range m.Configs {
@@ -89,13 +89,13 @@ func (m *Series) sumUp(kernels []string) {
 	}
 }
 
-// sameResult makes sure that what is compared has computed the same: bit by
-// bit for equal numbers of ranks, and everywhere as many passes.
+// sameResult checks that all configurations have computed the same: bit by bit for equal
+// numbers of ranks, and the same number of passes everywhere.
 func (m *Measurement) sameResult() error {
 	hash := make(map[int]Trial)
 	first := m.Trials[0]
 	for _, t := range m.Trials {
-		if t.Config == PeerConfig.Name { // its results are its own
+		if t.Config == PeerConfig.Name { // its results differ
 			continue
 		}
 		if t.Passes != first.Passes {
@@ -114,7 +114,7 @@ func (m *Series) config(name string) Config {
 	return m.Configs[slices.IndexFunc(m.Configs, func(c Config) bool { return c.Name == name })]
 }
 
-// base is what a configuration is compared with.
+// base returns the configuration with which one is compared.
 func (m *Series) base(config string) Config {
 	if name := m.config(config).Base; name != "" {
 		return m.config(name)

@@ -8,11 +8,11 @@ import (
 	"github.com/intrahpc/intra/transport/limit"
 )
 
-// Model is what sharing a kernel would give at a bandwidth, if no transfer
-// were hidden behind computation: E = T / (T + V/B). T is the time of all its
-// sections when they are not shared, V the size of all their updates, B the
-// bandwidth of the link in each direction. Native needs T/2; two replicas that
-// share need T/2 and the time V/2B in which each gets what the other computed.
+// Model predicts the efficiency of sharing a kernel at a bandwidth, if no transfer were
+// hidden behind computation: E = T / (T + V/B). T is the time of all its sections when they
+// are not shared, V the size of all their updates, B the bandwidth of the link in each
+// direction. Native needs T/2. Two replicas that share need T/2 and the time V/2B, in which
+// each gets the results of the other.
 type Model struct {
 	Kernel  string  `json:"kernel"`
 	Seconds float64 `json:"seconds"` // T
@@ -24,12 +24,11 @@ func (m Model) E(bandwidth float64) float64 {
 	return m.Seconds / (m.Seconds + m.Bytes/bandwidth)
 }
 
-// Flip returns the bandwidth at which sharing is worth as much as none: E is
-// a half.
+// Flip returns the bandwidth at which sharing is as fast as not sharing: E is 1/2.
 func (m Model) Flip() float64 { return m.Bytes / m.Seconds }
 
-// models makes the model of each kernel from the median of the replicated
-// runs and the updates of a rank in the static ones, which always send all of them.
+// models computes the model of each kernel from the median of the replicated runs and the
+// updates of a rank in the static ones, which always send all of them.
 func (m *Series) models(kernels []string) []Model {
 	if !slices.ContainsFunc(m.Configs, Config.shares) || !m.has(Static.Name) {
 		return nil
@@ -46,7 +45,7 @@ func (m *Series) models(kernels []string) []Model {
 			bytes = append(bytes, s.UpdateBytes/ranks)
 		}
 		model := Model{Kernel: k, Seconds: r.Seconds.Median, Bytes: spread.Of(bytes).Median}
-		if k == Total || model.Bytes > 0 { // not one that the program does not share
+		if k == Total || model.Bytes > 0 { // not a kernel that the program does not share
 			all = append(all, model)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// Overhead is what replicated messages cost a program that shares nothing, so that
+// Overhead is the cost of replicated messages for a program that shares nothing, so that
 // every process has as much work as without replicas.
 type Overhead struct {
 	Proxy Proxy `json:"program"`
@@ -18,7 +18,7 @@ type Overhead struct {
 	Cores int `json:"cores"`
 }
 
-// Partial is a job of so many ranks of which the first few have a replica.
+// Partial is a job with that number of ranks, of which the first few have a replica.
 func Partial(ranks, replicated int) Config {
 	degrees := make([]string, ranks)
 	for i := range degrees {
@@ -33,14 +33,15 @@ func Partial(ranks, replicated int) Config {
 	}
 }
 
-// Apart is as many processes as a native run with a replica of each rank, which know
-// nothing of each other: two native runs at the same time.
+// Apart has as many processes as a native run with a replica of each rank, but in two
+// independent native runs at the same time.
 func Apart(ranks int) Config {
 	return Config{Name: "two native runs", Ranks: ranks, Replicas: 1, Jobs: 2}
 }
 
-// MeasureOverhead runs a program on so many ranks, of which these parts have a replica.
-// Where the processes are more than the cores they take turns, and are not bound to any.
+// MeasureOverhead runs a program on that number of ranks, of which the numbers in
+// replicated have a replica. If there are more processes than cores, the processes take
+// turns, and are not bound to cores.
 func MeasureOverhead(ctx context.Context, run ProxyRunner, x Proxy, ranks int, replicated []int, rounds, cores int, before func(round int, c Config)) (*Overhead, error) {
 	configs := []Config{{Name: Native.Name, Ranks: ranks, Replicas: 1}, Apart(ranks)}
 	for _, n := range replicated {
@@ -64,9 +65,9 @@ func MeasureOverhead(ctx context.Context, run ProxyRunner, x Proxy, ranks int, r
 	return o, nil
 }
 
-// Of is how much longer a configuration takes than as many processes do that know nothing
-// of each other, as a part of it. Between one native run and two of them that is a straight
-// line.
+// Of returns how much longer a configuration takes than the same number of independent
+// processes, as a fraction of that time. The time of independent processes is interpolated
+// linearly between one native run and two of them.
 func (o *Overhead) Of(config string) spread.Spread {
 	one, two := o.Configs[0], o.Configs[1]
 	more := (o.config(config).processes() - one.processes()) / (two.processes() - one.processes())
@@ -83,8 +84,8 @@ func (o *Overhead) crowded() bool {
 	return slices.ContainsFunc(o.Configs, func(c Config) bool { return c.processes() > float64(o.Cores) })
 }
 
-// OverheadTable writes a line for each program and configuration, beside what a paper
-// says of it: of a program, or of a configuration.
+// OverheadTable writes a line for each program and configuration, beside the value of a
+// paper for the program or the configuration.
 func OverheadTable(w io.Writer, title string, all []*Overhead, paper map[string]string) error {
 	fmt.Fprintf(w, "%s\n\n", title)
 	t := newColumns(w)

@@ -17,7 +17,7 @@ type Peer struct {
 	Time    *regexp.Regexp // its first group is the time in seconds; nil = wall time
 }
 
-// PeerConfig stands for the peer among the configurations.
+// PeerConfig represents the peer among the configurations.
 var PeerConfig = Config{Name: "peer"}
 
 // Run runs the peer once.

@@ -18,7 +18,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// CheckPlotName says whether Plot can write a file of that name.
+// CheckPlotName reports whether Plot can write a file of that name.
 func CheckPlotName(name string) error {
 	if ext := plotFormat(name); !slices.Contains([]string{"svg", "png", "pdf"}, ext) {
 		return fmt.Errorf("-plot %s: want a name that ends in .svg, .png or .pdf", name)
@@ -28,7 +28,7 @@ func CheckPlotName(name string) error {
 
 func plotFormat(name string) string { return strings.TrimPrefix(filepath.Ext(name), ".") }
 
-// Colours that differ in lightness too, so that a copy in grey can be read.
+// palette has colours that also differ in lightness, so that a grey copy is readable.
 var palette = []color.Color{
 	color.RGBA{0x33, 0x4e, 0x68, 0xff},
 	color.RGBA{0xb8, 0x4a, 0x39, 0xff},
@@ -41,11 +41,11 @@ var waitColor = color.RGBA{0x20, 0x20, 0x20, 0x80}
 
 const panelWidth, panelHeight = 16 * vg.Centimeter, 10 * vg.Centimeter
 
-// panel is a plot with what stands below its axes, where nothing is drawn over.
+// panel is a plot with a legend and a warning below its axes, where nothing else is drawn.
 type panel struct {
 	plot    *plot.Plot
 	legend  plot.Legend
-	warning string // why it says little, "" if it does not
+	warning string // why the figure is not meaningful, or ""
 }
 
 func newPanel() *panel {
@@ -85,7 +85,7 @@ func (m *Series) withCurves(bars *panel, app string) ([]*panel, error) {
 	return []*panel{bars, curves}, nil
 }
 
-// below is how much room a panel needs below its axes.
+// below returns the height that a panel needs below its axes.
 func (x *panel) below(c draw.Canvas) vg.Length {
 	r := x.legend.Rectangle(c)
 	return r.Max.Y - r.Min.Y + 3*warningSize
@@ -96,8 +96,7 @@ const warningSize = 8
 
 var warningColor = color.RGBA{0xc0, 0x10, 0x10, 0xff}
 
-// drawBelow draws the legend, and under it the warning, into the room below the
-// axes.
+// drawBelow draws the legend, and the warning under it, below the axes.
 func (x *panel) drawBelow(c draw.Canvas) {
 	x.legend.Draw(c)
 	if x.warning != "" {
@@ -132,7 +131,7 @@ func writePanels(name string, panels []*panel) error {
 	return nil
 }
 
-// relative is the time of a kernel divided by the native one, in each round.
+// relative returns the time of a kernel divided by the native one, in each round.
 func (m *Series) relative(kernel, config string) spread.Spread {
 	var all []float64
 	own := m.series(kernel, config)
@@ -142,10 +141,10 @@ func (m *Series) relative(kernel, config string) spread.Spread {
 	return spread.Of(all)
 }
 
-// fewRounds is how many rounds are too few for quartiles.
+// fewRounds is the number of rounds below which quartiles are not meaningful.
 const fewRounds = 3
 
-// warning says why a figure says little, or "".
+// warning returns why a figure is not meaningful, or "".
 func (m *Series) warning(loose []string) string {
 	switch {
 	case m.Rounds < fewRounds:
@@ -160,7 +159,7 @@ func (m *Series) warning(loose []string) string {
 	return ""
 }
 
-// named is what a figure calls a kernel, or the whole of a program.
+// named returns the name of a kernel, or of the whole program, in a figure.
 func named(kernel, app string) string {
 	if kernel == Total {
 		return app
@@ -168,8 +167,8 @@ func named(kernel, app string) string {
 	return kernel
 }
 
-// label is what stands at a value: what the axis says there, and a question mark if
-// its quartiles are too far apart.
+// label returns the label of a value: the value, and a question mark if its quartiles are
+// too far apart.
 func label(s spread.Spread) string {
 	if s.Loose() {
 		return fmt.Sprintf("%.2f?", s.Median)
@@ -177,7 +176,7 @@ func label(s spread.Spread) string {
 	return fmt.Sprintf("%.2f", s.Median)
 }
 
-// drawPanels draws panels side by side, with so much room below their axes.
+// drawPanels draws panels side by side, with room below their axes.
 func drawPanels(c draw.Canvas, panels []*panel, room vg.Length) {
 	const gap = vg.Centimeter
 	plots := make([]*plot.Plot, len(panels))
@@ -192,7 +191,7 @@ func drawPanels(c draw.Canvas, panels []*panel, room vg.Length) {
 	}
 }
 
-// barPlot is figure 5 or 6c: times divided by the native ones, with quartiles, their
+// barPlot draws figure 5 or 6c: times divided by the native ones, with quartiles, their
 // median on top of each bar and the waiting time shaded at its head.
 func (m *Series) barPlot(app string, kernels []string) (*panel, error) {
 	x := newPanel()
@@ -269,13 +268,13 @@ func (m *Series) barPlot(app string, kernels []string) (*panel, error) {
 	return x, nil
 }
 
-// quartiles is what error bars are made of.
+// quartiles holds the data of error bars.
 type quartiles struct {
 	plotter.XYs
 	plotter.YErrors
 }
 
-// shifted draws a plotter beside its place.
+// shifted draws a plotter with an offset.
 type shifted struct {
 	plot.Plotter
 	by vg.Length
@@ -288,8 +287,7 @@ func (s shifted) Plot(c draw.Canvas, p *plot.Plot) {
 	s.Plotter.Plot(c, p)
 }
 
-// curvePlot is efficiency over bandwidth: points measured, curves of the
-// model.
+// curvePlot draws efficiency over bandwidth: measured points, and curves of the model.
 func (m *Series) curvePlot(app string) (*panel, error) {
 	x := newPanel()
 	p := x.plot
@@ -304,7 +302,7 @@ func (m *Series) curvePlot(app string) (*panel, error) {
 			low, high = min(low, c.Limit/1e9), max(high, c.Limit/1e9)
 		}
 	}
-	unlimited := 2 * high // where what has no limit stands
+	unlimited := 2 * high // place of links without a limit
 	p.X.Tick.Marker = bandwidthTicks{unlimited}
 	low, high = low/2, high*3
 	highest := 1.0
@@ -348,8 +346,8 @@ func (m *Series) curvePlot(app string) (*panel, error) {
 	return x, nil
 }
 
-// bandwidthTicks marks 1, 2 and 5 times every power of ten, and where what has no limit
-// stands.
+// bandwidthTicks marks 1, 2 and 5 times every power of ten, and the place of links without
+// a limit.
 type bandwidthTicks struct{ unlimited float64 }
 
 // Ticks implements plot.Ticker.

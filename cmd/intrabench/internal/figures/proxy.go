@@ -17,13 +17,14 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Proxy is one of the examples that stand for an application, with what it solves.
+// Proxy is one of the examples that represent an application, with its problem.
 type Proxy struct {
 	Name   string   `json:"name"`
 	Folder string   `json:"folder"` // below examples
 	Args   []string `json:"args"`
-	// NX is the number of points in x on each rank of the native run. Fewer ranks have
-	// more each, so that all solve the same problem. 0: the problem is given as a whole.
+	// NX is the number of points in x on each rank of the native run. If there are fewer
+	// ranks, each has more points, so that all configurations solve the same problem. 0:
+	// the arguments give the global problem.
 	NX int `json:"nx,omitempty"`
 }
 
@@ -37,13 +38,13 @@ func HPCG(n [3]int, sets int) Proxy {
 	return Proxy{Name: "hpcg", Folder: "hpcg", NX: n[0], Args: box(n, "-sets", strconv.Itoa(sets))}
 }
 
-// MiniGhost returns it on n points for each rank of the native run.
+// MiniGhost returns miniGhost on n points for each rank of the native run.
 func MiniGhost(stencil string, n [3]int, vars, steps int) Proxy {
 	return Proxy{Name: "minighost " + stencil, Folder: "minighost", NX: n[0],
 		Args: box(n, "-stencil", stencil, "-vars", strconv.Itoa(vars), "-steps", strconv.Itoa(steps))}
 }
 
-// AMG returns it on n points for each rank of the native run.
+// AMG returns AMG on n points for each rank of the native run.
 func AMG(problem, solver string, n [3]int) Proxy {
 	if problem == "5pt" {
 		n[2] = 1
@@ -55,7 +56,7 @@ func box(n [3]int, args ...string) []string {
 	return append(args, "-ny", strconv.Itoa(n[1]), "-nz", strconv.Itoa(n[2]))
 }
 
-// ProxyConfigs are the ways in which a proxy runs: on the two cores of the native run,
+// ProxyConfigs returns the configurations of a proxy: on the two cores of the native run,
 // or doubled, on two cores beside a native run on one.
 func ProxyConfigs(doubled bool, more ...Config) []Config {
 	native := Native
@@ -65,7 +66,7 @@ func ProxyConfigs(doubled bool, more ...Config) []Config {
 	return append([]Config{native, Replicated, Send, Stored}, more...)
 }
 
-// Stored has results stored wherever they can be.
+// Stored stores results wherever that is possible.
 var Stored = Config{Name: "direct", Ranks: 1, Replicas: 2, Flags: []string{"-direct=on"}}
 
 // Throttled is Send over links of that bandwidth.
@@ -75,7 +76,8 @@ func Throttled(limit string) (Config, error) {
 	return c, err
 }
 
-// command is the program with its arguments on a rank, if the native run has so many.
+// command returns the command line of the program on a rank. native is the number of ranks
+// of the native run.
 func (p Proxy) command(dir string, c Config, native int) []string {
 	args := append([]string{filepath.Join(dir, filepath.Base(p.Folder)), "-json"}, p.Args...)
 	if p.NX > 0 {
@@ -98,8 +100,8 @@ func BuildProxies(ctx context.Context, proxies ...Proxy) (*Programs, error) {
 	return p, p.build(ctx, all)
 }
 
-// ProxyRunner makes one trial beside a native run on so many ranks. Programs.RunProxy
-// is one.
+// ProxyRunner makes one trial beside a native run on that number of ranks.
+// Programs.RunProxy is one.
 type ProxyRunner func(ctx context.Context, c Config, x Proxy, native int) (Trial, error)
 
 // RunProxy makes one trial.
@@ -116,7 +118,7 @@ func (p *Programs) RunProxy(ctx context.Context, c Config, x Proxy, native int) 
 	return together(trials), nil
 }
 
-// together is what jobs that ran at the same time took on average.
+// together returns the average of jobs that ran at the same time.
 func together(trials []Trial) Trial {
 	t := trials[0]
 	for name, s := range t.Samples {
@@ -129,17 +131,18 @@ func together(trials []Trial) Trial {
 	return t
 }
 
-// Wall names the whole job among the samples, with what is not timed by the program.
+// Wall is the name of the whole job among the samples, including the parts that the program
+// does not time.
 const Wall = "wall"
 
-// verdicts are the fields in which programs say whether their result is right.
+// verdicts are the fields in which programs report whether their result is right.
 var verdicts = []string{"verified", "valid", "converged"}
 
 // timed are the fields that differ from run to run.
 var timed = []string{"seconds", "times", "gflops", "mops"}
 
-// parseProxy reads the line that a program prints with -json, and intrarun's report. Its
-// kernels are named as the tasks are.
+// parseProxy parses the line that a program prints with -json, and intrarun's report. Its
+// kernels have the names of the tasks.
 func parseProxy(out, report []byte) (Trial, error) {
 	var line map[string]any
 	if err := trial.Decode("the program printed", out, &line); err != nil {
@@ -173,8 +176,8 @@ func parseProxy(out, report []byte) (Trial, error) {
 			continue
 		}
 		s := Sample{
-			// In sections, where results are sent, received and stored too; but a section may
-			// begin with tasks of another type.
+			// The time in sections includes sending, receiving and storing results. But a
+			// section may begin with tasks of another type.
 			Seconds: max(tt.SectionSeconds, tt.Seconds+tt.WaitSeconds) / processes, WaitSeconds: tt.WaitSeconds / processes,
 			UpdateBytes: tt.UpdateBytes, Sections: tt.SectionSeconds > 0, Run: tt.Run, Received: tt.Received, Decision: tt.Decision,
 		}
@@ -187,18 +190,18 @@ func parseProxy(out, report []byte) (Trial, error) {
 	return t, nil
 }
 
-// ProxyMeasurement is what a call of MeasureProxy has found.
+// ProxyMeasurement is the result of MeasureProxy.
 type ProxyMeasurement struct {
 	Proxy   Proxy    `json:"program"`
-	Kernels []string `json:"kernels"` // by how long they take, but those that take next to nothing
+	Kernels []string `json:"kernels"` // sorted by time; without those that take next to none
 	Series
 }
 
-// leastShare is the part of a replicated run that makes a kernel worth a row.
+// leastShare is the fraction of a replicated run from which on a kernel gets a row.
 const leastShare = 0.01
 
-// MeasureProxy is Measure for a proxy. Configurations with as many ranks have to end
-// with the same bits.
+// MeasureProxy is Measure for a proxy. Configurations with the same number of ranks must
+// end with the same bits.
 func MeasureProxy(ctx context.Context, run ProxyRunner, x Proxy, rounds int, configs []Config, before func(round int, c Config)) (*ProxyMeasurement, error) {
 	m := &ProxyMeasurement{Proxy: x}
 	var err error
@@ -217,8 +220,8 @@ func MeasureProxy(ctx context.Context, run ProxyRunner, x Proxy, rounds int, con
 	return m, nil
 }
 
-// sameBits makes sure that what is compared has come to the same result, bit by bit for
-// equal numbers of ranks, on which the order of sums depends.
+// sameBits checks that all configurations have the same result, bit by bit for equal
+// numbers of ranks, on which the order of sums depends.
 func (m *Series) sameBits() error {
 	first := make(map[int]Trial)
 	for _, t := range m.Trials {
@@ -232,7 +235,7 @@ func (m *Series) sameBits() error {
 	return nil
 }
 
-// kernels lists those that every run has and that take a part of some.
+// kernels lists the kernels that every run has and that take a relevant part of some run.
 func (m *Series) kernels() (all []string) {
 	most, runs := make(map[string]float64), make(map[string]int)
 	for _, t := range m.Trials {
@@ -255,7 +258,7 @@ func (m *Series) kernels() (all []string) {
 	return all
 }
 
-// byMost sorts names by what they have, the most first.
+// byMost sorts names by their values, the largest first.
 func byMost(most map[string]float64) func(a, b string) int {
 	return func(a, b string) int { return cmp.Or(cmp.Compare(most[b], most[a]), strings.Compare(a, b)) }
 }

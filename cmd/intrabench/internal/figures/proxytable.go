@@ -14,7 +14,7 @@ the program times, wall the whole job. Times of a kernel are what a process spen
 replicas: in its tasks), on average over the processes; wait is the share that waits for updates of others.
 `
 
-// Table writes what was measured, and warns of what says little.
+// Table writes the results, and warns of values that are not meaningful.
 func (m *ProxyMeasurement) Table(w io.Writer) error {
 	fmt.Fprintf(w, "%s: %s, %d rounds in alternation\n", m.Proxy.Name, m.resources(), m.Rounds)
 	t := newColumns(w)
@@ -39,7 +39,7 @@ func (m *ProxyMeasurement) Table(w io.Writer) error {
 	return m.warn(w)
 }
 
-// resources says what the native run has, and the others.
+// resources describes the resources of the native run and of the others.
 func (m *ProxyMeasurement) resources() string {
 	what := strings.Join(m.Proxy.Args, " ")
 	if m.Proxy.NX > 0 {
@@ -54,7 +54,7 @@ func (m *ProxyMeasurement) resources() string {
 	return what + "; native as two ranks, the others on the same cores"
 }
 
-// gain is how many times as long as a configuration the replicated one takes.
+// gain returns the time of the replicated configuration relative to another one.
 func (m *Series) gain(kernel, config string) spread.Spread {
 	var all []float64
 	own := m.series(kernel, config)
@@ -66,8 +66,8 @@ func (m *Series) gain(kernel, config string) spread.Spread {
 	return spread.Of(all)
 }
 
-// warn names the efficiencies that say little, because the quartiles are far apart or
-// because there are too few rounds for any.
+// warn names the efficiencies that are not meaningful, because their quartiles are far
+// apart or there are too few rounds.
 func (m *Series) warn(w io.Writer) error {
 	if m.Rounds < 3 {
 		_, err := fmt.Fprintf(w, "\nWARNING: quartiles of %d rounds say nothing: take 3 or more\n", m.Rounds)
@@ -86,7 +86,7 @@ func (m *Series) warn(w io.Writer) error {
 	return err
 }
 
-// Tables writes those of several programs, and what they mean.
+// Tables writes the tables of several programs, and explains them.
 func Tables(w io.Writer, all []*ProxyMeasurement) error {
 	for _, m := range all {
 		if err := m.Table(w); err != nil {

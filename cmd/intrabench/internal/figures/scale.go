@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/scale"
 )
 
-// PlotScale draws what a job costs over the number of its processes, both in powers.
+// PlotScale plots the costs of a job over the number of its processes, on logarithmic axes.
 func PlotScale(name string, rows []scale.Row) error {
 	if err := CheckPlotName(name); err != nil {
 		return err
@@ -51,7 +51,7 @@ func scalePlot(title, unit string, rows []scale.Row, curves []curve) (*panel, er
 	for i, c := range curves {
 		var points plotter.XYs
 		for _, r := range rows {
-			if y := c.of(r); y > 0 { // a logarithm
+			if y := c.of(r); y > 0 { // needed for a logarithm
 				points = append(points, plotter.XY{X: float64(r.Processes), Y: y})
 			}
 		}

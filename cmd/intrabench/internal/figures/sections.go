@@ -9,19 +9,19 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// SectionTime is what the sections of one type of task take in a configuration that
-// decides, by what they take with plain replication.
+// SectionTime is the time of the sections of one type of task in a configuration that
+// decides, relative to plain replication.
 type SectionTime struct {
 	Task   string        `json:"task"`
 	Config string        `json:"config"`
 	Ratio  spread.Spread `json:"ratio"` // of the quotients of each round
 }
 
-// slower is a ratio from which on sharing has made a type of section slower.
+// slower is the ratio from which on a type of section counts as slower with sharing.
 const slower = 1.02
 
-// sectionTimes are those of all types of task that take some of the time, the longest
-// first.
+// sectionTimes returns the times for all types of task that take a relevant part of the
+// time, the longest first.
 func (m *Series) sectionTimes() (all []SectionTime) {
 	tasks, some := m.sectionTasks()
 	for _, task := range tasks[:some] {
@@ -42,8 +42,9 @@ func (m *Series) sectionTimes() (all []SectionTime) {
 	return all
 }
 
-// sectionTasks are the types of tasks, those first in whose sections a replicated run
-// spends most of its time. The first of them, as many as some, take more than next to nothing.
+// sectionTasks returns the types of tasks, sorted by the time that a replicated run spends
+// in their sections, the longest first. The first some of them take a relevant part of the
+// time.
 func (m *Series) sectionTasks() (tasks []string, some int) {
 	types := make(map[string]float64)
 	whole := 0.0
@@ -62,7 +63,7 @@ func (m *Series) sectionTasks() (tasks []string, some int) {
 	return tasks, some
 }
 
-// sectionTable writes them, one line for each type of task.
+// sectionTable writes the section times, one line for each type of task.
 func (m *Series) sectionTable(w io.Writer) error {
 	if len(m.Sections) == 0 {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// paper is what the paper says of each kernel: efficiency with active
-// replication and with intra-parallelization [INTRA, V-C and Figure 5]. Its
-// text gives words and bounds, no digits.
+// paper is the efficiency of each kernel in the paper, with active replication and with
+// intra-parallelization [INTRA, V-C and Figure 5]. Its text gives words and bounds, no
+// digits.
 var paper = map[string]map[string]string{
 	"waxpby":   {Replicated.Name: "0.50", Static.Name: "< 0.50", Send.Name: "< 0.50"},
 	"ddot":     {Replicated.Name: "0.50", Static.Name: "~ 1.00", Send.Name: "~ 1.00"},
@@ -71,8 +71,8 @@ func (m *Measurement) Table(w io.Writer) error {
 	return err
 }
 
-// bySections writes how the sections do beside plain replication, and what depends on the
-// bandwidth of the links.
+// bySections writes the times of the sections relative to plain replication, and the
+// results that depend on the bandwidth of the links.
 func (m *Series) bySections(w io.Writer) error {
 	if err := m.sectionTable(w); err != nil {
 		return err
@@ -137,8 +137,7 @@ func (m *Measurement) PeerTable(w io.Writer) error {
 	return t.Flush()
 }
 
-// columns aligns what is written to it at tabs, without blanks at the ends of
-// lines.
+// columns aligns its text at tabs, without blanks at the ends of lines.
 type columns struct {
 	*tabwriter.Writer
 	text bytes.Buffer
@@ -168,8 +167,7 @@ func brackets(s spread.Spread, digits int) string {
 	return fmt.Sprintf("[%.*f %.*f]", digits, s.Q1, digits, s.Q3)
 }
 
-// decisions lists what was decided in the end; how often, if not always the
-// same.
+// decisions lists the final decisions, with their numbers if there were several.
 func decisions(d map[string]int) string {
 	names := slices.Sorted(maps.Keys(d))
 	if len(names) == 1 {

@@ -14,16 +14,16 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Problem is the size of what is solved. NZ is the number of points in z of
-// one native rank; a replicated rank has twice as many.
+// Problem is the size of the problem. NZ is the number of points in z of one native rank; a
+// replicated rank has twice as many.
 type Problem struct {
 	NX    int `json:"nx"`
 	NY    int `json:"ny"`
 	NZ    int `json:"nz"`
 	Iters int `json:"iters"`
-	Tasks int `json:"tasks"` // per section, 0 = what HPCCG takes by itself
+	Tasks int `json:"tasks"` // per section, 0 = the default of HPCCG
 
-	Matrix string `json:"matrix"` // the form that it is held in, "" = what HPCCG takes by itself
+	Matrix string `json:"matrix"` // storage format, "" = the default of HPCCG
 	Fused  bool   `json:"fused,omitempty"`
 }
 
@@ -33,19 +33,19 @@ type Config struct {
 	Ranks    int      `json:"ranks"`
 	Replicas int      `json:"replicas"`
 	Degrees  string   `json:"degrees,omitempty"` // of the ranks, if they differ
-	Flags    []string `json:"flags,omitempty"`   // further ones of intrarun
+	Flags    []string `json:"flags,omitempty"`   // additional flags of intrarun
 	Limit    float64  `json:"limit,omitempty"`   // bandwidth of a link in bytes per second
-	Jobs     int      `json:"jobs,omitempty"`    // so many at the same time; 0: one
-	Base     string   `json:"base,omitempty"`    // name of the one it is compared with, "" = the first
+	Jobs     int      `json:"jobs,omitempty"`    // number of jobs at the same time; 0: one
+	Base     string   `json:"base,omitempty"`    // name of the configuration for comparison, "" = the first
 }
 
-// decides reports whether the replicas decide by themselves what to share.
+// decides reports whether the replicas themselves decide what to share.
 func (c Config) decides() bool {
 	return c.Replicas > 1 && !slices.Contains(c.Flags, "-sched")
 }
 
-// processes is the number of cores that the configuration takes. The peer
-// takes as many as the native run.
+// processes returns the number of cores that the configuration uses. The peer uses as many
+// as the native run.
 func (c Config) processes() float64 {
 	if c.Name == PeerConfig.Name {
 		return float64(Native.Ranks)
@@ -61,9 +61,9 @@ func (c Config) processes() float64 {
 	return float64(c.Ranks * c.Replicas * max(c.Jobs, 1))
 }
 
-// The configurations of the paper's figure, the static schedule that the paper
-// shares with, results that are always sent, and what intrarun does without any
-// flag: each kind of section in the way that takes the least time.
+// The configurations of the paper's figure; the static schedule with which the paper
+// shares; results that are always sent; and the default of intrarun, each kind of section
+// in the way that takes the least time.
 var (
 	Native     = Config{Name: "native", Ranks: 2, Replicas: 1}
 	Replicated = Config{Name: "replicated", Ranks: 1, Replicas: 2, Flags: []string{"-sched", "replicate"}}
@@ -72,8 +72,7 @@ var (
 	Auto       = Config{Name: "auto", Ranks: 1, Replicas: 2, Flags: []string{"-direct=auto"}}
 )
 
-// Limited is Send over links of that bandwidth, as intrarun's -limit takes
-// it.
+// Limited is Send over links of that bandwidth, in the notation of intrarun's -limit.
 func Limited(limit string) (Config, error) {
 	bytes, err := parseRate(limit)
 	if err != nil {
@@ -82,8 +81,8 @@ func Limited(limit string) (Config, error) {
 	return Config{Name: "send at " + limit, Ranks: 1, Replicas: 2, Flags: []string{"-limit", limit}, Limit: bytes}, nil
 }
 
-// Beside returns the native run over links as limited as those of a configuration, and
-// that configuration, compared with it.
+// Beside returns the native run over links with the limits of a configuration, and that
+// configuration, compared with it.
 func Beside(limited Config) []Config {
 	native := Native
 	native.Limit = limited.Limit
@@ -100,8 +99,8 @@ func (c Config) shares() bool { return c.Limit > 0 && c.decides() }
 // is the whole solver, which also exchanges and adds up over all ranks.
 var Kernels = []string{"waxpby", "ddot", "sparsemv"}
 
-// kernels are those of Kernels that every pass calls: fused, ddot is called
-// once, at the start.
+// kernels returns those of Kernels that every pass calls. Fused, ddot is called only once,
+// at the start.
 func (pr Problem) kernels() []string {
 	if pr.Fused {
 		return []string{"waxpby", "sparsemv"}
@@ -109,7 +108,7 @@ func (pr Problem) kernels() []string {
 	return slices.Clone(Kernels)
 }
 
-// rows are the kernels and what the table says besides the whole.
+// rows returns the rows of the table besides the whole.
 func (pr Problem) rows() []string {
 	if pr.Fused {
 		return pr.kernels()
@@ -117,7 +116,7 @@ func (pr Problem) rows() []string {
 	return append(pr.kernels(), Summed)
 }
 
-// name is HPCCG, and what is unlike the original in it.
+// name returns HPCCG, and how it differs from the original.
 func (pr Problem) name() string {
 	if pr.Fused {
 		return "HPCCG -fused"
@@ -125,15 +124,15 @@ func (pr Problem) name() string {
 	return "HPCCG"
 }
 
-// Total names the whole solver among the samples of a trial.
+// Total is the name of the whole solver among the samples of a trial.
 const Total = "total"
 
-// fusedSuffix ends the name of a task that does a kernel and an inner product.
+// fusedSuffix ends the name of a task that combines a kernel with an inner product.
 const fusedSuffix = "Dot"
 
-// Summed names ddot and the sum over all ranks that follows it. The ranks of a
-// native run wait for each other in that sum, and replicas already within ddot:
-// ddot by itself counts the waiting on one side only.
+// Summed is the name of ddot with the sum over all ranks that follows it. The ranks of a
+// native run wait for each other in that sum, but replicas already do so within ddot: ddot
+// by itself would include the waiting on one side only.
 const Summed = "ddot and its sum over ranks"
 
 // Trial is one run.
@@ -144,18 +143,18 @@ type Trial struct {
 	Passes   int               `json:"passes,omitempty"`
 	Residual float64           `json:"residual,omitempty"`
 	XSHA256  string            `json:"x_sha256,omitempty"`
-	// StateSHA256 is GTC's result; HPCCG has the three before.
+	// StateSHA256 is GTC's result; HPCCG has the three fields before.
 	StateSHA256 string `json:"state_sha256,omitempty"`
 	// Tasks are by the type of task.
 	Tasks map[string]TaskSample `json:"tasks,omitempty"`
 }
 
-// Sample is what one kernel took in one run, on one process.
+// Sample holds the measurements of one kernel in one run, on one process.
 type Sample struct {
 	Seconds     float64 `json:"seconds"`
 	WaitSeconds float64 `json:"wait_seconds"`       // of them, waiting for updates: average of the processes
 	UpdateBytes float64 `json:"update_bytes"`       // sent by all processes
-	Sections    bool    `json:"sections,omitempty"` // some begin with such a task
+	Sections    bool    `json:"sections,omitempty"` // some sections begin with such a task
 	Run         float64 `json:"run,omitempty"`      // tasks, of all processes
 	Received    float64 `json:"received,omitempty"` // results taken from a peer
 	Decision    string  `json:"decision,omitempty"` // share or replicate, at the end
@@ -164,8 +163,8 @@ type Sample struct {
 // Programs are the executables that trials run.
 type Programs struct {
 	Intrarun, App string
-	// Hosts on which they run, each one process of a job, by the names of their network
-	// namespaces; none: this one.
+	// Hosts are those on which the programs run, each one process of a job, by the names of
+	// their network namespaces; none: this host.
 	Hosts []string
 	dir   string
 }
@@ -206,8 +205,8 @@ func BuildLauncher(ctx context.Context) (*Programs, error) {
 
 const module = "github.com/intrahpc/intra"
 
-// build builds programs, each from its arguments of go build; if that fails it
-// removes everything.
+// build builds programs, each from its arguments of go build. If that fails, it removes
+// everything.
 func (p *Programs) build(ctx context.Context, programs map[string][]string) error {
 	for out, args := range programs {
 		cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", out}, args...)...)
@@ -228,7 +227,7 @@ func (p *Programs) Self(ctx context.Context, flags []string, out any, args ...st
 	return trial.Decode("the program printed", line, out)
 }
 
-// Remove removes what Build has built.
+// Remove removes the files of Build.
 func (p *Programs) Remove() { os.RemoveAll(p.dir) }
 
 // hpccg is a run of the problem.
@@ -268,10 +267,10 @@ func (p *Programs) Run(ctx context.Context, c Config, pr Problem) (Trial, error)
 	})
 }
 
-// clock is what a process of HPCCG says its parts took, in seconds.
+// clock holds the times of the parts of HPCCG in one process, in seconds.
 type clock map[string]float64
 
-// readTimes reads the times that the processes of HPCCG have left in a folder.
+// readTimes reads the times that the processes of HPCCG have written to a folder.
 func readTimes(dir string) (all []clock, err error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -291,8 +290,8 @@ func readTimes(dir string) (all []clock, err error) {
 	return all, nil
 }
 
-// mean is the average over all processes: replicas share the work of a section
-// unequally if one of them is behind, and only all of them together took so long.
+// mean averages over all processes: replicas share the work of a section unequally if one
+// of them is behind, so only all of them together show the time.
 func mean(clocks []clock, part string) (sum float64) {
 	for _, c := range clocks {
 		sum += c[part] / float64(len(clocks))
@@ -300,7 +299,7 @@ func mean(clocks []clock, part string) (sum float64) {
 	return sum
 }
 
-// job is a run of a program, which is given with its arguments.
+// job returns a run of a program, which is given with its arguments.
 func (p *Programs) job(c Config, program []string) trial.Job {
 	j := trial.Job{Intrarun: p.Intrarun, Ranks: c.Ranks, Replicas: c.Replicas, Degrees: c.Degrees, Flags: c.Flags, Program: program}
 	if len(p.Hosts) > 0 {
@@ -310,7 +309,7 @@ func (p *Programs) job(c Config, program []string) trial.Job {
 	return j
 }
 
-// try runs a job and has both outputs parsed.
+// try runs a job and parses both outputs.
 func try(ctx context.Context, c Config, j trial.Job, parse func(out, report []byte) (Trial, error)) (Trial, error) {
 	out, err := j.Run(ctx)
 	if err != nil {
@@ -324,8 +323,8 @@ func try(ctx context.Context, c Config, j trial.Job, parse func(out, report []by
 	return t, nil
 }
 
-// parseTrial reads the line that HPCCG prints with -json, and intrarun's
-// report. clocks are the times of all processes.
+// parseTrial parses the line that HPCCG prints with -json, and intrarun's report. clocks
+// are the times of all processes.
 func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
 	var line struct {
 		Iterations int      `json:"iterations"`
@@ -348,14 +347,14 @@ func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
 	t := Trial{Passes: line.Iterations, Residual: *line.Residual, XSHA256: line.XSHA256, Samples: make(map[string]Sample), Tasks: taskSamples(rep)}
 	var total Sample
 	for _, c := range clocks {
-		total.Seconds = max(total.Seconds, c[Total]) // the job ends with the last
+		total.Seconds = max(total.Seconds, c[Total]) // the job ends with its last process
 	}
 	for _, k := range Kernels {
 		s := Sample{Seconds: mean(clocks, k)}
 		if s.Seconds <= 0 {
 			return Trial{}, fmt.Errorf("%w: HPCCG spent %g seconds in %s", trial.ErrOutput, s.Seconds, k)
 		}
-		var decisions []string // of the kernel and of that with an inner product
+		var decisions []string // of the kernel, and of the one with an inner product
 		for name, tt := range rep.TaskTypes {
 			if task := name[strings.LastIndexByte(name, '.')+1:]; task == k || task == k+fusedSuffix {
 				s.WaitSeconds += tt.WaitSeconds / float64(len(rep.Processes))

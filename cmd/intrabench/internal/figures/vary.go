@@ -11,11 +11,11 @@ import (
 	"github.com/intrahpc/intra/internal/vary"
 )
 
-// errNoNumbers says that there is nothing to draw.
+// errNoNumbers reports that there is nothing to plot.
 var errNoNumbers = errors.New("no variable of the report has floating-point numbers: there are no digits to draw")
 
-// PlotVary draws how many digits of each variable are left at each safe point, by the
-// worst set of each.
+// PlotVary plots how many digits of each variable are left at each safe point, for its
+// worst set.
 func PlotVary(name string, r *vary.Result) error {
 	if err := CheckPlotName(name); err != nil {
 		return err
@@ -69,7 +69,7 @@ func varyPlot(r *vary.Result) (*panel, error) {
 	return x, nil
 }
 
-// courseOf returns that of a variable in its worst set.
+// courseOf returns the course of a variable in its worst set.
 func courseOf(r *vary.Result, worst vary.Variance) []vary.Step {
 	for _, s := range r.Sets {
 		for _, v := range s.Variables {

@@ -26,8 +26,7 @@ type Way struct {
 // Out reports whether the way does without inout variables.
 func (w Way) Out() bool { return w.out }
 
-// Ways are measured in alternation; the first is what the others cost more
-// than.
+// Ways are measured in alternation. The first is the baseline for the others.
 var Ways = []Way{
 	{Name: "in place, without protection", receive: job.ReceiveTorn},
 	{Name: "in place, with a snapshot", receive: job.ReceiveInPlace},
@@ -36,12 +35,12 @@ var Ways = []Way{
 	{Name: "out, to a second array; in place", receive: job.ReceiveInPlace, out: true},
 }
 
-// Options say how much is measured.
+// Options sets the amount of work.
 type Options struct {
 	Particles int
 	Sections  int // per round
 	Rounds    int
-	Before    func(what string, round int) // is called before each round, from 0; nil: nothing is
+	Before    func(what string, round int) // called before each round, from 0; may be nil
 }
 
 func (o *Options) tell(what string, round int) {
@@ -54,16 +53,16 @@ func (o *Options) tell(what string, round int) {
 type Result struct {
 	Way     string    `json:"way"`
 	Seconds []float64 `json:"seconds"` // median section of each round, on the slower replica
-	// CPU is the processor time of a section on both replicas, average of
-	// each round: on a machine that others use too it says more.
+	// CPU is the processor time of a section on both replicas, averaged over each round. It
+	// is more meaningful on a machine that others use.
 	CPU []float64 `json:"cpu_seconds,omitempty"`
 }
 
 var pushTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/inout.push")
 
-// Measure runs a job of two replicas in this process, in every way in each
-// round. Both cores are busy, as with two processes; what is compared is how
-// updates are received, not the link.
+// Measure runs a job of two replicas in this process, in every way in each round. Both
+// cores are busy, as with two processes. The comparison is about how updates are received,
+// not about the link.
 func Measure(ctx context.Context, o Options) ([]Result, error) {
 	results := make([]Result, len(Ways))
 	initial := start(o.Particles)
@@ -99,8 +98,7 @@ func processor() (time.Duration, error) {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
 }
 
-// together returns the processor time at a moment when no replica is before or
-// behind this call.
+// together returns the processor time at a moment when both replicas are at this call.
 func together(p *intra.Process) (time.Duration, error) { return intra.Once(p, processor) }
 
 // run runs one job and returns its median section, the processor time of one,
@@ -168,8 +166,7 @@ func section(p *intra.Process, from, to []particle, opts ...intra.SectionOption)
 	return s.End()
 }
 
-// Overhead sums up by how much a way takes longer than the first one, round by
-// round.
+// Overhead summarises how much longer a way takes than the first one, round by round.
 func Overhead(first, r Result) spread.Spread { return excess(first.Seconds, r.Seconds) }
 
 // CPUOverhead is Overhead in processor time.

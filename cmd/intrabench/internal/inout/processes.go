@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// Case is one way to receive the updates of a job of two processes. What fits
-// a ring as a whole is applied from there, the rest is staged.
+// Case is one way to receive the updates of a job of two processes. An update that fits a
+// ring as a whole is applied from there; others are staged.
 type Case struct {
 	Name string `json:"name"`
 	Ring string `json:"ring"` // size of the rings, "" for intrarun's own
@@ -25,8 +25,8 @@ var Cases = []Case{
 	{"updates longer than the ring", "64K"},
 }
 
-// Outcome is what one job printed: the median sections, and the median of the
-// quotients of two that came one after the other.
+// Outcome is the output of one job: the median sections, and the median quotient of two
+// consecutive ones.
 type Outcome struct {
 	Out      float64 `json:"out_seconds"` // to a second array: nothing to protect
 	InOut    float64 `json:"inout_seconds"`
@@ -44,11 +44,11 @@ type Runner func(ctx context.Context, c Case, o Options) (Outcome, error)
 
 var tookTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/inout.took")
 
-// Program is what each replica runs: the same push of the same particles, by
-// turns in place and from one array to another, so that both see the same
-// machine. The schedule is static: what is compared is how updates are
-// received, and neither who runs what nor whether it pays. A section takes
-// from when both have come to when the last has left.
+// Program is the program of each replica: the same push of the same particles, in turn in
+// place and from one array to another, so that both meet the same state of the machine. The
+// schedule is static, since the comparison is about how updates are received, and neither
+// about scheduling nor about whether sharing pays. A section takes from the moment when
+// both replicas have arrived to when the last has left.
 func Program(p *intra.Process, o Options) (Outcome, error) {
 	at := start(o.Particles)
 	from := slices.Clone(at)
@@ -87,8 +87,7 @@ func Program(p *intra.Process, o Options) (Outcome, error) {
 	return Outcome{Out: spread.Of(out).Median, InOut: spread.Of(in).Median, Overhead: spread.Of(over).Median}, nil
 }
 
-// meet has both replicas wait for each other, and returns the longer of the
-// times that they bring.
+// meet is a barrier of both replicas, and returns the longer of their times.
 func meet(p *intra.Process, d time.Duration) (seconds float64, err error) {
 	var took [2]time.Duration
 	s := p.Section(intra.Static)
@@ -117,7 +116,7 @@ func MeasureProcesses(ctx context.Context, run Runner, o Options) ([]Pairs, erro
 	return results, nil
 }
 
-// Overhead sums up by how much inout takes longer than out.
+// Overhead summarises how much longer inout takes than out.
 func (p Pairs) Overhead() spread.Spread {
 	var over []float64
 	for _, r := range p.Rounds {

@@ -1,5 +1,5 @@
-// Package messages measures messages and collective operations between the
-// ranks of real jobs, without and with replicas: the launcher starts their
-// processes anew in every round. It also measures what the protocol itself
-// costs for a message, where no link and no waiting is around it.
+// Package messages measures messages and collective operations between the ranks of real
+// jobs, without and with replicas. The launcher starts new processes in every round. The
+// package also measures the cost of the protocol itself for a message, without any link and
+// without waiting.
 package messages

@@ -17,13 +17,13 @@ import (
 	"github.com/intrahpc/intra/internal/launch"
 )
 
-// Options say what is measured and how often.
+// Options sets what is measured and how often.
 type Options struct {
 	Links   []string // kinds, as of intrarun's -link
 	Degrees [][]int
 	Cases   []Case
 	Rounds  int
-	Time    time.Duration // about as long as one case takes in a job
+	Time    time.Duration // approximate time of a case in a job
 	// Program starts a process of the job: a command that calls Rank with
 	// the argument that is appended to it.
 	Program []string
@@ -36,26 +36,23 @@ type Options struct {
 	Intrarun string
 }
 
-// Result is what one case took over one kind of link with the ranks of one
-// job.
+// Result holds the times of one case over one kind of link with the ranks of one job.
 type Result struct {
 	Case
 	Link    string    `json:"link"`
 	Degrees []int     `json:"degrees"`
 	Seconds []float64 `json:"seconds"` // of one message or operation, one per round: the slowest process counts
 	spread.Spread
-	// Ratio is how many times the time of the first job with as many ranks
-	// it is, summed up over the quotients of each round. That job has none.
+	// Ratio is the time relative to the first job with as many ranks, summarised over the
+	// quotients of each round. It is nil for that job.
 	Ratio *spread.Spread `json:"ratio,omitempty"`
-	// ToPeer is how many times the time of the outside program it is, if that
-	// has as many ranks.
+	// ToPeer is the time relative to the outside program, if that has as many ranks.
 	ToPeer *spread.Spread `json:"to_peer,omitempty"`
 }
 
-// Measure starts every job in every round, in turn, so that all of them see
-// the same drift of the machine. before is called before each round and may be
-// nil. The results of a link follow each other, and in them those of a job; those
-// of the outside program come last.
+// Measure runs every job in every round, in turn, so that drift of the machine affects all
+// of them alike. before is called before each round and may be nil. The results are sorted
+// by link, then by job; those of the outside program come last.
 func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, error) {
 	var results []Result
 	for _, link := range o.Links {
@@ -78,7 +75,7 @@ func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, 
 			before(round)
 		}
 		for i := range programs {
-			// The order turns, so that none always follows the same one.
+			// The order rotates, so that no job always follows the same one.
 			k := (i + round) % programs
 			of := results[k*len(o.Cases):][:len(o.Cases)]
 			if k == jobs {
@@ -110,7 +107,7 @@ func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, 
 	return results, nil
 }
 
-// ratios sums up the quotients of each round.
+// ratios summarises the quotients of each round.
 func ratios(of, to []float64) spread.Spread {
 	var q []float64
 	for i := range of {
@@ -177,7 +174,7 @@ func (o Options) start(ctx context.Context, link string, degrees []int, arg, rep
 	return nil
 }
 
-// verdict returns what the report of a job says about its end.
+// verdict returns the error in the report of a job.
 func verdict(report string) string {
 	var doc struct{ Error string }
 	b, err := os.ReadFile(report)

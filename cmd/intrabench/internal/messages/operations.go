@@ -16,8 +16,8 @@ type Case struct {
 	N  int    `json:"n"` // bytes of a ping-pong, float64s of a collective operation
 }
 
-// operation is one that can be measured: start gives what a process of c calls
-// again and again.
+// operation is one that can be measured. start returns the function that a process of c
+// calls repeatedly.
 type operation struct {
 	name     string
 	sizes    []int

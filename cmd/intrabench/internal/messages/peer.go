@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// peerLink stands for the link of what an outside program has measured.
+// peerLink represents the link of an outside program.
 const peerLink = "peer"
 
 // runPeer runs the outside program, and returns how many ranks it has and the
@@ -29,12 +29,11 @@ func (o Options) runPeer(ctx context.Context) (ranks int, seconds []float64, err
 	return parsePeer(out, o.Cases)
 }
 
-// word names a case on the command line of the outside program, and in what it
-// writes.
+// word names a case on the command line of the outside program, and in its output.
 func (c Case) word() string { return fmt.Sprintf("%s:%d", c.Op, c.N) }
 
-// parsePeer reads lines "ranks 2" and "pingpong:64 3.1e-07". Launchers may write
-// other lines.
+// parsePeer parses lines "ranks 2" and "pingpong:64 3.1e-07". Launchers may write other
+// lines.
 func parsePeer(out []byte, cases []Case) (ranks int, seconds []float64, err error) {
 	seconds = make([]float64, len(cases))
 	for line := range strings.Lines(string(out)) {
@@ -43,7 +42,7 @@ func parsePeer(out []byte, cases []Case) (ranks int, seconds []float64, err erro
 			continue
 		}
 		if words[0] == "ranks" {
-			ranks, _ = strconv.Atoi(words[1]) // 0 is told below
+			ranks, _ = strconv.Atoi(words[1]) // 0 is reported below
 		}
 		if i := slices.IndexFunc(cases, func(c Case) bool { return c.word() == words[0] }); i >= 0 {
 			seconds[i], _ = strconv.ParseFloat(words[1], 64)
@@ -61,7 +60,7 @@ func parsePeer(out []byte, cases []Case) (ranks int, seconds []float64, err erro
 	return ranks, seconds, nil
 }
 
-// measurePeer lets the outside program measure the cases of a round.
+// measurePeer runs the outside program for the cases of a round.
 func (o Options) measurePeer(ctx context.Context, results []Result) error {
 	ranks, seconds, err := o.runPeer(ctx)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// order says what the processes of a job measure, and where to.
+// order tells the processes of a job what to measure, and where to write.
 type order struct {
 	Cases []Case        `json:"cases"`
-	Time  time.Duration `json:"time"` // about as long as one case takes
-	Dir   string        `json:"dir"`  // each process leaves a file there
+	Time  time.Duration `json:"time"` // approximate time of a case
+	Dir   string        `json:"dir"`  // folder for a file of each process
 }
 
 func (o order) file(p job.Process) string { return filepath.Join(o.Dir, p.String()+".json") }
@@ -41,7 +41,7 @@ func Rank(arg string) {
 			}
 			seconds = append(seconds, s)
 		}
-		// Replicas differ here: each says what it saw, and the slowest counts.
+		// Replicas differ here: each reports its own times, and the slowest counts.
 		b, err := json.Marshal(seconds)
 		if err != nil {
 			return err
@@ -50,25 +50,25 @@ func Rank(arg string) {
 	})
 }
 
-// warmUp lets the first case run for as long as several take: in the first
-// 100 ms of a job its processes find their cores, and the launcher is busy too.
+// warmUp runs the first case for as long as several cases take. In the first 100 ms of a
+// job its processes find their cores, and the launcher is busy, too.
 func (o order) warmUp(p *intra.Process) error {
 	op, ok := operationNamed(o.Cases[0].Op)
 	if !ok {
-		return nil // to be told when it is measured
+		return nil // reported when it is measured
 	}
 	_, _, err := calibrate(p, op.start(p.World(), o.Cases[0].N), 5*o.Time)
 	return err
 }
 
-// A case is timed in so many batches, of which the median counts: it does not
-// change when something else gets the core for a moment.
+// The time of a case is the median of several batches: it does not change when another
+// process gets the core for a moment.
 const (
 	leastBatches = 3
 	mostBatches  = 15
 )
 
-// measure returns the seconds of one operation as this process sees them.
+// measure returns the seconds of one operation, as measured by this process.
 func (o order) measure(p *intra.Process, c Case) (float64, error) {
 	op, ok := operationNamed(c.Op)
 	if !ok {
@@ -103,8 +103,8 @@ func batch(c *comm.Comm, call func() error, calls int) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-// calibrate finds out how many calls take about as long as wanted. All
-// processes have to make as many, so they take the time of one of them.
+// calibrate determines how many calls take about the wanted time. All processes have to
+// make the same number, so they use the time of one of them.
 func calibrate(p *intra.Process, call func() error, wanted time.Duration) (calls int, took time.Duration, err error) {
 	for calls = 1; ; calls *= 2 {
 		t, err := batch(p.World(), call, calls)

@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Table writes the results as text: a table per link, with a line per case and
-// the jobs side by side, and one of the outside program.
+// Table writes the results as text: a table per link, with a line per case and the jobs
+// side by side, and one for the outside program.
 func Table(w io.Writer, o Options, results []Result) error {
 	crowded := false
 	for link := range slices.Chunk(results, len(o.Degrees)*len(o.Cases)) {
@@ -77,7 +77,7 @@ func (r Result) cells(t io.Writer) {
 	}
 }
 
-// WorkTable writes what the protocol costs as text.
+// WorkTable writes the costs of the protocol as text.
 func WorkTable(w io.Writer, results []Work) error {
 	fmt.Fprintln(w, "what the protocol does for a message of 1 byte in each process, without link and waiting:")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -92,7 +92,7 @@ func WorkTable(w io.Writer, results []Work) error {
 	return t.Flush()
 }
 
-// name tells the protocols from each other.
+// name distinguishes the protocols.
 func (w Work) name() string {
 	if w.Mirror {
 		return Degrees(w.Degrees) + " mirror"
@@ -119,7 +119,7 @@ func Benchstat(w io.Writer, results []Result) error {
 	return nil
 }
 
-// WorkBenchstat is Benchstat for what the protocol costs.
+// WorkBenchstat is Benchstat for the costs of the protocol.
 func WorkBenchstat(w io.Writer, results []Work) error {
 	for _, r := range results {
 		for _, s := range r.Seconds {
@@ -132,17 +132,17 @@ func WorkBenchstat(w io.Writer, results []Work) error {
 	return nil
 }
 
-// Degrees writes degrees like 2,1.
+// Degrees formats degrees like 2,1.
 func Degrees(d []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(d), "[]"), " ", ",")
 }
 
-// quartiles writes those of a spread.
+// quartiles formats the quartiles of a spread.
 func quartiles(s spread.Spread, scale float64) string {
 	return fmt.Sprintf("[%s %s]", digits(s.Q1*scale), digits(s.Q3*scale))
 }
 
-// digits writes a number of any size with digits that mean something.
+// digits formats a number of any size with its significant digits.
 func digits(v float64) string {
 	if v < 100 {
 		return fmt.Sprintf("%.2f", v)

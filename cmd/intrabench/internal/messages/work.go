@@ -14,9 +14,9 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Work is what the protocol itself costs for a message of a byte from rank 0
-// to rank 1, in one process: without any link and without waiting. That is
-// what replication adds where each process has a core of its own.
+// Work is the cost of the protocol itself for a message of a byte from rank 0 to rank 1, in
+// one process, without any link and without waiting. Replication adds this where each
+// process has a core of its own.
 type Work struct {
 	Degrees []int     `json:"degrees"`
 	Mirror  bool      `json:"mirror"`  // every replica sends to every replica
@@ -52,7 +52,7 @@ func MeasureWork(ctx context.Context, degrees [][]int, rounds, messages int) ([]
 				return nil, fmt.Errorf("the protocol between ranks with %s replicas: %w", Degrees(results[i].Degrees), err)
 			}
 			results[i].Seconds = append(results[i].Seconds, seconds)
-			results[i].Allocations = allocations // of the last round: no pools to be filled
+			results[i].Allocations = allocations // of the last round, when the pools are filled
 		}
 	}
 	for i := range results {
@@ -64,8 +64,7 @@ func MeasureWork(ctx context.Context, degrees [][]int, rounds, messages int) ([]
 	return results, nil
 }
 
-// directJob is a job whose processes are driven by one goroutine, which never
-// waits.
+// directJob is a job whose processes are driven by one goroutine, which never waits.
 type directJob struct {
 	worlds []*comm.Comm
 	end    context.CancelCauseFunc
@@ -117,7 +116,7 @@ func newDirectJob(ctx context.Context, degrees []int, mirror bool) (*directJob, 
 	return j, nil
 }
 
-// work passes messages and returns what one of them costs a process.
+// work passes messages and returns the cost of one message for a process.
 func (j *directJob) work(messages int) (seconds, allocations float64, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -1,5 +1,5 @@
-// Package recoverybench measures recovery with HPCCG as real processes: how long a
-// lost replica is away and what its return costs the others, what backups and
-// checkpoint files cost, and what is left of the efficiency when processes die.
-// Everything that is compared runs in turn, round by round.
+// Package recoverybench measures recovery with HPCCG as real processes: how long a lost
+// replica is away and what its return costs the others, what backups and checkpoint files
+// cost, and how much efficiency remains when processes die. Values that are compared are
+// measured in turn, round by round.
 package recoverybench

@@ -12,19 +12,19 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Options say what is measured and how often.
+// Options sets what is measured and how often.
 type Options struct {
 	NX, NY    int
 	NZ        []int         // one size of state each
 	Time      time.Duration // that a run without failures takes, roughly
 	Rounds    int
-	Failures  int      // up to so many in a run
+	Failures  int      // maximum number in a run
 	Every     []uint64 // safe points from one backup to the next
 	Bandwidth func(ctx context.Context) (float64, error)
 	Before    func(what string) // called before each round; may be nil
 }
 
-// Measurement is all that was found.
+// Measurement holds all results.
 type Measurement struct {
 	Bandwidth spread.Spread `json:"link_bytes_per_second"`
 	Returns   []Return      `json:"returns"`
@@ -32,39 +32,38 @@ type Measurement struct {
 	Losses    []Loss        `json:"losses"`
 }
 
-// Return is how a replica of the only rank came back, with one size of state.
+// Return is the replacement of a replica of the only rank, with one size of state.
 type Return struct {
 	Problem
 	Bytes    float64       `json:"bytes"`            // of state
 	Joined   spread.Spread `json:"joined_seconds"`   // from the death until the joiner is a member
 	Sharing  spread.Spread `json:"sharing_seconds"`  // until it has run a task
 	Transfer float64       `json:"transfer_seconds"` // that the link takes for the state
-	// Slowdown is how many times as long the survivor takes for a task from the
-	// death until the joiner has joined, beside a run where nobody comes.
+	// Slowdown is how many times as long the survivor takes for a task from the death until
+	// the joiner has joined, relative to a run without replacement.
 	Slowdown spread.Spread `json:"slowdown"`
 }
 
-// Cost is what a job without failures takes beside one that is not prepared
-// for any.
+// Cost is the time of a job without failures, relative to one that is not prepared for any.
 type Cost struct {
 	Way     string        `json:"way"`
 	Seconds spread.Spread `json:"seconds"`
 	Ratio   spread.Spread `json:"ratio"` // of each round
 }
 
-// Loss is what is left of the efficiency of a job when so many processes die:
-// the time of the failure-free run, over the time it takes with replacement
-// and without. A job that loses its rank begins anew.
+// Loss is the remaining efficiency of a job when a number of processes die: the time of the
+// failure-free run over the time with replacement and without. A job that loses its rank
+// starts again.
 type Loss struct {
 	Failures int           `json:"failures"`
 	Replaced spread.Spread `json:"replaced"`
 	Left     spread.Spread `json:"left"`
 	Restarts int           `json:"restarts"` // without replacement, in all rounds
 	Again    int           `json:"again"`    // with it
-	Missed   int           `json:"missed"`   // failures that came after the end, in all runs: E says less then
+	Missed   int           `json:"missed"`   // failures scheduled after the end, in all runs: E is less meaningful then
 }
 
-// mostPasses is before the residual of HPCCG underflows and it stops.
+// mostPasses is reached before the residual of HPCCG underflows and it stops.
 const mostPasses = 600
 
 // Measure measures everything.
@@ -103,7 +102,7 @@ func (o *Options) tell(format string, args ...any) {
 	}
 }
 
-// calibrate finds out how many passes a job makes in Time.
+// calibrate determines how many passes a job makes in Time.
 func (o *Options) calibrate(ctx context.Context, run Runner, j Job, nz int) (Problem, error) {
 	pr := Problem{o.NX, o.NY, nz, 21}
 	r, err := run(ctx, j, pr)
@@ -114,7 +113,7 @@ func (o *Options) calibrate(ctx context.Context, run Runner, j Job, nz int) (Pro
 	return pr, nil
 }
 
-// returns kills a replica early in the run, and lets another one come or not.
+// returns kills a replica early in the run, with and without replacement.
 func (o *Options) returns(ctx context.Context, run Runner, nz int) (*Return, error) {
 	pr, err := o.calibrate(ctx, run, Job{Ranks: 1, Replicas: 1}, nz)
 	if err != nil {
@@ -154,8 +153,8 @@ func (o *Options) returns(ctx context.Context, run Runner, nz int) (*Return, err
 	return out, nil
 }
 
-// perTask is the average time from one task to the next between two moments,
-// 0 if there are too few to tell.
+// perTask returns the average time from one task to the next between two moments, or 0 if
+// there are too few tasks.
 func perTask(at []float64, from, to float64) float64 {
 	first, last, n := 0.0, 0.0, 0
 	for _, t := range at {
@@ -192,8 +191,7 @@ func inTurn(ctx context.Context, run Runner, round int, a, b Job, pr Problem) (r
 	return ra, rb, nil
 }
 
-// costs takes backups and writes files in a job of two ranks that nobody
-// disturbs.
+// costs measures backups and checkpoint files in a job of two ranks without failures.
 func (o *Options) costs(ctx context.Context, run Runner) ([]Cost, error) {
 	type way struct {
 		name  string
@@ -289,15 +287,15 @@ func (o *Options) losses(ctx context.Context, run Runner) ([]Loss, error) {
 	return all, nil
 }
 
-// toEnd is what it took to come to an end.
+// toEnd is what a job took to finish.
 type toEnd struct {
 	took   float64 // seconds of all runs
-	again  int     // how often the job was begun anew
-	missed int     // deaths that came too late
+	again  int     // number of restarts of the job
+	missed int     // deaths scheduled after the end
 }
 
-// toTheEnd runs a pair of replicas of which one dies at each of those times,
-// and begins anew when both are lost.
+// toTheEnd runs a pair of replicas, of which one dies at each of those times, and restarts
+// the job when both are lost.
 func toTheEnd(ctx context.Context, run Runner, flags []string, kills []float64, pr Problem, hash string) (t toEnd, err error) {
 	died := 0
 	for {

@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Problem is what HPCCG solves on each rank.
+// Problem is the problem that HPCCG solves on each rank.
 type Problem struct {
 	NX    int `json:"nx"`
 	NY    int `json:"ny"`
@@ -24,7 +24,7 @@ type Job struct {
 	Traced          bool // the times of all tasks are wanted
 }
 
-// Run is what a job came to.
+// Run is the outcome of a job.
 type Run struct {
 	Code    int     // of intrarun: 0, or 3 when a rank was lost
 	Wall    float64 // seconds since all had joined
@@ -64,10 +64,10 @@ func (p *Programs) Run(ctx context.Context, j Job, pr Problem) (Run, error) {
 	return r, r.addTrace(out.Trace)
 }
 
-// dirMark stands in flags for the folder of the programs.
+// dirMark is the placeholder in flags for the folder of the programs.
 const dirMark = "{dir}"
 
-// parse reads what HPCCG printed, and intrarun's report.
+// parse parses the output of HPCCG, and intrarun's report.
 func parse(out, report []byte) (Run, error) {
 	rep, err := trial.ParseReport(report)
 	if err != nil {
@@ -97,8 +97,8 @@ func parse(out, report []byte) (Run, error) {
 	return r, nil
 }
 
-// addTrace takes the tasks of rank 0 out of a timeline, whose clock is set by
-// the first death.
+// addTrace extracts the tasks of rank 0 from a timeline. The first death relates its clock
+// to that of the report.
 func (r *Run) addTrace(trace []byte) error {
 	type row struct{ Group, Row int }
 	var t struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// Table writes what was found as text.
+// Table writes the results as text.
 func (m *Measurement) Table(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "a replica of HPCCG's only rank is killed and replaced; median [quartiles]; the link carries %.2f GB/s\n", m.Bandwidth.Median/1e9)

@@ -1,3 +1,3 @@
-// Package scale measures what a job costs as its processes become more: the start,
-// the memory, the links, what they do while they have nothing to do, and messages.
+// Package scale measures how the costs of a job grow with the number of its processes: the
+// start, the memory, the links, the processor time of idle processes, and messages.
 package scale

@@ -18,7 +18,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Options says which jobs are run.
+// Options selects the jobs that are run.
 type Options struct {
 	Sizes    []int         `json:"sizes"` // processes of each job
 	Degree   int           `json:"degree"`
@@ -26,13 +26,13 @@ type Options struct {
 	Rest     time.Duration `json:"rest_nanoseconds"`
 }
 
-// Programs are the command lines of what is run.
+// Programs are the command lines of the programs.
 type Programs struct {
 	Intrarun string
 	Job      []string // the program that calls Program; its first argument is its name
 }
 
-// Row is a job.
+// Row is the result of one job.
 type Row struct {
 	Processes int     `json:"processes"`
 	Start     float64 `json:"start_seconds"` // from exec of intrarun to when all had joined
@@ -42,7 +42,7 @@ type Row struct {
 	Links     float64 `json:"links"`      // of a process, on average
 	MostLinks int     `json:"most_links"` // of a process
 
-	Memory         float64 `json:"memory_bytes"`          // of a process; what several share counts once
+	Memory         float64 `json:"memory_bytes"`          // of a process; shared memory counts once
 	LauncherMemory float64 `json:"launcher_memory_bytes"` // of intrarun
 
 	// While rank 0 rests and all others wait for it, per second.
@@ -52,7 +52,7 @@ type Row struct {
 	LauncherCPU     float64 `json:"launcher_cpu"`
 }
 
-// Measure runs one job of each size. It says on progress which.
+// Measure runs one job of each size. It prints each size to progress.
 func Measure(ctx context.Context, programs Programs, o Options, progress io.Writer) ([]Row, error) {
 	var rows []Row
 	for _, n := range o.Sizes {
@@ -102,7 +102,7 @@ func measure(ctx context.Context, programs Programs, o Options, n int) (r Row, e
 	if err != nil {
 		return r, err
 	}
-	// It rests for a quarter longer than it is watched.
+	// The rest is a quarter longer than the observation.
 	r.End = max(0, (time.Since(rested) - o.Rest/4).Seconds())
 	b, err := os.ReadFile(report)
 	if err != nil {
@@ -111,7 +111,8 @@ func measure(ctx context.Context, programs Programs, o Options, n int) (r Row, e
 	return r, r.read(b, began)
 }
 
-// watch reads what rank 0 prints, and then what the job uses in the middle of the rest.
+// watch reads the output of rank 0, and then the resource use of the job in the middle of
+// the rest.
 func (r *Row) watch(out *bufio.Reader, root int, name string, rest time.Duration) error {
 	line, err := out.ReadBytes('\n')
 	if err != nil {
@@ -145,7 +146,7 @@ func (r *Row) watch(out *bufio.Reader, root int, name string, rest time.Duration
 	return nil
 }
 
-// read takes what the report of intrarun, which began then, says.
+// read reads the report of intrarun, which began at that time.
 func (r *Row) read(report []byte, began time.Time) error {
 	var said struct {
 		Joined    time.Time `json:"joined"`

@@ -10,19 +10,19 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// usage is what a set of processes has used so far, and what they hold.
+// usage is the resource use of a set of processes.
 type usage struct {
 	processes int
 	cpu       float64 // seconds
-	wakeups   uint64  // times that a thread gave its processor away and came back
-	memory    uint64  // bytes; what several share counts once
+	wakeups   uint64  // number of times that a thread blocked and resumed
+	memory    uint64  // bytes; shared memory counts once
 }
 
-// family is intrarun with what it has started.
+// family is intrarun and the processes that it has started.
 type family struct{ launcher, job usage }
 
-// look reads what intrarun, which is process root, and all below it use. A process is
-// one of the job if name is its first argument.
+// look measures the resource use of intrarun, which is process root, and of all its
+// descendants. A process belongs to the job if name is its first argument.
 func look(root int, name string) (f family, err error) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {

@@ -16,8 +16,8 @@ type Latency struct {
 	Allreduce float64 `json:"allreduce_seconds"` // of 8 bytes over all ranks
 }
 
-// Program measures messages, prints what they take, and then every rank but 0 waits
-// for rank 0, which rests.
+// Program measures messages and prints the results. Then rank 0 rests, and all other ranks
+// wait for it.
 func Program(p *intra.Process, messages int, rest time.Duration, out io.Writer) error {
 	w := p.World()
 	var took Latency
@@ -46,7 +46,7 @@ func Program(p *intra.Process, messages int, rest time.Duration, out io.Writer) 
 	return w.Barrier()
 }
 
-// halfTrip is half of what it takes ranks 0 and 1 to exchange 8 bytes; the others
+// halfTrip returns half of the time in which ranks 0 and 1 exchange 8 bytes. The others
 // wait for them.
 func halfTrip(w *comm.Comm, messages int) (float64, error) {
 	buf := make([]float64, 1)
@@ -75,7 +75,7 @@ func halfTrip(w *comm.Comm, messages int) (float64, error) {
 	return took, w.Barrier()
 }
 
-// allreduce is what a sum over all ranks takes.
+// allreduce returns the time of a sum over all ranks.
 func allreduce(w *comm.Comm, messages int) (float64, error) {
 	if err := w.Barrier(); err != nil {
 		return 0, err

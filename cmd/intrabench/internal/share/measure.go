@@ -1,6 +1,6 @@
-// Package share measures what sharing work brings to any program: without
-// replicas, with replicas that all do everything, that send each other their
-// results, and with what intrarun does by itself, in alternation.
+// Package share measures what sharing work gains in any program. It compares runs without
+// replicas, with replicas that all do everything, with replicas that send each other their
+// results, and with the defaults of intrarun, in alternation.
 package share
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Options say what is run, and how often.
+// Options sets the program and the number of runs.
 type Options struct {
 	Intrarun string // executable
 	Program  []string
@@ -31,7 +31,7 @@ type Config struct {
 	Flags    []string `json:"flags,omitempty"`
 }
 
-// configs are the ways that are compared, the first with the others.
+// configs are the configurations that are compared, with the first as the baseline.
 func configs(replicas int) []Config {
 	return []Config{
 		{"native", 1, nil},
@@ -41,7 +41,7 @@ func configs(replicas int) []Config {
 	}
 }
 
-// Measurement is what Measure has found.
+// Measurement is the result of Measure.
 type Measurement struct {
 	Program  []string `json:"program"`
 	Ranks    int      `json:"ranks"`
@@ -49,19 +49,19 @@ type Measurement struct {
 	Rounds   int      `json:"rounds"`
 	Rows     []Row    `json:"rows"`
 	Kernels  []Kernel `json:"kernels"`
-	Differ   []string `json:"differ,omitempty"` // configurations that printed something else than native
+	Differ   []string `json:"differ,omitempty"` // configurations whose output differs from that of native
 }
 
-// Row is the whole program in one configuration. E is what is left of the
-// processors: the native time over that of so many times the processes.
+// Row is the whole program in one configuration. E is the efficiency: the native time over
+// this time, divided by the factor in the number of processes.
 type Row struct {
 	Config  Config        `json:"config"`
 	Seconds spread.Spread `json:"seconds"`
 	E       spread.Spread `json:"efficiency"`
 }
 
-// Kernel is where the time of one process goes in one configuration, in the
-// median of the rounds.
+// Kernel is the time of one process in one configuration by use, as the median of the
+// rounds.
 type Kernel struct {
 	Name     string  `json:"kernel"`
 	Config   string  `json:"config"`
@@ -72,14 +72,14 @@ type Kernel struct {
 	Decision string  `json:"decision"`
 }
 
-// run is what came of one run.
+// run is the outcome of one run.
 type run struct {
 	trial.Report
 	printed string
 }
 
-// Measure runs every configuration in every round, so that all of them see the
-// same drift of the machine.
+// Measure runs every configuration in every round, so that drift of the machine affects all
+// of them alike.
 func Measure(ctx context.Context, o Options) (*Measurement, error) {
 	all := configs(o.Replicas)
 	trials := make([][]run, len(all))
@@ -113,7 +113,7 @@ func Measure(ctx context.Context, o Options) (*Measurement, error) {
 	return m, nil
 }
 
-// kernels sums up the kernels of one configuration.
+// kernels summarises the kernels of one configuration.
 func kernels(config string, trials []run) (all []Kernel) {
 	for name := range trials[0].TaskTypes {
 		k := Kernel{Name: name, Config: config}

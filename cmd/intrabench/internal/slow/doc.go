@@ -1,3 +1,3 @@
-// Package slow measures what a section takes when one of its two replicas is
-// slower than the other, beside the least that two such replicas could take.
+// Package slow measures the time of a section when one of its two replicas is slower than
+// the other, relative to the least possible time for two such replicas.
 package slow

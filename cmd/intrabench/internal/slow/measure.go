@@ -14,13 +14,13 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// Options say how much is measured.
+// Options sets the amount of work.
 type Options struct {
-	Factor   int           // replica 1 takes so many times as long for a task
-	Task     time.Duration // what a task takes at full speed, roughly
+	Factor   int           // replica 1 takes this many times as long for a task
+	Task     time.Duration // approximate time of a task at full speed
 	Sections int           // of each way in each round
 	Rounds   int
-	Before   func(round int) // is called before each round, from 0; nil: nothing is
+	Before   func(round int) // called before each round, from 0; may be nil
 }
 
 // Way is one way to run the section.
@@ -29,9 +29,8 @@ type Way struct {
 	Schedule intra.SectionOption
 }
 
-// Ways are measured in turn, section by section. The first tells how fast
-// replica 0 is while the other one is at work too, and so the least that the
-// others could take.
+// Ways are measured in turn, section by section. The first measures the speed of replica 0
+// while the other replica works, too, and so the least possible time of the others.
 var Ways = []Way{
 	{"each runs every task", intra.Replicate},
 	{"static", intra.Static},
@@ -49,11 +48,11 @@ type Result struct {
 var dotTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/slow.dot")
 var hereTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/slow.together")
 
-// elements of each task's vector: it stays in the cache nearest to the core,
-// so that tasks of both replicas do not compete for memory.
+// elements is the length of each task's vector. It fits the cache nearest to the core, so
+// that tasks of both replicas do not compete for memory.
 const elements = 1 << 10
 
-// Outcome is what one job printed.
+// Outcome is the output of one job.
 type Outcome struct {
 	Seconds []float64 `json:"seconds"` // median section of each way
 	Sum     float64   `json:"sum"`     // what the sections computed
@@ -98,7 +97,7 @@ func work(x []float64, repeat int) (sum float64) {
 	return sum
 }
 
-// calibrate returns how often work repeats to take that long.
+// calibrate returns the number of repetitions of work that take that long.
 func calibrate(d time.Duration) int {
 	const some = 2000
 	x := make([]float64, elements)
@@ -111,7 +110,7 @@ func calibrate(d time.Duration) int {
 	return max(1, int(some*d/least))
 }
 
-// Program is what each replica runs.
+// Program is the program of each replica.
 func Program(p *intra.Process, o Options, repeat int) (Outcome, error) {
 	speed := 1
 	if p.Replica() == 1 {
@@ -155,8 +154,9 @@ func Program(p *intra.Process, o Options, repeat int) (Outcome, error) {
 	return out, nil
 }
 
-// together has a static section of a task for each replica, which none leaves
-// before all have come, and returns what each has taken for the section before.
+// together runs a static section with a task for each replica, which no replica leaves
+// before all have entered it. It returns the times of all replicas for the previous
+// section.
 func together(p *intra.Process, took time.Duration) (all [2]time.Duration, err error) {
 	s := p.Section(intra.Static)
 	for i := range all {
@@ -179,8 +179,8 @@ func InProcess(ctx context.Context, o Options, repeat int) (out Outcome, err err
 	return out, err
 }
 
-// Ideal is the least that the section could take in each round: two replicas
-// of which one is slower together have the speed of 1 + 1/Factor replicas.
+// Ideal returns the least possible time of the section in each round: two replicas of which
+// one is slower together have the speed of 1 + 1/Factor replicas.
 func (o Options) Ideal(every Result) []float64 {
 	var ideal []float64
 	for _, s := range every.Seconds {
@@ -189,7 +189,7 @@ func (o Options) Ideal(every Result) []float64 {
 	return ideal
 }
 
-// Quotients sums up how many times the ideal a way takes, round by round.
+// Quotients summarises the time of a way relative to the ideal, round by round.
 func (o Options) Quotients(every, r Result) spread.Spread {
 	var q []float64
 	for round, ideal := range o.Ideal(every) {
@@ -214,8 +214,7 @@ func Table(w io.Writer, o Options, results []Result) error {
 	return err
 }
 
-// bound is what the best distribution of n whole tasks takes, in times of the
-// ideal.
+// bound returns the time of the best distribution of n whole tasks, relative to the ideal.
 func (o Options) bound(n int) float64 {
 	best := n
 	for slow := range n + 1 {

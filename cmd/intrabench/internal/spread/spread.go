@@ -1,4 +1,4 @@
-// Package spread sums up a series of measurements.
+// Package spread summarises a series of measurements.
 package spread
 
 import "slices"
@@ -12,7 +12,7 @@ type Spread struct {
 	Max    float64 `json:"max"`
 }
 
-// Of sums up values; of none it is zero.
+// Of summarises values; for none it returns zeros.
 func Of(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -21,8 +21,7 @@ func Of(values []float64) Spread {
 	return Spread{Median: quantile(v, 0.5), Q1: quantile(v, 0.25), Q3: quantile(v, 0.75), Min: v[0], Max: v[len(v)-1]}
 }
 
-// quantile interpolates between the values beside the place q of a sorted
-// list.
+// quantile interpolates between the two values around position q of a sorted list.
 func quantile(v []float64, q float64) float64 {
 	at := q * float64(len(v)-1)
 	i := int(at)
@@ -32,5 +31,5 @@ func quantile(v []float64, q float64) float64 {
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
-// Loose reports whether the quartiles are so far apart that the median says little.
+// Loose reports whether the quartiles are so far apart that the median is not meaningful.
 func (s Spread) Loose() bool { return s.Q3-s.Q1 > 0.15*s.Median }

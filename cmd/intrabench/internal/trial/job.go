@@ -16,14 +16,14 @@ type Job struct {
 	Intrarun        string
 	Ranks, Replicas int
 	Degrees         string   // of the ranks, instead of Ranks and Replicas
-	Flags           []string // further ones
+	Flags           []string // additional flags of intrarun
 	Program         []string // with its arguments
 	Traced          bool
-	MayBe           []int // exit codes beside 0
+	MayBe           []int // exit codes that are accepted beside 0
 }
 
-// Command is the command line that writes its report to a file, and its timeline if it
-// is traced.
+// Command returns the command line that writes the report to a file, and the timeline if
+// the job is traced.
 func (j Job) Command(report, trace string) []string {
 	args := append(slices.Clone(j.Prefix), j.Intrarun, "-quiet", "-report", report)
 	if j.Degrees != "" {
@@ -37,7 +37,7 @@ func (j Job) Command(report, trace string) []string {
 	return slices.Concat(args, j.Flags, j.Program)
 }
 
-// Output is what a job has written.
+// Output holds the output of a job.
 type Output struct {
 	Stdout, Report []byte
 	Trace          []byte // if it was traced
@@ -65,7 +65,7 @@ func (j Job) Run(ctx context.Context) (o Output, err error) {
 	return o, nil
 }
 
-// Report is what is used of intrarun's report.
+// Report holds the fields of intrarun's report that are used.
 type Report struct {
 	ExitCode     int                 `json:"exit_code"`
 	Wall         float64             `json:"wall_seconds"`
@@ -81,12 +81,12 @@ type Report struct {
 	} `json:"checkpoint"`
 }
 
-// TaskType sums up the tasks of a kernel, of all processes together.
+// TaskType summarises the tasks of a kernel over all processes.
 type TaskType struct {
 	Run      float64 `json:"run"`
 	Received float64 `json:"received"`
 	Seconds  float64 `json:"seconds"` // in bodies
-	// SectionSeconds is in sections that begin with such a task.
+	// SectionSeconds is the time in sections that begin with such a task.
 	SectionSeconds float64 `json:"section_seconds"`
 	WaitSeconds    float64 `json:"wait_seconds"`
 	UpdateBytes    float64 `json:"update_bytes"`
@@ -95,14 +95,14 @@ type TaskType struct {
 	Decision       string  `json:"decision"`
 }
 
-// Replacement is a process that took the place of a dead one.
+// Replacement is a process that replaced a dead one.
 type Replacement struct {
 	Bytes  float64 `json:"bytes"`
 	Died   float64 `json:"died_seconds"`
 	Joined float64 `json:"joined_seconds"`
 }
 
-// ParseReport reads a report.
+// ParseReport parses a report.
 func ParseReport(b []byte) (Report, error) {
 	var r Report
 	if err := Decode("the report of intrarun is", b, &r); err != nil {

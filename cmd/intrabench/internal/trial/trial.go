@@ -1,4 +1,4 @@
-// Package trial runs one command of a measurement and reads what it prints.
+// Package trial runs one command of a measurement and reads its output.
 package trial
 
 import (
@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// ErrOutput marks output of a run that makes no sense.
+// ErrOutput marks output of a run that is not usable.
 var ErrOutput = errors.New("output of a run that cannot be used")
 
-// Run runs a command line and returns its standard output. When ctx is done it
-// gets a SIGTERM first, so that intrarun can take its processes with it. An exit
-// code other than 0 is an error, unless it is one of those that may be.
+// Run runs a command line and returns its standard output. When ctx is done, it sends a
+// SIGTERM first, so that intrarun can end its processes. An exit code other than 0 is an
+// error, unless it is in mayBe.
 func Run(ctx context.Context, args []string, mayBe ...int) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -37,9 +37,9 @@ func Run(ctx context.Context, args []string, mayBe ...int) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// Turn returns which of n configurations runs as the i-th in a round. The order turns, and
-// every other round goes backwards, so that none always follows the same one: that has freed
-// much memory or little, and what is free is touched in less time.
+// Turn returns which of n configurations runs as the i-th in a round. The order rotates, and
+// every other round runs backwards, so that no configuration always follows the same one: a
+// run frees more or less memory, and the next run is faster where it reuses freed memory.
 func Turn(round, i, n int) int {
 	if round%2 == 1 {
 		i = n - 1 - i
@@ -47,7 +47,7 @@ func Turn(round, i, n int) int {
 	return (i + round/2) % n
 }
 
-// Decode reads JSON; what says whose it is, as "HPCCG printed".
+// Decode decodes JSON. what describes its origin for errors, as in "HPCCG printed".
 func Decode(what string, b []byte, into any) error {
 	if err := json.Unmarshal(b, into); err != nil {
 		return fmt.Errorf("%w: %s %q: %w", ErrOutput, what, Clip(b), err)

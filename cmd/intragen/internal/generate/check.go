@@ -18,7 +18,7 @@ import (
 	"github.com/intrahpc/intra/annotations"
 )
 
-// Diagnostic is one thing that is wrong with the sources.
+// Diagnostic is one error in the sources.
 type Diagnostic struct {
 	Pos token.Position
 	Msg string
@@ -33,14 +33,14 @@ type checked struct {
 
 func check(p *program) (*checked, error) {
 	c := &checked{program: p, packages: map[*packages.Package]*annotations.Package{}}
-	// What has no directives is only looked at as far as the others import it.
+	// Packages without directives are checked only as far as the others import them.
 	var concerned []*packages.Package
 	for _, pkg := range p.roots {
 		if slices.ContainsFunc(pkg.Syntax, annotations.Mentions) {
 			concerned = append(concerned, pkg)
 		}
 	}
-	// The checks know the runtime by its names: they need nothing that it imports.
+	// The checks know the runtime by its names, so they do not need its imports.
 	imports := map[*packages.Package]map[string]*packages.Package{}
 	packages.Visit(p.roots, nil, func(pkg *packages.Package) {
 		if annotations.KnownByName(pkg.PkgPath) && !slices.Contains(concerned, pkg) {
@@ -75,7 +75,7 @@ func check(p *program) (*checked, error) {
 		}
 		c.cgo(pkg)
 	}
-	if len(failed) > 0 { // most likely since a dependency does not compile
+	if len(failed) > 0 { // most likely because a dependency does not compile
 		packages.Visit(p.roots, nil, func(pkg *packages.Package) {
 			if pkg.Module != nil && pkg.Module.Main {
 				c.compileErrors(pkg)
@@ -89,8 +89,8 @@ func check(p *program) (*checked, error) {
 	return c, nil
 }
 
-// withoutTests returns what a package imports but for what only tests without
-// directives do: no kernel calls it.
+// withoutTests returns the imports of a package, except those that only tests without
+// directives use: no kernel calls them.
 func withoutTests(fset *token.FileSet, pkg *packages.Package) map[string]*packages.Package {
 	kept := map[string]*packages.Package{}
 	for _, f := range pkg.Syntax {
@@ -106,11 +106,11 @@ func withoutTests(fset *token.FileSet, pkg *packages.Package) map[string]*packag
 	return kept
 }
 
-// undefined is the compiler's word about names that only the outputs declare.
+// undefined matches the compiler's error for names that only the outputs declare.
 var undefined = regexp.MustCompile(`^undefined: (?:(\w+)\.)?((?:[lL]aunch|task)\w+)$`)
 
-// compileErrors reports what does not compile, except for uses of launchers
-// and methods that are about to be written.
+// compileErrors reports compile errors, except for uses of launchers and methods that are
+// about to be written.
 func (c *checked) compileErrors(pkg *packages.Package) {
 	for _, e := range pkg.Errors {
 		if m := undefined.FindStringSubmatch(e.Msg); m != nil && e.Kind == packages.TypeError && c.declares(pkg, m[1], m[2]) {
@@ -123,11 +123,11 @@ func (c *checked) compileErrors(pkg *packages.Package) {
 	}
 }
 
-// noProtect is the compiler's word about a method that only an output declares.
+// noProtect matches the compiler's error for a method that only an output declares.
 var noProtect = regexp.MustCompile(`\.` + annotations.ProtectMethod + ` undefined \(type \*?(?:\w+\.)?(\w+)(?:\[.*\])? has no field or method `)
 
-// protects tells whether a type of that name gets the method in any package
-// of the main modules.
+// protects reports whether a type of that name gets the method in any package of the main
+// modules.
 func (c *checked) protects(name string) bool {
 	found := false
 	packages.Visit(c.roots, func(pkg *packages.Package) bool {
@@ -141,8 +141,8 @@ func (c *checked) protects(name string) bool {
 	return found
 }
 
-// declares tells whether an output of pkg, or of the package that it imports
-// under that name, declares name.
+// declares reports whether an output of pkg, or of the package that it imports under the
+// name qualifier, declares name.
 func (c *checked) declares(pkg *packages.Package, qualifier, name string) bool {
 	candidates := []*packages.Package{pkg}
 	if qualifier != "" {
@@ -173,8 +173,8 @@ func (c *checked) byPath(path string) []*packages.Package {
 	return found
 }
 
-// cgo refuses directives in files that import C: what the compiler sees of
-// them is not what is on disk.
+// cgo rejects directives in files that import C: the compiler sees another text of them
+// than the one on disk.
 func (c *checked) cgo(pkg *packages.Package) {
 	ap := c.packages[pkg]
 	if ap == nil {
@@ -208,8 +208,8 @@ func parsePosition(s string) token.Position {
 	return p
 }
 
-// sort orders the diagnostics and drops what was found twice, in a package and
-// in its test variant.
+// sort orders the diagnostics and removes duplicates, which are found in a package and in
+// its test variant.
 func (c *checked) sort() {
 	slices.SortFunc(c.diags, func(a, b Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Pos.Filename, b.Pos.Filename), cmp.Compare(a.Pos.Line, b.Pos.Line),
@@ -220,7 +220,7 @@ func (c *checked) sort() {
 	})
 }
 
-// kernelOf finds the kernel that a function of any loaded package is.
+// kernelOf returns the kernel for a function of any loaded package.
 func (c *checked) kernelOf(fn *types.Func) (*annotations.Kernel, *packages.Package) {
 	var kernel *annotations.Kernel
 	var owner *packages.Package
@@ -235,7 +235,7 @@ func (c *checked) kernelOf(fn *types.Func) (*annotations.Kernel, *packages.Packa
 	return kernel, owner
 }
 
-// Show writes a position as people and editors read it, relative to dir.
+// Show formats a position for people and editors, relative to dir.
 func (d Diagnostic) Show(dir string) string {
 	name := relative(dir, d.Pos.Filename)
 	switch {

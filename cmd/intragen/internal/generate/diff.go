@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unified is the unified diff from old to new text of a file; nil is a file
-// that is not there.
+// unified returns the unified diff from the old to the new text of a file. nil means that
+// there is no file.
 func unified(name string, old, new []byte) string {
 	from, to := "a/"+name, "b/"+name
 	if old == nil {
@@ -76,8 +76,8 @@ func lines(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// compareLines finds a longest common subsequence of the lines, after what is
-// equal at both ends.
+// compareLines finds a longest common subsequence of the lines, after removing equal lines
+// at both ends.
 func compareLines(a, b []string) []edit {
 	head := 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {

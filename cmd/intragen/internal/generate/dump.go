@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// dumpNode writes what a tree means: its shape, names, literals and operators.
+// dumpNode writes the meaning of a tree: its shape, names, literals and operators.
 func dumpNode(b *strings.Builder, root ast.Node) {
 	ast.Inspect(root, func(n ast.Node) bool {
 		switch n := n.(type) {

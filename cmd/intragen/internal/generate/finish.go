@@ -13,8 +13,8 @@ import (
 	"github.com/dave/dst/decorator"
 )
 
-// finish prints the twin, drops go:generate lines, and compares what was
-// printed with what was meant.
+// finish prints the twin, drops go:generate lines, and checks that the printed tree is the
+// intended one.
 func (t *twin) finish(f *dst.File) ([]byte, error) {
 	r := decorator.NewRestorer()
 	restored, err := r.RestoreFile(f)
@@ -50,7 +50,8 @@ func (t *twin) finish(f *dst.File) ([]byte, error) {
 	return bytes.Replace(text, []byte(linesHere), []byte(table), 1), err
 }
 
-// commentsKept refuses to lose a comment, say one in the middle of a call.
+// commentsKept rejects a twin that would lose a comment, such as one in the middle of a
+// call.
 func (t *twin) commentsKept(printed *ast.File) {
 	count := map[string]int{}
 	for _, g := range printed.Comments {
@@ -71,7 +72,7 @@ func (t *twin) commentsKept(printed *ast.File) {
 	}
 }
 
-// roundTrip checks that dst carries the source over unchanged.
+// roundTrip checks that dst reproduces the source unchanged.
 func (t *twin) roundTrip(f *dst.File) error {
 	r := decorator.NewRestorer()
 	restored, err := r.RestoreFile(dst.Clone(f).(*dst.File))

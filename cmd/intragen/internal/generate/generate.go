@@ -8,20 +8,20 @@ import (
 	"path/filepath"
 )
 
-// Options say what to do with what packages.
+// Options selects the packages and the action.
 type Options struct {
-	Dir      string   // where the patterns are relative to
+	Dir      string   // folder to which the patterns are relative
 	Patterns []string // as for the go command
 	Check    bool     // write nothing, list what is not up to date
 	Diff     bool     // write nothing, print what would change
-	Verbose  bool     // say what is done
+	Verbose  bool     // print what is done
 	Stdout   io.Writer
 	Stderr   io.Writer
 }
 
-// Run generates. It returns false if the sources are wrong, or if Check or
-// Diff found something; what is wrong stands on Stderr. The error is about
-// what kept it from its work.
+// Run generates. It returns false if the sources are wrong, or if Check or Diff found
+// something; it prints the problems to Stderr. An error means that Run could not do its
+// work.
 func Run(ctx context.Context, o Options) (bool, error) {
 	prog, err := load(ctx, o.Dir, o.Patterns)
 	if err != nil {
@@ -55,7 +55,7 @@ func show(o Options, diags []Diagnostic) {
 	}
 }
 
-// report lists what a normal run would change; true if nothing.
+// report lists what a normal run would change. It returns true if nothing would.
 func report(o Options, outputs []output) bool {
 	ok := true
 	for _, out := range outputs {
@@ -77,7 +77,7 @@ func report(o Options, outputs []output) bool {
 	return ok
 }
 
-// write writes what changes; a reader never sees half a file.
+// write writes the outputs that change. A reader never sees a partial file.
 func write(o Options, outputs []output) error {
 	for _, out := range outputs {
 		name := relative(o.Dir, out.path)

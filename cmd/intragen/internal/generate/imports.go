@@ -11,13 +11,13 @@ import (
 	"github.com/intrahpc/intra/annotations"
 )
 
-// imports gives packages the names they have in the source, and collects those
-// that an output needs.
+// imports maps packages to their names in the source, and collects those that an output
+// needs.
 type imports struct {
 	pkg   *types.Package
-	names map[string]string // by path: of the source file, or chosen
+	names map[string]string // by path; from the source file, or chosen
 	used  map[string]bool   // paths
-	taken map[string]bool   // names that mean something else
+	taken map[string]bool   // names with another meaning
 }
 
 func newImports(pkg *types.Package, f *ast.File, taken map[string]bool) *imports {
@@ -69,14 +69,14 @@ func (im *imports) nameUsed(n string) bool {
 	return false
 }
 
-// intra is the name of package intra in the output.
+// intra returns the name of package intra in the output.
 func (im *imports) intra() string { return im.name(annotations.IntraPath, "intra") }
 
-// runtimeName is the name of package runtime in the output; that of the standard library
-// is another one.
+// runtimeName is the name of package runtime in the output. It differs from that of the
+// standard library.
 const runtimeName = "intraruntime"
 
-// runtime is the name of the package with the calls of generated code in the output.
+// runtime returns the name of the package with the calls of generated code in the output.
 func (im *imports) runtime() string { return im.name(annotations.RuntimePath, runtimeName) }
 
 func (im *imports) qualifier(p *types.Package) string {
@@ -88,7 +88,7 @@ func (im *imports) qualifier(p *types.Package) string {
 
 func (im *imports) typeString(t types.Type) string { return types.TypeString(t, im.qualifier) }
 
-// block returns the import declaration of what is used and not in have.
+// block returns the import declaration of the packages that are used and not in have.
 func (im *imports) block(have map[string]bool) string {
 	var std, other []string
 	for p := range im.used {

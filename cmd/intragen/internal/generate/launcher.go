@@ -67,7 +67,7 @@ type launcher struct {
 	parts   map[*annotations.Param]part
 }
 
-// part is what stands in a launcher for a parameter in reduce.
+// part holds the names that replace a parameter in reduce in a launcher.
 type part struct{ name, region string }
 
 func newLauncher(im *imports, k *annotations.Kernel) *launcher {
@@ -82,7 +82,7 @@ func newLauncher(im *imports, k *annotations.Kernel) *launcher {
 	return l
 }
 
-// names gives the parameters names that do not hide what the body needs.
+// names chooses names for the parameters that do not hide names in the body.
 func (l *launcher) names() {
 	k := l.k
 	reserved := map[string]bool{k.Func.Name(): true, l.taskVar: true, l.im.intra(): true, l.im.reserve(annotations.RuntimePath, runtimeName): true}
@@ -175,7 +175,7 @@ func (l *launcher) print(b *bytes.Buffer) {
 	b.WriteString(")\n}\n")
 }
 
-// typeParams are those of the function, or of its receiver's type.
+// typeParams returns the type parameters of the function, or of its receiver's type.
 func (l *launcher) typeParams() string {
 	sig := l.k.Func.Signature()
 	list := sig.TypeParams()
@@ -192,8 +192,8 @@ func (l *launcher) typeParams() string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// params are the section, the receiver, the parameters, and a pointer for the
-// result; neighbours of one type share it.
+// params returns the parameters: the section, the receiver, the parameters of the kernel,
+// and a pointer for the result. Neighbours of one type share it.
 func (l *launcher) params() string {
 	type param struct{ name, typ string }
 	list := []param{{l.section, "*" + l.im.intra() + ".Section"}}
@@ -216,7 +216,7 @@ func (l *launcher) params() string {
 	return b.String()
 }
 
-// op is the operator of a reduction as a function.
+// op returns the operator of a reduction as a function.
 func (l *launcher) op() string {
 	k := l.k
 	t := l.im.typeString(k.Result.Var.Type())
@@ -233,7 +233,7 @@ func (l *launcher) op() string {
 	return k.Op
 }
 
-// reduce makes the memory of a task in the place of a parameter.
+// reduce prints the code that makes the memory of a task for a parameter in reduce.
 func (l *launcher) reduce(r annotations.Region) string {
 	fun, v := "ReduceSlice", l.local[r.Param.Var.Name()]
 	if r.Form == annotations.PtrForm {
@@ -246,7 +246,7 @@ func (l *launcher) reduce(r annotations.Region) string {
 	return fmt.Sprintf("%s.%s(%s, %q, %s, %s)", l.im.runtime(), fun, l.section, r.Name, v, l.opOf(r))
 }
 
-// opNames are the operators of package runtime.
+// opNames maps operators to those of package runtime.
 var opNames = map[string]string{"+": "OpAdd", "*": "OpMul", "min": "OpMin", "max": "OpMax", "&&": "OpAnd", "||": "OpOr", "&": "OpBitAnd", "|": "OpBitOr", "^": "OpBitXor"}
 
 func (l *launcher) opOf(r annotations.Region) string {
@@ -270,7 +270,7 @@ func isArrayPointer(p *annotations.Param) bool {
 	return ok
 }
 
-// argument is what the kernel gets for a parameter.
+// argument returns what the kernel gets for a parameter.
 func (l *launcher) argument(p *annotations.Param) string {
 	part, ok := l.parts[p]
 	switch {
@@ -297,8 +297,8 @@ func (l *launcher) call() string {
 	return call
 }
 
-// elements goes behind a parameter, and cuts elements lo to hi out of it if the
-// clause elementwise names it.
+// elements returns the slice expression that cuts elements lo to hi out of a parameter, if
+// it is in the elementwise clause.
 func (l *launcher) elements(p *annotations.Param, cut bool) string {
 	if !cut || !slices.Contains(l.k.Elementwise, p) {
 		return ""
@@ -306,8 +306,8 @@ func (l *launcher) elements(p *annotations.Param, cut bool) string {
 	return fmt.Sprintf("[%s:%s]", l.lo, l.hi)
 }
 
-// callKernel calls the kernel with the launcher's parameters, for elements lo to hi if the
-// call is cut.
+// callKernel prints the call of the kernel with the launcher's parameters; with cut, only
+// for elements lo to hi.
 func (l *launcher) callKernel(cut bool) string {
 	k := l.k
 	var args []string

@@ -21,16 +21,16 @@ import (
 	"github.com/intrahpc/intra/annotations"
 )
 
-// program is what is loaded.
+// program holds the loaded packages.
 type program struct {
 	fset  *token.FileSet
 	roots []*packages.Package
 	dirs  []string // folders of the packages that were asked for
 }
 
-// load type-checks the packages that the patterns name, as the plain build
-// sees them. Files of our own making count as empty, so that a stale or broken
-// one never blocks its own regeneration.
+// load type-checks the packages that the patterns name, as in a build without the tag.
+// Files that intragen has generated count as empty, so that a stale or broken one never
+// blocks its own regeneration.
 func load(ctx context.Context, dir string, patterns []string) (*program, error) {
 	goroot, err := goOutput(ctx, dir, "env", "GOROOT")
 	if err != nil {
@@ -58,7 +58,7 @@ func load(ctx context.Context, dir string, patterns []string) (*program, error) 
 			if !strings.HasPrefix(name, std) {
 				return parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
 			}
-			// What the standard library does is known by name: its types
+			// The checks know the functions of the standard library by name, so the types
 			// are enough.
 			f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
 			if f != nil {
@@ -94,8 +94,8 @@ func load(ctx context.Context, dir string, patterns []string) (*program, error) 
 	return p, nil
 }
 
-// withoutTag takes our tag out of the -tags of GOFLAGS: with it, the files that
-// hold the sections would not be there.
+// withoutTag removes the tag intra from the -tags of GOFLAGS: with it, the files with the
+// sections would be excluded.
 func withoutTag(goflags string) string {
 	fields := strings.Fields(goflags)
 	for i, f := range fields {
@@ -125,8 +125,8 @@ func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
 
 var packageClause = regexp.MustCompile(`(?m)^package\s+(\w+)`)
 
-// emptyOutputs overlays every output of ours in the main modules by an empty
-// file of its package.
+// emptyOutputs overlays every generated file in the main modules with an empty file of its
+// package.
 func emptyOutputs(ctx context.Context, dir string) (map[string][]byte, error) {
 	list, err := goOutput(ctx, dir, "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
@@ -171,7 +171,7 @@ func isModule(dir string) bool {
 	return err == nil
 }
 
-// isOurs tells whether intragen wrote a file with this text.
+// isOurs reports whether intragen wrote a file with this text.
 func isOurs(text []byte) bool {
 	_, ok := annotations.GeneratedFrom(text[:min(len(text), 1024)])
 	return ok

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/annotations"
 )
 
-// state says how an output on disk relates to what it should be.
+// state is the relation of an output on disk to what it should be.
 type state string
 
 const (
@@ -32,7 +32,7 @@ type output struct {
 	state  state
 }
 
-// plan works out every output of the packages, sorted by path.
+// plan computes every output of the packages, sorted by path.
 func (c *checked) plan() ([]output, []Diagnostic, error) {
 	var outputs []output
 	var diags []Diagnostic
@@ -80,8 +80,8 @@ func (c *checked) plan() ([]output, []Diagnostic, error) {
 	return outputs, diags, nil
 }
 
-// compare finds the state of an output on disk. A file that is not ours is in
-// the way.
+// compare determines the state of an output on disk. A file that intragen did not write is
+// an error.
 func (o *output) compare() ([]Diagnostic, error) {
 	old, err := os.ReadFile(o.path)
 	switch {
@@ -101,8 +101,8 @@ func (o *output) compare() ([]Diagnostic, error) {
 	return nil, nil
 }
 
-// orphans are outputs of ours whose source is gone or has no directives. A
-// source that this platform does not build keeps its output.
+// orphans returns generated files whose source is gone or has no directives. A source that
+// this platform does not build keeps its output.
 func (c *checked) orphans(planned map[string]bool) ([]output, error) {
 	var found []output
 	for _, dir := range c.dirs {
@@ -136,7 +136,7 @@ func hasDirectives(path string) bool {
 		return false
 	}
 	if f == nil || err != nil {
-		return true // it cannot be read: say nothing
+		return true // it cannot be read: report nothing
 	}
 	return annotations.FindDirectives(fset, f).Any()
 }

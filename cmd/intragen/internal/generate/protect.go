@@ -63,8 +63,8 @@ func (p *protector) fields(st *types.Struct) []string {
 	return list
 }
 
-// local returns names for the receiver, the process and the name that hide
-// nothing that the fields' types are called.
+// local returns names for the receiver, the process and the registered name that do not
+// hide names in the types of the fields.
 func (p *protector) local(fields string) [3]string {
 	taken := map[string]bool{p.im.intra(): true, p.st.Type.Name(): true}
 	for _, word := range strings.FieldsFunc(fields, notWord) {

@@ -24,10 +24,10 @@ type twin struct {
 	c       *checked
 	pkg     *packages.Package
 	file    *annotations.File
-	source  string // its name, without the folder
+	source  string // name, without the folder
 	text    []byte
 	im      *imports
-	have    map[string]bool // paths that the source imports under a name
+	have    map[string]bool // paths that the source imports under an explicit name
 	idents  map[string]bool // every identifier of the source
 	section string          // name of the section variable
 	local   bytes.Buffer    // launchers of kernels that have none elsewhere
@@ -109,7 +109,7 @@ func (t *twin) print() ([]byte, error) {
 	return t.finish(f)
 }
 
-// lineDirectives refuses sources that dst cannot carry over.
+// lineDirectives rejects sources that dst cannot reproduce.
 func (t *twin) lineDirectives() {
 	for _, g := range t.file.Syntax.Comments {
 		for _, c := range g.List {
@@ -120,7 +120,7 @@ func (t *twin) lineDirectives() {
 	}
 }
 
-// sourceVar is the name of the variable that embeds the source.
+// sourceVar returns the name of the variable that embeds the source.
 func sourceVar(source string) string {
 	var b strings.Builder
 	b.WriteString("intraSource")
@@ -182,7 +182,8 @@ func (t *twin) planSection(sec *annotations.Section) {
 	}
 }
 
-// visible refuses names of ours that mean something else at a place.
+// visible rejects a source in which a name of the generated code has another meaning at a
+// place.
 func (t *twin) visible(pos token.Pos, name, path string) {
 	_, obj := t.pkg.Types.Scope().Innermost(pos).LookupParent(name, pos)
 	if obj == nil || obj.Parent() == t.pkg.Types.Scope() && path == "" {
@@ -195,7 +196,7 @@ func (t *twin) visible(pos token.Pos, name, path string) {
 	t.fail(pos, "the twin needs the name %s here, which is declared at %s:%d; rename one", name, filepath.Base(p.Filename), p.Line)
 }
 
-// launch plans the call of a launcher in the place of a kernel's call.
+// launch plans the call of a launcher that replaces a kernel's call.
 func (t *twin) launch(l *annotations.Launch) func(dst.Stmt) dst.Stmt {
 	fun := t.launcherExpr(l)
 	return func(old dst.Stmt) dst.Stmt {
@@ -235,7 +236,7 @@ func unparen(e dst.Expr) dst.Expr {
 	}
 }
 
-// receiver is the receiver of a method's call as the argument it becomes.
+// receiver returns the receiver of a method call in the form of an argument.
 func (t *twin) receiver(l *annotations.Launch, call *dst.CallExpr) dst.Expr {
 	recv := l.Callee.Func.Signature().Recv()
 	if recv == nil {
@@ -263,8 +264,8 @@ func (t *twin) receiver(l *annotations.Launch, call *dst.CallExpr) dst.Expr {
 	return x
 }
 
-// launcherExpr names the launcher of a kernel: in this package, exported by
-// the kernel's package, or made for this file.
+// launcherExpr returns the launcher of a kernel: one of this package, one exported by the
+// kernel's package, or one generated for this file.
 func (t *twin) launcherExpr(l *annotations.Launch) dst.Expr {
 	fn := l.Callee.Func
 	name := annotations.LauncherName(fn)
@@ -277,7 +278,7 @@ func (t *twin) launcherExpr(l *annotations.Launch) dst.Expr {
 		t.fail(l.Call.Pos(), "kernel %s is not among the sources that were loaded", annotations.FuncName(fn))
 		return dst.NewIdent(name)
 	}
-	generated := owner.Module != nil && owner.Module.Main // this tool's next output, if not its last
+	generated := owner.Module != nil && owner.Module.Main // intragen has generated it, or will in this run
 	declared, _ := fn.Pkg().Scope().Lookup(name).(*types.Func)
 	if kernel.Exported() && (generated || declared != nil) {
 		qualifier := t.im.qualifier(fn.Pkg())
@@ -291,9 +292,9 @@ func (t *twin) launcherExpr(l *annotations.Launch) dst.Expr {
 	return dst.NewIdent(t.localLauncher(kernel))
 }
 
-// localLauncher prints a launcher into the twin, for a kernel whose own
-// package was never generated. Its registered name says where it is, since
-// other files may have one too.
+// localLauncher prints a launcher into the twin, for a kernel whose own package was never
+// generated. Its registered name contains the location, since other files may have such a
+// launcher, too.
 func (t *twin) localLauncher(k *annotations.Kernel) string {
 	if name, ok := t.done[k.Name()]; ok {
 		return name
@@ -308,7 +309,7 @@ func (t *twin) localLauncher(k *annotations.Kernel) string {
 	return l.name
 }
 
-// head replaces the build line by the twin's own, under the header.
+// head replaces the build line with that of the twin, under the header.
 func (t *twin) head(f *dst.File) {
 	var kept []string
 	for _, d := range f.Decs.Start {
