@@ -30,7 +30,7 @@ const (
 	paceShare = 250
 	// paceFree is the time for hashes beyond that share. Starting a process takes
 	// longer, and it lets a short job be compared often enough to be useful.
-	paceFree = time.Millisecond
+	paceFree = 5 * time.Millisecond
 	// highest is the largest level.
 	highest = 40
 )

@@ -38,7 +38,7 @@ func TestDivergenceIsFound(t *testing.T) {
 				sections := (i+k)%2 == 0
 				t.Run(fmt.Sprintf("%s %s %v", c.how, flags, sections), func(t *testing.T) {
 					t.Parallel()
-					r := diverge(t, flags, c.how, "400", sections)
+					r := diverge(t, flags, c.how, "1500", sections)
 					require.Equal(t, 4, r.code, r.stderr)
 					requireDiverged(t, r.report.Error)
 					require.NotEmpty(t, r.report.Diverge.Differed)

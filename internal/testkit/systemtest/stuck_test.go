@@ -204,8 +204,8 @@ func TestEndlessReplicas(t *testing.T) {
 func TestEndlessTaskIsNoDeadlock(t *testing.T) {
 	t.Parallel()
 	for way, what := range map[string]string{
-		"taskloops": `in section 0 of main\.go:\d+, runs task waits\.endless \(main\.go:\d+\), for [4-9]\.`,
-		"taskwaits": `in section 0 of main\.go:\d+, runs task waits\.endless \(main\.go:\d+\), for [4-9]\.`,
+		"taskloops": `in section 0 of waits/main\.go:\d+, runs task waits\.endless \(waits/main\.go:\d+\), for [4-9]\.`,
+		"taskwaits": `in section 0 of waits/main\.go:\d+, runs task waits\.endless \(waits/main\.go:\d+\), for [4-9]\.`,
 		"oncewaits": `0\.0  in Once, for [4-9]\.`, "oncesleeps": `0\.0  in Once, for [4-9]\.`,
 	} {
 		t.Run(way, func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestTrace(t *testing.T) {
 			}
 			require.NotContains(t, sections[at], e.Number("section"))
 			sections[at][e.Number("section")] = e
-			require.Regexp(t, `^\w+\.go:\d+$`, e.Text("at"))
+			require.Regexp(t, `^\w+/\w+\.go:\d+$`, e.Text("at"))
 		case e.Cat == "task":
 			tasks[at]++
 		case e.Cat == "death":
@@ -122,7 +122,7 @@ func TestTraceOfRecovery(t *testing.T) {
 				switch {
 				case e.Cat == "call":
 					calls[e.Name]++
-					require.Regexp(t, `^\w+\.go:\d+$`, e.Text("at"), e.Name)
+					require.Regexp(t, `^\w+/\w+\.go:\d+$`, e.Text("at"), e.Name)
 				case e.Cat == "safe point" && e.Phase == "X":
 					points[rows[e.Row()]] = append(points[rows[e.Row()]], e.Number("safe point"))
 				}
