@@ -69,7 +69,7 @@ var bugFlags = []row{
 			{with: "spares", why: "checked mode replaces no processes"},
 		}},
 	{name: "diverge", group: bugs, arg: "WHAT", initial: string(job.DivergeStrict), off: []string{string(job.DivergeOff)},
-		does: "Compare the registered state of the replicas of a rank at safe points, or without safe points what tasks read, for less than 1 % of the time. strict: end the job with exit code 4 if they differ; warn: say so once, and go on; off: do not compare. With -sdc its comparisons take the place of these.",
+		does: "Compare the registered state of the replicas of a rank at safe points, or without safe points what tasks read, for 5 ms and at most 0.4 % of the time. strict: end the job with exit code 4 if they differ; warn: say so once, and go on; off: do not compare. With -sdc its comparisons take the place of these.",
 		set:  parsed(job.ParseDiverge, func(o *options, d job.Diverge) { o.Diverge = d })},
 	{name: "stuck", group: bugs, arg: "DURATION", initial: "30s",
 		does: "Report processes that wait for each other and make no progress for DURATION. off: do not; abort: end the job then. It can be given twice, with a time and with abort.",

@@ -7,8 +7,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// watched takes in what a process has found by comparing its state with that of the other
-// replicas. With -diverge warn the user is told, once for a rank; else the job ends.
+// watched handles the difference that a process has found between its state and that of another
+// replica. With -diverge warn it warns the user, once for each rank. Otherwise a replica of the
+// rank whose program still runs fails with the difference, and that ends the job.
 func (h *Head) watched(m *member, w *job.Watched) {
 	if w.Differed == "" || h.diverged[m.process.Rank] != "" {
 		return
@@ -22,7 +23,7 @@ func (h *Head) watched(m *member, w *job.Watched) {
 	}
 }
 
-// divergence is what there is to say of it in the report, nil if nothing was compared.
+// divergence returns the section of the report about divergence, nil if nothing was compared.
 func (h *Head) divergence() *runreport.Diverge {
 	mode := h.config.Setup.Diverge
 	if mode == "" || mode == job.DivergeOff || h.config.Setup.Verify != nil || !slices.ContainsFunc(h.config.Degrees, func(d int) bool { return d > 1 }) {

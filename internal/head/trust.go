@@ -86,8 +86,8 @@ func (h *Head) wentBackFor(p job.Process) int {
 	return len(all)
 }
 
-// anew reports whether the output since the backup of a rollback may be wrong, so that it
-// has to be printed again.
+// anew reports whether the ranks have to print again what they printed after the backup of a rollback:
+// it may be wrong.
 func (h *Head) anew(generation uint32) bool {
 	return slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool {
 		return b.Generation == generation && (b.Convicted != nil || len(b.Doubt) > 0)

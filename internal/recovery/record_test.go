@@ -303,7 +303,7 @@ func (c *cluster) start(a Action) {
 	}, func() { c.begin(a.To, a.Incarnation) })
 }
 
-// begin starts the process of a incarnation.
+// begin starts the process of an incarnation.
 func (c *cluster) begin(p job.Process, incarnation uint32) {
 	if c.lostHeads > 0 {
 		c.seen["replaced under a successor"]++
@@ -346,7 +346,7 @@ func (c *cluster) tellDeaths() {
 	}
 }
 
-// refused: the process of a incarnation could not be started.
+// refused: the process of an incarnation could not be started.
 func (c *cluster) refuse(q *proc) {
 	c.refusals--
 	q.dead, q.dying, q.says = true, true, nil
@@ -407,7 +407,7 @@ func (c *cluster) succeed() {
 	acts = slices.DeleteFunc(acts, func(a Action) bool { return a.Kind == Send && a.Order.Kind == c.untold })
 	for _, p := range job.Processes(config.Degrees) {
 		if at := c.snapshot.place(p); at.Status == Joining && c.find(p, at.Incarnation) == nil {
-			c.seen["a incarnation is carried out by a successor"]++
+			c.seen["an incarnation is carried out by a successor"]++
 			c.begin(p, at.Incarnation)
 		}
 	}

@@ -105,7 +105,7 @@ func TestSchedules(t *testing.T) {
 		"lost: no backup was complete yet", "lost: all processes that held the last backup of rank 0 are dead",
 		"lost: no backup was asked for", "lost: no process is left to take its place",
 		"lost: the last process that held the state of rank 0 is dead",
-		"a incarnation is carried out by a successor", "replaced under a successor", "a decision is lost", "an event waits",
+		"an incarnation is carried out by a successor", "replaced under a successor", "a decision is lost", "an event waits",
 		"kept from a process", "death with the head",
 		"head lost while files are written", "head lost while a backup is stored", "head lost with a backup",
 		"head lost while asking", "head lost while draining", "head lost while admitting", "head lost while somebody joins",
@@ -117,9 +117,9 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// firstToNotice holds the first seeds that noticed the loss of a rule, of those that took
-// hundreds: they are tried before all others. One that notices nothing any more, after a
-// change of the simulation, costs time and nothing else; the test logs the new one.
+// firstToNotice holds, for each rule that takes hundreds of seeds to notice its loss, the first
+// seed that did. The test tries that seed before all others. After a change of the simulation
+// such a seed may notice nothing: then the test goes on to the others, and logs the one to enter here.
 var firstToNotice = map[string]uint64{
 	"a step of an older rollback counts for the newer one":     237,
 	`the order "ask" is not repeated`:                          584,

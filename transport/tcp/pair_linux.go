@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PairUnix makes two connected Unix stream sockets without a name, for the two
-// processes of a link to inherit. Each process makes a connection of its socket
-// with net.FileConn.
+// PairUnix makes two connected Unix stream sockets without a name. The two processes of a link
+// inherit one each, and turn it into a connection with net.FileConn.
 func PairUnix() (a, b *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {

@@ -157,7 +157,7 @@ func (o *Process) Finish(died, itself bool) (words []byte) {
 	o.mu.Lock()
 	said, asleep := o.said, o.muted
 	o.mu.Unlock()
-	if asleep { // it had no slot, so all of this is no output of a rank
+	if asleep { // it had no slot: its output belongs to no rank
 		o.of.streams[Stderr].died(o.process.Replica, nil, false)
 		return said
 	}

@@ -60,9 +60,9 @@ func (r *ReplayBuffer) Mute() {
 	r.push()
 }
 
-// Resume continues at the position of a process that is not writing now, with the
-// text from there on, which the head has already. What the process wrote before
-// is no longer output. With anew all output from there on is written again.
+// Resume continues with the output of another process, at its position. text is the output from
+// there on that the head already has. What this process wrote before is dropped. With anew, the
+// head receives everything from that position again.
 func (r *ReplayBuffer) Resume(at Written, text []byte, anew bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,8 +1,8 @@
 // Package bridge gives packages of this module access to functions that other
 // packages do not export to programs. A package sets its functions when it is
 // initialised. The packages that call them import it, so the functions are set
-// before. Bridge imports nothing of this module: arguments and results are of type any, and the
-// comments state their actual types.
+// before. Bridge imports nothing of this module: arguments and results are of type
+// any, and the comments state their actual types.
 package bridge
 
 import "errors"

@@ -23,7 +23,8 @@ type outFrame struct {
 	queued  time.Duration
 }
 
-// outFrames keeps frames that were sent, since every claim and update needs one.
+// outFrames holds frames for reuse: every claim and update needs one, and the link returns it
+// when it has sent it.
 var outFrames = sync.Pool{New: func() any { return new(outFrame) }}
 
 // outFrame returns a frame with m as its header.

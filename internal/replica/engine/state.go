@@ -94,8 +94,8 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 	}
 }
 
-// statesDiffer records what follows from the comparison of states, and reports whether
-// the head has to be informed.
+// statesDiffer records the convictions and doubts that follow from a comparison of states, and
+// reports whether the head has to know of them.
 func (v *verifier) statesDiffer(point uint64, c verify.Comparison) (news bool) {
 	if c.Outcome == verify.Unknown && v.counts.Doubt == nil {
 		text := fmt.Sprintf("the registered state at safe point %d differs, and it cannot be told whose is wrong (%s)", point, votes(c))

@@ -123,8 +123,8 @@ func (v *verifier) ran(t int) {
 	}
 }
 
-// complete compares the results of the sampled tasks of s with those of the other
-// replicas. All results of s are here.
+// complete compares the results of the sampled tasks of s with those of the other replicas. The
+// caller has received the results of all tasks of s.
 func (v *verifier) complete(s *Section) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -212,8 +212,8 @@ func (w *worker) ran(s *Section) {
 	w.reconsider(s)
 }
 
-// deliver sends the frames that follow from the task of w, and receives. It is called
-// without the lock.
+// deliver sends the frames that the last task of w has caused, such as its updates, and receives
+// those of the peers. It is called without the lock.
 func (w *worker) deliver() {
 	w.flush()
 	w.takeIn()

@@ -5,7 +5,9 @@
 // through random schedules, with wrong results and deaths at every point.
 //
 // States is another machine beside Machine: it compares registered states at safe
-// points.
+// points, and no replica goes on before all are compared. Watch is a third one. It finds
+// that a program has made its replicas differ, by hashes that no replica waits for: Pace
+// chooses where each replica takes them.
 //
 // A section that has sampled tasks is verified at its end. Every live replica has run
 // these tasks and sends the hashes of their results. If all hashes are equal, the

@@ -1,6 +1,6 @@
-// House prints figures about the structure of this module, for the rules in
-// CONTRIBUTING.md: the sizes of its rooms and the imports between them, its largest
-// types, or comments drawn at random for a reader to judge.
+// House prints figures about the structure of this module: the sizes of its rooms and
+// the imports between them, and its largest types. It also draws comments at random for
+// a reader to judge.
 //
 //	house sizes
 //	house comments [SEED]

@@ -12,8 +12,8 @@ import (
 type End interface {
 	// Gone reports whether the process has been killed.
 	Gone() bool
-	// Sends counts a frame that the process sends. It may die there: then nothing of the
-	// frame leaves.
+	// Sends is called before each frame that the process sends. If the process dies in this call,
+	// the frame does not leave.
 	Sends()
 	// Knows reports whether the process knows that another one is dead.
 	Knows(other End) bool

@@ -200,8 +200,8 @@ type ProxyMeasurement struct {
 // leastShare is the fraction of a replicated run from which on a kernel gets a row.
 const leastShare = 0.01
 
-// MeasureProxy is Measure for a proxy. Configurations with the same number of ranks must
-// end with the same bits.
+// MeasureProxy measures a proxy application in all configurations, in alternation. Configurations
+// with the same number of ranks must end with the same bits.
 func MeasureProxy(ctx context.Context, run ProxyRunner, x Proxy, rounds int, configs []Config, before func(round int, c Config)) (*ProxyMeasurement, error) {
 	m := &ProxyMeasurement{Proxy: x}
 	var err error

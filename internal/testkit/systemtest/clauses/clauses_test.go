@@ -22,6 +22,9 @@ var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
+// usual is the number of kernels of the program that the test makes by itself.
+const usual = 60
+
 // TestRandomKernels makes a program of 60 kernels. INTRA_PROGRAMS=N makes N kernels in programs of 200,
 // INTRA_SEED=S begins with another seed.
 func TestRandomKernels(t *testing.T) {
@@ -31,7 +34,7 @@ func TestRandomKernels(t *testing.T) {
 		}
 		return otherwise
 	}
-	seed, left := number("INTRA_SEED", 1), int(number("INTRA_PROGRAMS", 60))
+	seed, left := number("INTRA_SEED", 1), int(number("INTRA_PROGRAMS", usual))
 	for ; left > 0; seed++ {
 		n := min(left, 200)
 		left -= n
@@ -89,6 +92,9 @@ func checkKernels(t *testing.T, seed uint64, n int) {
 		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: append([]string{filepath.Join(dir, "shared")}, right...)})
 		require.Zero(t, r.Code, "%s: %s", flags, r.Stderr)
 		require.Equal(t, strings.Split(want, "\n"), strings.Split(r.Stdout, "\n"), flags)
+		if n >= usual { // fewer kernels may not come that far
+			r.Summary(t).RequireFired(t)
+		}
 	}
 	found := 0
 	for _, k := range kernels {
@@ -109,10 +115,10 @@ func module(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	root, err := filepath.Abs("../../../..")
 	require.NoError(t, err)
-	for from, to := range map[string]string{"go.mod": "go.mod", "go.sum": "go.sum"} {
-		b, err := os.ReadFile(filepath.Join(root, from))
+	for _, name := range []string{"go.mod", "go.sum"} {
+		b, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, to), b, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
 	}
 	mustRun(t, dir, "go", "mod", "edit", "-module=example.org/random", "-replace=github.com/intrahpc/intra="+root, "-require=github.com/intrahpc/intra@v0.0.0")
 	return dir
