@@ -17,7 +17,7 @@ import (
 func whole(t *testing.T, args string, all any) string {
 	dir := t.TempDir()
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), append(strings.Fields(args), "-rounds", "1", "-quiet", "-json", dir+"/p.json", "-plot", dir+"/p.svg"), &out, nil))
+	require.NoError(t, run(t.Context(), append(strings.Fields(args), "-rounds", "1", "-quiet", "-json", dir+"/p.json", "-plot", dir+"/p.svg"), &out, os.Stderr))
 	b, err := os.ReadFile(dir + "/p.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(b, all))
