@@ -87,7 +87,7 @@ func (p *process) begin() {
 		p.w.fail("%v: %v", p, err)
 		return
 	}
-	if err := p.msgs.Cut(); err != nil {
+	if err := p.cut(); err != nil {
 		p.w.fail("%v: %v", p, err)
 	}
 }

@@ -33,7 +33,7 @@ func (p *process) goBack() error {
 		var err error
 		switch s := p.back.Next(p.self); s.Kind {
 		case recovery.Forward:
-			if err := p.msgs.Cut(); err != nil {
+			if err := p.cut(); err != nil {
 				return err
 			}
 			p.reach("resume")

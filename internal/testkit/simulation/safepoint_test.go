@@ -66,12 +66,17 @@ func (p *process) step(s recovery.Step, seen uint64) error {
 	return fmt.Errorf("unknown step %d", s.Kind)
 }
 
+// cut ends a cut in the messages. What was received beyond it is reported again, so it is
+// hashed again, see process.sum.
+func (p *process) cut(joined ...sdr.Joiner) error {
+	p.cutting = true
+	defer func() { p.cutting = false }()
+	return p.msgs.Cut(joined...)
+}
+
 // endCut ends the cut: nothing of before it may be kept for anybody then.
 func (p *process) endCut(joined ...sdr.Joiner) error {
-	p.cutting = true
-	err := p.msgs.Cut(joined...)
-	p.cutting = false
-	if err != nil {
+	if err := p.cut(joined...); err != nil {
 		return err
 	}
 	if p.dead { // as it sent one of its acknowledgements: its links hold nothing
