@@ -29,6 +29,6 @@ func TestPapers(t *testing.T) {
 func TestDoubled(t *testing.T) {
 	inMatrix(t)
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), strings.Fields("figures -app npb -class S -programs is -rounds 1 -quiet -double"), &out, os.Stderr))
+	require.NoError(t, run(t.Context(), strings.Fields("figures -app is -class S -rounds 1 -quiet -double"), &out, os.Stderr))
 	require.Contains(t, out.String(), "is S: -class S; native on one core, the others on two, 1 rounds in alternation")
 }
