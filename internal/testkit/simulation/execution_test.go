@@ -61,8 +61,14 @@ func (x *execution) wait(m *message) error {
 	return x.seen(m)
 }
 
+// mostTests bounds the tests of one request. A replica that is far behind its leader repeats
+// each answer of the leader, and may be so slow that the job takes too many steps.
+const mostTests = 500
+
+// test tests a receive until it is complete, or waits for it after many tests. Replicas that
+// agree give it up after the same test.
 func (x *execution) test(m *message) error {
-	for {
+	for range mostTests {
 		_, done, err := m.recv.Test()
 		if err != nil {
 			return err
@@ -71,6 +77,7 @@ func (x *execution) test(m *message) error {
 			return x.seen(m)
 		}
 	}
+	return x.wait(m)
 }
 
 func (x *execution) waitAny(a *anyWait) error {
