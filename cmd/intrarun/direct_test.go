@@ -122,7 +122,7 @@ func (r result) stored(task string) int64 { return r.TaskTypes["direct."+task].S
 func TestDirect(t *testing.T) {
 	want := storer(t, "-r 1", "")
 	require.Zero(t, want.code, want.stderr)
-	for _, flags := range []string{"-r 1", "-r 2", "-r 3", "-r 4", "-r 2 -threads 3", "-r 2 -link unix", "-degrees 2,1,3"} {
+	for _, flags := range jobtest.Some([]string{"-r 1", "-r 2", "-r 3", "-r 4", "-r 2 -threads 3", "-r 2 -link unix", "-degrees 2,1,3"}, 1, 4, 6) {
 		r := storer(t, "-direct "+flags, "")
 		require.Zero(t, r.code, r.stderr)
 		require.Equal(t, strings.Repeat(want.stdout, 1+strings.Count(flags, ",")), r.stdout, flags)
@@ -134,7 +134,7 @@ func TestDirect(t *testing.T) {
 			require.Zero(t, r.code, r.stderr)
 		}
 	}
-	for _, flags := range []string{"-direct=off", "-direct off", "-direct=false", "-sched static", "-link tcp", "-limit 1GB/s"} {
+	for _, flags := range jobtest.Some([]string{"-direct=off", "-direct off", "-direct=false", "-sched static", "-link tcp", "-limit 1GB/s"}, 0, 3, 4) {
 		r := storer(t, "-r 2 "+flags, "")
 		require.Zero(t, r.code, r.stderr)
 		require.Equal(t, want.stdout, r.stdout, flags)
@@ -188,21 +188,22 @@ func TestStoresAfterAReplacement(t *testing.T) {
 	}
 }
 
-// By itself each kill runs with one value of -direct, in a matrix with both.
+// By themselves some kills run, each with one value of -direct, in a matrix all with both.
 func TestKillsAmongStores(t *testing.T) {
 	want := storer(t, "-r 1", "").stdout
-	for i, c := range []struct {
+	type kills struct {
 		degree int
-		kills  []string
-	}{
+		at     []string
+	}
+	for i, c := range jobtest.Some([]kills{
 		{2, []string{"0.0@section:0"}}, {2, []string{"0.1@section:12"}},
 		{2, []string{"0.0@task:0"}}, {2, []string{"0.1@task:0"}}, {2, []string{"0.0@task:7"}}, {2, []string{"0.1@task:20"}},
 		{2, []string{"0.0@update:0"}}, {2, []string{"0.1@update:0"}}, {2, []string{"0.0@update:5"}}, {2, []string{"0.1@update:11"}},
 		{3, []string{"0.0@update:2", "0.2@update:3"}}, {3, []string{"0.1@task:3", "0.2@update:2"}},
 		{3, []string{"0.0@section:3", "0.1@update:1"}}, {4, []string{"0.0@task:2", "0.2@update:4", "0.3@section:6"}},
-	} {
+	}, 0, 3, 7, 8, 11, 13) {
 		for _, direct := range jobtest.Some([]string{"on", "auto"}, i%2) {
-			flags := fmt.Sprintf("-direct=%s -r %d -kill %s", direct, c.degree, strings.Join(c.kills, " -kill "))
+			flags := fmt.Sprintf("-direct=%s -r %d -kill %s", direct, c.degree, strings.Join(c.at, " -kill "))
 			r := storer(t, flags, "")
 			require.Zero(t, r.code, "%s: %s", flags, r.stderr)
 			require.Equal(t, want, r.stdout, flags)
