@@ -19,7 +19,7 @@ func runInOut(ctx context.Context, args []string, out io.Writer) error {
 	fs.IntVar(&o.Particles, "particles", 1<<18, "particles of the rank")
 	fs.IntVar(&o.Sections, "sections", 15, "sections of each kind in each round")
 	fs.IntVar(&o.Rounds, "rounds", 15, "how often every way is measured, in turn")
-	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
+	numbers := jsonFlag(fs, args)
 	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
@@ -56,10 +56,7 @@ func runInOut(ctx context.Context, args []string, out io.Writer) error {
 	if err := inout.Table(out, o, results); err != nil {
 		return err
 	}
-	if *jsonFile != "" {
-		return writeJSON(*jsonFile, map[string]any{"processes": processes, "in_process": results})
-	}
-	return nil
+	return numbers.write(map[string]any{"processes": processes, "in_process": results})
 }
 
 // inoutJob is the program that intrarun runs for inout.

@@ -22,7 +22,7 @@ func runSlow(ctx context.Context, args []string, out io.Writer) error {
 	fs.DurationVar(&o.Task, "task", time.Millisecond, "what a task takes at full speed")
 	fs.IntVar(&o.Sections, "sections", 15, "sections of each kind in each round")
 	fs.IntVar(&o.Rounds, "rounds", 15, "how many jobs are run")
-	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
+	numbers := jsonFlag(fs, args)
 	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
@@ -49,10 +49,7 @@ func runSlow(ctx context.Context, args []string, out io.Writer) error {
 	if err := slow.Table(out, o, results); err != nil {
 		return err
 	}
-	if *jsonFile != "" {
-		return writeJSON(*jsonFile, results)
-	}
-	return nil
+	return numbers.write(results)
 }
 
 // slowJob is the program that intrarun runs for slow.
