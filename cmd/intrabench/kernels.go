@@ -36,9 +36,8 @@ func runKernels(ctx context.Context, args []string, out io.Writer) error {
 
 // format is how results are written.
 type format struct {
-	json      *jsonFile
-	benchstat bool
-	quiet     *bool
+	json  *jsonFile
+	quiet *bool
 }
 
 // optionFlags defines the flags that the measurements of kernels share.
@@ -46,7 +45,6 @@ func optionFlags(fs *flag.FlagSet, args []string, o *bench.Options, f *format) {
 	fs.IntVar(&o.Rounds, "rounds", 15, "how often every variant is measured, in turn")
 	list(fs, &o.Paths, "path", "`paths` among avx512,avx2,go (default all this CPU has)")
 	f.json = jsonFlag(fs, args)
-	fs.BoolVar(&f.benchstat, "benchstat", false, "write lines for benchstat, one per sample")
 	f.quiet = quietFlag(fs)
 }
 
@@ -65,16 +63,8 @@ func list(fs *flag.FlagSet, to *[]string, name, usage string) {
 }
 
 func (f format) write(out io.Writer, results []bench.Result) error {
-	var err error
-	if f.benchstat {
-		fmt.Fprintf(out, "goos: %s\ngoarch: %s\npkg: github.com/intrahpc/intra/kernels\ncpu: %s\n",
-			runtime.GOOS, runtime.GOARCH, cpuid.CPU.BrandName)
-		err = bench.Benchstat(out, results)
-	} else {
-		fmt.Fprintf(out, "%s, %s; path in use: %s\n\n", cpuid.CPU.BrandName, runtime.Version(), kernels.Path())
-		err = bench.Table(out, results)
-	}
-	if err != nil {
+	fmt.Fprintf(out, "%s, %s; path in use: %s\n\n", cpuid.CPU.BrandName, runtime.Version(), kernels.Path())
+	if err := bench.Table(out, results); err != nil {
 		return err
 	}
 	return f.json.write(results)

@@ -47,10 +47,6 @@ func TestKernels(t *testing.T) {
 	require.Equal(t, "intrabench "+strings.Join(args, " "), readResult(t, file, &measured).Command)
 	require.Len(t, measured, 4)
 	require.Len(t, measured[3].Seconds, 2)
-
-	out.Reset()
-	require.NoError(t, run(t.Context(), append(args, "-benchstat"), &out, nil))
-	require.Regexp(t, `(?m)\Agoos: .*\ngoarch: .*\npkg: .*\ncpu: .*\nBenchmarkDot/elem=float32/size=L1/path=plain 1 `, out.String())
 }
 
 func TestSpMV(t *testing.T) {

@@ -31,7 +31,7 @@ const workMessages = 20_000
 // messageFlags are the flags of the measurements of messages.
 type messageFlags struct {
 	messages.Options
-	format
+	json   *jsonFile
 	mpirun string
 	quiet  bool
 }
@@ -54,7 +54,6 @@ func newMessageFlags(name string, args []string, links, degrees string) (*flag.F
 	fs.StringVar(&f.Peer, "peer", "", "also run the shell `command` in every round, like 'mpirun -np 2 /tmp/peer', and print the\nratios; cmd/intrabench/peer has such a program")
 	fs.StringVar(&f.mpirun, "mpirun", "mpirun -np", "what starts the jobs of -link mpi: a `command`, followed by the number of processes and intrarun; intrabench needs the\ntag mpi for them")
 	f.json = jsonFlag(fs, args)
-	fs.BoolVar(&f.benchstat, "benchstat", false, "write lines for benchstat, one per sample")
 	fs.BoolVar(&f.quiet, "quiet", false, "do not tell on standard error what runs now")
 	return fs, f
 }
@@ -105,14 +104,6 @@ type messageResults struct {
 
 // print writes the results as text.
 func (f *messageFlags) print(out io.Writer, results []messages.Result, work []messages.Work) error {
-	if f.benchstat {
-		fmt.Fprintf(out, "goos: %s\ngoarch: %s\npkg: github.com/intrahpc/intra/comm\ncpu: %s\n",
-			runtime.GOOS, runtime.GOARCH, cpuid.CPU.BrandName)
-		if err := messages.Benchstat(out, results); err != nil {
-			return err
-		}
-		return messages.WorkBenchstat(out, work)
-	}
 	fmt.Fprintf(out, "%s, %d cores, %s; %d rounds in alternation: median [quartiles]\n\n",
 		cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), f.Rounds)
 	if err := messages.Table(out, f.Options, results); err != nil || work == nil {

@@ -66,10 +66,6 @@ func TestPingpong(t *testing.T) {
 		require.Positive(t, last.Ratio.Median)
 		require.Len(t, doc.Protocol, 3+2, "the mirror protocol is another one where there are replicas")
 	})
-	t.Run("benchstat", func(t *testing.T) {
-		require.Regexp(t, `\Agoos: .*\ngoarch: .*\npkg: .*\ncpu: .*\n(BenchmarkPingpong/link=shm/degrees=1,1/bytes=\d+ 1 [\d.]+ ns/op [\d.]+ MB/s\n){14}`+
-			`(BenchmarkProtocol/degrees=1,1/mirror=false 1 [\d.]+ ns/op [\d.]+ allocs/op\n){2}\z`, call(t, "-benchstat -degrees=1,1 -link shm"))
-	})
 }
 
 func TestCollectives(t *testing.T) {
