@@ -231,15 +231,25 @@ func selects(which string, i int, v any) bool {
 	object, _ := v.(map[string]any)
 	for pair := range strings.SplitSeq(which, ",") {
 		name, want, _ := strings.Cut(pair, "=")
-		have := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(object[name]), "[]")), ":")
-		if _, list := object[name].([]any); !list {
-			have = fmt.Sprint(object[name])
-		}
-		if have != want {
+		if have := text(object[name]); have != want {
 			return false
 		}
 	}
 	return true
+}
+
+func text(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		var all []string
+		for _, x := range v {
+			all = append(all, text(x))
+		}
+		return strings.Join(all, ":")
+	}
+	return fmt.Sprint(v)
 }
 
 func digits(v float64) string {

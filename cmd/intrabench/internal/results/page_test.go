@@ -100,13 +100,14 @@ func TestFigure(t *testing.T) {
 			map[string]any{"kernel": "ddot", "config": "send at 1.2GB/s", "degrees": []any{2.0, 1.0}, "e": map[string]any{"median": 0.5, "q1": 0.25, "q3": 1.0}},
 			map[string]any{"kernel": "ddot", "config": "auto", "e": 12.0},
 		},
-		"us": 1e-6,
+		"us": 1e-6, "big": []any{map[string]any{"n": 4194304.0, "t": 1.0}},
 	}
 	for path, want := range map[string]string{
 		"rows[kernel=ddot,config=send at 1.2GB/s].e": "0.50 [0.25 1.00]",
 		"rows[degrees=2:1].e*100":                    "50.0 [25.0 100]",
 		"rows[1].e":                                  "12.0",
 		"us*1e6":                                     "1.00",
+		"big[n=4194304].t":                           "1.00",
 	} {
 		got, err := figure(in, path)
 		require.NoError(t, err, path)
