@@ -25,7 +25,7 @@ func runDetect(ctx context.Context, args []string, out io.Writer) error {
 	fs.IntVar(&o.Runs, "runs", 5, "how often the job runs without a loss, each way in turn; 0: it does not")
 	fs.DurationVar(&o.Time, "time", 5*time.Second, "about how long such a run takes")
 	fs.IntVar(&o.Rarer, "rarer", 10, "how many `times` rarer beats are in the runs to compare with, 2 to 20")
-	jsonOut := fs.Bool("json", false, "write JSON, every time included")
+	numbers := jsonFlag(fs, args)
 	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
@@ -57,14 +57,12 @@ func runDetect(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if *jsonOut {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(m)
-	}
 	printMachine(out)
 	fmt.Fprintln(out)
-	return m.Table(out)
+	if err := m.Table(out); err != nil {
+		return err
+	}
+	return numbers.write(m)
 }
 
 // detectHead runs the jobs of detect: it is a launcher with an additional option.

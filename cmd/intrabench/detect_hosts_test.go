@@ -3,8 +3,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,10 +17,10 @@ import (
 // A whole call, of real jobs on hosts, once each: the times mean nothing.
 func TestDetect(t *testing.T) {
 	netns.Test(t, 1).Close()
-	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), strings.Fields("detect -quiet -json -rounds 1 -runs 1 -time 3s"), &out, nil))
+	file := filepath.Join(t.TempDir(), "d.json")
+	require.NoError(t, run(t.Context(), strings.Fields("detect -quiet -json "+file+" -rounds 1 -runs 1 -time 3s"), io.Discard, nil))
 	var m detection.Measurement
-	require.NoError(t, json.Unmarshal(out.Bytes(), &m))
+	readResult(t, file, &m)
 	require.Len(t, m.Losses, 4)
 	for _, l := range m.Losses {
 		require.Len(t, l.Seconds, 1, l.Loss)

@@ -4,20 +4,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/klauspost/cpuid/v2"
-
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
-	"github.com/intrahpc/intra/kernels"
+	"github.com/intrahpc/intra/cmd/intrabench/internal/results"
 )
 
 // problemFlags defines the flags of the problem that HPCCG solves, and the number of
@@ -62,7 +58,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model and with what should be decided")
 	list := fs.String("only", "", "run these `configurations` only, like native,auto or \"native at 3GB/s,send at 3GB/s\"; the first is what others are compared with")
 	between := hostsFlag(fs)
-	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
+	numbers := jsonFlag(fs, args)
 	plotFile := fs.String("plot", "", "draw the figures to `FILE`, .svg, .png or .pdf")
 	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
@@ -75,7 +71,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	if *app != figures.HPCCG && *app != figures.GTC {
 		o.points, o.steps, o.rounds, o.doubled, o.hosts = [3]int{pr.NX, pr.NY, pr.NZ}, *steps, rounds, *doubled, *between
 		o.usual(fs)
-		o.limits, o.json, o.plot, o.quiet = *limits, *jsonFile, *plotFile, *quiet
+		o.limits, o.json, o.plot, o.quiet = *limits, numbers, *plotFile, *quiet
 		all, err := o.proxies(names)
 		if err != nil {
 			return err
@@ -87,7 +83,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if *app == figures.GTC {
 		gtc.Tasks, gtc.Steps = pr.Tasks, *steps
-		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, hosts: *between, limits: *limits, only: *list, json: *jsonFile, plot: *plotFile, quiet: *quiet}
+		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, hosts: *between, limits: *limits, only: *list, json: numbers, plot: *plotFile, quiet: *quiet}
 		return runGTC(ctx, o, out)
 	}
 	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Send}
@@ -132,10 +128,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
-	if *jsonFile != "" {
-		return writeJSON(*jsonFile, m)
-	}
-	return nil
+	return numbers.write(m)
 }
 
 // only returns the configurations that a list names, in its order, or all.
@@ -162,9 +155,7 @@ func only(all []figures.Config, list string) (some []figures.Config, err error) 
 	return some, nil
 }
 
-func printMachine(out io.Writer) {
-	fmt.Fprintf(out, "%s, %d cores, %s; kernels: %s\n", cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), kernels.Path())
-}
+func printMachine(out io.Writer) { fmt.Fprintln(out, results.ThisMachine()) }
 
 // progress prints to standard error what runs now, since a run takes minutes.
 func progress(quiet bool, rounds int) func(int, figures.Config) {
@@ -191,15 +182,4 @@ func splitLimits(list string) []string {
 		}
 	}
 	return all
-}
-
-func writeJSON(name string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err == nil {
-		err = os.WriteFile(name, append(b, '\n'), 0o666)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
 }

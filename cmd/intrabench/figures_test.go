@@ -4,8 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,8 +22,6 @@ func TestFigures(t *testing.T) {
 	for _, part := range []string{"Figure 5a, waxpby", "Figure 5b", "send at 200MB/s", "send at 1000MB/s", "< 0.50", "V/T, GB/s", "Decisions over the bandwidth"} {
 		require.Contains(t, out.String(), part)
 	}
-	b, err := os.ReadFile(dir + "/f.json")
-	require.NoError(t, err)
 	var m struct {
 		Rows   []struct{ Kernel, Config string }
 		Models []struct{ Bytes float64 }
@@ -37,7 +33,7 @@ func TestFigures(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, json.Unmarshal(b, &m))
+	readResult(t, dir+"/f.json", &m)
 	require.Len(t, m.Trials, 18)
 	require.Len(t, m.Rows, 45)
 	// 4 passes on 6 x 6 x 12 points: each update of waxpby is sent once.

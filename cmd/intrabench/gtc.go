@@ -17,14 +17,15 @@ import (
 
 // gtcOptions configures runGTC.
 type gtcOptions struct {
-	problem    figures.GTCProblem
-	rounds     int
-	doubled    bool
-	hosts      bool
-	limits     string
-	only       string
-	json, plot string
-	quiet      bool
+	problem figures.GTCProblem
+	rounds  int
+	doubled bool
+	hosts   bool
+	limits  string
+	only    string
+	json    *jsonFile
+	plot    string
+	quiet   bool
 }
 
 // gtcFlags defines the flags that only GTC has.
@@ -108,8 +109,5 @@ func runGTC(ctx context.Context, o gtcOptions, out io.Writer) error {
 			return err
 		}
 	}
-	if o.json != "" {
-		return writeJSON(o.json, m)
-	}
-	return nil
+	return o.json.write(m)
 }

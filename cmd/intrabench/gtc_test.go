@@ -4,8 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -26,8 +24,6 @@ func TestFiguresGTC(t *testing.T) {
 			for _, part := range []string{"Figure 6c, push", "Figure 6c, charge", "Figure 6c, total", "> 0.70", "copies of inout variables"} {
 				require.Contains(t, out.String(), part)
 			}
-			b, err := os.ReadFile(dir + "/f.json")
-			require.NoError(t, err)
 			var m struct {
 				Doubled bool
 				Rows    []struct{ Kernel, Config string }
@@ -45,7 +41,7 @@ func TestFiguresGTC(t *testing.T) {
 				}
 				InOut []struct{ Way string }
 			}
-			require.NoError(t, json.Unmarshal(b, &m))
+			readResult(t, dir+"/f.json", &m)
 			require.Equal(t, strings.Contains(double, "-double"), m.Doubled)
 			require.Equal(t, configs > 5, strings.Contains(out.String(), "send at 200MB/s"))
 			require.Len(t, m.Trials, configs)

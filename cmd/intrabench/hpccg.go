@@ -18,7 +18,7 @@ func runHPCCG(ctx context.Context, args []string, out io.Writer) error {
 	problemFlags(fs, &pr, &rounds)
 	command := fs.String("peer", "", "also run the shell `command` in every round, and print the ratio; for the same global problem on two ranks it solves -nz points in z on each")
 	pattern := fs.String("peer-time", "", "`regexp` whose first group is the time in seconds in the command's output (default: its wall time)")
-	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
+	numbers := jsonFlag(fs, args)
 	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
@@ -57,8 +57,5 @@ func runHPCCG(ctx context.Context, args []string, out io.Writer) error {
 	if err := m.PeerTable(out); err != nil {
 		return err
 	}
-	if *jsonFile != "" {
-		return writeJSON(*jsonFile, m)
-	}
-	return nil
+	return numbers.write(m)
 }

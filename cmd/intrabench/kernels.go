@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -20,7 +19,7 @@ func runKernels(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("kernels")
 	var o bench.Options
 	var f format
-	optionFlags(fs, &o, &f)
+	optionFlags(fs, args, &o, &f)
 	list(fs, &o.Kernels, "kernel", "`names` of kernels, comma-separated (default all)")
 	list(fs, &o.Sizes, "size", "`sizes` among "+strings.Join(bench.Sizes(), ",")+" (default all)")
 	list(fs, &o.Elems, "elem", "float64,float32 (default both)")
@@ -37,16 +36,15 @@ func runKernels(ctx context.Context, args []string, out io.Writer) error {
 
 // format is how results are written.
 type format struct {
-	json, benchstat bool
-	quiet           *bool
+	json  *jsonFile
+	quiet *bool
 }
 
 // optionFlags defines the flags that the measurements of kernels share.
-func optionFlags(fs *flag.FlagSet, o *bench.Options, f *format) {
+func optionFlags(fs *flag.FlagSet, args []string, o *bench.Options, f *format) {
 	fs.IntVar(&o.Rounds, "rounds", 15, "how often every variant is measured, in turn")
 	list(fs, &o.Paths, "path", "`paths` among avx512,avx2,go (default all this CPU has)")
-	fs.BoolVar(&f.json, "json", false, "write JSON, every sample included")
-	fs.BoolVar(&f.benchstat, "benchstat", false, "write lines for benchstat, one per sample")
+	f.json = jsonFlag(fs, args)
 	f.quiet = quietFlag(fs)
 }
 
@@ -65,22 +63,9 @@ func list(fs *flag.FlagSet, to *[]string, name, usage string) {
 }
 
 func (f format) write(out io.Writer, results []bench.Result) error {
-	switch {
-	case f.json:
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
-			CPU     string         `json:"cpu"`
-			Go      string         `json:"go"`
-			Path    string         `json:"path"`
-			Results []bench.Result `json:"results"`
-		}{cpuid.CPU.BrandName, runtime.Version(), kernels.Path(), results})
-	case f.benchstat:
-		fmt.Fprintf(out, "goos: %s\ngoarch: %s\npkg: github.com/intrahpc/intra/kernels\ncpu: %s\n",
-			runtime.GOOS, runtime.GOARCH, cpuid.CPU.BrandName)
-		return bench.Benchstat(out, results)
-	default:
-		fmt.Fprintf(out, "%s, %s; path in use: %s\n\n", cpuid.CPU.BrandName, runtime.Version(), kernels.Path())
-		return bench.Table(out, results)
+	fmt.Fprintf(out, "%s, %s; path in use: %s\n\n", cpuid.CPU.BrandName, runtime.Version(), kernels.Path())
+	if err := bench.Table(out, results); err != nil {
+		return err
 	}
+	return f.json.write(results)
 }

@@ -32,9 +32,7 @@ var commands = []command{
 	{"share", "a program of yours: native, replicated, with results sent and with the default, and where its time goes", runShare},
 	{"figures", "an example (-app) native, replicated, with results sent and with the default: the paper's figures 5 and 6c, and E over bandwidth", runFigures},
 	{"papers", "overheads and figures of the papers, and E measured against E forecast by the share-or-not rule", runPapers},
-	{"inout", "what it costs that a task changes its memory in place", runInOut},
 	{"vary", "the digits that are left, as a report of intravary says, drawn", runVary},
-	{"slow", "a section that is shared with a slower replica", runSlow},
 	{"hpccg", "HPCCG as a whole, beside an outside program", runHPCCG},
 	{"pingpong", "messages between two ranks, replicated and not", runPingpong},
 	{"recovery", "how lost processes come back, what backups and files cost, what failures leave of E", runRecovery},
@@ -44,7 +42,7 @@ var commands = []command{
 }
 
 // jobs are the commands that intrarun runs for other commands.
-var jobs = []command{slowJob, inoutJob, detectHead, detectAgent, detectJob, scaleJob}
+var jobs = []command{detectHead, detectAgent, detectJob, scaleJob}
 
 // moved are programs that had commands of their own.
 var moved = []string{"npb", "hpcg", "minighost", "amg"}

@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/results"
 )
 
 func TestUsage(t *testing.T) {
@@ -35,21 +38,15 @@ func TestKernels(t *testing.T) {
 	require.Regexp(t, `(?m)^ +Dot  float32 +L1 +\d+ +go `, out.String())
 
 	out.Reset()
-	require.NoError(t, run(t.Context(), append(args, "-json"), &out, nil))
-	var doc struct {
-		CPU, Go, Path string
-		Results       []struct {
-			Kernel, Path string
-			Seconds      []float64
-		}
+	file := filepath.Join(t.TempDir(), "k.json")
+	require.NoError(t, run(t.Context(), append(args, "-json", file), &out, nil))
+	var measured []struct {
+		Kernel, Path string
+		Seconds      []float64
 	}
-	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
-	require.Len(t, doc.Results, 4)
-	require.Len(t, doc.Results[3].Seconds, 2)
-
-	out.Reset()
-	require.NoError(t, run(t.Context(), append(args, "-benchstat"), &out, nil))
-	require.Regexp(t, `(?m)\Agoos: .*\ngoarch: .*\npkg: .*\ncpu: .*\nBenchmarkDot/elem=float32/size=L1/path=plain 1 `, out.String())
+	require.Equal(t, "intrabench "+strings.Join(args, " "), readResult(t, file, &measured).Command)
+	require.Len(t, measured, 4)
+	require.Len(t, measured[3].Seconds, 2)
 }
 
 func TestSpMV(t *testing.T) {
@@ -67,4 +64,14 @@ func TestSpMV(t *testing.T) {
 	require.EqualError(t, run(t.Context(), []string{"spmv", "-n", "2", "-perrow", "9"}, nil, nil), "-perrow must be 1 to 8")
 	require.EqualError(t, run(t.Context(), []string{"spmv", "-generate", "magic"}, nil, nil), `no kind of matrix is called "magic"`)
 	require.ErrorIs(t, run(t.Context(), []string{"spmv", "-matrix", file + "x"}, nil, nil), os.ErrNotExist)
+}
+
+// readResult decodes the result in a file of -json into to.
+func readResult(t *testing.T, file string, to any) results.Record {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	r := results.Record{Result: to}
+	require.NoError(t, json.Unmarshal(text, &r))
+	return r
 }

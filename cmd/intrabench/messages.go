@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -32,13 +31,13 @@ const workMessages = 20_000
 // messageFlags are the flags of the measurements of messages.
 type messageFlags struct {
 	messages.Options
-	format
+	json   *jsonFile
 	mpirun string
 	quiet  bool
 }
 
 // newMessageFlags defines them.
-func newMessageFlags(name string, links, degrees string) (*flag.FlagSet, *messageFlags) {
+func newMessageFlags(name string, args []string, links, degrees string) (*flag.FlagSet, *messageFlags) {
 	fs, f := newFlags(name), &messageFlags{}
 	f.Links, _ = parseLinks(links)
 	f.Degrees, _ = parseAllDegrees(degrees)
@@ -54,8 +53,7 @@ func newMessageFlags(name string, links, degrees string) (*flag.FlagSet, *messag
 	fs.DurationVar(&f.Time, "time", 30*time.Millisecond, "about how long a job measures each size")
 	fs.StringVar(&f.Peer, "peer", "", "also run the shell `command` in every round, like 'mpirun -np 2 /tmp/peer', and print the\nratios; cmd/intrabench/peer has such a program")
 	fs.StringVar(&f.mpirun, "mpirun", "mpirun -np", "what starts the jobs of -link mpi: a `command`, followed by the number of processes and intrarun; intrabench needs the\ntag mpi for them")
-	fs.BoolVar(&f.json, "json", false, "write JSON, every sample included")
-	fs.BoolVar(&f.benchstat, "benchstat", false, "write lines for benchstat, one per sample")
+	f.json = jsonFlag(fs, args)
 	fs.BoolVar(&f.quiet, "quiet", false, "do not tell on standard error what runs now")
 	return fs, f
 }
@@ -92,25 +90,20 @@ func (f *messageFlags) measure(ctx context.Context) ([]messages.Result, error) {
 
 // write writes the results, and work if there is any.
 func (f *messageFlags) write(out io.Writer, results []messages.Result, work []messages.Work) error {
-	switch {
-	case f.json:
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
-			CPU      string            `json:"cpu"`
-			Cores    int               `json:"cores"`
-			Go       string            `json:"go"`
-			Results  []messages.Result `json:"results"`
-			Protocol []messages.Work   `json:"protocol,omitempty"`
-		}{cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), results, work})
-	case f.benchstat:
-		fmt.Fprintf(out, "goos: %s\ngoarch: %s\npkg: github.com/intrahpc/intra/comm\ncpu: %s\n",
-			runtime.GOOS, runtime.GOARCH, cpuid.CPU.BrandName)
-		if err := messages.Benchstat(out, results); err != nil {
-			return err
-		}
-		return messages.WorkBenchstat(out, work)
+	if err := f.print(out, results, work); err != nil {
+		return err
 	}
+	return f.json.write(messageResults{results, work})
+}
+
+// messageResults is what -json writes.
+type messageResults struct {
+	Results  []messages.Result `json:"results"`
+	Protocol []messages.Work   `json:"protocol,omitempty"`
+}
+
+// print writes the results as text.
+func (f *messageFlags) print(out io.Writer, results []messages.Result, work []messages.Work) error {
 	fmt.Fprintf(out, "%s, %d cores, %s; %d rounds in alternation: median [quartiles]\n\n",
 		cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), f.Rounds)
 	if err := messages.Table(out, f.Options, results); err != nil || work == nil {
@@ -123,7 +116,7 @@ func (f *messageFlags) write(out io.Writer, results []messages.Result, work []me
 // runPingpong measures half round trips and the bandwidth of messages between two ranks,
 // without and with replicas.
 func runPingpong(ctx context.Context, args []string, out io.Writer) error {
-	fs, f := newMessageFlags("pingpong", "shm,unix,tcp", "1,1 2,1 2,2")
+	fs, f := newMessageFlags("pingpong", args, "shm,unix,tcp", "1,1 2,1 2,2")
 	largest := fs.Int("max", 8<<20, "largest message in `bytes`")
 	if err := parse(fs, args); err != nil {
 		return err
@@ -150,7 +143,7 @@ func runPingpong(ctx context.Context, args []string, out io.Writer) error {
 
 // runCollectives measures collective operations, without and with replicas.
 func runCollectives(ctx context.Context, args []string, out io.Writer) error {
-	fs, f := newMessageFlags("collectives", "shm", "1,1 2,2 1,1,1,1")
+	fs, f := newMessageFlags("collectives", args, "shm", "1,1 2,2 1,1,1,1")
 	if err := parse(fs, args); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func runPapers(ctx context.Context, args []string, out io.Writer) error {
 	limits := fs.String("limits", "1.2,3GB/s", "`bandwidths` of links for the forecast")
 	ranks := fs.Int("ranks", 2, "ranks of the jobs of sdr, whose processes are twice as many")
 	rounds := fs.Int("rounds", 5, "how often every configuration runs, in turn")
-	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
+	numbers := jsonFlag(fs, args)
 	plotFile := fs.String("plot", "", "draw figure 6 to `FILE`, .svg, .png or .pdf")
 	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
@@ -140,10 +140,7 @@ func runPapers(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
-	if *jsonFile != "" {
-		return writeJSON(*jsonFile, b.papersResult)
-	}
-	return nil
+	return numbers.write(b.papersResult)
 }
 
 // papersBench measures and collects the results.

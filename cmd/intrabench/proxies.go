@@ -30,7 +30,8 @@ type proxyOptions struct {
 	rounds                          int
 	doubled, hosts                  bool
 	limits                          string
-	json, plot                      string
+	json                            *jsonFile
+	plot                            string
 	quiet                           bool
 }
 
@@ -128,10 +129,7 @@ func (f *proxyOptions) run(ctx context.Context, out io.Writer, proxies ...figure
 			return err
 		}
 	}
-	if f.json != "" {
-		return writeJSON(f.json, all)
-	}
-	return nil
+	return f.json.write(all)
 }
 
 // tell is progress for one of several programs.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -18,9 +17,7 @@ func whole(t *testing.T, args string, all any) string {
 	dir := t.TempDir()
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), append(strings.Fields(args), "-rounds", "1", "-quiet", "-json", dir+"/p.json", "-plot", dir+"/p.svg"), &out, os.Stderr))
-	b, err := os.ReadFile(dir + "/p.json")
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(b, all))
+	readResult(t, dir+"/p.json", all)
 	require.FileExists(t, dir+"/p.svg")
 	return out.String()
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +33,7 @@ func runRecovery(ctx context.Context, args []string, out io.Writer) error {
 	fs.DurationVar(&o.Time, "time", 2*time.Second, "about how long a run without failures takes")
 	fs.IntVar(&o.Rounds, "rounds", 5, "how often everything runs, in turn")
 	fs.IntVar(&o.Failures, "failures", 3, "up to so many failures in a run")
-	jsonOut := fs.Bool("json", false, "write JSON")
+	numbers := jsonFlag(fs, args)
 	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
@@ -56,14 +55,12 @@ func runRecovery(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if *jsonOut {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(m)
-	}
 	printMachine(out)
 	fmt.Fprintf(out, "%d rounds in alternation\n\n", o.Rounds)
-	return m.Table(out)
+	if err := m.Table(out); err != nil {
+		return err
+	}
+	return numbers.write(m)
 }
 
 // linkBandwidth measures the bandwidth of a shared-memory link, in bytes per second.

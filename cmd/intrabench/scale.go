@@ -25,7 +25,7 @@ func runScale(ctx context.Context, args []string, out io.Writer) error {
 	fs.DurationVar(&o.Rest, "rest", 10*time.Second, "how long a job rests; it is watched for half of it")
 	intrarun := fs.String("intrarun", "", "run `FILE` in place of the intrarun of this module")
 	plot := fs.String("plot", "", "draw the table to `FILE`, .svg, .png or .pdf")
-	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
+	numbers := jsonFlag(fs, args)
 	if err := parse(fs, args); err != nil {
 		return err
 	}
@@ -64,10 +64,7 @@ func runScale(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
-	if *jsonFile != "" {
-		return writeJSON(*jsonFile, rows)
-	}
-	return nil
+	return numbers.write(rows)
 }
 
 // scaleJob is the program that intrarun runs for scale.

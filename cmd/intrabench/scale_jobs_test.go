@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,10 +20,8 @@ func TestScale(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run(t.Context(), []string{"scale", "-processes", "4,10", "-rest", "1s", "-messages", "10", "-json", numbers, "-plot", plot}, &out, &out))
 	require.Regexp(t, `(?m)^ +10 +`, out.String())
-	b, err := os.ReadFile(numbers)
-	require.NoError(t, err)
 	var rows []scale.Row
-	require.NoError(t, json.Unmarshal(b, &rows))
+	readResult(t, numbers, &rows)
 	require.Len(t, rows, 2)
 	for i, n := range []int{4, 10} {
 		r := rows[i]

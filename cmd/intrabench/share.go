@@ -25,7 +25,7 @@ func runShare(ctx context.Context, args []string, out io.Writer) error {
 	fs.IntVar(&o.Ranks, "n", 1, "ranks")
 	fs.IntVar(&o.Replicas, "r", 2, "replicas of a rank")
 	fs.IntVar(&o.Rounds, "rounds", 5, "how often every configuration runs, in turn")
-	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
+	numbers := jsonFlag(fs, args)
 	quiet := quietFlag(fs)
 	if err := fs.Parse(args); err != nil {
 		return usage(err)
@@ -66,10 +66,7 @@ func runShare(ctx context.Context, args []string, out io.Writer) error {
 	if err := m.Table(out); err != nil {
 		return err
 	}
-	if *jsonFile != "" {
-		return writeJSON(*jsonFile, m)
-	}
-	return nil
+	return numbers.write(m)
 }
 
 // findIntrarun looks beside this program and in the path. If it finds nothing, it builds

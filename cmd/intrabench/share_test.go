@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,14 +36,12 @@ func TestShare(t *testing.T) {
 		require.Regexp(t, want, out.String())
 	}
 	require.NotContains(t, out.String(), "something else")
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
 	var m struct {
 		Rows []struct {
 			Seconds, Efficiency struct{ Median float64 }
 		}
 	}
-	require.NoError(t, json.Unmarshal(text, &m))
+	readResult(t, file, &m)
 	require.Len(t, m.Rows, 4)
 	require.Equal(t, 1.0, m.Rows[0].Efficiency.Median)
 	for _, r := range m.Rows {

@@ -17,7 +17,7 @@ func runSpMV(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("spmv")
 	var o bench.Options
 	var f format
-	optionFlags(fs, &o, &f)
+	optionFlags(fs, args, &o, &f)
 	file := fs.String("matrix", "", "Matrix Market `file`, may be compressed with gzip (default: generated)")
 	kind := fs.String("generate", "stencil", "`kind` of the generated matrix: stencil, banded, random, powerlaw, irregular")
 	n := fs.Int("n", 64, "edge of the stencil's grid; other matrices have as many rows as its grid has points")

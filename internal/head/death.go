@@ -9,6 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // exited handles the exit of a process. All its messages have been handled before.
@@ -131,7 +132,10 @@ func (h *Head) declareAll(verdicts []job.Verdict) {
 		h.declare(h.state.Verdicts[v.Epoch-1])
 	}
 	if verdicts[0].Cause == job.CauseHost {
-		h.notify(news{kind: newsAllDied})
+		h.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
+			h.recovery.together = false
+			return d.Conclude(now)
+		})
 	}
 	h.settle()
 	h.introduceArrived()
@@ -212,7 +216,9 @@ func (h *Head) withdrawn(e decision.Entry) {
 	if h.holder(e.Process, e.Incarnation).end == "dismissed" { // it was dismissed, so an error text of an earlier head does not count
 		why = ""
 	}
-	h.notify(news{kind: newsUnstarted, process: e.Process, incarnation: e.Incarnation, text: why})
+	h.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
+		return d.Unstarted(e.Process, e.Incarnation, why, now)
+	})
 }
 
 // unheard handles the loss of the control connection to a process.

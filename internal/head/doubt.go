@@ -63,7 +63,7 @@ func (h *Head) doubt(m *member, told *job.Doubt) {
 		h.stand(rank, "there is no backup to go back to")
 		return
 	}
-	h.notify(news{kind: newsDoubted, process: m.process})
+	h.notify(func(*recovery.Head, time.Duration) []recovery.Action { return h.doubted(rank) })
 }
 
 // decide makes told the dispute that is being decided, and counts it.
@@ -80,7 +80,7 @@ func (d *doubt) decide() {
 func (h *Head) doubtedStill() {
 	for _, rank := range slices.Sorted(maps.Keys(h.recovery.doubts)) {
 		if d := h.recovery.doubts[rank]; d.told != nil {
-			h.recovery.events = append(h.recovery.events, news{kind: newsDoubted, process: d.by.process})
+			h.recovery.events = append(h.recovery.events, func(*recovery.Head, time.Duration) []recovery.Action { return h.doubted(rank) })
 		}
 	}
 }

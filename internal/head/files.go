@@ -2,6 +2,7 @@ package head
 
 import (
 	"strings"
+	"time"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/head/decision"
@@ -127,7 +128,15 @@ func (h *Head) published(e Published) {
 // setDone acts on the kept decision that a set is complete.
 func (h *Head) setDone(done *runreport.FileSet) {
 	h.detailf("checkpoint set %d is complete: safe point %d, %.1f MB", done.Set, done.Point, float64(done.Bytes)/1e6)
-	h.notify(news{kind: newsPublished, set: done.Set})
+	h.setEnded(done.Set)
+}
+
+// setEnded passes on that recovery may have the next set written.
+func (h *Head) setEnded(set uint64) {
+	h.notify(func(d *recovery.Head, _ time.Duration) []recovery.Action {
+		d.Published(set)
+		return nil
+	})
 }
 
 // abandonSet has the decision kept that a set will never be complete.
@@ -139,5 +148,5 @@ func (h *Head) abandonSet(set uint64, why string) {
 func (h *Head) setAbandoned(gone *runreport.AbandonedSet) {
 	h.warnf("warning: checkpoint set %d is abandoned: %s", gone.Set, gone.Why)
 	h.act(Discard{Dir: h.state.Opened.Write.Dir, Set: gone.Set})
-	h.notify(news{kind: newsPublished, set: gone.Set})
+	h.setEnded(gone.Set)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // hear handles a message of a process. Under a successor agents also repeat the messages of
@@ -82,7 +83,7 @@ func (h *Head) finished(e decision.Entry) {
 	if m.state == running {
 		m.to(finished)
 	}
-	h.notify(news{kind: newsFinished}.about(m))
+	h.happened(m, (*recovery.Head).Finished)
 	h.compare(m)
 	h.releaseIfComplete()
 }
@@ -91,7 +92,7 @@ func (h *Head) finished(e decision.Entry) {
 // received.
 func (h *Head) drained(e decision.Entry) {
 	if h.state.Drained[e.Process.Rank] && e.Generation == h.state.Recovery.Generation {
-		h.notify(news{kind: newsDrained}.about(h.holder(e.Process, e.Incarnation)))
+		h.happened(h.holder(e.Process, e.Incarnation), (*recovery.Head).Through)
 	}
 }
 

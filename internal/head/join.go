@@ -6,6 +6,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // begin has the slots of all processes decided.
@@ -199,7 +200,7 @@ func (h *Head) introduceArrived() {
 	}
 	for _, m := range arrived {
 		m.arrived = true
-		h.notify(news{kind: newsArrived}.about(m))
+		h.happened(m, (*recovery.Head).Arrived)
 	}
 }
 

@@ -23,7 +23,7 @@ type recovering struct {
 	// together: recovery has received some of the deaths of a host's processes. The head
 	// draws no conclusion before it has received them all.
 	together  bool
-	events    []news           // events that wait
+	events    []event          // that wait
 	quiets    map[uint64]asked // questions for Quiet without an answer yet, by number
 	number    uint64           // of the last question
 	saved     saved
@@ -50,39 +50,8 @@ type saved struct {
 	outputs    []Position
 }
 
-// news is an event for recovery.Head.
-type news struct {
-	kind        newsKind
-	process     job.Process
-	incarnation uint32
-	itself      bool
-	reply       job.Reply
-	text        string
-	set         uint64
-}
-
-// newsKind names an event of recovery.Head.
-type newsKind uint8
-
-const (
-	newsArrived newsKind = iota
-	newsSpareReady
-	newsSpareGone
-	newsDied
-	newsDiedWith
-	newsAllDied
-	newsFinished
-	newsDrained
-	newsReply
-	newsRefused
-	newsUnstarted
-	newsAgain
-	newsReturned
-	newsPublished
-	newsRepeated
-	newsDoubted
-	newsConvicted
-)
+// event is something that recovery.Head learns when it is its turn.
+type event func(d *recovery.Head, now time.Duration) []recovery.Action
 
 // plan returns the configuration of recovery.
 func (h *Head) plan() recovery.Config {
@@ -104,18 +73,24 @@ func (h *Head) plan() recovery.Config {
 
 // notify passes an event to recovery and carries out the actions: at once, or after the
 // decision that is being kept, or after the actions of the present event.
-func (h *Head) notify(n news) {
+func (h *Head) notify(e event) {
 	if h.recovery.decides == nil {
 		return
 	}
-	h.recovery.events = append(h.recovery.events, n)
+	h.recovery.events = append(h.recovery.events, e)
 	h.catchUp()
 }
 
-// about returns the event for process m.
-func (n news) about(m *member) news {
-	n.process, n.incarnation = m.process, m.incarnation
-	return n
+// happened passes on an event of the process that m is now.
+func (h *Head) happened(m *member, what func(d *recovery.Head, p job.Process, incarnation uint32, now time.Duration) []recovery.Action) {
+	p, incarnation := m.process, m.incarnation
+	h.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return what(d, p, incarnation, now) })
+}
+
+// replied passes on a reply of the process that m is now.
+func (h *Head) replied(m *member, r job.Reply) {
+	p, incarnation := m.process, m.incarnation
+	h.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Reply(p, incarnation, r, now) })
 }
 
 // catchUp passes on the events that wait. After the last one it checks whether the job ends.
@@ -130,52 +105,10 @@ func (h *Head) catchUp() {
 			h.releaseIfComplete()
 			return
 		}
-		n := r.events[0]
+		e := r.events[0]
 		r.events = r.events[1:]
-		h.perform(h.tellRecovery(n))
+		h.perform(e(r.decides, h.elapsed()))
 	}
-}
-
-func (h *Head) tellRecovery(n news) []recovery.Action {
-	d, now := h.recovery.decides, h.elapsed()
-	switch n.kind {
-	case newsArrived:
-		return d.Arrived(n.process, n.incarnation, now)
-	case newsSpareReady:
-		return d.SpareReady(now)
-	case newsSpareGone:
-		return d.SpareGone(now)
-	case newsDied:
-		return d.Died(n.process, n.incarnation, n.itself, now)
-	case newsDiedWith:
-		h.recovery.together = true
-		return d.DiedWith(n.process, n.incarnation, n.itself, now)
-	case newsAllDied:
-		h.recovery.together = false
-		return d.Conclude(now)
-	case newsFinished:
-		return d.Finished(n.process, n.incarnation, now)
-	case newsDrained:
-		return d.Through(n.process, n.incarnation, now)
-	case newsReply:
-		return d.Reply(n.process, n.incarnation, n.reply, now)
-	case newsRefused:
-		return d.Refused(n.process, n.incarnation, n.text, now)
-	case newsUnstarted:
-		return d.Unstarted(n.process, n.incarnation, n.text, now)
-	case newsAgain:
-		return d.Again(now)
-	case newsReturned:
-		return d.Returned(n.process, n.incarnation, now)
-	case newsRepeated:
-		return d.Repeated(n.process, n.incarnation, now)
-	case newsDoubted:
-		return h.doubted(n.process.Rank)
-	case newsConvicted:
-		return h.distrusted(job.Endpoint{Process: n.process, Incarnation: n.incarnation})
-	}
-	d.Published(n.set)
-	return nil
 }
 
 // perform carries out all actions before the next event. The actions after a decision wait
@@ -320,7 +253,7 @@ func (h *Head) reply(m *member, r job.Reply) {
 			h.recovery.seconds += r.Seconds / float64(len(h.config.Degrees))
 		}
 	}
-	h.notify(news{kind: newsReply, reply: r}.about(m))
+	h.replied(m, r)
 }
 
 func (h *Head) askQuiet(a asked) {
@@ -340,7 +273,7 @@ func (h *Head) quiet(m *member, e Quiet) {
 		return
 	}
 	if a.reply == nil {
-		h.notify(news{kind: newsRepeated}.about(m))
+		h.happened(m, (*recovery.Head).Repeated)
 		return
 	}
 	switch r := *a.reply; r.Kind {
@@ -352,7 +285,7 @@ func (h *Head) quiet(m *member, e Quiet) {
 			h.act(Resume{m.from, h.backupOutput(m.process.Rank), r.Generation, h.anew(r.Generation)})
 		}
 	}
-	h.notify(news{kind: newsReply, reply: *a.reply}.about(m))
+	h.replied(m, *a.reply)
 }
 
 // backupOutput returns the position of a rank's output at the last backup.
@@ -381,11 +314,17 @@ func (h *Head) died(m *member) {
 	if lost {
 		h.unfill()
 	}
-	kind := newsDied
+	byItself := itself(m.verdict.Cause)
 	if m.verdict.Cause == job.CauseHost { // other processes may have died with it
-		kind = newsDiedWith
+		h.happened(m, func(d *recovery.Head, p job.Process, incarnation uint32, now time.Duration) []recovery.Action {
+			h.recovery.together = true
+			return d.DiedWith(p, incarnation, byItself, now)
+		})
+	} else {
+		h.happened(m, func(d *recovery.Head, p job.Process, incarnation uint32, now time.Duration) []recovery.Action {
+			return d.Died(p, incarnation, byItself, now)
+		})
 	}
-	h.notify(news{kind: kind, itself: itself(m.verdict.Cause)}.about(m))
 	if lost {
 		h.sayLost(m)
 	}

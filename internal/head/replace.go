@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
 	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // fill chooses the process that is wanted for a slot, once the output of the process before
@@ -30,7 +32,9 @@ func (h *Head) fill(p job.Process) {
 	node, err := h.settleOn(p, old)
 	if err != nil {
 		h.sayRefused(p, fmt.Sprintf("%v cannot be replaced: %v", p, err))
-		h.notify(news{kind: newsRefused, process: p, incarnation: incarnation, text: err.Error()})
+		h.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
+			return d.Refused(p, incarnation, err.Error(), now)
+		})
 		return
 	}
 	h.choose(h.enroll(p, incarnation, From{node, p, incarnation}, Joiner))
@@ -48,7 +52,7 @@ func (h *Head) unfill() {
 func (h *Head) unwant(p job.Process) {
 	if incarnation, wanted := h.wanted[p]; wanted {
 		delete(h.wanted, p)
-		h.notify(news{kind: newsReturned, process: p, incarnation: incarnation})
+		h.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Returned(p, incarnation, now) })
 	}
 }
 
@@ -153,7 +157,7 @@ func (h *Head) spares() (n int) {
 }
 
 // spareReady tells recovery about one more spare that can take a slot.
-func (h *Head) spareReady() { h.notify(news{kind: newsSpareReady}) }
+func (h *Head) spareReady() { h.notify((*recovery.Head).SpareReady) }
 
 // spareExited records the end of a spare that has no slot.
 func (h *Head) spareExited(m *member) {
@@ -163,7 +167,7 @@ func (h *Head) spareExited(m *member) {
 	if h.phase <= working {
 		h.warnf("%s is dead (%s)", m.name(), firstLine(m.cause().detail))
 		if was == waiting {
-			h.notify(news{kind: newsSpareGone})
+			h.notify((*recovery.Head).SpareGone)
 		}
 		h.startIfReady()
 	}

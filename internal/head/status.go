@@ -17,6 +17,7 @@ func (h *Head) Status() runreport.Status {
 	s := runreport.Status{Elapsed: h.elapsed().Seconds(), Degrees: h.config.Degrees, Deaths: len(h.failures),
 		Replaced: len(h.state.Replaced), Rollbacks: len(h.state.Rollbacks), Processes: []runreport.ProcessStatus{}}
 	var savings runreport.Savings
+	ranks := make(map[int]*job.Doing) // of the replica that is furthest
 	for _, m := range h.all {
 		if !m.state.there() && m.state != chosen {
 			continue
@@ -42,35 +43,18 @@ func (h *Head) Status() runreport.Status {
 			}
 		}
 		p.Sections, p.Tasks = m.stats.Before+m.stats.Sections, m.stats.TasksRun
-		if m.role != Spare {
-			s.Alive++
-			savings.Add(h.config.Degrees[m.process.Rank], h.elapsed().Seconds(), m.stats)
-		}
 		s.Processes = append(s.Processes, p)
-	}
-	s.E, s.Saved = savings.E(), savings.Share()
-	return s
-}
-
-// Progress returns the progress of the job, by the reports that this head has received.
-func (h *Head) Progress() runreport.Progress {
-	p := runreport.Progress{Elapsed: h.elapsed(), Processes: len(h.places), Deaths: len(h.failures)}
-	var savings runreport.Savings
-	ranks := make(map[int]*job.Doing) // of the replica that is furthest
-	for _, m := range h.all {
 		if m.role == Spare || !m.state.there() {
 			continue
 		}
-		p.Alive++
+		s.Alive++
 		savings.Add(h.config.Degrees[m.process.Rank], h.elapsed().Seconds(), m.stats)
-		p.Sections = max(p.Sections, m.stats.Before+m.stats.Sections)
-		d := m.stats.Doing
-		if d == nil || m.state != running {
-			continue
-		}
-		p.Points = max(p.Points, int64(d.Point))
-		if was := ranks[m.process.Rank]; (d.Done > 0 || d.Total > 0) && (was == nil || further(d, was)) {
-			ranks[m.process.Rank] = d
+		s.Progress.Sections = max(s.Progress.Sections, p.Sections)
+		if d := m.stats.Doing; d != nil && m.state == running {
+			s.Progress.Points = max(s.Progress.Points, int64(d.Point))
+			if was := ranks[m.process.Rank]; (d.Done > 0 || d.Total > 0) && (was == nil || further(d, was)) {
+				ranks[m.process.Rank] = d
+			}
 		}
 	}
 	var least *job.Doing
@@ -80,10 +64,10 @@ func (h *Head) Progress() runreport.Progress {
 		}
 	}
 	if least != nil {
-		p.Done, p.Total = least.Done, least.Total
+		s.Progress.Done, s.Progress.Total = least.Done, least.Total
 	}
-	p.Saved = savings.Share()
-	return p
+	s.E, s.Saved = savings.E(), savings.Share()
+	return s
 }
 
 // further reports whether a is further than b, as the program counts its progress. One with

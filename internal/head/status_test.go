@@ -78,19 +78,20 @@ func TestProgress(t *testing.T) {
 	} {
 		s.step(Said{s.from(process), &job.Message{Kind: job.KindStats, Stats: &st}})
 	}
-	p := s.head.Progress()
-	require.Equal(t, runreport.Progress{Elapsed: p.Elapsed, Processes: 4, Alive: 4, Sections: 8, Points: 4, Done: 3, Total: 10}, p)
+	p := s.head.Status()
+	require.Equal(t, 4, p.Alive)
+	require.Equal(t, runreport.Progress{Sections: 8, Points: 4, Done: 3, Total: 10}, p.Progress)
 	s.step(Said{s.from("1.0@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Doing: &job.Doing{Done: 2, Total: 100}}}})
-	p = s.head.Progress()
-	require.EqualValues(t, 2, p.Done)
-	require.EqualValues(t, 100, p.Total)
+	p = s.head.Status()
+	require.EqualValues(t, 2, p.Progress.Done)
+	require.EqualValues(t, 100, p.Progress.Total)
 	s.commands("killed 0.1@2", "keep")
-	p = s.head.Progress()
+	p = s.head.Status()
 	require.Equal(t, 3, p.Alive)
 	require.Equal(t, 1, p.Deaths)
 	s.says("0.0", job.Doing{Done: 5})
 	s.says("1.0", job.Doing{Done: 9})
-	require.EqualValues(t, 5, s.head.Progress().Done, "nobody knows of how much")
+	require.EqualValues(t, 5, s.head.Status().Progress.Done, "nobody knows of how much")
 }
 
 // What stands in the status of each process, from its choice to its end.

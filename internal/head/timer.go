@@ -3,6 +3,8 @@ package head
 import (
 	"slices"
 	"time"
+
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // timer is an action that is due at a certain time.
@@ -73,7 +75,7 @@ func (h *Head) tick() {
 		case scheduledInjection:
 			h.inject()
 		case askAgain:
-			h.notify(news{kind: newsAgain})
+			h.notify((*recovery.Head).Again)
 		case judgeEndless:
 			h.judgeOutlasting()
 		}

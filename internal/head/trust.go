@@ -3,6 +3,7 @@ package head
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
@@ -38,7 +39,7 @@ func (h *Head) offence(c *job.Conviction) {
 	}
 	x.sure = min(x.sure, c.Sure) // a replica that joined later has compared less
 	if !x.decided {
-		h.notify(news{kind: newsConvicted, process: c.Process, incarnation: c.Incarnation})
+		h.notify(func(*recovery.Head, time.Duration) []recovery.Action { return h.distrusted(of) })
 	}
 }
 

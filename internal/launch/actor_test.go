@@ -38,8 +38,9 @@ func (a *actor) begin() {
 			return
 		}
 		if f.Kind == agentwire.KindBye {
-			n, _ := f.Number()
-			a.bye <- int(n)
+			var code int
+			_ = f.Decode(&code)
+			a.bye <- code
 			continue
 		}
 		a.obey(&f)
@@ -77,7 +78,8 @@ func (a *actor) obey(f *agentwire.Frame) {
 		a.print(f.Of, output.Stdout, "a line\n")
 		a.finish(f.Of)
 	case agentwire.KindSignal:
-		n, _ := f.Number()
+		var n syscall.Signal
+		_ = f.Decode(&n)
 		a.note("signal %s %d", known(f.Of), n)
 		a.exit(f.Of, syscall.WaitStatus(n))
 	}

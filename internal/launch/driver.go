@@ -355,10 +355,11 @@ func (d *driver) warnf(format string, args ...any) {
 
 // keepPace measures the progress of the job, and shows it if there is a terminal.
 func (d *driver) keepPace(width func() int) {
-	p := d.head.Progress()
-	d.pace.Add(p)
+	s := d.head.Status()
+	d.pace.Add(&s)
 	if width != nil {
-		d.console.SetProgress(p.Line(d.pace.Outlook()), width())
+		s.Outlook = d.pace.Outlook()
+		d.console.SetProgress(s.Line(), width())
 	}
 }
 

@@ -66,7 +66,7 @@ func (r *remote) serve(o observer, silent func() time.Duration) {
 // earlier head.
 func (r *remote) Start(of agentwire.Name, as supervise.Role) {
 	r.adopt(of)
-	r.conn.Send(agentwire.KindStart, of, agentwire.Number(uint64(as)))
+	r.conn.SendJSON(agentwire.KindStart, of, as)
 }
 
 // adopt prepares for frames about a process.
@@ -75,7 +75,7 @@ func (r *remote) adopt(of agentwire.Name) {
 	for s := range output.Crashes {
 		src.outputs[s] = agentwire.NewInbox(func(b []byte) {
 			r.observer.Output(of, s, b)
-			r.conn.Send(agentwire.KindRoom, of, agentwire.RoomBody(int(s), len(b)))
+			r.conn.SendJSON(agentwire.KindRoom, of, agentwire.Room{Stream: uint8(s), Bytes: uint32(len(b))})
 		})
 	}
 	r.mu.Lock()
@@ -93,13 +93,13 @@ func (r *remote) Send(of agentwire.Name, m *job.Message) {
 }
 
 func (r *remote) Quiet(of agentwire.Name, n uint64) {
-	r.conn.Send(agentwire.KindQuiet, of, agentwire.Number(n))
+	r.conn.SendJSON(agentwire.KindQuiet, of, n)
 }
 
 func (r *remote) Link(l supervise.HostLink) { r.conn.SendJSON(agentwire.KindLink, agentwire.Name{}, l) }
 
 func (r *remote) Signal(of agentwire.Name, s syscall.Signal) {
-	r.conn.Send(agentwire.KindSignal, of, agentwire.Number(uint64(s)))
+	r.conn.SendJSON(agentwire.KindSignal, of, s)
 }
 
 func (r *remote) Feed(of agentwire.Name, b []byte) {
@@ -143,7 +143,7 @@ func (r *remote) end(code int) {
 	if !r.finish() {
 		return
 	}
-	r.conn.Send(agentwire.KindBye, agentwire.Name{}, agentwire.Number(uint64(code)))
+	r.conn.SendJSON(agentwire.KindBye, agentwire.Name{}, code)
 	r.conn.SetDeadline(time.Now().Add(byeTime))
 	r.conn.Finish()
 	r.conn.Close()
@@ -274,8 +274,8 @@ func (r *remote) take(f *agentwire.Frame) error {
 		defer r.mu.Unlock()
 		r.crash(p, src, f.Body[1:])
 	case agentwire.KindQuiet:
-		n, err := f.Number()
-		if err != nil {
+		var n uint64
+		if err := f.Decode(&n); err != nil {
 			return err
 		}
 		// Output that is still queued here comes first.
@@ -283,17 +283,17 @@ func (r *remote) take(f *agentwire.Frame) error {
 			src.outputs[output.Stderr].Then(func() { r.observer.Quiet(p, n) })
 		})
 	case agentwire.KindRoom:
-		_, n, err := f.Room()
-		if err != nil {
+		var room agentwire.Room
+		if err := f.Decode(&room); err != nil {
 			return err
 		}
-		src.stdin.Give(n)
+		src.stdin.Give(int(room.Bytes))
 	case agentwire.KindStopped:
-		n, err := f.Number()
-		if err != nil {
+		var d time.Duration
+		if err := f.Decode(&d); err != nil {
 			return err
 		}
-		r.observer.Stopped(p, time.Duration(n))
+		r.observer.Stopped(p, d)
 	case agentwire.KindGone:
 		r.observer.ProgramGone(p)
 	case agentwire.KindExited:

@@ -21,7 +21,7 @@ import (
 func FuzzRemote(f *testing.F) {
 	for k := agentwire.KindPlan; k <= agentwire.KindPlay; k++ {
 		f.Add(byte(k), 0, 0, []byte(`{}`))
-		f.Add(byte(k), 0, 0, agentwire.Number(1))
+		f.Add(byte(k), 0, 0, agentwire.Encode(1))
 		f.Add(byte(k), 1, 0, []byte{0})
 	}
 	f.Add(byte(agentwire.KindMessage), 0, 0, []byte(`{"kind":"finish","stats":{}}`))
@@ -159,12 +159,12 @@ func TestWhatTheHeadHearsOfAnotherHost(t *testing.T) {
 		{agentwire.KindHello, []byte(`{"host":"what it calls itself"}`), "hello 0.1#2 of h2"},
 		{agentwire.KindMessage, []byte(`{"kind":"drained"}`), "drained 0.1#2"},
 		{agentwire.KindUnheard, []byte(`{"why":"end"}`), "unheard 0.1#2 end"},
-		{agentwire.KindStopped, agentwire.Number(uint64(time.Second)), "stopped 0.1#2 1s"},
+		{agentwire.KindStopped, agentwire.Encode(time.Second), "stopped 0.1#2 1s"},
 		{agentwire.KindGone, nil, "gone 0.1#2"},
 		{agentwire.KindExited, []byte(`{"text":"exit status 1"}`), "exited 0.1#2 exit status 1"},
 		{agentwire.KindOutput, agentwire.OutputBody(1, []byte("text")), `output 0.1#2 1 "text"`},
 		{agentwire.KindOutput, agentwire.OutputBody(2, []byte("panic")), `output 0.1#2 2 "panic"`},
-		{agentwire.KindQuiet, agentwire.Number(9), "quiet 0.1#2 9"},
+		{agentwire.KindQuiet, agentwire.Encode(9), "quiet 0.1#2 9"},
 		{agentwire.KindFailed, []byte("no lease"), "failed: host h2: no lease"},
 	} {
 		r, agent, w := heardBy(t, true)
@@ -224,7 +224,7 @@ func TestOutputWaitsForTheUser(t *testing.T) {
 	r.adopt(second)
 	agent.Send(agentwire.KindOutput, second, agentwire.OutputBody(0, []byte("one")))
 	agent.Send(agentwire.KindOutput, second, agentwire.OutputBody(1, []byte("two")))
-	agent.Send(agentwire.KindQuiet, second, agentwire.Number(5))
+	agent.SendJSON(agentwire.KindQuiet, second, 5)
 	agent.Send(agentwire.KindGone, second, nil)
 	require.Equal(t, "gone 0.1#2", <-w.heard)
 	close(w.room)
@@ -234,9 +234,9 @@ func TestOutputWaitsForTheUser(t *testing.T) {
 		f, err := agent.Read()
 		require.NoError(t, err)
 		require.Equal(t, agentwire.KindRoom, f.Kind)
-		_, n, err := f.Room()
-		require.NoError(t, err)
-		require.Equal(t, 3, n, "the agent may send as much again")
+		var room agentwire.Room
+		require.NoError(t, f.Decode(&room))
+		require.EqualValues(t, 3, room.Bytes, "the agent may send as much again")
 	}
 }
 
@@ -290,7 +290,7 @@ func TestInputWaitsForRoom(t *testing.T) {
 		require.Fail(t, "there is no room for that")
 	default:
 	}
-	agent.Send(agentwire.KindRoom, second, agentwire.RoomBody(0, len(half)))
+	agent.SendJSON(agentwire.KindRoom, second, agentwire.Room{Bytes: uint32(len(half))})
 	require.Equal(t, 1, <-fed)
 }
 
@@ -302,10 +302,10 @@ func TestWhatAnotherHostHearsOfTheHead(t *testing.T) {
 		kind agentwire.Kind
 		body string
 	}{
-		{func() { r.Start(second, supervise.Joiner) }, agentwire.KindStart, string(agentwire.Number(1))},
+		{func() { r.Start(second, supervise.Joiner) }, agentwire.KindStart, "1"},
 		{func() { r.Send(second, &job.Message{Kind: job.KindRelease}) }, agentwire.KindMessage, `{"kind":"release"}`},
-		{func() { r.Signal(second, 15) }, agentwire.KindSignal, string(agentwire.Number(15))},
-		{func() { r.Quiet(second, 3) }, agentwire.KindQuiet, string(agentwire.Number(3))},
+		{func() { r.Signal(second, 15) }, agentwire.KindSignal, "15"},
+		{func() { r.Quiet(second, 3) }, agentwire.KindQuiet, "3"},
 		{func() { r.play(second) }, agentwire.KindPlay, ""},
 		{func() { r.Written(second, output.Written{Stream: 1, Lines: 4}) }, agentwire.KindWritten, `{"stream":1,"lines":4}`},
 	} {
@@ -319,10 +319,8 @@ func TestWhatAnotherHostHearsOfTheHead(t *testing.T) {
 	go r.end(3)
 	f, err := agent.Read()
 	require.NoError(t, err)
-	n, err := f.Number()
-	require.NoError(t, err)
 	require.Equal(t, agentwire.KindBye, f.Kind)
-	require.EqualValues(t, 3, n)
+	require.Equal(t, "3", string(f.Body))
 	_, err = agent.Read()
 	require.Error(t, err, "and nothing after that")
 }

@@ -161,19 +161,6 @@ func ratio(v, scale float64, digits int) string {
 	return fmt.Sprintf("%.*f", digits, v*scale)
 }
 
-// Benchstat writes every sample as a line of go test -bench, for benchstat.
-func Benchstat(w io.Writer, results []Result) error {
-	for _, r := range results {
-		for _, s := range r.Seconds {
-			if _, err := fmt.Fprintf(w, "Benchmark%s/elem=%s/size=%s/path=%s 1 %.1f ns/op %.1f MB/s\n",
-				r.Kernel, r.Elem, r.Size, r.Path, s*1e9, float64(r.Bytes)/s/1e6); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // plainOf returns the kernel whose plain Go loop is the reference of a kernel.
 func plainOf(kernel string) string {
 	kernel, _, _ = strings.Cut(kernel, "/")

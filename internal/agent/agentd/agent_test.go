@@ -197,7 +197,7 @@ func TestPrepareWithAProgramThatIsSent(t *testing.T) {
 // What is no plan, or one that this host cannot carry out, ends the agent.
 func TestPlansThatCannotBe(t *testing.T) {
 	head, done, _ := preparing(t)
-	head.Send(agentwire.KindStart, agentwire.Name{}, agentwire.Number(0))
+	head.SendJSON(agentwire.KindStart, agentwire.Name{}, 0)
 	require.ErrorContains(t, <-done, "wait for the head's plan")
 	head, done, _ = preparing(t)
 	head.Send(agentwire.KindPlan, agentwire.Name{}, []byte("{"))
@@ -319,8 +319,8 @@ func TestWhatTheHeadHears(t *testing.T) {
 		{func() { s.Unheard(p, supervise.Silence{Why: supervise.SilenceEnd, Text: "EOF"}) }, agentwire.KindUnheard, `{"why":"end","text":"EOF"}`},
 		{func() { s.Output(p, output.Stdout, []byte("text")) }, agentwire.KindOutput, "\x00text"},
 		{func() { s.Output(p, output.Crashes, []byte("panic")) }, agentwire.KindOutput, "\x02panic"},
-		{func() { s.Quiet(p, 3) }, agentwire.KindQuiet, string(agentwire.Number(3))},
-		{func() { s.Stopped(p, time.Second) }, agentwire.KindStopped, string(agentwire.Number(uint64(time.Second)))},
+		{func() { s.Quiet(p, 3) }, agentwire.KindQuiet, "3"},
+		{func() { s.Stopped(p, time.Second) }, agentwire.KindStopped, "1000000000"},
 		{func() { s.ProgramGone(p) }, agentwire.KindGone, ""},
 		{func() { s.Exited(p, supervise.Exit{Status: syscall.WaitStatus(9), Text: "killed"}) }, agentwire.KindExited, `{"status":9,"text":"killed"}`},
 	} {
@@ -388,14 +388,14 @@ func TestNonsenseOfTheHead(t *testing.T) {
 	s.open(incarnation(4), supervise.First)
 	for name, f := range map[string]agentwire.Frame{
 		"no role":             {Kind: agentwire.KindStart, Body: []byte{1}},
-		"a role of nobody":    {Kind: agentwire.KindStart, Body: agentwire.Number(9)},
+		"a role of nobody":    {Kind: agentwire.KindStart, Body: agentwire.Encode(9)},
 		"no link":             {Kind: agentwire.KindLink, Body: []byte("{")},
 		"no roster":           {Kind: agentwire.KindRoster, Body: []byte("{")},
 		"no number":           {Kind: agentwire.KindQuiet},
 		"no message":          {Kind: agentwire.KindMessage, Body: []byte("{")},
 		"no signal":           {Kind: agentwire.KindSignal, Body: []byte("KILL")},
 		"no room":             {Kind: agentwire.KindRoom},
-		"room in no stream":   {Kind: agentwire.KindRoom, Body: agentwire.RoomBody(2, 1)},
+		"room in no stream":   {Kind: agentwire.KindRoom, Body: agentwire.Encode(agentwire.Room{Stream: 2, Bytes: 1})},
 		"written nowhere":     {Kind: agentwire.KindWritten, Body: []byte(`{"stream":2}`)},
 		"written before all":  {Kind: agentwire.KindWritten, Body: []byte(`{"stream":-1}`)},
 		"no position":         {Kind: agentwire.KindResume, Body: []byte("[")},
@@ -429,14 +429,14 @@ func TestHowAnAgentEnds(t *testing.T) {
 		want string // "" for no error
 	}{
 		{"well", func(_ *server, head *agentwire.Conn) {
-			head.Send(agentwire.KindBye, agentwire.Name{}, agentwire.Number(0))
+			head.SendJSON(agentwire.KindBye, agentwire.Name{}, 0)
 		}, ""},
 		{"with its job", func(_ *server, head *agentwire.Conn) {
-			head.Send(agentwire.KindBye, agentwire.Name{}, agentwire.Number(3))
+			head.SendJSON(agentwire.KindBye, agentwire.Name{}, 3)
 		}, "the job ended with exit code 3"},
 		{"with nonsense", func(_ *server, head *agentwire.Conn) {
 			head.Send(agentwire.KindBye, agentwire.Name{}, []byte("well"))
-		}, agentwire.ErrFrame.Error()},
+		}, agentwire.ErrFrame.Error() + ": invalid character 'w' looking for beginning of value"},
 		{"with its head", func(_ *server, head *agentwire.Conn) { head.Close() }, "lost the connection to the head: " + io.EOF.Error()},
 		{"with its watchdog", nil, "its watchdog is gone"},
 		{"because it is lost", func(s *server, _ *agentwire.Conn) {

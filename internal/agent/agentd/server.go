@@ -107,8 +107,7 @@ func (s *server) read() error {
 			return fmt.Errorf("lost the connection to the head: %w", err)
 		}
 		if f.Kind == agentwire.KindBye {
-			code, err := f.Number()
-			s.code = int(code)
+			err := f.Decode(&s.code)
 			s.starter.Finish()
 			return err
 		}
@@ -135,12 +134,12 @@ func (s *server) take(f *agentwire.Frame) error {
 			return err
 		}
 	case agentwire.KindStart:
-		r, err := f.Number()
-		if err != nil || supervise.Role(r) > supervise.Spare {
+		var r supervise.Role
+		if err := f.Decode(&r); err != nil || r > supervise.Spare {
 			return agentwire.ErrFrame
 		}
-		if s.node.hasLease() && s.open(f.Of, supervise.Role(r)) {
-			s.local.Start(f.Of.ID, supervise.Role(r))
+		if s.node.hasLease() && s.open(f.Of, r) {
+			s.local.Start(f.Of.ID, r)
 		}
 	case agentwire.KindLink:
 		var l supervise.HostLink
@@ -173,8 +172,8 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 	p := f.Of.ID
 	switch f.Kind {
 	case agentwire.KindQuiet:
-		n, err := f.Number()
-		if err != nil {
+		var n uint64
+		if err := f.Decode(&n); err != nil {
 			return err
 		}
 		s.local.Quiet(p, n)
@@ -190,19 +189,19 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 			s.local.Send(p, m)
 		}
 	case agentwire.KindSignal:
-		n, err := f.Number()
-		if err != nil {
+		var n syscall.Signal
+		if err := f.Decode(&n); err != nil {
 			return err
 		}
-		s.local.Signal(p, syscall.Signal(n))
+		s.local.Signal(p, n)
 	case agentwire.KindInput:
 		at.With.stdin.Put(f.Body)
 	case agentwire.KindRoom:
-		st, n, err := f.Room()
-		if err != nil || st >= int(output.Crashes) {
+		var r agentwire.Room
+		if err := f.Decode(&r); err != nil || r.Stream >= uint8(output.Crashes) {
 			return agentwire.ErrFrame
 		}
-		at.With.buffers[st].Taken(n)
+		at.With.buffers[r.Stream].Taken(int(r.Bytes))
 	case agentwire.KindWritten:
 		var w output.Written
 		if err := f.Decode(&w); err != nil || w.Stream < 0 || w.Stream >= output.Crashes {
@@ -251,7 +250,7 @@ func (s *server) open(of agentwire.Name, r supervise.Role) bool {
 	at.With.stdin = agentwire.NewInbox(func(b []byte) {
 		s.local.Feed(of.ID, b)
 		if len(b) > 0 {
-			s.out().Send(agentwire.KindRoom, of, agentwire.RoomBody(0, len(b)))
+			s.out().SendJSON(agentwire.KindRoom, of, agentwire.Room{Bytes: uint32(len(b))})
 		}
 	})
 	if s.term > 0 {
@@ -339,11 +338,11 @@ func (s *server) Quiet(p job.Process, n uint64) {
 	for _, b := range at.With.buffers {
 		b.Drain()
 	}
-	s.out().Send(agentwire.KindQuiet, name(at), agentwire.Number(n))
+	s.out().SendJSON(agentwire.KindQuiet, name(at), n)
 }
 
 func (s *server) Stopped(p job.Process, d time.Duration) {
-	s.out().Send(agentwire.KindStopped, name(s.process(p)), agentwire.Number(uint64(d)))
+	s.out().SendJSON(agentwire.KindStopped, name(s.process(p)), d)
 }
 
 func (s *server) ProgramGone(p job.Process) { s.say(agentwire.KindGone, p, nil) }

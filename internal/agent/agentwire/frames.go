@@ -13,21 +13,21 @@ import (
 // Kind is the kind of a frame. H: from head to agent, A: from agent to head.
 type Kind byte
 
-// The kinds, with the content of the body.
+// The kinds, with the content of the body. It is JSON, except for bytes and text.
 const (
 	KindPlan    Kind = iota + 1 // H start plan
 	KindReady                   // A readiness
 	KindProgram                 // H a piece of the program, empty at its end
-	KindStart                   // H number of the role
+	KindStart                   // H role
 	KindStarted                 // A startResult
 	KindHello                   // A job.Hello
 	KindMessage                 // H A job.Message
 	KindUnheard                 // A silence
 	KindLink                    // H hostLink
-	KindSignal                  // H number of the signal
+	KindSignal                  // H signal
 	KindOutput                  // A stream and bytes, empty at its end
 	KindInput                   // H bytes, empty at the end
-	KindRoom                    // H A stream and number of bytes that were consumed
+	KindRoom                    // H A Room
 	KindStopped                 // A nanoseconds
 	KindGone                    // A the program under a wrapper is gone
 	KindExited                  // A exit
@@ -102,29 +102,10 @@ func (f *Frame) Decode(v any) error {
 	return nil
 }
 
-// Number decodes a body of 8 bytes.
-func (f *Frame) Number() (uint64, error) {
-	if len(f.Body) != 8 {
-		return 0, ErrFrame
-	}
-	return binary.BigEndian.Uint64(f.Body), nil
-}
-
-// Number returns the body that holds n.
-func Number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
-
-// Room decodes the body of a KindRoom: the stream, and the number of bytes that
-// were consumed.
-func (f *Frame) Room() (stream, n int, err error) {
-	if len(f.Body) != 5 {
-		return 0, 0, ErrFrame
-	}
-	return int(f.Body[0]), int(binary.BigEndian.Uint32(f.Body[1:])), nil
-}
-
-// RoomBody returns the body of a KindRoom.
-func RoomBody(stream, n int) []byte {
-	return binary.BigEndian.AppendUint32([]byte{byte(stream)}, uint32(n))
+// Room is the body of a KindRoom.
+type Room struct {
+	Stream uint8  `json:"stream"`
+	Bytes  uint32 `json:"bytes"` // that were consumed
 }
 
 // OutputBody returns the body of a KindOutput.

@@ -100,7 +100,7 @@ func TestWindow(t *testing.T) {
 
 func FuzzReadFrame(f *testing.F) {
 	f.Add((&Frame{KindOutput, Name{ID: job.Process{Rank: 1}, Incarnation: 2}, []byte("x")}).append(nil))
-	f.Add((&Frame{KindStopped, Name{}, Number(3)}).append(nil))
+	f.Add((&Frame{KindStopped, Name{}, Encode(3)}).append(nil))
 	f.Add(bytes.Repeat([]byte{0xff}, 20))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 4 && b[0] != 0 {

@@ -21,35 +21,37 @@ func (o *Outlook) Steps() string {
 	}
 	text := fmt.Sprintf("%d/%d (%d %%)", o.Done, o.Total, 100*o.Done/o.Total)
 	if o.Left > 0 {
-		text += "  " + brieflyFor(time.Duration(o.Left*float64(time.Second))) + " left"
+		text += "  " + brieflyFor(secondsOf(o.Left)) + " left"
 	}
 	return text
 }
 
 // Pace computes the speed of a job from its progress at different times.
 type Pace struct {
+	at                      time.Duration
 	last                    Progress
 	steps, points, sections meter
 }
 
 // Add adds the progress of the job now.
-func (p *Pace) Add(now Progress) {
+func (p *Pace) Add(s *Status) {
+	at, now := secondsOf(s.Elapsed), s.Progress
 	if now.Total != p.last.Total {
 		p.steps = meter{} // another part of the program
 	}
 	if now.Done != p.last.Done || !p.steps.began { // steps may be long, so only their ends count
-		p.steps.add(now.Elapsed, now.Done, stepsWindow, stepsLeast)
+		p.steps.add(at, now.Done, stepsWindow, stepsLeast)
 	}
-	p.points.add(now.Elapsed, now.Points, window, 1)
-	p.sections.add(now.Elapsed, now.Sections, window, 1)
-	p.last = now
+	p.points.add(at, now.Points, window, 1)
+	p.sections.add(at, now.Sections, window, 1)
+	p.at, p.last = at, now
 }
 
 // Outlook returns the progress of the job, its speed, and the time left.
 func (p *Pace) Outlook() Outlook {
 	o := Outlook{Done: p.last.Done, Total: p.last.Total, Points: p.points.rate(), Sections: p.sections.rate()}
 	if rate, more := p.steps.rate(), float64(o.Total-o.Done); rate > 0 && more > 0 {
-		since := (p.last.Elapsed - p.steps.last.at).Seconds() // time spent on the present step
+		since := (p.at - p.steps.last.at).Seconds() // time spent on the present step
 		o.Left = max(more/rate-since, (more-1)/rate)
 	}
 	return o

@@ -12,15 +12,15 @@ import (
 func TestPace(t *testing.T) {
 	const tick = 250 * time.Millisecond
 	var p Pace
-	now := Progress{Total: 1000}
+	at, now := time.Duration(0), Progress{Total: 1000}
 	pass := func(d time.Duration, perStep time.Duration) {
-		for end := now.Elapsed + d; now.Elapsed < end; now.Elapsed += tick {
-			if now.Elapsed%perStep == 0 && now.Elapsed > 0 {
+		for end := at + d; at < end; at += tick {
+			if at%perStep == 0 && at > 0 {
 				now.Done++
 				now.Sections += 20
 			}
 			now.Points = now.Done
-			p.Add(now)
+			p.Add(&Status{Elapsed: at.Seconds(), Progress: now})
 		}
 	}
 	pass(40*time.Second, time.Second)
@@ -52,12 +52,12 @@ func TestPace(t *testing.T) {
 }
 
 func TestLine(t *testing.T) {
-	p := &Progress{Elapsed: 83456 * time.Millisecond, Alive: 7, Processes: 8, Deaths: 2, Saved: 0.384}
-	require.Equal(t, "1m23s  43/150 (28 %)  3m30s left  7/8 processes  2 lost  sharing saves 38 % of the time",
-		p.Line(Outlook{Done: 43, Total: 150, Left: 210.4}))
-	p = &Progress{Elapsed: 1234 * time.Millisecond, Alive: 2, Processes: 2, Points: 3, Saved: -0.02}
-	require.Equal(t, "1.2s  3.2 safe points/s  481 sections/s  2/2 processes  sharing costs 2 % of the time", p.Line(Outlook{Points: 3.21, Sections: 480.7}))
-	p = &Progress{Alive: 2, Processes: 2}
-	require.Equal(t, "0.0s  0 sections/s  2/2 processes", p.Line(Outlook{}))
-	require.Equal(t, "0.0s  12 steps  2/2 processes", p.Line(Outlook{Done: 12}))
+	for want, s := range map[string]Status{
+		"1m23s  43/150 (28 %)  3m30s left  7/8 processes  2 lost  sharing saves 38 % of the time": {Elapsed: 83.456, Alive: 7, Degrees: []int{4, 4}, Deaths: 2, Saved: 0.384, Outlook: Outlook{Done: 43, Total: 150, Left: 210.4}},
+		"1.2s  3.2 safe points/s  481 sections/s  2/2 processes  sharing costs 2 % of the time":   {Elapsed: 1.234, Alive: 2, Degrees: []int{2}, Saved: -0.02, Progress: Progress{Points: 3}, Outlook: Outlook{Points: 3.21, Sections: 480.7}},
+		"0.0s  0 sections/s  2/2 processes": {Alive: 2, Degrees: []int{2}},
+		"0.0s  12 steps  2/2 processes":     {Alive: 2, Degrees: []int{2}, Outlook: Outlook{Done: 12}},
+	} {
+		require.Equal(t, want, s.Line())
+	}
 }

@@ -6,34 +6,28 @@ import (
 	"time"
 )
 
-// Progress is the progress of a job.
+// Progress is how far a job is.
 type Progress struct {
-	Elapsed          time.Duration
-	Alive, Processes int
-	Deaths           int
 	Sections, Points int64 // of the process that is furthest
 	Done, Total      int64 // steps that the program reports, in the rank that is least far; Total 0: it has reported no total
-	// Saved is the estimated share of time that sharing has saved, relative to the time that
-	// the processes would have needed alone.
-	Saved float64
 }
 
 // Line returns in one line the progress of the job, its speed, and how many processes live.
-func (p *Progress) Line(o Outlook) string {
-	words := []string{brieflyFor(p.Elapsed)}
+func (s *Status) Line() string {
+	o, words := &s.Outlook, []string{brieflyFor(secondsOf(s.Elapsed))}
 	if o.Total > 0 || o.Done > 0 {
 		words = append(words, o.Steps())
 	} else {
-		if p.Points > 0 {
+		if s.Progress.Points > 0 {
 			words = append(words, perSecond(o.Points)+" safe points/s")
 		}
 		words = append(words, perSecond(o.Sections)+" sections/s")
 	}
-	words = append(words, fmt.Sprintf("%d/%d processes", p.Alive, p.Processes))
-	if p.Deaths > 0 {
-		words = append(words, fmt.Sprintf("%d lost", p.Deaths))
+	words = append(words, fmt.Sprintf("%d/%d processes", s.Alive, s.places()))
+	if s.Deaths > 0 {
+		words = append(words, fmt.Sprintf("%d lost", s.Deaths))
 	}
-	if share := saved(p.Saved); share != "" {
+	if share := saved(s.Saved); share != "" {
 		words = append(words, share)
 	}
 	return strings.Join(words, "  ")

@@ -21,6 +21,7 @@ type Status struct {
 	// time that sharing has saved, relative to the time that they would have needed alone.
 	E         float64         `json:"e"`
 	Saved     float64         `json:"saved"`
+	Progress  Progress        `json:"-"`
 	Outlook   Outlook         `json:"outlook"`
 	Page      string          `json:"page,omitempty"` // the address of the live page
 	Processes []ProcessStatus `json:"processes"`
@@ -55,11 +56,7 @@ const longTime = time.Second
 // String returns the status in words, a line for each process.
 func (s *Status) String() string {
 	var b strings.Builder
-	want := 0
-	for _, d := range s.Degrees {
-		want += d
-	}
-	fmt.Fprintf(&b, "%.1f s: %d of %d processes live, %d deaths", s.Elapsed, s.Alive, want, s.Deaths)
+	fmt.Fprintf(&b, "%.1f s: %d of %d processes live, %d deaths", s.Elapsed, s.Alive, s.places(), s.Deaths)
 	for _, more := range []struct {
 		n    int
 		what string
@@ -94,6 +91,14 @@ func (s *Status) String() string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// places returns the number of processes that the job is meant to have.
+func (s *Status) places() (n int) {
+	for _, d := range s.Degrees {
+		n += d
+	}
+	return n
 }
 
 func (p *ProcessStatus) name() string {
@@ -170,3 +175,5 @@ func waiting(waits []job.Wait) string {
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

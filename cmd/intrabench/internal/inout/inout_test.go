@@ -1,15 +1,11 @@
 package inout
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
@@ -36,45 +32,7 @@ func TestMeasure(t *testing.T) {
 		require.Equal(t, Ways[i].Name, r.Way)
 		require.Len(t, r.Seconds, 2)
 		require.Positive(t, r.Seconds[0])
-		require.Len(t, r.CPU, 2)
-		require.Positive(t, r.CPU[0])
 	}
-	var out bytes.Buffer
-	require.NoError(t, Table(&out, o, results))
-	require.Regexp(t, `(?m)^  in place, without protection +\d+\.\d{3} ms +\+0\.0% \[\+0\.0% \+0\.0%\]  cpu +\+0\.0% \[\+0\.0% \+0\.0%\]$`, out.String())
-}
-
-// Whichever way the particles are pushed and received, they are the same in
-// the end: the program compares them.
-func TestMeasureProcesses(t *testing.T) {
-	o := Options{Particles: 4000, Sections: 3, Rounds: 2}
-	results, err := MeasureProcesses(t.Context(), func(ctx context.Context, c Case, o Options) (out Outcome, err error) {
-		err = intra.Run(ctx, intra.Spec{Ranks: 1, Replicas: 2}, func(p *intra.Process) error {
-			got, err := Program(p, o)
-			if p.Replica() == 0 {
-				out = got
-			}
-			return err
-		})
-		return out, err
-	}, o)
-	require.NoError(t, err)
-	require.Len(t, results, len(Cases))
-	for _, r := range results {
-		require.Len(t, r.Rounds, 2)
-		require.Positive(t, r.Rounds[1].Out)
-		require.Positive(t, r.Rounds[1].InOut)
-	}
-	var out bytes.Buffer
-	require.NoError(t, ProcessTable(&out, o, results))
-	require.Regexp(t, `(?m)^  updates that fit the ring +out +\d+\.\d{3} ms  inout +\d+\.\d{3} ms +[+-]\d+\.\d% \[`, out.String())
-
-	_, err = MeasureProcesses(t.Context(), func(context.Context, Case, Options) (Outcome, error) {
-		return Outcome{}, errors.New("no room")
-	}, o)
-	require.EqualError(t, err, "updates that fit the ring: no room")
-	got := Pairs{Rounds: []Outcome{{Overhead: 0.01}, {Overhead: 0.03}, {Overhead: 0.02}}}.Overhead()
-	require.Equal(t, 0.02, got.Median)
 }
 
 func TestOverhead(t *testing.T) {

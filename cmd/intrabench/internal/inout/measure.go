@@ -3,12 +3,9 @@ package inout
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
@@ -40,22 +37,12 @@ type Options struct {
 	Particles int
 	Sections  int // per round
 	Rounds    int
-	Before    func(what string, round int) // called before each round, from 0; may be nil
-}
-
-func (o *Options) tell(what string, round int) {
-	if o.Before != nil {
-		o.Before(what, round)
-	}
 }
 
 // Result is the time of a section in one way.
 type Result struct {
 	Way     string    `json:"way"`
 	Seconds []float64 `json:"seconds"` // median section of each round, on the slower replica
-	// CPU is the processor time of a section on both replicas, averaged over each round. It
-	// is more meaningful on a machine that others use.
-	CPU []float64 `json:"cpu_seconds,omitempty"`
 }
 
 var pushTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/inout.push")
@@ -68,10 +55,9 @@ func Measure(ctx context.Context, o Options) ([]Result, error) {
 	initial := start(o.Particles)
 	var want []particle
 	for round := range o.Rounds {
-		o.tell("in one process", round)
 		for i := range Ways {
 			i = (i + round) % len(Ways)
-			seconds, cpu, last, err := run(ctx, Ways[i], o, initial)
+			seconds, last, err := run(ctx, Ways[i], o, initial)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", Ways[i].Name, err)
 			}
@@ -83,27 +69,13 @@ func Measure(ctx context.Context, o Options) ([]Result, error) {
 			}
 			results[i].Way = Ways[i].Name
 			results[i].Seconds = append(results[i].Seconds, seconds)
-			results[i].CPU = append(results[i].CPU, cpu)
 		}
 	}
 	return results, nil
 }
 
-// processor returns the processor time that this process has taken.
-func processor() (time.Duration, error) {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0, fmt.Errorf("read the processor time: %w", err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
-}
-
-// together returns the processor time at a moment when both replicas are at this call.
-func together(p *intra.Process) (time.Duration, error) { return intra.Once(p, processor) }
-
-// run runs one job and returns its median section, the processor time of one,
-// and the particles at the end.
-func run(ctx context.Context, way Way, o Options, initial []particle) (seconds, cpu float64, last []particle, err error) {
+// run runs one job and returns its median section, and the particles at the end.
+func run(ctx context.Context, way Way, o Options, initial []particle) (seconds float64, last []particle, err error) {
 	const replicas = 2
 	update := o.Particles / (*intra.Process)(nil).Tasks() * 48
 	local := &job.Local{Sched: "static", Receive: way.receive, Capacity: max(update/4, 4096)}
@@ -117,10 +89,6 @@ func run(ctx context.Context, way Way, o Options, initial []particle) (seconds, 
 		to := from
 		if way.out {
 			to = make([]particle, o.Particles)
-		}
-		started, err := together(p)
-		if err != nil {
-			return err
 		}
 		for k := range o.Sections {
 			if err := p.World().Barrier(); err != nil {
@@ -136,25 +104,21 @@ func run(ctx context.Context, way Way, o Options, initial []particle) (seconds, 
 			mu.Unlock()
 			from, to = to, from
 		}
-		ended, err := together(p)
-		if err != nil {
-			return err
-		}
 		mu.Lock()
 		defer mu.Unlock()
-		last, cpu = from, (ended-started).Seconds()/float64(o.Sections)
+		last = from
 		return nil
 	})
 	if err != nil {
-		return 0, 0, nil, err
+		return 0, nil, err
 	}
 	slices.Sort(times)
-	return times[len(times)/2].Seconds(), cpu, last, nil
+	return times[len(times)/2].Seconds(), last, nil
 }
 
 // section moves all particles by one step.
-func section(p *intra.Process, from, to []particle, opts ...intra.SectionOption) error {
-	s := p.Section(opts...)
+func section(p *intra.Process, from, to []particle) error {
+	s := p.Section()
 	for lo, hi := range intra.Blocks(len(from), p.Tasks()) {
 		body := func() { push(from[lo:hi], to[lo:hi], 0.01) }
 		if &from[0] == &to[0] {
@@ -167,29 +131,10 @@ func section(p *intra.Process, from, to []particle, opts ...intra.SectionOption)
 }
 
 // Overhead summarises how much longer a way takes than the first one, round by round.
-func Overhead(first, r Result) spread.Spread { return excess(first.Seconds, r.Seconds) }
-
-// CPUOverhead is Overhead in processor time.
-func CPUOverhead(first, r Result) spread.Spread { return excess(first.CPU, r.CPU) }
-
-func excess(first, other []float64) spread.Spread {
+func Overhead(first, r Result) spread.Spread {
 	var over []float64
-	for round, s := range other {
-		over = append(over, s/first[round]-1)
+	for round, s := range r.Seconds {
+		over = append(over, s/first.Seconds[round]-1)
 	}
 	return spread.Of(over)
-}
-
-// Table writes the results as text.
-func Table(w io.Writer, o Options, results []Result) error {
-	fmt.Fprintf(w, "two replicas in one process push %d particles, %d sections, %d rounds in alternation; extra time and processor time: median [quartiles]\n", o.Particles, o.Sections, o.Rounds)
-	for _, r := range results {
-		over, cpu := Overhead(results[0], r), CPUOverhead(results[0], r)
-		if _, err := fmt.Fprintf(w, "  %-34s %8.3f ms  %+6.1f%% [%+.1f%% %+.1f%%]  cpu %+6.1f%% [%+.1f%% %+.1f%%]\n", r.Way, 1e3*spread.Of(r.Seconds).Median,
-			100*over.Median, 100*over.Q1, 100*over.Q3, 100*cpu.Median, 100*cpu.Q1, 100*cpu.Q3); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintln(w, "the paper: 6% for the copies of inout variables [INTRA, V-D]")
-	return err
 }

@@ -128,22 +128,6 @@ func TestTable(t *testing.T) {
  +2,2 mirror +300 +\[300 300\] +2.00 +\[1.50 2.50\] +0.25\n$`, out.String())
 }
 
-func TestBenchstat(t *testing.T) {
-	var out bytes.Buffer
-	_, results := written()
-	require.NoError(t, Benchstat(&out, append(results[1:3:3], Result{Case: Case{"bcast", 128}, Link: "tcp", Degrees: []int{1}, Seconds: []float64{5e-6}})))
-	require.NoError(t, WorkBenchstat(&out, writtenWork))
-	require.Equal(t, `BenchmarkPingpong/link=shm/degrees=1,1/bytes=8388608 1 1000000.0 ns/op 8388.6 MB/s
-BenchmarkPingpong/link=shm/degrees=1,1/bytes=8388608 1 1200000.0 ns/op 6990.5 MB/s
-BenchmarkPingpong/link=shm/degrees=64,64/bytes=1 1 600.0 ns/op 1.7 MB/s
-BenchmarkPingpong/link=shm/degrees=64,64/bytes=1 1 400.0 ns/op 2.5 MB/s
-BenchmarkBcast/link=tcp/degrees=1/float64s=128 1 5000.0 ns/op
-BenchmarkProtocol/degrees=1,1/mirror=false 1 150.0 ns/op 0.00 allocs/op
-BenchmarkProtocol/degrees=1,1/mirror=false 1 160.0 ns/op 0.00 allocs/op
-BenchmarkProtocol/degrees=2,2/mirror=true 1 300.0 ns/op 0.25 allocs/op
-`, out.String())
-}
-
 // full is an output that takes nothing.
 type full struct{}
 
@@ -155,8 +139,6 @@ func TestWriteFails(t *testing.T) {
 	o, results := written()
 	require.ErrorIs(t, Table(full{}, o, results), errFull)
 	require.ErrorIs(t, WorkTable(full{}, writtenWork), errFull)
-	require.ErrorIs(t, Benchstat(full{}, results), errFull)
-	require.ErrorIs(t, WorkBenchstat(full{}, writtenWork), errFull)
 }
 
 func TestPingpongCases(t *testing.T) {

@@ -100,38 +100,6 @@ func (w Work) name() string {
 	return Degrees(w.Degrees)
 }
 
-// Benchstat writes every sample as a line of go test -bench, for benchstat.
-func Benchstat(w io.Writer, results []Result) error {
-	for _, r := range results {
-		name := fmt.Sprintf("Benchmark%s%s/link=%s/degrees=%s", strings.ToUpper(r.Op[:1]), r.Op[1:], r.Link, Degrees(r.Degrees))
-		for _, s := range r.Seconds {
-			var err error
-			if r.pingpong() {
-				_, err = fmt.Fprintf(w, "%s/bytes=%d 1 %.1f ns/op %.1f MB/s\n", name, r.N, s*1e9, float64(r.N)/s/1e6)
-			} else {
-				_, err = fmt.Fprintf(w, "%s/float64s=%d 1 %.1f ns/op\n", name, r.N, s*1e9)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// WorkBenchstat is Benchstat for the costs of the protocol.
-func WorkBenchstat(w io.Writer, results []Work) error {
-	for _, r := range results {
-		for _, s := range r.Seconds {
-			if _, err := fmt.Fprintf(w, "BenchmarkProtocol/degrees=%s/mirror=%v 1 %.1f ns/op %.2f allocs/op\n",
-				Degrees(r.Degrees), r.Mirror, s*1e9, r.Allocations); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // Degrees formats degrees like 2,1.
 func Degrees(d []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(d), "[]"), " ", ",")

@@ -1,0 +1,102 @@
+//go:build linux
+
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/intrahpc/intra/internal/base/version"
+	"github.com/intrahpc/intra/kernels"
+)
+
+// Record is a measurement, and how it was made.
+type Record struct {
+	Command  string    `json:"command"`
+	Measured time.Time `json:"measured"` // when it began
+	Version  string    `json:"version"`
+	Machine  Machine   `json:"machine"`
+	// Others is the number of cores that other processes, and other guests of the machine,
+	// used meanwhile on average.
+	Others float64 `json:"others"`
+	Result any     `json:"result"`
+}
+
+// Machine is where a measurement was made.
+type Machine struct {
+	CPU     string `json:"cpu"`
+	Cores   int    `json:"cores"`
+	Go      string `json:"go"`
+	Kernels string `json:"kernels"` // path of the vector kernels
+}
+
+// ThisMachine describes the machine that it runs on.
+func ThisMachine() Machine {
+	return Machine{cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), kernels.Path()}
+}
+
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %d cores, %s; kernels: %s", m.CPU, m.Cores, m.Go, m.Kernels)
+}
+
+// Begun is a measurement that has begun.
+type Begun struct {
+	record Record
+	used   usage
+}
+
+// Begin begins the measurement that a command makes with these arguments.
+func Begin(command string, args []string) (*Begun, error) {
+	b := &Begun{record: Record{Command: commandLine(command, args), Measured: time.Now().UTC().Truncate(time.Second), Version: version.Line("intrabench"), Machine: ThisMachine()}}
+	var err error
+	b.used, err = readUsage()
+	return b, err
+}
+
+// Write writes the result to a file.
+func (b *Begun) Write(name string, result any) error {
+	now, err := readUsage()
+	if err != nil {
+		return err
+	}
+	b.record.Others, b.record.Result = math.Round(100*now.others(b.used))/100, result
+	text, err := json.MarshalIndent(b.record, "", " ")
+	if err == nil {
+		err = os.WriteFile(name, append(text, '\n'), 0o666)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// commandLine writes a command for a shell, without the flags that choose where output goes.
+func commandLine(command string, args []string) string {
+	words := []string{command}
+	for i := 0; i < len(args); i++ {
+		name, _, assigned := strings.Cut("-"+strings.TrimLeft(args[i], "-"), "=")
+		switch {
+		case args[i] == "" || args[i][0] != '-':
+		case name == "-quiet":
+			continue
+		case name == "-json":
+			if !assigned {
+				i++
+			}
+			continue
+		}
+		word := args[i]
+		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`*?;&|<>(){}[]#~!") {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,35 @@
+//go:build linux
+
+package main
+
+import (
+	"flag"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/results"
+)
+
+// jsonFile is the file that -json names, if any.
+type jsonFile struct {
+	name  string
+	begun *results.Begun
+	err   error // why the measurement has no begin
+}
+
+// jsonFlag defines -json. The measurement with these arguments begins here.
+func jsonFlag(fs *flag.FlagSet, args []string) *jsonFile {
+	j := new(jsonFile)
+	fs.StringVar(&j.name, "json", "", "write everything measured to `FILE`, with the machine, the time and the command")
+	j.begun, j.err = results.Begin(fs.Name(), args)
+	return j
+}
+
+// write writes the result of the measurement, if there is a file.
+func (j *jsonFile) write(result any) error {
+	if j.name == "" {
+		return nil
+	}
+	if j.err != nil {
+		return j.err
+	}
+	return j.begun.Write(j.name, result)
+}
