@@ -32,6 +32,7 @@ var commands = []command{
 	{"share", "a program of yours: native, replicated, with results sent and with the default, and where its time goes", runShare},
 	{"figures", "an example (-app) native, replicated, with results sent and with the default: the paper's figures 5 and 6c, and E over bandwidth", runFigures},
 	{"papers", "overheads and figures of the papers, and E measured against E forecast by the share-or-not rule", runPapers},
+	{"grain", "how short a section may be and still pay: METG, the minimum effective task granularity, beside OpenMP", runGrain},
 	{"vary", "the digits that are left, as a report of intravary says, drawn", runVary},
 	{"hpccg", "HPCCG as a whole, beside an outside program", runHPCCG},
 	{"pingpong", "messages between two ranks, replicated and not", runPingpong},
@@ -42,7 +43,7 @@ var commands = []command{
 }
 
 // jobs are the commands that intrarun runs for other commands.
-var jobs = []command{detectHead, detectAgent, detectJob, scaleJob}
+var jobs = []command{grainJob, detectHead, detectAgent, detectJob, scaleJob}
 
 // moved are programs that had commands of their own.
 var moved = []string{"npb", "hpcg", "minighost", "amg"}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == asRank {
 		messages.Rank(os.Args[2])
 	}
-	if os.Getenv(watchdog.Variable) != "" || len(os.Args) > 1 && (strings.HasPrefix(os.Args[1], "detect-") || os.Args[1] == scaleJob.name) {
+	if os.Getenv(watchdog.Variable) != "" || len(os.Args) > 1 && slices.ContainsFunc(jobs, func(c command) bool { return c.name == os.Args[1] }) {
 		main()
 		os.Exit(0)
 	}

@@ -218,6 +218,15 @@ func (p *Programs) build(ctx context.Context, programs map[string][]string) erro
 	return nil
 }
 
+// Self runs App as a job and decodes the line that it prints into out.
+func (p *Programs) Self(ctx context.Context, flags []string, out any, args ...string) error {
+	line, err := trial.Run(ctx, append(append([]string{p.Intrarun, "-quiet"}, flags...), append([]string{p.App}, args...)...))
+	if err != nil {
+		return err
+	}
+	return trial.Decode("the program printed", line, out)
+}
+
 // Remove removes the files of Build.
 func (p *Programs) Remove() { os.RemoveAll(p.dir) }
 

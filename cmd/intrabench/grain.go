@@ -1,0 +1,136 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
+	"github.com/intrahpc/intra/cmd/intrabench/internal/grain"
+)
+
+func runGrain(ctx context.Context, args []string, out io.Writer) error {
+	fs := newFlags("grain")
+	var o grain.Options
+	works := fs.String("work", "0.1us,0.3us,1us,3us,10us,30us,100us,300us,1ms,10ms", "work of a section, in ascending `sizes`")
+	fs.IntVar(&o.Tasks, "tasks", 2, "tasks of a section")
+	fs.IntVar(&o.Bytes, "bytes", 8, "bytes of results of a task, a multiple of 8")
+	fs.DurationVar(&o.Time, "time", 50*time.Millisecond, "about how long the sections of each size take in each job")
+	fs.IntVar(&o.Rounds, "rounds", 7, "how often every way is measured, in turn")
+	peer := fs.String("peer", "", "also measure this `command`, such as the built peer/grain.c, in turn with the jobs")
+	jsonFile := jsonFlag(fs, args)
+	plot := fs.String("plot", "", "draw the time that is work over the work of a core to `FILE` (.svg, .png, .pdf)")
+	quiet := quietFlag(fs)
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	if *plot != "" {
+		if err := figures.CheckPlotName(*plot); err != nil {
+			return err
+		}
+	}
+	for s := range strings.SplitSeq(*works, ",") {
+		d, err := time.ParseDuration(s)
+		if n := len(o.Work); err != nil || d <= 0 || n > 0 && d.Seconds() <= o.Work[n-1] {
+			return fmt.Errorf("-work %s: want durations in ascending order, like 1us,10us", *works)
+		}
+		o.Work = append(o.Work, d.Seconds())
+	}
+	if o.Tasks < 1 || o.Bytes < 8 || o.Bytes%8 != 0 || o.Rounds < 1 || o.Time <= 0 {
+		return errors.New("-tasks, -time and -rounds must be positive, and -bytes a multiple of 8")
+	}
+	if !*quiet {
+		o.Before = func(what string, round int) { tellRound(what, round, o.Rounds) }
+	}
+	programs, err := figures.BuildLauncher(ctx)
+	if err != nil {
+		return err
+	}
+	defer programs.Remove()
+	run := func(ctx context.Context, w grain.Way, steps []grain.Step, o grain.Options) (got grain.Outcome, err error) {
+		args := []string{grainJob.name, "-tasks", strconv.Itoa(o.Tasks), "-bytes", strconv.Itoa(o.Bytes), "-plain=" + strconv.FormatBool(w.Plain)}
+		for _, st := range steps {
+			args = append(args, st.String())
+		}
+		return got, programs.Self(ctx, w.Flags, &got, args...)
+	}
+	var beside grain.PeerRunner
+	if *peer != "" {
+		beside = func(ctx context.Context, threads int, o grain.Options) (plain, parallel []float64, err error) {
+			return runPeer(ctx, strings.Fields(*peer), threads, o)
+		}
+	}
+	results, err := grain.Measure(ctx, run, beside, o)
+	if err != nil {
+		return err
+	}
+	if err := grain.Table(out, o, results); err != nil {
+		return err
+	}
+	if *plot != "" {
+		if err := figures.PlotGrain(*plot, o, results); err != nil {
+			return err
+		}
+	}
+	return jsonFile.write(results)
+}
+
+// runPeer runs the program of a peer, which prints the seconds of its plain and of its
+// parallel loop for each size.
+func runPeer(ctx context.Context, command []string, threads int, o grain.Options) (plain, parallel []float64, err error) {
+	args := append(command[1:len(command):len(command)], strconv.Itoa(threads), strconv.Itoa(o.Tasks), strconv.Itoa(o.Bytes), fmt.Sprint(o.Time.Seconds()))
+	for _, w := range o.Work {
+		args = append(args, fmt.Sprint(w))
+	}
+	text, err := exec.CommandContext(ctx, command[0], args...).Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("run %s: %w", command[0], err)
+	}
+	for range o.Work {
+		var line string
+		line, rest, _ := strings.Cut(string(text), "\n")
+		text = []byte(rest)
+		var a, b float64
+		if _, err := fmt.Sscan(line, &a, &b); err != nil || a <= 0 || b <= 0 {
+			return nil, nil, fmt.Errorf("%s printed %q: want two times, of a plain and of a parallel loop", command[0], line)
+		}
+		plain, parallel = append(plain, a), append(parallel, b)
+	}
+	return plain, parallel, nil
+}
+
+// grainJob is the program that intrarun runs for grain.
+var grainJob = command{name: "grain-job", run: func(_ context.Context, args []string, out io.Writer) error {
+	fs := newFlags("grain-job")
+	tasks := fs.Int("tasks", 2, "tasks of a section")
+	bytes := fs.Int("bytes", 8, "bytes of results of a task")
+	plain := fs.Bool("plain", false, "call the bodies without a section")
+	if err := fs.Parse(args); err != nil {
+		return errUsage
+	}
+	var steps []grain.Step
+	for _, a := range fs.Args() {
+		st, err := grain.ParseStep(a)
+		if err != nil {
+			return err
+		}
+		steps = append(steps, st)
+	}
+	intra.Main(func(p *intra.Process) error {
+		got, err := grain.Program(p, steps, *tasks, *bytes, *plain)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(got)
+	})
+	return nil // not reached
+}}

@@ -1,0 +1,27 @@
+//go:build linux && system
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/grain"
+)
+
+// A whole call: small jobs, once each, whose times mean nothing.
+func TestGrain(t *testing.T) {
+	peer := filepath.Join(t.TempDir(), "peer")
+	require.NoError(t, os.WriteFile(peer, []byte("#!/bin/sh\nshift 4\nfor w; do echo $w $w; done\n"), 0o700))
+	var all []grain.Result
+	out := whole(t, "grain -work 10us,100us -time 1ms -peer "+peer, &all)
+	require.Len(t, all, len(grain.Ways)+len(grain.Peers))
+	for _, r := range all {
+		require.True(t, r.Way == grain.Ways[0].Name || strings.Contains(out, "\n  "+r.Way+" "), r.Way)
+		require.Len(t, r.Seconds[0], 2)
+	}
+}

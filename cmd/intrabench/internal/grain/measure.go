@@ -1,0 +1,155 @@
+package grain
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+)
+
+// Options sets the amount of work.
+type Options struct {
+	Work   []float64     // seconds of work in the sections of each size, in one process; ascending
+	Tasks  int           // of each section
+	Bytes  int           // result of a task
+	Time   time.Duration // about how long the sections of each size take in each job
+	Rounds int
+	Before func(what string, round int) // called before each job, rounds from 0; may be nil
+}
+
+// Way is one way to run a section.
+type Way struct {
+	Name  string
+	Flags []string // of intrarun; nil for a peer
+	Cores int      // that share the work
+	Plain bool     // the bodies are called without a section
+}
+
+// Ways are measured in turn. The time of the first is the work.
+var Ways = []Way{
+	{"plain loop", []string{"-r", "1"}, 1, true},
+	{"one replica", []string{"-r", "1"}, 1, false},
+	{"two, each runs all", []string{"-r", "2", "-sched", "replicate"}, 1, false},
+	{"two, by default", []string{"-r", "2"}, 2, false},
+	{"two, stored", []string{"-r", "2", "-direct", "on"}, 2, false},
+	{"two, sent over shm", []string{"-r", "2", "-direct=off", "-sched", "static"}, 2, false},
+	{"two, sent over TCP", []string{"-r", "2", "-link", "tcp", "-sched", "static"}, 2, false},
+}
+
+// Peers are the ways of a program beside ours, with its own plain loop.
+var Peers = []Way{{Name: "peer, 1 thread", Cores: 1}, {Name: "peer, 2 threads", Cores: 2}}
+
+// Result is what one way took.
+type Result struct {
+	Way     string      `json:"way"`
+	Cores   int         `json:"cores"`
+	Seconds [][]float64 `json:"seconds"` // a section, by round and size
+	Work    [][]float64 `json:"work"`    // the plain loop of the same round
+}
+
+// Runner runs one job.
+type Runner func(ctx context.Context, w Way, steps []Step, o Options) (Outcome, error)
+
+// PeerRunner runs the program of a peer, and returns the seconds of its plain loop and of its
+// parallel one for each size.
+type PeerRunner func(ctx context.Context, threads int, o Options) (plain, parallel []float64, err error)
+
+// overhead is about what a section costs, for the number of sections in a job.
+const overhead = 5e-6
+
+// Measure runs a job in each way in each round, and those of the peer, if there is one.
+func Measure(ctx context.Context, run Runner, peer PeerRunner, o Options) ([]Result, error) {
+	unit := calibrate()
+	var steps []Step
+	for _, w := range o.Work {
+		repeat := int(math.Round(w / float64(o.Tasks) / unit))
+		steps = append(steps, Step{repeat, max(8, int(o.Time.Seconds()/(w+overhead)))})
+	}
+	ways := Ways
+	if peer != nil {
+		ways = append(ways[:len(ways):len(ways)], Peers...)
+	}
+	results := make([]Result, len(ways))
+	want := math.NaN()
+	for round := range o.Rounds {
+		var plain []float64
+		for i, w := range ways {
+			if o.Before != nil {
+				o.Before(w.Name, round)
+			}
+			r := &results[i]
+			r.Way, r.Cores = w.Name, w.Cores
+			if w.Flags == nil {
+				alone, together, err := peer(ctx, w.Cores, o)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", w.Name, err)
+				}
+				r.Work, r.Seconds = append(r.Work, alone), append(r.Seconds, together)
+				continue
+			}
+			got, err := run(ctx, w, steps, o)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", w.Name, err)
+			}
+			if math.IsNaN(want) {
+				want = got.Sum
+			}
+			if got.Sum != want {
+				return nil, fmt.Errorf("%s: the results add up to %v, and to %v before", w.Name, got.Sum, want)
+			}
+			if w.Plain {
+				plain = got.Seconds
+			}
+			r.Work, r.Seconds = append(r.Work, plain), append(r.Seconds, got.Seconds)
+		}
+	}
+	return results, nil
+}
+
+// Size summarises the sections of one size, in seconds, and the share of the cores' time that
+// was work.
+func (r *Result) Size(i int) (section, efficiency spread.Spread) {
+	var s, e []float64
+	for round := range r.Seconds {
+		s = append(s, r.Seconds[round][i])
+		e = append(e, r.efficiency(round, i))
+	}
+	return spread.Of(s), spread.Of(e)
+}
+
+func (r *Result) efficiency(round, i int) float64 {
+	return r.Work[round][i] / float64(r.Cores) / r.Seconds[round][i]
+}
+
+// above is the METG where no size reaches half: longer than any section.
+const above = 1e9
+
+// METG returns the work of a core, in seconds, from which on at least half of its time is
+// work, summarised over the rounds. Zero means that all sizes are above, 1e9 that none is.
+func (r *Result) METG() spread.Spread {
+	var all []float64
+	for round := range r.Seconds {
+		all = append(all, r.metg(round))
+	}
+	return spread.Of(all)
+}
+
+func (r *Result) metg(round int) float64 {
+	work := func(i int) float64 { return r.Work[round][i] / float64(r.Cores) }
+	i := len(r.Seconds[round])
+	for i > 0 && r.efficiency(round, i-1) >= 0.5 {
+		i--
+	}
+	switch i {
+	case 0:
+		return 0
+	case len(r.Seconds[round]):
+		return above
+	}
+	// The efficiency is taken for linear in the logarithm of the work.
+	low, high := r.efficiency(round, i-1), r.efficiency(round, i)
+	at := (0.5 - low) / (high - low)
+	return math.Exp(math.Log(work(i-1)) + at*(math.Log(work(i))-math.Log(work(i-1))))
+}

@@ -1,0 +1,65 @@
+package grain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+)
+
+// Table prints the time of a section, with the share of the cores' time that was work, for
+// each size and way, and METG(50 %) of each way.
+func Table(w io.Writer, o Options, results []Result) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "sections of %d tasks with %d bytes of results each; %d rounds, in turn\n", o.Tasks, o.Bytes, o.Rounds)
+	fmt.Fprintf(&b, "microseconds of a section, median, and the share of its cores' time that is work, median [quartiles]\n")
+	for i := range o.Work {
+		work, _ := results[0].Size(i)
+		fmt.Fprintf(&b, "%s of work\n", micro(work.Median))
+		for _, r := range results[1:] {
+			section, e := r.Size(i)
+			fmt.Fprintf(&b, "  %-20s %10s  %.2f [%.2f %.2f]%s\n", r.Way, micro(section.Median), e.Median, e.Q1, e.Q3, peerWork(&r, results[0], i))
+		}
+	}
+	fmt.Fprintf(&b, "METG(50 %%), microseconds of work of each core, median [quartiles]\n")
+	for _, r := range results[1:] {
+		m := r.METG()
+		fmt.Fprintf(&b, "  %-20s %10s [%s %s]\n", r.Way, grainOf(m.Median), grainOf(m.Q1), grainOf(m.Q3))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// peerWork names the work of a way that has its own plain loop.
+func peerWork(r *Result, plain Result, i int) string {
+	var ours, own []float64
+	for round := range r.Work {
+		ours, own = append(ours, plain.Work[round][i]), append(own, r.Work[round][i])
+	}
+	if spread.Of(ours) == spread.Of(own) {
+		return ""
+	}
+	return fmt.Sprintf("  of %s", micro(spread.Of(own).Median))
+}
+
+func micro(seconds float64) string { return fmt.Sprintf("%.2f", 1e6*seconds) }
+
+// Grain is the median METG(50 %) in words.
+func (r *Result) Grain() string {
+	text := grainOf(r.METG().Median)
+	if strings.HasSuffix(text, "all") {
+		return text
+	}
+	return text + " µs"
+}
+
+func grainOf(seconds float64) string {
+	switch {
+	case seconds == 0:
+		return "below all"
+	case seconds > above/10: // a quartile may lie between two
+		return "above all"
+	}
+	return micro(seconds)
+}
