@@ -14,8 +14,8 @@ import (
 // contents in all memory that the tasks write and in leftover scratch memory, and in
 // the other ways that a clause allows.
 //
-// The memory that tasks name is copied when they are launched, and the memory near it
-// in the same arrays when the section ends. A task may change only what it names as
+// The memory that tasks name, also that they reduce into, is copied when they are
+// launched, and the memory near it in the same arrays when the section ends. A task may change only what it names as
 // out, inout, reduce or scratch.
 type Section struct {
 	trial   *Trial // trial that the section is compared with, or recorded for
@@ -28,7 +28,8 @@ type Section struct {
 	layouts layouts
 
 	withheld  []withheld
-	arguments [][]argument // of each task
+	folded    []update.Region // memory that tasks reduce into
+	arguments [][]argument    // of each task
 	reached   map[visit]*reached
 	clean     []outcome // of each task, from the real entry state
 	digest    *digest   // nil for a rank with one replica

@@ -20,7 +20,7 @@ func TestWrongPrograms(t *testing.T) {
 		pair []string // what is found in a job of two replicas, if not the same
 	}{
 		"the last element of a block": {want: []string{
-			"wrong/programs.go:28: task github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double (//intra:task at kernels.go:10): ",
+			"wrong/programs.go:36: task github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double (//intra:task at kernels.go:10): ",
 			"the body writes element 23 of y, and out(y[lo:hi-1]) names elements 0 to 22: name it in inout or out, or keep to the block"}},
 		"the last element of an array": {want: []string{"(//intra:task at kernels.go:10): the body writes element 95 of y, and out(y[lo:hi-1]) names elements 0 to 94: "}},
 		"the element before a block": {want: []string{
@@ -46,6 +46,16 @@ func TestWrongPrograms(t *testing.T) {
 		"results are read and computed with in the section": {pair: []string{"diverged", "in(before)", "until a section ends, each replica holds something else in what its tasks write, such as inout(y) of ", ", or out(y) of "}},
 		"a carry from block to block": {want: []string{"wrong.carry ", "in(before) element 0 was read too early: it is what element 23 of inout(y) of "},
 			pair: []string{"diverged", "in(before)", "element 0 was read too early: it is what element 23 of inout(y) of "}},
+		"a sum is read in the section": {want: []string{"wrong.carry ", "in(before) element 0 was read too early: it is what element 0 of reduce(sum) of ",
+			"wrong.total, launched at wrong/programs.go:"},
+			pair: []string{"diverged", "in(before)", "element 0 was read too early: it is what element 0 of reduce(sum) of "}},
+		"counts are read in the section": {want: []string{"wrong.shrink ", "in(by) element 0 was read too early: it is what element 1 of reduce(signs) of "},
+			pair: []string{"diverged", "in(by)", "until a section ends, each replica holds something else in what its tasks write, such as ", "reduce(signs) of "}},
+		"a sum is set in the section": {want: []string{"wrong.total ", "reduce(sum) element 0 was written between the launch and the end of the section: write it before the launch or after the section"}},
+		"an int is read in the section": {want: []string{"wrong.move ", "in(by) element 0 was read too early: it is what element 1 of out(y) of "},
+			pair: []string{"diverged", "in(by)", "until a section ends, each replica holds something else in what its tasks write, such as ", "out(y) of "}},
+		"a carry of ints": {want: []string{"wrong.move ", "in(by) element 0 was read too early: it is what element 23 of inout(x) of "},
+			pair: []string{"diverged", "in(by)", "until a section ends, each replica holds something else in what its tasks write, such as ", "inout(x) of "}},
 		"results are written in the section":        {want: []string{"out(y) element 5 was written between the launch and the end of the section"}},
 		"a buffer is filled again between launches": {want: []string{"in(x) element 0 was written between the launch and the end of the section: write it before the launch or after the section"}},
 		"a function counts its calls":               {want: []string{"wrong.apply (//intra:task at kernels.go:", "in(f) leads to f.calls, which the body changes each time that it runs: "}},
@@ -80,6 +90,13 @@ func TestWrongPrograms(t *testing.T) {
 func TestWorkMemoryBehindAnArgumentIsAccepted(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Right))
+	}
+}
+
+func TestReductionsAreUsedAroundSections(t *testing.T) {
+	for _, replicas := range []int{1, 2, 3} {
+		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Folds))
+		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas}, wrong.Folds))
 	}
 }
 
