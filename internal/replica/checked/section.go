@@ -30,7 +30,7 @@ type Section struct {
 	withheld  []withheld
 	folded    []update.Region // memory that tasks reduce into
 	arguments [][]argument    // of each task
-	reached   map[visit]*reached
+	reached   map[root]*reached
 	clean     []outcome // of each task, from the real entry state
 	digest    *digest   // nil for a rank with one replica
 	guilty    map[*engine.Kernel]int

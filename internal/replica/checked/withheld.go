@@ -71,6 +71,7 @@ func (t *Trial) withholds() poison {
 	if t.running || t.engine.Replicated() {
 		return t.leftovers.poison
 	}
+	t.alone = true
 	return poisonMark
 }
 

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/replica/checked/testdata/wrong"
 )
 
@@ -60,6 +62,17 @@ func TestWrongPrograms(t *testing.T) {
 		"a buffer is filled again between launches": {want: []string{"in(x) element 0 was written between the launch and the end of the section: write it before the launch or after the section"}},
 		"a function counts its calls":               {want: []string{"wrong.apply (//intra:task at kernels.go:", "in(f) leads to f.calls, which the body changes each time that it runs: "}},
 		"a model counts its steps":                  {want: []string{"wrong.advance (//intra:task at kernels.go:", "in(m) leads to m.inner.steps, which the body changes each time that it runs: "}},
+		"a model counts atomically":                 {want: []string{"wrong.advance ", "in(m) leads to m.n.v, which the body changes each time that it runs: "}},
+		"a model counts in a struct in a map":       {want: []string{"wrong.advance ", "in(m) leads to m.all, which the body changes each time that it runs: "}},
+		"a model counts in a map of anything":       {want: []string{"wrong.advance ", "in(m) leads to m, which the body changes each time that it runs: "}},
+		"a model counts beyond a part":              {want: []string{"wrong.advance ", "in(m) leads to m.all, which the body changes each time that it runs: "}},
+		"a value counts through a pointer":          {want: []string{"wrong.advance ", "in(m) leads to m.n, which the body changes each time that it runs: "}},
+		"a model counts in a model":                 {want: []string{"wrong.advance ", "in(m) leads to m.inner.inner.n, which the body changes each time that it runs: "}},
+		"one of several models counts":              {want: []string{"wrong.advance ", "in(m) leads to m[1].n.v, which the body changes each time that it runs: "}},
+		"an array of pointers counts":               {want: []string{"wrong.advance ", "in(m) leads to m[1], which the body changes each time that it runs: "}},
+		"the end of a chain counts":                 {want: []string{"wrong.advance ", "in(m) leads to m" + strings.Repeat(".next", 100) + ".n, which the body changes each time that it runs: "}},
+		"a generic function counts":                 {want: []string{"wrong.applyAny ", "in(f) leads to f.calls, which the body changes each time that it runs: "}},
+		"a writer keeps bytes":                      {want: []string{"wrong.tell ", "in(w) leads to w.all, which the body changes each time that it runs: "}},
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(wrong.Programs)), slices.Collect(maps.Keys(tests)))
 	for name, tt := range tests {
@@ -90,6 +103,26 @@ func TestWrongPrograms(t *testing.T) {
 func TestWorkMemoryBehindAnArgumentIsAccepted(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Right))
+	}
+}
+
+// TestBoundsAreReported: with -v a user sees where checked mode has followed only a part of
+// what an argument leads to, once for each place, and for a rank with one replica that some
+// values are not followed.
+func TestBoundsAreReported(t *testing.T) {
+	for _, replicas := range []int{1, 2} {
+		var local job.Local
+		require.NoError(t, intra.Run(job.WithLocal(t.Context(), &local), intra.Spec{Replicas: replicas, Check: true}, wrong.Bounded))
+		for p, stats := range local.Stats {
+			require.Len(t, stats.Details, 2, p)
+			require.Regexp(t, `^wrong/programs.go:\d+: in\(m\) of \S+wrong.advance leads to more than 1 MiB or 4096 pieces: checked mode has followed only the first, up to m.rows\[13\]$`, stats.Details[0])
+			require.Regexp(t, `^wrong/programs.go:\d+: in\(f\) of \S+wrong.apply leads to more than 1 MiB or 4096 pieces: checked mode has followed only the first, up to f.chain(.next)+(.n)?$`, stats.Details[1])
+			if replicas == 1 {
+				require.Equal(t, []string{"checked mode with one replica of a rank does not follow what the code of a section computes from memory that its tasks write: -r 2 -check does"}, stats.Notes)
+			} else {
+				require.Empty(t, stats.Notes)
+			}
+		}
 	}
 }
 

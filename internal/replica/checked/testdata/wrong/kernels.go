@@ -210,3 +210,12 @@ func shrink(by int64, x []float64) {
 }
 
 func atInt(y []int, i int) int { return y[i] }
+
+// applyAny is apply for one type of function.
+//
+//intra:task in(f, x) out(y)
+func applyAny[F function](f F, x, y []float64) {
+	for i, v := range x {
+		y[i] = f.eval(v)
+	}
+}

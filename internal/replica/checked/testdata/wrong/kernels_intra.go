@@ -11,7 +11,7 @@ import (
 //go:embed kernels.go
 var intraSourceKernels string
 
-var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "2f2c36e1b99ca20a80422ed925e53dfa")
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "6bd8bec5ec3c530916d29cc68fde452a")
 
 var taskDouble = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double")
 
@@ -180,5 +180,16 @@ func launchShrink(s *intra.Section, by int64, x []float64) {
 	s.Launch(taskShrink, func() { shrink(by, x) },
 		intra.InVar("by", &by),
 		intra.InOut("x", x),
+	)
+}
+
+var taskApplyAny = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.applyAny")
+
+// launchApplyAny launches applyAny as a task of s.
+func launchApplyAny[F function](s *intra.Section, f F, x, y []float64) {
+	s.Launch(taskApplyAny, func() { applyAny[F](f, x, y) },
+		intra.In("x", x),
+		intra.Out("y", y),
+		intraruntime.Reach("f", f),
 	)
 }

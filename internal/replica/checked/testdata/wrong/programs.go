@@ -191,6 +191,23 @@ var Programs = map[string]func(p *intra.Process) error{
 		y, m := make([]float64, n), &model{"m", &struct{ steps []int }{make([]int, 3)}}
 		return blocks(p, func(s *intra.Section, lo, hi int) { launchAdvance(s, m, y[lo:hi]) })
 	},
+	"a model counts atomically":           steps(func() stepper { return &atomicSteps{} }),
+	"a model counts in a struct in a map": steps(func() stepper { return &entries{map[string]struct{ n, of int }{"a": {}}} }),
+	"a model counts in a map of anything": steps(func() stepper { return anything{"steps": 0} }),
+	"a model counts beyond a part":        steps(func() stepper { return func() stepper { all := make([]int, 9); return &parts{all[:1], all} }() }),
+	"a value counts through a pointer":    steps(func() stepper { return byValue{new(int)} }),
+	"a model counts in a model":           steps(func() stepper { return wrapped{wrapped{byValue{new(int)}}} }),
+	"one of several models counts":        steps(func() stepper { return several{&sparse{[][]float64{{1}}}, &atomicSteps{}} }),
+	"an array of pointers counts":         steps(func() stepper { return array{new(int), new(int)} }),
+	"the end of a chain counts":           steps(func() stepper { return newChain(100) }),
+	"a generic function counts": func(p *intra.Process) error {
+		x, y, f := numbers(), make([]float64, n), &counting{make([]float64, 1), map[string]int{}}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchApplyAny(s, f, x[lo:hi], y[lo:hi]) })
+	},
+	"a writer keeps bytes": func(p *intra.Process) error {
+		y, b := make([]float64, n), &bytes{}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchTell(s, b, y[lo:hi]) })
+	},
 }
 
 // Shares is a program whose tasks share scratch memory.
@@ -198,6 +215,34 @@ func Shares(p *intra.Process) error {
 	x, work := numbers(), make([]float64, 4)
 	return blocks(p, func(s *intra.Section, lo, hi int) { launchNorm(s, x[lo:hi], work) })
 }
+
+// steps returns a program whose tasks advance a model.
+func steps(model func() stepper) func(p *intra.Process) error {
+	return func(p *intra.Process) error {
+		y, m := make([]float64, n), model()
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchAdvance(s, m, y[lo:hi]) })
+	}
+}
+
+// Bounded is a program that is right. Its tasks lead to more memory than checked mode
+// follows.
+func Bounded(p *intra.Process) error {
+	y, m := make([]float64, n), newSparse(20, 10000)
+	for range 3 {
+		if err := blocks(p, func(s *intra.Section, lo, hi int) { launchAdvance(s, m, y[lo:hi]) }); err != nil {
+			return err
+		}
+	}
+	pieces := newChain(5000)
+	return blocks(p, func(s *intra.Section, lo, hi int) {
+		launchApply(s, &deep{pieces}, numbers()[lo:hi], y[lo:hi])
+	})
+}
+
+// deep leads to a chain.
+type deep struct{ chain *chain }
+
+func (d *deep) eval(x float64) float64 { return x }
 
 // Folds is a program that uses what its tasks reduce into before and after the section.
 func Folds(p *intra.Process) error {
