@@ -16,6 +16,7 @@ type kernel struct {
 	arrays []access
 	clause []string // of each array: in, out or inout
 	wrong  string   // how a clause is wrong; empty: all are right
+	then   []string // what happens between its passes
 }
 
 // access is what a kernel does with one of its arrays.
@@ -111,6 +112,10 @@ func newKernel(seed uint64, number int) *kernel {
 	if random.IntN(3) == 0 {
 		k.spoil(random)
 	}
+	random = rand.New(rand.NewPCG(seed, uint64(number)|1<<32))
+	for range random.IntN(3) {
+		k.then = append(k.then, fmt.Sprintf("r.exchange(%d, x%d)", random.IntN(patterns), random.IntN(arrays)))
+	}
 	return k
 }
 
@@ -148,17 +153,22 @@ func (k *kernel) source() string {
 
 // section returns the function that launches a kernel, in a loop of sections.
 func (k *kernel) section() string {
-	return fmt.Sprintf(`func section%[1]d(p *intra.Process, x0, x1, x2 []float64) {
+	var then strings.Builder
+	for _, call := range k.then {
+		fmt.Fprintf(&then, "\t\tif err := %s; err != nil {\n\t\t\treturn err\n\t\t}\n", call)
+	}
+	return fmt.Sprintf(`func section%[1]d(p *intra.Process, r *ranks, x0, x1, x2 []float64) error {
 	for pass := range 3 {
 		//intra:section on(p)
 		for lo, hi := range intra.Blocks(len(x0), 6) {
 			kernel%[1]d(x0[lo:hi], x1[lo:hi], x2[lo:hi])
 		}
 		turn(pass, x0, x1, x2)
-	}
+%[2]s	}
+	return nil
 }
 
-`, k.number)
+`, k.number, then.String())
 }
 
 // helpers are what kernels use.
@@ -239,16 +249,25 @@ func swap(s []float64, i int, v float64) {
 const control = `
 func main() { intra.Main(run) }
 
-// run runs the cases that the arguments name.
+// run runs the cases that the arguments name. Each rank begins with other numbers.
 func run(p *intra.Process) error {
+	r := &ranks{w: p.World(), order: make([]uint64, p.Size())}
+	digests := make([]uint64, p.Size())
 	for _, a := range os.Args[1:] {
 		n, err := strconv.Atoi(a)
 		if err != nil {
 			return err
 		}
-		x0, x1, x2 := start(n), start(n+1), start(n+2)
-		sections[n](p, x0, x1, x2)
-		fmt.Printf("case %d: %016x\n", n, digest(x0, x1, x2))
+		x0, x1, x2 := start(n+100*p.Rank()), start(n+100*p.Rank()+1), start(n+100*p.Rank()+2)
+		if err := sections[n](p, r, x0, x1, x2); err != nil {
+			return fmt.Errorf("case %d: %w", n, err)
+		}
+		if err := comm.Allgather(r.w, []uint64{digest(x0, x1, x2)}, digests); err != nil {
+			return err
+		}
+		if p.Rank() == 0 {
+			fmt.Printf("case %d: %016x\n", n, digests)
+		}
 	}
 	return nil
 }
@@ -286,7 +305,7 @@ func files(kernels []*kernel) (text map[string]string, lines []int) {
 	var ks, main, table strings.Builder
 	ks.WriteString("package main\n\nimport (\n\t\"math\"\n\t\"slices\"\n\t\"sort\"\n\t\"unsafe\"\n)\n\nvar _ = []any{math.Abs, slices.Max[[]int], sort.Ints, unsafe.Pointer(nil)}\n")
 	ks.WriteString(helpers + "\n")
-	main.WriteString("//go:build !intra\n\npackage main\n\nimport (\n\t\"fmt\"\n\t\"math\"\n\t\"os\"\n\t\"strconv\"\n\n\t\"github.com/intrahpc/intra\"\n)\n")
+	main.WriteString("//go:build !intra\n\npackage main\n\nimport (\n\t\"fmt\"\n\t\"math\"\n\t\"os\"\n\t\"strconv\"\n\n\t\"github.com/intrahpc/intra\"\n\t\"github.com/intrahpc/intra/comm\"\n)\n")
 	main.WriteString(control + "\n")
 	for _, k := range kernels {
 		lines = append(lines, strings.Count(ks.String(), "\n")+1)
@@ -294,8 +313,9 @@ func files(kernels []*kernel) (text map[string]string, lines []int) {
 		main.WriteString(k.section())
 		fmt.Fprintf(&table, "\t%d: section%[1]d,\n", k.number)
 	}
-	fmt.Fprintf(&main, "var sections = map[int]func(p *intra.Process, x0, x1, x2 []float64){\n%s}\n", table.String())
-	return map[string]string{"kernels.go": ks.String(), "main.go": main.String()}, lines
+	fmt.Fprintf(&main, "var sections = map[int]func(p *intra.Process, r *ranks, x0, x1, x2 []float64) error{\n%s}\n", table.String())
+	exchange := "package main\n\nimport (\n\t\"errors\"\n\t\"fmt\"\n\t\"runtime\"\n\t\"slices\"\n\n\t\"github.com/intrahpc/intra/comm\"\n)\n" + messages
+	return map[string]string{"kernels.go": ks.String(), "main.go": main.String(), "messages.go": exchange}, lines
 }
 
 // at returns the kernel in which a line of kernels.go is.
