@@ -105,17 +105,21 @@ func checkKernels(t *testing.T, seed uint64, n int) {
 			r.Summary(t).RequireFired(t)
 		}
 	}
-	found := 0
+	found, harmless := 0, 0
 	for _, k := range kernels {
 		if k.wrong == "" {
 			continue
 		}
 		r := run(fmt.Sprint("-check -r ", 1+k.number%2), "shared", strconv.Itoa(k.number))
+		if r.Code == 0 && k.clause[k.spoilt] == "out" && mustRun(t, dir, "./plain", "harmless", strconv.Itoa(k.number), strconv.Itoa(k.spoilt)) == "true\n" {
+			harmless++ // what it reads is overwritten
+			continue
+		}
 		require.NotZero(t, r.Code, "%s, and neither intragen nor -check says so:\n%s", k.wrong, k.source())
 		require.Contains(t, r.Stderr, fmt.Sprintf("kernel%d", k.number), "the reason names another kernel")
 		found++
 	}
-	t.Logf("%d kernels: %d right, %d wrong and refused, %d wrong and found by -check", n, len(right), refused, found)
+	t.Logf("%d kernels: %d right, %d wrong and refused, %d wrong and found by -check, %d read what they overwrite", n, len(right), refused, found, harmless)
 }
 
 // module makes a module that uses this one, beside it.
