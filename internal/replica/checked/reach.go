@@ -304,13 +304,6 @@ func (f *follower) visited(k visit) bool {
 
 // memory adds the parts of mem that no task of the section names.
 func (f *follower) memory(mem []byte, at int) {
-	if f.full() {
-		return
-	}
-	if most := mostBytes - f.bytes; len(mem) > most {
-		mem, f.to.full = mem[:most], true
-	}
-	f.bytes += len(mem)
 	lo, hi := bounds(mem)
 	s := &f.section.shadow
 	from := lo
@@ -320,7 +313,15 @@ func (f *follower) memory(mem []byte, at int) {
 			end = min(hi, max(from, s.spans[i].lo))
 		}
 		if from < end {
-			f.to.parts = append(f.to.parts, part{at: at, mem: mem[from-lo : end-lo]})
+			if f.full() {
+				return
+			}
+			part := part{at: at, mem: mem[from-lo : end-lo]}
+			if most := mostBytes - f.bytes; len(part.mem) > most {
+				part.mem, f.to.full = part.mem[:most], true
+			}
+			f.bytes += len(part.mem)
+			f.to.parts = append(f.to.parts, part)
 		}
 		if i >= len(s.spans) || s.spans[i].lo >= hi {
 			return

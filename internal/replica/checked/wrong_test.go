@@ -126,6 +126,14 @@ func TestBoundsAreReported(t *testing.T) {
 	}
 }
 
+func TestMemoryThatTasksNameIsNotFollowed(t *testing.T) {
+	var local job.Local
+	require.NoError(t, intra.Run(job.WithLocal(t.Context(), &local), intra.Spec{Replicas: 1, Check: true}, wrong.Large))
+	for p, stats := range local.Stats {
+		require.Empty(t, stats.Details, p)
+	}
+}
+
 func TestReductionsAreUsedAroundSections(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3} {
 		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Folds))

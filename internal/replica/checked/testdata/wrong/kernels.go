@@ -219,3 +219,8 @@ func applyAny[F function](f F, x, y []float64) {
 		y[i] = f.eval(v)
 	}
 }
+
+// wipe is right.
+//
+//intra:task in(m, lo, hi) out(m.z[lo:hi])
+func (m *mesh) wipe(lo, hi int) { clear(m.z[lo:hi]) }

@@ -11,7 +11,7 @@ import (
 //go:embed kernels.go
 var intraSourceKernels string
 
-var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "6bd8bec5ec3c530916d29cc68fde452a")
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "5406b450bac3cdbe0c10790cdb56576c")
 
 var taskDouble = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double")
 
@@ -191,5 +191,17 @@ func launchApplyAny[F function](s *intra.Section, f F, x, y []float64) {
 		intra.In("x", x),
 		intra.Out("y", y),
 		intraruntime.Reach("f", f),
+	)
+}
+
+var taskMeshWipe = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.mesh.wipe")
+
+// launchMeshWipe launches mesh.wipe as a task of s.
+func launchMeshWipe(s *intra.Section, m *mesh, lo, hi int) {
+	s.Launch(taskMeshWipe, func() { m.wipe(lo, hi) },
+		intra.InVar("lo", &lo),
+		intra.InVar("hi", &hi),
+		intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo:hi])),
+		intraruntime.Reach("m", m),
 	)
 }

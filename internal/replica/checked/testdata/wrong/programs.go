@@ -239,6 +239,16 @@ func Bounded(p *intra.Process) error {
 	})
 }
 
+// Large leads to much memory, which its tasks name.
+func Large(p *intra.Process) error {
+	m := &mesh{z: make([]float64, 200_000)}
+	s := p.Section()
+	for lo, hi := range intra.Blocks(len(m.z), 4) {
+		launchMeshWipe(s, m, lo, hi)
+	}
+	return s.End()
+}
+
 // deep leads to a chain.
 type deep struct{ chain *chain }
 
