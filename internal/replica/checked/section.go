@@ -14,9 +14,9 @@ import (
 // contents in all memory that the tasks write and in leftover scratch memory, and in
 // the other ways that a clause allows. The first replica runs the first task once more.
 //
-// The memory that tasks name, also that they reduce into, is copied when they are
-// launched, and the memory near it in the same arrays when the section ends. A task may change only what it names as
-// out, inout, reduce or scratch.
+// The memory that tasks name, and that which they reduce into, is copied when they are
+// launched. The memory near it in the same arrays is copied when the section ends. A task
+// may change only what it names as out, inout, reduce or scratch.
 type Section struct {
 	trial   *Trial // trial that the section is compared with, or recorded for
 	s       *engine.Section

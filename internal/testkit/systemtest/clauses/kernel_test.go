@@ -351,7 +351,7 @@ func files(kernels []*kernel) (text map[string]string, lines []int) {
 		fmt.Fprintf(&plain, "\t%d: kernel%[1]d,\n", k.number)
 	}
 	fmt.Fprintf(&main, "var sections = map[int]func(p *intra.Process, r *ranks, x0, x1, x2 []float64) error{\n%s}\n\nvar kernels = map[int]func(x0, x1, x2 []float64){\n%s}\n", table.String(), plain.String())
-	exchange := "package main\n\nimport (\n\t\"errors\"\n\t\"fmt\"\n\t\"runtime\"\n\t\"slices\"\n\n\t\"github.com/intrahpc/intra/comm\"\n)\n" + messages
+	exchange := "package main\n\nimport (\n\t\"errors\"\n\t\"fmt\"\n\t\"runtime\"\n\t\"slices\"\n\n\t\"github.com/intrahpc/intra/comm\"\n)\n" + messages + exchanges
 	return map[string]string{"kernels.go": ks.String(), "main.go": main.String(), "messages.go": exchange}, lines
 }
 
