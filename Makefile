@@ -132,7 +132,7 @@ weibull: ## HPCCG on hosts whose processes die at random for minutes and come ba
 attack: ## ATTACK random jobs of real processes in which anything fails; INTRA_SEED=S replays one
 	INTRA_ATTACK=$(ATTACK) $(GO) test -timeout 24h -count 1 -v $(SYSTEM)/attack
 
-programs: ## PROGRAMS random kernels with right and wrong clauses; INTRA_SEED=S begins there
+programs: ## PROGRAMS random kernels with right and wrong clauses, and messages between ranks; INTRA_SEED=S begins there
 	INTRA_PROGRAMS=$(PROGRAMS) $(GO) test -timeout 24h -count 1 -v $(SYSTEM)/clauses
 
 flips: ## FLIPS jobs of real processes with one bit turned, and ten times as many without; INTRA_SEED=S begins there

@@ -1,6 +1,8 @@
 package intra
 
 import (
+	"unsafe"
+
 	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/update"
 )
@@ -10,5 +12,5 @@ import (
 // *v = op(*v, cell). The body writes *cell.
 func Reduce[T any](s *Section, name string, v *T, op func(a, b T) T) (cell *T, r Region) {
 	cell = reduce.Cell(&s.results, v, op)
-	return cell, update.Var(update.Reduce, name, cell)
+	return cell, update.Part(unsafe.Slice(v, 1), update.Var(update.Reduce, name, cell))
 }

@@ -83,7 +83,7 @@ type Argument struct {
 	Name    string
 	Param   *Param
 	Fields  []string
-	Pointer bool // its value is one pointer, or an interface
+	Pointer bool // its value is one pointer, an interface, or of a type parameter
 }
 
 // Arguments lists the arguments that lead to memory. Functions do, but cannot be followed.
@@ -113,7 +113,7 @@ func leads(t types.Type, seen map[types.Type]bool) bool {
 	}
 	seen[t] = true
 	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
-		return false
+		return holdsPointer(t) != ""
 	}
 	if isProcess(t) {
 		return false

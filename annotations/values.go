@@ -29,6 +29,8 @@ func (e *effects) evaluate(b *body) {
 				case *ssa.MapUpdate:
 					b.put(b.value(i.Map), b.value(i.Value))
 					b.put(b.value(i.Map), b.value(i.Key))
+				case *ssa.Send:
+					b.put(b.value(i.Chan), b.value(i.X))
 				case *ssa.Call:
 					b.set(i, e.transfer(b, i))
 				case ssa.CallInstruction: // go and defer
@@ -129,6 +131,8 @@ func (b *body) compute(v ssa.Value) []loc {
 		case token.ARROW:
 			return tuple(b.load(b.value(v.X)), v.CommaOk, "#0")
 		}
+	case *ssa.Select:
+		return b.choose(v)
 	case *ssa.Phi:
 		var ls []loc
 		for _, edge := range v.Edges {
@@ -151,6 +155,20 @@ func (b *body) compute(v ssa.Value) []loc {
 		return field(b.value(v.Tuple), fmt.Sprintf("#%d", v.Index))
 	}
 	return nil
+}
+
+// choose returns the results of a select, and records what it may send.
+func (b *body) choose(v *ssa.Select) (ls []loc) {
+	received := 2 // behind the index and ok
+	for _, st := range v.States {
+		if st.Dir == types.SendOnly {
+			b.put(b.value(st.Chan), b.value(st.Send))
+			continue
+		}
+		ls = append(ls, tuple(b.load(b.value(st.Chan)), true, fmt.Sprintf("#%d", received))...)
+		received++
+	}
+	return ls
 }
 
 // wild returns what a pointer of unknown origin may be.

@@ -24,7 +24,7 @@ func ReduceSlice[T any](s *intra.Section, name string, v []T, op Op[T]) (*Partia
 	r := update.Slice(update.Reduce, name, v) // for its error
 	if r.Err == nil {
 		p.own = reduce.Memory[T](results, len(v))
-		r = update.Slice(update.Reduce, name, p.own)
+		r = update.Part(v, update.Slice(update.Reduce, name, p.own))
 	}
 	results.Add(folder[T]{p})
 	return p, r

@@ -33,7 +33,8 @@ type Region struct {
 	Type reflect.Type // of an element
 	Err  error        // why the memory cannot be a region
 	// Array is the argument of the task of which Mem is a part, up to the capacity that the
-	// task can access through it. Only checked mode uses it.
+	// task can access through it; in Reduce it is the memory that Mem is folded into. Only
+	// checked mode uses it.
 	Array []byte
 	// Rows, Row and Stride describe a block of rows and columns, whose Mem reaches from its
 	// first element to its last: it has Rows rows of Row bytes, whose beginnings are Stride
@@ -77,7 +78,7 @@ func Reaches(name string, v any) Region {
 	return Region{Name: name, Reach: v}
 }
 
-// Part returns r, which is cut from whole.
+// Part returns r, which is cut from whole, or folded into it.
 func Part[T any](whole []T, r Region) Region {
 	r.Array = bytesOf(whole)
 	return r

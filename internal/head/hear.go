@@ -14,7 +14,8 @@ import (
 func (h *Head) hear(m *member, msg *job.Message) {
 	if msg.Stats != nil {
 		m.stats, m.heard = *msg.Stats, h.now
-		h.passOn(msg.Stats.Notes)
+		h.passOn(msg.Stats.Notes, h.warnf)
+		h.passOn(msg.Stats.Details, h.detailf)
 		if w := msg.Stats.Watched; w != nil {
 			h.watched(m, w)
 		}
@@ -159,11 +160,11 @@ func (h *Head) differs(e Differs) {
 }
 
 // passOn prints the notes of processes, each one once: most processes send the same notes.
-func (h *Head) passOn(notes []string) {
+func (h *Head) passOn(notes []string, log func(format string, args ...any)) {
 	for _, n := range notes {
 		if !slices.Contains(h.notes, n) {
 			h.notes = append(h.notes, n)
-			h.warnf("%s", n)
+			log("%s", n)
 		}
 	}
 }

@@ -17,14 +17,15 @@ func TestNotesAreToldOnce(t *testing.T) {
 	for _, c := range []struct {
 		process string
 		notes   []string
+		details []string
 		want    []string
 	}{
-		{"0.0@2", []string{"no huge pages"}, []string{"warn: no huge pages"}},
-		{"0.1@2", []string{"no huge pages", "no cores left"}, []string{"warn: no cores left"}},
-		{"1.0@2", []string{"no cores left", "no huge pages"}, nil},
+		{"0.0@2", []string{"no huge pages"}, nil, []string{"warn: no huge pages"}},
+		{"0.1@2", []string{"no huge pages", "no cores left"}, []string{"f.go:3: up to x"}, []string{"warn: no cores left", "detail: f.go:3: up to x"}},
+		{"1.0@2", []string{"no cores left", "no huge pages"}, []string{"f.go:3: up to x"}, nil},
 	} {
 		s.out = nil
-		s.step(Said{s.from(c.process), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Notes: c.notes}}})
+		s.step(Said{s.from(c.process), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Notes: c.notes, Details: c.details}}})
 		require.Equal(t, c.want, s.out, c.process)
 	}
 }

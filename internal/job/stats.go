@@ -28,7 +28,8 @@ type Stats struct {
 	Restored  uint64               `json:"restored,omitempty"`
 	Place     string               `json:"place,omitempty"`
 	TaskTypes map[string]TaskStats `json:"task_types,omitempty"`
-	Notes     []string             `json:"notes,omitempty"` // notes to the user; the head prints each one once
+	Notes     []string             `json:"notes,omitempty"`   // notes to the user; the head prints each one once
+	Details   []string             `json:"details,omitempty"` // like Notes, for users who want to see everything
 	// Corruption is nil unless tasks are verified. Flipped lists the requested bit flips
 	// that have happened.
 	Corruption *Corruption `json:"corruption,omitempty"`

@@ -48,6 +48,6 @@ func launchRank(s *intra.Section, runs [][]int32, bounds []int32, buckets, first
 		intra.InVar("lowest", &lowest),
 		intra.InVar("smaller", &smaller),
 		intra.Out("ranks", ranks),
-		intraruntime.Reach("runs", &runs),
+		intraruntime.Reach("runs", runs),
 	)
 }

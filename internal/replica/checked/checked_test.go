@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -112,10 +113,12 @@ func TestPoison(t *testing.T) {
 				l.fill(b, p, k, n)
 				return b
 			}
-			a, other, b := mem(poisonA, 0), mem(poisonA, 1), mem(poisonB, 0)
+			a, other, b, mark := mem(poisonA, 0), mem(poisonA, 1), mem(poisonB, 0), mem(poisonMark, 0)
 			for e := range n {
 				at := func(m []byte, e int) string { return string(m[e*l.size : (e+1)*l.size]) }
 				require.NotEqual(t, at(a, e), at(b, e))
+				require.NotEqual(t, at(mark, e), at(b, e))
+				require.NotEqual(t, at(mark, e), at(mark, (e+1)%n))
 				require.NotEqual(t, at(a, e), at(other, e))
 				require.NotEqual(t, at(a, e), at(a, (e+1)%n))
 			}
@@ -123,6 +126,36 @@ func TestPoison(t *testing.T) {
 				require.Equal(t, bytes.Repeat([]byte{0xee}, 7), a[1:8])
 			}
 		})
+	}
+}
+
+// A mark does not occur by chance, is no length of a loop, and is a finite number.
+func TestMarks(t *testing.T) {
+	for v, telling := range map[any]bool{1.0: true, float32(1): true, 1: true, int32(1): true, int16(1): false, int8(1): false,
+		uint64(1): false, true: false, [2]int16{}: true, complex64(1): true, [3]bool{}: false} {
+		l := make(layouts).of(reflect.TypeOf(v))
+		require.Equal(t, telling, l.telling(poisonMark), "%T", v)
+		require.Equal(t, v == any(1.0), l.telling(poisonA), "%T", v)
+	}
+	marks := func(v any) reflect.Value {
+		of := reflect.TypeOf(v)
+		all := reflect.MakeSlice(reflect.SliceOf(of), period, period)
+		make(layouts).of(of).soak(unsafe.Slice((*byte)(all.UnsafePointer()), period*int(of.Size())), poisonMark, 0)
+		return all
+	}
+	for _, v := range []any{1, int32(1), int16(1), int8(1)} {
+		for i, all := 0, marks(v); i < all.Len(); i++ {
+			require.Negative(t, all.Index(i).Int())
+		}
+	}
+	for _, v := range []any{1.0, float32(1)} {
+		for i, all := 0, marks(v); i < all.Len(); i++ {
+			x := all.Index(i).Float()
+			require.True(t, x > 1 && x < 1e30, x)
+		}
+	}
+	for i, all := 0, marks(uint64(1)); i < all.Len(); i++ {
+		require.Less(t, all.Index(i).Uint(), uint64(1<<17))
 	}
 }
 

@@ -47,8 +47,11 @@ func clause(r *update.Region) string { return fmt.Sprintf("%s(%s)", r.Mode, r.Na
 
 // region returns the region that o names.
 func (c *Section) region(o owner) *update.Region {
-	if o.task == watched {
+	switch {
+	case o.task == watched:
 		return &c.watched[o.region]
+	case o.folded:
+		return &c.folded[o.region]
 	}
 	return &c.s.Tasks[o.task].Regions[o.region]
 }
@@ -90,6 +93,10 @@ func (c *Section) writtenByBody(i int, d change) {
 	if d.owner.task == watched {
 		c.found(i, r.Name, e, fmt.Sprintf(
 			"%s element %d is written by the body, and no clause names it: make it a parameter in inout(%[1]s)", r.Name, e))
+		return
+	}
+	if d.owner.folded {
+		c.found(i, clause(r), e, fmt.Sprintf("the body writes %s itself, and partial results of tasks are folded into it when the section ends: fold into the parameter", c.describe(d)))
 		return
 	}
 	if own := c.beside(i, d.addr); d.owner.near && own != nil {

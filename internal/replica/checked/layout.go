@@ -13,7 +13,7 @@ type layout struct {
 	solid  bool // no padding
 	leaves []leaf
 
-	patterns [2][]byte // of each poison, made on first use
+	patterns [poisons][]byte // of each poison, made on first use
 }
 
 // leaf is a run of n values of one basic kind.
@@ -122,8 +122,10 @@ func (l *layout) values(b, mem []byte) []byte {
 type poison uint8
 
 const (
-	poisonA poison = iota // large and positive
-	poisonB               // of order 1 and negative
+	poisonA    poison = iota // large and positive
+	poisonB                  // of order 1 and negative
+	poisonMark               // tells by its value where it comes from
+	poisons    = iota
 )
 
 // fill writes poison into the first n elements of mem, the memory of region k of a
@@ -195,12 +197,13 @@ func scramble(i uint64) uint64 {
 }
 
 // put writes one value made from random bits. Integers are small, since they
-// may be loop bounds, and negative ones are caught when they are indices.
+// may be loop bounds, and negative ones are caught when they are indices. A mark has more
+// random bits: of signed integers it is negative, so that no loop runs that long.
 func (f *leaf) put(mem []byte, p poison, random uint64) {
 	var v uint64
 	switch f.kind {
 	case leafBool:
-		v = uint64(1 - p)
+		v = uint64(1 - p%2)
 	case leafFloat:
 		if f.size == 8 {
 			exponent := uint64(1023 + 30)
@@ -214,7 +217,16 @@ func (f *leaf) put(mem []byte, p poison, random uint64) {
 				exponent = 1<<8 | 128
 			}
 			v = exponent<<23 | random>>41
+			if p == poisonMark {
+				v = 6<<28 | random>>36 // exponents from 65 to 96
+			}
 		}
+	case leafSigned:
+		if p == poisonMark {
+			v = 1<<(8*f.size-1) | random>>(64-f.markBits())
+			break
+		}
+		fallthrough
 	default:
 		width := min(8*f.size-2, 16)
 		if p == poisonB && f.kind == leafUnsigned {
@@ -225,6 +237,25 @@ func (f *leaf) put(mem []byte, p poison, random uint64) {
 			v = -v
 		}
 	}
+	f.store(mem, v)
+}
+
+// markBits returns the number of random bits in a mark.
+func (f *leaf) markBits() int {
+	switch {
+	case f.kind == leafBool:
+		return 0
+	case f.kind == leafFloat && f.size == 8:
+		return 52
+	case f.kind == leafFloat:
+		return 28
+	case f.kind == leafSigned:
+		return 8*f.size - 2
+	}
+	return min(8*f.size-2, 16)
+}
+
+func (f *leaf) store(mem []byte, v uint64) {
 	switch f.size {
 	case 1:
 		mem[0] = byte(v)

@@ -24,19 +24,28 @@ type argument struct {
 // reached is the memory that an argument refers to, directly or indirectly.
 type reached struct {
 	parts []part
+	steps []step
 	last  []uint64 // hash of each part, after the last task
+	now   []uint64 // memory for the next hashes
+	full  bool     // a bound was met
 }
 
 // part is one piece of such memory, or a map.
 type part struct {
-	path string
-	mem  []byte
-	of   reflect.Value // the map
+	at  int // index of the last step to it
+	mem []byte
+	of  reflect.Value // the map
 }
 
-// Limits of the memory that is followed from one argument.
+// step leads from a value to one that it refers to.
+type step struct {
+	up    int    // index of the step before, -1 for the argument
+	field string // or an element:
+	index int
+}
+
+// Bounds of the memory that is followed from one argument.
 const (
-	mostDepth = 12
 	mostParts = 4096
 	mostBytes = 1 << 20
 )
@@ -52,30 +61,48 @@ func arguments(regions []update.Region) []argument {
 	return list
 }
 
-// reach returns the memory that an argument refers to. Tasks of a section often share
-// it.
-func (c *Section) reach(a argument) *reached {
+// reach returns the memory that argument a of task i refers to. Tasks of a section often
+// share it.
+func (c *Section) reach(i int, a argument) *reached {
 	v := reflect.ValueOf(a.value)
-	if v.Kind() != reflect.Pointer && v.Kind() != reflect.Map {
-		r := &reached{}
-		(&follower{section: c, to: r, seen: map[visit]bool{}}).value(v, a.name, 0)
-		r.last = r.hashes(nil)
+	key := newRoot(v)
+	if r := c.reached[key]; r != nil {
 		return r
 	}
-	key := visit{v.UnsafePointer(), v.Type()}
-	r := c.reached[key]
-	if r == nil {
-		r = &reached{}
-		(&follower{section: c, to: r, seen: map[visit]bool{}}).value(v, a.name, 0)
-		r.last = r.hashes(nil)
-		if c.reached == nil {
-			c.reached = make(map[visit]*reached)
-		}
-		c.reached[key] = r
+	r := &reached{}
+	(&follower{section: c, to: r, seen: make(map[visit]bool)}).value(v, -1)
+	r.last = r.hashes(nil)
+	if r.full {
+		c.reachesMore(i, a.name, r)
 	}
+	if c.reached == nil {
+		c.reached = make(map[root]*reached)
+	}
+	c.reached[key] = r
 	return r
 }
 
+// root identifies an argument: arguments with one root lead to the same memory.
+type root struct {
+	of       reflect.Type
+	contents string // as bytes
+}
+
+func newRoot(v reflect.Value) root {
+	own := reflect.New(v.Type())
+	own.Elem().Set(v)
+	return root{v.Type(), string(unsafe.Slice((*byte)(own.UnsafePointer()), v.Type().Size()))}
+}
+
+// reachesMore reports to a curious user that only a part of what an argument leads to is
+// watched.
+func (c *Section) reachesMore(i int, name string, r *reached) {
+	t := &c.s.Tasks[i]
+	c.trial.engine.Detail(fmt.Sprintf("%s: in(%s) of %s leads to more than %d MiB or %d pieces: checked mode has followed only the first, up to %s",
+		&t.At, name, t.Kernel.Name, mostBytes>>20, mostParts, r.path(name, r.parts[len(r.parts)-1].at)))
+}
+
+// hashes appends the hash of each part.
 func (r *reached) hashes(all []uint64) []uint64 {
 	for _, p := range r.parts {
 		if p.of.IsValid() {
@@ -88,20 +115,31 @@ func (r *reached) hashes(all []uint64) []uint64 {
 }
 
 // changed returns the first part that has changed since the last task, and records the
-// current contents of all parts.
-func (r *reached) changed() (path string, changed bool) {
-	now := r.hashes(nil)
-	at := -1
+// current contents of all parts. The argument has that name.
+func (r *reached) changed(name string) (path string, changed bool) {
+	now := r.hashes(r.now[:0])
 	for i := range now {
-		if now[i] != r.last[i] && at < 0 {
-			at = i
+		if now[i] != r.last[i] && !changed {
+			path, changed = r.path(name, r.parts[i].at), true
 		}
 	}
-	r.last = now
+	r.last, r.now = now, r.last
+	return path, changed
+}
+
+// path returns the way from an argument to the end of a step.
+func (r *reached) path(name string, at int) string {
 	if at < 0 {
-		return "", false
+		return name
 	}
-	return r.parts[at].path, true
+	st := &r.steps[at]
+	switch {
+	case st.field != "":
+		return r.path(name, st.up) + "." + st.field
+	case st.index < 0:
+		return r.path(name, st.up) + "[…]"
+	}
+	return fmt.Sprintf("%s[%d]", r.path(name, st.up), st.index)
 }
 
 // watchArguments runs do, which runs the body of task i, and finds the memory behind an
@@ -110,12 +148,12 @@ func (r *reached) changed() (path string, changed bool) {
 func (c *Section) watchArguments(i int, do, again func()) {
 	var all []*reached
 	for _, a := range c.arguments[i] {
-		all = append(all, c.reach(a))
+		all = append(all, c.reach(i, a))
 	}
 	do()
 	any := false
 	for _, r := range all {
-		_, changed := r.changed()
+		_, changed := r.changed("")
 		any = any || changed
 	}
 	if !any {
@@ -123,8 +161,9 @@ func (c *Section) watchArguments(i int, do, again func()) {
 	}
 	again()
 	for k, r := range all {
-		if path, changed := r.changed(); changed {
-			c.keepsState(i, c.arguments[i][k].name, path)
+		name := c.arguments[i][k].name
+		if path, changed := r.changed(name); changed {
+			c.keepsState(i, name, path)
 		}
 	}
 }
@@ -134,9 +173,12 @@ func (c *Section) keepsState(i int, name, path string) {
 		"in(%s) leads to %s, which the body changes each time that it runs: another replica that runs the task does not change it here; keep no state behind in: name it in inout, or return it by reduce or out", name, path))
 }
 
+// visit is a value that is followed: the one to which a pointer or a map leads, or the
+// first n elements of a slice.
 type visit struct {
 	at unsafe.Pointer
 	of reflect.Type
+	n  int
 }
 
 // follower collects the memory that a value refers to.
@@ -147,130 +189,158 @@ type follower struct {
 	bytes   int
 }
 
-func (f *follower) full() bool { return len(f.to.parts) >= mostParts || f.bytes >= mostBytes }
+// full reports whether a bound is met, and records it.
+func (f *follower) full() bool {
+	is := len(f.to.parts) >= mostParts || f.bytes >= mostBytes
+	f.to.full = f.to.full || is
+	return is
+}
 
-// value follows a value. The value itself is memory if it is addressable.
-func (f *follower) value(v reflect.Value, path string, depth int) {
-	if depth > mostDepth || f.full() || !v.IsValid() || foreign(v.Type()) {
+// field and element record a step from the end of step up.
+func (f *follower) field(up int, name string) int { return f.step(step{up: up, field: name}) }
+
+func (f *follower) element(up, index int) int { return f.step(step{up: up, index: index}) }
+
+func (f *follower) step(st step) int {
+	f.to.steps = append(f.to.steps, st)
+	return len(f.to.steps) - 1
+}
+
+// value follows a value at the end of step at. The value itself is memory if it is
+// addressable.
+func (f *follower) value(v reflect.Value, at int) {
+	if !v.IsValid() || foreign(v.Type()) {
 		return
 	}
 	switch v.Kind() {
-	case reflect.Pointer:
-		f.header(v, path)
-		if v.IsNil() || f.visited(v.UnsafePointer(), v.Type()) {
-			return
-		}
-		f.value(v.Elem(), path, depth+1)
-	case reflect.Interface:
-		if !v.IsNil() {
-			f.header(v, path)
-			f.value(v.Elem(), path, depth+1)
-		}
-	case reflect.Slice:
-		f.header(v, path)
-		if v.Len() == 0 || f.visited(v.UnsafePointer(), v.Type()) {
-			return
-		}
-		if update.PointerFree(v.Type().Elem()) == nil {
-			f.memory(unsafe.Slice((*byte)(v.UnsafePointer()), v.Len()*int(v.Type().Elem().Size())), path)
-			return
-		}
-		for i := range v.Len() {
-			f.value(v.Index(i), fmt.Sprintf("%s[%d]", path, i), depth+1)
-		}
-	case reflect.Map:
-		f.header(v, path)
-		if v.IsNil() || f.visited(v.UnsafePointer(), v.Type()) {
-			return
-		}
-		f.to.parts = append(f.to.parts, part{path: path, of: v})
-		f.bytes += 64 * v.Len()
-		for it := v.MapRange(); it.Next(); {
-			f.value(it.Value(), path+"[…]", depth+1)
-		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			f.value(v.Field(i), path+"."+v.Type().Field(i).Name, depth)
+			if field := v.Field(i); field.Type().Size() > 0 {
+				f.value(field, f.field(at, v.Type().Field(i).Name))
+			}
 		}
 	case reflect.Array:
 		if update.PointerFree(v.Type()) == nil {
-			f.header(v, path)
+			f.header(v, at)
 			return
 		}
 		for i := range v.Len() {
-			f.value(v.Index(i), fmt.Sprintf("%s[%d]", path, i), depth+1)
+			f.value(v.Index(i), f.element(at, i))
 		}
 	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
 	default:
-		f.header(v, path)
+		f.header(v, at)
+		f.leads(v, at)
+	}
+}
+
+// leads follows what v refers to.
+func (f *follower) leads(v reflect.Value, at int) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() && !f.visited(visit{at: v.UnsafePointer(), of: v.Type()}) && !f.full() {
+			f.value(v.Elem(), at)
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			f.value(v.Elem(), at)
+		}
+	case reflect.Slice:
+		f.elements(v, at)
+	case reflect.Map:
+		if v.IsNil() || f.visited(visit{at: v.UnsafePointer(), of: v.Type()}) || f.full() {
+			return
+		}
+		f.to.parts = append(f.to.parts, part{at: at, of: readable(v)})
+		f.bytes += v.Len() * int(v.Type().Key().Size()+v.Type().Elem().Size())
+		if update.PointerFree(v.Type().Elem()) == nil {
+			return
+		}
+		for it := v.MapRange(); it.Next() && !f.full(); {
+			f.value(it.Value(), f.element(at, -1))
+		}
+	}
+}
+
+// elements follows the elements of a slice.
+func (f *follower) elements(v reflect.Value, at int) {
+	of := v.Type().Elem()
+	if v.Len() == 0 || foreign(of) || f.visited(visit{v.UnsafePointer(), v.Type(), v.Len()}) || f.full() {
+		return
+	}
+	refers := false // each element is one reference
+	switch of.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
+		refers = true
+	}
+	free := update.PointerFree(of) == nil
+	if free || refers || of.Kind() == reflect.String {
+		f.memory(unsafe.Slice((*byte)(v.UnsafePointer()), v.Len()*int(of.Size())), at)
+	}
+	if free || of.Kind() == reflect.String {
+		return
+	}
+	for i := 0; i < v.Len() && !f.full(); i++ {
+		if refers {
+			f.leads(v.Index(i), f.element(at, i))
+		} else {
+			f.value(v.Index(i), f.element(at, i))
+		}
 	}
 }
 
 // header adds the memory of a value itself.
-func (f *follower) header(v reflect.Value, path string) {
+func (f *follower) header(v reflect.Value, at int) {
 	if v.CanAddr() {
-		f.memory(unsafe.Slice((*byte)(unsafe.Pointer(v.UnsafeAddr())), int(v.Type().Size())), path)
+		f.memory(unsafe.Slice((*byte)(unsafe.Pointer(v.UnsafeAddr())), int(v.Type().Size())), at)
 	}
 }
 
-func (f *follower) visited(at unsafe.Pointer, of reflect.Type) bool {
-	k := visit{at, of}
+func (f *follower) visited(k visit) bool {
 	was := f.seen[k]
 	f.seen[k] = true
 	return was
 }
 
 // memory adds the parts of mem that no task of the section names.
-func (f *follower) memory(mem []byte, path string) {
-	mem = mem[:min(len(mem), mostBytes-f.bytes)]
-	f.bytes += len(mem)
+func (f *follower) memory(mem []byte, at int) {
 	lo, hi := bounds(mem)
 	s := &f.section.shadow
-	at := lo
-	for i := s.first(lo); at < hi; i++ {
+	from := lo
+	for i := s.first(lo); from < hi; i++ {
 		end := hi
 		if i < len(s.spans) {
-			end = min(hi, max(at, s.spans[i].lo))
+			end = min(hi, max(from, s.spans[i].lo))
 		}
-		if at < end {
-			f.to.parts = append(f.to.parts, part{path: path, mem: mem[at-lo : end-lo]})
+		if from < end {
+			if f.full() {
+				return
+			}
+			part := part{at: at, mem: mem[from-lo : end-lo]}
+			if most := mostBytes - f.bytes; len(part.mem) > most {
+				part.mem, f.to.full = part.mem[:most], true
+			}
+			f.bytes += len(part.mem)
+			f.to.parts = append(f.to.parts, part)
 		}
 		if i >= len(s.spans) || s.spans[i].lo >= hi {
 			return
 		}
-		at = s.spans[i].hi
+		from = s.spans[i].hi
 	}
-}
-
-// hashMap returns a hash that does not depend on the order of the entries. Values with
-// pointers count by their pointers or by their types.
-func hashMap(m reflect.Value) uint64 {
-	sum := uint64(m.Len())
-	for it := m.MapRange(); it.Next(); {
-		sum += xxh3.Hash(fmt.Append(nil, flat(it.Key()), "\x00", flat(it.Value())))
-	}
-	return sum
-}
-
-func flat(v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Chan, reflect.UnsafePointer, reflect.Map:
-		return v.Pointer()
-	case reflect.Slice:
-		return []uintptr{v.Pointer(), uintptr(v.Len())}
-	case reflect.Interface, reflect.Struct, reflect.Array:
-		return v.Type() // entries of these kinds are not compared
-	}
-	return v
 }
 
 // module is the path of this module.
 var module = strings.TrimSuffix(reflect.TypeFor[engine.Engine]().PkgPath(), "/internal/replica/engine")
 
 // foreign reports whether a type belongs to the runtime of programs, or to a package of
-// the standard library whose values change by themselves.
+// the standard library whose values change by themselves. The type of what an interface
+// holds counts, not that of the interface.
 func foreign(t reflect.Type) bool {
 	path := t.PkgPath()
+	if path == "" || path == "sync/atomic" || t.Kind() == reflect.Interface {
+		return false
+	}
 	if rest, ok := strings.CutPrefix(path, module); ok {
 		first, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
 		return !slices.Contains([]string{"kernels", "examples", "testdata"}, first) && !strings.Contains(rest, "/testdata/")

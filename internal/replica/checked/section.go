@@ -12,11 +12,11 @@ import (
 // end of the section, from the real entry state. One replica, for task t the one at
 // index t mod r of the r live ones, runs it again. It does so twice with different
 // contents in all memory that the tasks write and in leftover scratch memory, and in
-// the other ways that a clause allows.
+// the other ways that a clause allows. The first replica runs the first task once more.
 //
-// The memory that tasks name is copied when they are launched, and the memory near it
-// in the same arrays when the section ends. A task may change only what it names as
-// out, inout, reduce or scratch.
+// The memory that tasks name, and that which they reduce into, is copied when they are
+// launched. The memory near it in the same arrays is copied when the section ends. A task
+// may change only what it names as out, inout, reduce or scratch.
 type Section struct {
 	trial   *Trial // trial that the section is compared with, or recorded for
 	s       *engine.Section
@@ -28,8 +28,9 @@ type Section struct {
 	layouts layouts
 
 	withheld  []withheld
-	arguments [][]argument // of each task
-	reached   map[visit]*reached
+	folded    []update.Region // memory that tasks reduce into
+	arguments [][]argument    // of each task
+	reached   map[root]*reached
 	clean     []outcome // of each task, from the real entry state
 	digest    *digest   // nil for a rank with one replica
 	guilty    map[*engine.Kernel]int
@@ -143,6 +144,11 @@ func (c *Section) run(i int) {
 	c.watchArguments(i, func() { c.attempt(i, clean, nil) }, func() { c.attempt(i, &c.a, nil) })
 	if clean.panicked != nil {
 		panic(clean.panicked) // as without checks
+	}
+	if i == 0 && c.place == 0 {
+		// What bodies keep where nothing is watched, such as variables of closures, now
+		// differs between replicas, and between this run of the tasks and the next one.
+		c.attempt(i, &c.a, nil)
 	}
 	if c.mine(i) && c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
 		c.elementwise(i)

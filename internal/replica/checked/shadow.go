@@ -23,6 +23,7 @@ type shadowSpan struct {
 type owner struct {
 	task, region int
 	near         bool // the memory near the region, not the region itself
+	folded       bool // region is the index of memory that tasks reduce into
 }
 
 // watched is the task of regions that no task names.

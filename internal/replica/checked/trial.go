@@ -54,6 +54,7 @@ type Trial struct {
 	leftovers *leftovers
 	released  []withheld // of earlier sections, without their memory
 	start     int        // of the poison of the next region
+	alone     bool       // no replica had other poison in some section
 }
 
 // progress counts what a run reached from a safe point on.
@@ -124,7 +125,7 @@ func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
 		whole := next.progress
 		t.whole, t.progress = &whole, progress{}
 	}
-	next.whole, next.progress = t.whole, t.progress
+	next.whole, next.progress, next.alone = t.whole, t.progress, t.alone
 	*t = *next
 	// The trial may have written variables that both runs share.
 	if err := t.run.Reload(im); err != nil {
@@ -243,6 +244,9 @@ func (t *Trial) Returned() error {
 		t.at = w.at
 		return t.found("", "a process that is restored at this safe point, the %s, comes to %d more safe points and %d sections until it returns, and without that to %d and %d: %s",
 			ordinal(w.since), w.points, w.sections, t.progress.points, t.progress.sections, job.ForgottenState)
+	}
+	if t.alone {
+		t.engine.Note("checked mode with one replica of a rank does not follow what the code of a section computes from memory that its tasks write: -r 2 -check does")
 	}
 	return t.compared(true)
 }

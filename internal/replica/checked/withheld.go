@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intrahpc/intra/internal/replica/engine"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/update"
 )
@@ -13,30 +14,65 @@ import (
 // section may not access it before the section ends. Until then its contents are
 // different on each replica, so that code that reads it makes the replicas differ.
 type withheld struct {
-	mem   []byte // nil once the section has ended
-	lay   *layout
-	len   int // in elements
-	start int // of its poison
-	owner owner
-	name  string // of the region, as in the clause
-	by    string // the kernel
-	at    string // file:line of the launch
+	mem    []byte // nil once the section has ended
+	lay    *layout
+	len    int // in elements
+	poison poison
+	start  int // of the poison
+	owner  owner
+	name   string // of the region, as in the clause
+	by     string // the kernel
+	at     string // file:line of the launch
 }
 
-// withhold fills the memory that the last launched task writes.
+// withhold fills the memory that the last launched task writes, and the memory that it
+// reduces into.
 func (c *Section) withhold(i int) {
 	t := &c.s.Tasks[i]
 	for k := range t.Regions {
 		r := &t.Regions[k]
-		if r.Mode != update.Out && r.Mode != update.InOut && r.Mode != update.Scratch || len(r.Mem) == 0 || c.withheldBefore(i, k) {
-			continue
+		switch {
+		case r.Mode == update.In:
+		case r.Mode == update.Reduce:
+			c.withholdFolded(i, r)
+		case len(r.Mem) > 0 && !c.withheldBefore(i, k):
+			c.fill(t, r, owner{task: i, region: k})
 		}
-		w := withheld{mem: r.Mem, lay: c.layouts.of(r.Type), len: r.Len(), start: c.trial.start, owner: owner{task: i, region: k},
-			name: clause(r), by: t.Kernel.Name, at: t.At.String()}
-		w.lay.soak(w.mem, c.trial.leftovers.poison, w.start)
-		c.withheld = append(c.withheld, w)
-		c.trial.start = (c.trial.start + w.len) % period // so that a value shows where it comes from
 	}
+}
+
+// withholdFolded fills the memory that the partial result r of task i is folded into.
+// Tasks usually share it.
+func (c *Section) withholdFolded(i int, r *update.Region) {
+	into := update.Region{Name: r.Name, Mode: r.Mode, Type: r.Type, Mem: r.Array, Array: r.Array}
+	for n := range c.folded {
+		if update.Shared(c.folded[n].Mem, into.Mem) {
+			return
+		}
+	}
+	o := owner{task: i, region: len(c.folded), folded: true}
+	c.folded = append(c.folded, into)
+	c.shadow.add(o, into.Mem)
+	c.fill(&c.s.Tasks[i], &into, o)
+}
+
+// fill fills the memory of a region of a task until the section ends.
+func (c *Section) fill(t *engine.Task, r *update.Region, o owner) {
+	w := withheld{mem: r.Mem, lay: c.layouts.of(r.Type), len: r.Len(), poison: c.trial.withholds(), start: c.trial.start, owner: o,
+		name: clause(r), by: t.Kernel.Name, at: t.At.String()}
+	w.lay.soak(w.mem, w.poison, w.start)
+	c.withheld = append(c.withheld, w)
+	c.trial.start = (c.trial.start + w.len) % period // so that a value shows where it comes from
+}
+
+// withholds returns the poison of this process. Those of several replicas differ. That of
+// a replica on its own shows where a value comes from; the next trial has another one.
+func (t *Trial) withholds() poison {
+	if t.running || t.engine.Replicated() {
+		return t.leftovers.poison
+	}
+	t.alone = true
+	return poisonMark
 }
 
 // withheldBefore reports whether region k of task i shares memory with an earlier
@@ -63,7 +99,7 @@ func (c *Section) release() {
 	var want []byte
 	for _, w := range c.withheld {
 		want = append(want[:0], w.mem...) // for the padding
-		w.lay.soak(want, c.trial.leftovers.poison, w.start)
+		w.lay.soak(want, w.poison, w.start)
 		if at := firstDifference(w.mem, want); at >= 0 {
 			lo, _ := bounds(w.mem)
 			c.writtenByControl(change{lo + uintptr(at), w.owner})
@@ -87,26 +123,36 @@ func (t *Trial) remember(all []withheld) {
 	}
 }
 
-// telling reports whether a value of poison is too unlikely to occur by chance:
-// floating-point poison has 52 random bits, integers are small.
-func (l *layout) telling() bool {
-	return l.solid && !slices.ContainsFunc(l.leaves, func(f leaf) bool { return f.kind != leafFloat || f.size != 8 })
+// tellingBits is the number of random bits from which on a value does not occur by chance.
+const tellingBits = 28
+
+// telling reports whether an element of poison is too unlikely to occur by chance. Without
+// marks only floating-point numbers of 8 bytes are: integers are small.
+func (l *layout) telling(p poison) bool {
+	if !l.solid {
+		return false
+	}
+	bits := 0
+	for _, f := range l.leaves {
+		if p != poisonMark && (f.kind != leafFloat || f.size != 8) {
+			return false
+		}
+		bits += f.n * f.markBits()
+	}
+	return bits >= tellingBits
 }
 
 // source returns the region whose poison equals element e of mem, and the element of
 // that region.
 func (c *Section) source(lay *layout, mem []byte, e int) (w *withheld, element int) {
-	if !lay.telling() {
-		return nil, 0
-	}
 	x := mem[e*lay.size : (e+1)*lay.size]
 	for _, all := range [][]withheld{c.withheld, c.trial.released} {
 		for n := range all {
 			w := &all[len(all)-1-n]
-			if w.lay != lay {
+			if w.lay != lay || !lay.telling(w.poison) {
 				continue
 			}
-			pattern := lay.pattern(c.trial.leftovers.poison)
+			pattern := lay.pattern(w.poison)
 			for i := range min(w.len, period) {
 				at := (w.start + i) % period * lay.size
 				if string(pattern[at:at+lay.size]) == string(x) {

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/replica/checked/testdata/wrong"
 )
 
@@ -20,7 +22,7 @@ func TestWrongPrograms(t *testing.T) {
 		pair []string // what is found in a job of two replicas, if not the same
 	}{
 		"the last element of a block": {want: []string{
-			"wrong/programs.go:28: task github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double (//intra:task at kernels.go:10): ",
+			"wrong/programs.go:36: task github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double (//intra:task at kernels.go:10): ",
 			"the body writes element 23 of y, and out(y[lo:hi-1]) names elements 0 to 22: name it in inout or out, or keep to the block"}},
 		"the last element of an array": {want: []string{"(//intra:task at kernels.go:10): the body writes element 95 of y, and out(y[lo:hi-1]) names elements 0 to 94: "}},
 		"the element before a block": {want: []string{
@@ -46,10 +48,31 @@ func TestWrongPrograms(t *testing.T) {
 		"results are read and computed with in the section": {pair: []string{"diverged", "in(before)", "until a section ends, each replica holds something else in what its tasks write, such as inout(y) of ", ", or out(y) of "}},
 		"a carry from block to block": {want: []string{"wrong.carry ", "in(before) element 0 was read too early: it is what element 23 of inout(y) of "},
 			pair: []string{"diverged", "in(before)", "element 0 was read too early: it is what element 23 of inout(y) of "}},
+		"a sum is read in the section": {want: []string{"wrong.carry ", "in(before) element 0 was read too early: it is what element 0 of reduce(sum) of ",
+			"wrong.total, launched at wrong/programs.go:"},
+			pair: []string{"diverged", "in(before)", "element 0 was read too early: it is what element 0 of reduce(sum) of "}},
+		"counts are read in the section": {want: []string{"wrong.shrink ", "in(by) element 0 was read too early: it is what element 1 of reduce(signs) of "},
+			pair: []string{"diverged", "in(by)", "until a section ends, each replica holds something else in what its tasks write, such as ", "reduce(signs) of "}},
+		"a sum is set in the section": {want: []string{"wrong.total ", "reduce(sum) element 0 was written between the launch and the end of the section: write it before the launch or after the section"}},
+		"an int is read in the section": {want: []string{"wrong.move ", "in(by) element 0 was read too early: it is what element 1 of out(y) of "},
+			pair: []string{"diverged", "in(by)", "until a section ends, each replica holds something else in what its tasks write, such as ", "out(y) of "}},
+		"a carry of ints": {want: []string{"wrong.move ", "in(by) element 0 was read too early: it is what element 23 of inout(x) of "},
+			pair: []string{"diverged", "in(by)", "until a section ends, each replica holds something else in what its tasks write, such as ", "inout(x) of "}},
 		"results are written in the section":        {want: []string{"out(y) element 5 was written between the launch and the end of the section"}},
 		"a buffer is filled again between launches": {want: []string{"in(x) element 0 was written between the launch and the end of the section: write it before the launch or after the section"}},
 		"a function counts its calls":               {want: []string{"wrong.apply (//intra:task at kernels.go:", "in(f) leads to f.calls, which the body changes each time that it runs: "}},
 		"a model counts its steps":                  {want: []string{"wrong.advance (//intra:task at kernels.go:", "in(m) leads to m.inner.steps, which the body changes each time that it runs: "}},
+		"a model counts atomically":                 {want: []string{"wrong.advance ", "in(m) leads to m.n.v, which the body changes each time that it runs: "}},
+		"a model counts in a struct in a map":       {want: []string{"wrong.advance ", "in(m) leads to m.all, which the body changes each time that it runs: "}},
+		"a model counts in a map of anything":       {want: []string{"wrong.advance ", "in(m) leads to m, which the body changes each time that it runs: "}},
+		"a model counts beyond a part":              {want: []string{"wrong.advance ", "in(m) leads to m.all, which the body changes each time that it runs: "}},
+		"a value counts through a pointer":          {want: []string{"wrong.advance ", "in(m) leads to m.n, which the body changes each time that it runs: "}},
+		"a model counts in a model":                 {want: []string{"wrong.advance ", "in(m) leads to m.inner.inner.n, which the body changes each time that it runs: "}},
+		"one of several models counts":              {want: []string{"wrong.advance ", "in(m) leads to m[1].n.v, which the body changes each time that it runs: "}},
+		"an array of pointers counts":               {want: []string{"wrong.advance ", "in(m) leads to m[1], which the body changes each time that it runs: "}},
+		"the end of a chain counts":                 {want: []string{"wrong.advance ", "in(m) leads to m" + strings.Repeat(".next", 100) + ".n, which the body changes each time that it runs: "}},
+		"a generic function counts":                 {want: []string{"wrong.applyAny ", "in(f) leads to f.calls, which the body changes each time that it runs: "}},
+		"a writer keeps bytes":                      {want: []string{"wrong.tell ", "in(w) leads to w.all, which the body changes each time that it runs: "}},
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(wrong.Programs)), slices.Collect(maps.Keys(tests)))
 	for name, tt := range tests {
@@ -80,6 +103,41 @@ func TestWrongPrograms(t *testing.T) {
 func TestWorkMemoryBehindAnArgumentIsAccepted(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Right))
+	}
+}
+
+// TestBoundsAreReported: with -v a user sees where checked mode has followed only a part of
+// what an argument leads to, once for each place, and for a rank with one replica that some
+// values are not followed.
+func TestBoundsAreReported(t *testing.T) {
+	for _, replicas := range []int{1, 2} {
+		var local job.Local
+		require.NoError(t, intra.Run(job.WithLocal(t.Context(), &local), intra.Spec{Replicas: replicas, Check: true}, wrong.Bounded))
+		for p, stats := range local.Stats {
+			require.Len(t, stats.Details, 2, p)
+			require.Regexp(t, `^wrong/programs.go:\d+: in\(m\) of \S+wrong.advance leads to more than 1 MiB or 4096 pieces: checked mode has followed only the first, up to m.rows\[13\]$`, stats.Details[0])
+			require.Regexp(t, `^wrong/programs.go:\d+: in\(f\) of \S+wrong.apply leads to more than 1 MiB or 4096 pieces: checked mode has followed only the first, up to f.chain(.next)+(.n)?$`, stats.Details[1])
+			if replicas == 1 {
+				require.Equal(t, []string{"checked mode with one replica of a rank does not follow what the code of a section computes from memory that its tasks write: -r 2 -check does"}, stats.Notes)
+			} else {
+				require.Empty(t, stats.Notes)
+			}
+		}
+	}
+}
+
+func TestMemoryThatTasksNameIsNotFollowed(t *testing.T) {
+	var local job.Local
+	require.NoError(t, intra.Run(job.WithLocal(t.Context(), &local), intra.Spec{Replicas: 1, Check: true}, wrong.Large))
+	for p, stats := range local.Stats {
+		require.Empty(t, stats.Details, p)
+	}
+}
+
+func TestReductionsAreUsedAroundSections(t *testing.T) {
+	for _, replicas := range []int{1, 2, 3} {
+		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Folds))
+		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas}, wrong.Folds))
 	}
 }
 

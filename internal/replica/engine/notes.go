@@ -12,10 +12,11 @@ import (
 // all ranks may give the same advice, so a note names nothing that differs between
 // them, and the head shows it once.
 type notes struct {
-	said  []string
-	alone map[callsite.Site]alone // of sections opened by hand
-	short map[callsite.Site]int   // of sections: tasks that took less than launching them did
-	told  bool                    // a note on short tasks has been added
+	said    []string
+	details []string                // shown only to users who want to see everything
+	alone   map[callsite.Site]alone // of sections opened by hand
+	short   map[callsite.Site]int   // of sections: tasks that took less than launching them did
+	told    bool                    // a note on short tasks has been added
 }
 
 // alone records what replicas did in a section without sharing it.
@@ -39,6 +40,22 @@ const (
 func (n *notes) add(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(n.said, text) {
 		n.said = append(n.said, text)
+	}
+}
+
+// Note adds a note to the user.
+func (h *sharing) Note(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notes.add("%s", text)
+}
+
+// Detail adds a note to users who want to see everything.
+func (h *sharing) Detail(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := &h.notes; !slices.Contains(n.details, text) {
+		n.details = append(n.details, text)
 	}
 }
 

@@ -143,7 +143,7 @@ func (h *sharing) Snapshot() job.Stats {
 	defer h.mu.Unlock()
 	out := h.stats.total
 	out.Signature, out.Links = h.machine.Chain(), h.peerLinks.made.Load()
-	out.Notes = slices.Clone(h.notes.said)
+	out.Notes, out.Details = slices.Clone(h.notes.said), slices.Clone(h.notes.details)
 	out.Flipped = h.flips.Fired()
 	if v := h.verifier; v != nil {
 		counts := v.counts

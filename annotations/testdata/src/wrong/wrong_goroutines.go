@@ -54,3 +54,28 @@ func writes(x, y []float64) {
 	wg.Go(func() { copy(y, x) }) // want `task writes writes y, but y is in in; want out\(y\)`
 	wg.Wait()
 }
+
+//intra:task inout(y)
+func sent(y []float64) {
+	c := make(chan []float64, 1) // want `task sent makes a channel`
+	c <- y[1:]                   // want `task sent sends on a channel`
+	(<-c)[0]++                   // want `task sent receives from a channel`
+}
+
+//intra:task inout(x, y)
+func selected(x, y []float64) {
+	c := make(chan []float64, 1) // want `task selected makes a channel`
+	select {                     // want `task selected uses select`
+	case c <- x:
+	case z, ok := <-c:
+		if ok {
+			z[0]++
+		}
+	}
+	select { // want `task selected uses select`
+	case c <- y:
+	case z := <-c:
+		z[0]++
+	default:
+	}
+}

@@ -388,7 +388,7 @@ func (l *launcher) regions() []string {
 	}
 	for _, a := range l.k.Arguments() {
 		expr := strings.Join(append([]string{l.local[a.Param.Var.Name()]}, a.Fields...), ".")
-		if !a.Pointer {
+		if !a.Pointer && len(a.Fields) > 0 { // the body may write the field itself
 			expr = "&" + expr
 		}
 		list = append(list, fmt.Sprintf("%s.Reach(%q, %s)", l.im.runtime(), a.Name, expr))

@@ -16,6 +16,8 @@ type kernel struct {
 	arrays []access
 	clause []string // of each array: in, out or inout
 	wrong  string   // how a clause is wrong; empty: all are right
+	spoilt int      // the array whose clause is wrong
+	then   []string // what happens between its passes
 }
 
 // access is what a kernel does with one of its arrays.
@@ -111,12 +113,17 @@ func newKernel(seed uint64, number int) *kernel {
 	if random.IntN(3) == 0 {
 		k.spoil(random)
 	}
+	random = rand.New(rand.NewPCG(seed, uint64(number)|1<<32))
+	for range random.IntN(3) {
+		k.then = append(k.then, fmt.Sprintf("r.exchange(%d, x%d)", random.IntN(patterns), random.IntN(arrays)))
+	}
 	return k
 }
 
 // spoil makes one clause wrong.
 func (k *kernel) spoil(random *rand.Rand) {
 	x := random.IntN(arrays)
+	k.spoilt = x
 	switch a := k.arrays[x]; {
 	case a.writes && random.IntN(2) == 0:
 		k.clause[x], k.wrong = "in", fmt.Sprintf("x%d is written", x)
@@ -148,17 +155,22 @@ func (k *kernel) source() string {
 
 // section returns the function that launches a kernel, in a loop of sections.
 func (k *kernel) section() string {
-	return fmt.Sprintf(`func section%[1]d(p *intra.Process, x0, x1, x2 []float64) {
+	var then strings.Builder
+	for _, call := range k.then {
+		fmt.Fprintf(&then, "\t\tif err := %s; err != nil {\n\t\t\treturn err\n\t\t}\n", call)
+	}
+	return fmt.Sprintf(`func section%[1]d(p *intra.Process, r *ranks, x0, x1, x2 []float64) error {
 	for pass := range 3 {
 		//intra:section on(p)
 		for lo, hi := range intra.Blocks(len(x0), 6) {
 			kernel%[1]d(x0[lo:hi], x1[lo:hi], x2[lo:hi])
 		}
 		turn(pass, x0, x1, x2)
-	}
+%[2]s	}
+	return nil
 }
 
-`, k.number)
+`, k.number, then.String())
 }
 
 // helpers are what kernels use.
@@ -239,18 +251,61 @@ func swap(s []float64, i int, v float64) {
 const control = `
 func main() { intra.Main(run) }
 
-// run runs the cases that the arguments name.
+// run runs the cases that the arguments name. Each rank begins with other numbers.
 func run(p *intra.Process) error {
+	r := &ranks{w: p.World(), order: make([]uint64, p.Size())}
+	digests := make([]uint64, p.Size())
+	if os.Args[1] == "harmless" {
+		n, _ := strconv.Atoi(os.Args[2])
+		out, _ := strconv.Atoi(os.Args[3])
+		fmt.Println(harmless(n, out))
+		return nil
+	}
 	for _, a := range os.Args[1:] {
 		n, err := strconv.Atoi(a)
 		if err != nil {
 			return err
 		}
-		x0, x1, x2 := start(n), start(n+1), start(n+2)
-		sections[n](p, x0, x1, x2)
-		fmt.Printf("case %d: %016x\n", n, digest(x0, x1, x2))
+		x0, x1, x2 := start(n+100*p.Rank()), start(n+100*p.Rank()+1), start(n+100*p.Rank()+2)
+		if err := sections[n](p, r, x0, x1, x2); err != nil {
+			return fmt.Errorf("case %d: %w", n, err)
+		}
+		if err := comm.Allgather(r.w, []uint64{digest(x0, x1, x2)}, digests); err != nil {
+			return err
+		}
+		if p.Rank() == 0 {
+			fmt.Printf("case %d: %016x\n", n, digests)
+		}
 	}
 	return nil
+}
+
+// harmless reports whether nothing that kernel n writes depends on what array out held
+// before, though the kernel reads it: the clause out is then right after all.
+func harmless(n, out int) bool {
+	for lo := 0; lo < 60; lo += 10 {
+		var before, after [2][3][]float64
+		for turn := range 2 {
+			x := [3][]float64{start(n)[lo : lo+10], start(n + 1)[lo : lo+10], start(n + 2)[lo : lo+10]}
+			for i := range x[out] {
+				x[out][i] = x[out][i]*float64(1-9*turn) + 0.1*float64(i*turn)
+			}
+			for k := range x {
+				before[turn][k] = append([]float64(nil), x[k]...)
+			}
+			kernels[n](x[0], x[1], x[2])
+			after[turn] = x
+		}
+		for k := range after[0] {
+			for i, v := range after[0][k] {
+				left := v == before[0][k][i] && after[1][k][i] == before[1][k][i]
+				if v != after[1][k][i] && !left {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 func start(n int) []float64 {
@@ -283,19 +338,21 @@ func digest(all ...[]float64) (h uint64) {
 
 // files returns the files of a program with these kernels, and the first line of each kernel in kernels.go.
 func files(kernels []*kernel) (text map[string]string, lines []int) {
-	var ks, main, table strings.Builder
+	var ks, main, table, plain strings.Builder
 	ks.WriteString("package main\n\nimport (\n\t\"math\"\n\t\"slices\"\n\t\"sort\"\n\t\"unsafe\"\n)\n\nvar _ = []any{math.Abs, slices.Max[[]int], sort.Ints, unsafe.Pointer(nil)}\n")
 	ks.WriteString(helpers + "\n")
-	main.WriteString("//go:build !intra\n\npackage main\n\nimport (\n\t\"fmt\"\n\t\"math\"\n\t\"os\"\n\t\"strconv\"\n\n\t\"github.com/intrahpc/intra\"\n)\n")
+	main.WriteString("//go:build !intra\n\npackage main\n\nimport (\n\t\"fmt\"\n\t\"math\"\n\t\"os\"\n\t\"strconv\"\n\n\t\"github.com/intrahpc/intra\"\n\t\"github.com/intrahpc/intra/comm\"\n)\n")
 	main.WriteString(control + "\n")
 	for _, k := range kernels {
 		lines = append(lines, strings.Count(ks.String(), "\n")+1)
 		ks.WriteString(k.source())
 		main.WriteString(k.section())
 		fmt.Fprintf(&table, "\t%d: section%[1]d,\n", k.number)
+		fmt.Fprintf(&plain, "\t%d: kernel%[1]d,\n", k.number)
 	}
-	fmt.Fprintf(&main, "var sections = map[int]func(p *intra.Process, x0, x1, x2 []float64){\n%s}\n", table.String())
-	return map[string]string{"kernels.go": ks.String(), "main.go": main.String()}, lines
+	fmt.Fprintf(&main, "var sections = map[int]func(p *intra.Process, r *ranks, x0, x1, x2 []float64) error{\n%s}\n\nvar kernels = map[int]func(x0, x1, x2 []float64){\n%s}\n", table.String(), plain.String())
+	exchange := "package main\n\nimport (\n\t\"errors\"\n\t\"fmt\"\n\t\"runtime\"\n\t\"slices\"\n\n\t\"github.com/intrahpc/intra/comm\"\n)\n" + messages + exchanges
+	return map[string]string{"kernels.go": ks.String(), "main.go": main.String(), "messages.go": exchange}, lines
 }
 
 // at returns the kernel in which a line of kernels.go is.

@@ -157,3 +157,70 @@ func fill(w []float64, v float64) {
 		w[i] = v
 	}
 }
+
+// total adds up x.
+//
+//intra:task in(x) reduce(+: sum)
+func total(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
+// count counts the elements of x by their sign, and all of them.
+//
+//intra:task in(x) reduce(+: signs, all)
+func count(x []float64, signs []int64, all *int32) {
+	for _, v := range x {
+		if v < 0 {
+			signs[0]++
+		} else {
+			signs[1]++
+		}
+		*all++
+	}
+}
+
+// squareInts is square for integers.
+//
+//intra:task in(x) out(y)
+func squareInts(x, y []int) {
+	for i, v := range x {
+		y[i] = v * v
+	}
+}
+
+// move adds by to x.
+//
+//intra:task in(by) inout(x)
+func move(by int, x []int) {
+	for i := range x {
+		x[i] += by
+	}
+}
+
+// shrink divides x.
+//
+//intra:task in(by) inout(x)
+func shrink(by int64, x []float64) {
+	for i := range x {
+		x[i] /= float64(by)
+	}
+}
+
+func atInt(y []int, i int) int { return y[i] }
+
+// applyAny is apply for one type of function.
+//
+//intra:task in(f, x) out(y)
+func applyAny[F function](f F, x, y []float64) {
+	for i, v := range x {
+		y[i] = f.eval(v)
+	}
+}
+
+// wipe is right.
+//
+//intra:task in(m, lo, hi) out(m.z[lo:hi])
+func (m *mesh) wipe(lo, hi int) { clear(m.z[lo:hi]) }

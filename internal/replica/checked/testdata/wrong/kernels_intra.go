@@ -11,7 +11,7 @@ import (
 //go:embed kernels.go
 var intraSourceKernels string
 
-var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "3023e665a7148fa2b366d532cb133b65")
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "5406b450bac3cdbe0c10790cdb56576c")
 
 var taskDouble = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double")
 
@@ -125,6 +125,83 @@ var taskAdvance = intra.Register("github.com/intrahpc/intra/internal/replica/che
 func launchAdvance(s *intra.Section, m interface{ step() }, y []float64) {
 	s.Launch(taskAdvance, func() { advance(m, y) },
 		intra.Out("y", y),
+		intraruntime.Reach("m", m),
+	)
+}
+
+var taskTotal = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.total")
+
+// launchTotal launches total as a task of s.
+func launchTotal(s *intra.Section, x []float64, sum *float64) {
+	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
+	s.Launch(taskTotal, func() { *cell = total(x) },
+		intra.In("x", x),
+		region,
+	)
+}
+
+var taskCount = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.count")
+
+// launchCount launches count as a task of s.
+func launchCount(s *intra.Section, x []float64, signs []int64, all *int32) {
+	signsPart, signsRegion := intraruntime.ReduceSlice(s, "signs", signs, intraruntime.OpAdd[int64]())
+	allPart, allRegion := intraruntime.ReduceVar(s, "all", all, intraruntime.OpAdd[int32]())
+	s.Launch(taskCount, func() { count(x, signsPart.Slice(), allPart.Var()) },
+		intra.In("x", x),
+		signsRegion,
+		allRegion,
+	)
+}
+
+var taskSquareInts = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.squareInts")
+
+// launchSquareInts launches squareInts as a task of s.
+func launchSquareInts(s *intra.Section, x, y []int) {
+	s.Launch(taskSquareInts, func() { squareInts(x, y) },
+		intra.In("x", x),
+		intra.Out("y", y),
+	)
+}
+
+var taskMove = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.move")
+
+// launchMove launches move as a task of s.
+func launchMove(s *intra.Section, by int, x []int) {
+	s.Launch(taskMove, func() { move(by, x) },
+		intra.InVar("by", &by),
+		intra.InOut("x", x),
+	)
+}
+
+var taskShrink = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.shrink")
+
+// launchShrink launches shrink as a task of s.
+func launchShrink(s *intra.Section, by int64, x []float64) {
+	s.Launch(taskShrink, func() { shrink(by, x) },
+		intra.InVar("by", &by),
+		intra.InOut("x", x),
+	)
+}
+
+var taskApplyAny = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.applyAny")
+
+// launchApplyAny launches applyAny as a task of s.
+func launchApplyAny[F function](s *intra.Section, f F, x, y []float64) {
+	s.Launch(taskApplyAny, func() { applyAny[F](f, x, y) },
+		intra.In("x", x),
+		intra.Out("y", y),
+		intraruntime.Reach("f", f),
+	)
+}
+
+var taskMeshWipe = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.mesh.wipe")
+
+// launchMeshWipe launches mesh.wipe as a task of s.
+func launchMeshWipe(s *intra.Section, m *mesh, lo, hi int) {
+	s.Launch(taskMeshWipe, func() { m.wipe(lo, hi) },
+		intra.InVar("lo", &lo),
+		intra.InVar("hi", &hi),
+		intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo:hi])),
 		intraruntime.Reach("m", m),
 	)
 }

@@ -1,6 +1,12 @@
 package wrong
 
-import "github.com/intrahpc/intra"
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/intrahpc/intra"
+)
 
 const n = 96
 
@@ -11,6 +17,8 @@ func numbers() []float64 {
 	}
 	return x
 }
+
+func value[T any](p *T) T { return *p }
 
 // blocks has launch called for each block of a section.
 func blocks(p *intra.Process, launch func(s *intra.Section, lo, hi int)) error {
@@ -110,6 +118,57 @@ var Programs = map[string]func(p *intra.Process) error{
 			launchCarry(s, before, y[lo:hi])
 		})
 	},
+	"a sum is read in the section": func(p *intra.Process) error {
+		x, y, sum, early := numbers(), numbers(), 0.0, 0.0
+		err := blocks(p, func(s *intra.Section, lo, hi int) {
+			early = value(&sum)
+			launchTotal(s, x[lo:hi], &sum)
+		})
+		if err != nil {
+			return err
+		}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchCarry(s, early, y[lo:hi]) })
+	},
+	"counts are read in the section": func(p *intra.Process) error {
+		x, signs, all := numbers(), make([]int64, 2), int32(0)
+		s := p.Section()
+		launchCount(s, x, signs, &all)
+		by := value(&signs[1])
+		if err := s.End(); err != nil {
+			return err
+		}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchShrink(s, by, x[lo:hi]) })
+	},
+	"a sum is set in the section": func(p *intra.Process) error {
+		x, sum := numbers(), 0.0
+		return blocks(p, func(s *intra.Section, lo, hi int) {
+			if lo > 0 {
+				set(unsafe.Slice(&sum, 1), 0, 0)
+			}
+			launchTotal(s, x[lo:hi], &sum)
+		})
+	},
+	"an int is read in the section": func(p *intra.Process) error {
+		x, y := []int{3, 4, 5}, make([]int, 3)
+		s := p.Section()
+		launchSquareInts(s, x, y)
+		t := atInt(y, 1)
+		if err := s.End(); err != nil {
+			return err
+		}
+		s = p.Section()
+		launchMove(s, t, x)
+		return s.End()
+	},
+	"a carry of ints": func(p *intra.Process) error {
+		y, before := make([]int, n), 0
+		return blocks(p, func(s *intra.Section, lo, hi int) {
+			if lo > 0 {
+				before = atInt(y, lo-1)
+			}
+			launchMove(s, before, y[lo:hi])
+		})
+	},
 	"results are written in the section": func(p *intra.Process) error {
 		x, y := numbers(), make([]float64, n)
 		s := p.Section()
@@ -132,12 +191,85 @@ var Programs = map[string]func(p *intra.Process) error{
 		y, m := make([]float64, n), &model{"m", &struct{ steps []int }{make([]int, 3)}}
 		return blocks(p, func(s *intra.Section, lo, hi int) { launchAdvance(s, m, y[lo:hi]) })
 	},
+	"a model counts atomically":           steps(func() stepper { return &atomicSteps{} }),
+	"a model counts in a struct in a map": steps(func() stepper { return &entries{map[string]struct{ n, of int }{"a": {}}} }),
+	"a model counts in a map of anything": steps(func() stepper { return anything{"steps": 0} }),
+	"a model counts beyond a part":        steps(func() stepper { return func() stepper { all := make([]int, 9); return &parts{all[:1], all} }() }),
+	"a value counts through a pointer":    steps(func() stepper { return byValue{new(int)} }),
+	"a model counts in a model":           steps(func() stepper { return wrapped{wrapped{byValue{new(int)}}} }),
+	"one of several models counts":        steps(func() stepper { return several{&sparse{[][]float64{{1}}}, &atomicSteps{}} }),
+	"an array of pointers counts":         steps(func() stepper { return array{new(int), new(int)} }),
+	"the end of a chain counts":           steps(func() stepper { return newChain(100) }),
+	"a generic function counts": func(p *intra.Process) error {
+		x, y, f := numbers(), make([]float64, n), &counting{make([]float64, 1), map[string]int{}}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchApplyAny(s, f, x[lo:hi], y[lo:hi]) })
+	},
+	"a writer keeps bytes": func(p *intra.Process) error {
+		y, b := make([]float64, n), &bytes{}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchTell(s, b, y[lo:hi]) })
+	},
 }
 
 // Shares is a program whose tasks share scratch memory.
 func Shares(p *intra.Process) error {
 	x, work := numbers(), make([]float64, 4)
 	return blocks(p, func(s *intra.Section, lo, hi int) { launchNorm(s, x[lo:hi], work) })
+}
+
+// steps returns a program whose tasks advance a model.
+func steps(model func() stepper) func(p *intra.Process) error {
+	return func(p *intra.Process) error {
+		y, m := make([]float64, n), model()
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchAdvance(s, m, y[lo:hi]) })
+	}
+}
+
+// Bounded is a program that is right. Its tasks lead to more memory than checked mode
+// follows.
+func Bounded(p *intra.Process) error {
+	y, m := make([]float64, n), newSparse(20, 10000)
+	for range 3 {
+		if err := blocks(p, func(s *intra.Section, lo, hi int) { launchAdvance(s, m, y[lo:hi]) }); err != nil {
+			return err
+		}
+	}
+	pieces := newChain(5000)
+	return blocks(p, func(s *intra.Section, lo, hi int) {
+		launchApply(s, &deep{pieces}, numbers()[lo:hi], y[lo:hi])
+	})
+}
+
+// Large leads to much memory, which its tasks name.
+func Large(p *intra.Process) error {
+	m := &mesh{z: make([]float64, 200_000)}
+	s := p.Section()
+	for lo, hi := range intra.Blocks(len(m.z), 4) {
+		launchMeshWipe(s, m, lo, hi)
+	}
+	return s.End()
+}
+
+// deep leads to a chain.
+type deep struct{ chain *chain }
+
+func (d *deep) eval(x float64) float64 { return x }
+
+// Folds is a program that uses what its tasks reduce into before and after the section.
+func Folds(p *intra.Process) error {
+	x, sum, signs, all := numbers(), 1.0, make([]int64, 2), int32(5)
+	for range 3 {
+		if err := blocks(p, func(s *intra.Section, lo, hi int) {
+			launchTotal(s, x[lo:hi], &sum)
+			launchCount(s, x[lo:hi], signs, &all)
+		}); err != nil {
+			return err
+		}
+		x[0] = sum / float64(all)
+	}
+	if want := []int64{0, 3 * n}; sum != 13996.166666666666 && !slices.Equal(signs, want) || all != 5+3*n {
+		return fmt.Errorf("found %v, %v and %v", sum, signs, all)
+	}
+	return nil
 }
 
 // Right is a program whose tasks work in memory that no clause names, and that means
