@@ -8,15 +8,21 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// hear handles a message of a process. Under a successor agents also repeat the messages of
-// processes that have exited; from those it takes what the report needs.
+// hear handles a message of a process. The cause of a failure counts before the counts that come
+// with it.
 func (h *Head) hear(m *member, msg *job.Message) {
+	h.handle(m, msg)
+	if msg.Stats != nil {
+		h.watched(m)
+	}
+}
+
+// handle handles a message but for differences between replicas. Under a successor agents also
+// repeat the messages of processes that have exited; from those it takes what the report needs.
+func (h *Head) handle(m *member, msg *job.Message) {
 	if msg.Stats != nil {
 		m.stats, m.heard = *msg.Stats, h.now
 		h.passOn(msg.Stats.Notes)
-		if w := msg.Stats.Watched; w != nil {
-			h.watched(m, w)
-		}
 		if c := msg.Stats.Corruption; c != nil {
 			h.convicted(m, c.Convicted)
 			if c.Doubt != nil {
@@ -82,6 +88,7 @@ func (h *Head) finished(e decision.Entry) {
 	if m.state == running {
 		m.to(finished)
 	}
+	h.watched(m)
 	h.notify(news{kind: newsFinished}.about(m))
 	h.compare(m)
 	h.releaseIfComplete()

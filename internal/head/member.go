@@ -111,6 +111,9 @@ func (m *member) coming() bool { return m.role == Joiner && m.state < dismissed 
 // has exited counts until its verdict, and one that has ended well forever.
 func (m *member) alive() bool { return m.role == First && m.state != dead }
 
+// knows reports whether the process knows that the state of a replica of its rank differs.
+func (m *member) knows() bool { return m.stats.Watched != nil && m.stats.Watched.Known != "" }
+
 // stoppedNow reports whether the process was seen stopped just now.
 func (h *Head) stoppedNow(m *member) bool { return h.now-m.stopped < stoppedFor }
 

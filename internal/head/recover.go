@@ -241,6 +241,9 @@ func (h *Head) keep(d recovery.Decision) {
 // and events.
 func (h *Head) kept(e decision.Entry) {
 	d := e.Recovery
+	if d.Kind == recovery.RolledBack && h.undescribedAnywhere() {
+		return // the job ends instead
+	}
 	switch d.Kind {
 	case recovery.Admitted:
 		for _, j := range d.Joined {

@@ -37,7 +37,8 @@ type Watched struct {
 	Hashes   int64   `json:"hashes"`             // taken here
 	Compared int64   `json:"compared"`           // with those of a higher replica
 	Seconds  float64 `json:"seconds"`            // for all of them
-	Differed string  `json:"differed,omitempty"` // what differed, if that was told here
+	Known    string  `json:"known,omitempty"`    // a difference of hashes that this process knows of
+	Differed string  `json:"differed,omitempty"` // what differed, as this process has described it
 	// Last are the newest hashes of a process that has finished, one of each level.
 	Last []Hashed `json:"last,omitempty"`
 }
