@@ -1,11 +1,13 @@
 package head
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -144,4 +146,33 @@ func TestKnownDifferenceAndASignal(t *testing.T) {
 		s.commands(c.command)
 		require.Equal(t, c.code, s.head.Code(), c.command)
 	}
+}
+
+// The last hashes of a process that has finished count after its death, but not after a rollback.
+func TestHashesOfTheDead(t *testing.T) {
+	last := func(hash uint64) job.Watched {
+		return job.Watched{Last: []job.Hashed{{SafePoint: true, End: true, Number: 1 << 63, Hash: hash}}}
+	}
+	s := begun(t, "degrees=2")
+	s.diverge(job.DivergeStrict)
+	s.watches("0.1@2", job.KindFinish, last(42))
+	s.commands("keep", "killed 0.1@2", "keep")
+	s.watches("0.0@2", job.KindFinish, last(43))
+	s.commands("keep")
+	require.Equal(t, ExitDiverged, s.state.Code)
+	require.Equal(t, "divergence of 0.0 and 0.1: the registered state when the program returned had other contents; "+
+		"only the hash is known (2b on the first, 2a on the second): "+job.DivergeAdvice(false), s.state.Text)
+
+	s = begun(t, "degrees=2,1", "replace", "backup=2")
+	s.diverge(job.DivergeStrict)
+	stored := slices.Index(lostRank, "killed 1.0@2")
+	s.commands(lostRank[:stored]...)
+	s.watches("0.1@2", job.KindFinish, last(42))
+	s.commands("keep", "killed 0.1@2", "keep")
+	s.commands(lostRank[stored:]...)
+	s.commands("keep", "said 0.0@2 reply ready 2 generation=1", "said 1.0#2@2 reply ready 2 generation=1", "quiet 0", "keep")
+	s.watches("0.0@2", job.KindFinish, last(43))
+	s.commands("keep")
+	require.Equal(t, decision.Done, s.state.Places[at(0, 0)].Status)
+	require.False(t, s.state.Decided)
 }

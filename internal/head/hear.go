@@ -85,7 +85,7 @@ func (h *Head) finished(e decision.Entry) {
 	if at.Status != decision.Done || at.Incarnation != e.Incarnation {
 		return
 	}
-	if m.state == running {
+	if m.done = true; m.state == running {
 		m.to(finished)
 	}
 	h.watched(m)
@@ -108,7 +108,7 @@ func (h *Head) drained(e decision.Entry) {
 func (h *Head) compare(m *member) {
 	for replica := range h.config.Degrees[m.process.Rank] {
 		other := h.places[job.Process{Rank: m.process.Rank, Replica: replica}]
-		if other == m || !other.final || h.state.Places[other.process].Status != decision.Done {
+		if other == m || !other.final || !other.done { // one that has died since counts
 			continue
 		}
 		if how := m.stats.Diverged(&other.stats); how != "" {

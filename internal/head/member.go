@@ -29,6 +29,7 @@ type member struct {
 	stats   job.Stats     // the latest counts
 	heard   time.Duration // when stats arrived
 	final   bool          // stats are those of its end
+	done    bool          // its program has returned, and the job has not rolled back since
 	ending  *ending       // why it is about to die, if the head knows
 	stopped time.Duration // when it was last seen stopped
 	wrote   time.Duration // when it last wrote output, as far as this head knows

@@ -267,6 +267,7 @@ func (h *Head) kept(e decision.Entry) {
 			}
 		}
 		for _, m := range h.all {
+			m.done = false
 			if m.role == First && m.state.there() {
 				if m.state == finished {
 					m.to(running)
