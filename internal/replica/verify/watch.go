@@ -166,7 +166,6 @@ func (w *Watch) Hear(p int, word *WatchWord) []Send {
 		}
 	case WatchStop:
 		if x.target, x.table = word.Place, nil; w.over {
-			w.send(p, &WatchWord{Kind: WatchOver})
 			break
 		}
 		if w.found == nil {
@@ -175,9 +174,6 @@ func (w *Watch) Hear(p int, word *WatchWord) []Send {
 		w.raise(word.Place)
 	case WatchTable:
 		x.target, x.table = word.Place, word.Table
-		if w.over {
-			w.send(p, &WatchWord{Kind: WatchOver})
-		}
 	case WatchWant:
 		if w.stopped && word.Place == w.target {
 			w.wanted = &Block{Peer: p, Item: word.Item, Block: word.Block}
@@ -187,7 +183,9 @@ func (w *Watch) Hear(p int, word *WatchWord) []Send {
 			w.got = &Block{Peer: p, Item: a.Item, Block: a.Block, Size: a.Size, Bytes: word.Bytes}
 		}
 	case WatchOver:
-		w.over = true
+		if !w.over {
+			return w.End() // its sender may have died before it could inform all
+		}
 	}
 	return w.sends()
 }
