@@ -15,8 +15,10 @@ package verify
 // place each replica waits until all live peers have named the same place. Then it
 // sends a table of hashes of blocks to the lead, which is the lowest live replica. The
 // lead asks a replica whose table differs for the first block that does, and reports
-// the difference. If the lead dies, the next one begins again. A replica whose program
-// has returned reaches no further place, and is not waited for.
+// the difference. If the lead dies, the next one begins again. If the job goes on, the
+// lead ends the comparisons, and each replica sends that on once, so that all that live
+// learn of it. A replica whose program has returned reaches no further place, and is not
+// waited for.
 type Watch struct {
 	me    int
 	own   hashes
