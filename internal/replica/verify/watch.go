@@ -167,10 +167,7 @@ func (w *Watch) Hear(p int, word *WatchWord) []Send {
 			w.compare(p, word.Place, mine, word.Hashes)
 		}
 	case WatchStop:
-		if x.target, x.table = word.Place, nil; w.over {
-			break
-		}
-		if w.found == nil {
+		if x.target, x.table = word.Place, nil; w.found == nil {
 			w.found = word.Found
 		}
 		w.raise(word.Place)

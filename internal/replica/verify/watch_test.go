@@ -23,6 +23,7 @@ type watching struct {
 	crashes int
 	joins   int  // still to come
 	strict  bool // the job ends when a difference was told
+	again   bool // a process in the place of the faulty one errs as well
 	meets   bool // replicas wait for each other in their sections, as if they shared them
 	ended   bool // it has
 	faulty  int  // replica whose state goes wrong; -1: none
@@ -66,7 +67,7 @@ const mostLevel = 2
 
 func newWatching(seed uint64) *watching {
 	rng := rand.New(rand.NewPCG(seed, 31))
-	k := &watching{rng: rng, faulty: -1, joins: rng.IntN(2), strict: rng.IntN(2) == 0, meets: rng.IntN(2) == 0}
+	k := &watching{rng: rng, faulty: -1, joins: rng.IntN(4), strict: rng.IntN(2) == 0, meets: rng.IntN(2) == 0, again: rng.IntN(2) == 0}
 	var sections, points uint64
 	pointsFrom := rng.IntN(12)
 	for i := range 4 + rng.IntN(20) {
@@ -93,7 +94,7 @@ func newWatching(seed uint64) *watching {
 
 // wrong reports whether the state of n is wrong at a place of the course.
 func (n *watcher) wrong(i int) bool {
-	return n.id == n.faulty && !n.replaced && i >= n.from && i < n.to
+	return n.id == n.faulty && (n.again || !n.replaced) && i >= n.from && i < n.to
 }
 
 // content is what n has at a place, in blocks.
