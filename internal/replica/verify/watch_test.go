@@ -492,3 +492,29 @@ func TestDifferenceNamesBothHashes(t *testing.T) {
 	require.Equal(t, want, differ(at, 2, 1, []uint64{7, 9}, []uint64{7, 8}))
 	require.Equal(t, &Difference{Place: at, A: 0, B: 1, Index: 1, Lengths: true, Hashes: [2]uint64{1, 2}}, differ(at, 1, 0, []uint64{7, 9}, []uint64{7}))
 }
+
+// Replicas that join after the end of the comparisons may differ from each other, and wait for no
+// replica that compares nothing any more.
+func TestJoinersAfterTheEnd(t *testing.T) {
+	goes, a, b := NewWatch(0, 3), NewWatch(1, 3), NewWatch(2, 3)
+	goes.Dead(1)
+	goes.Dead(2)
+	goes.End()
+	for p, joiner := range []*Watch{1: a, 2: b} {
+		if joiner == nil {
+			continue
+		}
+		for _, s := range goes.Alive(p) {
+			require.Equal(t, p, s.To)
+			joiner.Hear(0, s.Word)
+		}
+		require.True(t, joiner.Over())
+	}
+	at := Place{AtSafePoint, 4}
+	a.Pass(at, []uint64{1})
+	b.Hear(1, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{1}})
+	b.Pass(at, []uint64{2})
+	require.NotNil(t, b.Found())
+	_, wants := b.Wants()
+	require.False(t, wants)
+}
