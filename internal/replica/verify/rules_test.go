@@ -39,7 +39,7 @@ var rules = []ruletest.Rule{
 }
 
 // watches are rules of the search for divergence.
-var watches = ruletest.Table{Root: ".", Test: "TestWatch|TestSectionsThatAreAlikeAgain|TestJoinersAfterTheEnd", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `, Rules: []ruletest.Rule{
+var watches = ruletest.Table{Root: ".", Test: "TestWatch|TestSectionsThatAreAlikeAgain|TestJoinersAfterTheEnd|TestJoinerHasSentNothing", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `, Rules: []ruletest.Rule{
 	ruletest.New("watch.go", "a replica that has returned is not waited for", "return w.lives(p) && !w.peers[p].finished }", "return w.lives(p) }"),
 	ruletest.New("watch.go", "a dead replica is not waited for", "return p != w.me && !w.peers[p].dead }", "return p != w.me }"),
 	ruletest.New("watch.go", "all stop at the latest place", "	if !w.target.Before(to) {", "	if w.target.Number > 0 {"),

@@ -518,3 +518,26 @@ func TestJoinersAfterTheEnd(t *testing.T) {
 	_, wants := b.Wants()
 	require.False(t, wants)
 }
+
+// What a dead replica has sent does not count as that of the process in its place: neither its hashes
+// nor the place at which it stopped.
+func TestJoinerHasSentNothing(t *testing.T) {
+	w := NewWatch(0, 3)
+	at, stop := Place{AtSafePoint, 5}, Place{AtSafePoint, 6}
+	w.Hear(1, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{9}})
+	w.Dead(1)
+	w.Alive(1)
+	w.Pass(at, []uint64{1})
+	require.Nil(t, w.Found())
+
+	w.Hear(2, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{2}})
+	w.Propose(stop)
+	for p := 1; p <= 2; p++ {
+		w.Hear(p, &WatchWord{Kind: WatchTable, Place: stop, Table: Table{{1, 5}}})
+	}
+	w.Dead(1)
+	w.Alive(1)
+	w.Stop(stop, Table{{1, 5}})
+	step, _, _ := w.Step()
+	require.Equal(t, WatchWait, step, "for the joiner")
+}
