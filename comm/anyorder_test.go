@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,12 +26,27 @@ type course struct {
 	iterations int
 	w          *comm.Comm
 	seen       uint64
+	sent       uint64 // hash of all messages that it has sent
 }
 
 func (l *course) see(values ...uint64) {
 	for _, v := range values {
 		l.seen = (l.seen ^ v) * 0x9e3779b97f4a7c15
 		l.seen ^= l.seen >> 29
+	}
+}
+
+// send sends one number.
+func (l *course) send(v uint64, to, tag int) error {
+	l.sends(v, to, tag)
+	return comm.Send(l.w, []uint64{v}, to, tag)
+}
+
+// sends adds to the hash of all that was sent.
+func (l *course) sends(v uint64, to, tag int) {
+	for _, x := range []uint64{v, uint64(to), uint64(tag)} {
+		l.sent = (l.sent ^ x) * 0x9e3779b97f4a7c15
+		l.sent ^= l.sent >> 29
 	}
 }
 
@@ -56,7 +72,7 @@ func (l *course) farm(iteration int) error {
 	if l.w.Rank() > 0 {
 		result := uint64(0)
 		for {
-			if err := comm.Send(l.w, []uint64{result}, 0, tag); err != nil {
+			if err := l.send(result, 0, tag); err != nil {
 				return err
 			}
 			task, _, err := l.receive(0, tag+1)
@@ -90,7 +106,7 @@ func (l *course) farm(iteration int) error {
 		} else {
 			next++
 		}
-		if err := comm.Send(l.w, []uint64{task}, from, tag+1); err != nil {
+		if err := l.send(task, from, tag+1); err != nil {
 			return err
 		}
 	}
@@ -117,6 +133,7 @@ func (l *course) arrivals(iteration int) error {
 			receives = append(receives, comm.Irecv(l.w, buf, src, tag))
 		}
 		if from == me {
+			l.sends(value, to, tag)
 			sends = append(sends, comm.Isend(l.w, slices.Repeat([]uint64{value}, size), to, tag))
 		}
 	}
@@ -169,6 +186,7 @@ func (l *course) poll(iteration int) error {
 	}
 	never := comm.Irecv(l.w, make([]uint64, 1), comm.AnySource, tag+5)
 	for r := range n {
+		l.sends(uint64(me)+1, r, tag)
 		reqs = append(reqs, comm.Isend(l.w, []uint64{uint64(me) + 1}, r, tag))
 	}
 	left := len(reqs)
@@ -256,6 +274,7 @@ func (l *course) poll(iteration int) error {
 func (l *course) ring(tag int) error {
 	n, me := l.w.Size(), l.w.Rank()
 	var got [1]uint64
+	l.sends(l.seen, (me+1)%n, tag)
 	_, err := comm.Sendrecv(l.w, []uint64{l.seen}, (me+1)%n, tag, got[:], (me-1+n)%n, tag)
 	l.see(got[0])
 	return err
@@ -269,7 +288,7 @@ func (l *course) tokens(iteration int) error {
 	n, me := l.w.Size(), l.w.Rank()
 	each := plan.IntN(3)
 	const ended = 100
-	send := func(hops uint64, to int) error { return comm.Send(l.w, []uint64{hops}, to, tag) }
+	send := func(hops uint64, to int) error { return l.send(hops, to, tag) }
 	for range each {
 		l.see(1)
 		if err := send(3, int(l.seen%uint64(n))); err != nil {
@@ -307,18 +326,124 @@ func (l *course) tokens(iteration int) error {
 		}
 	}
 	for r := 1; r < n; r++ {
-		if err := comm.Send(l.w, []uint64{0}, r, tag+1); err != nil {
+		if err := l.send(0, r, tag+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// The messages of steal, as their tags.
+const (
+	wants    = iota // a rank without tasks asks another one
+	gives           // the answer: a task, or none
+	ends            // to rank 0: a task is done
+	stops           // from rank 0: all tasks are done
+	idles           // to rank 0: the sender waits for no answer any more
+	leaves          // from rank 0: no rank asks any more
+	stealing        // the number of them
+)
+
+// steal runs tasks of which each rank has some at first. A rank that has none left asks a rank that it
+// chooses by what it has seen. Rank 0 counts the tasks that are done, and ends the iteration.
+func (l *course) steal(iteration int) error {
+	plan, tag := l.plan(iteration)
+	n, me := l.w.Size(), l.w.Rank()
+	const none = ^uint64(0)
+	left, idle, asks, stopped := 0, 0, false, false
+	var own []uint64
+	for r := range n {
+		k := plan.IntN(5)
+		left += k
+		for i := range k {
+			if r == me {
+				own = append(own, uint64(100*r+i))
+			}
+		}
+	}
+	if me > 0 {
+		left = 1 // it is rank 0 that counts
+	}
+	for polls := 0; ; polls++ {
+		if me == 0 && left == 0 && !stopped {
+			stopped = true
+			for r := 1; r < n; r++ {
+				if err := l.send(0, r, tag+stops); err != nil {
+					return err
+				}
+			}
+		}
+		if stopped && !asks && me == 0 && idle == n-1 {
+			for r := 1; r < n; r++ {
+				if err := l.send(0, r, tag+leaves); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		st, found, err := l.w.Iprobe(comm.AnySource, tag+polls%stealing)
+		if err != nil {
+			return err
+		}
+		if found {
+			v, from, err := l.receive(st.Source, st.Tag)
+			if err != nil {
+				return err
+			}
+			l.see(v, uint64(from), uint64(polls))
+			switch st.Tag - tag {
+			case wants:
+				v = none
+				if len(own) > 0 {
+					v, own = own[0], own[1:]
+				}
+				err = l.send(v, from, tag+gives)
+			case gives:
+				if asks = false; v != none {
+					own = append(own, v)
+				}
+				if stopped && me > 0 {
+					err = l.send(0, 0, tag+idles)
+				}
+			case ends:
+				left--
+			case stops:
+				if stopped = true; !asks {
+					err = l.send(0, 0, tag+idles)
+				}
+			case idles:
+				idle++
+			case leaves:
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		switch {
+		case stopped || asks:
+		case len(own) > 0:
+			own = own[1:]
+			if me == 0 {
+				left--
+			} else if err := l.send(0, 0, tag+ends); err != nil {
+				return err
+			}
+		case n > 1:
+			asks = true
+			if err := l.send(0, (me+1+int(l.seen%uint64(n-1)))%n, tag+wants); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 // run is the program of one process.
 func (l *course) run(p *sdrtest.Process) (uint64, error) {
 	begin := 0
 	if s := p.State(); s != nil {
-		begin, l.seen = int(binary.LittleEndian.Uint64(s)), binary.LittleEndian.Uint64(s[8:])
+		begin, l.seen, l.sent = int(binary.LittleEndian.Uint64(s)), binary.LittleEndian.Uint64(s[8:]), binary.LittleEndian.Uint64(s[16:])
 	}
 	var err error
 	if l.w, err = comm.World(p.Engine); err != nil {
@@ -326,10 +451,10 @@ func (l *course) run(p *sdrtest.Process) (uint64, error) {
 	}
 	for i := begin; i < l.iterations; i++ {
 		err := p.SafePoint(func() []byte {
-			return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(i)), l.seen)
+			return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(i)), l.seen), l.sent)
 		})
 		if err == nil {
-			err = []func(int) error{l.farm, l.arrivals, l.poll, l.tokens}[(l.seed+uint64(i))%4](i)
+			err = []func(int) error{l.farm, l.arrivals, l.poll, l.tokens, l.steal}[(l.seed+uint64(i))%5](i)
 		}
 		if err == nil && i%2 == 0 {
 			err = l.w.Barrier()
@@ -341,38 +466,72 @@ func (l *course) run(p *sdrtest.Process) (uint64, error) {
 	return l.seen, l.ring(tags*l.iterations + 7)
 }
 
-// checkAnyOrder runs a course in the random job of a trial.
-func checkAnyOrder(seed uint64) (*sdrtest.Result, error) {
-	t := newTrial(seed)
-	t.job.Ordered = true
-	saw := make(map[*sdrtest.Process]uint64)
-	res, err := t.job.Run(func(p *sdrtest.Process) error {
-		l := &course{seed: seed, iterations: t.iterations}
+// outcome is what a process has seen and sent.
+type outcome struct{ seen, sent uint64 }
+
+// runCourse runs a course in a job.
+func runCourse(job sdrtest.Job, seed uint64, iterations int) (map[*sdrtest.Process]outcome, *sdrtest.Result, error) {
+	saw := make(map[*sdrtest.Process]outcome)
+	res, err := job.Run(func(p *sdrtest.Process) error {
+		l := &course{seed: seed, iterations: iterations}
 		sum, err := l.run(p)
 		if err == nil {
-			saw[p] = sum
+			saw[p] = outcome{sum, l.sent}
 		}
 		return err
 	})
 	if res != nil {
 		err = errors.Join(res.Err(), err)
 	}
+	return saw, res, err
+}
+
+// checkAnyOrder runs a course in the random job of a trial. All replicas of a rank carry out the same
+// decisions. The oracle is the plain program, with one process for each rank: with the same decisions
+// it sees and sends the same. decided counts these decisions.
+func checkAnyOrder(seed uint64, decided *atomic.Int64) (*sdrtest.Result, error) {
+	t := newTrial(seed)
+	t.job.Ordered, t.job.Record = true, true
+	for k := range t.job.Lag { // replicas that lag go through all that the others have polled meanwhile
+		t.job.Lag[k] = min(t.job.Lag[k], 8)
+	}
+	saw, res, err := runCourse(t.job, seed, t.iterations)
 	if err != nil {
 		return nil, fmt.Errorf("degrees %v, kills %v: %w", t.job.Degrees, t.job.Kills, err)
 	}
-	first := make(map[int]*sdrtest.Process)
+	first := make([]*sdrtest.Process, len(t.job.Degrees))
+	records := make([]*sdrtest.Record, len(t.job.Degrees))
 	for _, p := range res.Processes {
-		if sum, ok := saw[p]; ok && !p.Killed {
-			if q := first[p.Rank]; q != nil && saw[q] != sum {
-				return nil, fmt.Errorf("degrees %v, kills %v: %v and %v have seen different things", t.job.Degrees, t.job.Kills, q, p)
+		if _, ok := saw[p]; !ok || p.Killed {
+			continue
+		}
+		if q := first[p.Rank]; q != nil {
+			if err := q.Record.Differ(p.Record); err != nil || saw[q] != saw[p] {
+				return nil, fmt.Errorf("degrees %v, kills %v: %v and %v have seen or sent different things: %w", t.job.Degrees, t.job.Kills, q, p, err)
 			}
-			first[p.Rank] = p
+		}
+		first[p.Rank], records[p.Rank] = p, p.Record
+	}
+	plain := sdrtest.Job{Seed: seed, Limits: t.job.Limits, Ordered: true, Replay: records,
+		Degrees: slices.Repeat([]int{1}, len(t.job.Degrees)), Recovery: &sdrtest.Recovery{}}
+	alone, again, err := runCourse(plain, seed, t.iterations)
+	if err != nil {
+		return nil, fmt.Errorf("degrees %v, kills %v, the plain program with the same decisions: %w", t.job.Degrees, t.job.Kills, err)
+	}
+	for _, p := range again.Processes {
+		decided.Add(int64(p.Record.Len()))
+		if q := first[p.Rank]; alone[p] != saw[q] {
+			return nil, fmt.Errorf("degrees %v, kills %v: the plain rank %d sees or sends something else than %v with the same decisions", t.job.Degrees, t.job.Kills, p.Rank, q)
 		}
 	}
 	return res, nil
 }
 
-func TestAnyOrder(t *testing.T) { runTrials(t, checkAnyOrder) }
+func TestAnyOrder(t *testing.T) {
+	var decided atomic.Int64
+	n := runTrials(t, func(seed uint64) (*sdrtest.Result, error) { return checkAnyOrder(seed, &decided) })
+	require.GreaterOrEqual(t, decided.Load(), int64(n/300)*20_000, "too few decisions to mean anything")
+}
 
 // Replicas agree on the test of a request whose communicator was freed.
 func TestOfARequestWhoseCommunicatorIsFreed(t *testing.T) {

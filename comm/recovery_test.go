@@ -310,7 +310,7 @@ func TestRecovery(t *testing.T) {
 
 // runTrials runs 300 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with seed S. It fails if too
 // few of their events happen to mean anything.
-func runTrials(t *testing.T, check func(seed uint64) (*sdrtest.Result, error)) {
+func runTrials(t *testing.T, check func(seed uint64) (*sdrtest.Result, error)) uint64 {
 	var mu sync.Mutex
 	var total sdrtest.Result
 	n := simseed.Search(t, 300, func(seed uint64) error {
@@ -333,4 +333,5 @@ func runTrials(t *testing.T, check func(seed uint64) (*sdrtest.Result, error)) {
 			require.Greater(t, happened, int(n)/20, "too few of them to mean anything")
 		}
 	}
+	return n
 }

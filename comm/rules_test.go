@@ -32,6 +32,10 @@ var orders = ruletest.Table{Root: "..", Test: "TestAnyOrder", Soak: 3000, Sign: 
 		"		return nil // the sender is dead: a later leader has decided since\n", ""),
 	ruletest.New("transport/sdr/match.go", "a follower leaves an arriving message to the receive posted first",
 		"			s.ctx.claimed = true\n			return nil\n", "			break\n"),
+	ruletest.New("transport/sdr/agree.go", "the plain program carries out the decisions of the job",
+		"	return !c.replays() && bits", "	return bits"),
+	ruletest.New("transport/sdr/sdrtest/record.go", "what was decided before a cut counts",
+		"key := recordKey{place, r.base[place] + number}", "key := recordKey{place, number}"),
 	ruletest.New("transport/sdr/match.go", "a receive takes no claimed message",
 		"	if (req.source != Any || req.probe) && c.claimed(m, req) {\n		return nil\n	}\n", ""),
 }, Unshown: []ruletest.Rule{

@@ -118,6 +118,9 @@ func (h *Head) declare(v decision.Verdict) {
 	}
 	h.fail(m, v)
 	h.sayDead(m)
+	if m.knows() {
+		h.undescribed(m.process.Rank)
+	}
 	h.die(v, lived)
 	h.died(m)
 }

@@ -89,7 +89,7 @@ func New(c Config) *Head {
 func newHead(c Config) *Head {
 	return &Head{config: c, state: decision.NewState(), outlasted: longAgo, continued: longAgo,
 		places: make(map[job.Process]*member), byAgent: make(map[From]*member), byPlace: make(map[job.Endpoint]*member), wanted: make(map[job.Process]uint32),
-		last: make(map[int]decision.Verdict), differing: make(map[int]bool), suspicions: make(map[detect.ID]time.Duration), endings: make(map[detect.ID]string)}
+		last: make(map[int]decision.Verdict), differing: make(map[int]bool), diverged: make(map[int]string), suspicions: make(map[detect.ID]time.Duration), endings: make(map[detect.ID]string)}
 }
 
 // Step handles an event and returns the actions to take, in order. The times of events

@@ -9,16 +9,22 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// hear handles a message of a process. Under a successor agents also repeat the messages of
-// processes that have exited; from those it takes what the report needs.
+// hear handles a message of a process. The cause of a failure counts before the counts that come
+// with it.
 func (h *Head) hear(m *member, msg *job.Message) {
+	h.handle(m, msg)
+	if msg.Stats != nil {
+		h.watched(m)
+	}
+}
+
+// handle handles a message but for differences between replicas. Under a successor agents also
+// repeat the messages of processes that have exited; from those it takes what the report needs.
+func (h *Head) handle(m *member, msg *job.Message) {
 	if msg.Stats != nil {
 		m.stats, m.heard = *msg.Stats, h.now
 		h.passOn(msg.Stats.Notes, h.warnf)
 		h.passOn(msg.Stats.Details, h.detailf)
-		if w := msg.Stats.Watched; w != nil {
-			h.watched(m, w)
-		}
 		if c := msg.Stats.Corruption; c != nil {
 			h.convicted(m, c.Convicted)
 			if c.Doubt != nil {
@@ -81,9 +87,10 @@ func (h *Head) finished(e decision.Entry) {
 	if at.Status != decision.Done || at.Incarnation != e.Incarnation {
 		return
 	}
-	if m.state == running {
+	if m.done = true; m.state == running {
 		m.to(finished)
 	}
+	h.watched(m)
 	h.happened(m, (*recovery.Head).Finished)
 	h.compare(m)
 	h.releaseIfComplete()
@@ -103,7 +110,7 @@ func (h *Head) drained(e decision.Entry) {
 func (h *Head) compare(m *member) {
 	for replica := range h.config.Degrees[m.process.Rank] {
 		other := h.places[job.Process{Rank: m.process.Rank, Replica: replica}]
-		if other == m || !other.final || h.state.Places[other.process].Status != decision.Done {
+		if other == m || !other.final || !other.done { // one that has died since counts
 			continue
 		}
 		if how := m.stats.Diverged(&other.stats); how != "" {

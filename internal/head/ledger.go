@@ -151,7 +151,9 @@ func of(v decision.Verdict) job.Endpoint {
 // causes it, zero if none does.
 func (h *Head) decide(code int, text string, by job.Endpoint) {
 	if h.outcome == nil {
-		h.outcome = &outcome{code: code, text: decision.Shorten(text), by: by}
+		o := h.orDiverged(outcome{code: code, text: text, by: by})
+		o.text = decision.Shorten(o.text)
+		h.outcome = &o
 	}
 }
 

@@ -78,6 +78,7 @@ func (h *Head) giveUp(why string) {
 		h.settle()
 		return
 	}
+	h.retired = true
 	h.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are", job.Endpoint{})
 	h.warnf("%s", h.outcome.text)
 	for _, m := range h.all {
@@ -85,5 +86,5 @@ func (h *Head) giveUp(why string) {
 			m.end = "left"
 		}
 	}
-	h.phase, h.retired, h.asked = over, true, nil
+	h.phase, h.asked = over, nil
 }

@@ -29,6 +29,7 @@ type member struct {
 	stats   job.Stats     // the latest counts
 	heard   time.Duration // when stats arrived
 	final   bool          // stats are those of its end
+	done    bool          // its program has returned, and the job has not rolled back since
 	ending  *ending       // why it is about to die, if the head knows
 	stopped time.Duration // when it was last seen stopped
 	wrote   time.Duration // when it last wrote output, as far as this head knows
@@ -110,6 +111,9 @@ func (m *member) coming() bool { return m.role == Joiner && m.state < dismissed 
 // alive reports whether the process has its state and was not declared dead. A process that
 // has exited counts until its verdict, and one that has ended well forever.
 func (m *member) alive() bool { return m.role == First && m.state != dead }
+
+// knows reports whether the process knows that the state of a replica of its rank differs.
+func (m *member) knows() bool { return m.stats.Watched != nil && m.stats.Watched.Known != "" }
 
 // stoppedNow reports whether the process was seen stopped just now.
 func (h *Head) stoppedNow(m *member) bool { return h.now-m.stopped < stoppedFor }

@@ -174,6 +174,9 @@ func (h *Head) keep(d recovery.Decision) {
 // and events.
 func (h *Head) kept(e decision.Entry) {
 	d := e.Recovery
+	if d.Kind == recovery.RolledBack && h.undescribedAnywhere() {
+		return // the job ends instead
+	}
 	switch d.Kind {
 	case recovery.Admitted:
 		for _, j := range d.Joined {
@@ -197,6 +200,7 @@ func (h *Head) kept(e decision.Entry) {
 			}
 		}
 		for _, m := range h.all {
+			m.done = false
 			if m.role == First && m.state.there() {
 				if m.state == finished {
 					m.to(running)

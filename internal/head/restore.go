@@ -121,6 +121,7 @@ func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced
 		return
 	case at.Status == decision.Done:
 		m.state, m.told = finished, true
+		m.done = true
 	case role == Joiner && x.Freed: // an earlier head has dismissed it, which cannot be undone
 		m.state = dismissed
 		h.after(lastWords, timer{kind: killMember, m: m})

@@ -37,7 +37,8 @@ type Watched struct {
 	Hashes   int64   `json:"hashes"`             // taken here
 	Compared int64   `json:"compared"`           // with those of a higher replica
 	Seconds  float64 `json:"seconds"`            // for all of them
-	Differed string  `json:"differed,omitempty"` // what differed, if that was told here
+	Known    string  `json:"known,omitempty"`    // a difference of hashes that this process knows of
+	Differed string  `json:"differed,omitempty"` // what differed, as this process has described it
 	// Last are the newest hashes of a process that has finished, one of each level.
 	Last []Hashed `json:"last,omitempty"`
 }
@@ -50,8 +51,8 @@ type Hashed struct {
 	Hash      uint64 `json:"hash"`
 }
 
-// differs says that replicas have other hashes there.
-func (h Hashed) differs() string {
+// differs says that another replica has another hash there.
+func (h Hashed) differs(other Hashed) string {
 	where := fmt.Sprintf("what the tasks of section %d read", h.Number-1)
 	switch {
 	case h.End:
@@ -59,20 +60,20 @@ func (h Hashed) differs() string {
 	case h.SafePoint:
 		where = fmt.Sprintf("the registered state at safe point %d", h.Number)
 	}
-	return where + " had other contents: " + DivergeAdvice(false)
+	return fmt.Sprintf("%s had other contents; only the hash is known (%x on the first, %x on the second): %s", where, h.Hash, other.Hash, DivergeAdvice(false))
 }
 
-// differs returns the first place at which both have hashed, and not the same.
-func (w *Watched) differs(o *Watched) (at Hashed, differs bool) {
+// differs describes the first place at which both have hashed, and not the same; "" if there is none.
+func (w *Watched) differs(o *Watched) string {
 	if w == nil || o == nil {
-		return at, false
+		return ""
 	}
 	for _, a := range w.Last {
 		for _, b := range o.Last {
 			if a.SafePoint == b.SafePoint && a.Number == b.Number && a.Hash != b.Hash {
-				return a, true
+				return a.differs(b)
 			}
 		}
 	}
-	return at, false
+	return ""
 }

@@ -55,8 +55,8 @@ func (s *Stats) Diverged(o *Stats) string {
 	case s.Signature != o.Signature:
 		return "their sections had different tasks, shapes or arguments" + s.afterRestore(o)
 	}
-	if at, differs := s.Watched.differs(o.Watched); differs {
-		return at.differs() + s.afterRestore(o)
+	if how := s.Watched.differs(o.Watched); how != "" {
+		return how + s.afterRestore(o)
 	}
 	return ""
 }

@@ -21,6 +21,9 @@ func TestStatsThatDiffer(t *testing.T) {
 		{"nobody was restored", Stats{Sections: 61, Points: 61}, whole,
 			"the first came to 61 safe points and 61 sections, the second to 60 and 61 (SafePoint is called at main.go:49)", ""},
 		{"sections", Stats{Sections: 62, Points: 60}, whole, "one left 62 sections, the other 61", ""},
+		{"state", Stats{Sections: 61, Points: 60, Watched: &Watched{Last: []Hashed{{SafePoint: true, Number: 8, Hash: 42}}}},
+			Stats{Sections: 61, Points: 60, Watched: &Watched{Last: []Hashed{{Number: 8, Hash: 1}, {SafePoint: true, Number: 8, Hash: 43}}}},
+			"the registered state at safe point 8 had other contents; only the hash is known (2a on the first, 2b on the second): " + DivergeAdvice(false), ""},
 		{"tasks", Stats{Sections: 61, Points: 60, Signature: 1}, whole, "their sections had different tasks, shapes or arguments", ""},
 	}
 	for _, tt := range tests {

@@ -86,7 +86,7 @@ func newAgreement(degree int) *agreement {
 // choose a message for: messages need not carry their causal history.
 func (c *Core) agree() {
 	c.causal = false
-	if degree := c.ranks[c.rank].degree; degree > 1 {
+	if degree := c.ranks[c.rank].degree; degree > 1 || c.recorder != nil {
 		c.agreed = newAgreement(degree)
 	}
 }
@@ -103,7 +103,9 @@ func (c *Core) SendDeterministic() error {
 }
 
 // leads reports whether this process makes the decisions of its rank.
-func (c *Core) leads() bool { return bits.TrailingZeros64(c.ranks[c.rank].live) == c.replica }
+func (c *Core) leads() bool {
+	return !c.replays() && bits.TrailingZeros64(c.ranks[c.rank].live) == c.replica
+}
 
 // follows reports whether another replica makes the decisions of this rank.
 func (c *Core) follows() bool { return c.agreed != nil && !c.leads() }
@@ -116,6 +118,7 @@ func (c *Core) siblings() uint64 { return c.ranks[c.rank].live &^ (1 << c.replic
 func (c *Core) Inquire(ctx *Context) (number uint64) {
 	c.used = true
 	ctx.questions++
+	c.number(decisionKey{ctx.id, decidesQuestion, ctx.questions - 1})
 	return ctx.questions - 1
 }
 
@@ -139,6 +142,7 @@ func (c *Core) Answered(ctx *Context, number uint64) (value []byte, settled bool
 		return nil, false
 	}
 	delete(c.agreed.due, key)
+	c.carries(key, d.value)
 	return d.value, true
 }
 

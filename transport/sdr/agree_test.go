@@ -1,6 +1,7 @@
 package sdr
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -184,4 +185,52 @@ func TestFramesAboutDecisionsAreChecked(t *testing.T) {
 	kind := f.header
 	kind.Args[3] = 9
 	require.ErrorIs(t, n.cores[1].End(0, &kind, f.payload), ErrProtocol, "of no kind")
+}
+
+// Each decision costs a frame to each sibling and an acknowledgement from each sibling to all others,
+// also in a program that receives or tests in a loop.
+func TestDecisionFrames(t *testing.T) {
+	const calls = 20
+	for degree, want := range map[int]int{1: 0, 2: 2, 3: 2 + 4, 4: 3 + 9} {
+		receives := newNet(t, Limits{}, degree, 1)
+		questions := newNet(t, Limits{}, degree, 1)
+		for _, n := range []*net{receives, questions} {
+			for _, c := range n.cores {
+				c.agree()
+			}
+		}
+		for i := range uint64(calls) {
+			var all []*pendingRecv
+			for p := range degree {
+				all = append(all, receives.recv(p, Any, 7))
+			}
+			receives.send(degree, "a", 0, 7)
+			receives.deliverAll()
+			for _, r := range all {
+				require.Equal(t, "1:a", r.text(t))
+			}
+			if degree == 1 {
+				continue // it asks no questions
+			}
+			for p := range degree {
+				require.Equal(t, i, questions.cores[p].Inquire(questions.ctxs[p]))
+			}
+			questions.cores[0].Answer(questions.ctxs[0], i, []byte{0})
+			questions.carry(0)
+			questions.deliverAll()
+			for p := range degree {
+				_, settled := questions.cores[p].Answered(questions.ctxs[p], i)
+				require.True(t, settled)
+			}
+		}
+		for _, n := range []*net{receives, questions} {
+			frames := 0
+			for _, f := range n.sent() {
+				if strings.HasSuffix(f, " decision") || strings.HasSuffix(f, " holds") {
+					frames++
+				}
+			}
+			require.Equal(t, calls*want, frames, "degree %d", degree)
+		}
+	}
 }

@@ -20,6 +20,7 @@ func (c *Core) numberReceive(req *Request) {
 	}
 	req.number = req.ctx.anyReceives
 	req.ctx.anyReceives++
+	c.number(decisionKey{req.ctx.id, decidesReceive, req.number})
 	c.obey(req)
 }
 
@@ -33,6 +34,7 @@ func (c *Core) obey(req *Request) bool {
 		return false
 	}
 	delete(c.agreed.due, key)
+	c.carries(key, d.value)
 	req.source, req.number, req.chosen = int(binary.LittleEndian.Uint64(d.value)), binary.LittleEndian.Uint64(d.value[8:]), true
 	if !d.settled {
 		d.req, req.held = req, true
@@ -48,12 +50,14 @@ func (c *Core) choose(req *Request, s *inStream, number uint64) {
 	}
 	key := decisionKey{req.ctx.id, decidesReceive, req.number}
 	req.source, req.number, req.chosen = s.rank, number, true
+	value := binary.LittleEndian.AppendUint64(make([]byte, 0, receiveBytes), uint64(s.rank))
+	value = binary.LittleEndian.AppendUint64(value, number)
+	c.carries(key, value)
 	if c.siblings() == 0 {
 		return
 	}
-	value := binary.LittleEndian.AppendUint64(make([]byte, 0, receiveBytes), uint64(s.rank))
 	req.held = true
-	c.decide(&decision{key: key, value: binary.LittleEndian.AppendUint64(value, number), req: req})
+	c.decide(&decision{key: key, value: value, req: req})
 }
 
 // undecided returns the posted receive from any source with this number, nil if there is none.

@@ -100,6 +100,7 @@ type Core struct {
 	noAny         bool               // no rank receives or probes from any source
 	used          bool               // the program has begun an operation, or looked for a message from any source
 	reference     Reference          // nil: none
+	recorder      Recorder           // nil: none
 	aside         []*Context         // contexts with messages that are held back from a receive from any source
 	ahead         []*past            // causal histories of messages that the program saw before they were deliverable
 	hidden        bool               // a probe or a test has skipped a message that is held back

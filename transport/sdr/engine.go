@@ -69,7 +69,9 @@ type Config struct {
 	// Reference, if set, is compared with the causal history of messages. All processes
 	// have one, or none has.
 	Reference Reference
-	Limits    Limits
+	// Recorder, if set, sees the decisions of this process.
+	Recorder Recorder
+	Limits   Limits
 	// Ordered makes the replicas of a rank agree on what depends on the order of messages, unless the
 	// program asserts that it is send-deterministic.
 	Ordered bool
@@ -125,7 +127,7 @@ func NewEngine(cfg Config) *Engine {
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
 	e.core.point, e.core.observer, e.core.sum, e.core.now, e.core.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
-	if cfg.Ordered {
+	if e.core.recorder = cfg.Recorder; cfg.Ordered {
 		e.core.agree()
 		e.agrees.Store(e.core.agreed != nil)
 	}

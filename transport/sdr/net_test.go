@@ -39,7 +39,7 @@ func newNet(t testing.TB, limits Limits, degrees ...int) *net {
 	return n
 }
 
-var kindNames = map[uint8]string{kindEager: "eager", kindOffer: "offer", kindGrant: "grant", kindData: "data", kindAck: "ack", kindWant: "want", kindCredit: "credit", kindArrived: "arrived", kindAsk: "ask", kindFinished: "finished"}
+var kindNames = map[uint8]string{kindEager: "eager", kindOffer: "offer", kindGrant: "grant", kindData: "data", kindAck: "ack", kindWant: "want", kindCredit: "credit", kindArrived: "arrived", kindAsk: "ask", kindFinished: "finished", kindDecision: "decision", kindHolds: "holds"}
 
 func (n *net) name(p int) string {
 	pr := n.cores[p].processes[p]

@@ -24,3 +24,34 @@ type Reference interface {
 	// Sent records the number of bytes that encode what a message depends on.
 	Sent(past uint64, bytes int)
 }
+
+// Recorder is for tests: it sees the decisions of a process. A process alone can carry out the
+// decisions of another run again.
+type Recorder interface {
+	// Number is called when the program reaches the place of a decision. It returns the decision to
+	// carry out there, nil if the process decides.
+	Number(context, kind, number uint64) []byte
+	// Decided is called when the process carries out a decision.
+	Decided(context, kind, number uint64, value []byte)
+	// Replays reports whether the process carries out recorded decisions and makes none.
+	Replays() bool
+}
+
+// number is called when the program reaches the place of a decision.
+func (c *Core) number(key decisionKey) {
+	if c.recorder == nil {
+		return
+	}
+	if value := c.recorder.Number(key.context, key.kind, key.number); value != nil {
+		c.agreed.due[key] = &decision{key: key, value: value, settled: true}
+	}
+}
+
+// carries is called when this process carries out a decision.
+func (c *Core) carries(key decisionKey, value []byte) {
+	if c.recorder != nil {
+		c.recorder.Decided(key.context, key.kind, key.number, value)
+	}
+}
+
+func (c *Core) replays() bool { return c.recorder != nil && c.recorder.Replays() }

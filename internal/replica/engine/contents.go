@@ -185,9 +185,11 @@ func hashOf(i, n int) int {
 func (c contents) names() []namedContent {
 	names := make([]namedContent, min(len(c), mostHashes))
 	for i := range c {
-		if n := &names[hashOf(i, len(c))]; n.name == "" {
+		n := &names[hashOf(i, len(c))]
+		if n.name == "" {
 			*n = c[i].namedContent
 		}
+		n.bytes = n.bytes || c[i].bytes
 	}
 	return names
 }

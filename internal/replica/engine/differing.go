@@ -21,15 +21,15 @@ func (d *Differing) Error() string {
 // returns the same.
 const marshalled = 64
 
-// unstable reports whether the difference is in bytes of MarshalBinary that change from
-// call to call. Such a difference proves nothing, and comparisons end with it.
-func (w *watcher) unstable(c contents, of *verify.Block, again func() contents) bool {
+// unstable returns the name of the variable that differs if MarshalBinary returns other
+// bytes of it from call to call, otherwise "".
+func (w *watcher) unstable(c contents, of *verify.Block, again func() contents) string {
 	i := w.machine.Found().Index
 	if of != nil {
 		i = of.Item
 	}
 	if len(c) > mostHashes || i >= len(c) || c[i].of != nil || w.machine.Found().Place.Kind != verify.AtSafePoint {
-		return false
+		return ""
 	}
 	for range marshalled {
 		if !w.skip[c[i].name] {
@@ -37,12 +37,16 @@ func (w *watcher) unstable(c contents, of *verify.Block, again func() contents) 
 		}
 	}
 	if !w.skip[c[i].name] {
-		return false
+		return ""
 	}
-	w.notes.add("intra.Protect(%q): its MarshalBinary returns other bytes each time, so replicas are not compared any more: write maps in a fixed order", c[i].name)
+	return c[i].name
+}
+
+// giveUp ends the comparisons, since a difference in the bytes of a variable proves nothing.
+func (w *watcher) giveUp(variable string) {
+	w.notes.add("intra.Protect(%q): its MarshalBinary returns other bytes each time, so replicas are not compared any more: write maps in a fixed order", variable)
 	w.perform(w.machine.End())
 	w.over.Store(true)
-	return true
 }
 
 // conclude reports the difference: the job ends, or only a warning is shown. values
@@ -52,13 +56,7 @@ func (w *watcher) conclude(values string) error {
 	if w.over.Load() {
 		return nil
 	}
-	f := w.machine.Found()
-	text := describeDifference(f)
-	if names := w.names[f.Place]; f.Index < len(names) && !f.Lengths {
-		text += fmt.Sprintf(", first in %v", names[f.Index])
-	}
-	text += "; " + values
-	d := &Differing{Text: fmt.Sprintf("rank %d: %s", w.setup.Self.Rank, text), checked: w.setup.Check}
+	d := &Differing{Text: w.where() + "; " + values, checked: w.setup.Check}
 	w.counts.Differed = d.Error()
 	w.over.Store(true)
 	if w.setup.Diverge == job.DivergeWarn {
@@ -71,17 +69,56 @@ func (w *watcher) conclude(values string) error {
 	return diverged(w.err)
 }
 
-// concludeHash reports a difference for which no values were compared. Different bytes
-// of MarshalBinary alone prove nothing: then comparisons end without a report.
-func (w *watcher) concludeHash(why string) error {
+// where describes at which place the replicas differed, and which variable.
+func (w *watcher) where() string {
 	f := w.machine.Found()
-	names, known := w.names[f.Place]
-	if f.Place.Kind == verify.AtSafePoint && !f.Lengths && (!known && w.marshals || known && f.Index < len(names) && names[f.Index].bytes) {
+	text := fmt.Sprintf("rank %d: %s", w.setup.Self.Rank, describeDifference(f))
+	if names := w.names[f.Place]; f.Index < len(names) && !f.Lengths {
+		text += fmt.Sprintf(", first in %v", names[f.Index])
+	}
+	return text
+}
+
+// proven reports whether the hashes that differ prove that the states do. Equal values may
+// have different bytes of MarshalBinary. A replica that has hashed nothing at the place
+// knows of such variables only what other places have shown.
+func (w *watcher) proven() bool {
+	f := w.machine.Found()
+	if w.counts.Known != "" || f.Place.Kind == verify.AtSection || f.Lengths {
+		return true
+	}
+	if names, known := w.names[f.Place]; known {
+		return f.Index >= len(names) || !names[f.Index].bytes
+	}
+	return w.counts.Hashes > 0 && !w.marshals
+}
+
+// concludeHash reports a difference for which no values were compared. Hashes that prove
+// nothing end the comparisons without a report.
+func (w *watcher) concludeHash(why string) error {
+	if !w.proven() {
 		w.perform(w.machine.End())
 		w.over.Store(true)
 		return nil
 	}
-	return w.conclude("only the hash is known, since " + why)
+	return w.conclude(w.hashes() + ", since " + why)
+}
+
+// report reports a difference of hashes to the head. The program may be waiting for a
+// message and not notice the error.
+func (w *watcher) report(why string) {
+	if err := w.concludeHash(why); err != nil && !w.finished {
+		w.failed(err)
+	}
+}
+
+// hashes describes the hashes that differed.
+func (w *watcher) hashes() string {
+	f := w.machine.Found()
+	if f.Lengths {
+		return fmt.Sprintf("only the hashes are known (%d on replica %d, %d on replica %d)", f.Hashes[0], f.A, f.Hashes[1], f.B)
+	}
+	return fmt.Sprintf("only the hash is known (%x on replica %d, %x on replica %d)", f.Hashes[0], f.A, f.Hashes[1], f.B)
 }
 
 func describeDifference(f *verify.Difference) string {
@@ -103,9 +140,9 @@ func (w *watcher) values(at verify.Place, c contents, of *verify.Block) string {
 	self := w.setup.Self.Replica
 	switch {
 	case of == nil && w.machine.Others():
-		return fmt.Sprintf("only the hash is known, since all were alike again %s", place)
+		return fmt.Sprintf("%s, since all were alike again %s", w.hashes(), place)
 	case of == nil:
-		return fmt.Sprintf("only the hash is known, since no other replica came to compare values %s", place)
+		return fmt.Sprintf("%s, since no other replica came to compare values %s", w.hashes(), place)
 	case of.Item >= len(c):
 		return fmt.Sprintf("%s replica %d has more variables than replica %d, which has %d", place, of.Peer, self, len(c))
 	}

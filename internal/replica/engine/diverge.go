@@ -67,8 +67,13 @@ func (w *watcher) begin() {
 	w.names, w.last, w.at = make(map[verify.Place][]namedContent), make(map[verify.Place]job.Hashed), verify.Place{}
 }
 
-// resume starts comparing, with all peers dead until they are admitted.
+// resume starts comparing after a rollback, with all peers dead until they are admitted.
 func (w *watcher) resume() {
+	if c := &w.counts; c.Known != "" && c.Differed == "" {
+		d := &Differing{Text: c.Known + ", since the job went back before values were compared", checked: w.setup.Check}
+		c.Differed = d.Error()
+		go w.head.Tell(w.Snapshot)
+	}
 	w.begin()
 	for p := range w.peers {
 		if p != w.setup.Self.Replica {
@@ -201,11 +206,18 @@ func bytesIn(c contents, g int) bool {
 // watched acts on a difference that has been found. The caller holds the lock.
 func (w *watcher) watched() {
 	if w.machine.Over() {
+		if w.counts.Known != "" && w.setup.Diverge == job.DivergeStrict {
+			w.report("another replica has ended the comparisons")
+		}
 		w.over.Store(true)
 		return
 	}
 	if w.machine.Found() == nil {
 		return
+	}
+	if w.counts.Known == "" && w.proven() {
+		w.counts.Known = w.where() + "; " + w.hashes()
+		go w.head.Tell(w.Snapshot)
 	}
 	if w.named == 0 {
 		w.found = w.now()
@@ -217,7 +229,7 @@ func (w *watcher) watched() {
 		}
 	}
 	if w.finished {
-		_ = w.concludeHash("the program has returned on one of them") // this reports the difference to the head
+		w.report("the program has returned on one of them")
 		return
 	}
 	if kind, wants := w.machine.Wants(); wants {
@@ -268,11 +280,16 @@ func (w *watcher) stop(at verify.Place, of func() contents) error {
 			w.perform([]verify.Send{{To: block.Peer, Word: word}})
 			continue
 		case verify.WatchTell:
-			if w.unstable(c, block, of) {
+			w.name(at, c)
+			switch name := w.unstable(c, block, of); {
+			case name == "":
+				return w.conclude(w.values(at, c, block))
+			case w.counts.Known != "": // other variables differed
+				return w.concludeHash(fmt.Sprintf("MarshalBinary of %s returns other bytes each time", name))
+			default:
+				w.giveUp(name)
 				return nil
 			}
-			w.name(at, c)
-			return w.conclude(w.values(at, c, block))
 		}
 		var err error
 		w.unlocked(func() {
@@ -326,56 +343,6 @@ func (w *watcher) returned(p int) {
 	}
 }
 
-// leave is called when the program has returned. It sends a last hash, so that
-// differences since the previous hash are found, waits for the last hashes of the
-// others, and returns an error if they differ.
-func (w *watcher) leave() error {
-	if w == nil {
-		return nil
-	}
-	w.hashEnd()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	until := w.now() + lastHash + w.now()/paceOfEnd
-	for w.at.Number > 0 && w.machine.Found() == nil && !w.machine.Heard(w.at) && w.err == nil && w.now() < until {
-		seen := w.changes.Load()
-		var err error
-		w.unlocked(func() {
-			w.poller.Attend(true)
-			defer w.poller.Attend(false)
-			err = w.awaitChange(seen, until)
-		})
-		if err != nil {
-			return nil // the job ends or rolls back, which the caller notices
-		}
-	}
-	if w.machine.Found() == nil || w.machine.Over() {
-		return nil
-	}
-	return w.concludeHash("the program has returned on one of them")
-}
-
-// hashEnd hashes the registered state at the end of the program.
-func (w *watcher) hashEnd() {
-	p := w.program.Load()
-	if p == nil || w.over.Load() || w.stopping.Load() {
-		return
-	}
-	c, err := variables(&p.state, w.skip)
-	if err != nil {
-		return // the program has returned, and may have closed what MarshalBinary needs
-	}
-	took := counters.OnThread(func() { w.hash(verify.Place{Kind: verify.AtSafePoint, Number: verify.AtEnd}, c) })
-	w.mu.Lock()
-	w.counts.Seconds += took.Seconds()
-	w.mu.Unlock()
-}
-
-// After its program has returned, a replica waits for the hashes of others for lastHash
-// plus 1/paceOfEnd of the time since its start. The others may be far behind; hashes
-// that they send later are compared as well.
-const lastHash, paceOfEnd = 20 * time.Millisecond, 200
-
 // late ends the wait for a common place once its deadline has passed.
 func (w *watcher) late() {
 	if w == nil {
@@ -386,10 +353,7 @@ func (w *watcher) late() {
 	if w.named == 0 || w.now() < w.named || w.over.Load() || w.finished {
 		return
 	}
-	err := w.concludeHash("the replicas have come to no common place")
-	if err != nil {
-		w.failed(err) // the program may be waiting for a message and not notice the error
-	}
+	w.report("the replicas have come to no common place")
 }
 
 // snapshot returns the counts. The caller holds the lock.

@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 	"reflect"
+	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +40,121 @@ func TestFlippedStateIsFound(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, told, 1, kill)
 	}
+}
+
+// strict has the replicas of a group look for divergence, and fail.
+func strict(s *job.Setup, _ *Config) { s.Diverge = job.DivergeStrict }
+
+// As soon as a replica knows of a difference of hashes it tells the head, with both hashes: it may not
+// live until values are compared.
+func TestKnownDifferenceIsToldAtOnce(t *testing.T) {
+	for _, kill := range []string{"", "0.0@task:60", "0.1@task:130", "0.2@task:50", "0.1@section:7"} {
+		with := []setup{strict, flipped(t, "0.1@state:2:9000")}
+		if kill != "" {
+			with = append(with, killed(t, kill))
+		}
+		g := newGroup(t, 3, with...)
+		var mu sync.Mutex
+		told := make(map[*replica]string)
+		g.told = func(r *replica, s job.Stats) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[r] = s.Watched.Known
+		}
+		safeRounds(g, 12, sched.Replicate)
+		knows := 0
+		for _, r := range g.replicas {
+			known := r.engine.Snapshot().Watched.Known
+			if known == "" {
+				continue
+			}
+			knows++
+			require.Regexp(t, `^rank 0: the registered state differed on replicas \d and \d at safe point \d+(?:, first in [wx])?; only the hash is known \([\da-f]+ on replica \d, [\da-f]+ on replica \d\)$`, known)
+			require.Eventually(t, func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return told[r] == known
+			}, time.Minute, time.Millisecond)
+		}
+		require.Positive(t, knows, kill)
+	}
+}
+
+// A rollback makes a replica forget the place at which all were to stop, so it reports the difference.
+func TestKnownDifferenceOutlivesARollback(t *testing.T) {
+	w := knowing(t)
+	w.resume()
+	require.Equal(t, "rank 0: the registered state differed on replicas 0 and 1 at safe point 8; only the hash is known "+
+		"(2a on replica 0, 2b on replica 1), since the job went back before values were compared: "+job.DivergeAdvice(false), w.snapshot().Differed)
+	require.Nil(t, w.machine.Found())
+}
+
+// A replica that ends the comparisons of all, since what it knows proves nothing, ends no job in which
+// another one has a proof.
+func TestEndOfComparisonsKeepsAKnownDifference(t *testing.T) {
+	w := knowing(t)
+	require.NoError(t, w.hear(1, update.Message{Task: int(verify.WatchOver) * watchKinds}, nil))
+	require.ErrorIs(t, w.err, ErrDiverged)
+	require.Contains(t, w.snapshot().Differed, "(2a on replica 0, 2b on replica 1), since another replica has ended the comparisons")
+	require.True(t, w.over.Load())
+}
+
+// Values that MarshalBinary writes in another way each time hide no difference that is known already.
+func TestUnstableBytesKeepAKnownDifference(t *testing.T) {
+	w := knowing(t)
+	at := verify.Place{Kind: verify.AtSafePoint, Number: 9}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.perform(w.machine.Propose(at))
+	w.machine.Dead(1)
+	err := w.stop(at, func() contents {
+		w.skip["m"] = true
+		return contents{{namedContent{name: "m", bytes: true}, nil, []byte("m")}}
+	})
+	require.ErrorIs(t, err, ErrDiverged)
+	require.ErrorContains(t, err, "(2a on replica 0, 2b on replica 1), since MarshalBinary of m returns other bytes each time: ")
+}
+
+// A difference in the bytes of MarshalBinary alone is told to no head.
+func TestUnprovenDifferenceIsNotTold(t *testing.T) {
+	at := verify.Place{Kind: verify.AtSafePoint, Number: 8}
+	for _, c := range []struct {
+		hashes []uint64
+		known  bool
+	}{{[]uint64{43, 8}, false}, {[]uint64{42, 8}, true}} {
+		w := newWatch(t)
+		w.names[at] = []namedContent{{name: "m", bytes: true}, {name: "x"}}
+		w.perform(w.machine.Pass(at, []uint64{42, 7}))
+		m, payload := watchMessage(&verify.WatchWord{Kind: verify.WatchHashes, Place: at, Hashes: c.hashes})
+		require.NoError(t, w.hear(1, m, payload))
+		require.NotNil(t, w.machine.Found())
+		require.Equal(t, c.known, w.counts.Known != "")
+	}
+	// Of contents that share a hash, any may make it prove nothing.
+	many := make(contents, 2*mostHashes)
+	many[1].bytes = true
+	require.True(t, many.names()[0].bytes)
+	require.False(t, many.names()[1].bytes)
+}
+
+// newWatch returns the watcher of replica 0 of two, alone.
+func newWatch(t *testing.T) *watcher {
+	g := newGroup(t, 2, strict)
+	return g.replicas[0].engine.watch
+}
+
+// knowing returns a watcher that knows of a difference of hashes.
+func knowing(t *testing.T) *watcher {
+	w := newWatch(t)
+	at := verify.Place{Kind: verify.AtSafePoint, Number: 8}
+	w.counts.Hashes++
+	w.perform(w.machine.Pass(at, []uint64{42}))
+	m, payload := watchMessage(&verify.WatchWord{Kind: verify.WatchHashes, Place: at, Hashes: []uint64{43}})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.NoError(t, w.hear(1, m, payload))
+	require.NotEmpty(t, w.counts.Known)
+	return w
 }
 
 // What is alike is not reported.
@@ -113,7 +230,7 @@ func TestWatchWords(t *testing.T) {
 	at := verify.Place{Kind: verify.AtSafePoint, Number: 7}
 	for _, w := range []*verify.WatchWord{
 		{Kind: verify.WatchHashes, Place: at, Hashes: []uint64{1, 1 << 63}},
-		{Kind: verify.WatchStop, Place: at, Found: &verify.Difference{Place: verify.Place{Kind: verify.AtSection, Number: 3}, A: 1, B: 2, Index: 5, Lengths: true}},
+		{Kind: verify.WatchStop, Place: at, Found: &verify.Difference{Place: verify.Place{Kind: verify.AtSection, Number: 3}, A: 1, B: 2, Index: 5, Lengths: true, Hashes: [2]uint64{6, 1 << 63}}},
 		{Kind: verify.WatchTable, Place: at, Table: verify.Table{{8, 1}, {0}}},
 		{Kind: verify.WatchTable, Place: at, Table: verify.Table{}},
 		{Kind: verify.WatchWant, Place: at, Item: 4, Block: 9},

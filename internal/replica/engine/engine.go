@@ -16,6 +16,7 @@ type Engine struct {
 	recovering *recovering
 	deaths     deaths
 	failure    func(error) job.Failure
+	released   chan<- struct{} // closed once the process may exit
 }
 
 // Config describes a process to its engine.
@@ -91,6 +92,9 @@ func (e *Engine) do(event job.Event) {
 		e.connect(event)
 	case job.Order:
 		e.recovering.order(event)
+	case job.Release:
+		close(e.released)
+		e.changed()
 	}
 }
 

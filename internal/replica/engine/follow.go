@@ -12,8 +12,11 @@ import (
 const exitFailed = 1
 
 // Follow handles the events of the head. It returns the exit code of the process if the
-// job is over before its end, or false once the process is released.
+// job is over before its end, or false after the head has released the process. released is
+// closed once the deaths before that are handled: what a process sent before it died may
+// show that it differed.
 func (e *Engine) Follow(cancel context.CancelCauseFunc, released chan<- struct{}) (code int, over bool) {
+	e.released = released
 	for {
 		event, err := e.head.Next()
 		if err != nil {
@@ -30,8 +33,7 @@ func (e *Engine) Follow(cancel context.CancelCauseFunc, released chan<- struct{}
 		case job.Connected, job.Order:
 			e.deaths.heard(event)
 		case job.Release:
-			close(released)
-			e.changed()
+			e.deaths.heard(event)
 			return 0, false
 		case job.End:
 			// The program is not informed: the error that it would return is not a

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport"
 )
 
 // told is a head that has something to say.
@@ -23,6 +24,8 @@ func (h *told) Next() (job.Event, error) {
 	h.events = h.events[1:]
 	return e, nil
 }
+
+func (h *told) Handled(uint64) {}
 
 // The end of the job ends a process, but is no error of its program, which
 // would count as its failure.
@@ -51,4 +54,23 @@ func TestFollow(t *testing.T) {
 			require.Equal(t, c.fails, failed)
 		})
 	}
+}
+
+// A process is released only when all that the dead have sent is here: it may show that they differed.
+func TestReleaseWaitsForTheDead(t *testing.T) {
+	peer := job.Process{Replica: 1}
+	h := &told{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: firstIncarnation}},
+		events: []job.Event{job.Verdict{Epoch: 1, Process: peer}, job.Release{}}}
+	e := New(t.Context(), Config{Head: h, Links: map[job.Process]transport.Link{peer: &startable{}}})
+	released := make(chan struct{})
+	_, over := e.Follow(func(error) {}, released)
+	require.False(t, over)
+	select {
+	case <-released:
+		t.Fatal("the link to the dead replica was not read to its end")
+	default:
+	}
+	e.deaths.linkClosed(peer, firstIncarnation)
+	<-released
+	require.False(t, e.machine.Live(1))
 }

@@ -31,7 +31,7 @@ func watchMessage(w *verify.WatchWord) (update.Message, []byte) {
 		if f.Lengths {
 			lengths = 1
 		}
-		numbers = []uint64{uint64(f.Place.Kind), f.Place.Number, uint64(f.A), uint64(f.B), uint64(f.Index), lengths}
+		numbers = []uint64{uint64(f.Place.Kind), f.Place.Number, uint64(f.A), uint64(f.B), uint64(f.Index), lengths, f.Hashes[0], f.Hashes[1]}
 	case verify.WatchTable:
 		for _, row := range w.Table {
 			numbers = append(append(numbers, uint64(len(row))), row...)
@@ -63,8 +63,8 @@ func parseWatch(m update.Message, payload []byte) (*verify.WatchWord, error) {
 		w.Hashes = n
 		ok = ok && w.Place.Number > 0
 	case verify.WatchStop:
-		if ok = ok && len(n) == 6 && n[0] < watchKinds && n[2] < maxReplicas && n[3] < maxReplicas && n[4] <= mostHashes && w.Place.Number > 0; ok {
-			w.Found = &verify.Difference{Place: verify.Place{Kind: verify.PlaceKind(n[0]), Number: n[1]}, A: int(n[2]), B: int(n[3]), Index: int(n[4]), Lengths: n[5] > 0}
+		if ok = ok && len(n) == 8 && n[0] < watchKinds && n[2] < maxReplicas && n[3] < maxReplicas && n[4] <= mostHashes && w.Place.Number > 0; ok {
+			w.Found = &verify.Difference{Place: verify.Place{Kind: verify.PlaceKind(n[0]), Number: n[1]}, A: int(n[2]), B: int(n[3]), Index: int(n[4]), Lengths: n[5] > 0, Hashes: [2]uint64{n[6], n[7]}}
 		}
 	case verify.WatchTable:
 		w.Table = verify.Table{}

@@ -16,6 +16,8 @@ type pacing struct {
 	*Pace
 	now    time.Duration
 	hashed map[uint64]bool
+	power  uint64 // after the last hash
+	missed uint64 // the first multiple of it that was not hashed
 }
 
 func (p *pacing) visit(n uint64, between, cost time.Duration) {
@@ -23,7 +25,9 @@ func (p *pacing) visit(n uint64, between, cost time.Duration) {
 	if p.Due(n, func() time.Duration { return p.now }) {
 		p.now += cost
 		p.Took(n, cost, p.now)
-		p.hashed[n] = true
+		p.hashed[n], p.power = true, 1<<p.level
+	} else if p.missed == 0 && n%p.power == 0 {
+		p.missed = n
 	}
 }
 
@@ -35,7 +39,7 @@ func TestPace(t *testing.T) {
 		first := rng.Uint64N(1000)
 		var all []*pacing
 		for range 2 {
-			all = append(all, &pacing{Pace: NewPace(first, 0), now: time.Duration(rng.Int64N(int64(time.Second))), hashed: make(map[uint64]bool)})
+			all = append(all, &pacing{Pace: NewPace(first, 0), now: time.Duration(rng.Int64N(int64(time.Second))), hashed: make(map[uint64]bool), power: 1})
 		}
 		between, cost := time.Duration(1+rng.Int64N(int64(10*time.Millisecond))), time.Duration(1+rng.Int64N(int64(10*time.Millisecond)))
 		places := 3000 + rng.Uint64N(3000)
@@ -55,6 +59,9 @@ func TestPace(t *testing.T) {
 		}
 		for i, p := range all {
 			// The first hashes come before much is known of the time between places.
+			if p.missed > 0 {
+				return fmt.Errorf("replica %d skipped place %d, a multiple of its power", i, p.missed)
+			}
 			if most := 3*2*cost + paceFree + p.now/100; p.Spent() > most {
 				return fmt.Errorf("replica %d spent %v of %v on hashes that take up to %v, want at most %v", i, p.Spent(), p.now, 2*cost, most)
 			}

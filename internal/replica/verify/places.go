@@ -31,20 +31,24 @@ func (p Place) Before(o Place) bool {
 // Difference describes where the hashes of two replicas differ.
 type Difference struct {
 	Place   Place
-	A, B    int  // the replicas; A is the lower one
-	Index   int  // of the first hash that differed
-	Lengths bool // they had different numbers of hashes, and equal ones before Index
+	A, B    int       // the replicas; A is the lower one
+	Index   int       // of the first hash that differed
+	Lengths bool      // they had different numbers of hashes, and equal ones before Index
+	Hashes  [2]uint64 // of A and of B at Index or, with Lengths, their numbers of hashes
 }
 
 // differ compares the hashes of two replicas at a place.
 func differ(at Place, a, b int, of, other []uint64) *Difference {
+	if a > b {
+		a, b, of, other = b, a, other, of
+	}
 	for i := range min(len(of), len(other)) {
 		if of[i] != other[i] {
-			return &Difference{Place: at, A: min(a, b), B: max(a, b), Index: i}
+			return &Difference{Place: at, A: a, B: b, Index: i, Hashes: [2]uint64{of[i], other[i]}}
 		}
 	}
 	if len(of) != len(other) {
-		return &Difference{Place: at, A: min(a, b), B: max(a, b), Index: min(len(of), len(other)), Lengths: true}
+		return &Difference{Place: at, A: a, B: b, Index: min(len(of), len(other)), Lengths: true, Hashes: [2]uint64{uint64(len(of)), uint64(len(other))}}
 	}
 	return nil
 }

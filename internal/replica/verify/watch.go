@@ -15,8 +15,10 @@ package verify
 // place each replica waits until all live peers have named the same place. Then it
 // sends a table of hashes of blocks to the lead, which is the lowest live replica. The
 // lead asks a replica whose table differs for the first block that does, and reports
-// the difference. If the lead dies, the next one begins again. A replica whose program
-// has returned reaches no further place, and is not waited for.
+// the difference. If the lead dies, the next one begins again. If the job goes on, the
+// lead ends the comparisons, and each replica sends that on once, so that all that live
+// learn of it. A replica whose program has returned reaches no further place, and is not
+// waited for.
 type Watch struct {
 	me    int
 	own   hashes
@@ -165,19 +167,12 @@ func (w *Watch) Hear(p int, word *WatchWord) []Send {
 			w.compare(p, word.Place, mine, word.Hashes)
 		}
 	case WatchStop:
-		if x.target, x.table = word.Place, nil; w.over {
-			w.send(p, &WatchWord{Kind: WatchOver})
-			break
-		}
-		if w.found == nil {
+		if x.target, x.table = word.Place, nil; w.found == nil {
 			w.found = word.Found
 		}
 		w.raise(word.Place)
 	case WatchTable:
 		x.target, x.table = word.Place, word.Table
-		if w.over {
-			w.send(p, &WatchWord{Kind: WatchOver})
-		}
 	case WatchWant:
 		if w.stopped && word.Place == w.target {
 			w.wanted = &Block{Peer: p, Item: word.Item, Block: word.Block}
@@ -187,7 +182,9 @@ func (w *Watch) Hear(p int, word *WatchWord) []Send {
 			w.got = &Block{Peer: p, Item: a.Item, Block: a.Block, Size: a.Size, Bytes: word.Bytes}
 		}
 	case WatchOver:
-		w.over = true
+		if !w.over {
+			return w.End() // its sender may have died before it could inform all
+		}
 	}
 	return w.sends()
 }

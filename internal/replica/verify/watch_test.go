@@ -23,6 +23,8 @@ type watching struct {
 	crashes int
 	joins   int  // still to come
 	strict  bool // the job ends when a difference was told
+	again   bool // a process in the place of the faulty one errs as well
+	meets   bool // replicas wait for each other in their sections, as if they shared them
 	ended   bool // it has
 	faulty  int  // replica whose state goes wrong; -1: none
 	from    int  // at this place of the course
@@ -57,6 +59,7 @@ type watcher struct {
 	handled  int
 	level    int
 	hashed   map[Place]bool
+	got      map[Place]map[int]bool // hashes of others that have come, of replicas that no joiner has replaced since
 }
 
 // mostLevel is the highest level in the simulation.
@@ -64,7 +67,7 @@ const mostLevel = 2
 
 func newWatching(seed uint64) *watching {
 	rng := rand.New(rand.NewPCG(seed, 31))
-	k := &watching{rng: rng, faulty: -1, joins: rng.IntN(2), strict: rng.IntN(2) == 0}
+	k := &watching{rng: rng, faulty: -1, joins: rng.IntN(4), strict: rng.IntN(2) == 0, meets: rng.IntN(2) == 0, again: rng.IntN(2) == 0}
 	var sections, points uint64
 	pointsFrom := rng.IntN(12)
 	for i := range 4 + rng.IntN(20) {
@@ -83,7 +86,7 @@ func newWatching(seed uint64) *watching {
 	}
 	k.crashes = rng.IntN(n + 1)
 	for i := range n {
-		k.nodes = append(k.nodes, &watcher{watching: k, id: i, w: NewWatch(i, n), hashed: make(map[Place]bool)})
+		k.nodes = append(k.nodes, &watcher{watching: k, id: i, w: NewWatch(i, n), hashed: make(map[Place]bool), got: make(map[Place]map[int]bool)})
 		k.words = append(k.words, make([][]watchedWord, n))
 	}
 	return k
@@ -91,7 +94,7 @@ func newWatching(seed uint64) *watching {
 
 // wrong reports whether the state of n is wrong at a place of the course.
 func (n *watcher) wrong(i int) bool {
-	return n.id == n.faulty && !n.replaced && i >= n.from && i < n.to
+	return n.id == n.faulty && (n.again || !n.replaced) && i >= n.from && i < n.to
 }
 
 // content is what n has at a place, in blocks.
@@ -154,6 +157,7 @@ func (n *watcher) moves() (all []func() error) {
 				if q[0].finished {
 					n.w.Finished(from)
 				} else {
+					n.heard(from, q[0].WatchWord)
 					n.sends(n.w.Hear(from, q[0].WatchWord))
 				}
 				n.propose()
@@ -172,6 +176,7 @@ func (n *watcher) moves() (all []func() error) {
 	case n.finished:
 	case n.stopped:
 		all = append(all, n.step)
+	case n.next < len(n.course) && n.meets && n.ahead():
 	case n.next < len(n.course):
 		all = append(all, n.advance)
 	default:
@@ -183,6 +188,21 @@ func (n *watcher) moves() (all []func() error) {
 		}
 	}
 	return all
+}
+
+// ahead reports whether n has to wait for the results of a replica that is behind.
+func (n *watcher) ahead() bool {
+	return slices.ContainsFunc(n.nodes, func(o *watcher) bool { return !o.dead && !o.finished && o.next < n.next-1 })
+}
+
+func (n *watcher) heard(from int, w *WatchWord) {
+	if w.Kind != WatchHashes {
+		return
+	}
+	if n.got[w.Place] == nil {
+		n.got[w.Place] = make(map[int]bool)
+	}
+	n.got[w.Place][from] = true
 }
 
 // waits reports whether a step of a copy does nothing.
@@ -336,8 +356,11 @@ func (k *watching) join() {
 	k.joins--
 	dead.w, dead.dead, dead.next, dead.reached, dead.level, dead.handled = NewWatch(dead.id, len(k.nodes)), false, donor.next, donor.reached, 0, len(k.deaths)
 	dead.finished, dead.hashes = false, false
-	dead.replaced, dead.stopped, dead.hashed = true, false, make(map[Place]bool)
+	dead.replaced, dead.stopped, dead.hashed, dead.got = true, false, make(map[Place]bool), make(map[Place]map[int]bool)
 	for _, o := range k.nodes {
+		for _, from := range o.got {
+			delete(from, dead.id)
+		}
 		switch {
 		case o == dead:
 		case o.dead:
@@ -349,9 +372,17 @@ func (k *watching) join() {
 }
 
 // missed returns an error if two replicas have both hashed what differed, and nothing was
-// found.
+// found. The hashes that a replica has sent before its death count.
 func (k *watching) missed() error {
 	for _, n := range k.nodes {
+		for i, at := range k.course {
+			for from := range n.got[at] {
+				o := k.nodes[from]
+				if !n.dead && !n.replaced && !o.replaced && n.hashed[at] && n.wrong(i) != o.wrong(i) && n.w.Found() == nil {
+					return fmt.Errorf("replica %d has the hash of %d at %v, which differed, and nothing was found", n.id, o.id, at)
+				}
+			}
+		}
 		for _, o := range k.nodes {
 			if n.id >= o.id || n.dead || o.dead || n.replaced || o.replaced || n.w.Found() != nil || o.w.Found() != nil {
 				continue
@@ -411,4 +442,102 @@ func TestWatch(t *testing.T) {
 		require.Greater(t, hashesOnly, 100)
 		require.Greater(t, joined, 30)
 	}
+}
+
+// Replicas whose sections are alike again tell what they know after a while, and do not stop at every
+// section from there on.
+func TestSectionsThatAreAlikeAgain(t *testing.T) {
+	ends := []*Watch{NewWatch(0, 2), NewWatch(1, 2)}
+	send := func(all []Send, from int) (out []Send) {
+		for _, s := range all {
+			out = append(out, ends[s.To].Hear(from, s.Word)...)
+		}
+		return out
+	}
+	at := Place{AtSection, 1}
+	send(ends[0].Pass(at, []uint64{1}), 0)
+	send(ends[1].Pass(at, []uint64{2}), 1)
+	send(ends[0].Propose(Place{AtSection, 2}), 0)
+	stops := 0
+	for n := uint64(2); n < 100; n++ {
+		at.Number = n
+		if !ends[0].Stops(at) {
+			break
+		}
+		require.True(t, ends[1].Stops(at))
+		stops++
+		for _, w := range ends {
+			w.Stop(at, Table{{1, 5}})
+		}
+		for range 4 {
+			for _, k := range []int{1, 0} {
+				step, of, out := ends[k].Step()
+				send(out, k)
+				if step == WatchTell {
+					require.Nil(t, of)
+					require.Equal(t, mostTries+1, stops)
+					return
+				}
+			}
+		}
+	}
+	t.Fatalf("nothing was told after %d sections", stops)
+}
+
+// Both ends of a difference name the same two hashes.
+func TestDifferenceNamesBothHashes(t *testing.T) {
+	at := Place{AtSafePoint, 3}
+	want := &Difference{Place: at, A: 1, B: 2, Index: 1, Hashes: [2]uint64{8, 9}}
+	require.Equal(t, want, differ(at, 1, 2, []uint64{7, 8}, []uint64{7, 9}))
+	require.Equal(t, want, differ(at, 2, 1, []uint64{7, 9}, []uint64{7, 8}))
+	require.Equal(t, &Difference{Place: at, A: 0, B: 1, Index: 1, Lengths: true, Hashes: [2]uint64{1, 2}}, differ(at, 1, 0, []uint64{7, 9}, []uint64{7}))
+}
+
+// Replicas that join after the end of the comparisons may differ from each other, and wait for no
+// replica that compares nothing any more.
+func TestJoinersAfterTheEnd(t *testing.T) {
+	goes, a, b := NewWatch(0, 3), NewWatch(1, 3), NewWatch(2, 3)
+	goes.Dead(1)
+	goes.Dead(2)
+	goes.End()
+	for p, joiner := range []*Watch{1: a, 2: b} {
+		if joiner == nil {
+			continue
+		}
+		for _, s := range goes.Alive(p) {
+			require.Equal(t, p, s.To)
+			joiner.Hear(0, s.Word)
+		}
+		require.True(t, joiner.Over())
+	}
+	at := Place{AtSafePoint, 4}
+	a.Pass(at, []uint64{1})
+	b.Hear(1, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{1}})
+	b.Pass(at, []uint64{2})
+	require.NotNil(t, b.Found())
+	_, wants := b.Wants()
+	require.False(t, wants)
+}
+
+// What a dead replica has sent does not count as that of the process in its place: neither its hashes
+// nor the place at which it stopped.
+func TestJoinerHasSentNothing(t *testing.T) {
+	w := NewWatch(0, 3)
+	at, stop := Place{AtSafePoint, 5}, Place{AtSafePoint, 6}
+	w.Hear(1, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{9}})
+	w.Dead(1)
+	w.Alive(1)
+	w.Pass(at, []uint64{1})
+	require.Nil(t, w.Found())
+
+	w.Hear(2, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{2}})
+	w.Propose(stop)
+	for p := 1; p <= 2; p++ {
+		w.Hear(p, &WatchWord{Kind: WatchTable, Place: stop, Table: Table{{1, 5}}})
+	}
+	w.Dead(1)
+	w.Alive(1)
+	w.Stop(stop, Table{{1, 5}})
+	step, _, _ := w.Step()
+	require.Equal(t, WatchWait, step, "for the joiner")
 }

@@ -145,6 +145,17 @@ func TestDivergenceAndDeath(t *testing.T) {
 	}
 }
 
+// The program has returned on replica 0 when the other replica differs, and that one dies right after
+// it has sent its hash: what is known ends the job.
+func TestDivergenceAfterTheProgramHasReturned(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{"auto", "tcp"} {
+		r := diverge(t, "-n 1 -r 2 -sched replicate -kill 0.1@section:19 -link "+link, "behind", "12", false)
+		require.Equal(t, 4, r.code, r.stderr) // the job may end before the kill
+		require.Regexp(t, `the registered state differed on replicas 0 and 1 at safe point 10, first in x; only the hash is known \([\da-f]+ on replica 0, [\da-f]+ on replica 1\), since the program has returned on one of them: a wrong clause`, r.report.Error)
+	}
+}
+
 // What MarshalBinary writes in the order of a map differs from call to call, and is no divergence.
 func TestMarshalBinaryInTheOrderOfAMap(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,7 @@ type snapshot struct {
 	safe     int
 	position []byte
 	state    []byte // of the program
+	record   *Record
 }
 
 type orderKind uint8

@@ -25,6 +25,10 @@ type Job struct {
 	Layer func(p *Process) Layer
 	// Recovery makes the job take cuts; nil: it takes none.
 	Recovery *Recovery
+	// Record has every process keep its decisions. With Replay, the process of each rank carries
+	// out those of another run, and makes none; the degrees are 1.
+	Record bool
+	Replay []*Record
 	// Lag slows replicas down: replica k runs Lag[k] times more rarely than it could, while
 	// messages reach it as usual. nil: none.
 	Lag []int
@@ -69,6 +73,7 @@ type Process struct {
 	Engine        *sdr.Engine
 	Killed        bool
 	Err           error // what its program returned
+	Record        *Record
 
 	job      *run
 	resume   func() (struct{}, bool)
@@ -140,6 +145,12 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 		}
 	}
 	for _, p := range r.processes {
+		switch {
+		case j.Replay != nil:
+			p.Record = j.Replay[p.Rank].Replay()
+		case j.Record:
+			p.Record = newRecord()
+		}
 		p.Engine = sdr.NewEngine(p.config())
 		p.start(program)
 	}
@@ -168,6 +179,9 @@ func (p *Process) config() sdr.Config {
 		Rank: p.Rank, Replica: p.Replica, Incarnation: p.cuts.incarnation, Degrees: j.Degrees, Link: p.Link, Poller: p,
 		Context: context.Background(), Mirror: j.Mirror, Limits: j.Limits, Ordered: j.Ordered,
 		Reference: p.job.pasts.Of(p.Rank),
+	}
+	if p.Record != nil {
+		c.Recorder = p.Record
 	}
 	// Without a death at AtMessage, frames have no Mid and may take the shortest path.
 	if slices.ContainsFunc(j.Kills, func(k Kill) bool { return k.Point == AtMessage && k.Rank == p.Rank && k.Replica == p.Replica }) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/intrahpc/intra/transport"
@@ -119,7 +120,7 @@ func (p *Process) snapshot(save func() []byte) (*snapshot, error) {
 		return nil, err
 	}
 	b, err := pos.MarshalBinary()
-	return &snapshot{safe: p.cuts.safe, position: b, state: save()}, err
+	return &snapshot{safe: p.cuts.safe, position: b, state: save(), record: p.Record.atCut()}, err
 }
 
 // passCut ends the cut, in order with the deaths reported before and after it. The position
@@ -139,6 +140,9 @@ func (p *Process) passCut(joined []sdr.Joiner) {
 		}
 	}
 	s.passed, s.cut, s.taken = true, 0, nil
+	if r := p.Record; r != nil {
+		r.base = maps.Clone(r.given)
+	}
 	err := p.Engine.Cut(joined...)
 	if p.Killed { // while it sent one of its acknowledgements: its links hold nothing
 		return
@@ -219,6 +223,7 @@ func (p *Process) startAt(at *start) {
 	s := &p.cuts
 	s.back, s.boarded, s.taken = nil, at, nil
 	s.incarnation, s.safe, s.restored = at.incarnation, at.from.safe-1, at.from.state
+	p.Record = at.from.record.atCut()
 	cfg := p.config()
 	cfg.Peers = func(rank, replica int) (uint32, bool) {
 		for _, q := range at.roster {
