@@ -83,7 +83,7 @@ func (w *world) succeed() {
 // spares counts the processes that wait for a place, as far as the head can know.
 func (l *leader) spares() (n int) {
 	for _, p := range l.w.processes {
-		if p.role == head.Spare && p.self == p.from.ID && !p.dead && !slices.ContainsFunc(p.says, isJoined) {
+		if p.role == head.Spare && p.self == p.from.ID && !p.dead && !l.truth.promised[p.from.ID] && !slices.ContainsFunc(p.says, isJoined) {
 			n++
 		}
 	}
@@ -91,8 +91,7 @@ func (l *leader) spares() (n int) {
 }
 
 // tooFewSpares reports whether no spare is left for one of the ranks that have
-// lost all replicas. One that has got its place in this very step is still a spare
-// here.
+// lost all replicas.
 func (l *leader) tooFewSpares() bool {
 	missing := 0
 	for rank := range l.w.spec.degrees {

@@ -23,6 +23,7 @@ type witness struct {
 	given    map[*process]gave        // newcomers that are given their states in this cut
 	set      uint64                   // of files that is being written
 	savers   map[*process]bool        // who write it and have not said how that went
+	promised map[job.Process]bool     // spares, by their names, that are to get a place once that is kept
 }
 
 // gave is a state that is on its way in a cut.
@@ -40,13 +41,14 @@ type witnessed struct {
 }
 
 func newWitness() witness {
-	return witness{tries: make(map[job.Process]int), holds: make(map[*process][]witnessed), given: make(map[*process]gave), savers: make(map[*process]bool)}
+	return witness{tries: make(map[job.Process]int), holds: make(map[*process][]witnessed), given: make(map[*process]gave), savers: make(map[*process]bool), promised: make(map[job.Process]bool)}
 }
 
 // succeed: another head has heard of nothing but of deaths.
 func (t *witness) succeed(*leader) {
 	clear(t.holds)
 	clear(t.given)
+	clear(t.promised)
 	for _, p := range t.dying {
 		p.known = true
 	}
@@ -177,6 +179,10 @@ func (l *leader) holder(p job.Process) job.Endpoint {
 func (l *leader) foresee(e decision.Entry) {
 	t := &l.truth
 	switch e.Kind {
+	case decision.Born:
+		if e.Incarnation > firstLife && !e.Spare {
+			t.promised[e.ID] = true
+		}
 	case decision.SetWhole, decision.SetAbandoned:
 		t.set = 0
 	case decision.Decided:
