@@ -119,8 +119,8 @@ func fail(e *engine.Engine, session *job.Session, err error) int {
 	return exitFailed
 }
 
-// shareArrays makes the arrays that the program will allocate lie in memory that the
-// replicas of its rank share, if there is such memory.
+// shareArrays places the arrays that the program will allocate in memory that the replicas
+// of its rank share, if there is such memory.
 func shareArrays(e *engine.Engine, session *job.Session) {
 	if e.Stores() {
 		return

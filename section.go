@@ -52,9 +52,9 @@ func (p *Process) Section(opts ...SectionOption) *Section {
 	return s
 }
 
-// Launch adds a task to the section. Its body runs at any time until the section ends,
-// on any replica, possibly more than once. It accesses only the regions, and may read
-// memory that is not written meanwhile.
+// Launch adds a task to the section. The body runs at any time until the section ends, on
+// any replica, possibly more than once. It accesses only the regions, and may read memory
+// that nothing writes during the section.
 func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 	s.shared.Tasks = append(s.shared.Tasks, engine.Task{Kernel: &t.kernel, Body: body})
 	l := &s.shared.Tasks[len(s.shared.Tasks)-1]

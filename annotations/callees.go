@@ -15,7 +15,7 @@ type target struct {
 	args [][]loc       // of the arguments, and then of the captured variables
 }
 
-// numbered returns what a parameter or captured variable receives.
+// numbered returns the locations that a parameter or captured variable receives.
 func (c *target) numbered(n int) []loc {
 	if n < 0 || n >= len(c.args) {
 		return nil
@@ -110,7 +110,8 @@ func (e *effects) methods(b *body, c *ssa.CallCommon) ([]target, string) {
 	return list, ""
 }
 
-// concrete returns the values that an interface may hold, or false if there may be others.
+// concrete returns the values that an interface may hold, or false if not all of them are
+// known.
 func concrete(v ssa.Value, seen []ssa.Value) ([]ssa.Value, bool) {
 	if slices.Contains(seen, v) {
 		return nil, true

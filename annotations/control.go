@@ -266,7 +266,8 @@ func (s *spread) step(instr ssa.Instruction) {
 	}
 }
 
-// check reports what it finds in a function.
+// check reports the places of a function where a value that differs between replicas
+// reaches a call, the state, or the condition of a branch.
 func (c *control) check(fn *ssa.Function) {
 	s := &spread{values: map[ssa.Value]*origin{}, slots: map[slot]*origin{}}
 	for s.changed = true; s.changed; {

@@ -18,10 +18,10 @@ type Directive struct {
 
 // Directives holds the directives in the comments of one file.
 type Directives struct {
-	Tasks    map[*ast.FuncDecl][]Directive // in source order; several add up
+	Tasks    map[*ast.FuncDecl][]Directive // in source order; several directives add up
 	Sections map[ast.Stmt]Directive
 	Order    []ast.Stmt                    // the sections in source order
-	States   map[*ast.TypeSpec][]Directive // in source order; several add up
+	States   map[*ast.TypeSpec][]Directive // in source order; several directives add up
 	Errors   []*Error
 }
 

@@ -107,8 +107,8 @@ type Stored struct {
 // Impurity is something that a task must not do.
 type Impurity struct {
 	What    string // "calls time.Now", "ranges over a map"
-	Message bool   // it is message passing
-	Maybe   bool   // only possible: it is in a library, which may never run it
+	Message bool   // the impurity is message passing
+	Maybe   bool   // only possible: the impurity is in a library, which may never run it
 	Chain   string // call chain, if it is not in the function itself
 	pos     token.Pos
 }

@@ -121,8 +121,7 @@ func form(c *Callee) string {
 	return "v = " + c.Op + "(v, " + f + ")"
 }
 
-// assignLogical matches v = f(…) && v and v = f(…) || v. In these forms the kernel is
-// called in any case.
+// assignLogical matches v = f(…) && v and v = f(…) || v. Both forms always call the kernel.
 func (w *sectionWalk) assignLogical(l *Launch, as *ast.AssignStmt, x *ast.BinaryExpr) bool {
 	c := l.Callee
 	if c.Result != Reduce || c.Op != x.Op.String() || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || len(as.Rhs) != 1 ||

@@ -166,7 +166,8 @@ func (w *foldWalk) assigned(l ast.Expr, loops []enclosing) {
 	}
 }
 
-// passed checks a call in a loop that may fold in every iteration.
+// passed checks a call in a loop: a call that gets the parameter may fold into it in every
+// iteration.
 func (w *foldWalk) passed(call *ast.CallExpr, loops []enclosing) {
 	if id, ok := call.Fun.(*ast.Ident); len(loops) == 0 || ok && slices.Contains([]string{"len", "cap", "min", "max"}, id.Name) {
 		return

@@ -14,7 +14,7 @@ type Region struct {
 	Param  *Param   // the root of the expression
 	Fields []string // from the root
 	Slice  *Bounds
-	Op     string // of a reduction
+	Op     string // operator of a reduction
 }
 
 // Regions lists the regions of a kernel's tasks, in the order of the clauses, including

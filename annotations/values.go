@@ -9,8 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// evaluate determines what the values of the body may be, by iterating until nothing
-// changes.
+// evaluate determines the possible values in the body. It iterates until nothing changes.
 func (e *effects) evaluate(b *body) {
 	passes := 0
 	for b.changed = true; b.changed; passes++ {
@@ -171,7 +170,7 @@ func (b *body) choose(v *ssa.Select) (ls []loc) {
 	return ls
 }
 
-// wild returns what a pointer of unknown origin may be.
+// wild returns the locations to which a pointer of unknown origin may point.
 func (b *body) wild() []loc {
 	var ls []loc
 	for i, p := range b.fn.Params {

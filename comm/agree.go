@@ -120,7 +120,7 @@ func (r *Request) agreeToCancel() {
 		return // Wait returns the result
 	}
 	if st, err := r.c.engine.Wait(r.call); err != nil || st.Cancelled {
-		return // it is cancelled here, too
+		return // the receive is cancelled here, too
 	}
 	r.c.engine.Diverged(fmt.Errorf("cancel of a receive from rank %d with tag %d (%s): another replica of this rank cancelled it, "+
 		"and here it has received a message; receive what may be on its way before cancelling", r.peer, r.tag, userCode()))

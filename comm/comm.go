@@ -39,7 +39,7 @@ type Comm struct {
 	recalled map[string]uint64       // like made, but since the process was restored
 	plans    []*schedule             // for reuse
 	value    *[valueBytes / 8]uint64 // of AllreduceValue; nil: it is in use, or there was none
-	call     *sdr.Call               // for the next blocking call; nil: it is in use, or there was none
+	call     *sdr.Call               // for the next blocking call; nil: in use, or not made yet
 	freed    atomic.Bool
 	children int // number of communicators derived from it in family
 }

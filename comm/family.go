@@ -24,7 +24,7 @@ type family struct {
 	open          atomic.Int64 // receives, synchronous sends and collectives under way whose completion was not reported
 
 	mu   sync.Mutex
-	list []*Comm // in order of creation; freed communicators only while communicators derived from them are not freed
+	list []*Comm // in order of creation; a freed communicator stays until all communicators derived from it are freed
 }
 
 // origin describes how a communicator was made.

@@ -10,7 +10,7 @@ import (
 // address of its code. So a function that wraps them, or an instance made inside another
 // generic function, is called for each element, with the same bits.
 
-// leastLoop is the number of elements from which on it pays to look for a loop.
+// leastLoop is the least number of elements for which it pays to look for a loop.
 const leastLoop = 8
 
 // loops maps the code of an operator to its func(into, low, high []T). It is never

@@ -25,7 +25,7 @@ func Send[T any](c *Comm, buf []T, dst, tag int) error {
 	return c.send(bytesOf(buf), dst, tag, false)
 }
 
-// Ssend is Send that returns only after a receive has matched the message.
+// Ssend is like Send, but returns only after a receive has matched the message.
 func Ssend[T any](c *Comm, buf []T, dst, tag int) error {
 	if err := checkElement[T](); err != nil {
 		return fmt.Errorf("send to rank %d: %w", dst, err)

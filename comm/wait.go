@@ -72,7 +72,7 @@ func TestAny(reqs ...*Request) (int, Status, error) {
 	return done[0], st, err
 }
 
-// TestSome is WaitSome that does not wait.
+// TestSome is like WaitSome, but does not wait.
 func TestSome(reqs ...*Request) ([]int, error) {
 	progress(reqs)
 	done, err := agree(reqs, false, func() []int { return completeOf(reqs) })

@@ -266,8 +266,8 @@ func (t *triangle[T]) row(at int, v T, first int, x []T) T {
 	return canonical(v)
 }
 
-// eachRun divides the rows of a block into runs of usual slices and others, and calls f for
-// each run, from the last to the first if backward.
+// eachRun divides the rows of a block into runs of usual slices and runs of other slices.
+// It calls f for each run, from the last to the first if backward.
 func (g *GaussSeidel[T]) eachRun(lo, hi int, f func(first, end int, fast bool), backward bool) {
 	const S = simd.SliceRows
 	if backward {

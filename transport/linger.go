@@ -2,13 +2,14 @@ package transport
 
 import "time"
 
-// Attention outlives its last promise, and a wait that succeeded, for a while: a
-// goroutine that has just stopped polling mostly starts again soon, and reporting
-// both to the peers would cost more than what they send in between.
+// The poller keeps its attention for a while after the last promise, and after
+// a wait that succeeded: a goroutine that has just stopped polling mostly
+// starts again soon. To report both to the peers would cost more than the
+// frames that they send in between.
 
 // lingers is the interval at which the poller checks whether the attention is
-// still of use. What peers send meanwhile may have to wait for two intervals. If
-// a peer goes to sleep over it, however, that wakes this process.
+// still of use. A frame that arrives in between may have to wait for two
+// intervals. But a peer that goes to sleep over it wakes this process.
 const lingers = time.Millisecond
 
 // Linger is Attend(false) by a caller that expects to attend again soon: until

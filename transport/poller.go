@@ -165,8 +165,8 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Dur
 	if done() {
 		return nil
 	}
-	// A condition that is true after what has already arrived needs no attention,
-	// no clock and no sleep.
+	// Frames that have already arrived may satisfy the condition: such a wait
+	// needs no attention, no clock and no sleep.
 	if p.Poll() && done() {
 		return nil
 	}

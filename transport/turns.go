@@ -54,7 +54,7 @@ func newTurns(processes, cores int, balance func()) turns {
 type turn struct {
 	*turns
 	on    bool
-	later bool // on once the wait stays
+	later bool // the turns begin only if the wait stays
 }
 
 // begin returns the turns of a wait, and for how long it polls. Where each

@@ -13,8 +13,8 @@ func quietFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("quiet", false, "do not tell on standard error what runs now")
 }
 
-// tellRound prints to standard error which of the rounds begins, and of which measurement
-// if what is not empty.
+// tellRound prints to standard error which round begins, and of which measurement unless
+// what is empty.
 func tellRound(what string, round, rounds int) {
 	if what != "" {
 		what += ": "

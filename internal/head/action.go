@@ -136,10 +136,10 @@ type Level uint8
 
 // The levels.
 const (
-	Note    Level = iota // always: the text of a process, unchanged
-	Warning              // unless the user wants no messages
-	Detail               // only if the user wants all messages
-	Reason               // always: why the job has failed
+	Note    Level = iota // always shown: the text of a process, unchanged
+	Warning              // shown unless the user wants no messages
+	Detail               // shown only if the user wants all messages
+	Reason               // always shown: why the job has failed
 )
 
 func (Start) action()        {}

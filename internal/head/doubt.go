@@ -146,9 +146,9 @@ func (h *Head) doubted(rank int) []recovery.Action {
 	return back.Doubt(rank, d.Below, false, h.elapsed())
 }
 
-// doubtedOnTheWay decides about a dispute during a rollback, which may go to a backup from
-// after the error. It has to decide now: no process repeats a report of the generation that
-// is over.
+// doubtedOnTheWay decides about a dispute during a rollback, whose backup may be from after
+// the error. It has to decide now: no process repeats a report of the generation that is
+// over.
 func (h *Head) doubtedOnTheWay(rank int) []recovery.Action {
 	d, back := h.recovery.doubts[rank], h.recovery.decides
 	if d.told.Below == 0 || back.Before(d.told.Below) {

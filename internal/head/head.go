@@ -73,7 +73,7 @@ type Head struct {
 type outcome struct {
 	code int
 	text string
-	by   job.Endpoint // the process whose end has ended the job, zero if none's has
+	by   job.Endpoint // the process whose end has ended the job; zero if something else has
 	how  farewell
 }
 
@@ -134,7 +134,7 @@ func (h *Head) step(e Event) {
 		h.about(e.From, func(m *member) { h.started(m, e) })
 	case Joined:
 		h.about(e.From, func(m *member) { h.welcome(m, e.Hello) })
-		h.watchOutlasting() // it may have run for long under an earlier head
+		h.watchOutlasting() // the process may have run for long under an earlier head
 	case Said:
 		h.about(e.From, func(m *member) { h.hear(m, e.Message) })
 	case Unheard:

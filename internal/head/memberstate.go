@@ -20,7 +20,7 @@ const (
 	arriving                     // has its slot, and waits for its state
 	running                      // has its slot and its state
 	finished                     // its program has returned
-	dismissed                    // the job does not need it any more; it was released or killed
+	dismissed                    // the job no longer needs the process; it was released or killed
 	gone                         // it has exited, and its verdict is being decided
 	dead                         // it was declared dead
 	ended                        // it has exited, and needs no verdict

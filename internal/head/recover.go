@@ -150,8 +150,9 @@ func (h *Head) perform(acts []recovery.Action) {
 	}
 }
 
-// keep has a decision kept. It adds what recovery does not know: the positions of output,
-// and the ranks that a rollback is for.
+// keep adds a decision to those that a successor will know. It fills in the facts that
+// package recovery does not know: the positions of output, and the ranks that a rollback is
+// for.
 func (h *Head) keep(d recovery.Decision) {
 	e := decision.Entry{Kind: decision.Recovery, Recovery: &d}
 	switch d.Kind {

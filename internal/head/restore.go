@@ -88,7 +88,7 @@ func (h *Head) restoreMembers(agents []Resync) {
 		from := From{node, id, firstIncarnation}
 		at, born := h.state.Spares[id]
 		switch {
-		case h.byAgent[from] != nil: // it has, or had, a slot
+		case h.byAgent[from] != nil: // the process has, or had, a slot
 		case !born:
 			h.choose(h.enroll(id, firstIncarnation, from, Spare))
 		default:
@@ -100,7 +100,7 @@ func (h *Head) restoreMembers(agents []Resync) {
 // restore lists a process that has, or had, a slot.
 func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced) {
 	from := From{at.Node, at.ID, at.Incarnation}
-	if at.ID != p { // it was a spare
+	if at.ID != p { // the process was a spare
 		from.Incarnation = firstIncarnation
 	}
 	role := Joiner

@@ -12,7 +12,8 @@ import (
 // true. A process reports four times a second.
 const recently = time.Second
 
-// Status returns what each process does, by the reports that this head has received.
+// Status returns the activity of each process, from the reports that this head has
+// received.
 func (h *Head) Status() runreport.Status {
 	s := runreport.Status{Elapsed: h.elapsed().Seconds(), Degrees: h.config.Degrees, Deaths: len(h.failures),
 		Replaced: len(h.state.Replaced), Rollbacks: len(h.state.Rollbacks), Processes: []runreport.ProcessStatus{}}

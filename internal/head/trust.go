@@ -15,7 +15,7 @@ import (
 // rank have applied them.
 type offender struct {
 	generation uint32 // rollbacks of the job before the blame
-	sure       uint64 // the last safe point by which the replicas that blame it found it sound
+	sure       uint64 // the last safe point up to which the blaming replicas found it sound
 	decided    bool   // the head has decided what to do about it
 }
 
@@ -43,9 +43,9 @@ func (h *Head) offence(c *job.Conviction) {
 	}
 }
 
-// distrusted decides about a process that was blamed: the job rolls back to the newest
-// backup from before the process may have erred, unless it has done so since, or there is
-// no such backup.
+// distrusted decides about a process that was blamed. The job rolls back to the newest
+// backup from before the process may have erred, unless it has already rolled back that far
+// since the blame, or there is no such backup.
 func (h *Head) distrusted(of job.Endpoint) []recovery.Action {
 	r, x := &h.recovery, h.recovery.offenders[of]
 	if x.decided || h.phase != working {
@@ -63,7 +63,7 @@ func (h *Head) distrusted(of job.Endpoint) []recovery.Action {
 		h.warnf("what %v has come to in tasks that were not compared stays: there is no backup from before it may have erred", of.Process)
 		return nil
 	case slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool { return b.Generation > x.generation && b.Number <= number }):
-		return nil // the job has rolled back for it under an earlier head
+		return nil // an earlier head has already rolled the job back for this process
 	case h.wentBackFor(of.Process) >= mostTimes:
 		h.stop(ExitDiverged, fmt.Sprintf("silent corruption: %v was convicted of a wrong result, and the job has gone back for other processes in its place %d times", of.Process, mostTimes), byWord)
 		return nil

@@ -7,9 +7,9 @@ import "fmt"
 type Direct string
 
 const (
-	DirectOff  Direct = ""     // they send the results
-	DirectAuto Direct = "auto" // they store where that takes less time than sending
-	DirectOn   Direct = "on"   // they store wherever they can
+	DirectOff  Direct = ""     // replicas send the results
+	DirectAuto Direct = "auto" // replicas store where storing takes less time than sending
+	DirectOn   Direct = "on"   // replicas store wherever they can
 )
 
 // ParseDirect reads the value of a flag.

@@ -59,7 +59,7 @@ func Answer(c *Conn, secret *Secret) (*Hello, error) {
 		return nil, err
 	}
 	refuse := func(cause error) error {
-		c.Write(&Message{Kind: KindRefuse, Text: cause.Error()}) // the process may be gone; it is refused anyway
+		c.Write(&Message{Kind: KindRefuse, Text: cause.Error()}) // may fail if the process is gone: this side refuses it anyway
 		return fmt.Errorf("%w: %w", ErrRefused, cause)
 	}
 	if m.Version != Version {

@@ -29,20 +29,20 @@ const (
 // step for the first time.
 var (
 	JoinSteps = []string{
-		"ask",     // it was asked for a cut and has not answered
+		"ask",     // the process was asked for a cut and has not answered
 		"copy",    // donor: some state has been copied ahead of the cut
-		"drain",   // in the cut, with all earlier messages received, before it reports that
+		"drain",   // in the cut, with all earlier messages received, before the process reports that
 		"state",   // donor: in the middle of the transfer in the cut
 		"receive", // joiner: the first state has arrived
-		"joined",  // joiner: it has its whole state, before it reports that
-		"admit",   // the joiners are live in this process, before it reports that
+		"joined",  // joiner: the process has its whole state, before it reports that
+		"admit",   // the joiners are live in this process, before the process reports that
 		"go",      // the cut is over
 	}
 	BackupSteps = []string{
 		"copy",     // half of the state is copied
-		"send",     // half of it is sent
-		"receive",  // holder: the first part of it has arrived
-		"stored",   // it is stored, before the process reports that
+		"send",     // half of the copy is sent
+		"receive",  // holder: the first part of the copy has arrived
+		"stored",   // the copy is stored, before the process reports that
 		"complete", // the backup is complete
 		"abort",    // the job rolls back, the program has not returned yet
 		"fetch",    // holder: half of a copy is sent to the process that needs it

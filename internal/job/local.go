@@ -28,7 +28,7 @@ type Local struct {
 	Joined    []Process         // the slots of the replacements, in order
 	Rollbacks int
 	Sets      []uint64 // the sets of files that were completed
-	Warnings  []string // about sets of files
+	Warnings  []string // warnings about sets of files
 }
 
 // Receive says where an update is received that does not lie whole in the memory of a

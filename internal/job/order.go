@@ -45,7 +45,7 @@ type Order struct {
 	Deals      []Deal    `json:"deals,omitempty"`
 	Set        uint64    `json:"set,omitempty"`       // the set of files to write; 0 = none
 	Savers     []Process `json:"savers,omitempty"`    // the processes that write them, one per rank
-	Scattered  []int     `json:"scattered,omitempty"` // in Admit and Rollback: ranks with replicas on several hosts from then on
+	Scattered  []int     `json:"scattered,omitempty"` // in Admit and Rollback: ranks that have replicas on several hosts after it
 	Older      []uint64  `json:"older,omitempty"`     // complete backups older than Number that are kept
 	Entire     bool      `json:"entire,omitempty"`    // where tasks are sampled: replicas compare all tasks from this Go on
 }
@@ -85,16 +85,16 @@ type ReplyKind string
 
 // The replies.
 const (
-	ReplyFirst    ReplyKind = "first"    // it has reached its first safe point
-	ReplyLinked   ReplyKind = "linked"   // Process, Incarnation: it has its end of the link to this process
+	ReplyFirst    ReplyKind = "first"    // the process has reached its first safe point
+	ReplyLinked   ReplyKind = "linked"   // Process, Incarnation: the sender has its end of the link to this process
 	ReplyCopied   ReplyKind = "copied"   // Process: every part of the state has been sent to this joiner at least once
 	ReplyCount    ReplyKind = "count"    // Round, Number: safe points entered so far
-	ReplyDrained  ReplyKind = "drained"  // Number: in the cut, and has received every message sent before it
+	ReplyDrained  ReplyKind = "drained"  // Number: the sender is in the cut, and has received every message sent before it
 	ReplyJoined   ReplyKind = "joined"   // Number, Bytes: a joiner has its state
-	ReplyAdmitted ReplyKind = "admitted" // Number: it has made the joiners live
-	ReplyStored   ReplyKind = "stored"   // Number, Rank: it holds the copy of this rank
-	ReplySaved    ReplyKind = "saved"    // Set, Number: the File of its rank is written, or not, because of Text
-	ReplyReady    ReplyKind = "ready"    // Generation, Number: rolled back to the cut, and nothing from earlier generations can still arrive
+	ReplyAdmitted ReplyKind = "admitted" // Number: the sender has made the joiners live
+	ReplyStored   ReplyKind = "stored"   // Number, Rank: the sender holds the copy of this rank
+	ReplySaved    ReplyKind = "saved"    // Set, Number: the File of the rank is written, or not, because of Text
+	ReplyReady    ReplyKind = "ready"    // Generation, Number: the sender has rolled back to the cut, and nothing from earlier generations can still arrive
 )
 
 // Reply is a reply of a process to the head about recovery.
@@ -110,7 +110,8 @@ type Reply struct {
 	Bytes       int64     `json:"bytes,omitempty"`   // of state
 
 	// In Drained: the number of sections before the cut and their signature. Sure is the
-	// last safe point by which the comparison found all replicas of the rank sound; 0: none.
+	// last safe point up to which the comparison found all replicas of the rank sound; 0:
+	// none.
 	Sections  uint64 `json:"sections,omitempty"`
 	Signature uint64 `json:"signature,omitempty"`
 	Sure      uint64 `json:"sure,omitempty"`

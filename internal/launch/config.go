@@ -43,8 +43,8 @@ type Job struct {
 	Flips   []job.Flip        // injected wrong results
 	Clones  []job.Clone       // processes that a tool starts
 	Verify  *job.Verification // nil: no task is verified
-	Diverge job.Diverge       // what is done about replicas that differ; "": they are not compared
-	Replace bool              // a lost process is replaced by a new one
+	Diverge job.Diverge       // reaction to replicas that differ; "": replicas are not compared
+	Replace bool              // new processes replace lost ones
 	Spares  int               // number of processes that wait to replace lost ones
 	Backup  recovery.Policy
 	Weibull *head.Weibull // random kills; nil: none

@@ -13,8 +13,8 @@ type files struct {
 	trace  *wholefile.File // nil: none
 }
 
-// openFiles opens the files before the run, so that an error does not appear only
-// after it.
+// openFiles opens the files before the run: the user learns of an error before
+// the run, not after it.
 func (j *Job) openFiles() (f files, err error) {
 	if f.report, err = j.openReport(); err != nil {
 		return f, err

@@ -166,7 +166,7 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 // refuse reports why the job does not begin, and returns the exit code.
 func (d *driver) refuse(why error) int {
 	d.console.Notef("intrarun: %v", why)
-	_, _ = d.trace.Close(false) // it is empty
+	_, _ = d.trace.Close(false) // the trace is empty
 	return ExitCode(why)
 }
 

@@ -18,8 +18,8 @@ import (
 // watchEvery is the interval of the checks for deadlocks.
 const watchEvery = 250 * time.Millisecond
 
-// ticker returns a ticker with that interval, or one that never ticks if it is
-// not asked for.
+// ticker returns a ticker with that interval if asked, otherwise one that never
+// ticks.
 func ticker(asked bool, every time.Duration) (ticks <-chan time.Time, stop func()) {
 	if !asked {
 		return nil, func() {}

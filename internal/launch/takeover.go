@@ -24,7 +24,7 @@ func Serve(ctx context.Context, in io.Reader, command []string) error {
 func (c *Config) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 	j := c.Job
 	info := &agentd.TakeoverInfo{Hosts: j.Placement.Hosts, Addresses: make(map[arbiter.ID]string)}
-	for i, r := range agents { // every live agent may become the head one day
+	for i, r := range agents { // every live agent may become the head
 		info.Addresses[agentOf(i)] = r.takeover
 	}
 	dir, err := os.Getwd()

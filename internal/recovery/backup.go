@@ -267,8 +267,8 @@ func (h *Head) nowhere() int {
 // returns reports whether the job has a backup that it can roll back to.
 func (h *Head) returns() bool { return h.complete != nil && h.nowhere() < 0 }
 
-// heardAll reports whether the holders of all copies are known. After a succession they
-// are once all processes' replies have been repeated (Repeated).
+// heardAll reports whether the holders of all copies are known. After a succession they are
+// known once the replies of all processes have been repeated (Repeated).
 func (h *Head) heardAll() bool { return h.all(func(s *replica) bool { return !s.unheard }) }
 
 // heldBy reports whether a process is a holder of any rank's state.

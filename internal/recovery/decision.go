@@ -34,12 +34,12 @@ type Decision struct {
 	Unlike      bool          `json:"unlike,omitempty"`      // replicas of a rank had different states where a backup was taken
 	Entire      bool          `json:"entire,omitempty"`      // where tasks are sampled: replicas compare all tasks from this cut on
 	Since       int           `json:"since,omitempty"`       // the rank that began the rollback: by its loss, unless Doubt or Convicted is set
-	Doubt       bool          `json:"doubt,omitempty"`       // a dispute in rank Since that blames no process began it
-	Convicted   *job.Endpoint `json:"convicted,omitempty"`   // the blame of this process began it: other results of it may be wrong too
+	Doubt       bool          `json:"doubt,omitempty"`       // a dispute in rank Since that blames no process began the rollback
+	Convicted   *job.Endpoint `json:"convicted,omitempty"`   // the blame of this process began the rollback: other results of the process may be wrong too
 	Trusted     bool          `json:"trusted,omitempty"`     // the comparison found every process sound up to the backup
 	Older       []Generation  `json:"older,omitempty"`       // older backups that are kept
 	Incarnation uint32        `json:"incarnation,omitempty"` // the incarnation in all processes' frames after the rollback
-	Scattered   []int         `json:"scattered,omitempty"`   // ranks with replicas on several hosts from then on
+	Scattered   []int         `json:"scattered,omitempty"`   // ranks that have replicas on several hosts after it
 	Joined      []Joined      `json:"joined,omitempty"`
 	// Outputs is opaque to this package. The driver sets it in Complete and finds it in
 	// the Snapshot: the position of each rank's output at that backup.

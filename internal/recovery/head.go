@@ -101,14 +101,14 @@ type replica struct {
 	sure        uint64        // the safe point up to which it last reported its rank's processes sound
 
 	// A joiner.
-	spare  bool                 // spares was reduced for it; Returned gives the spare back
-	linked map[job.Process]bool // the peers that have their end of the link to it
-	links  map[job.Process]bool // the peers to which it has its own end
+	spare  bool                 // spares was reduced for the joiner; Returned gives the spare back
+	linked map[job.Process]bool // peers that have their end of the link to the joiner
+	links  map[job.Process]bool // peers to which the joiner has its own end
 	donor  job.Process
 	asked  bool  // the donor was ordered to copy state ahead of the cut
-	copied bool  // and has done so
+	copied bool  // the donor has done so
 	moving bool  // in the cut: the donor was ordered to transfer the rest
-	joined bool  // in the cut: it has its whole state
+	joined bool  // in the cut: the joiner has its whole state
 	bytes  int64 // of its state
 
 	// In a cut or a rollback.
@@ -403,7 +403,7 @@ func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Du
 		return h.advance()
 	}
 	if r.Generation != h.generation {
-		return nil // from before a rollback
+		return nil // the reply is from before a rollback
 	}
 	switch r.Kind {
 	case job.ReplyCount, job.ReplyDrained, job.ReplyJoined, job.ReplyAdmitted:

@@ -123,7 +123,7 @@ func (h *Head) refill() {
 	}
 	if h.rest && h.back.phase == none && len(h.Failed()) == 0 {
 		for _, s := range h.replicas {
-			if s.status == starting || s.status == arrived { // it could never join
+			if s.status == starting || s.status == arrived { // the process could never join
 				s.to(Finish)
 				h.acts = append(h.acts, Action{Kind: Dismiss, To: s.process, Incarnation: s.incarnation})
 				*s = replica{process: s.process, incarnation: s.incarnation, spare: s.spare}

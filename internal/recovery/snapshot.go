@@ -168,7 +168,7 @@ func (p *Snapshot) Wrote(set uint64, files []checkpoint.File) {
 	}
 }
 
-// End records that a set is complete or given up.
+// End records that a set is complete or abandoned.
 func (p *Snapshot) End(set uint64) {
 	if p.Set == set {
 		p.Set, p.At, p.Savers, p.Torn, p.Whole = 0, 0, nil, nil, nil
@@ -271,7 +271,7 @@ func (p *Snapshot) plan(d Decision) {
 	p.Backup, p.Files = d.Backup, d.Files
 }
 
-// join makes the joiners live that have not died since.
+// join marks the joiners live, except those that have died since.
 func (p *Snapshot) join(joined []Joined) {
 	for _, j := range joined {
 		at := p.place(j.Process)

@@ -47,7 +47,7 @@ var transfers = map[[2]State]int{
 	{Finish, Failure}:        20, // its rank takes part in the rollback
 	{ReplaceRecover, Abort}:  21, // drawn only once in the paper's diagram
 	{Recover, Abort}:         22,
-	{ReplaceFailure, Finish}: 23, // the job ends while it is being replaced
+	{ReplaceFailure, Finish}: 23, // the job ends while the process is being replaced
 	{ReplaceRecover, Finish}: 24,
 }
 

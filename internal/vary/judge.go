@@ -111,12 +111,13 @@ type Set struct {
 	Printed    Printed    `json:"printed"`         // how what it printed differs
 }
 
-// Apart is the first safe point of a rank at which the numbers of sections before it
-// differ between a set and the undisturbed one, or that only one of the two reaches.
+// Apart is the first safe point of a rank at which a set departs from the undisturbed one:
+// either only one of the two reaches the safe point, or they have passed different numbers
+// of sections before it.
 type Apart struct {
 	Rank        int   `json:"rank"`        // the rank
 	SafePoint   int   `json:"safe_point"`  // the first one at which the two differ
-	Sections    int64 `json:"sections"`    // sections before it; -1 if the set does not come there
+	Sections    int64 `json:"sections"`    // sections before it; -1 if the set does not reach it
 	Undisturbed int64 `json:"undisturbed"` // the same of the undisturbed set
 }
 
@@ -126,8 +127,8 @@ type Variance struct {
 	Name    string `json:"name"`    // the name under which it was registered; all ranks together
 	Set     int    `json:"set"`     // the set
 	Numbers int64  `json:"numbers"` // floating-point numbers in it
-	// digits left of the largest one, at the last safe point that was compared; left out for what
-	// has no such numbers
+	// significant digits that remain of the largest number, at the last safe point that was
+	// compared; left out for a variable without floating-point numbers
 	Digits     *float64 `json:"digits,omitempty"`
 	MeanDigits *float64 `json:"mean_digits,omitempty"`  // the same of the root of the mean square
 	Least      *float64 `json:"least_digits,omitempty"` // the fewest at any safe point

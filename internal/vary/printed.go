@@ -13,7 +13,7 @@ type Printed struct {
 	Lines  int      `json:"lines"`            // lines of the undisturbed set
 	Differ int      `json:"differ,omitempty"` // lines that differ, or that only one of the two has
 	First  int      `json:"first,omitempty"`  // the first of them, counted from 1
-	Digits *float64 `json:"digits,omitempty"` // the fewest digits that a number of the first one has left; left out if its words differ
+	Digits *float64 `json:"digits,omitempty"` // the fewest significant digits that remain of a number in the first of them; left out if the words of that line differ
 }
 
 // comparePrinted compares line by line.

@@ -23,8 +23,8 @@ type Record struct {
 	Compared  []Compared
 }
 
-// Compared is a variable whose values the undisturbed set wrote, or another set
-// compared with these.
+// Compared is a variable of one set. The undisturbed set writes its values, and every other
+// set compares its own values with them.
 type Compared struct {
 	Name string
 	Difference

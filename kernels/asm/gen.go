@@ -47,7 +47,7 @@ type gen struct {
 	elem   elem
 	consts map[string]mem
 	labels int
-	nan    vec // constant of canonical
+	nan    vec // constant that canonical uses
 }
 
 func newGen(s isa) *gen {

@@ -20,8 +20,8 @@ type Variant struct {
 	Path   string `json:"path"`
 	Size   string `json:"size"`
 	N      int    `json:"n"`                // elements, or rows
-	Bytes  int64  `json:"bytes"`            // that a call has to read and write
-	Format string `json:"format,omitempty"` // of a matrix, and its memory
+	Bytes  int64  `json:"bytes"`            // bytes that a call has to read and write
+	Format string `json:"format,omitempty"` // format of the matrix, and its memory
 
 	limit func(ref reference) float64 // least seconds for a call at the bandwidth of the memory
 	run   func()

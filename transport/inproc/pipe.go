@@ -36,7 +36,7 @@ type pipe struct {
 	free   [][]byte // buffers of taken chunks
 }
 
-// cost is what a chunk with n bytes of payload takes of the capacity.
+// cost is the capacity that a chunk with n bytes of payload takes.
 func cost(n int) int { return transport.HeaderSize + n }
 
 // reserve makes room for a chunk of want bytes, or for as many as there is

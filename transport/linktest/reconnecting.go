@@ -62,7 +62,7 @@ func RunReconnecting(t *testing.T, pair Reconnecting) {
 
 // hub is a pair of reconnecting links and their connection.
 type hub struct {
-	accepted atomic.Int32 // connections
+	accepted atomic.Int32 // number of accepted connections
 	a, b     transport.Link
 	proxy    *proxy // nil: none
 	listener net.Listener

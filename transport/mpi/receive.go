@@ -240,9 +240,9 @@ func (l *link) accept(b []byte) {
 	}
 }
 
-// finishReceiving makes the last calls of the Receiver. All receives under way
-// must end first, since memory that is given back must not change any more. Only
-// receives from a dead peer may remain, which change nothing.
+// finishReceiving makes the last calls to the Receiver. All receives under way
+// must end first, since memory must not change after the link has given it
+// back. Only receives from a dead peer may remain, since they change nothing.
 func (l *link) finishReceiving(err error) bool {
 	in := &l.in
 	if !in.canceled {

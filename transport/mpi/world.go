@@ -233,7 +233,7 @@ func (w *World) run() {
 // to a millisecond in an otherwise idle process.
 func sleep(d time.Duration) {
 	ts := unix.NsecToTimespec(d.Nanoseconds())
-	_ = unix.Nanosleep(&ts, nil) // a signal ends it early
+	_ = unix.Nanosleep(&ts, nil) // a signal ends the sleep early
 }
 
 // rest returns when run is needed again: when a link has lost its attention, or

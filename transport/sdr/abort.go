@@ -47,7 +47,7 @@ func (e *Engine) Over() error {
 	return e.over()
 }
 
-// over is Over of a broken engine. Over of a sound engine makes no call.
+// over continues Over in a broken engine. Over of a sound engine makes no call.
 func (e *Engine) over() error {
 	e.mu.Lock()
 	err, aborted := e.err, e.aborted

@@ -23,7 +23,7 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	}
 	if c.sum != nil {
 		c.note(s, number, payload, from)
-		if substitute >= 0 { // sends all its hashes, then flagServed
+		if substitute >= 0 { // tellOne sends all its hashes, then flagServed
 			c.tellOne(s, substitute)
 		}
 	}

@@ -94,13 +94,13 @@ const (
 // comparison compares the messages of one stream with what the replicas of its destination
 // have received.
 type comparison struct {
-	own    map[uint64]*posted // by number
+	own    map[uint64]*posted // by number of the message
 	early  map[uint64][]told  // reports on messages that are not posted yet
 	silent uint64             // replicas of the destination that report nothing more before the next cut,
 	later  uint64             // and those that have passed a cut which this process has yet to pass, and report nothing after it
 }
 
-// posted is a message that was posted here, and on which reports are to come.
+// posted is a message that was posted here, and on which reports are still due.
 type posted struct {
 	Difference
 	want    uint64 // replicas of the destination that have not reported
@@ -199,8 +199,8 @@ func (e *Engine) TellSums() {
 	e.flushAndUnlock()
 }
 
-// TellSumsNow is TellSums that returns when the links have taken over the reports: they
-// arrive even if this process is killed then.
+// TellSumsNow is like TellSums, but returns only when the links have taken over the
+// reports: these arrive even if this process is killed then.
 func (e *Engine) TellSumsNow(ctx context.Context) error {
 	e.TellSums()
 	return e.waitUntil(ctx, func() bool {
@@ -298,7 +298,7 @@ func (c *Core) heard(p int, h *transport.Header, s *outStream, payload []byte) (
 	return payload[:at], nil
 }
 
-// fallsSilent records that a replica of the destination, which has passed that cut, reports
+// fallsSilent records that a replica of the destination has passed that cut, and reports
 // nothing more until it passes another one.
 func (c *Core) fallsSilent(s *outStream, replica int, cut uint64) {
 	of := &s.compared

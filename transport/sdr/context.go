@@ -48,7 +48,7 @@ type outStream struct {
 	gaps  int        // nil entries of kept
 	acked []numbers  // per replica of the destination
 	short uint64     // replicas whose process.short lists this stream
-	later []numbers  // acked for replicas that have passed a cut which this process has yet to pass
+	later []numbers  // like acked, for replicas that have passed a cut which this process has yet to pass
 
 	compared comparison
 }
@@ -70,8 +70,8 @@ type inStream struct {
 	shown      uint64              // numbers below were seen by a probe, or precede one that was
 	taken      uint64              // above the highest number that has completed a receive
 	newest     map[int]uint64      // per tag: place in posting order of the newest receive completed while others were bound
-	sums       []received          // hashes that are to be reported
-	asked      int                 // 1 + process that was asked to report when it has finished, or 0
+	sums       []received          // hashes to report
+	asked      int                 // 1 + process that is to report when it has finished, or 0
 	finished   bool                // the program of its rank has returned,
 	total      uint64              // and has posted this number of messages
 }

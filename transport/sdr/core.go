@@ -64,8 +64,9 @@ type process struct {
 	wanted        bool         // it has been notified that this process waits for its acknowledgements
 	short         []*outStream // streams with messages that were offered to it for lack of room, oldest first
 	busy          bool         // a wait for its credit was in vain, and it has returned none since
-	// sent counts the payloads and hashes that were sent to it, asked those up to which it
-	// was asked for a confirmation, and arrived those that it has confirmed.
+	// sent is the number of payloads and hashes sent to the process. asked is the number up
+	// to which this process has requested a confirmation, and arrived the number that the
+	// other process has confirmed.
 	sent, asked, arrived uint64
 }
 

@@ -121,7 +121,7 @@ func (c *Core) hopelessReceive(req *Request) error {
 			return nil
 		case rank == c.rank || req.ctx.member != nil && !req.ctx.member[rank]:
 		case !c.nothingFrom(req, rank):
-			return nil // the next one is asked when this one has finished
+			return nil // the function asks the next rank once this rank has finished
 		default:
 			others = true
 		}

@@ -17,10 +17,9 @@ type entry struct {
 	clock
 }
 
-// knowledge is a vector clock: what is known of the clocks of all ranks in a domain. All
-// ranks have begun the epoch base, and those in above, in ascending order, have done more.
-// Ranks that had one replica from the start are left out: no other replica of theirs can
-// lag behind.
+// knowledge is a vector clock: the known clocks of all ranks in a domain. All ranks have
+// begun the epoch base, and those in above, in ascending order, have done more. Ranks that
+// had one replica from the start are left out: no other replica of theirs can lag behind.
 type knowledge struct {
 	base  uint64
 	above []entry

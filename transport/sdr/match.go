@@ -59,9 +59,9 @@ func (c *Core) match(m *arrival, req *Request) {
 	}
 }
 
-// unexpected returns the unmatched message that req gets, or nil. Of one source that is the
-// first message that req accepts; among several sources, it is the one of these that
-// arrived first.
+// unexpected returns the unmatched message that req gets, or nil. From a single source, req
+// gets the first message that it accepts; from several sources, the one of these first
+// messages that arrived first.
 func (c *Core) unexpected(req *Request) *arrival {
 	if req.source != Any {
 		return c.first(req.ctx.in[req.source], req)

@@ -44,8 +44,7 @@ func (e *Engine) observeSent(a *Action) {
 		Exact: a.Header.Flags&flagExact != 0, Tag: tag, Bytes: len(a.Payload)})
 }
 
-// observeMatch reports a message that has completed a receive, unless it is local and
-// crossed no link.
+// observeMatch reports a message that has completed a receive, unless the message is local.
 func (c *Core) observeMatch(s *inStream, replica int, number uint64, tag, bytes int) {
 	if s.rank != c.rank { // else it has crossed no link
 		c.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: bytes})

@@ -13,8 +13,8 @@ import (
 // paceTime bounds how long a sender waits for room.
 const paceTime = 100 * time.Microsecond
 
-// crowded returns the index of a process to which this one sends a small message and at
-// which it lacks room, or -1.
+// crowded returns the index of a process that has no room for a small message which this
+// process sends to it, or -1.
 func (c *Core) crowded(dst, bytes int, exact bool) int {
 	if dst == c.rank || bytes > c.limits.Eager {
 		return -1

@@ -107,7 +107,7 @@ const (
 	// Args[4] of a header has the length of the list, and above that the own entry.
 	listBits = 32
 	maxList  = 1<<listBits - 1
-	farCount = 1 << (64 - listBits - 2) // the first count that does not fit into it
+	farCount = 1 << (64 - listBits - 2) // the first count that does not fit into a header
 )
 
 // near reports whether a header has room for a clock that is not below the base.

@@ -16,10 +16,10 @@ type Reference interface {
 	// Close ends a clock domain, and Reset restarts counting.
 	Close(thread uint64)
 	Reset()
-	// Ripe checks whether the process has begun all that a message depends on.
+	// Ripe checks whether the process has begun all operations on which a message depends.
 	Ripe(past uint64, ripe bool)
-	// Earlier checks whether, of the operations of the process in a domain, a message
-	// depends only on those before the last one.
+	// Earlier checks whether, in one domain, a message depends only on operations of the
+	// process before its last one.
 	Earlier(past, thread uint64, earlier bool)
 	// Sent records the number of bytes that encode what a message depends on.
 	Sent(past uint64, bytes int)

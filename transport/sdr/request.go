@@ -54,7 +54,7 @@ type Request struct {
 	past    *past  // of the message, until the program has seen it
 	age     uint64 // Core.age of past
 	awaited bool   // the program waits for it and does nothing else until it is complete
-	probe   bool   // it only looks for a message
+	probe   bool   // the request only looks for a message
 }
 
 // Done reports whether the request is complete.
@@ -94,16 +94,16 @@ type Message struct {
 	data     []byte
 	past     *past
 	copied   bool     // the core owns data
-	bookmark bool     // it belongs to a cut: it is neither counted nor waited for
+	bookmark bool     // the message belongs to a cut: it is neither counted nor waited for
 	sync     bool     // offered whatever its size
-	unwanted bool     // it will never be received: its destination has finished
+	unwanted bool     // the destination has finished, and will never receive the message
 	req      *Request // nil when it was complete from the start
-	lacking  uint64   // live replicas of the destination that may lack it
-	offered  uint64   // replicas to which it was offered and not sent since
+	lacking  uint64   // live replicas of the destination that may lack the message
+	offered  uint64   // replicas to which the message was offered but not sent since
 	inflight int      // frames with its payload that links still hold
 	first    uint64   // replicas this process has to serve on its own behalf, not yet sent to
 	at       int      // position in stream.kept
-	asked    int      // 1 + process that was asked whether it will ever be received, or 0
+	asked    int      // 1 + process that was asked whether the message will ever be received, or 0
 }
 
 // arrival is a message on its way in that is known, but not yet complete or
@@ -117,10 +117,10 @@ type arrival struct {
 	data    []byte // copy of the payload of a whole message, or of one that came while another copy was being written
 	hasData bool   // data is set (it may be empty)
 	past    *past
-	unripe  bool     // it is held back from a receive from any source
+	unripe  bool     // held back from receives from any source
 	offers  uint64   // live replicas of the source that offer it
-	comes   bool     // it is small and comes unrequested when its sender has room
-	awaited int      // 1 + process from which it is to come unrequested, or 0
+	comes   bool     // small: comes unrequested when its sender has room
+	awaited int      // 1 + process that is to send it unrequested, or 0
 	granted int      // replica that was asked for the payload, or -1
 	filling bool     // a link writes into the receive's buffer
 	req     *Request // the receive it is bound to

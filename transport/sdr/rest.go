@@ -64,7 +64,7 @@ func (c *Core) scanFrom(p int, of *past) bool {
 
 // others is the last encoding of all clock domains except one.
 type others struct {
-	than *thread // the one that is left out
+	than *thread // the domain that is left out
 	at   uint64  // number of changes in the other domains
 	list []byte
 }

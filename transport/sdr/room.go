@@ -70,7 +70,7 @@ func (c *Core) consumed(p, bytes int) {
 	}
 }
 
-// unawait records that m is not expected to come unrequested any more.
+// unawait records that m is no longer expected to come unrequested.
 func (c *Core) unawait(m *arrival) {
 	if m.awaited > 0 {
 		c.processes[m.awaited-1].awaited--

@@ -167,7 +167,7 @@ func (c *Core) transmit(m *Message, d int) {
 	}
 }
 
-// eagerly reports whether m is sent without being requested, where there is room.
+// eagerly reports whether m is sent unrequested to a receiver that has room.
 func (c *Core) eagerly(m *Message) bool { return !m.sync && len(m.data) <= c.limits.Eager }
 
 // sendEager sends m to process p, which has room for it.

@@ -40,8 +40,8 @@ func (e *Engine) NewCall() *Call {
 	return r
 }
 
-// Visible reports whether r is complete and may be shown to a program that
-// does not wait for it alone, see Core.Visible.
+// Visible reports whether r is complete and the program may see that, even if the program
+// does not wait for r alone, see Core.Visible.
 func (e *Engine) Visible(r *Call) bool {
 	if !r.Done() {
 		return false
@@ -161,8 +161,8 @@ func (e *Engine) Progress() {
 	e.Advance()
 }
 
-// waitFor is waitUntil that may also return before done reports true, when it has taken a
-// while.
+// waitFor is like waitUntil, but may return before done reports true, once the wait has
+// taken a while.
 func (e *Engine) waitFor(done func() bool) error {
 	if e.patient == nil {
 		return e.waitUntil(e.cfg.Context, done)

@@ -28,8 +28,8 @@ type group struct {
 // watch is the state of a link in run.
 type watch struct {
 	value uint32 // value of the bell to sleep on
-	due   bool   // look, whatever the bell says
-	urged bool   // look although a goroutine attends to the link
+	due   bool   // look at the link, whatever the bell says
+	urged bool   // look at the link although a goroutine attends to it
 }
 
 // add reports whether the group had room for the link.

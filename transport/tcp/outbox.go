@@ -9,8 +9,8 @@ import (
 type entry struct {
 	frame     *transport.Frame // nil once its owner has it back
 	header    transport.Header
-	copied    []byte // the payload, once the owner has the frame back
-	copyEnd   int    // where it ends in the arena
+	copied    []byte // copy of the payload, once the owner has the frame back
+	copyEnd   int    // end of the copy in the arena
 	held      bool   // handed over; its owner gets the frame back only when it has arrived
 	droppable bool
 	lost      bool // only the header is sent, to report that the payload will not arrive

@@ -258,7 +258,7 @@ func (l *link) parse() error {
 			continue
 		}
 		if r.header.Size <= smallPayload {
-			return nil // the rest of it fits into the buffer
+			return nil // the rest of the frame fits into the buffer
 		}
 		r.inside, r.got = true, 0
 		r.place = l.receiver.Begin(&r.header)

@@ -31,13 +31,13 @@ type writer struct {
 }
 
 // goodbye is the link's own frame: the sender has ended regularly and sends
-// nothing more. No header of a layer begins like it.
+// nothing more. No header of a layer begins with the same bytes.
 var goodbye = [transport.HeaderSize]byte{0, 'b', 'y', 'e'}
 
-// farewell is the last message of a reconnecting link: it knows that both sides
-// have everything. A side that receives it ends at once. Without it, it would
-// have to wait for another connection, in case the other side still lacks
-// something.
+// farewell is the last message of a reconnecting link. Its sender knows that
+// both sides have received everything. A side that receives it ends at once.
+// Otherwise that side would have to wait for another connection, in case the
+// other side still lacks something.
 var farewell = [transport.HeaderSize]byte{0, 'e', 'n', 'd'}
 
 // runWriter sends what would have blocked the goroutine that sends.
@@ -60,8 +60,8 @@ func (l *link) runWriter(c *connection) {
 				return
 			}
 			if !blocked {
-				// A Send that found tx taken left its frame to this goroutine, maybe
-				// after write had looked for the last time.
+				// A Send that found tx taken has left its frame to this
+				// goroutine, maybe after the last check of write.
 				if l.idle() {
 					break
 				}

@@ -29,7 +29,7 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 		err      error
 	}
 	results := make(chan result)
-	var asking atomic.Int32 // number of connections that were accepted but not answered yet
+	var asking atomic.Int32 // number of accepted connections that are not answered yet
 	var tries sync.WaitGroup
 	for i, address := range s.Addresses {
 		tries.Go(func() {

@@ -67,7 +67,7 @@ func (s *server) run() error {
 	return err
 }
 
-// close releases what the agent holds, once its processes are gone.
+// close releases the resources of the agent, once its processes are gone.
 func (s *server) close() {
 	s.local.Close()
 	if s.borrower != nil {

@@ -13,13 +13,13 @@ type State struct {
 	ID          job.Process `json:"id"` // with Incarnation the name by which the agent knows it
 	Incarnation uint32      `json:"incarnation"`
 	PID         int         `json:"pid"`    // 0: not started yet, or failed to start
-	Joined      bool        `json:"joined"` // it has authenticated itself
-	Begun       bool        `json:"begun"`  // it was sent job.KindStart: all had joined
-	// What it writes counts as output if it is Voiced, since the Resume of that
+	Joined      bool        `json:"joined"` // the process has authenticated itself
+	Begun       bool        `json:"begun"`  // the process was sent job.KindStart: all had joined
+	// Output of the process counts if it is Voiced, since the Resume of that
 	// Generation.
 	Voiced     bool   `json:"voiced"`
 	Generation uint32 `json:"generation"`
-	Freed      bool   `json:"freed"` // it was sent job.KindRelease
+	Freed      bool   `json:"freed"` // the process was sent job.KindRelease
 }
 
 // Name identifies a process of an agent: the ID that it was started with, and its

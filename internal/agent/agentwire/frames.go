@@ -33,7 +33,7 @@ const (
 	KindExited                  // A exit
 	KindFailed                  // A text
 	KindRoster                  // H node config
-	KindQuiet                   // H A number: all that was written so far has been taken
+	KindQuiet                   // H A number: all output that was written so far has been taken
 	KindResync                  // A resync, to a head that takes over
 	KindWritten                 // H written
 	KindBye                     // H exit code: the job is over

@@ -16,10 +16,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Of the processes that a launcher has started on a host, one starts the
-// processes of the job, and makes each appear as another one of the launcher's.
-// The others lend it their identities, and stay: a launcher that sees one of them
-// die ends them all.
+// A launcher starts several processes on a host. One of them starts the
+// processes of the job, and makes each appear as another process of the
+// launcher. The others lend it their identities, and stay: a launcher that sees
+// one of them die ends them all.
 
 // lookForAgent is the time between two looks for the borrower. lendTime bounds
 // the exchange with it.

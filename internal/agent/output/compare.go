@@ -24,7 +24,7 @@ const (
 // printed holds the last lines written.
 type printed struct {
 	first int // number of the first one
-	bare  int // lines before this one have no beginning
+	bare  int // lines before this one are kept without their beginning
 	lines []printedLine
 }
 

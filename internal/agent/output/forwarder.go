@@ -72,7 +72,7 @@ func (f *forwarder) take(l *lines, b []byte) {
 	f.flush()
 }
 
-// release stops waiting for room, since the process is gone: the rest of its
+// release stops waiting for room: the process is gone, so the rest of its
 // output is short.
 func (f *forwarder) release(replica int) {
 	f.mu.Lock()

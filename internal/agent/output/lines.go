@@ -12,7 +12,7 @@ import (
 type lines struct {
 	buf        []byte // from the start of line first
 	first      int
-	off        int // bytes of line first that are already settled, of a very long line
+	off        int // bytes of line first that are already settled, if that line is very long
 	marks      []mark
 	done       bool   // its process has finished: no more output comes
 	last       bool   // its process is gone: the pipe holds the rest
@@ -87,7 +87,7 @@ func (l *lines) trimTo(cut int) {
 		return
 	}
 	n := min(cut-l.off, len(l.buf))
-	if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 { // a shorter line than the peer's
+	if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 { // this line is shorter than the peer's
 		l.drop(i, 0)
 		l.off = cut
 		return
@@ -99,8 +99,8 @@ func (l *lines) trimTo(cut int) {
 // whole returns the length of the whole lines within the first n bytes.
 func (l *lines) whole(n int) int { return bytes.LastIndexByte(l.buf[:n], '\n') + 1 }
 
-// ripe returns how many bytes arrived at least hold ago, and when the next ones
-// will have.
+// ripe returns the number of bytes that arrived at least hold ago, and when
+// this becomes true of the next bytes.
 func (l *lines) ripe(now time.Time, hold time.Duration) (n int, next time.Time) {
 	for _, m := range l.marks {
 		if t := m.at.Add(hold); t.After(now) {

@@ -23,8 +23,8 @@ type Process struct {
 	written atomic.Uint64  // bytes on standard output and standard error
 
 	mu    sync.Mutex
-	muted bool   // what it writes now is not output of its rank
-	said  []byte // what it writes on standard error while muted
+	muted bool   // the present output of the process is not output of its rank
+	said  []byte // standard error of the process while muted
 }
 
 // maxSaid bounds what is kept of the standard error of a muted process.
@@ -157,7 +157,7 @@ func (o *Process) Finish(died, itself bool) (words []byte) {
 	o.mu.Lock()
 	said, asleep := o.said, o.muted
 	o.mu.Unlock()
-	if asleep { // it had no slot: its output belongs to no rank
+	if asleep { // the process had no slot: its output belongs to no rank
 		o.of.streams[Stderr].died(o.process.Replica, nil, false)
 		return said
 	}

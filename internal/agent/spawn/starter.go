@@ -136,8 +136,8 @@ func listen(r io.ReadCloser, host string, verbose bool, tell func(News)) string 
 }
 
 const (
-	levelGrace = 2 * time.Second        // for an agent to end its processes
-	pipeTime   = 300 * time.Millisecond // from the end of a command until its output is read
+	levelGrace = 2 * time.Second        // time for an agent to end its processes
+	pipeTime   = 300 * time.Millisecond // time from the end of a command until its output is read
 )
 
 // maxQuote bounds how much of a command's output an error quotes, in bytes; its

@@ -51,9 +51,9 @@ type SilenceCause string
 // The causes.
 const (
 	SilenceEnd      SilenceCause = "end"      // the connection has ended
-	SilenceRefused  SilenceCause = "refused"  // refused by one side in the handshake
-	SilenceNonsense SilenceCause = "nonsense" // it sent bytes that are no message
-	SilenceUntold   SilenceCause = "untold"   // a message of the head cannot be sent to it
+	SilenceRefused  SilenceCause = "refused"  // one side has refused the other in the handshake
+	SilenceNonsense SilenceCause = "nonsense" // the process sent bytes that are no message
+	SilenceUntold   SilenceCause = "untold"   // a message of the head cannot be sent to the process
 )
 
 // Exit is how a process ended.

@@ -23,14 +23,14 @@ type Plan struct {
 	Clones    []job.Clone   `json:"clones,omitempty"` // processes that a tool starts
 }
 
-// Role is why a process is started.
+// Role is the purpose for which a process is started.
 type Role byte
 
 // The roles.
 const (
-	First  Role = iota // it is part of the job from the beginning
-	Joiner             // it replaces a process
-	Spare              // it waits for a slot
+	First  Role = iota // part of the job from the beginning
+	Joiner             // replaces a process
+	Spare              // waits for a slot
 )
 
 // command returns what is started as a process: the program, or the tool that

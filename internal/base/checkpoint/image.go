@@ -80,8 +80,8 @@ func (im *Image) Chunks() iter.Seq2[Key, []byte] {
 	}
 }
 
-// Clone copies the image. It reuses the memory of reuse, an unused earlier clone
-// or nil, where it fits.
+// Clone copies the image. The copy takes the memory of reuse where that fits;
+// reuse is an unused earlier clone or nil.
 func (im *Image) Clone(reuse *Image) *Image {
 	c := &Image{vars: make([]savedVar, len(im.vars))}
 	for i, v := range im.vars {

@@ -20,7 +20,7 @@ type Meter struct {
 	counters []Counter
 	sources  []event // of counters, by index
 	sets     [][]int // indexes of the counters that perf counts, by set
-	others   []int   // indexes of those that getrusage or the clock counts
+	others   []int   // indexes of the counters that getrusage or the clock provides
 
 	mu      sync.Mutex
 	threads map[int]*thread // by thread ID; nil: the thread has no counters

@@ -62,7 +62,7 @@ func NewObserver(c Config, now time.Duration) *Observer {
 	return &Observer{config: c, woke: now, hosts: make(map[ID]*monitor)}
 }
 
-// Watch begins to watch a host as if it had been heard just now.
+// Watch begins to watch a host as if a round trip to it had just ended.
 func (o *Observer) Watch(h ID, now time.Duration) {
 	if o.hosts[h] == nil {
 		o.Wake(now)

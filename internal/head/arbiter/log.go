@@ -72,7 +72,7 @@ func newReplica(self ID, members []ID) (*replica, error) {
 }
 
 // guarded runs a call into Raft. Raft panics when a malicious member or a bug breaks its
-// rules; after that this member takes no part any more.
+// rules; after that this member no longer takes part.
 func (r *replica) guarded(f func() error) error {
 	if r.broken != nil {
 		return r.broken

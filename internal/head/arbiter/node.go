@@ -56,8 +56,8 @@ type Node struct {
 // history bounds the beats that a round trip may take.
 const history = 256
 
-// peer is a node's knowledge about another one with which it exchanges beats. "Own" beats
-// are those of the node that holds this.
+// peer is the knowledge of a node about another one with which it exchanges beats. "Own"
+// beats are those of the node that has this knowledge.
 type peer struct {
 	seq        uint64        // its highest beat
 	came       time.Duration // when that arrived

@@ -30,7 +30,7 @@ type Place struct {
 	Status      Status      `json:"status"`
 }
 
-// Predecessor is a process that had a slot before the one which has it now.
+// Predecessor is a process that had a slot before the present process of that slot.
 type Predecessor struct {
 	Process job.Process `json:"process"`
 	Place

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Progress is how far a job is.
+// Progress counts what a job has completed.
 type Progress struct {
-	Sections, Points int64 // of the process that is furthest
-	Done, Total      int64 // steps that the program reports, in the rank that is least far; Total 0: it has reported no total
+	Sections, Points int64 // of the most advanced process
+	Done, Total      int64 // steps that the program reports, in the least advanced rank; Total 0: the program has reported no total
 }
 
 // Line returns in one line the progress of the job, its speed, and how many processes live.

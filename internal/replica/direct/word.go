@@ -45,7 +45,7 @@ type state uint8
 const (
 	free     state = iota // unclaimed; the arrays are as at the entry of the section
 	claimed               // the owner runs it, or stores its result here
-	computed              // the result is here, made or taken over by this replica, which may store it elsewhere
+	computed              // the result is here: this replica has made it or taken it over, and may store it elsewhere
 	done                  // stored by the owner
 )
 

@@ -229,7 +229,7 @@ func (c *content) differs(block int, mine, theirs int, other []byte) string {
 			name = c.name
 		}
 		first, second := c.shown(x), c.shown(y)
-		if first == second { // such as two NaN, or long structs
+		if first == second { // for example two NaNs, or long structs
 			first, second = fmt.Sprintf("%s (% x)", first, clipped(x)), fmt.Sprintf("%s (% x)", second, clipped(y))
 		}
 		return fmt.Sprintf("%s%s is %s on replica %d and %s on replica %d", name, c.where(), first, mine, second, theirs)

@@ -33,9 +33,9 @@ type decisionKey struct {
 }
 
 const (
-	// samples is the number of sections in a median: a single time says little on a
-	// busy machine. If the updates do not explain why sharing took longer, the machine
-	// may, and the median is that of many sections.
+	// samples is the number of sections in a median, since a single time proves little on a
+	// busy machine. If the updates do not explain why sharing took longer, the machine may
+	// be the cause, and the median is that of many sections.
 	samples, many = 5, 15
 	// The first warmUp sections are not measured: they touch memory for the first time.
 	warmUp = 2
@@ -137,7 +137,7 @@ func (w *window) add(d time.Duration) {
 	w.n++
 }
 
-// median returns the median of the newest durations, of at most that many.
+// median returns the median of the newest durations, at most of that many.
 func (w *window) median(most int) time.Duration {
 	var s [many]time.Duration
 	n := min(w.n, most)
@@ -235,8 +235,8 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 	switch {
 	case a.rejected && !a.trial(d.runs-min(d.runs, later)):
 		return false
-	// After one section of a trial, the machine may be the reason for the cost of the
-	// updates.
+	// A single section of a trial does not decide: its updates may have been slow only
+	// because the machine was busy.
 	case a.rejected || a.quotients.n == 1 || a.quotients.n >= samples || updates < negligible:
 		return true
 	case d.alone.n == 0 && updates < forbidding:

@@ -176,7 +176,8 @@ func (w *watcher) hash(at verify.Place, c contents) {
 // mostNames bounds the number of places whose names are kept.
 const mostNames = 256
 
-// keep records what was hashed, for messages and for the head.
+// keep records the names and the hashes of the contents at a place, for messages and for
+// the head.
 func (w *watcher) keep(at verify.Place, c contents, hashes []uint64) {
 	if len(w.names) >= mostNames {
 		clear(w.names)

@@ -13,9 +13,9 @@ import (
 // lock of the node guards it.
 type progress struct {
 	seen    counts
-	moved   time.Duration // when seen changed last
+	moved   time.Duration // when seen last changed
 	looked  time.Duration // when its goroutines were inspected after that; 0: not yet
-	blocked bool          // none of them could continue
+	blocked bool          // at that inspection none of the goroutines could continue
 }
 
 // counts change whenever a process makes progress.

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// errStands means that the job does not roll back for the failure of the program.
+// errStands means that the job does not roll back because of the program's failure.
 var errStands = errors.New("the job does not go back for that")
 
 // doubt records that this process cannot continue because of f, which silent corruption

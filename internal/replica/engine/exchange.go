@@ -15,8 +15,8 @@ type exchange interface {
 	enter(s *Section, signature uint64) error
 	// next returns the next step of w in s.
 	next(w *worker, s *Section) (step, error)
-	// along returns a body that runs t and stores its results into the arrays of peers
-	// meanwhile; nil: the body of t itself runs. It is called without the lock.
+	// along returns a body that runs t and, at the same time, stores its results into the
+	// arrays of peers; nil: the body of t itself runs. The caller does not hold the lock.
 	along(w *worker, s *Section, t *Task) (body func())
 	// ran records that the body of a task has returned on w.
 	ran(w *worker, s *Section, task int)

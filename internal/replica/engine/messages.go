@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// detach bounds the size of messages that are copied so that their request completes,
-// if only other replicas still have to send them.
+// detach bounds the size of a message that the engine copies so that its request completes,
+// once only other replicas still have to send the message.
 const detach = 256 << 10
 
 // messaging returns the configuration of the engine of messages.

@@ -26,12 +26,11 @@ type alone struct {
 }
 
 const (
-	// worthSharing is how long replicas have to be in a section without tasks before
-	// that is worth a note: they may only meet in it.
+	// worthSharing is the least time in a section without tasks that is worth a note.
+	// Replicas that spend less in the section may use it only to meet.
 	worthSharing = time.Millisecond
-	// launching is roughly the time that it takes to launch a task: its regions are
-	// recorded, compared with those of the other tasks, and added to the signature of
-	// the section.
+	// launching is the approximate time to launch a task: recording its regions, comparing
+	// them with those of the other tasks, and adding them to the signature of the section.
 	launching = 500 * time.Nanosecond
 	// manyShort is the number of short tasks that is worth a note.
 	manyShort = 100_000

@@ -227,7 +227,7 @@ func (r *updateReceiver) Lost(h *transport.Header) {
 	r.mu.Lock()
 	if r.incarnations[r.from] != h.Incarnation {
 		r.mu.Unlock()
-		return // of a former incarnation
+		return // the frame is of a former incarnation
 	}
 	if m, u, ok := r.parse(h); ok && m.Kind == update.KindUpdate {
 		err := r.machine.Lost(u)

@@ -23,8 +23,8 @@ type outFrame struct {
 	queued  time.Duration
 }
 
-// outFrames holds frames for reuse: every claim and update needs one, and the link returns it
-// when it has sent it.
+// outFrames holds frames for reuse: every claim and update needs a frame, and the link
+// returns it after sending it.
 var outFrames = sync.Pool{New: func() any { return new(outFrame) }}
 
 // outFrame returns a frame with m as its header.

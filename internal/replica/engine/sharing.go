@@ -91,7 +91,7 @@ func newSharing(n *node, c Config) *sharing {
 func (h *sharing) Replicated() bool { return len(h.peers) > 1 }
 
 // Turn returns the index of this process among the live replicas of its rank, and their
-// number. Other replicas may know of other deaths.
+// number. The replicas may differ in the deaths that they know of, and so in these values.
 func (h *sharing) Turn() (place, of int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -102,8 +102,8 @@ func (s *stats) sent(k *known, bytes int) {
 	k.UpdateBytes += int64(bytes)
 }
 
-// waited records that this process has waited since from for the update of a task, or
-// until its own updates were handed over. The caller holds the lock.
+// waited records that this process has waited, since the time from, for the update of a
+// task or for the handover of its own updates. The caller holds the lock.
 func (h *sharing) waited(s *Section, task int, from time.Duration) {
 	to := h.now()
 	s.Tasks[task].known.WaitSeconds += (to - from).Seconds()
@@ -122,9 +122,9 @@ func (h *sharing) completed(s *Section, from time.Duration) {
 	h.trace.section(s, from, to)
 }
 
-// alone returns the seconds that s, which is complete, would have taken this process
-// alone: the average time of such tasks here for each task. The time of a single task
-// says little, as the process may have waited for a core.
+// alone returns the seconds that s, which is complete, would have taken this process alone.
+// Each task counts with the average time of such tasks here: the time of a single task
+// proves little, as the process may have waited for a core.
 func (s *Section) alone() (seconds float64) {
 	var of *known
 	each := 0.0

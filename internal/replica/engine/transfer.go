@@ -74,7 +74,7 @@ type outbound struct {
 	moving atomic.Int64  // frames that the link holds, and 1 while there will be more
 	use    *atomic.Int32 // of the copy that is sent; nil: the memory is the program's
 	poller *transport.Poller
-	left   func() // called when no link holds any part of it any more; may be nil
+	left   func() // called when no link holds any part of the state any more; may be nil
 }
 
 // send hands a frame to the link. The payload must not change until moving is zero.

@@ -61,7 +61,7 @@ func newVerifier(h *sharing) *verifier {
 		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed, Replicas: len(h.peers)}, backups: at.Backups, entire: at.Backups && at.Samples()}
 }
 
-// resumeAt begins after that many deaths in the rank. All peers are dead until they are
+// resumeAt begins with that many deaths in the rank. All peers are dead until they are
 // admitted.
 func (v *verifier) resumeAt(deaths uint64) {
 	v.machine = verify.NewAt(v.setup.Self.Replica, len(v.peers), deaths)

@@ -69,8 +69,9 @@ func (h *sharing) concurrency(s *Section) int {
 	return n
 }
 
-// wakeHelper has one more worker look for tasks of s, unless all do. It is called under
-// the lock whenever a task was found, so that workers join as long as there are tasks.
+// wakeHelper lets one more worker look for tasks of s, unless all workers do so already. It
+// is called under the lock whenever a task was found, so that workers join as long as there
+// are tasks.
 func (h *sharing) wakeHelper(s *Section) {
 	for i := 1; i < s.helpers.size; i++ {
 		if w := &h.workers[i]; !w.busy {
@@ -141,7 +142,7 @@ func (w *worker) begin(s *Section, task int) {
 // may run a task that began within the last interval.
 const (
 	manyTasks  = 256
-	mostFrames = 64 // that wait
+	mostFrames = 64 // frames that wait
 	breath     = 50 * time.Microsecond
 )
 

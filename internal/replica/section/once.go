@@ -24,7 +24,7 @@ type Once struct {
 
 	results map[uint64][]byte // of the open call, of later ones, and of the last one
 	again   uint64            // for calls before this one this replica held the result when a peer joined, so it sends Have once more
-	queries []onceQuery       // waiting until this replica has counted as many deaths
+	queries []onceQuery       // wait until this replica has counted as many deaths as the asking peer
 	have    map[uint64][]int  // per call: peers whose Have arrived before the call was opened here
 }
 

@@ -63,7 +63,8 @@ func (c *clock) compare(there, here time.Duration) {
 	}
 }
 
-// here converts a peer's time, which was not later than now, to the clock here.
+// here converts a peer's time to the clock of this replica. The time was not
+// later than now.
 func (c *clock) here(there, now time.Duration) time.Duration {
 	if there <= 0 || !c.known {
 		return now
@@ -105,10 +106,10 @@ func (m *Machine) slower(t, p int) bool {
 	return own > 0 && its > 0 && m.now+own+worth(own) < m.tasks[t].claims[p].since+its
 }
 
-// sooner reports whether the peers, after the tasks that they now run, will
-// complete as many tasks like t as are open before this replica could complete
-// one. If so, it returns when to look again, in case they do not. Only peers that
-// have claimed a task count.
+// sooner reports whether the peers, after their present tasks, can complete all
+// open tasks, if they are like t, before this replica could complete one. If
+// so, it returns the time of the next check, in case they do not. Only peers
+// that have claimed a task count.
 func (m *Machine) sooner(t, open int) (until time.Duration, ok bool) {
 	times := m.timesOf(t)
 	own := times.typical(m.me)

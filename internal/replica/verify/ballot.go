@@ -52,7 +52,7 @@ func (u *Undecided) Error() string {
 type EntryDiffers struct {
 	Section      uint64
 	Task         int
-	Replica      int // this one
+	Replica      int // this replica
 	Peer         int
 	Mine, Theirs uint64
 }
@@ -67,7 +67,7 @@ func (e *EntryDiffers) Error() string {
 func entriesDiffer(ballots []Ballot) (a, b *Ballot) {
 	for i := range ballots {
 		switch b := &ballots[i]; {
-		case len(b.Runs) < 2: // it did not run again
+		case len(b.Runs) < 2: // this replica did not repeat the task
 		case a == nil:
 			a = b
 		case a.Entry != b.Entry:

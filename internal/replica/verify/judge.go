@@ -141,8 +141,8 @@ func (m *Machine) verdict(r *Result, i int, ballots []Ballot) error {
 	return nil
 }
 
-// convict records in r the right result of task i, and the replicas with another
-// one.
+// convict records in r the right result of task i, and the replicas whose
+// result differs from it.
 func (m *Machine) convict(r *Result, i int, right uint64, ballots []Ballot) {
 	r.Right[i] = right
 	for k := range ballots {

@@ -161,8 +161,8 @@ func (m *Machine) Ran(index int, entry uint64, r Run) []Action {
 	return m.acts
 }
 
-// Complete records that every task of the section is here. No task runs again
-// before that.
+// Complete records that the result of every task of the section is here. No
+// task is repeated before that.
 func (m *Machine) Complete() []Action {
 	m.acts = m.acts[:0]
 	m.complete = true
@@ -245,7 +245,7 @@ func (m *Machine) Done() (*Result, error) {
 	return m.result, nil
 }
 
-// Leave closes the section. Its result is kept for peers that do not know it.
+// Leave closes the section, and keeps its result for peers that do not know it.
 func (m *Machine) Leave() {
 	m.open = false
 	for _, g := range m.result.Guilty {
@@ -309,7 +309,7 @@ func (m *Machine) advance() {
 		switch {
 		case p == m.me || s == nil:
 		case m.peers[p].dead && s.signature == m.signature && s.result == nil && len(s.first) != len(m.tasks):
-			delete(m.peers[p].said, m.section) // it was beyond a consistent cut that the others had not reached; since that cut other tasks are sampled
+			delete(m.peers[p].said, m.section) // the peer was beyond a consistent cut that the others had not reached; since that cut other tasks are sampled
 		case s.signature != m.signature || s.first != nil && len(s.first) != len(m.tasks) || s.result != nil && !s.result.of(len(m.tasks)):
 			m.err = &Mismatch{m.section, p}
 			return
@@ -374,7 +374,8 @@ func (m *Machine) rerun(i, times int) {
 	}
 }
 
-// hold records a result that peers may continue with, and sends it to all.
+// hold records a result with which peers may continue, and sends it to all
+// peers.
 func (m *Machine) hold(r *Result) {
 	m.result = r
 	m.sayResult()

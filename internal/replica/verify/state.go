@@ -17,7 +17,7 @@ type States struct {
 	own   uint64
 }
 
-// statePeer is what is known of the state of another replica.
+// statePeer is the known state of another replica.
 type statePeer struct {
 	dead     bool
 	finished bool

@@ -27,9 +27,9 @@ type Program struct {
 
 // Case is one way to run a program.
 type Case struct {
-	Flags string // of intrarun
-	Kills string // of processes, as for -kill; each has to happen
-	Args  string // of the program
+	Flags string // flags of intrarun
+	Kills string // kills of processes, as for -kill; each must occur
+	Args  string // arguments of the program
 }
 
 // Same runs cases, each as a test of its own, and compares their output with that of
@@ -87,8 +87,8 @@ func (p *Program) run(t testing.TB, executable, flags, args string) (map[string]
 	return line, job
 }
 
-// Prints runs the program without the tag and without intrarun, and checks that its
-// output contains all of want, where blanks do not count.
+// Prints runs the program without the tag and without intrarun, and checks that its output
+// contains all of want. Blanks do not count.
 func (p *Program) Prints(t testing.TB, args string, want ...string) {
 	t.Helper()
 	out, err := exec.Command(p.Binaries.Plain(t, p.Folder), strings.Fields(args)...).Output()

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Environment returns a number from the environment, or otherwise if it is not set.
+// Environment returns the number in an environment variable, or otherwise if the variable
+// is not set.
 func Environment(t testing.TB, name string, otherwise uint64) uint64 {
 	t.Helper()
 	s := os.Getenv(name)

@@ -40,7 +40,7 @@ type phase uint8
 const (
 	idle     phase = iota
 	counting       // the processes report how many safe points they have entered
-	draining       // they reach the cut
+	draining       // the processes reach the cut
 	joining        // joiners start
 	rolling        // all processes roll back to a cut
 )

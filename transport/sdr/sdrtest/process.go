@@ -53,8 +53,8 @@ func (p *Process) Wait(_ context.Context, done func() bool) error {
 	}
 }
 
-// WaitFor is Wait that also returns nil when it has taken long. That may happen at any
-// time, but not twice unless there was an event in between.
+// WaitFor is like Wait, but also returns nil after a long wait. That may happen at any
+// time, but not twice without an event in between.
 func (p *Process) WaitFor(ctx context.Context, _ time.Duration, done func() bool) error {
 	p.waits = true
 	err := p.Wait(ctx, func() bool { return done() || !p.waits })

@@ -111,7 +111,7 @@ func (w *Work) usage(n *netns.Net, about time.Duration) error {
 	return nil
 }
 
-// since stores the resource use between two moments in w, per second.
+// since stores in w the resource use per second from an earlier moment to this one.
 func (u used) since(from used, w *Work) {
 	s := u.at.Sub(from.at).Seconds()
 	w.WatchCPU, w.JobCPU = (u.watch-from.watch).Seconds()/s, (u.job-from.job).Seconds()/s

@@ -22,7 +22,7 @@ const (
 // Head is the job that a head command runs.
 type Head struct {
 	Hosts   string // hosts of its processes, as for intrarun; "" is this one
-	Rarer   int    // factor by which beats are rarer
+	Rarer   int    // factor by which beats are less frequent
 	Report  string
 	Program []string
 }

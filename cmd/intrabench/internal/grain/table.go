@@ -31,7 +31,8 @@ func Table(w io.Writer, o Options, results []Result) error {
 	return err
 }
 
-// peerWork names the work of a way that has its own plain loop.
+// peerWork returns the text for the time of one task's work in a way with a plain loop of
+// its own, "" if that time equals the one of the plain loop of this module.
 func peerWork(r *Result, plain Result, i int) string {
 	var ours, own []float64
 	for round := range r.Work {

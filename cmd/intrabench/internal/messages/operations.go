@@ -6,8 +6,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// Pingpong is the operation between two ranks whose time is that of half a
-// round trip.
+// Pingpong is the operation between two ranks. Its time is that of half a round trip.
 const Pingpong = "pingpong"
 
 // Case is one thing to measure.

@@ -23,8 +23,8 @@ type Record struct {
 	Measured time.Time `json:"measured"` // when it began
 	Version  string    `json:"version"`
 	Machine  Machine   `json:"machine"`
-	// Others is the number of cores that other processes, and other guests of the machine,
-	// used meanwhile on average.
+	// Others is the average number of cores that other processes, and other guests of the
+	// machine, used during the measurement.
 	Others float64 `json:"others"`
 	Result any     `json:"result"`
 }

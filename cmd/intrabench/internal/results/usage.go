@@ -49,7 +49,8 @@ func readUsage() (usage, error) {
 	return u, nil
 }
 
-// others returns the number of cores that others have used since an earlier time, on average.
+// others returns the average number of cores that other processes have used since an
+// earlier moment.
 func (u usage) others(since usage) float64 {
 	elapsed := u.at.Sub(since.at)
 	if elapsed <= 0 {

@@ -19,7 +19,7 @@ type Job struct {
 	Flags           []string // additional flags of intrarun
 	Program         []string // with its arguments
 	Traced          bool
-	MayBe           []int // exit codes that are accepted beside 0
+	MayBe           []int // accepted exit codes besides 0
 }
 
 // Command returns the command line that writes the report to a file, and the timeline if

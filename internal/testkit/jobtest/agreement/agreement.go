@@ -51,7 +51,7 @@ func (f Program[R]) Alone(t *testing.T, ranks int) []R {
 type Cases struct {
 	Degrees  [][]int  // replicas of each rank; schedules take turns
 	Kills    []string // of a replica, in two ranks with two replicas each
-	Replaced []string // the same, and another process replaces it
+	Replaced []string // like Kills, but another process replaces the replica
 }
 
 // Agree checks that replicas have the results of a rank without replicas.

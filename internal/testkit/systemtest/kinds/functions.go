@@ -5,7 +5,7 @@ import (
 	"math/rand"
 )
 
-// The functions of this file are what kernels get in in.
+// Kernels get the functions of this file as in arguments.
 
 func adder(by float64) func(float64) float64 { return func(v float64) float64 { return v + by } }
 

@@ -132,8 +132,8 @@ var aliases = map[string]program{
 	},
 }
 
-// functions are programs whose kernels get functions in in. Those of the second part keep
-// state.
+// functions are programs whose kernels get functions as in arguments. Those of the second
+// part keep state.
 var functions = map[string]program{
 	"adder": func(p *intra.Process, a *arrays) error {
 		f := adder(a.s)

@@ -1,6 +1,6 @@
 // Waits is a program whose ranks wrongly wait for each other, or whose replicas print
-// different lines. Its first argument names the way. It is for tests of how a job
-// reports this. The ranks begin once the file exists that a second argument names.
+// different lines. Its first argument selects the case. Tests use it to check what a job
+// reports. The ranks begin once the file exists that a second argument names.
 package main
 
 import (
