@@ -10,25 +10,25 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// hostLog is what the agent of a host remembers, and processLog that of one process.
+// hostLog is the log of the agent of a host, and processLog that of one process.
 type (
 	hostLog    = agentlog.Host[head.Event, *process]
 	processLog = agentlog.Process[head.Event, *process]
 )
 
-// account is a process as the agent of its host has it.
+// account is a process as its agent knows it.
 type account struct {
 	from    head.From
 	log     *processLog
-	mail    []head.Action // from the head, on their way to the agent
-	exited  bool          // it is gone, as its agent knows
-	lost    bool          // its host is
-	held    int           // so much of what is on its way to the head is in the log, and is not lost with the process
-	epoch   uint64        // of the last verdict that it has heard
+	mail    []head.Action // messages of the head, on their way to the agent
+	exited  bool          // the process is gone, and its agent knows
+	lost    bool          // the host of the process is lost
+	held    int           // number of messages on their way to the head that are in the log, and so are not lost with the process
+	epoch   uint64        // epoch of the last verdict that the process has received
 	handled map[uint64]time.Duration
 }
 
-// agent is the log of the agent of a host.
+// agent returns the log of the agent of a host.
 func (w *world) agent(node detect.ID) *hostLog {
 	if w.agents[node] == nil {
 		w.agents[node] = new(hostLog)
@@ -36,7 +36,7 @@ func (w *world) agent(node detect.ID) *hostLog {
 	return w.agents[node]
 }
 
-// name is the name by which its agent knows a process.
+// name returns the name by which its agent knows a process.
 func name(f head.From) agentlog.Name {
 	return agentlog.Name{ID: f.ID, Incarnation: f.Incarnation}
 }
@@ -44,7 +44,7 @@ func name(f head.From) agentlog.Name {
 // replaced reports whether another process was started in its place.
 func (p *process) replaced() bool { return p.w.agent(p.from.Node).Find(name(p.from)) != p.log }
 
-// note has the agent take in what it sees of the process.
+// note records in the agent's log an event of the process.
 func (p *process) note(e head.Event) {
 	switch e := e.(type) {
 	case head.Quiet: // an answer
@@ -63,7 +63,7 @@ func (p *process) note(e head.Event) {
 	p.log.Note(e)
 }
 
-// repeat puts on its way to another head what that has to know.
+// repeat puts on its way to another head what that head has to know.
 func (p *process) repeat() {
 	p.says = nil
 	for _, s := range p.log.Repeat(p.now()) {
@@ -79,7 +79,7 @@ func (p *process) repeat() {
 	p.held = len(p.says)
 }
 
-// end is how its agent has seen the process go.
+// end returns the end of the process as its agent has seen it.
 func (p *process) end() head.Exited {
 	if p.dead {
 		return head.Exited{From: p.from, Exit: head.Exit{Status: syscall.WaitStatus(syscall.SIGKILL), Text: "signal: killed"}}
@@ -87,7 +87,7 @@ func (p *process) end() head.Exited {
 	return head.Exited{From: p.from, Exit: head.Exit{Text: "exit status 0"}}
 }
 
-// resync is what the agents of all hosts have that are not lost.
+// resync returns the reports of the agents of all hosts that are not lost.
 func (w *world) resync() (all []head.Resync) {
 	for i := range w.spec.hosts {
 		r := head.Resync{Node: firstNode + detect.ID(i)}
@@ -102,7 +102,7 @@ func (w *world) resync() (all []head.Resync) {
 	return all
 }
 
-// receive has the agent take the next n words of the head.
+// receive makes the agent receive the next n messages of the head.
 func (p *process) receive(n int) {
 	for _, a := range p.mail[:n] {
 		switch a := a.(type) {
@@ -137,7 +137,8 @@ func (p *process) linkEnd(a head.Link) {
 	}
 }
 
-// pass reports whether the process is to get a message. It must hear of all verdicts.
+// pass reports whether the agent passes a message on to the process. The process has to
+// receive all verdicts.
 func (p *process) pass(m *job.Message) bool {
 	if !p.log.Pass(m) {
 		return false

@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// kill is a death that is planned: of whoever is in a seat when it passes a
-// point for the count-th time, or of whoever does so for the count-th time in
-// the job; or at a step of the run.
+// kill is a planned death. It hits the process in a slot when that passes a
+// point for the count-th time, or the process with the count-th passage of the
+// point in the job, or it comes at a step of the run.
 type kill struct {
 	process job.Process
 	anybody bool
@@ -20,7 +20,7 @@ type kill struct {
 	count   int
 }
 
-// loss is what is lost at a step of the run.
+// loss names the target of a loss at a step of the run.
 type loss int
 
 const (
@@ -43,14 +43,14 @@ func (k kill) String() string {
 	return fmt.Sprintf("%v@%s:%d", k.process, k.point, k.count)
 }
 
-// The points of death that are no place in a process.
+// The points of death that are not places in a process.
 const (
 	atStep  = "step"  // at that step of the run
-	atAfter = "after" // so many steps after the death before
+	atAfter = "after" // that many steps after the previous death
 )
 
-// points are the places in a process where it may die, and how often each is
-// passed before that at most.
+// points are the places in a process where it may die, and the greatest number
+// of earlier passages of each.
 var points = []struct {
 	name string
 	most int
@@ -69,7 +69,7 @@ type doomed struct {
 	step    int
 }
 
-// strike lets processes die that are due at this step.
+// strike ends the processes whose deaths are due at this step.
 func (w *world) strike() {
 	for i, d := range w.doomed {
 		if p := w.current(d.process); w.steps >= d.step {
@@ -112,8 +112,8 @@ func (w *world) strike() {
 	}
 }
 
-// kill ends a process where it stands. What it had not handed over is lost,
-// from some point on, and so is what it had to say.
+// kill ends a process where it stands. From some point on, all frames and
+// messages that it had not handed over are lost.
 func (w *world) kill(p *process, where string) {
 	if p.dead || p.left {
 		return
@@ -122,7 +122,7 @@ func (w *world) kill(p *process, where string) {
 	w.death = max(w.steps, 1)
 	w.seen["death at "+where]++
 	for _, l := range w.order {
-		if l.From == p && !w.echoes(l) { // its host may be lost, with what it had handed over
+		if l.From == p && !w.echoes(l) { // the host may be lost, with the frames that the process had handed over
 			l.Cut()
 		}
 		if l.From == p || l.To == p {
@@ -132,7 +132,7 @@ func (w *world) kill(p *process, where string) {
 		}
 	}
 	if n := w.random.IntN(len(p.says) + 1); n < len(p.says) {
-		if _, ok := p.says[0].(head.Started); ok { // the word of its agent
+		if _, ok := p.says[0].(head.Started); ok { // the agent sends this, not the process
 			n = max(n, 1)
 		}
 		p.says = p.says[:max(n, p.held)]
@@ -165,8 +165,8 @@ func (p *process) passes(point string) bool {
 	return false
 }
 
-// at is a point of death outside of the program: it reports whether the
-// process lives on.
+// at is a point of death outside of the program. It reports whether the process
+// survives.
 func (p *process) at(point string) bool {
 	if p.passes(point) {
 		p.w.kill(p, point)
@@ -174,14 +174,15 @@ func (p *process) at(point string) bool {
 	return !p.dead
 }
 
-// reach is one that the program passes.
+// reach is a point of death that the program passes.
 func (p *process) reach(point string) {
 	if !p.at(point) {
 		panic(errKilled) // begin recovers it
 	}
 }
 
-// mid is one inside of a transfer: it goes into transport.Frame.Mid.
+// mid is a point of death inside a transfer: its result goes into
+// transport.Frame.Mid.
 func (p *process) mid(point string) func() bool {
 	if !p.passes(point) {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// driver carries out what the state machines of a process ask for, as package
-// runtime does. Where that gives up its lock, it pauses.
+// driver carries out the actions of the state machines of a process, as package
+// engine does. It pauses where that package releases its lock.
 type driver struct {
 	settling    bool
 	changes     uint64
@@ -29,29 +29,29 @@ type driver struct {
 	program *program
 	open    *opened // section
 	pending int     // frames whose memory is the program's
-	filling int     // updates that are being received into it
-	retired bool    // it goes back: none is received into it
+	filling int     // updates that are being received into the program's memory
+	retired bool    // the process rolls back: no update is received into the program's memory
 
-	life      context.Context // ends when the job goes back
+	life      context.Context // ends when the job rolls back
 	endLife   context.CancelCauseFunc
 	stopDrain context.CancelFunc
-	image     [][]byte  // with which this life begins
-	startAt   *position // where; nil: at the beginning of the job
-	cutAt     *position // of the cut in which newcomers were admitted
+	image     [][]byte  // state with which this life begins
+	startAt   *position // position at which this life begins; nil: the beginning of the job
+	cutAt     *position // position of the cut in which joiners were admitted
 	outbound  map[job.Process]*outbound
 	inbound   map[*process]*inbound
 	back      recovery.Return[stateCopy]
 	memory    []uint64 // of the program, in all its lives
 	writing   []*file
 	passed    uint64 // safe points
-	drained   bool   // all that it has sent is handed over, and it has said so
+	drained   bool   // the links have taken over all frames of this process, and it has reported that
 }
 
-// position is where a rank stands at a cut, beside its state.
+// position is where a rank stands at a cut, besides its state.
 type position struct {
 	section  section.Position
 	point    uint64
-	live     map[job.Process]uint32 // for a newcomer
+	live     map[job.Process]uint32 // for a joiner
 	messages []byte
 }
 
@@ -92,7 +92,7 @@ func (p *process) begin() {
 	}
 }
 
-// live is the life of the process in the job.
+// live is the life of the process in the job, up to its end.
 func (p *process) live() {
 	var err error
 	if p.newcomer {
@@ -128,14 +128,14 @@ func (p *process) live() {
 }
 
 // runProgram runs the program, which may end with errBack or errors of aborted
-// calls, and tells the other replicas that nothing more comes.
+// calls. Then it informs the other replicas that nothing more comes.
 func (p *process) runProgram() error {
 	g, err := p.newProgram()
 	if err == nil {
 		err = g.run()
 	}
 	if p.w.spec.compared {
-		_ = p.msgs.SumsHeard(p.life) // the job goes back, as p.back says
+		_ = p.msgs.SumsHeard(p.life) // the job rolls back, which p.back reports
 	}
 	if err != nil {
 		return err
@@ -152,8 +152,8 @@ func (p *process) runProgram() error {
 	return nil
 }
 
-// linger serves the others until the head releases this process or the job
-// goes back.
+// linger serves the peers until the head releases this process or the job rolls
+// back.
 func (p *process) linger() error {
 	msgs, told := p.msgs, false
 	p.reach("finished")
@@ -187,7 +187,7 @@ func (p *process) waitChange(seen uint64) error {
 	return p.Wait(p.life, func() bool { return p.changes != seen })
 }
 
-// replicas are the other live replicas of the rank.
+// replicas returns the other live replicas of the rank.
 func (p *process) replicas() []int {
 	var all []int
 	for k := range p.w.spec.degrees[p.self.Rank] {
@@ -199,8 +199,8 @@ func (p *process) replicas() []int {
 	return all
 }
 
-// join waits until this newcomer has its state and is admitted, or takes part
-// in a rollback, which is told by errBack.
+// join waits until this joiner has its state and is admitted. If the process
+// takes part in a rollback instead, join returns errBack.
 func (p *process) join() error {
 	for {
 		seen := p.changes
@@ -228,7 +228,7 @@ func (p *process) join() error {
 	}
 }
 
-// takePlace makes the engines of this newcomer where its rank stands.
+// takePlace makes the engines of this joiner at the position of its rank.
 func (p *process) takePlace() error {
 	p.lives = make(map[job.Process]uint32)
 	for q, life := range p.startAt.live {
@@ -239,14 +239,14 @@ func (p *process) takePlace() error {
 	return p.resumeAt(p.startAt)
 }
 
-// linked reports whether there is a link to the process that lives in that
-// incarnation. One that comes after it begins in a higher one.
+// linked reports whether there is a link to the process of that incarnation. A
+// later process in the same slot has a higher incarnation.
 func (p *process) linked(q job.Process, life uint32) bool {
 	at := p.wires[q]
 	return at != nil && at.birth <= life
 }
 
-// resumeAt makes the engines stand where the rank stood at a cut.
+// resumeAt puts the engines at the position of the rank at a cut.
 func (p *process) resumeAt(at *position) error {
 	p.machine = section.NewAt(section.Config{Replica: p.self.Replica, Replicas: p.w.spec.degrees[p.self.Rank], InboxBytes: p.w.spec.inbox}, at.section)
 	p.open, p.retired, p.err = nil, false, nil

@@ -27,7 +27,7 @@ func (x *execution) send(m *message) error {
 	b := x.payload(m)
 	switch {
 	case m.sync && m.blocking:
-		defer clear(b) // it is the program's again
+		defer clear(b) // the memory is the program's again
 		return comm.Ssend(x.comm(m), b, m.to, m.tag)
 	case m.blocking:
 		defer clear(b)
@@ -46,7 +46,7 @@ func (x *execution) post(m *message) error {
 	return nil
 }
 
-// seen checks what the program has got.
+// seen checks a message that the program has received.
 func (x *execution) seen(m *message) error {
 	if m.buf[0] != uint64(m.id) || m.buf[1] != uint64(m.phase) {
 		return fmt.Errorf("message %d of phase %d has come, want %d of %d", m.buf[0], m.buf[1], m.id, m.phase)
@@ -65,8 +65,8 @@ func (x *execution) wait(m *message) error {
 // each answer of the leader, and may be so slow that the job takes too many steps.
 const mostTests = 500
 
-// test tests a receive until it is complete, or waits for it after many tests. Replicas that
-// agree give it up after the same test.
+// test tests a receive until it is complete, or waits for it after many tests. Replicas
+// that agree stop testing after the same test.
 func (x *execution) test(m *message) error {
 	for range mostTests {
 		_, done, err := m.recv.Test()
@@ -134,8 +134,8 @@ func (x *execution) waitForAny(c *class) error {
 	return x.took(c, c.bufs[i])
 }
 
-// takeAny receives the next message of a class: the one that was shown, which
-// it names then, or any.
+// takeAny receives the next message of a class: by its source, if a probe has shown the
+// message, otherwise from any source.
 func (x *execution) takeAny(c *class) error {
 	m, b, from := c.all()[0], make([]uint64, 200), comm.AnySource
 	if c.shown != nil {
@@ -147,7 +147,7 @@ func (x *execution) takeAny(c *class) error {
 	return x.took(c, b)
 }
 
-// showAny looks for the next message of a class.
+// showAny probes for the next message of a class.
 func (x *execution) showAny(c *class) error {
 	if c.shown != nil {
 		return nil
@@ -158,8 +158,8 @@ func (x *execution) showAny(c *class) error {
 	return err
 }
 
-// took notes a message of a class: one of the phase whose turn it is, and none
-// twice.
+// took records a message of a class. The message must belong to the current phase, and must
+// not have come before.
 func (x *execution) took(c *class, b []uint64) error {
 	phase := 0
 	if c.taken >= len(c.members[0]) {
@@ -169,7 +169,7 @@ func (x *execution) took(c *class, b []uint64) error {
 	if b[1] != uint64(phase) {
 		return fmt.Errorf("message %d of phase %d has come in phase %d", b[0], b[1], phase)
 	}
-	passed := make(map[int]bool) // sources of which an earlier message has not come
+	passed := make(map[int]bool) // sources of which an earlier message has not arrived
 	for _, m := range c.members[phase] {
 		switch {
 		case m.buf != nil:

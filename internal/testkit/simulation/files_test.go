@@ -5,7 +5,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// write ends the writing of a file.
+// write completes the writing of a file.
 func (p *process) write() {
 	f := p.writing[0]
 	p.writing = p.writing[1:]
@@ -23,14 +23,14 @@ func (p *process) write() {
 	p.changed()
 }
 
-// disk is what does not die with a process: files, and the contents of frames
-// that are not worth encoding.
+// disk holds all that does not die with a process: files, and the contents of
+// frames that are not worth encoding.
 type disk struct {
 	endings map[uint64]ending
 	last    uint64
-	sets    map[uint64]map[int]*file // what each rank wrote
+	sets    map[uint64]map[int]*file // files written by each rank
 	whole   map[uint64]bool          // sets that are complete
-	given   map[uint64]bool          // or given up
+	given   map[uint64]bool          // sets that were abandoned
 }
 
 func newDisk() disk {
@@ -50,7 +50,8 @@ type file struct {
 	at       *position
 }
 
-// save has the state written to a file of a set, beside the computation.
+// save starts writing the state to a file of a set, in parallel to the
+// computation.
 func (p *process) save(number, set uint64) error {
 	at, err := p.positionInCut(number)
 	if err != nil {

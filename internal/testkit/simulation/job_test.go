@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// check runs the job of a seed, and compares what every rank ends with and the
-// end itself with the truth.
+// check runs the job of a seed. It compares the final states of the ranks, and the end of
+// the job, with the expected ones.
 func check(seed uint64) (*world, error) {
 	s := newSpec(seed)
 	plain := newWorld(s.plain())
@@ -41,7 +41,7 @@ func check(seed uint64) (*world, error) {
 	return w, nil
 }
 
-// sameAs compares the states in which the ranks have ended.
+// sameAs compares the final states of the ranks.
 func (w *world) sameAs(plain *world) error {
 	if w.head.code != 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// judge looks whether it is true that the job could not be saved, and for the
-// reason that is given.
+// judge checks a decision to end the job with a loss: the job cannot recover,
+// and for the reason that the decision names.
 func (l *leader) judge(e decision.Entry) {
 	w := l.w
 	if e.Code != head.ExitLost {
@@ -27,8 +27,8 @@ func (l *leader) judge(e decision.Entry) {
 	}
 }
 
-// judgeLink: a link between two last replicas broke, and the job cannot come back
-// without one of them.
+// judgeLink checks the reason that a link between two last replicas broke, and
+// the job cannot recover without either of them.
 func (l *leader) judgeLink(text string) {
 	w := l.w
 	w.seen["lost: a link"]++
@@ -47,7 +47,7 @@ func (l *leader) judgeLink(text string) {
 }
 
 // saveable reports whether every rank has a live replica, and whether all of a
-// backup is held: as the head knows, and as it may know.
+// backup is held: according to the head, and possibly.
 func (l *leader) saveable() (alive, held, maybe bool) {
 	alive, held = true, l.truth.complete > 0
 	maybe = held
@@ -59,7 +59,7 @@ func (l *leader) saveable() (alive, held, maybe bool) {
 	return alive, held, maybe
 }
 
-// judgeBack: the backup is lost that the job was going back to.
+// judgeBack checks the reason that the backup of the rollback is lost.
 func (l *leader) judgeBack(text string) {
 	w, t := l.w, &l.truth
 	var number uint64
@@ -80,7 +80,8 @@ func (l *leader) judgeBack(text string) {
 	}
 }
 
-// judgeLost: a rank has lost its last replica, and nothing brings it back.
+// judgeLost checks the reason that a rank has lost its last replica, and cannot
+// be restored.
 func (l *leader) judgeLost(text string) {
 	w := l.w
 	var rank int
@@ -89,7 +90,8 @@ func (l *leader) judgeLost(text string) {
 		w.fail("%v: %s", err, text)
 		return
 	}
-	// A rank that has finished is needed again where the job goes back for another one.
+	// A rank that has finished is needed again if the job rolls back for
+	// another one.
 	finished := l.state.Drained[rank]
 	for other := range w.spec.degrees {
 		finished = finished && (l.alive(other) > 0 || l.state.Drained[other])
@@ -110,7 +112,8 @@ func (l *leader) judgeLost(text string) {
 	if alive || held && !l.exhausted() {
 		w.fail("the job was given up (%s) although every rank has a live replica, or all of a backup is held", text)
 	}
-	// A head that has just taken over need not know yet who holds what.
+	// A head that has just taken over may not know yet which processes hold
+	// which copies.
 	if l.truth.rolling && !maybe && (l.term == 0 || !l.exhausted()) {
 		w.fail("%s: not so, a backup is lost on the way back to it", text)
 	}
@@ -133,7 +136,8 @@ func (l *leader) judgeLost(text string) {
 	}
 }
 
-// lastOf is who of a rank died last that had its state.
+// lastOf returns the process that died last, among those of a rank that had its
+// state.
 func (l *leader) lastOf(rank int) (last job.Process) {
 	for _, v := range l.state.Verdicts {
 		lived := v.Incarnation <= firstLife

@@ -12,37 +12,37 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// leader drives the head of the job, as package launch does: it hands it what
-// happens, by the clock of the simulation, and does what it wants. Everything that
-// takes its time is a step of the simulation.
+// leader drives the head of the job, as package launch does: it passes events to the head,
+// by the clock of the simulation, and carries out its actions. Each action that takes time
+// is a step of the simulation.
 type leader struct {
 	w      *world
-	head   *head.Head // nil: it is lost, and no other one has come yet
-	term   uint64     // heads before it
-	absent int        // steps until the next one comes
+	head   *head.Head // nil: the head is lost, and has no successor yet
+	term   uint64     // number of earlier heads
+	absent int        // steps until the successor begins
 
-	state  *decision.State       // of the log
-	asked  []decision.Entry      // what the head has proposed, and is not kept yet
-	next   []head.Event          // that come of what the head wanted, before all others
+	state  *decision.State       // state that follows from the log
+	asked  []decision.Entry      // entries that the head has proposed and that are not in the log yet
+	next   []head.Event          // results of the head's actions, handled before all other events
 	start  []head.Start          // on their way to agents
-	late   []head.Event          // answers that take their time
+	late   []head.Event          // answers that take time
 	losing []detect.ID           // hosts that are about to be declared lost
-	heard  *job.Reply            // that the head is being told
-	quiets map[uint64]*job.Reply // that the head takes in when the process is quiet
+	heard  *job.Reply            // reply that the head is handling
+	quiets map[uint64]*job.Reply // replies that the head handles when the process is quiet
 
-	at       map[head.From]*process // by what their agents know them by
-	joined   time.Duration          // when all had, by the head's clock
-	skipped  time.Duration          // that this clock has jumped over
-	deciding int                    // decisions about recovery that are proposed; until they are kept it takes in nothing
-	booted   bool                   // all have begun
-	over     bool                   // the end of the job is decided, or that all may go
+	at       map[head.From]*process // by the names that their agents know
+	joined   time.Duration          // when all processes had joined, by the head's clock
+	skipped  time.Duration          // time that this clock has skipped
+	deciding int                    // proposed decisions about recovery; until they are in the log the head handles no reply
+	booted   bool                   // all processes have begun
+	over     bool                   // the end of the job is decided, or the release of all processes
 	code     int
 	truth    witness
 
 	steps struct{ keep, start, answer, lose, tick func() }
 }
 
-// firstNode is the host of the first processes: the first head has one of its own.
+// firstNode is the host of the first processes: the first head has a host of its own.
 const firstNode = head.FirstHead + 1
 
 func newLeader(w *world) *leader {
@@ -81,7 +81,7 @@ func (l *leader) config() head.Config {
 	return c
 }
 
-// boot has all processes join and begin.
+// boot makes all processes join and begin.
 func (l *leader) boot() {
 	l.head = head.New(l.config())
 	l.step(head.Begin{})
@@ -108,7 +108,7 @@ func (l *leader) boot() {
 	l.booted = true
 }
 
-// now is the time by the head's clock.
+// now returns the time of the head's clock.
 func (l *leader) now() time.Duration {
 	return time.Duration(l.w.spec.slow)*l.w.since() + l.skipped
 }
@@ -116,14 +116,14 @@ func (l *leader) now() time.Duration {
 // ended reports whether the job is over.
 func (l *leader) ended() bool { return l.head != nil && l.head.Ended() }
 
-// step hands the head an event, and then those that come of what it wants.
+// step passes an event to the head, and then the events that result from its actions.
 func (l *leader) step(e head.Event) {
 	if l.head != nil {
 		l.perform(l.head.Step(e, l.now()))
 	}
 }
 
-// perform does what the head wants, and hands it what comes of that at once.
+// perform carries out actions of the head, and passes their immediate results to it.
 func (l *leader) perform(acts []head.Action) {
 	l.do(acts)
 	for len(l.next) > 0 {
@@ -137,7 +137,7 @@ func (l *leader) perform(acts []head.Action) {
 	l.catchUp()
 }
 
-// moves lists what can happen at the head; all: even what takes its time.
+// moves lists the possible events at the head; with all, even those that take time.
 func (l *leader) moves(list []func(), all bool) []func() {
 	w := l.w
 	if l.head == nil {
@@ -181,7 +181,7 @@ func (l *leader) moves(list []func(), all bool) []func() {
 	return list
 }
 
-// tick lets the time come that the head waits for, if there is one.
+// tick advances the clock to the deadline for which the head waits, if there is one.
 func (l *leader) tick() bool {
 	if l.head == nil {
 		return false
@@ -194,7 +194,7 @@ func (l *leader) tick() bool {
 	return ok
 }
 
-// answer hands the head an answer that has taken its time.
+// answer passes to the head an answer that has taken time.
 func (l *leader) answer() {
 	e := l.late[0]
 	l.late = l.late[1:]
@@ -205,7 +205,7 @@ func (l *leader) answer() {
 	l.step(e)
 }
 
-// do does what the head wants, in order.
+// do carries out actions of the head, in order.
 func (l *leader) do(acts []head.Action) {
 	for _, a := range acts {
 		switch a := a.(type) {
@@ -218,7 +218,7 @@ func (l *leader) do(acts []head.Action) {
 			l.sends(a)
 			l.mail(a.To, a)
 		case head.Link:
-			if a.Meet != nil { // else its ends come with all the others
+			if a.Meet != nil { // otherwise the ends of the link come with all the others
 				for _, id := range []job.Process{a.Lower, a.Higher} {
 					l.mail(l.w.agent(a.Node).Latest(id).With.from, a)
 				}
@@ -252,8 +252,8 @@ func (l *leader) do(acts []head.Action) {
 	}
 }
 
-// mail puts something on its way to the agent of a process, which starts first
-// what it was to start before.
+// mail puts a message on its way to the agent of a process. The agent first starts the
+// processes that it was ordered to start before.
 func (l *leader) mail(to head.From, a head.Action) {
 	for l.at[to] == nil && slices.ContainsFunc(l.start, func(s head.Start) bool { return s.To == to }) {
 		l.begin()
@@ -282,7 +282,7 @@ func (l *leader) open(a head.Open) head.Opened {
 	return head.Opened{Found: found}
 }
 
-// begin has an agent start a process.
+// begin makes an agent start a process.
 func (l *leader) begin() {
 	a := l.start[0]
 	l.start = l.start[1:]
@@ -292,7 +292,7 @@ func (l *leader) begin() {
 	}
 	log := w.agent(a.Node).Start(name(a.To), a.Role == head.First)
 	if log == nil {
-		return // a head before has ordered that
+		return // an earlier head has ordered that
 	}
 	p := w.newProcess(a, log)
 	l.at[a.To] = p
@@ -310,7 +310,7 @@ func (l *leader) begin() {
 	p.say(head.Joined{From: p.from, Hello: w.hello})
 }
 
-// hear takes the next word of the agent of a process.
+// hear handles the next message of the agent of a process.
 func (l *leader) hear(p *process) {
 	e := p.says[0]
 	p.says = p.says[1:]
@@ -323,7 +323,7 @@ func (l *leader) hear(p *process) {
 	switch e := e.(type) {
 	case head.Said:
 		if r := e.Message.Reply; r != nil {
-			if l.heard = r; r.Kind != job.ReplyReady { // that counts once it is quiet
+			if l.heard = r; r.Kind != job.ReplyReady { // this reply counts once the process is quiet
 				l.truth.hears(l, p, r)
 			}
 		}
@@ -337,7 +337,7 @@ func (l *leader) hear(p *process) {
 	l.heard = nil
 }
 
-// exit: the agent of a process has seen it go, and all that it said is known.
+// exit handles the exit of a process. All of its messages have been handled before.
 func (l *leader) exit(p *process) {
 	p.exited = true
 	if l.w.heirs > 0 {
@@ -346,7 +346,7 @@ func (l *leader) exit(p *process) {
 	l.step(p.end())
 }
 
-// String says where the head is.
+// String describes the state of the head.
 func (l *leader) String() string {
 	return fmt.Sprintf("head: term %d there %v over %v, %d proposed %d late %d to start, lost %v, state %s",
 		l.term, l.head != nil, l.over, len(l.asked), len(l.late), len(l.start), l.w.lost, l.state.Snapshot())

@@ -10,10 +10,10 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// The log of what is decided: one list that all who keep it agree on. What is
-// proposed takes its time, and may be lost with the head.
+// The log of decisions is one list on which all members agree. A proposal takes
+// time, and may be lost with the head.
 
-// propose has an entry kept: at once where nobody else keeps it.
+// propose adds an entry to the log: at once, if no other node keeps the log.
 func (l *leader) propose(e decision.Entry) {
 	l.foresee(e)
 	if e.Kind == decision.Recovery {
@@ -26,20 +26,20 @@ func (l *leader) propose(e decision.Entry) {
 	l.asked = append(l.asked, e)
 }
 
-// keep keeps the next entry, and tells the head.
+// keep adds the next proposal to the log, and informs the head.
 func (l *leader) keep() {
 	lost := l.isStruck(l.w.spec.steady/25, 6)
 	e := l.asked[0]
 	l.asked = l.asked[1:]
 	l.apply(e)
-	if lost { // it is kept, and not done
+	if lost { // the entry is in the log, but nothing has acted on it
 		l.w.loseHead()
 		return
 	}
 	l.step(head.Committed{Entry: e})
 }
 
-// apply takes an entry into the log.
+// apply applies an entry of the log.
 func (l *leader) apply(e decision.Entry) {
 	w := l.w
 	if e.Kind == decision.Recovery {
@@ -51,7 +51,7 @@ func (l *leader) apply(e decision.Entry) {
 	}
 	for _, v := range l.state.Apply(e) {
 		p := w.holders[endpoint(v.Process, v.Incarnation)]
-		if p == nil { // whom nobody has started
+		if p == nil { // no agent has started this process
 			continue
 		}
 		if !p.dead && !p.left {
@@ -76,7 +76,7 @@ func (l *leader) apply(e decision.Entry) {
 	}
 }
 
-// declareLost has the next host declared lost.
+// declareLost declares the next host lost.
 func (l *leader) declareLost() {
 	id := l.losing[0]
 	l.losing = l.losing[1:]

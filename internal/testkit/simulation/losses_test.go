@@ -9,10 +9,10 @@ import (
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
-// Losses of more than a process, and of less: hosts, links and spares.
+// Losses other than that of a process: hosts, links and spares.
 
-// strikeHost ends all processes of the host of one of them, and spares there. On
-// one host its agent tells that; of others nobody does, until they are declared
+// strikeHost ends all processes and spares of one host. In a job on one host
+// the agent reports that. In others no report comes until the host is declared
 // lost.
 func (w *world) strikeHost(of detect.ID) {
 	if w.lost[of] {
@@ -47,8 +47,8 @@ func (w *world) strikeSpare() {
 	}
 }
 
-// interrupt breaks the connection of a link, which makes another one. It may have
-// taken so long that a process has told the head of it.
+// interrupt breaks the connection of a link, which then makes another one. If
+// that takes long, a process reports the break to the head.
 func (w *world) interrupt(l *sdrtest.Link) {
 	l.Break()
 	w.seen["break"]++
@@ -62,14 +62,14 @@ func (w *world) interrupt(l *sdrtest.Link) {
 	}
 }
 
-// rift is a link that has broken for good.
+// rift is a link that has broken permanently.
 type rift struct{ p, q *process }
 
-// open reports whether none of its ends is gone.
+// open reports whether both ends of the link are still there.
 func (r rift) open() bool { return !r.p.dead && !r.q.dead && !r.p.left && !r.q.left }
 
-// sever breaks the link between two processes that have one, which both tell the
-// head.
+// sever breaks a link between two processes permanently. Both report that to
+// the head.
 func (w *world) sever() {
 	var all []rift
 	for _, l := range w.order {
@@ -97,7 +97,7 @@ func (w *world) sever() {
 	}
 }
 
-// countRifts counts the links again that are broken between processes that live.
+// countRifts recounts the broken links between live processes.
 func (w *world) countRifts() {
 	w.rifts = 0
 	for _, r := range w.broken {

@@ -19,44 +19,44 @@ import (
 // firstLife is the incarnation of the processes that start with the job.
 const firstLife = 1
 
-// process is a process of the job. Its program is a coroutine; what comes over
-// links and from the head is handled between two steps of it.
+// process is a process of the job. Its program is a coroutine. Frames of links and messages
+// of the head are handled between two steps of the coroutine.
 type process struct {
 	w        *world
 	self     job.Process
 	birth    uint32 // incarnation in which it began
 	role     head.Role
-	newcomer bool // it takes the place of a dead one
-	recovers bool // the head wants to hear of safe points
+	newcomer bool // the process replaces a dead one
+	recovers bool // the head wants reports of safe points
 
 	resume   func() (struct{}, bool)
 	stop     func()
 	yield    func(struct{}) bool
 	woken    bool
-	deadline time.Duration // it waits until then at most; 0: for ever
+	deadline time.Duration // end of the present wait; 0: none
 	steps    struct{ run, hear, give, meet, expire, speak, exit, write func() }
-	lag      int // its program takes one of so many steps that it could
-	deaf     int // and hears one of so many events
+	lag      int // the program takes one in lag of its possible steps
+	deaf     int // and the process handles one in deaf of its possible events
 	reached  map[string]int
 
 	dead     bool // killed
-	declared bool // and that is kept
-	known    bool // and the head has certainly taken it in
-	ended    bool // its program has come to its end
-	left     bool // it was released
+	declared bool // the verdict on the process is in the log
+	known    bool // and the head has certainly handled it
+	ended    bool // the program has returned
+	left     bool // the head has released the process
 	released bool
 
-	events []*job.Message // from the head, that its agent has passed on
-	queue  []job.Event    // that have come and are not due
-	calls  []*process     // to whom it has an end of a link, and they have none yet
-	meets  []*process     // to whom links are being made
-	says   []head.Event   // to the head, on their way
-	gifts  []*gift        // states that are being sent beside the program
+	events []*job.Message // messages of the head that the agent has passed on
+	queue  []job.Event    // events that have arrived and are not due yet
+	calls  []*process     // processes to which this one has its end of a link, while they lack theirs
+	meets  []*process     // processes to which links are being made
+	says   []head.Event   // events on their way to the head
+	gifts  []*gift        // states that are being sent in parallel to the program
 	wires  map[job.Process]*process
-	told   map[*process]bool // the links to whom know that they are dead, and end
+	told   map[*process]bool // dead processes; the links to them know of the deaths, and end
 
 	taking  *taking
-	cutting bool // it ends a cut
+	cutting bool // the process is ending a cut
 
 	account
 	driver
@@ -64,7 +64,7 @@ type process struct {
 
 var errKilled = errors.New("killed")
 
-// newProcess starts a process, which waits for its place.
+// newProcess starts a process, which waits for its slot.
 func (w *world) newProcess(a head.Start, log *processLog) *process {
 	p := &process{w: w, role: a.Role, reached: make(map[string]int), wires: make(map[job.Process]*process), told: make(map[*process]bool)}
 	for _, old := range w.processes {
@@ -98,13 +98,13 @@ func (w *world) newProcess(a head.Start, log *processLog) *process {
 	return p
 }
 
-// assign gives a process its place, as far as that is decided.
+// assign gives a process its slot, as far as that is decided.
 func (p *process) assign(q job.Process, incarnation uint32) {
 	p.self, p.birth = q, incarnation
 	p.w.holders[endpoint(q, incarnation)] = p
 }
 
-// place: the process hears its place.
+// place informs the process of its slot.
 func (p *process) place(s *job.Setup) {
 	if s.Self != p.self || s.Incarnation != p.birth {
 		p.w.fail("%v is told that it is %v, incarnation %d", p, s.Self, s.Incarnation)
@@ -117,7 +117,7 @@ func (p *process) place(s *job.Setup) {
 	p.settle()
 }
 
-// start: all have joined.
+// start begins the run: all processes have joined.
 func (p *process) start(peers []job.Peer) {
 	for _, q := range peers {
 		p.wires[q.Process] = p.w.holders[endpoint(q.Process, q.Incarnation)]
@@ -138,14 +138,14 @@ func (p *process) run() {
 	p.resume()
 }
 
-// expire lets the time come for which p waits.
+// expire advances the clock to the end of the wait of p.
 func (p *process) expire() {
 	p.w.now += max(0, p.deadline-p.now())
 	p.woken = true
 }
 
-// now is the time: it passes with every step, and jumps when somebody waits
-// for a time.
+// now returns the time. It advances with every step, and jumps to the end of a wait if only
+// that can happen.
 func (p *process) now() time.Duration { return p.w.since() }
 
 func (w *world) since() time.Duration { return w.now + time.Duration(w.steps)*time.Microsecond }
@@ -169,14 +169,14 @@ func (p *process) Wait(ctx context.Context, done func() bool) error {
 	}
 }
 
-// waitUntil is Wait until a time; 0 is never.
+// waitUntil is Wait up to a deadline; 0: without one.
 func (p *process) waitUntil(until time.Duration, done func() bool) error {
 	p.deadline = until
 	defer func() { p.deadline = 0 }()
 	return p.Wait(p.life, func() bool { return done() || until > 0 && p.now() >= until })
 }
 
-// Poll lets the others run, so that a program may poll in a loop.
+// Poll lets the other processes run, so that a program may poll in a loop.
 func (p *process) Poll() bool {
 	p.woken = true
 	if p.dead || !p.yield(struct{}{}) {
@@ -185,8 +185,8 @@ func (p *process) Poll() bool {
 	return true
 }
 
-// pause is where the driver of the machines gives up its lock for a while:
-// anything may happen meanwhile.
+// pause marks a place where the driver of the machines releases its lock for a while:
+// anything may happen there.
 func (p *process) pause() {
 	for p.w.random.IntN(2) == 0 {
 		p.Poll()
@@ -202,11 +202,10 @@ func (p *process) Sends() { p.at("frame") }
 // Knows implements sdrtest.End.
 func (p *process) Knows(other sdrtest.End) bool { return !p.wired(other.(*process)) }
 
-// wired reports whether p has a link to another process and does not know
-// that it is dead.
+// wired reports whether p has a link to another process and does not know of its death.
 func (p *process) wired(q *process) bool { return p.wires[q.self] == q }
 
-// linkTo returns the link to a process, nil if it is dead or not there yet.
+// linkTo returns the link to a process, nil if that is dead or has not joined yet.
 func (p *process) linkTo(to job.Process) transport.Link {
 	if q := p.wires[to]; q != nil {
 		return p.w.link(p, q)
@@ -227,8 +226,8 @@ func (p *process) messaging() sdr.Config {
 	return c
 }
 
-// hear takes the next word of the head: a death is handled when all that the
-// dead process sent is here, and what the head says after it not before.
+// hear handles the next message of the head. A verdict is handled once all frames of the
+// dead process are here, and later messages of the head not before that.
 func (p *process) hear() {
 	for len(p.events) == 0 && len(p.mail) > 0 {
 		p.receive(1)
@@ -263,8 +262,8 @@ func (p *process) hear() {
 	p.settle()
 }
 
-// call: the process has its end of a link. Once the other one has its own, the link
-// is made.
+// call gives the process its end of a link. Once the peer has its own end, the link is
+// made.
 func (p *process) call(peer job.Peer) {
 	q := p.w.holders[endpoint(peer.Process, peer.Incarnation)]
 	if i := slices.Index(q.calls, p); i >= 0 {
@@ -275,10 +274,10 @@ func (p *process) call(peer job.Peer) {
 	p.calls = append(p.calls, q)
 }
 
-// settle does what is due.
+// settle handles the events that are due.
 func (p *process) settle() {
 	if p.settling || p.member == nil {
-		return // it looks again, or has no place yet
+		return // the process looks again later, or has no slot yet
 	}
 	p.settling = true
 	for len(p.queue) > 0 && !p.dead && p.isDue(p.queue[0]) {
@@ -290,10 +289,10 @@ func (p *process) settle() {
 			p.tell(&job.Message{Kind: job.KindHandled, Epoch: event.Epoch})
 		case connected:
 			if at := p.wires[event.to.self]; at != nil && at.birth > event.to.birth {
-				continue // one that has died since was slower
+				continue // a process that has died since was slower
 			}
 			p.wires[event.to.self] = event.to
-			for _, e := range p.queue { // it was not there yet when the verdict came
+			for _, e := range p.queue { // the peer was not linked yet when the verdict came
 				if v, ok := e.(job.Verdict); ok {
 					p.mourn(v)
 				}
@@ -322,7 +321,7 @@ func (p *process) isDue(event job.Event) bool {
 	return p.told[q] && (l == nil || l.Ended())
 }
 
-// mourn tells the link to a dead process, if it is there.
+// mourn reports a death to the link to the dead process, if there is one.
 func (p *process) mourn(v job.Verdict) {
 	q := p.wires[v.Process]
 	if q == nil || q.birth != v.Incarnation || p.told[q] {
@@ -334,21 +333,21 @@ func (p *process) mourn(v job.Verdict) {
 	}
 }
 
-// connected is the event that there is a link to another process. It has its
-// place among what the head says.
+// connected is the event that there is a link to another process. It is in order with the
+// messages of the head.
 type connected struct {
 	job.Connected
 	to *process
 }
 
-// meet ends the making of a link, at both ends, which have been told of the death of
-// who was there before.
+// meet completes a link at both ends. Both have been informed of the deaths of earlier
+// processes in these slots.
 func (p *process) meet() {
 	n := p.w.random.IntN(len(p.meets))
 	q := p.meets[n]
 	p.meets = slices.Delete(p.meets, n, n+1)
 	if q.dead {
-		return // nobody is there
+		return // no process is there
 	}
 	for _, ends := range [][2]*process{{p, q}, {q, p}} {
 		ends[0].queue = append(ends[0].queue, connected{to: ends[1]})
@@ -356,7 +355,7 @@ func (p *process) meet() {
 	}
 }
 
-// died: a process is dead, and all that it sent is here.
+// died handles a death: all frames of the dead process are here.
 func (p *process) died(dead job.Process, birth uint32) {
 	if q := p.wires[dead]; q != nil && q.birth == birth {
 		delete(p.wires, dead)
@@ -375,19 +374,19 @@ func (p *process) died(dead job.Process, birth uint32) {
 	}
 }
 
-// reply says something about recovery to the head.
+// reply sends replies about recovery to the head.
 func (p *process) reply(rs ...job.Reply) {
 	for _, r := range rs {
 		p.tell(&job.Message{Kind: job.KindReply, Reply: &r})
 	}
 }
 
-// tell says something to the head.
+// tell sends a message to the head.
 func (p *process) tell(m *job.Message) {
 	if !p.dead {
 		p.say(head.Said{From: p.from, Message: m})
 	}
 }
 
-// say puts something on its way to the head.
+// say puts an event on its way to the head.
 func (p *process) say(e head.Event) { p.says = append(p.says, e) }

@@ -12,15 +12,15 @@ import (
 )
 
 // program is the program of a process in one of its lives: a loop with a safe
-// point in each pass. What it registers is all that it needs to go on.
+// point in each pass. Its registered state is all that it needs to continue.
 type program struct {
 	p             *process
 	first, points uint64
 	due           bool
 	restored      bool
 
-	meta    [2]uint64 // the pass, and the sum of what was observed
-	words   []uint64  // what sections compute
+	meta    [2]uint64 // the pass, and the sum of all observations
+	words   []uint64  // results of sections
 	regions []update.Region
 
 	world, traffic *comm.Comm
@@ -30,7 +30,8 @@ type program struct {
 
 const words = 24
 
-// newProgram makes the program of a life, with the state that it begins with.
+// newProgram makes the program of a life, from the state with which that life
+// begins.
 func (p *process) newProgram() (*program, error) {
 	if p.memory == nil {
 		p.memory = make([]uint64, words)
@@ -68,7 +69,7 @@ func (p *process) newProgram() (*program, error) {
 	return g, nil
 }
 
-// image is the registered state: views of the program's memory.
+// image returns the registered state: views of the program's memory.
 func (g *program) image() [][]byte { return update.Payload(nil, g.regions) }
 
 // safePoint is where replicas join and backups are taken.
@@ -114,7 +115,7 @@ func (g *program) make() error {
 	return nil
 }
 
-// run is the program.
+// run runs the program.
 func (g *program) run() error {
 	s := g.p.w.spec
 	if err := g.make(); err != nil {
@@ -141,7 +142,7 @@ func (g *program) run() error {
 	return nil
 }
 
-// pass is one pass of the loop.
+// pass runs one pass of the loop.
 func (g *program) pass(pass uint64) error {
 	s := g.p.w.spec
 	if err := g.receive(pass); err != nil {
@@ -171,7 +172,7 @@ func (g *program) pass(pass uint64) error {
 	return g.send(pass)
 }
 
-// send sends messages that are received behind the next safe point.
+// send sends messages that are received after the next safe point.
 func (g *program) send(pass uint64) error {
 	for _, m := range g.crossing(pass) {
 		if m.from == g.world.Rank() {
@@ -185,7 +186,7 @@ func (g *program) send(pass uint64) error {
 	return nil
 }
 
-// receive takes the messages of the pass before.
+// receive receives the messages of the previous pass.
 func (g *program) receive(pass uint64) error {
 	if pass == 0 {
 		return nil
@@ -213,8 +214,8 @@ func (g *program) receive(pass uint64) error {
 	return err
 }
 
-// finish receives what was sent last, and lets everybody have what this
-// process still keeps.
+// finish receives the messages of the last pass, and lets all peers have the
+// messages that this process still keeps.
 func (g *program) finish() error {
 	if err := g.receive(g.p.w.spec.passes); err != nil {
 		return fmt.Errorf("messages of the last pass: %w", err)
@@ -222,7 +223,7 @@ func (g *program) finish() error {
 	return nil
 }
 
-// crossing are the messages of a pass that are received in the next one.
+// crossing returns the messages of a pass that are received in the next one.
 func (g *program) crossing(pass uint64) (list []crossing) {
 	s := g.p.w.spec
 	plan := rand.New(rand.NewPCG(s.plan, pass+1000))

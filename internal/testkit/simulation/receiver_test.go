@@ -6,20 +6,19 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// receiver takes the frames of one link and hands them to the layer they are
-// for.
+// receiver passes the frames of one link to the layer to which they belong.
 type receiver struct {
 	p     *process
 	from  *process
-	begun transport.Receiver // of messages, of the frame announced by Begin
+	begun transport.Receiver // receiver of messages, for the frame announced by Begin
 
 	announced bool // the frame is an update
 	place     section.Place
 	snapshot  update.Snapshot
 }
 
-// messages returns what takes the frames with messages, nil if the process has
-// no place yet.
+// messages returns the receiver of frames with messages, nil if the process has
+// no slot yet.
 func (r *receiver) messages() transport.Receiver {
 	if r.p.msgs == nil {
 		return nil
@@ -54,7 +53,7 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 	p := r.p
 	r.announced, r.place = true, section.Discard
 	if p.lives[r.from.self] != h.Incarnation {
-		return nil // of a life that is over
+		return nil // the frame is of a life that is over
 	}
 	_, u, ok := r.parse(h)
 	if !ok {
@@ -81,15 +80,15 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 	return make([]byte, h.Size)
 }
 
-// filled notes that nothing is written into the program's memory any more.
+// filled records that no frame is written into the program's memory any more.
 func (r *receiver) filled() {
 	if r.announced && r.place == section.Into {
 		r.p.filling--
 	}
 }
 
-// inPlace reports whether an update may be received straight into the memory
-// of its task.
+// inPlace reports whether an update may be received directly into the memory of
+// its task.
 func (r *receiver) inPlace(u section.Update) bool {
 	p := r.p
 	if !p.w.spec.inPlace || p.retired || p.open == nil || u.Section != p.machine.Number() || u.Task >= len(p.open.tasks) {
@@ -144,7 +143,8 @@ func (r *receiver) End(h *transport.Header, payload []byte) {
 	p.changed()
 }
 
-// Torn implements transport.Receiver. Nothing of a torn update may be seen.
+// Torn implements transport.Receiver. The bytes of a torn update must not
+// remain.
 func (r *receiver) Torn(h *transport.Header, n int) {
 	p := r.p
 	switch h.Channel {

@@ -26,7 +26,7 @@ func (p *process) section(policy sched.Policy, tasks []task) error {
 		return p.err
 	}
 	if policy == sched.Adaptive && p.w.random.IntN(4) == 0 {
-		policy = sched.Replicate // a decision of this replica alone
+		policy = sched.Replicate // this replica decides that alone
 	}
 	var sig update.Signature
 	for _, t := range tasks {
@@ -70,7 +70,7 @@ func (p *process) section(policy sched.Policy, tasks []task) error {
 	}
 }
 
-// leave ends a section when its memory is no link's any more.
+// leave ends a section once no link uses its memory.
 func (p *process) leave() error {
 	if err := p.waitUntil(0, func() bool { return p.pending == 0 }); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (p *process) leave() error {
 	return nil
 }
 
-// lull lets the others run for a while.
+// lull lets the other processes run for a while.
 func (p *process) lull() {
 	for range p.w.random.IntN(3) {
 		p.Poll()
@@ -105,7 +105,7 @@ func (p *process) post(replica int, m update.Message, payload [][]byte) {
 	to.Replica = replica
 	l := p.linkTo(to)
 	if l == nil {
-		return // it has died
+		return // the process has died
 	}
 	f := &transport.Frame{Header: m.Header(p.incarnation), Payload: payload}
 	if m.Kind == update.KindUpdate {
@@ -125,7 +125,7 @@ func (l lent) Sent(*transport.Frame, error) {
 	}
 }
 
-// perform takes in updates.
+// perform applies received updates.
 func (p *process) perform(acts []section.Action) error {
 	for _, a := range acts {
 		if a.Kind == section.Apply {

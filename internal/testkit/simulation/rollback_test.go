@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// rollback begins to go back: whatever the program waits for ends, and so does
-// what it calls from now on.
+// rollback begins a rollback: the present wait of the program ends with an
+// error, and so does every later call.
 func (p *process) rollback(o job.Order) {
 	p.slots.Back(o.Number, o.Older)
 	p.program, p.drained = nil, false
@@ -24,8 +24,8 @@ func (p *process) rollback(o job.Order) {
 	}
 }
 
-// goBack takes the process back to the backup: one step after the other until
-// the program can go on.
+// goBack rolls the process back to the backup, step by step, until the program
+// can continue.
 func (p *process) goBack() error {
 	p.reach("abort")
 	for {
@@ -75,7 +75,7 @@ func (p *process) quiet() error {
 	return p.Wait(context.Background(), func() bool { return p.pending == 0 && p.filling == 0 })
 }
 
-// giveBack sends the others the states that they lack.
+// giveBack sends the other processes the states that they lack.
 func (p *process) giveBack(o job.Order) error {
 	for _, d := range o.Deals {
 		if d.From != p.self || d.To == p.self {
@@ -90,7 +90,7 @@ func (p *process) giveBack(o job.Order) error {
 	return nil
 }
 
-// restoreFor makes the process stand where the state of a step was taken.
+// restoreFor puts the process where the state of a step was taken.
 func (p *process) restoreFor(step recovery.ReturnStep[stateCopy]) error {
 	o, s := step.Order, step.State
 	if step.Own {

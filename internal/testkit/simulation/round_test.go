@@ -10,44 +10,43 @@ import (
 	"github.com/intrahpc/intra/comm/commtest"
 )
 
-// A round is a random program of messages. They have an order, in which no
-// rank would ever wait: message i is sent at time 3i+1, received with a receive
-// that was posted at any time before, or by one that comes later, and every
-// rank does what it does in the order of the times. In an execution what has
-// nothing to do with each other comes in any order, and on every replica in
-// another one.
+// A round is a random program of messages. In one order of them no rank ever
+// waits: message i is sent at time 3i+1, its receive is posted at any earlier
+// time or later, and every rank acts in the order of these times. In an
+// execution, operations that do not depend on each other come in any order,
+// which differs between replicas.
 type round struct {
-	tag      int // the lowest
+	tag      int // the lowest tag
 	messages []*message
 	classes  []*class
 	waits    []*anyWait
 	plans    [][]action // of each rank
 }
 
-// message is one of a round.
+// message is one message of a round.
 type message struct {
 	id, from, to int
 	tag, size    int
-	second       bool   // it goes through the second communicator
-	class        *class // that it is received in by wildcards; nil: by its source
-	phase        int    // of the class
-	blocking     bool   // its send may wait for the receive
+	second       bool   // the message goes through the second communicator
+	class        *class // class in which wildcards receive the message; nil: it is received by its source
+	phase        int    // phase of the class
+	blocking     bool   // the send may wait for the receive
 	sync         bool
 
 	recv   *comm.Request
 	buf    []uint64
-	prompt bool // it is received as soon as it can be
+	prompt bool // the message is received as early as possible
 }
 
-// class are messages to one rank that its receives from any source may take in
-// any order, in phases: those of the second one are sent when all of the first
-// have been received.
+// class is a set of messages to one rank. Its receives from any source may
+// match them in any order within a phase. The messages of the second phase are
+// sent when all of the first have been received.
 type class struct {
 	members [2][]*message
-	posted  bool // all receives are, before all else
+	posted  bool // all receives are posted before everything else
 	recvs   []*comm.Request
 	bufs    [][]uint64
-	taken   int // receives whose end the program has seen
+	taken   int // receives whose completion the program has seen
 	shown   *comm.Status
 }
 
@@ -56,13 +55,13 @@ type anyWait struct {
 	of []*message
 }
 
-// action is one thing that a rank does.
+// action is one operation of a rank.
 type action struct {
 	time int
 	do   func(x *execution) error
 }
 
-// execution is how a rank goes through a round.
+// execution is the run of one rank through a round.
 type execution struct {
 	w      *commtest.World
 	comms  [2]*comm.Comm
@@ -72,7 +71,7 @@ type execution struct {
 	unsent []*comm.Request
 }
 
-// exchange is a round as a step of a program.
+// exchange runs a round as a step of a program.
 func (k *rank) exchange(w *commtest.World) error {
 	x := &execution{w: w, comms: [2]*comm.Comm{w.Comm, w.Comm}, me: w.Comm.Rank(), entry: w.Sum}
 	switch w.Comm {
@@ -100,13 +99,13 @@ func (k *rank) exchange(w *commtest.World) error {
 }
 
 func newRound(plan *rand.Rand, ranks int) *round {
-	// Messages of the next rounds may be on their way to a rank that is still in
-	// this one, so two rounds with the same tags would be one program that is wrong.
+	// Messages of the next rounds may be on their way to a rank that is still
+	// in this one. So two rounds with the same tags would be a wrong program.
 	r := &round{plans: make([][]action, ranks), tag: 2000 + 64*plan.IntN(1<<23)}
 	for id := range 2 + plan.IntN(8) {
 		m := &message{id: id, from: plan.IntN(ranks), tag: r.tag + id, size: 3 + []int{0, 2, 30, 150}[plan.IntN(4)], second: plan.IntN(2) == 0}
 		if m.to = (m.from + 1 + plan.IntN(max(ranks-1, 1))) % ranks; m.from == m.to {
-			continue // a rank alone
+			continue // a single rank
 		}
 		r.messages = append(r.messages, m)
 	}
@@ -132,15 +131,15 @@ func (r *round) at(rank, time int, do func(x *execution) error) {
 	r.plans[rank] = append(r.plans[rank], action{time, do})
 }
 
-// end is a time at or after that of a message.
+// end returns a time at or after that of a message.
 func (r *round) end(plan *rand.Rand, m *message) int {
 	last := r.messages[len(r.messages)-1].id
 	return 3*(m.id+plan.IntN(last-m.id+1)) + 2
 }
 
 // classify puts some messages to one rank into classes. If a message from that
-// rank to the sender of another lies between two, the second may be of a later
-// phase.
+// rank to the sender of the second of two messages lies between the two, the
+// second may be of a later phase.
 func (r *round) classify(plan *rand.Rand) {
 	of := make(map[[2]int]*class)
 	for _, m := range r.messages {
@@ -168,9 +167,9 @@ func (r *round) classify(plan *rand.Rand) {
 	}
 }
 
-// follows makes m a message that is sent only after its receiver has got all
-// up to last: there is one from the receiver to the sender between them, which
-// the sender waits for.
+// follows makes m a message that is sent only after its receiver has received
+// all messages up to last: between them the receiver sends a message for which
+// the sender waits.
 func (r *round) follows(last, m *message) bool {
 	for _, token := range r.messages {
 		if token.id > last.id && token.id < m.id && token.from == m.to && token.to == m.from && token.class == nil {
@@ -181,8 +180,8 @@ func (r *round) follows(last, m *message) bool {
 	return false
 }
 
-// receive has a message received by its source: with a receive posted before
-// it is sent, or later, perhaps after a probe.
+// receive plans the receive of a message by its source: posted before the send,
+// or later, perhaps after a probe.
 func (r *round) receive(plan *rand.Rand, m *message) {
 	end := r.end(plan, m)
 	if m.prompt {
@@ -198,7 +197,7 @@ func (r *round) receive(plan *rand.Rand, m *message) {
 				return
 			}
 		}
-		if !m.prompt && plan.IntN(3) == 0 { // together with others, whichever comes first
+		if !m.prompt && plan.IntN(3) == 0 { // together with other receives, in order of completion
 			a := &anyWait{of: []*message{m}}
 			r.waits = append(r.waits, a)
 			r.at(m.to, end, func(x *execution) error { return x.waitAny(a) })
@@ -221,7 +220,7 @@ func (r *round) receive(plan *rand.Rand, m *message) {
 	}
 }
 
-// receiveAny has the messages of a class received from any source.
+// receiveAny plans receives from any source for the messages of a class.
 func (r *round) receiveAny(plan *rand.Rand, c *class) {
 	all := slices.Concat(c.members[0], c.members[1])
 	c.recvs, c.bufs = make([]*comm.Request, len(all)), make([][]uint64, len(all))
@@ -236,7 +235,7 @@ func (r *round) receiveAny(plan *rand.Rand, c *class) {
 	}
 	for _, m := range all {
 		end := r.end(plan, m)
-		if len(c.members[1]) > 0 && m.phase == 0 { // before what lets the next phase begin
+		if len(c.members[1]) > 0 && m.phase == 0 { // before the message that lets the next phase begin
 			end = 3*m.id + 2
 		}
 		switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// safePoint does what is due at a safe point of the program.
+// safePoint performs the steps that are due at a safe point of the program.
 func (p *process) safePoint(point uint64) error {
 	p.member.Enter(point)
 	for {
@@ -29,7 +29,7 @@ func (p *process) safePoint(point uint64) error {
 	}
 }
 
-// step does one thing in a safe point.
+// step performs one step of a safe point.
 func (p *process) step(s recovery.Step, seen uint64) error {
 	switch s.Kind {
 	case recovery.Wait:
@@ -66,20 +66,20 @@ func (p *process) step(s recovery.Step, seen uint64) error {
 	return fmt.Errorf("unknown step %d", s.Kind)
 }
 
-// cut ends a cut in the messages. What was received beyond it is reported again, so it is
-// hashed again, see process.sum.
+// cut ends a cut in the messages. Messages that were received beyond it are reported again,
+// and so hashed again, see process.sum.
 func (p *process) cut(joined ...sdr.Joiner) error {
 	p.cutting = true
 	defer func() { p.cutting = false }()
 	return p.msgs.Cut(joined...)
 }
 
-// endCut ends the cut: nothing of before it may be kept for anybody then.
+// endCut ends the cut: no message from before the cut may be kept after that.
 func (p *process) endCut(joined ...sdr.Joiner) error {
 	if err := p.cut(joined...); err != nil {
 		return err
 	}
-	if p.dead { // as it sent one of its acknowledgements: its links hold nothing
+	if p.dead { // died while sending one of its acknowledgements: its links hold nothing
 		return nil
 	}
 	if p.program != nil {
@@ -97,7 +97,7 @@ func (p *process) endCut(joined ...sdr.Joiner) error {
 	return nil
 }
 
-// drain gets everything that was sent before the cut.
+// drain receives every message that was sent before the cut.
 func (p *process) drain(number uint64) error {
 	ctx, stop := context.WithCancel(p.life)
 	defer stop()
@@ -119,7 +119,7 @@ func (p *process) drain(number uint64) error {
 	return nil
 }
 
-// order does what the head wants.
+// order carries out an order of the head.
 func (p *process) order(o job.Order) {
 	w := p.w
 	w.seen["order "+string(o.Kind)]++
@@ -127,7 +127,7 @@ func (p *process) order(o job.Order) {
 		return
 	}
 	var points uint64
-	if p.startAt != nil { // its safe point passes the head by
+	if p.startAt != nil { // the life began at a safe point that it does not report to the head
 		points = p.startAt.point
 	}
 	if g := p.program; g != nil {
@@ -157,7 +157,7 @@ func (p *process) order(o job.Order) {
 		s, ok := p.slots.Get(o.Rank, o.Number)
 		if ok {
 			p.giveTo(s, o.Process, label{errand: errandBackup, rank: o.Rank, number: o.Number}, "backup send")
-		} else if w.head.term == 0 || o.Number == p.slots.Full() { // else a lost head wanted it, of one that it has not completed
+		} else if w.head.term == 0 || o.Number == p.slots.Full() { // otherwise a lost head ordered that, for a backup that it has not completed
 			w.fail("%v does not hold the backup %d of rank %d that it is to give away", p, o.Number, o.Rank)
 		}
 	case job.OrderRollback:
@@ -179,7 +179,7 @@ func (p *process) position(number uint64) (*position, error) {
 	return &position{section: p.machine.Position(), point: number, messages: messages}, err
 }
 
-// positionInCut is that in the cut that p is in.
+// positionInCut returns the position in the cut in which p is.
 func (p *process) positionInCut(number uint64) (*position, error) {
 	if p.cutAt != nil {
 		return p.cutAt, nil
@@ -187,7 +187,7 @@ func (p *process) positionInCut(number uint64) (*position, error) {
 	return p.position(number)
 }
 
-// admit makes newcomers live.
+// admit makes joiners live.
 func (p *process) admit(joined []job.Peer) error {
 	if p.program != nil {
 		var err error

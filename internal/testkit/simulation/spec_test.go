@@ -11,14 +11,14 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// spec describes a random job: all of it follows from the seed.
+// spec describes a random job. Everything in it follows from the seed.
 type spec struct {
-	seed, plan uint64 // plan: of the program
+	seed, plan uint64 // plan: seed of the program
 	degrees    []int
 	passes     uint64
-	steps      int // of a pass
+	steps      int // steps of a pass
 	does       activity
-	pointless  bool // the program never comes to a safe point
+	pointless  bool // the program never reaches a safe point
 	mirror     bool
 	ordered    bool // see sdr.Config
 	limits     sdr.Limits
@@ -26,33 +26,34 @@ type spec struct {
 	inbox      int64
 	patience   time.Duration
 	lags       []int
-	breaks     int // one of so many steps breaks a connection; 0: none
+	breaks     int // one in that many steps breaks a connection; 0: none
 
-	start   bool // processes are started for lost ones
+	start   bool // new processes replace lost ones
 	spares  int
 	backup  recovery.Policy
 	files   recovery.Files
 	kills   []kill
 	hosts   int
-	gone    int           // step at which the program is removed, so that nobody can be started; 0: never
-	heirs   int           // heads that are lost
-	steady  int           // each in one of so many steps,
-	busy    bool          // or while it does something about a death
+	gone    int           // step at which the program's file is removed, so that no process can be started; 0: never
+	heirs   int           // number of heads that are lost
+	steady  int           // a head is lost in one of that many steps,
+	busy    bool          // or while it handles a death
 	swift   bool          // the first replicas of all ranks are ahead of the others
-	echo    int           // what a dead process had sent to a newcomer comes in one of so many steps, but all of it
-	shy     int           // links to newcomers are made in one of so many steps that they could be
-	kept    bool          // decisions are kept by others even when nobody could take the head's place any more
-	think   int           // they are in one of so many steps; 0: at once
-	slow    int           // the head's clock goes so many times as fast: the programs are slow
-	cost    time.Duration // of a backup, as processes say
+	echo    int           // frames of a dead process to a joiner arrive in one of that many steps, but all of them do
+	shy     int           // links to joiners are made in one of that many possible steps
+	kept    bool          // other nodes keep the decisions, even when none of them could become the head any more
+	think   int           // decisions are kept in one of that many steps; 0: at once
+	slow    int           // factor by which the head's clock is faster: the programs are slow
+	cost    time.Duration // time of a backup that processes report
 	restart *restart
 
-	compared bool // messages are
-	wrong    int  // of so many that are received this one is wrong; 0: none
-	doomed   bool // and its sender dies soon
+	compared bool // messages are compared
+	wrong    int  // number of the received message that is wrong; 0: none
+	doomed   bool // the sender of that message dies soon
 }
 
-// again is a job that goes on from files of another one, with other degrees.
+// again returns a job that continues from files of another one, with other
+// degrees.
 func (s *spec) again(from *restart) *spec {
 	a := newSpec(s.seed ^ 1<<40)
 	a.plan, a.passes, a.steps, a.does, a.limits, a.pointless, a.restart = s.plan, s.passes, s.steps, s.does, s.limits, false, from
@@ -69,7 +70,7 @@ func (s *spec) again(from *restart) *spec {
 	return a
 }
 
-// restart is a set of files that a job goes on from.
+// restart is a set of files from which a job continues.
 type restart struct {
 	cut   uint64
 	files []*file
@@ -94,7 +95,7 @@ func newSpec(seed uint64) *spec {
 		s.breaks = 20 + random.IntN(300)
 	}
 	s.hosts, s.slow, s.cost = 1+random.IntN(3), 1, 100*time.Microsecond
-	if random.IntN(5) > 0 { // else what is lost stays lost
+	if random.IntN(5) > 0 { // otherwise lost processes are not replaced
 		s.start = random.IntN(3) > 0
 		if !s.start || random.IntN(3) == 0 {
 			s.spares = random.IntN(4)
@@ -133,16 +134,16 @@ func newSpec(seed uint64) *spec {
 	return s
 }
 
-// activity is what a program does.
+// activity is the kind of work of a program.
 type activity int
 
 const (
 	anything activity = iota
-	messages          // rounds of them, and nothing else
+	messages          // rounds of messages, and nothing else
 	sections
 )
 
-// storm makes the job one of replicas that die, and does nothing about it.
+// storm plans many deaths of replicas, which are not replaced.
 func (s *spec) storm(random *rand.Rand) {
 	s.start, s.spares, s.passes = false, 0, 1+uint64(random.IntN(3))
 	s.does = []activity{messages, messages, sections}[random.IntN(3)]
@@ -169,7 +170,7 @@ func (s *spec) storm(random *rand.Rand) {
 	}
 }
 
-// plain is the same program in a job without replicas and failures.
+// plain returns the same program in a job without replicas and failures.
 func (s *spec) plain() *spec {
 	p := &spec{seed: s.seed, plan: s.plan, passes: s.passes, steps: s.steps, does: s.does, pointless: true, limits: s.limits, inbox: 1 << 20, lags: []int{0}, hosts: 1, slow: 1}
 	for range s.degrees {
@@ -178,15 +179,15 @@ func (s *spec) plain() *spec {
 	return p
 }
 
-// replaces reports whether others take the places of lost processes.
+// replaces reports whether the job replaces lost processes.
 func (s *spec) replaces() bool { return s.start || s.spares > 0 }
 
-// node is the host where a process is at the beginning.
+// node returns the first host of a process.
 func (s *spec) node(p job.Process) detect.ID {
 	return firstNode + detect.ID((p.Rank+p.Replica)%s.hosts)
 }
 
-// successors plans how often the head is lost.
+// successors plans the number of losses of the head.
 func (s *spec) successors(random *rand.Rand) {
 	s.steady, s.busy = []int{150, 600, 2400}[random.IntN(3)], random.IntN(2) == 0
 	if random.IntN(4) == 0 {

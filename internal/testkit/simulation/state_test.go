@@ -11,16 +11,16 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// errand says what a state is sent for.
+// errand is the purpose for which a state is sent.
 type errand uint8
 
 const (
-	errandJoin   errand = 1 + iota // to a newcomer: its rank's state
+	errandJoin   errand = 1 + iota // to a joiner: the state of its rank
 	errandBackup                   // to a holder
-	errandBack                     // to a process that goes back: its rank's state
+	errandBack                     // to a process that rolls back: the state of its rank
 )
 
-// The kinds of frames that carry states: pieces, and what ends them.
+// The kinds of frames that carry states: pieces, and the end of a state.
 const (
 	framePiece uint8 = 1 + iota
 	frameEnd
@@ -42,23 +42,23 @@ type stateCopy struct {
 	at    *position
 }
 
-// outbound is a state on its way to a newcomer.
+// outbound is a state on its way to a joiner.
 type outbound struct {
 	to         *process
 	generation uint32
 	stream     uint64
-	sent       [][]byte // what it has of each piece
+	sent       [][]byte // the part of each piece that the joiner has
 	moving     int      // frames that the link holds
 }
 
-// inbound puts states together that come from one process.
+// inbound assembles the states that arrive from one process.
 type inbound struct {
 	pieces map[uint64][][]byte // by stream
 }
 
 // A frame with state has the errand as its flags; its arguments are the stream
-// and the piece. The label and the position of the last one are in the log of
-// the sender: their bytes are not what this is about.
+// and the piece. The log of the sender holds the label and the position of the
+// last frame: the simulation does not test their encoding.
 type ending struct {
 	label label
 	at    *position
@@ -99,7 +99,8 @@ func cloneImage(im [][]byte) [][]byte {
 	return c
 }
 
-// stateFor is the state on its way to a newcomer, nil if that has died.
+// stateFor returns the state on its way to a joiner, nil if the joiner has
+// died.
 func (p *process) stateFor(to job.Process) *outbound {
 	if p.outbound[to] == nil && p.wires[to] != nil {
 		p.outbound[to] = &outbound{to: p.wires[to], generation: p.member.Generation()}
@@ -107,8 +108,8 @@ func (p *process) stateFor(to job.Process) *outbound {
 	return p.outbound[to]
 }
 
-// donate copies some state to a newcomer ahead of the cut. What was copied at
-// the safe point before has to have left.
+// donate copies some state to a joiner ahead of the cut. The links must have
+// sent all that was copied at the previous safe point.
 func (p *process) donate(to job.Process) error {
 	out := p.stateFor(to)
 	if out == nil {
@@ -129,7 +130,7 @@ func (p *process) donate(to job.Process) error {
 		}
 		p.piece(out, i, bytes.Clone(b))
 		p.reach("copy")
-		if p.w.random.IntN(8) == 0 { // that is enough for one safe point
+		if p.w.random.IntN(8) == 0 { // enough for one safe point
 			all = false
 			break
 		}
@@ -143,7 +144,7 @@ func (o *outbound) has(i int, b []byte) bool {
 	return i < len(o.sent) && o.sent[i] != nil && bytes.Equal(o.sent[i], b)
 }
 
-// piece sends a piece of the state to a newcomer.
+// piece sends a piece of the state to a joiner.
 func (p *process) piece(o *outbound, i int, b []byte) {
 	if o.stream == 0 {
 		o.stream = p.w.disk.stream()
@@ -165,13 +166,13 @@ func (p *process) carry(to *process, e errand, kind uint8, stream uint64, i int,
 	p.w.link(p, to).Send(f)
 }
 
-// transfer gives a newcomer what it lacks, and the position, in the cut.
+// transfer sends a joiner the rest of the state, and the position, in the cut.
 func (p *process) transfer(to job.Process) error {
 	out := p.stateFor(to)
 	delete(p.outbound, to)
 	defer p.member.Transferred(to)
 	if out == nil {
-		return nil // it has died
+		return nil // the joiner has died
 	}
 	number := p.program.points
 	at, err := p.position(number)
@@ -203,7 +204,7 @@ func (p *process) transfer(to job.Process) error {
 	return err
 }
 
-// gift is a state that is sent beside the program.
+// gift is a state that is sent in parallel to the program.
 type gift struct {
 	to    *process
 	label label
@@ -212,12 +213,12 @@ type gift struct {
 	step  string
 }
 
-// giveTo gives a copy to another process, beside whatever goes on. step is the
-// point of death in the middle of it.
+// giveTo sends a copy to another process, in parallel to everything else. step
+// is the point of death in the middle of it.
 func (p *process) giveTo(s stateCopy, to job.Process, l label, step string) {
 	q := p.wires[to]
 	if q == nil {
-		return // it has died, and the head will know what to do
+		return // the process has died, and the head will know what to do
 	}
 	l.stream = p.w.disk.stream()
 	l.generation, l.full = p.member.Generation(), p.slots.Full()
@@ -244,8 +245,8 @@ func (p *process) give() {
 	p.carry(g.to, g.label.errand, frameEnd, g.label.stream, 0, nil, sender{p: p})
 }
 
-// copyState copies the state for a backup, in the cut, and has it sent to the
-// holder beside the computation.
+// copyState copies the state for a backup, in the cut, and starts sending it to
+// the holder in parallel to the computation.
 func (p *process) copyState(number uint64, holder job.Process) error {
 	at, err := p.positionInCut(number)
 	if err != nil {
@@ -267,7 +268,7 @@ func (p *process) copyState(number uint64, holder job.Process) error {
 	return nil
 }
 
-// takeState takes a frame with state from another process.
+// takeState receives a frame with state from another process.
 func (p *process) takeState(from *process, h *transport.Header, payload []byte) {
 	in := p.inbound[from]
 	if in == nil {
@@ -300,7 +301,7 @@ func (p *process) takeState(from *process, h *transport.Header, payload []byte) 
 	p.arrived(end.label, stateCopy{pieces, end.at})
 }
 
-// arrived takes a whole state.
+// arrived handles a whole state.
 func (p *process) arrived(l label, s stateCopy) {
 	var replies []job.Reply
 	switch {
@@ -320,10 +321,10 @@ func (p *process) arrived(l label, s stateCopy) {
 	p.changed()
 }
 
-// store keeps a copy that has come from another process.
+// store keeps a copy that another process has sent.
 func (p *process) store(l label, s stateCopy) []job.Reply {
 	if l.generation < p.member.Generation() {
-		return nil // from before a rollback
+		return nil // the copy is from before a rollback
 	}
 	p.slots.Reached(l.full)
 	if !p.slots.Put(l.rank, l.number, s) {

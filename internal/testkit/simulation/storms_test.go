@@ -8,12 +8,12 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// storms make a job one in which something happens often that is rare in
-// others.
+// storms change the plan of a job, so that an event which is otherwise rare
+// happens often.
 var storms = []func(*spec, *rand.Rand){(*spec).aheadOfCuts, (*spec).rollbacks, (*spec).rollbacks, (*spec).ends, (*spec).joins}
 
-// calm is a job in which everybody that is lost is replaced, and nothing else
-// is planned yet.
+// calm plans a job in which all lost processes are replaced, and nothing else
+// happens yet.
 func (s *spec) calm(random *rand.Rand, degrees ...int) {
 	s.start, s.spares, s.gone, s.heirs, s.pointless = true, 0, 0, 0, false
 	s.successors(random)
@@ -24,20 +24,20 @@ func (s *spec) calm(random *rand.Rand, degrees ...int) {
 	}
 }
 
-// dies plans the death of somebody at one of some points.
+// dies plans the death of a process at one of some points.
 func (s *spec) dies(random *rand.Rand, most int, points ...string) {
 	rank := random.IntN(len(s.degrees))
 	s.kills = append(s.kills, kill{process: job.Process{Rank: rank, Replica: random.IntN(s.degrees[rank])},
 		anybody: random.IntN(3) > 0, point: points[random.IntN(len(points))], count: random.IntN(most)})
 }
 
-// falls plans the death of a certain process at some step.
+// falls plans the death of a given process at some step.
 func (s *spec) falls(random *rand.Rand, p job.Process, step int) {
 	s.kills = append(s.kills, kill{process: p, point: atStep, count: random.IntN(step)})
 }
 
-// aheadOfCuts: processes die that are asked how far they are, and are ahead of
-// the others.
+// aheadOfCuts plans deaths of processes that are ahead of the others when the
+// head asks how far they are.
 func (s *spec) aheadOfCuts(random *rand.Rand) {
 	s.calm(random, 1, 2, 2, 3)
 	s.degrees[0], s.heirs = 3, 0
@@ -52,7 +52,8 @@ func (s *spec) aheadOfCuts(random *rand.Rand) {
 	}
 }
 
-// rollbacks: ranks are lost, others on the way back, and links break.
+// rollbacks plans losses of ranks, further losses during the rollback, and
+// broken links.
 func (s *spec) rollbacks(random *rand.Rand) {
 	s.calm(random, 1, 1, 2)
 	s.passes = 4 + uint64(random.IntN(6))
@@ -63,7 +64,7 @@ func (s *spec) rollbacks(random *rand.Rand) {
 	}
 	s.kept = random.IntN(4) == 0
 	s.inPlace = random.IntN(4) > 0
-	if random.IntN(3) == 0 { // a rank that shares much, and others that are lost
+	if random.IntN(3) == 0 { // a rank that shares much is lost, and other ranks are
 		s.does, s.degrees[0], s.lags = sections, 2+random.IntN(2), []int{0, 4, 60}
 	}
 	s.shy = []int{0, 0, 20, 200}[random.IntN(4)]
@@ -92,7 +93,8 @@ func (s *spec) rollbacks(random *rand.Rand) {
 	}
 }
 
-// ends: processes die when they have come to their end, while others have not.
+// ends plans deaths of processes whose programs have returned, while others
+// still run.
 func (s *spec) ends(random *rand.Rand) {
 	s.calm(random, 1, 1, 2)
 	s.passes = 1 + uint64(random.IntN(4))
@@ -101,7 +103,7 @@ func (s *spec) ends(random *rand.Rand) {
 		s.backup.Every = 1
 	}
 	s.lags = [][]int{{0, 20}, {0, 4, 60}, {0, 0, 200}}[random.IntN(3)]
-	if random.IntN(3) == 0 { // who has come to his end is needed again, and dies
+	if random.IntN(3) == 0 { // a process that has finished is needed again, and dies
 		s.backup.Every, s.degrees[0], s.degrees[1] = 1, 1, 1
 		s.kills = append(s.kills, kill{process: job.Process{Rank: random.IntN(2)}, other: true, point: "through", count: random.IntN(2)})
 		s.dies(random, 4, "abort", "fetch", "ready", "resume")
@@ -113,7 +115,8 @@ func (s *spec) ends(random *rand.Rand) {
 	s.dies(random, 150, atAfter)
 }
 
-// joins: newcomers come to slow jobs, and those die that give them their state.
+// joins plans slow jobs with joiners, and deaths of the donors that send them
+// their state.
 func (s *spec) joins(random *rand.Rand) {
 	s.calm(random, 2, 2, 3)
 	s.passes, s.steps = 5+uint64(random.IntN(5)), 1
@@ -124,14 +127,14 @@ func (s *spec) joins(random *rand.Rand) {
 	}
 	s.kept = random.IntN(2) == 0
 	switch random.IntN(4) {
-	case 0: // a newcomer is left out of a cut, for it has no link to another one yet
+	case 0: // the cut leaves a joiner out, since it has no link to another process yet
 		s.kept, s.think, s.shy, s.files = true, 50, 10+random.IntN(20), recovery.Files{}
 		s.falls(random, job.Process{Replica: 1}, 600)
 		s.kills = append(s.kills, kill{process: job.Process{Rank: 1, Replica: 1}, other: true, point: "ask"})
 		return
-	case 1: // the state of a donor that is dead comes after that of the next one
+	case 1: // the state of a dead donor arrives after that of the next one
 		s.degrees[0], s.echo = 3, 1000
-		s.start, s.spares = false, 1 // another newcomer would have to have a link to this one
+		s.start, s.spares = false, 1 // another joiner would have to have a link to this one
 		s.falls(random, job.Process{Replica: 2}, 600)
 		s.dies(random, 2, "transferred")
 		return

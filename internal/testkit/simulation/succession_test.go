@@ -12,8 +12,8 @@ func (l *leader) mayBeLost() bool {
 	return l.w.heirs > 0 && l.head != nil && l.booted && !l.head.Ended()
 }
 
-// isStruck reports whether the head is lost now, once in so many times: at any
-// moment, or, if that is what is planned, in one in which it is busy with a death.
+// isStruck reports whether the head is lost now, once in that many steps: at any step, or,
+// if the plan says so, while the head is busy with a death.
 func (l *leader) isStruck(steady, busy int) bool {
 	if !l.mayBeLost() {
 		return false
@@ -24,8 +24,8 @@ func (l *leader) isStruck(steady, busy int) bool {
 	return len(l.state.Verdicts) > 0 && (len(l.asked) > 0 || l.state.Recovery.Rolling) && l.w.random.IntN(busy) == 0
 }
 
-// loseHead: the head is lost. Some of what it has proposed may be kept yet, and some
-// of what it has said may arrive.
+// loseHead ends the head. Some of its proposals may still be kept, and some of its messages
+// may still arrive.
 func (w *world) loseHead() {
 	l := w.head
 	w.heirs--
@@ -55,8 +55,8 @@ func (w *world) loseHead() {
 	l.absent = w.random.IntN(2) * w.random.IntN(100)
 }
 
-// succeed: another head takes the place of the one that is lost. It knows what was
-// kept, and the agents repeat what the others lack.
+// succeed starts the successor of the lost head. It knows the log, and the agents repeat
+// the rest.
 func (w *world) succeed() {
 	l := w.head
 	for len(l.losing) > 0 {
@@ -80,7 +80,7 @@ func (w *world) succeed() {
 	l.perform(acts)
 }
 
-// spares counts the processes that wait for a place, as far as the head can know.
+// spares counts the processes that wait for a slot, as far as the head can know.
 func (l *leader) spares() (n int) {
 	for _, p := range l.w.processes {
 		if p.role == head.Spare && p.self == p.from.ID && !p.dead && !l.truth.promised[p.from.ID] && !slices.ContainsFunc(p.says, isJoined) {

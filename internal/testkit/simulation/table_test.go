@@ -12,15 +12,17 @@ const (
 	own         = "internal/testkit/simulation/"
 )
 
-// rules are those that whole jobs need. What is not here is for programs or
-// callers that are wrong; or keeps memory and time in bounds; or is a second
-// guard: frames of a life that was not announced cannot come under a head that
-// has all know of newcomers before any of them sends; an update that a peer
-// which is ahead has not sent was refused or lost, which is said; substitutes send
-// in order what a dead process had not; a copy that is older than the last
-// complete backup would wait for the next one to take its place; and a receive
-// from any source that has lost its message would get it from a substitute, as
-// that message depends on nothing that is yet to come.
+// rules are those that whole jobs need. Rules that are missing here concern wrong programs
+// or callers, bound memory and time, or are a second guard:
+//
+//   - A frame of a life that was not announced cannot arrive, since the head informs all
+//     processes of a joiner before the joiner sends.
+//   - An update that a peer which is ahead has not sent was refused or lost, and the peer
+//     reports that.
+//   - Substitutes send in order the messages that a dead process had not sent.
+//   - A copy older than the last complete backup would wait until the next backup replaces it.
+//   - A receive from any source that has lost its message would get it from a substitute,
+//     since that message depends on nothing that is yet to come.
 var rules = []ruletest.Rule{
 	ruletest.New(sdrDir+"seen.go", "a message enters the past when the program sees it",
 		"	case req.awaited:\n", "	case true:\n"),
@@ -214,13 +216,13 @@ var rules = []ruletest.Rule{
 		"	for !r.keeping && !r.acting {", "	for !r.acting {"),
 }
 
-// unshown are rules without which no job has been seen to fail. Tests of the
-// packages show the first two: the acknowledgement of a message that is taken
-// back has to be quicker than the cut, at a replica that serves its receiver
-// only since then; and a rank has to hear, before it begins a collective, of one
-// that has begun it without waiting and is ahead of its sibling. A copy that is made
-// while an order to go back comes has the number of a later backup, which is taken
-// again with the same contents, and what it says of it comes from before the way back.
+// unshown are rules without which no job has been seen to fail. Tests of the packages show
+// the first two. The acknowledgement of a message that is withdrawn has to be faster than
+// the cut, at a replica that serves its receiver only since then. And before a rank begins
+// a collective, it has to learn of a rank that has begun the collective without waiting and
+// is ahead of its sibling. As for the third: a copy that is made while an order to roll
+// back arrives has the number of a later backup. That backup is taken again with the same
+// contents, and the report about the copy is from before the rollback.
 var unshown = []ruletest.Rule{
 	ruletest.New(sdrDir+"seen.go", "a collective of all ranks says what others have done since they began it",
 		"		s.past = c.causalPast(ctx.thread, s.epoch)\n", "		s.past = c.causalPast(ctx.thread, s.epoch)\n		if s.past != nil {\n			s.past.list = nil\n		}\n"),

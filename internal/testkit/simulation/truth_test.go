@@ -7,23 +7,23 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// witness is what the simulation knows of what can be saved: by what is kept, and
-// by what the head has heard. While a decision about recovery is being kept, the
-// head takes in nothing of what it hears; until then that is unsure.
+// witness is what the simulation knows about the state that can be recovered: from the log,
+// and from the reports that the head has received. While a decision about recovery is being
+// kept, the head handles no report; until then its effect is unsure.
 type witness struct {
-	complete uint64                   // the last backup that is complete
-	rolling  bool                     // some may have left their lives for a rollback
-	tries    map[job.Process]int      // of a seat that were asked for and have not come to live
-	refused  bool                     // somebody could not be started
-	holds    map[*process][]witnessed // copies of which the head has heard
-	unsure   []*process               // who has copies of which it may not have taken it in yet
-	dying    []*process               // declared dead, which it may not have taken in yet
+	complete uint64                   // the last complete backup
+	rolling  bool                     // some processes may have left their lives for a rollback
+	tries    map[job.Process]int      // by slot: processes that were requested and have not become live
+	refused  bool                     // a process could not be started
+	holds    map[*process][]witnessed // copies that were reported to the head
+	unsure   []*process               // processes with reported copies that the head may not have handled yet
+	dying    []*process               // declared dead, which the head may not have handled yet
 	planned  uint64                   // the last backup that was begun
-	cut      uint64                   // that all are to stop at
-	given    map[*process]gave        // newcomers that are given their states in this cut
-	set      uint64                   // of files that is being written
-	savers   map[*process]bool        // who write it and have not said how that went
-	promised map[job.Process]bool     // spares, by their names, that are to get a place once that is kept
+	cut      uint64                   // cut at which all processes are to stop
+	given    map[*process]gave        // joiners that get their states in this cut
+	set      uint64                   // set of files that is being written
+	savers   map[*process]bool        // processes that write it and have not reported the result
+	promised map[job.Process]bool     // spares, by their names, that get a slot once that decision is kept
 }
 
 // gave is a state that is on its way in a cut.
@@ -36,15 +36,15 @@ type gave struct {
 type witnessed struct {
 	rank       int
 	number     uint64
-	generation uint32 // in which it was spoken of
-	sure       bool   // the head has taken it in
+	generation uint32 // generation of the report
+	sure       bool   // the head has handled the report
 }
 
 func newWitness() witness {
 	return witness{tries: make(map[job.Process]int), holds: make(map[*process][]witnessed), given: make(map[*process]gave), savers: make(map[*process]bool), promised: make(map[job.Process]bool)}
 }
 
-// succeed: another head has heard of nothing but of deaths.
+// succeed begins again with the deaths: the new head has received no other reports.
 func (t *witness) succeed(*leader) {
 	clear(t.holds)
 	clear(t.given)
@@ -55,7 +55,7 @@ func (t *witness) succeed(*leader) {
 	t.unsure, t.dying, t.planned, t.cut = nil, nil, 0, 0
 }
 
-// hears notes what the head learns.
+// hears records a report to the head.
 func (t *witness) hears(l *leader, p *process, r *job.Reply) {
 	c := witnessed{generation: r.Generation}
 	switch r.Kind {
@@ -66,7 +66,7 @@ func (t *witness) hears(l *leader, p *process, r *job.Reply) {
 		return
 	case job.ReplyStored:
 		c.rank, c.number = r.Rank, r.Number
-	case job.ReplyReady: // it has the state of the last backup, if none was complete since
+	case job.ReplyReady: // the process has the state of the last backup, if none was completed since
 		if c.rank, c.number = p.self.Rank, t.complete; r.Generation <= l.state.Recovery.Taken {
 			return
 		}
@@ -77,7 +77,7 @@ func (t *witness) hears(l *leader, p *process, r *job.Reply) {
 	t.unsure = append(t.unsure, p)
 }
 
-// catchUp: unless a decision is being kept, the head has taken in what it has heard.
+// catchUp records that the head has handled all reports, unless a decision is being kept.
 func (l *leader) catchUp() {
 	t := &l.truth
 	if l.head == nil || l.deciding > 0 {
@@ -120,7 +120,7 @@ func (l *leader) alive(rank int) (n int) {
 	return n
 }
 
-// kept notes what an entry says that is kept now.
+// kept records the effects of an entry that is now in the log.
 func (t *witness) kept(l *leader, e decision.Entry) {
 	switch e.Kind {
 	case decision.Born:
@@ -160,7 +160,7 @@ func (t *witness) kept(l *leader, e decision.Entry) {
 	}
 }
 
-// join: joiners live.
+// join makes joiners live.
 func (t *witness) join(l *leader, joined []recovery.Joined) {
 	for _, j := range joined {
 		if p := l.w.holders[endpoint(j.Process, j.Incarnation)]; p != nil {
@@ -170,12 +170,12 @@ func (t *witness) join(l *leader, joined []recovery.Joined) {
 	}
 }
 
-// holder is who has a place.
+// holder returns the endpoint of the process in a slot.
 func (l *leader) holder(p job.Process) job.Endpoint {
 	return endpoint(p, l.state.Places[p].Incarnation)
 }
 
-// foresee looks whether an entry may be proposed.
+// foresee checks whether an entry may be proposed.
 func (l *leader) foresee(e decision.Entry) {
 	t := &l.truth
 	switch e.Kind {
@@ -201,7 +201,7 @@ func (l *leader) foresee(e decision.Entry) {
 	}
 }
 
-// sends notes what the head says, and looks whether it may.
+// sends records a message of the head, and checks whether the head may send it.
 func (l *leader) sends(a head.Send) {
 	m := a.Message
 	to := l.at[a.To]
@@ -237,12 +237,12 @@ func (l *leader) sends(a head.Send) {
 	}
 }
 
-// kills looks whether a process may be killed: of a broken link one that is not
-// the last of its rank, or that the job can come back without.
+// kills checks whether a process may be killed. For a broken link, it must be one that is
+// not the last of its rank, or without which the job can recover.
 func (l *leader) kills(a head.Kill) {
 	w, p := l.w, l.at[a.To]
 	switch {
-	case p == nil || p.dead || p.left || !l.lives(p): // nobody needs a joiner
+	case p == nil || p.dead || p.left || !l.lives(p): // the job does not need a joiner
 		return
 	case l.state.Released:
 		w.fail("%v has to be killed, for it does not go when it is released", p)
@@ -265,7 +265,7 @@ func (l *leader) kills(a head.Kill) {
 	}
 }
 
-// publishes looks at the files of a set that is to be made complete.
+// publishes checks the files of a set that is to be made complete.
 func (l *leader) publishes(a head.Publish) {
 	d := l.w.disk
 	if d.given[a.Set.Number] {
@@ -278,15 +278,15 @@ func (l *leader) publishes(a head.Publish) {
 	}
 }
 
-// passes looks whether a process may go on behind a safe point.
+// passes checks whether a process may continue beyond a safe point.
 func (l *leader) passes(p *process, point uint64) {
 	if l.truth.cut > 0 && point >= l.truth.cut && p.member.Generation() == l.state.Recovery.Generation {
 		l.w.fail("%v passes safe point %d, and the cut is at %d", p, point, l.truth.cut)
 	}
 }
 
-// copies counts the live processes that hold the state of a rank in a backup, as
-// the head knows, or, if it need not be sure, may know.
+// copies counts the live processes that hold the state of a rank in a backup: those that
+// the head knows of, or, unless sure is set, may know of.
 func (l *leader) copies(rank int, number uint64, sure bool) (n int) {
 	for p, list := range l.truth.holds {
 		if p.known || sure && p.declared {
@@ -302,7 +302,7 @@ func (l *leader) copies(rank int, number uint64, sure bool) (n int) {
 	return n
 }
 
-// survives reports whether all of a backup is held when a process is not there.
+// survives reports whether all of a backup is held without a process.
 func (l *leader) survives(v *process) bool {
 	was := v.known
 	v.known = true
@@ -315,7 +315,7 @@ func (l *leader) survives(v *process) bool {
 	return l.truth.complete > 0
 }
 
-// exhausted reports whether no process can be had for some seat any more.
+// exhausted reports whether some slot can get no process any more.
 func (l *leader) exhausted() bool {
 	if l.truth.refused || l.tooFewSpares() || len(l.w.lost) == l.w.spec.hosts {
 		return true

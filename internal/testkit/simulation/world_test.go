@@ -11,32 +11,32 @@ import (
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
-// world is a job that runs: everything in it happens in one goroutine, one
-// step after the other, and the seed chooses the next step.
+// world is a job that runs. All of it happens in one goroutine, step by step, and the seed
+// chooses the next step.
 type world struct {
 	spec      *spec
 	random    *rand.Rand
-	processes []*process // all that there ever were, in the order of their births
+	processes []*process // all processes, past and present, in the order of their starts
 	links     map[pair]*sdrtest.Link
-	pasts     *sdrtest.Pasts        // beside the causal past of the messages
+	pasts     *sdrtest.Pasts        // independent record of the causal histories of messages
 	order     []*sdrtest.Link       // in order of creation
-	slow      map[*sdrtest.Link]int // links that move one of so many times
+	slow      map[*sdrtest.Link]int // links that move one in that many times
 	head      *leader
-	seen      map[string]int // what happened, for coverage
-	now       time.Duration  // that was jumped over; every step takes a microsecond more
+	seen      map[string]int // events that have happened, for coverage
+	now       time.Duration  // skipped time; every step adds a microsecond
 	steps     int
-	death     int    // the step of the last one
-	spent     []bool // kills that have come about
+	death     int    // the step of the last death
+	spent     []bool // kills that have happened
 	reached   map[string]int
 	doomed    []doomed
 	disk      disk
 	choices   []func()
-	bad       error  // an invariant that is broken
-	broken    []rift // links, for good
-	rifts     int    // of these, those whose ends live
+	bad       error  // the first broken invariant
+	broken    []rift // links that have broken permanently
+	rifts     int    // number of those whose ends live
 	lost      map[detect.ID]bool
 	agents    map[detect.ID]*hostLog    // of each host
-	holders   map[job.Endpoint]*process // who has, or had, each place
+	holders   map[job.Endpoint]*process // the processes that have, or had, each slot
 	hello     *job.Hello
 	heirs     int // heads that may still be lost
 	hashed    int // messages that were received
@@ -55,14 +55,14 @@ func newWorld(s *spec) *world {
 	return w
 }
 
-// fail notes the first invariant that is broken.
+// fail records the first broken invariant.
 func (w *world) fail(format string, args ...any) {
 	if w.bad == nil {
 		w.bad = fmt.Errorf(format, args...)
 	}
 }
 
-// run takes one step after the other until the job has ended.
+// run takes steps until the job has ended.
 func (w *world) run() error {
 	defer func() {
 		for _, p := range w.processes {
@@ -103,8 +103,8 @@ func (w *world) most() int {
 	return 2_000_000
 }
 
-// choose lists what can happen next. What lags is left out most of the time,
-// unless nothing else can happen.
+// choose lists the possible next events. It mostly leaves out those that lag, unless
+// nothing else can happen.
 func (w *world) choose(all bool) {
 	w.choices = w.choices[:0]
 	later, echo := (*process)(nil), (*sdrtest.Link)(nil)
@@ -163,8 +163,8 @@ func (w *world) choose(all bool) {
 	}
 }
 
-// noteAhead notes that a cut lies before what a dead process has sent that had
-// passed by it without one.
+// noteAhead records that a cut lies before messages of a dead process, which had passed
+// that safe point without a cut.
 func (w *world) noteAhead(o job.Order) {
 	for _, p := range w.processes {
 		if p.dead && p.passed >= o.Number && p.member.Generation() == o.Generation {
@@ -173,8 +173,7 @@ func (w *world) noteAhead(o job.Order) {
 	}
 }
 
-// link returns the link from one process to another, which is made when
-// something is sent for the first time.
+// link returns the link from one process to another, and makes it for the first frame.
 func (w *world) link(from, to *process) *sdrtest.Link {
 	key := pair{from, to}
 	l := w.links[key]
@@ -196,13 +195,13 @@ func (w *world) link(from, to *process) *sdrtest.Link {
 	return l
 }
 
-// echoes reports whether a link has what a dead process has sent to a newcomer,
-// and takes its time.
+// echoes reports whether a link holds frames of a dead process to a joiner, and delays
+// them.
 func (w *world) echoes(l *sdrtest.Link) bool {
 	return w.spec.echo > 0 && l.From.(*process).dead && l.To.(*process).newcomer
 }
 
-// current is the process that is in a seat, or was last.
+// current returns the present, or the last, process in a slot.
 func (w *world) current(p job.Process) *process {
 	for i := len(w.processes) - 1; i >= 0; i-- {
 		if q := w.processes[i]; q.self == p {
@@ -212,7 +211,7 @@ func (w *world) current(p job.Process) *process {
 	return nil
 }
 
-// state says who waits for whom.
+// state describes which processes wait for which.
 func (w *world) state() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "step %d\n%s\n", w.steps, w.head.String())

@@ -12,27 +12,28 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// wrong is the one frame of a job whose contents are wrong, as the hash of its receiver shows.
-// Its bits are right, so the job goes on whether or not the replicas of its sender find it. They
-// have to, unless the receiver dies, or all of them do, or the job goes back.
+// wrong is the one frame of a job whose contents are wrong according to the hash of its
+// receiver. Its bits are right, so the job continues whether or not the replicas of its
+// sender find it. They have to find it, unless the receiver dies, or all of them do, or the
+// job rolls back.
 type wrong struct {
 	taker, by   *process
 	incarnation uint32   // of the frame
 	number      uint64   // of the message
-	passed      uint64   // safe points that the sender had passed by the time at which it was taken
-	cut         uint64   // that the sender had passed when it sent the frame
-	generation  uint32   // in which it was taken: later ones may take the right contents
+	passed      uint64   // safe points that the sender had passed when the receiver took the message
+	cut         uint64   // cut that the sender had passed when it sent the frame
+	generation  uint32   // generation in which the receiver took the message: later ones may receive the right contents
 	payload     []byte   // of the frame
-	hash        uint64   // the wrong one
+	hash        uint64   // the wrong hash
 	others      []uint32 // places in world.processes of those that compare it
-	open        bool     // nobody has found it
+	open        bool     // the fault is not found yet
 }
 
 // leastWrong is the size of the smallest message that may be wrong. Two that are larger, are not all
 // zeros and are held at once hardly ever have the same contents.
 const leastWrong = 24
 
-// err plans whether messages are compared, and which one is wrong.
+// err plans whether messages are compared, and which message is wrong.
 func (s *spec) err() {
 	random := rand.New(rand.NewPCG(s.seed, 7))
 	if s.mirror || random.IntN(3) > 0 {
@@ -45,23 +46,23 @@ func (s *spec) err() {
 	s.doomed = random.IntN(3) > 0
 }
 
-// compare has the messages of a process compared.
+// compare switches the comparison of messages on.
 func (p *process) compare(c *sdr.Config) {
 	if p.w.spec.compared {
 		c.Sum, c.Differ = p.sum, p.differ
 	}
 }
 
-// taking is the frame that a process takes.
+// taking is the frame that a process is receiving.
 type taking struct {
 	header *transport.Header
 	from   *process
 }
 
-// sum is the hash of a message that the process posts or has received.
+// sum returns the hash of a message that the process posts or has received.
 func (p *process) sum(payload []byte) uint64 {
 	w, hash := p.w, xxh3.Hash(payload)
-	if x := w.wrong; x != nil && x.taker == p && x.generation == p.member.Generation() && p.cutting && bytes.Equal(x.payload, payload) { // it is reported anew behind a cut
+	if x := w.wrong; x != nil && x.taker == p && x.generation == p.member.Generation() && p.cutting && bytes.Equal(x.payload, payload) { // the message is reported again after a cut
 		return x.hash
 	}
 	at := p.taking
@@ -84,7 +85,8 @@ func (p *process) sum(payload []byte) uint64 {
 	return x.hash
 }
 
-// comparedBy notes that the process in a place compares it, if that is another replica of its sender.
+// comparedBy records that the process in a slot compares the message, if it is another
+// replica of the sender.
 func (x *wrong) comparedBy(w *world, at job.Process) {
 	if at.Rank != x.by.self.Rank || at == x.by.self {
 		return
@@ -96,11 +98,11 @@ func (x *wrong) comparedBy(w *world, at job.Process) {
 	}
 }
 
-// differ: the replicas of the rank of p have sent different contents.
+// differ handles a difference: the replicas of the rank of p have sent different contents.
 func (p *process) differ(d *sdr.Difference) {
 	w, x := p.w, p.w.wrong
 	if x != nil && (d.From != x.by.self.Rank || d.Number != x.number) && slices.ContainsFunc(d.Sent, func(s sdr.Sent) bool { return s.Hash == x.hash }) {
-		return // a message with the same contents, which the taker cannot tell from the wrong one behind a cut
+		return // a message with the same contents: after a cut the receiver cannot distinguish it from the wrong one
 	}
 	if x == nil || d.From != x.by.self.Rank || d.To != x.taker.self.Rank || d.Number != x.number {
 		w.fail("%v: %v, and nothing was wrong with that", p, d)
@@ -133,8 +135,9 @@ func (p *process) found(when string) {
 	x.open = false
 }
 
-// foundInCut comes at the end of a cut: what was sent before it has been compared, and what a
-// dead process had sent behind it, which had not passed it, may be taken back.
+// foundInCut runs at the end of a cut. All messages from before the cut have been compared.
+// A message that a dead process had sent after it, without having passed it, may be
+// withdrawn.
 func (p *process) foundInCut(number uint64, joined []sdr.Joiner) {
 	x := p.w.wrong
 	switch {
@@ -150,14 +153,15 @@ func (p *process) foundInCut(number uint64, joined []sdr.Joiner) {
 	}
 }
 
-// forgiven: the job goes back.
+// forgiven drops the expectation, since the job rolls back.
 func (p *process) forgiven() {
 	if x := p.w.wrong; x != nil && (x.taker == p || x.by == p) {
 		x.open = false
 	}
 }
 
-// report has some process report all hashes that it has yet to report, as each does four times a second.
+// report makes some process report all hashes that it has yet to report, as each process
+// does four times a second.
 func (w *world) report() {
 	p := w.processes[w.random.IntN(len(w.processes))]
 	if !p.dead && p.msgs != nil {
