@@ -8,20 +8,21 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// agent is that of one host. It repeats to a successor of the head what that has
-// to hear, and keeps from its processes what they have heard.
+// agent is the agent of one host. It repeats to a successor of the head the
+// reports that the successor needs, and withholds from its processes messages
+// that they have already received.
 type agent struct {
 	w      *world
 	node   detect.ID
 	lost   bool
 	log    agentlog.Host[Event, *proc]
 	all    []*proc
-	inbox  []Action   // from the head, on their way
-	outbox []any      // to the head: events, and lines of output
-	quiets []AskQuiet // questions that are not answered yet, whoever has asked
+	inbox  []Action   // actions of the head, on their way
+	outbox []any      // events and lines of output, on their way to the head
+	quiets []AskQuiet // questions of any head that are not answered yet
 }
 
-// line is one of the output of a process.
+// line is one line of the output of a process.
 type line struct {
 	p      *proc
 	number int
@@ -57,7 +58,7 @@ func (a *agent) moves(all []func()) []func() {
 	return all
 }
 
-// deliver hands the next word to the head.
+// deliver passes the next event or line to the head.
 func (a *agent) deliver() {
 	e := a.outbox[0]
 	a.outbox = a.outbox[1:]
@@ -94,14 +95,14 @@ func (a *agent) find(from From) *proc {
 	return nil
 }
 
-// obey does what the head wants.
+// obey carries out an action of the head.
 func (a *agent) obey(act Action) {
 	switch act := act.(type) {
 	case Start:
 		old := a.log.Latest(act.ID)
 		log := a.log.Start(processName(act.To), act.Role == First)
 		if log == nil {
-			return // it has had that
+			return // the process has already received this
 		} else if old != nil && !old.With.dead {
 			a.w.failf("%+v is started, and %v is not gone", act, old.With)
 		}
@@ -124,7 +125,7 @@ func (a *agent) obey(act Action) {
 	case Kill:
 		if log := a.log.Find(processName(act.To)); log != nil {
 			p := log.With
-			if act.Signal == syscall.SIGKILL || a.w.random.IntN(4) > 0 { // it may take no notice of others
+			if act.Signal == syscall.SIGKILL || a.w.random.IntN(4) > 0 { // the process may ignore other signals
 				p.kill(act.Signal)
 			}
 		}
@@ -163,10 +164,10 @@ func (a *agent) link(l Link) {
 	}
 }
 
-// processName is the name by which an agent knows a process.
+// processName returns the name by which an agent knows a process.
 func processName(f From) agentlog.Name { return agentlog.Name{ID: f.ID, Incarnation: f.Incarnation} }
 
-// resync is what the agent has.
+// resync returns the agent's report to a new head.
 func (a *agent) resync() Resync {
 	r := Resync{Node: a.node}
 	for _, log := range a.log.All() {
@@ -175,7 +176,7 @@ func (a *agent) resync() Resync {
 	return r
 }
 
-// repeat tells another head all that it has to hear.
+// repeat sends another head all the messages that it needs.
 func (a *agent) repeat() {
 	for _, log := range a.log.All() {
 		for _, s := range log.Repeat(a.w.now) {
@@ -189,7 +190,7 @@ func (a *agent) repeat() {
 	}
 }
 
-// checkDate: another head learns when a process has handled a death.
+// checkDate checks that another head learns when a process has handled a death.
 func (a *agent) checkDate(p *proc, m *job.Message) {
 	if at := p.handled[m.Epoch]; m.Kind == job.KindHandled && a.w.now-m.Ago != at {
 		a.w.failf("%v has handled verdict %d at %v, and its agent tells of %v", p, m.Epoch, at, a.w.now-m.Ago)

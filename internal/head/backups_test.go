@@ -19,13 +19,13 @@ import (
 type solver struct {
 	ranks  int
 	points uint64
-	pass   time.Duration // from one safe point to the next
-	cut    time.Duration // that a cut stops all ranks
-	copy   time.Duration // that a backup stops them after it
-	back   time.Duration // from a death until all ranks have gone back
+	pass   time.Duration // time from one safe point to the next
+	cut    time.Duration // time for which a cut stops all ranks
+	copy   time.Duration // time for which a backup stops them after that
+	back   time.Duration // time from a death until all ranks have rolled back
 }
 
-// spending says where the time of a run went. The rest was spent on work that counts.
+// spending is the time of a run that was not spent on work that counts.
 type spending struct{ backups, redone time.Duration }
 
 // solving is a run of a solver.
@@ -37,12 +37,12 @@ type solving struct {
 	of       []uint32 // incarnations of the ranks
 	now      time.Duration
 	at       uint64 // the safe point that all ranks have passed last
-	next     uint64 // that of the next cut
+	next     uint64 // safe point of the next cut
 	complete bool   // there is a backup
 	away     time.Duration
 }
 
-// hopeless is how many times its work a run may take.
+// hopeless bounds the time of a run, as a multiple of its work.
 const hopeless = 4
 
 // run runs the solver to its end.
@@ -65,7 +65,7 @@ func (s solver) run(t *testing.T, p recovery.Policy, w Weibull) spending {
 			r.now = max(r.now, due.at)
 			r.fails(int(due.pick * float64(s.ranks)))
 		}
-		for due = failures.next(); due.at <= r.now; { // failures on the way back cost the same with any policy
+		for due = failures.next(); due.at <= r.now; { // failures during a rollback cost the same with any policy
 			due = failures.next()
 		}
 	}
@@ -73,13 +73,14 @@ func (s solver) run(t *testing.T, p recovery.Policy, w Weibull) spending {
 	return r.spending
 }
 
-// reply has a rank reply to the head, and returns the orders that follow.
+// reply sends a reply of a rank to the head, and returns the orders that follow.
 func (r *solving) reply(rank int, m job.Reply) []job.Order {
 	m.Generation = r.head.Generation()
 	return r.orders(r.head.Reply(job.Process{Rank: rank}, r.of[rank], m, r.now))
 }
 
-// orders returns those of actions that rank 0 or 1 hears, which includes all that are for everybody.
+// orders returns the orders to rank 0 or 1 among actions. They include all orders to all
+// processes.
 func (r *solving) orders(acts []recovery.Action) (all []job.Order) {
 	for _, a := range acts {
 		require.NotEqual(r.t, recovery.Lose, a.Kind, "%v", a.Loss)
@@ -102,7 +103,7 @@ func (r *solving) orders(acts []recovery.Action) (all []job.Order) {
 	return all
 }
 
-// passed: all ranks are at the next safe point.
+// passed moves all ranks to the next safe point.
 func (r *solving) passed() {
 	r.at++
 	if r.at == 1 {
@@ -127,13 +128,13 @@ func (r *solving) passed() {
 	for _, c := range plan {
 		r.reply(c.Source.Rank, job.Reply{Kind: job.ReplyStored, Number: number, Rank: c.Source.Rank, Seconds: r.copy.Seconds()})
 	}
-	for _, c := range plan { // beside the computation
+	for _, c := range plan { // in parallel to the computation
 		r.reply(c.Holder.Rank, job.Reply{Kind: job.ReplyStored, Number: number, Rank: c.Source.Rank})
 	}
 	r.backups += r.now - began
 }
 
-// fails kills the process of a rank: another one takes its place and all go back.
+// fails kills the process of a rank: another one replaces it, and all processes roll back.
 func (r *solving) fails(rank int) {
 	began := r.now
 	acts := r.head.Died(job.Process{Rank: rank}, r.of[rank], false, r.now)
@@ -163,10 +164,10 @@ func (r *solving) fails(rank int) {
 	r.away += r.now - began
 }
 
-// TestAutomaticBackupsAgainstFixedOnes: at any rate of failures -backup auto spends about as
-// little on backups and on work that is done again as the number of safe points that is best
-// at that rate, and each fixed number spends far more at some rate. With -v it prints the
-// table of docs/recovery.md.
+// TestAutomaticBackupsAgainstFixedOnes compares -backup auto with fixed numbers of safe
+// points. At any rate of failures, auto spends about as little on backups and on repeated
+// work as the number that is best at that rate. Each fixed number spends far more at some
+// rate. With -v the test prints the table of docs/recovery.md.
 func TestAutomaticBackupsAgainstFixedOnes(t *testing.T) {
 	s := solver{ranks: 2, points: 6000, pass: 10 * time.Millisecond, cut: 3 * time.Millisecond, copy: 7 * time.Millisecond, back: 300 * time.Millisecond}
 	first, n := simseed.Range(t, 3)
@@ -197,7 +198,7 @@ func TestAutomaticBackupsAgainstFixedOnes(t *testing.T) {
 			for _, p := range policies[:len(policies)-1] {
 				best, worst[p] = min(best, all[p]), max(worst[p], all[p]/all["auto"])
 			}
-			// What backups cost before the first failure is the price of not knowing the rate.
+			// The backups before the first failure are the price of not knowing the rate.
 			require.Less(t, all["auto"], 1.25*best+1, "mtbf %v", mtbf)
 		}
 		for p, times := range worst {

@@ -10,7 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// killed lists whom the head has killed in what it did.
+// killed returns the processes that the head has killed, according to a list of its
+// actions.
 func killed(lines []string) (all []string) {
 	for _, l := range lines {
 		if who, ok := strings.CutPrefix(l, "kill "); ok {
@@ -21,7 +22,8 @@ func killed(lines []string) (all []string) {
 	return all
 }
 
-// A process that has come to a wrong result goes if its rank can go on without it.
+// The head ends a process that has computed a wrong result if its rank can continue without
+// it.
 func TestWhoGoesForAWrongResult(t *testing.T) {
 	for _, c := range []struct {
 		name, job string
@@ -56,8 +58,8 @@ func TestWhoGoesForAWrongResult(t *testing.T) {
 	}
 }
 
-// Of a rank whose last replica was convicted, and so goes on, one that has taken the place
-// of another and is convicted too goes on as well: neither is known to be right.
+// The blamed last replica of a rank continues. If a joiner of that rank is blamed too, it
+// also continues: neither is known to be sound.
 func TestConvictedBesideAConvictedOne(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		s := begun(t, "degrees=2,1", "replace", "verify")
@@ -78,8 +80,8 @@ func TestConvictedBesideAConvictedOne(t *testing.T) {
 	}
 }
 
-// The user hears of a conviction once, whoever tells of it and however often, and not
-// at all of one that means nobody.
+// The user gets one warning of a blamed process, no matter how many reports arrive and from
+// which processes. A report that blames no process gives no warning.
 func TestConvictionsAreToldOnce(t *testing.T) {
 	s := begun(t, "degrees=3", "hosts=3", "verify")
 	told := func(commands ...string) (n int) {
@@ -96,8 +98,8 @@ func TestConvictionsAreToldOnce(t *testing.T) {
 	require.Len(t, s.head.Summary().SDC.Convicted, 2)
 }
 
-// A process that sent a wrong message is named even after its death, and after another one has
-// begun to take its place, which is not blamed.
+// The report names a process that sent a wrong message, even after its death, and after a
+// joiner has begun to replace it. It does not blame the joiner.
 func TestConvictedOfAMessageAfterDeath(t *testing.T) {
 	for _, replaced := range []bool{false, true} {
 		s := begun(t, "degrees=2,1", "replace", "verify")
@@ -115,9 +117,9 @@ func TestConvictedOfAMessageAfterDeath(t *testing.T) {
 	}
 }
 
-// The report counts what all replicas have compared. A difference of which nobody knows
-// whose it is was found by all replicas of the rank and counts once. For how long one
-// has erred it knows best itself.
+// The report counts the comparisons of all replicas. A difference that blames no process
+// was found by all replicas of the rank, and counts once. The blamed process itself knows
+// best for how long it has erred.
 func TestCorruptionInTheReport(t *testing.T) {
 	s := begun(t, "degrees=2,1", "hosts=3", "verify")
 	require.Equal(t, &runreport.Corruption{Convicted: []runreport.Convicted{}}, s.head.Summary().SDC)
@@ -130,15 +132,15 @@ func TestCorruptionInTheReport(t *testing.T) {
 	says("0.0@2", job.Corruption{Compared: 10, Differed: 2, Repaired: 1, Undecided: true, Convicted: of(0.5)})
 	says("0.1@3", job.Corruption{Compared: 5, Differed: 1, Undecided: true, Convicted: of(2.5)})
 	says("1.0@3", job.Corruption{Compared: 7, Differed: 1, Repaired: 1})
-	says("0.0@2", job.Corruption{Compared: 11, Differed: 2, Repaired: 1, Undecided: true, Convicted: of(0.75)}) // instead of what it said before
+	says("0.0@2", job.Corruption{Compared: 11, Differed: 2, Repaired: 1, Undecided: true, Convicted: of(0.75)}) // replaces its earlier report
 	require.Equal(t, &runreport.Corruption{Compared: 24, Differed: 5, Repaired: 2, Latency: 2.5, Convicted: []runreport.Convicted{
 		{Process: at(0, 1), Incarnation: 1, Core: 5, Host: "h2", Task: 7, Section: 3, Kernel: "pkg.f", Latency: 2.5}}}, s.head.Summary().SDC)
 	require.Nil(t, begun(t, "degrees=2").head.Summary().SDC, "a job that was not asked to compare says nothing of it")
 }
 
-// Wrong results on request are those of the process that was named, and not of one that
-// takes its place. Those that never came about are told of at the end, but for those
-// that may come about or not.
+// Requested bit flips belong to the process that the request names, and not to its
+// replacement. At the end the head reports flips that have not happened, except those that
+// may or may not happen.
 func TestFlips(t *testing.T) {
 	first, second := job.Flip{Process: at(0, 1), Point: job.FlipTask, Count: 4, Bit: 2}, job.Flip{Process: at(0, 0), Point: job.FlipTask, Count: 9, Bit: job.AnyBit}
 	random := job.Flip{Process: at(0, 1), Rate: 0.01}
@@ -155,7 +157,7 @@ func TestFlips(t *testing.T) {
 	require.Empty(t, h.flips(h.places[at(0, 1)]))
 	require.Equal(t, []job.Flip{first, random}, h.flips(h.holder(at(0, 1), 1)))
 
-	s.step(Said{s.from("0.1@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Flipped: []job.Flip{first}}}}) // its last words
+	s.step(Said{s.from("0.1@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Flipped: []job.Flip{first}}}}) // its last message
 	s.commands("signal INT", "keep")
 	require.Equal(t, []runreport.Flip{{Spec: first.String(), Fired: true}, {Spec: second.String()}, {Spec: random.String()}}, h.Summary().Flips)
 	var told []string
@@ -167,15 +169,16 @@ func TestFlips(t *testing.T) {
 	require.Equal(t, []string{"warn: warning: -fault flip:" + second.String() + " was never reached"}, told)
 }
 
-// states has a process say what it knows of states, and returns what the head does.
+// states makes a process report its comparison of states, and returns the actions of the
+// head.
 func (s *script) states(process string, c job.Corruption) []string {
 	s.out = nil
 	s.step(Said{s.from(process), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &c}}})
 	return s.out
 }
 
-// If the replicas of a rank have different states, and none can be convicted, the job ends
-// where there is no backup.
+// If the replicas of a rank have different states, no process can be blamed, and there is
+// no backup, the job ends.
 func TestStatesApart(t *testing.T) {
 	apart := job.Corruption{Doubt: &job.Doubt{Point: 4, Text: "the states differ"}}
 	s := begun(t, "degrees=2,1", "hosts=3", "verify")
@@ -188,8 +191,8 @@ func TestStatesApart(t *testing.T) {
 	require.Zero(t, sdc.Repaired)
 }
 
-// A replica whose state is wrong goes if another one is right. If it is the last one, and
-// there is no backup, the job ends.
+// The head ends a replica with a wrong state if another replica is sound. If it is the last
+// replica, and there is no backup, the job ends.
 func TestWrongState(t *testing.T) {
 	of := func(lost bool) job.Corruption {
 		return job.Corruption{Convicted: []job.Conviction{{Process: at(0, 1), Incarnation: 1, Core: -1, Section: 3, Task: -1, Point: 4, Lost: lost}}}

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// This file writes events and actions as a person reads them.
+// This file formats events and actions for a reader.
 
 func (f From) String() string {
 	s := fmt.Sprintf("%v@%d", f.ID, f.Node)

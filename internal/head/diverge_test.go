@@ -16,7 +16,8 @@ const (
 	valued   = "rank 0: x[3] is 1 on replica 0 and 2 on replica 1"
 )
 
-// watches has a process report, with a message of a kind, a difference that it knows of or has described.
+// watches makes a process report, with a message of a kind, a difference that it knows of
+// or has described.
 func (s *script) watches(process string, kind job.Kind, w job.Watched) {
 	m := &job.Message{Kind: kind, Stats: &job.Stats{Watched: &w}}
 	if kind == job.KindFail {
@@ -29,7 +30,8 @@ func (s *script) diverge(mode job.Diverge) {
 	s.config.Setup.Diverge, s.head.config.Setup.Diverge = mode, mode
 }
 
-// lostRank are the commands after which the job goes back for rank 1, once that is kept.
+// lostRank are commands after which the job rolls back for rank 1, once that decision is
+// kept.
 var lostRank = []string{
 	"said 0.0@2 reply first", "said 0.0@2 reply drained 2", "said 0.1@2 reply drained 2", "said 1.0@2 reply drained 2", "quiet 5", "keep",
 	"said 0.0@2 reply stored 2 rank=0", "said 0.1@2 reply stored 2 rank=0", "said 1.0@2 reply stored 2 rank=1",
@@ -38,8 +40,8 @@ var lostRank = []string{
 	"said 0.0@2 reply linked of=1.0#2", "said 0.1@2 reply linked of=1.0#2", "said 1.0#2@2 reply linked of=0.0", "said 1.0#2@2 reply linked of=0.1",
 }
 
-// In strict mode a difference that a process knows of ends the job with exit code 4, whatever
-// happens before the process has compared values.
+// In strict mode a difference that a process knows of ends the job with exit code 4, no
+// matter what happens before the process has compared values.
 func TestKnownDifferenceEndsTheJob(t *testing.T) {
 	knows := func(process string) func(*script) {
 		return func(s *script) { s.watches(process, job.KindStats, job.Watched{Known: hashOnly}) }
@@ -116,7 +118,8 @@ func TestDifferenceWaitsForItsDescription(t *testing.T) {
 	require.Equal(t, []string{valued}, s.head.divergence().Differed)
 }
 
-// With -diverge warn the user is warned once of a difference that no process describes, and the job goes on.
+// With -diverge warn the head warns the user once of a difference that no process
+// describes, and the job continues.
 func TestKnownDifferenceIsAWarning(t *testing.T) {
 	s := begun(t, "degrees=3")
 	s.diverge(job.DivergeWarn)

@@ -10,10 +10,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// four are the processes of two ranks of two replicas, and where they run.
+// four are the processes of two ranks of two replicas, with their nodes.
 var four = []string{"0.0@2", "0.1@3", "1.0@3", "1.1@4"}
 
-// backing begins a job of four processes that stores its first backup, at safe point 2.
+// backing begins a job of four processes that is storing its first backup, of safe point 2.
 func backing(t *testing.T) *script {
 	s := begun(t, "degrees=2,2", "hosts=3", "replace", "backup=2", "verify")
 	s.commands("said 0.0@2 reply first")
@@ -24,7 +24,7 @@ func backing(t *testing.T) *script {
 	return s
 }
 
-// backedUp begins such a job whose backup is complete.
+// backedUp begins such a job, and completes its backup.
 func backedUp(t *testing.T) *script {
 	s := backing(t)
 	for _, p := range []string{"0.0@2", "1.0@3"} { // as was planned
@@ -34,17 +34,17 @@ func backedUp(t *testing.T) *script {
 	return s
 }
 
-// fails has a process say that its program has failed.
+// fails makes a process report that its program has failed.
 func (s *script) fails(process string, kind job.FailureKind, point uint64, generation uint32) []string {
 	return s.states(process, job.Corruption{Doubt: &job.Doubt{Kind: kind, Point: point, Generation: generation, Text: "it fell\nin the dark"}})
 }
 
-// differ has a process say that the states of its rank differ.
+// differ makes a process report that the states of its rank differ.
 func (s *script) differ(process string, point uint64, generation uint32) []string {
 	return s.states(process, job.Corruption{Doubt: &job.Doubt{Point: point, Generation: generation, Text: "the states differ"}})
 }
 
-// goBack has all come back to safe point 2, in a generation.
+// goBack rolls all processes back to safe point 2, in a generation.
 func (s *script) goBack(generation int) {
 	s.commands("keep")
 	for _, p := range four {
@@ -53,9 +53,9 @@ func (s *script) goBack(generation int) {
 	s.commands("quiet 0", "keep")
 }
 
-// If the replicas of a rank have different states, all go back to the last backup and
-// nobody dies, however many ranks it happens to. Who tells of it again, or of what was
-// before, changes nothing.
+// If the replicas of a rank have different states, all processes roll back to the last
+// backup, and none is killed, even if several ranks have such states. A repeated report, or
+// one about an earlier generation, has no effect.
 func TestAllGoBackForStates(t *testing.T) {
 	s := backedUp(t)
 	require.Equal(t, []string{"warn: rank 0: the states differ: the job goes back to its last backup", "propose recovery rolledback 2"}, s.differ("0.0@2", 4, 0))
@@ -75,9 +75,9 @@ func TestAllGoBackForStates(t *testing.T) {
 	}
 }
 
-// States that differ again where they did before are those of a process that errs again
-// and again: others take the places of all, and if that does not help the job ends. If
-// the rank came further in between, it is another error.
+// If states differ again where they did before, a process errs repeatedly: the head
+// replaces all replicas of the rank, and if that does not help, it ends the job. If the
+// rank has advanced in between, it is another error.
 func TestStatesThatDifferAgain(t *testing.T) {
 	s := backedUp(t)
 	s.differ("0.0@2", 4, 0)
@@ -91,30 +91,32 @@ func TestStatesThatDifferAgain(t *testing.T) {
 	s = backedUp(t)
 	for generation := range 2 {
 		s.differ("0.0@2", 4, uint32(generation))
-		s.head.recovery.doubts[0].times++ // as if others had taken the places
+		s.head.recovery.doubts[0].times++ // as if the replicas had been replaced
 		s.goBack(generation + 1)
 	}
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
 	require.Contains(t, s.head.outcome.text, "silent corruption of rank 0: the states differ, and the job has gone back for that twice, the last time with other processes in the places of all")
 }
 
-// Where nobody is to be killed without whom the job could not go back, it ends.
+// If the job could not roll back without the processes that would have to be killed, the
+// job ends.
 func TestStatesThatDifferAgainWithoutOthers(t *testing.T) {
 	s := backedUp(t)
 	s.differ("0.0@2", 4, 0)
 	s.goBack(1)
-	s.commands("killed 1.0@3", "keep") // it held the other copy
+	s.commands("killed 1.0@3", "keep") // that process held the other copy
 	require.Empty(t, killed(s.differ("0.0@2", 4, 1)))
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
 	require.Contains(t, s.head.outcome.text, "the job has gone back for that once, and cannot go on with other processes in the places of all")
 }
 
-// What is told while the first backup is being stored waits for it, as there is no other to
-// go back to; not for ever, and not for one that will never be complete.
+// A report that arrives while the first backup is being stored waits for that backup, as
+// there is no other one. It does not wait forever, and not for a backup that will never be
+// complete.
 func TestDoubtWhileTheFirstBackupIsStored(t *testing.T) {
 	for name, c := range map[string]struct {
 		then  func(s *script)
-		fails bool // when it is told again
+		fails bool // when the report is repeated
 	}{
 		"it is complete": {func(s *script) {
 			for _, p := range []string{"0.0@2", "1.0@3"} {
@@ -136,9 +138,9 @@ func TestDoubtWhileTheFirstBackupIsStored(t *testing.T) {
 	}
 }
 
-// A program that fails may have done so because of a wrong result: all go back, and
-// nobody dies. If it fails again before it has come further it has done so by itself, and
-// ends as it would have.
+// A wrong result may be the cause if a program fails: all processes roll back, and none is
+// killed. If the program fails again before it has advanced further, the failure is its
+// own, and has its usual effect.
 func TestAProgramThatFails(t *testing.T) {
 	for _, kind := range []job.FailureKind{job.FailPanic, job.FailError} {
 		s := backedUp(t)
@@ -154,8 +156,9 @@ func TestAProgramThatFails(t *testing.T) {
 	}
 }
 
-// What differs otherwise is like states that do: the job goes back, then with others in
-// the places of all, and then it ends with what the process says that has found it.
+// Other differences are treated like states that differ: the job rolls back, then rolls
+// back with all replicas replaced, and then ends with the report of the process that found
+// the difference.
 func TestResultsThatDifferAgain(t *testing.T) {
 	for _, kind := range []job.FailureKind{job.FailCorruption, job.FailDivergence} {
 		s := backedUp(t)
@@ -167,7 +170,7 @@ func TestResultsThatDifferAgain(t *testing.T) {
 
 		s = backedUp(t)
 		s.fails("0.0@2", kind, 4, 0)
-		s.head.recovery.doubts[0].times++ // as if others had taken the places
+		s.head.recovery.doubts[0].times++ // as if the replicas had been replaced
 		s.goBack(1)
 		require.Contains(t, s.fails("0.0@2", kind, 4, 1), "send 0.0@2 order fail generation 1")
 		s.commands("said 0.0@2 fail "+string(kind)+" it fell", "keep")
@@ -175,7 +178,7 @@ func TestResultsThatDifferAgain(t *testing.T) {
 	}
 }
 
-// A rank that fails now here and now there comes no further.
+// A rank that fails at different places in turn makes no progress.
 func TestDoubtWithoutProgress(t *testing.T) {
 	s := backedUp(t)
 	for i, point := range []uint64{9, 8} {
@@ -188,8 +191,8 @@ func TestDoubtWithoutProgress(t *testing.T) {
 	require.True(t, s.head.recovery.doubts[0].stands)
 }
 
-// The job goes back only to where nothing was wrong: before a message that was, and to
-// where the states of all replicas were alike.
+// The job rolls back only to a backup in which nothing was wrong: one from before the wrong
+// message, with equal states of all replicas.
 func TestDoubtAndWhatIsInTheBackup(t *testing.T) {
 	for below, back := range map[uint64]bool{0: true, 2: false, 3: true} {
 		s := backedUp(t)
@@ -213,7 +216,7 @@ func TestDoubtAndWhatIsInTheBackup(t *testing.T) {
 	}
 }
 
-// Nobody is let go whose job is about to go back.
+// The head releases no process while the job is about to roll back.
 func TestDoubtAtTheEnd(t *testing.T) {
 	s := backedUp(t)
 	for _, p := range four[:3] {
@@ -226,14 +229,14 @@ func TestDoubtAtTheEnd(t *testing.T) {
 	require.True(t, s.head.recovery.decides.Returning())
 }
 
-// A message that was wrong before the backup that the job goes back to already, for something
-// else: it goes to one from before that, or ends.
+// During a rollback, a process reports a message that was wrong before the backup of that
+// rollback: the job rolls back to an older backup, or ends.
 func TestDoubtOnTheWayBack(t *testing.T) {
 	message := func(below uint64) job.Corruption {
 		return job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message\nwas wrong"}}
 	}
 	for below, ends := range map[uint64]bool{0: false, 1: true, 2: true, 3: false} {
-		for _, by := range []string{"0.0@2", "1.1@4"} { // another rank, or the same, about which there was another doubt
+		for _, by := range []string{"0.0@2", "1.1@4"} { // another rank, or the rank of an earlier dispute
 			for _, kept := range []bool{false, true} {
 				s := backedUp(t)
 				s.fails("1.0@3", job.FailError, 4, 0)
@@ -242,7 +245,7 @@ func TestDoubtOnTheWayBack(t *testing.T) {
 					s.commands("keep")
 				}
 				s.states(by, message(below))
-				if !kept { // until then it waits
+				if !kept { // the decision waits until then
 					s.commands("keep")
 				}
 				require.Equal(t, ends, s.head.outcome != nil, "%d %s", below, by)
@@ -255,8 +258,8 @@ func TestDoubtOnTheWayBack(t *testing.T) {
 	}
 }
 
-// A program has failed, and the job does not go back for that. Then it is told that a message was
-// wrong: that it goes back for.
+// A program has failed, and the job does not roll back for that. Then a process reports a
+// wrong message, and the job does roll back for it.
 func TestDoubtAboutAMessageAfterAFailure(t *testing.T) {
 	s := backedUp(t)
 	s.fails("1.0@3", job.FailError, 4, 0)
@@ -267,11 +270,11 @@ func TestDoubtAboutAMessageAfterAFailure(t *testing.T) {
 	require.False(t, s.head.recovery.doubts[1].stands)
 }
 
-// While nothing can be decided, what is wrong since the oldest safe point counts, whoever tells
-// of something else after that.
+// While nothing can be decided, the report about the oldest safe point counts, even if
+// other reports arrive later.
 func TestDoubtsThatWait(t *testing.T) {
 	s := backedUp(t)
-	s.fails("1.0@3", job.FailError, 4, 0) // the way back is not kept yet
+	s.fails("1.0@3", job.FailError, 4, 0) // the rollback is not kept yet
 	for _, below := range []uint64{3, 2, 0, 3} {
 		s.states("0.0@2", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message"}})
 	}
@@ -279,7 +282,7 @@ func TestDoubtsThatWait(t *testing.T) {
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
 }
 
-// What a process finds to be wrong when all have been let go already still ends the job.
+// An error that a process finds when all have already been released still ends the job.
 func TestWrongAfterTheRelease(t *testing.T) {
 	s := backedUp(t)
 	for _, p := range four {

@@ -5,10 +5,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// This file checks that what a head does rests on what is kept, and that it kills
-// nobody that it should not.
+// This file checks that the actions of a head rest on decisions that are kept,
+// and that it kills no process that it must not kill.
 
-// checkSend: what a process is told is decided.
+// checkSend checks that a message to a process rests on a decision.
 func (w *world) checkSend(a Send) {
 	past, ok := &w.state.Recovery, true
 	switch m := a.Message; m.Kind {
@@ -44,10 +44,10 @@ func (w *world) checkSend(a Send) {
 	}
 }
 
-// ends are those of a link.
+// ends are the two ends of a link.
 type ends [2]job.Endpoint
 
-// hear notes what the head has heard of links.
+// hear records the head's knowledge of links.
 func (w *world) hear(s Said) {
 	m := s.Message
 	if m.Kind != job.KindSuspect && m.Kind != job.KindMended {
@@ -58,8 +58,9 @@ func (w *world) hear(s Said) {
 	}
 }
 
-// checkKill: of a broken link the end goes whose rank can do without it, and of a
-// rank that is stopped somebody stays.
+// checkKill checks a kill. For a broken link, the rank of the victim can
+// continue without it; for a stopped process, another replica of the rank
+// remains.
 func (w *world) checkKill(a Kill) {
 	m := w.head.byAgent[a.To]
 	if m.ending == nil || m.fenced == 0 || w.head.phase != working {
@@ -96,7 +97,7 @@ func (w *world) checkKill(a Kill) {
 	}
 }
 
-// checkVerdict: nobody is declared dead who may act.
+// checkVerdict checks that a process that is declared dead can no longer act.
 func (w *world) checkVerdict(v job.Verdict) {
 	for _, a := range w.agents {
 		for _, p := range a.all {
@@ -107,7 +108,8 @@ func (w *world) checkVerdict(v job.Verdict) {
 	}
 }
 
-// checkBorn: what is started was born, and the place is free.
+// checkBorn checks that a process which is started was placed, and that the
+// slot is free.
 func (w *world) checkBorn(a Start) {
 	at := w.state.Places[a.Process]
 	if a.Role == Spare {
@@ -123,7 +125,7 @@ func (w *world) checkBorn(a Start) {
 	}
 }
 
-// checkNoSpare: there is none.
+// checkNoSpare checks that there is no spare.
 func (w *world) checkNoSpare(text string) {
 	for id, at := range w.state.Spares {
 		log := w.agent(at.Node).log.Latest(id)

@@ -11,9 +11,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// This file is what goes wrong in a world.
+// This file injects faults into a world.
 
-// inject has something go wrong.
+// inject injects a random fault.
 func (w *world) inject() {
 	var live []*proc
 	for _, a := range w.agents {
@@ -66,7 +66,7 @@ func (w *world) inject() {
 	}
 }
 
-// differ: the replicas of a rank find that their states differ.
+// differ makes the replicas of a rank find that their states differ.
 func (w *world) differ(p *proc) {
 	var rank []*proc
 	for _, a := range w.agents {
@@ -96,7 +96,8 @@ func (w *world) differ(p *proc) {
 	}
 }
 
-// convict: the other replicas of its rank find that a process has come to a wrong result.
+// convict makes the other replicas of a rank find that a process has computed a wrong
+// result.
 func (w *world) convict(p *proc) {
 	if !p.works() || p.done || p.back.Pending() || p.point == 0 {
 		return
@@ -113,12 +114,12 @@ func (w *world) convict(p *proc) {
 	}
 }
 
-// sayCorruption says what the process has found to the head there is.
+// sayCorruption reports the findings of the process to the present head.
 func (p *proc) sayCorruption() {
 	p.say(&job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Doubt: p.doubt, Convicted: slices.Clone(p.convicted)}}})
 }
 
-// hosts counts those that live.
+// hosts counts the live hosts.
 func (w *world) hosts() (n int) {
 	for _, a := range w.agents {
 		if !a.lost {
@@ -128,7 +129,7 @@ func (w *world) hosts() (n int) {
 	return n
 }
 
-// loseHost: a host is no more, and all that was there.
+// loseHost loses a host, with everything on it.
 func (w *world) loseHost(a *agent) {
 	w.note("a host is lost: ", a.node)
 	w.seen["a host is lost"]++
@@ -158,9 +159,8 @@ func (w *world) mayLoseHead() bool {
 	return w.heads > 0 && w.hosts() > 1 && !w.signal && !w.retired
 }
 
-// loseHead: the head is lost, and another one takes its place, which knows what
-// was kept. Some of what it has proposed may be kept yet, and some of what it
-// has said may arrive.
+// loseHead loses the head. Its successor knows the decisions that were kept. Some of the
+// lost head's proposals may still be kept, and some of its messages may still arrive.
 func (w *world) loseHead() {
 	w.heads--
 	w.note("the head is lost, after term ", w.term)
@@ -217,7 +217,7 @@ func (w *world) loseHead() {
 	w.do(acts)
 }
 
-// testimonies are those of two observers.
+// testimonies returns the testimonies of two observers.
 func testimonies(id detect.ID) (all []detect.Testimony) {
 	for i := range 2 {
 		age := time.Duration(700+10*i) * time.Millisecond

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// What processes have to say to the user is told once, though all replicas say it.
+// The user gets a note of processes once, though all replicas report it.
 func TestNotesAreToldOnce(t *testing.T) {
 	s := begun(t, "degrees=2,1")
 	for _, c := range []struct {
@@ -30,14 +30,14 @@ func TestNotesAreToldOnce(t *testing.T) {
 	}
 }
 
-// How a run fails says whether the job can go on without the process: what proves the
-// replicas or the program wrong ends it, whoever else lives.
+// The kind of a failure decides whether the job can continue without the process. A failure
+// that proves the replicas or the program wrong ends the job, even if other replicas live.
 func TestHowARunFails(t *testing.T) {
 	for _, c := range []struct {
 		said    string
-		code    int // ExitOK: the job goes on
+		code    int // ExitOK: the job continues
 		text    string
-		verdict job.Cause // if the job goes on
+		verdict job.Cause // if the job continues
 	}{
 		{"error no luck", ExitOK, "", job.CauseExit},
 		{"panic index out of range", ExitOK, "", job.CausePanic},
@@ -60,15 +60,15 @@ func TestHowARunFails(t *testing.T) {
 	}
 }
 
-// One that has failed, and stays, is killed.
+// The head kills a process that has failed and does not exit.
 func TestFailedRunThatStays(t *testing.T) {
 	s := begun(t, "degrees=2")
 	require.Empty(t, killed(s.commands("said 0.1@2 fail error no luck", "pass 1999ms")))
 	require.Equal(t, []string{"0.1"}, killed(s.commands("pass 1ms")))
 }
 
-// The end of a process is told twice, say by an agent to a head and its successor: it
-// counts once.
+// If the end of a process is reported twice, for example by an agent to a head and its
+// successor, it counts once.
 func TestEndThatIsToldTwice(t *testing.T) {
 	s := begun(t, "degrees=2")
 	require.Len(t, s.commands("killed 0.1@2"), 2, "a verdict is proposed, and the output finished")
@@ -78,17 +78,17 @@ func TestEndThatIsToldTwice(t *testing.T) {
 	require.Equal(t, []string{"0.1"}, failures(s.head))
 }
 
-// Why nothing comes from a process says what becomes of it; whoever has joined has some
-// time to go by itself.
+// The reason why no messages arrive from a process decides about its fate. A process that
+// has joined has some time to exit by itself.
 func TestWhoCannotBeHeard(t *testing.T) {
-	joining := []string{"job degrees=2", "keep", "started 0.0@2", "started 0.1@2", "joined 0.0@2"} // 0.1 has not
+	joining := []string{"job degrees=2", "keep", "started 0.0@2", "started 0.1@2", "joined 0.0@2"} // 0.1 has not joined
 	running := []string{"job degrees=2", "running"}
 	for _, c := range []struct {
 		name      string
 		before    []string
 		said      string
-		now       []string // what is done at once
-		kill      []string // who is killed after lastWords
+		now       []string // immediate actions
+		kill      []string // processes that are killed after lastWords
 		exit      int
 		withCause string
 	}{
@@ -121,8 +121,9 @@ func TestWhoCannotBeHeard(t *testing.T) {
 	}
 }
 
-// Processes of different ranks that have finished must have come to as many safe points
-// if the state of one was restored. Else the program may call them as it likes.
+// Processes of different ranks that have finished must have passed the same number of safe
+// points if the state of one was restored. Otherwise the program may call SafePoint as it
+// likes.
 func TestRanksThatFinishApart(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -149,14 +150,14 @@ func TestRanksThatFinishApart(t *testing.T) {
 	}
 }
 
-// Without recovery nobody has asked for replies, and nothing comes of them.
+// Without recovery the head has requested no replies, and ignores them.
 func TestRepliesThatNobodyAskedFor(t *testing.T) {
 	s := begun(t, "degrees=2")
 	require.Empty(t, s.commands("said 0.0@2 reply drained 2", "said 0.1@2 reply ready 2", "said 0.0@2 reply first"))
 }
 
-// A head that may not decide any more says so once, and proposes and does nothing,
-// whatever comes.
+// A head that may no longer decide reports that once. After that it proposes and does
+// nothing, whatever arrives.
 func TestRetiredHead(t *testing.T) {
 	s := begun(t, "degrees=2,1", "hosts=3", "kill=0.0@1s")
 	const why = "warn: this head gives up: it is cut off; the job continues without it where most of the hosts are"
@@ -168,11 +169,11 @@ func TestRetiredHead(t *testing.T) {
 	require.Equal(t, ExitLost, s.head.Code())
 }
 
-// A link between two last replicas is broken, and the place beside one of them is to be
-// filled: that is waited for, but not for ever.
+// A link between two last replicas is broken, and the slot beside one of them is to be
+// filled: the head waits for that, but not forever.
 func TestBrokenLinkWhileAPlaceIsToBeFilled(t *testing.T) {
 	s := begun(t, "degrees=2,1", "replace")
-	s.commands("said 0.0@2 reply first", "killed 0.1@2", "keep", "said 0.0@2 suspect 1.0") // what 0.1 has written is not settled
+	s.commands("said 0.0@2 reply first", "killed 0.1@2", "keep", "said 0.0@2 suspect 1.0") // the output of 0.1 is not settled
 	for range 19 {
 		s.commands("pass 500ms", "keep")
 		require.False(t, s.state.Decided, "after %v", s.now)
@@ -182,7 +183,7 @@ func TestBrokenLinkWhileAPlaceIsToBeFilled(t *testing.T) {
 	require.Equal(t, "the link between 0.0 and 1.0 broke (reset), and neither has another replica", s.state.Text)
 	require.Equal(t, replaceTime, s.now)
 
-	s = begun(t, "degrees=2,1") // nobody is replaced
+	s = begun(t, "degrees=2,1") // no process is replaced
 	s.commands("killed 0.1@2", "keep", "said 0.0@2 suspect 1.0", "pass 500ms", "keep")
 	require.Equal(t, ExitLost, s.state.Code)
 	require.Equal(t, 500*time.Millisecond, s.now)

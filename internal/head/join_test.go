@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Replicas of a rank share memory if all of them are on one host, and the user does not forbid
-// it. Who has asked for it by name hears of ranks that cannot.
+// Replicas of a rank share memory if all of them are on one host, and the user does not
+// forbid it. A user who requests it by name is warned of ranks that cannot share.
 func TestWhoSharesMemory(t *testing.T) {
 	const apart = "warn: -direct is for replicas on one host, and those of rank 1 are not: they send each other their results"
 	for _, c := range []struct {
@@ -71,8 +71,8 @@ func TestWhoSharesMemory(t *testing.T) {
 	}
 }
 
-// A job that has ended is not refused besides, and a process that runs was started,
-// whatever an agent says later.
+// A job that has ended is not refused in addition, and a process that runs has started,
+// whatever an agent reports later.
 func TestRefusalsThatComeTooLate(t *testing.T) {
 	s := begun(t, "degrees=2")
 	require.Empty(t, s.commands("failed 0.1@2 no memory"))
@@ -84,7 +84,8 @@ func TestRefusalsThatComeTooLate(t *testing.T) {
 	require.Equal(t, 130, s.head.Code())
 }
 
-// The user hears what the job goes on from: of which job, and of what was better left.
+// The head informs the user from which set, and of which job, this job continues, and why
+// it did not take a newer set.
 func TestWhatAJobContinuesFrom(t *testing.T) {
 	for _, c := range []struct {
 		name    string

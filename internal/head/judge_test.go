@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// judge looks at a job that is over, and at what the head says of it.
+// judge checks a job that is over, and the summary of the head.
 func (w *world) judge() {
 	s := w.head.Summary()
 	w.seen[fmt.Sprint("exit code ", s.Code)]++
@@ -44,10 +44,10 @@ func (w *world) judge() {
 	}
 }
 
-// judgeStates: a job is given up for states that differ where it could not go back, or
-// that has not helped.
+// judgeStates checks that a job which ended because of different states could not roll
+// back, or that rolling back has not helped.
 func (w *world) judgeStates(s Summary) {
-	backs := make(map[job.Process]map[uint32]bool) // who was convicted
+	backs := make(map[job.Process]map[uint32]bool) // the blamed processes
 	for _, b := range w.state.Rollbacks {
 		if c := b.Convicted; c != nil {
 			if backs[c.Process] == nil {
@@ -89,7 +89,7 @@ func (w *world) harmless() bool {
 	return !w.signal && !w.retired
 }
 
-// through reports whether a process of the rank has come to its end.
+// through reports whether a process of the rank has finished.
 func (w *world) through(rank int) bool {
 	for _, a := range w.agents {
 		for _, p := range a.all {
@@ -101,7 +101,7 @@ func (w *world) through(rank int) bool {
 	return false
 }
 
-// judgeProcesses: nobody is left, and the report tells of all.
+// judgeProcesses checks that no process is left, and that the report lists all of them.
 func (w *world) judgeProcesses(s Summary) {
 	dead := make(map[job.Process]int)
 	for _, f := range s.Failures {
@@ -125,7 +125,7 @@ func (w *world) judgeProcesses(s Summary) {
 			}
 		}
 	}
-	// One that had ended well when its host was lost is no failure.
+	// A process that had ended well when its host was lost is not a failure.
 	former := w.state.Verdicts
 	for _, f := range s.Failures {
 		i := slices.IndexFunc(former, func(v decision.Verdict) bool { return v.Epoch == f.Epoch })
@@ -137,7 +137,7 @@ func (w *world) judgeProcesses(s Summary) {
 	}
 }
 
-// judgeLog: what was decided has come about.
+// judgeLog checks that the decisions have taken effect.
 func (w *world) judgeLog(s Summary) {
 	for p, at := range w.state.Places {
 		if s.Code == ExitOK && at.Status == decision.Running {
@@ -161,7 +161,7 @@ func (w *world) judgeLog(s Summary) {
 	}
 }
 
-// judgeLoss: a job that has lost a rank has.
+// judgeLoss checks that a job which reports the loss of a rank has lost it.
 func (w *world) judgeLoss(s Summary) {
 	var rank int
 	switch {
@@ -183,7 +183,7 @@ func (w *world) judgeLoss(s Summary) {
 		w.failf("exit code %d: %s", s.Code, s.Text)
 		return
 	}
-	if w.state.Drained[rank] && w.spec.backup == 0 && !w.spec.auto { // else all are needed again to go back
+	if w.state.Drained[rank] && w.spec.backup == 0 && !w.spec.auto { // otherwise all processes are needed again for a rollback
 		w.failf("%s, and nobody needs it", s.Text)
 	}
 	if w.spec.replace || w.spec.spares > 0 {
@@ -194,7 +194,7 @@ func (w *world) judgeLoss(s Summary) {
 		}
 		w.seen["lost: "+s.Text[i:]]++
 	}
-	// Whoever of the rank had its state was dead when that was decided.
+	// All processes of the rank that had its state were dead when that was decided.
 	for _, p := range job.Processes(w.spec.degrees) {
 		if p.Rank == rank && !slices.ContainsFunc(w.state.Verdicts, func(v decision.Verdict) bool { return v.Process == p && !v.Withdrawn }) {
 			w.failf("%s, and %v never died", s.Text, p)

@@ -15,7 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// begun returns a job that has begun, in the hands of a test.
+// begun returns a job that has begun, under the control of a test.
 func begun(t *testing.T, settings ...string) *script {
 	s := newScript(t)
 	s.job(settings)
@@ -23,7 +23,7 @@ func begun(t *testing.T, settings ...string) *script {
 	return s
 }
 
-// do goes through commands, and returns what the head did.
+// commands runs commands, and returns the actions of the head.
 func (s *script) commands(all ...string) []string {
 	s.out = nil
 	for _, c := range all {
@@ -32,7 +32,7 @@ func (s *script) commands(all ...string) []string {
 	return s.out
 }
 
-// die has a process end for that cause, and the verdict kept.
+// die ends a process for that cause, and keeps the verdict.
 func (s *script) die(p job.Process, cause job.Cause) {
 	m := s.head.places[p]
 	m.ending = &ending{cause, "why"}
@@ -43,7 +43,7 @@ func (s *script) die(p job.Process, cause job.Cause) {
 func TestEndOfAJob(t *testing.T) {
 	type step struct {
 		process string
-		cause   job.Cause // "" when it finishes
+		cause   job.Cause // "" if the process finishes
 	}
 	const drained = job.Cause("drained")
 	for _, c := range []struct {
@@ -100,7 +100,7 @@ func TestEndOfAJob(t *testing.T) {
 	}
 }
 
-// The summary says with whose end the job has ended, if it was with one's.
+// The summary names the process whose end has ended the job, if there is one.
 func TestWhoseEndIsThatOfTheJob(t *testing.T) {
 	first := func(rank, replica int) job.Endpoint {
 		return job.Endpoint{Process: at(rank, replica), Incarnation: firstIncarnation}
@@ -154,8 +154,8 @@ func TestEndOfABrokenLinkThatGoes(t *testing.T) {
 	}
 }
 
-// A link between two last replicas ends the job, unless one of them will have a
-// second one soon: that is waited for, and not for ever.
+// A broken link between two last replicas ends the job, unless one of them will have a
+// second replica soon: the head waits for that, but not forever.
 func TestLinkBetweenLastReplicas(t *testing.T) {
 	s := begun(t, "degrees=1,1")
 	s.commands("said 0.0@2 suspect 1.0", "pass 500ms", "keep")
@@ -174,8 +174,8 @@ func TestLinkBetweenLastReplicas(t *testing.T) {
 	require.True(t, s.state.Decided)
 }
 
-// One of two last replicas goes if the job can come back without it: from a backup
-// that is kept, since a successor would know of no other.
+// The head kills one of two last replicas if the job can recover without it. That requires
+// a backup that is kept, since a successor would not know of any other.
 func TestLinkIsJudgedByWhatIsKept(t *testing.T) {
 	s := begun(t, "degrees=1,1,1", "replace", "backup=2")
 	s.commands("said 0.0@2 reply first", "said 0.0@2 reply drained 2", "said 1.0@2 reply drained 2", "said 2.0@2 reply drained 2", "quiet 5", "keep")
@@ -188,8 +188,8 @@ func TestLinkIsJudgedByWhatIsKept(t *testing.T) {
 	require.Equal(t, []string{"detail: 1.0 is fenced: the link between 0.0 and 1.0 broke: reset", "kill 1.0@2 SIGKILL"}, s.commands("pass 500ms"))
 }
 
-// While a host may be about to be declared lost nobody is killed because of a link
-// to it, and nobody because of one that was restored.
+// While a host may be about to be declared lost, the head kills no process because of a
+// link to that host. It also kills no process because of a link that was restored.
 func TestLinkToAHostThatMayBeLost(t *testing.T) {
 	s := begun(t, "degrees=2,2", "hosts=3")
 	doubtful := true
@@ -200,9 +200,9 @@ func TestLinkToAHostThatMayBeLost(t *testing.T) {
 	require.Equal(t, []string{"detail: 1.1 is fenced: the link between 0.0 and 1.1 broke: reset", "kill 1.1@4 SIGKILL"}, s.commands("pass 500ms"))
 }
 
-// The loss of a host, decided by others, comes before a death there that was
-// seen earlier and is not decided: its verdict is part of that on the host, in
-// the same place of the list as everywhere.
+// The arbiter decides on the loss of a host. It may overtake a death there that was seen
+// earlier and is not decided yet: then the verdict on that death is part of the loss, at
+// the same position in every list of verdicts.
 func TestLossOfAHostOvertakesADeath(t *testing.T) {
 	s := begun(t, "degrees=3,3", "hosts=3")
 	s.commands("killed 0.0@2", "killed 0.1@3", "lost 3", "keep")
@@ -222,8 +222,8 @@ func failures(h *Head) (all []string) {
 	return all
 }
 
-// What processes say of verdicts goes to the one that they mean, whatever they
-// make up besides.
+// A report of a process about a verdict counts for the verdict that it names, even if the
+// rest of the report is invented.
 func TestHandledVerdicts(t *testing.T) {
 	s := begun(t, "degrees=2,2")
 	s.commands("pass 1s", "killed 0.1@2", "keep", "pass 1s", "killed 1.1@2", "keep", "pass 1h")
@@ -237,8 +237,8 @@ func TestHandledVerdicts(t *testing.T) {
 	require.Equal(t, map[job.Process]float64{at(0, 0): 1}, s.head.Summary().Failures[0].Handled, "as long ago as can be")
 }
 
-// A successor knows from the log who has finished, and hears the counts of each
-// one again: until then there is nothing to compare.
+// A successor knows from the log which processes have finished, and receives their counts
+// again. It compares counts only when it has those of all.
 func TestCountsOfTheEndAreCompared(t *testing.T) {
 	s := begun(t, "degrees=2,1", "hosts=3")
 	s.commands("said 0.0@2 finish 898", "said 0.1@3 finish 898", "keep", "succeed 2")
@@ -253,7 +253,7 @@ func TestCountsOfTheEndAreCompared(t *testing.T) {
 	require.Contains(t, s.state.Text, "divergence of 0.1 and 0.0")
 }
 
-// What the program says of itself when it fails is printed, and decides.
+// The reason that a failing program reports is printed, and decides the outcome.
 func TestFailures(t *testing.T) {
 	for _, c := range []struct {
 		kind  job.FailureKind
@@ -279,8 +279,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// After a kill for want of memory nobody is told to run more replicas, nor after a limit
-// of the shell what is only the name of a signal.
+// After a kill for lack of memory the head does not advise to run more replicas. After a
+// limit of the shell it does not print only the name of a signal.
 func TestCausesThatTheUserCanCure(t *testing.T) {
 	s := begun(t, "degrees=1")
 	s.commands("starved 0.0@2 in cgroup /jobs/7, whose limit is 512 MB", "keep")
@@ -291,8 +291,8 @@ func TestCausesThatTheUserCanCure(t *testing.T) {
 	require.Equal(t, ending{job.CauseSignal, "killed by SIGXFSZ, since a file became larger than the limit on file sizes: raise it (ulimit -f)"}, m.cause())
 }
 
-// A head that gives up reports no end that rests on a death which it could not
-// have kept: whether that was decided is known to whoever takes its place.
+// A head that retires reports no end that rests on a death which may not be kept: only its
+// successor knows whether that death was decided.
 func TestReportOfAHeadThatGivesUp(t *testing.T) {
 	s := begun(t, "degrees=3", "hosts=3")
 	s.commands("killed 0.0@2", "killed 0.1@3", "keep 1", "retired another one has taken its place")
@@ -307,7 +307,7 @@ func TestReportOfAHeadThatGivesUp(t *testing.T) {
 	require.Empty(t, s.commands("killed 0.2@4", "keep"), "it does nothing more")
 }
 
-// Alone, a head that may not decide ends its job.
+// A head without successors that may no longer decide ends its job.
 func TestHeadAloneGivesUp(t *testing.T) {
 	s := begun(t, "degrees=2", "hosts=2")
 	s.commands("retired it is cut off", "keep")
@@ -316,7 +316,7 @@ func TestHeadAloneGivesUp(t *testing.T) {
 	require.False(t, s.head.Ended(), "before its processes are gone")
 }
 
-// The text of a decision has room in an entry.
+// The text of a decision fits into an entry.
 func TestLongTexts(t *testing.T) {
 	s := begun(t, "degrees=2")
 	m := s.head.places[at(0, 1)]
@@ -328,7 +328,7 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-// What was decided twice counts once.
+// An entry that the arbiter delivers twice counts once.
 func TestEntriesOfTheArbiter(t *testing.T) {
 	s := begun(t, "degrees=2,2", "hosts=3")
 	s.commands("killed 0.0@2")

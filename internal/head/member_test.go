@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A process goes from state to state by the table, and in no other way.
+// A process changes its state only as the table permits.
 func TestMoves(t *testing.T) {
 	for from := chosen; from <= ended; from++ {
 		for to := chosen; to <= ended; to++ {
@@ -67,8 +67,8 @@ func TestCauses(t *testing.T) {
 	require.Equal(t, "lost", endBy(job.CauseHost))
 }
 
-// Of two timers the earlier one goes first, and of two at one time the one that was
-// set first.
+// Of two timers the earlier one fires first. Of two timers for the same time the one that
+// was set first fires first.
 func TestTimers(t *testing.T) {
 	h := New(Config{})
 	_, ok := h.Deadline()
@@ -87,7 +87,7 @@ func TestTimers(t *testing.T) {
 	require.Equal(t, 2*time.Second, at)
 }
 
-// Who takes a place is away from the other replicas of the rank if that can be.
+// A joiner starts on another host than the other replicas of its rank, if possible.
 func TestWhereAJoinerGoes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -132,12 +132,13 @@ func TestWhereAJoinerGoes(t *testing.T) {
 	require.EqualError(t, err, "no spare process is left")
 }
 
-// The spare that takes a place is away from the other replicas of the rank if there is one.
+// The head chooses a spare on another host than the other replicas of the rank, if there is
+// one.
 func TestWhichSpareTakesAPlace(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		nodes  []detect.ID // of the spares
-		ending int         // index of one that is about to be killed, -1: none
+		ending int         // index of the spare that is about to be killed, -1: none
 		want   int
 	}{
 		{"the first", []detect.ID{4, 4}, -1, 0},
@@ -165,7 +166,7 @@ func TestWhichSpareTakesAPlace(t *testing.T) {
 	}
 }
 
-// A process that cannot be replaced is said once, however often it is tried.
+// The head reports once that a process cannot be replaced, however often it tries.
 func TestRefusalsAreSaidOnce(t *testing.T) {
 	h := begun(t, "degrees=2", "replace").head
 	for range 3 {
@@ -187,8 +188,8 @@ func TestSentences(t *testing.T) {
 	require.Equal(t, 143, InterruptCode(syscall.SIGTERM))
 }
 
-// Two ends of a link doubt each other; the doubt of one does not outlive what it is
-// about, and nobody is judged by the link to one that is to go anyway.
+// The two ends of a link suspect each other. The suspicion of an end does not outlive its
+// subject, and a link to a process that is about to end condemns no process.
 func TestDoubts(t *testing.T) {
 	const kill = "kill 1.1@2 SIGKILL"
 	for _, c := range []struct {
@@ -217,12 +218,12 @@ func TestDoubts(t *testing.T) {
 	require.Empty(t, s.commands("pass 100ms"), "one that is stopped does not answer, and is judged for that")
 	s = begun(t, "degrees=2,2", "replace")
 	s.commands("said 0.1@2 reply first", "killed 1.1@2", "keep", "settled 1.1@2", "keep",
-		"said 0.0@2 suspect 1.1") // of the one before
+		"said 0.0@2 suspect 1.1") // about the earlier process
 	require.Empty(t, s.commands("pass 500ms"))
 }
 
-// A process that is stopped is fenced if somebody would have to wait for it: a live
-// replica of its rank that runs and is not going to die.
+// The head fences a stopped process if another process would have to wait for it: a live
+// replica of its rank that runs and is not about to die.
 func TestWhoIsStopped(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -9,12 +9,13 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A job over MPI begins with all its processes in MPI_COMM_WORLD, or not at all.
+// A job over MPI begins with all its processes in MPI_COMM_WORLD, or does not
+// begin.
 func TestMPI(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		hello [2]job.Hello
-		says  [2]*job.World // nil: it dies first
+		says  [2]*job.World // nil: the process dies before
 		end   string        // "" if the job begins
 		local bool          // only links between hosts are MPI's
 	}{

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// outlasted is a job of two ranks in which all processes but 0.1 have finished.
+// outlasted returns a job of two ranks in which all processes but 0.1 have finished.
 func outlasted(t *testing.T, settings ...string) *script {
 	s := begun(t, append([]string{"degrees=2,2", "endless=60s"}, settings...)...)
 	s.says("0.1", job.Doing{State: job.StateRuns})
@@ -20,8 +20,8 @@ func outlasted(t *testing.T, settings ...string) *script {
 
 const fencesIt = "kill 0.1@2 SIGKILL"
 
-// A replica that makes no progress while every rank has finished in another replica is
-// fenced after a while, and the job ends well.
+// The head fences a replica that makes no progress for a while after every rank has
+// finished in another replica, and the job ends well.
 func TestEndlessReplicaIsFenced(t *testing.T) {
 	s := outlasted(t)
 	require.NotContains(t, s.commands("pass 59s"), fencesIt)
@@ -32,8 +32,8 @@ func TestEndlessReplicaIsFenced(t *testing.T) {
 	require.Equal(t, released, s.head.phase)
 }
 
-// One that makes progress is left alone, whatever the progress is, and so is one that
-// is only slow to finish while another rank is not through.
+// The head does not fence a replica that makes any progress, nor one that is only slow to
+// finish while another rank has not finished.
 func TestReplicaThatMakesProgressIsLeftAlone(t *testing.T) {
 	for name, progress := range map[string]func(s *script){
 		"it counts something": func(s *script) { s.says("0.1", job.Doing{State: job.StateRuns, Idle: time.Second}) },
@@ -70,8 +70,8 @@ func TestReplicaThatMakesProgressIsLeftAlone(t *testing.T) {
 	})
 }
 
-// What a process did before all others were through does not count against it, nor the
-// time before another head has heard of it.
+// The idle time of a process counts from the moment at which all other processes had
+// finished, and again from its first report to another head.
 func TestEndlessTimeBeginsAnew(t *testing.T) {
 	s := begun(t, "degrees=2,2", "endless=60s")
 	s.says("0.1", job.Doing{State: job.StateRuns, Idle: time.Hour})
@@ -86,8 +86,8 @@ func TestEndlessTimeBeginsAnew(t *testing.T) {
 	require.Contains(t, s.commands("pass 2s"), fencesIt)
 }
 
-// A host that may be about to be lost is not judged, nor is a lost one's process
-// replaced: no process needs it.
+// The head does not fence a process on a host that may be about to be lost. After its death
+// the process is not replaced, since no process needs it.
 func TestEndlessReplicaInDoubt(t *testing.T) {
 	s := outlasted(t, "replace")
 	doubtful := true

@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// outlet is the output of a process as the driver has it: it checks that each
-// line comes in its turn.
+// outlet is the output of a process as the driver sees it. It checks the order
+// of the lines.
 type outlet struct {
 	process   job.Process
 	role      Role
@@ -21,7 +21,7 @@ func newOutlet(p job.Process, r Role, lines int) *outlet {
 	return &outlet{process: p, role: r, muted: r != First, next: lines}
 }
 
-// take takes in a line.
+// take handles a line.
 func (o *outlet) take(w *world, p *proc, line int) {
 	if o.muted {
 		return

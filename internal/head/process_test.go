@@ -10,57 +10,57 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// proc is a process: its side of the protocols is that of package recovery, and
-// its program goes from safe point to safe point, each rank no further than one
-// behind the others. It writes a line at each.
+// proc is a process. Its side of the protocols is that of package recovery. Its program
+// runs from safe point to safe point, each rank at most one behind the others, and writes a
+// line at each.
 type proc struct {
 	agent       *agent
 	from        From
 	role        Role
-	process     job.Process // its place
+	process     job.Process // its slot
 	incarnation uint32
 
 	log     *agentlog.Process[Event, *proc]
 	mail    []*job.Message // not read yet
 	handled map[uint64]time.Duration
 
-	dead    bool // it does nothing any more
-	exited  bool // and its agent knows
+	dead    bool // the process does nothing any more
+	exited  bool // the agent knows of its exit
 	status  Exit
-	stopped time.Duration // for so long, 0 if it is not
-	since   time.Duration // when the head heard that last
-	stuck   bool          // it does nothing more, and has to be killed
+	stopped time.Duration // how long the process has been stopped, 0 if it is not
+	since   time.Duration // when the head was last informed of that
+	stuck   bool          // the process does nothing more, and has to be killed
 
-	hello     bool // it has proved itself
+	hello     bool // the process has authenticated itself
 	setup     *job.Setup
 	begun     bool
-	left      bool // it was released, and goes
+	left      bool // the process was released, and exits
 	epoch     uint64
 	m         *recovery.Member
 	back      recovery.Return[state]
 	slots     recovery.Slots[state]
 	gen       uint32
-	waits     bool // for its state
-	placed    bool // it was admitted, or is back
+	waits     bool // the process waits for its state
+	placed    bool // the process was admitted, or has rolled back
 	inPoint   bool
-	doubt     *job.Doubt       // it goes no further
-	convicted []job.Conviction // of its rank
-	frames    uint32           // incarnation that its frames carry since it went back, 0: it has not
+	doubt     *job.Doubt       // dispute because of which the process does not continue
+	convicted []job.Conviction // blamed processes of its rank
+	frames    uint32           // incarnation in its frames since its last rollback, 0: it has not rolled back
 	point     uint64
 	lines     int
-	first     bool // it has said so
+	first     bool // the process has reported its first safe point
 	done      bool // the program has returned
 	drained   bool
-	kills     map[int]bool // that it has carried out
+	kills     map[int]bool // kills that the process has carried out
 }
 
-// state is that of a rank.
+// state is the state of a rank.
 type state struct {
 	point uint64
 	lines int
 }
 
-// packet is state on its way between two processes.
+// packet is state on its way from one process to another.
 type packet struct {
 	from, to *proc
 	kind     string // state, slot, deal
@@ -88,14 +88,14 @@ func (p *proc) describe() string {
 	return p.m.Describe()
 }
 
-// tell has the agent send what it has seen of the process, and keep it for another
+// tell makes the agent send what it has seen of the process, and keep that for another
 // head.
 func (p *proc) tell(e Event) {
 	p.log.Note(e)
 	p.agent.outbox = append(p.agent.outbox, e)
 }
 
-// say says something to the head.
+// say sends a message to the head.
 func (p *proc) say(m *job.Message) {
 	if m.Kind == job.KindHandled {
 		p.handled[m.Epoch] = p.agent.w.now
@@ -117,7 +117,7 @@ func (p *proc) kill(s syscall.Signal) {
 	}
 }
 
-// exit ends it by itself.
+// exit makes the process exit by itself.
 func (p *proc) exit(code int) {
 	if !p.dead {
 		p.dead, p.status = true, exitOf(0, code)
@@ -127,7 +127,7 @@ func (p *proc) exit(code int) {
 // works reports whether the process runs the program.
 func (p *proc) works() bool { return !p.dead && !p.stuck && p.begun && !p.waits }
 
-// suspectSomebody says that a link has broken, and perhaps that it is whole again.
+// suspectSomebody reports that a link has broken, and perhaps that it was restored.
 func (p *proc) suspectSomebody() {
 	w := p.agent.w
 	for _, a := range w.agents {
@@ -145,18 +145,18 @@ func (p *proc) suspectSomebody() {
 	}
 }
 
-// suspect says that the link to q has broken.
+// suspect reports that the link to q has broken.
 func (p *proc) suspect(q *proc) {
 	p.say(&job.Message{Kind: job.KindSuspect, Process: &q.process, Incarnation: q.incarnation, Text: "reset"})
 }
 
-// stop has the process do nothing.
+// stop stops the process.
 func (p *proc) stop() {
 	p.stopped = time.Second + 1
 	p.agent.w.seen["a process is stopped"]++
 }
 
-// moves lists what can happen at the process.
+// moves lists the possible moves of the process.
 func (p *proc) moves(all []func()) []func() {
 	w := p.agent.w
 	if p.dead {
@@ -219,7 +219,7 @@ func (p *proc) moves(all []func()) []func() {
 			all = append(all, f)
 		}
 	case p.doubt != nil:
-		if w.random.IntN(10) == 0 { // it reports from time to time
+		if w.random.IntN(10) == 0 { // the process reports from time to time
 			all = append(all, p.sayCorruption)
 		}
 	default:
@@ -230,7 +230,7 @@ func (p *proc) moves(all []func()) []func() {
 	return all
 }
 
-// read takes the next word of the head.
+// read handles the next message of the head.
 func (p *proc) read() {
 	w := p.agent.w
 	m := p.mail[0]
@@ -287,7 +287,8 @@ func (p *proc) read() {
 	}
 }
 
-// checkPeers: who is reached over the network has said where.
+// checkPeers checks that peers which are reached over the network have reported their
+// addresses.
 func (p *proc) checkPeers(peers []job.Peer) {
 	for _, q := range peers {
 		if q.Link == job.LinkTCP && q.Address == "" {

@@ -9,13 +9,14 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// This file is the program of a process: from safe point to safe point, and back.
+// This file is the program of a process: from safe point to safe point, and
+// rollbacks.
 
-// goBack is the next step on the way back.
+// goBack returns the next step of a rollback.
 func (p *proc) goBack() func() {
 	before := p.back
 	s := p.back.Next(p.process)
-	p.back = before // it is asked again when the move is made
+	p.back = before // the machine is asked again when the move is made
 	if s.Kind == recovery.Await {
 		return nil
 	}
@@ -55,7 +56,8 @@ func (p *proc) goBack() func() {
 	}
 }
 
-// may reports whether the other ranks let the process go on from safe point k.
+// may reports whether the other ranks let the process continue from safe point
+// k.
 func (p *proc) may(k uint64) bool {
 	w := p.agent.w
 	for rank := range w.spec.degrees {
@@ -72,7 +74,7 @@ func (p *proc) may(k uint64) bool {
 	return true
 }
 
-// pass1 goes on to the next safe point, or to the end.
+// pass1 returns the move to the next safe point, or to the end.
 func (p *proc) pass1() func() {
 	w := p.agent.w
 	if !p.may(p.point) {
@@ -112,11 +114,11 @@ func (p *proc) pass1() func() {
 	}
 }
 
-// inside does the next thing in a safe point, or nothing.
+// inside returns the next move inside a safe point, or nil.
 func (p *proc) inside() func() {
 	before := *p.m
 	s := p.m.Next()
-	*p.m = before // it is asked again when the move is made
+	*p.m = before // the machine is asked again when the move is made
 	switch s.Kind {
 	case recovery.Wait:
 		return nil
@@ -165,7 +167,7 @@ func (p *proc) stepInside(s recovery.Step) {
 
 func file(rank int) checkpoint.File { return checkpoint.File{Rank: rank, Bytes: 8, Sum: uint64(rank)} }
 
-// send puts state on its way to the process that has a place.
+// send puts state on its way to the process in a slot.
 func (w *world) send(p *packet, to job.Process) {
 	for _, a := range w.agents {
 		for _, q := range a.all {
@@ -178,7 +180,7 @@ func (w *world) send(p *packet, to job.Process) {
 	}
 }
 
-// deliver hands state to a process.
+// deliver delivers state to a process.
 func (w *world) deliver(i int, p *packet) {
 	w.packets = slices.Delete(w.packets, i, i+1)
 	q := p.to
@@ -187,7 +189,7 @@ func (w *world) deliver(i int, p *packet) {
 	}
 	switch p.kind {
 	case "state":
-		if q.placed || !q.setup.Joiner || !q.m.Takes(p.gen, p.number) { // it is too late
+		if q.placed || !q.setup.Joiner || !q.m.Takes(p.gen, p.number) { // the state is too late
 			return
 		}
 		q.point, q.lines, q.gen = p.state.point, p.state.lines, p.gen

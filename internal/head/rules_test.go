@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// rules are those that the walks show to be needed.
+// rules are the rules that the walks prove necessary.
 var rules = []ruletest.Rule{
 	ruletest.New("../agent/agentlog/process.go", "a successor learns how long ago a death was handled", "			m.Ago = now - e.at\n", ""),
 	ruletest.New("../agent/agentlog/process.go", "a process hears of a verdict once", "m.Verdict.Epoch <= p.epoch", "false"),
@@ -85,7 +85,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("suspect.go", "of two that are stopped one stays", " && !h.stoppedNow(peer)", ""),
 }
 
-// unshown are rules that no walk shows to be needed, and why.
+// unshown are rules that no walk proves necessary, with the reasons.
 var unshown = []ruletest.Rule{
 	// TestLinkIsJudgedByWhatIsKept shows it: the walks come to that moment once in 50,000.
 	ruletest.New("recover.go", "nobody is killed because of a backup that is not kept", "h.recovery.decides == nil || h.recovery.keeping || p", "h.recovery.decides == nil || p"),
@@ -109,11 +109,11 @@ var unshown = []ruletest.Rule{
 	ruletest.New("join.go", "a death is decided before all begin without the dead", "		case m.state == gone: // and everybody has yet to hear of it\n			return\n", "		case m.state == gone:\n			continue\n"),
 }
 
-// table says which walks are to notice the rules.
+// table names the walks that have to fail without a rule.
 var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestWalks", Soak: 60000, Sign: `seed \d+ |in no walk `}
 
-// choices are the rules by which a place gets its next process, and the tests that
-// notice them.
+// choices are the rules that choose the next process for a slot, and the tests that fail
+// without them.
 var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
 	ruletest.New("replace.go", "a joiner is on another host than the other replicas of its rank", "(best == nil || together[best.ID] && !together[n.ID])", "best == nil"),
 	ruletest.New("replace.go", "a joiner needs a free slot", "used[n.ID] < n.Slots &&", "n.Slots >= 0 &&"),
@@ -127,15 +127,15 @@ var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
 	ruletest.New("replace.go", "a spare that is about to be killed takes no place", " && m.ending == nil && (best", " && (best"),
 }, Test: "TestWh(ereAJoinerGoes|ichSpareTakesAPlace)", Sign: "--- FAIL: TestWh"}
 
-// TestRulesStand looks for the text of every rule in the head, where it has to be
-// once: the table says what is there.
+// TestRulesStand looks for the text of every rule in the head. It must occur there exactly
+// once.
 func TestRulesStand(t *testing.T) {
 	table.Stand(t)
 	choices.Stand(t)
 }
 
-// TestRulesAreNeeded takes every rule out of the head in turn, and walks with what
-// is left: that must fail. It takes long, and runs for the rules whose names
+// TestRulesAreNeeded removes each rule from the head in turn, and walks without it: the
+// walks must fail. That takes long, so the test runs only for the rules whose names
 // INTRA_RULES matches.
 func TestRulesAreNeeded(t *testing.T) {
 	table.Needed(t)

@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the heads do into the scripts")
 
-// TestScripts goes through testdata/*.txt: commands, and behind ---- what the
-// head does then. See testdata/README.
+// TestScripts runs testdata/*.txt: commands, and after ---- the actions of the head. See
+// testdata/README.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// script is a head that a person drives.
+// script is a head that a text drives.
 type script struct {
 	t        *testing.T
 	head     *Head
@@ -55,16 +55,16 @@ type script struct {
 	asked    []AskQuiet
 	agents   agentLogs
 	terms    uint64
-	news     int // verdicts that no head has heard of
+	news     int // verdicts that no head has received
 	out      []string
-	after    func() // is called after each command of a text
+	after    func() // called after each command of a text
 }
 
 func newScript(t *testing.T) *script {
 	return &script{t: t, state: decision.NewState(), agents: make(agentLogs), after: func() {}}
 }
 
-// run goes through the text and returns it with what the head does now.
+// run runs the commands of the text, and returns it with the present actions of the head.
 func (s *script) run(text string) string {
 	var b strings.Builder
 	skip := false
@@ -93,12 +93,12 @@ func (s *script) run(text string) string {
 	return b.String()
 }
 
-// command does one line.
+// command runs one line.
 func (s *script) command(words []string) {
 	switch name, args := words[0], words[1:]; name {
 	case "job":
 		s.job(args)
-	case "keep": // all that is proposed, and what is proposed because of that
+	case "keep": // keeps all proposals, and those that result from them
 		n := len(s.proposed)
 		if len(args) > 0 {
 			n = s.number(args[0])
@@ -110,11 +110,11 @@ func (s *script) command(words []string) {
 			s.state.Apply(e)
 			s.step(Committed{e})
 		}
-	case "unheard-commits": // what is proposed is kept, and the head does not hear of it
+	case "unheard-commits": // keeps the proposals without informing the head
 		for _, e := range s.proposed {
 			s.state.Apply(e)
 		}
-	case "running": // all that were born join, and the job begins
+	case "running": // all placed processes join, and the job begins
 		s.command([]string{"keep"})
 		for _, f := range s.known() {
 			s.about("started", f, nil)
@@ -126,16 +126,16 @@ func (s *script) command(words []string) {
 		e := decision.Entry{Kind: decision.Lost, Node: detect.ID(s.number(args[0])), At: s.elapsed(), Text: "silent", Testimonies: testimonies(detect.ID(s.number(args[0])))}
 		s.state.Apply(e)
 		s.step(Committed{e})
-	case "unheard-loss": // of a node, when there is no head
+	case "unheard-loss": // the loss of a node, while there is no head
 		n := detect.ID(s.number(args[0]))
 		s.news += len(s.state.Apply(decision.Entry{Kind: decision.Lost, Node: n, At: s.elapsed(), Text: "silent", Testimonies: testimonies(n)}))
-	case "quiet": // all who were asked
+	case "quiet": // all processes that were asked
 		asked := s.asked
 		s.asked = nil
 		for _, a := range asked {
 			s.step(Quiet{From: a.To, Number: a.Number, Position: Position(args[0])})
 		}
-	case "pass": // a time
+	case "pass": // advances the clock
 		d, err := time.ParseDuration(args[0])
 		require.NoError(s.t, err)
 		s.now += d
@@ -153,7 +153,7 @@ func (s *script) command(words []string) {
 		s.step(Suspected{Node: detect.ID(s.number(args[0])), Testimonies: testimonies(detect.ID(s.number(args[0])))})
 	case "disconnected":
 		s.step(Disconnected{Node: detect.ID(s.number(args[0])), Text: strings.Join(args[1:], " ")})
-	case "differs": // what replicas of a rank have written
+	case "differs": // outputs of the replicas of a rank differ
 		s.step(Differs{Rank: s.number(args[0]), Text: strings.Join(args[1:], " ")})
 	case "continued":
 		s.step(Continued{})
@@ -170,7 +170,7 @@ func (s *script) command(words []string) {
 	}
 }
 
-// elapsed is the time since all had joined.
+// elapsed returns the time since all processes had joined.
 func (s *script) elapsed() time.Duration {
 	if joined, begun := s.head.Joined(); begun {
 		return s.now - joined
@@ -178,7 +178,7 @@ func (s *script) elapsed() time.Duration {
 	return 0
 }
 
-// job begins with a job: degrees=2,1 and other settings.
+// job begins a job: degrees=2,1 and other settings.
 func (s *script) job(args []string) {
 	c := Config{Of: make(map[job.Process]detect.ID), Link: job.LinkSHM, Self: FirstHead, FirstHost: "h1"}
 	nodes := 1
@@ -230,7 +230,7 @@ func (s *script) job(args []string) {
 	s.step(Begin{})
 }
 
-// about is an event about a process.
+// about passes the head an event about a process.
 func (s *script) about(name string, from From, args []string) {
 	text := strings.Join(args, " ")
 	switch name {
@@ -270,10 +270,10 @@ func (s *script) about(name string, from From, args []string) {
 	}
 }
 
-// agentLogs are what the agents of nodes remember.
+// agentLogs are the logs of the agents of nodes.
 type agentLogs map[detect.ID]*agentlog.Host[Event, From]
 
-// agent is what the agent of a node remembers.
+// agent returns the log of the agent of a node.
 func (s *script) agent(node detect.ID) *agentlog.Host[Event, From] {
 	if s.agents[node] == nil {
 		s.agents[node] = new(agentlog.Host[Event, From])
@@ -281,7 +281,7 @@ func (s *script) agent(node detect.ID) *agentlog.Host[Event, From] {
 	return s.agents[node]
 }
 
-// known lists the processes that agents have.
+// known lists the processes that agents know.
 func (s *script) known() (all []From) {
 	for _, a := range s.agents {
 		for _, x := range a.All() {
@@ -292,7 +292,7 @@ func (s *script) known() (all []From) {
 	return all
 }
 
-// message reads what a process says.
+// message parses a message of a process.
 func (s *script) message(args []string) *job.Message {
 	m := &job.Message{Kind: job.Kind(args[0])}
 	switch m.Kind {
@@ -327,8 +327,8 @@ func (s *script) message(args []string) *job.Message {
 	return m
 }
 
-// reply reads KIND, and of NUMBER, rank=R, set=N, of=PROCESS#INCARNATION, round=N,
-// generation=N, sections=N, state=N what the kind needs.
+// reply parses KIND, and those of NUMBER, rank=R, set=N, of=PROCESS#INCARNATION, round=N,
+// generation=N, sections=N and state=N that the kind needs.
 func (s *script) reply(args []string) *job.Reply {
 	r := &job.Reply{Kind: job.ReplyKind(args[0])}
 	for _, a := range args[1:] {
@@ -356,7 +356,8 @@ func (s *script) reply(args []string) *job.Reply {
 	return r
 }
 
-// opened is what was found: write, restart, older (the newest set is no good).
+// opened passes the head the files that were found: write, restart, older (the newest set
+// is unusable).
 func (s *script) opened(args []string) {
 	e := Opened{Found: new(decision.Folders)}
 	for _, a := range args {
@@ -377,8 +378,7 @@ func (s *script) opened(args []string) {
 	s.step(e)
 }
 
-// succeed: the head is lost, and what it has proposed with it. The agent of a
-// node takes its place.
+// succeed loses the head with its proposals. The agent of a node succeeds it.
 func (s *script) succeed(node detect.ID) {
 	s.terms++
 	s.proposed, s.asked = nil, nil
@@ -401,7 +401,7 @@ func (s *script) succeed(node detect.ID) {
 	s.do(acts)
 }
 
-// summary shows what the report is made of.
+// summary prints the material of the report.
 func (s *script) summary() {
 	sum := s.head.Summary()
 	s.out = append(s.out, strings.TrimSpace(fmt.Sprintf("ended %v, exit code %d %s", s.head.Ended(), sum.Code, sum.Text)))
@@ -421,7 +421,7 @@ func (s *script) summary() {
 
 func (s *script) step(e Event) { s.do(s.head.Step(e, s.now)) }
 
-// do shows what the head wants, and notes what a script would have to repeat.
+// do prints the actions of the head, and records those that a script would have to repeat.
 func (s *script) do(acts []Action) {
 	for _, a := range acts {
 		s.out = append(s.out, describe(a))
@@ -444,7 +444,7 @@ func (s *script) do(acts []Action) {
 	}
 }
 
-// from reads PROCESS#INCARNATION@NODE.
+// from parses PROCESS#INCARNATION@NODE.
 func (s *script) from(text string) From {
 	id, node, _ := strings.Cut(text, "@")
 	id, incarnation, more := strings.Cut(id, "#")

@@ -11,15 +11,15 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// says has a process say what it does.
+// says makes a process report its activity.
 func (s *script) says(process string, d job.Doing) {
 	p, err := job.ParseProcess(process)
 	require.NoError(s.t, err)
 	s.head.Step(Said{s.head.places[p].from, &job.Message{Kind: job.KindStats, Stats: &job.Stats{Doing: &d}}}, s.head.now)
 }
 
-// A deadlock is looked for among those that have said lately what they do, while
-// nobody is in doubt.
+// The head looks for deadlocks among processes with recent reports, as long as no process
+// is suspected.
 func TestWaiting(t *testing.T) {
 	s := begun(t, "degrees=1,2")
 	wait := job.Doing{State: job.StateRuns, Idle: time.Second, Blocked: true, Waits: []job.Wait{{Call: "Recv", Ranks: []int{1}, For: time.Second}}}
@@ -35,7 +35,7 @@ func TestWaiting(t *testing.T) {
 	require.Equal(t, 1500*time.Millisecond, all[0].Doing.Waits[0].For)
 	require.Zero(t, all[1].Doing.Idle)
 
-	s.head.now += 500 * time.Millisecond // too long without a word
+	s.head.now += 500 * time.Millisecond // the last report is too old
 	all, _ = s.head.Waiting()
 	require.Nil(t, all[0].Doing)
 	require.NotNil(t, all[1].Doing)
@@ -54,7 +54,7 @@ func TestWaiting(t *testing.T) {
 	require.False(t, ok, "a link is in doubt")
 }
 
-// The job ends for a deadlock, once.
+// A deadlock ends the job, once.
 func TestDeadlocked(t *testing.T) {
 	s := begun(t, "degrees=1,1")
 	s.head.Step(Deadlocked{"deadlock: 0 waits"}, s.head.now)
@@ -66,8 +66,8 @@ func TestDeadlocked(t *testing.T) {
 	require.Equal(t, "deadlock: 0 waits", s.head.Summary().Text)
 }
 
-// The job is as far as the furthest replica of the rank that is least far, as far as
-// they say; what they have left is that of the process that is furthest.
+// The progress of the job is that of the most advanced replica of the least advanced rank,
+// as far as they report it.
 func TestProgress(t *testing.T) {
 	s := begun(t, "degrees=2,1,1", "spares=1")
 	for process, st := range map[string]job.Stats{
@@ -94,7 +94,7 @@ func TestProgress(t *testing.T) {
 	require.EqualValues(t, 5, s.head.Status().Progress.Done, "nobody knows of how much")
 }
 
-// What stands in the status of each process, from its choice to its end.
+// The status shows the state of each process from its choice to its end.
 func TestStatesInTheStatus(t *testing.T) {
 	s := newScript(t)
 	states := func() (all []string) {
@@ -127,7 +127,7 @@ func TestStatesInTheStatus(t *testing.T) {
 	require.Equal(t, []string{"0.0 section", "1.0 runs", "2.0 waiting"}, states())
 	s.commands("settled 0.1@3", "keep")
 	require.Equal(t, []string{"0.0 section", "1.0 runs", "0.1 joining"}, states())
-	s.says("0.1", job.Doing{State: job.StateRuns, Arrived: 0.25}) // it says so of itself as a spare
+	s.says("0.1", job.Doing{State: job.StateRuns, Arrived: 0.25}) // as a spare, the process reports that itself
 	require.Nil(t, s.head.Status().Processes[2].Doing)
 	s.says("0.1", job.Doing{State: job.StateJoining, Arrived: 0.5})
 	require.InDelta(t, 0.5, s.head.Status().Processes[2].Doing.Arrived, 1e-9)
@@ -135,13 +135,13 @@ func TestStatesInTheStatus(t *testing.T) {
 	require.Equal(t, []string{"0.0 section", "1.0 finished", "0.1 dismissed"}, states(), "nobody needs it now")
 }
 
-// While somebody is about to be declared dead, nobody waits for ever.
+// While a process is about to be declared dead, no process counts as waiting forever.
 func TestNoDeadlockBeforeAVerdict(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		commands []string
 		ok       bool
-		want     int // processes that are looked at
+		want     int // number of processes that are examined
 	}{
 		{"not all have joined", []string{"keep"}, false, 0},
 		{"all run", []string{"running"}, true, 3},

@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// What the report is made of is known to every head alike: after each line of each
-// script, one that took over now would say the same of all that is kept.
+// All heads know the material of the report alike: after each line of each script, a
+// successor would report the same about everything that is kept.
 func TestSuccessorsReportTheSame(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func TestSuccessorsReportTheSame(t *testing.T) {
 		s.after = func() {
 			line++
 			if s.head.state.Applied != s.state.Applied || s.head.retired {
-				return // it has not heard of all that is kept, or does not want to
+				return // the head has not received all entries that are kept, or has retired
 			}
 			compared++
 			next := *s
@@ -42,7 +42,7 @@ func TestSuccessorsReportTheSame(t *testing.T) {
 	require.Greater(t, compared, 300)
 }
 
-// kept is the part of a summary that rests on what is kept.
+// kept returns the part of a summary that rests on kept decisions.
 func kept(h *Head) string {
 	s := h.Summary()
 	var b strings.Builder
@@ -60,7 +60,8 @@ func kept(h *Head) string {
 	return b.String()
 }
 
-// The evidence for the loss of a host names who has heard it last, and when that was.
+// The evidence for the loss of a host names the node that exchanged beats with it last, and
+// the time of that.
 func TestEvidence(t *testing.T) {
 	s := begun(t, "degrees=2", "hosts=3")
 	s.commands("pass 10s", "suspected 3", "pass 200ms", "disconnected 3 connection reset", "lost 3")
@@ -74,7 +75,7 @@ func TestEvidence(t *testing.T) {
 	require.Equal(t, []runreport.Observation{{Observer: "the head", Silent: 0.7, Limit: 0.65}, {Observer: "h1", Silent: 0.71, Limit: 0.65}}, e.Observers)
 	require.Contains(t, f.Detail, "host h2 has not been heard from for 0.7 s")
 
-	// Its successor tells the same by the names that things have then.
+	// The successor uses the names that are valid in its time.
 	s.commands("succeed 2")
 	e = s.head.Summary().Failures[0].Evidence
 	require.Equal(t, "the first head", e.LastHeardBy)
@@ -82,8 +83,8 @@ func TestEvidence(t *testing.T) {
 	require.InDelta(t, 10.2, e.Declared, 1e-9)
 }
 
-// A loss without testimonies, as of an agent that has never been heard, is none that
-// the head cannot tell of.
+// The head can report a loss without testimonies, for example of an agent that was never in
+// touch.
 func TestLossThatNobodyHasSeen(t *testing.T) {
 	s := begun(t, "degrees=2", "hosts=3")
 	e := decision.Entry{Kind: decision.Lost, Node: 3, Text: "silent"}
@@ -92,7 +93,7 @@ func TestLossThatNobodyHasSeen(t *testing.T) {
 	require.Equal(t, []string{"0.1"}, failures(s.head))
 }
 
-// How the processes ended, in the words of the report.
+// The summary describes the ends of the processes in the words of the report.
 func TestEndsOfProcesses(t *testing.T) {
 	s := begun(t, "degrees=7", "hosts=3", "kill=0.1@1s")
 	s.commands("pass 1s", "keep", "killed 0.1@3", "killed 0.2@4", "exited 0.3@2 1", "stopped 0.4@3 2s", "killed 0.4@3",
@@ -112,8 +113,8 @@ func TestEndsOfProcesses(t *testing.T) {
 	require.Equal(t, []runreport.Kill{{Process: at(0, 1), When: "1s", Fired: true}}, s.head.Summary().Kills)
 }
 
-// A process that was never started is no part of the report, and a job of which none
-// was has none.
+// The report leaves out a process that was never started, and a job without started
+// processes has no report.
 func TestReportOfAJobThatNeverBegan(t *testing.T) {
 	s := newScript(t)
 	s.commands("job degrees=2", "keep", "failed 0.0@2 no memory", "keep")
@@ -126,7 +127,7 @@ func TestReportOfAJobThatNeverBegan(t *testing.T) {
 	require.True(t, s.head.Summary().Started, "the other one was")
 }
 
-// What a job was asked for and never did is said at its end, once, and only then.
+// At its end a job reports once the requests that it never carried out.
 func TestWhatNeverCameAbout(t *testing.T) {
 	const point = "because the program reached no safe point (intra.SafePoint)"
 	for _, c := range []struct {
@@ -157,8 +158,8 @@ func TestWhatNeverCameAbout(t *testing.T) {
 	require.Empty(t, s.commands("conclude"), "the job goes on")
 }
 
-// How a job can go on is said if it ended badly and there is a set of files, and not
-// by a head that has given up.
+// A job that ended badly and has a set of files reports how to continue it. A head that has
+// retired does not report that.
 func TestHowAJobCanGoOn(t *testing.T) {
 	files := func() *script {
 		s := newScript(t)
@@ -183,7 +184,7 @@ func TestHowAJobCanGoOn(t *testing.T) {
 	require.Equal(t, []runreport.FileSet{{Set: 1, Point: 2, Bytes: 16}}, s.head.Summary().Files.Sets)
 }
 
-// When all had joined is known to whoever comes later, by the clock that it has.
+// A successor knows when all processes had joined, by its own clock.
 func TestWhenAllHadJoined(t *testing.T) {
 	s := newScript(t)
 	s.commands("job degrees=2 hosts=3")
@@ -201,8 +202,8 @@ func TestWhenAllHadJoined(t *testing.T) {
 	require.Zero(t, h.elapsed(), "not in the future")
 }
 
-// The head is asked again when the next thing is due, and at no other time; after the
-// end of a job nothing is.
+// The deadline of the head is the time of its next timer. After the end of a job there is
+// none.
 func TestDeadlines(t *testing.T) {
 	s := begun(t, "degrees=2", "kill=0.1@3s")
 	due := func() time.Duration {
@@ -229,7 +230,7 @@ func TestDeadlines(t *testing.T) {
 	require.False(t, ok)
 }
 
-// A clock that goes back does not take the head with it.
+// The head survives a clock that goes back.
 func TestClockThatGoesBack(t *testing.T) {
 	s := begun(t, "degrees=2")
 	s.commands("pass 10s")
@@ -238,12 +239,13 @@ func TestClockThatGoesBack(t *testing.T) {
 	require.Equal(t, 10*time.Second, s.state.Verdicts[0].At)
 }
 
-// What recovery has cost stands in the summary as long as this head has heard of it.
+// The summary contains the costs of recovery as far as this head has received reports of
+// them.
 func TestCostsOfBackups(t *testing.T) {
 	s := begun(t, "degrees=1,1", "replace", "backup=2")
 	require.Equal(t, &runreport.Backups{Every: "2"}, s.head.Summary().Recovery.Backup)
 	for _, of := range []job.Process{at(0, 0), at(1, 0)} {
-		for _, bytes := range []int64{5000, 0} { // the second one is that of a copy that came from elsewhere
+		for _, bytes := range []int64{5000, 0} { // the second is for a copy that came from another process
 			s.step(Said{s.head.places[of].from, &job.Message{Kind: job.KindReply, Reply: &job.Reply{Kind: job.ReplyStored, Number: 2, Rank: of.Rank, Bytes: bytes, Seconds: 0.5}}})
 		}
 	}
@@ -255,8 +257,9 @@ func TestCostsOfBackups(t *testing.T) {
 	require.Equal(t, recovery.Policy{Every: 2}, s.config.Backup)
 }
 
-// -fault weibull chooses among all places of the job. A kill of a place without a live process uses up
-// its turn of the schedule; the report lists only the kills that ended a process.
+// -fault weibull chooses among all slots of the job. A kill of a slot without a live
+// process uses up its turn of the schedule; the report lists only the kills that ended a
+// process.
 func TestWeibullKillsOfEmptyPlaces(t *testing.T) {
 	s := newScript(t)
 	s.job([]string{"degrees=2", "hosts=3"})
@@ -275,13 +278,13 @@ func TestWeibullKillsOfEmptyPlaces(t *testing.T) {
 	s.step(Tick{})
 	s.commands("keep")
 	require.NotEqual(t, first, s.state.Injections[1].Process)
-	s.now = all[2].at // both are
+	s.now = all[2].at // both victims are dying
 	s.step(Tick{})
 	s.commands("keep")
 	require.Len(t, s.state.Injections, 3)
 	require.Zero(t, s.state.Injections[2].Incarnation)
 	require.Len(t, s.head.Summary().Weibull.Injections, 2)
-	for range 2 { // a successor, and the one after it, count on
+	for range 2 { // a successor, and its successor, continue the count
 		s.commands("succeed 3")
 		at, ok := s.head.Deadline()
 		require.True(t, ok)
@@ -290,7 +293,7 @@ func TestWeibullKillsOfEmptyPlaces(t *testing.T) {
 	}
 }
 
-// Two places wait for a process, and there is one spare: it gets one of them.
+// Two slots wait for a process, and there is one spare: it gets one of them.
 func TestOneSpareForTwo(t *testing.T) {
 	s := begun(t, "degrees=2,2", "hosts=3", "spares=1")
 	s.commands("said 0.0@2 reply first", "killed 0.1@3", "killed 1.1@4", "keep", "settled 1.1@4", "settled 0.1@3", "keep")
@@ -304,8 +307,8 @@ func TestOneSpareForTwo(t *testing.T) {
 	require.Equal(t, decision.Dead, s.state.Spares[job.Process{Rank: 2}].Status, "it is one no more")
 }
 
-// What comes too late changes nothing: folders that were read after a signal, and the
-// end of a job that has ended before.
+// Late events change nothing: the contents of folders after a signal, and an end of a job
+// that has already ended.
 func TestWhatComesTooLate(t *testing.T) {
 	s := newScript(t)
 	s.commands("job degrees=1 restart", "keep", "started 0.0@2", "joined 0.0@2", "keep", "signal INT")
@@ -319,8 +322,7 @@ func TestWhatComesTooLate(t *testing.T) {
 	require.True(t, s.head.Ended())
 }
 
-// The job does not end before its files have: who asked for them wants to go on from
-// them.
+// The job does not end before its files are complete: the user wants to continue from them.
 func TestTheEndWaitsForFiles(t *testing.T) {
 	s := newScript(t)
 	s.commands("job degrees=1,1 files=2", "running", "opened write", "keep",
@@ -334,8 +336,8 @@ func TestTheEndWaitsForFiles(t *testing.T) {
 	require.Contains(t, s.commands("conclude"), "warn: the state at safe point 2 is on disk: -restart files continues from there")
 }
 
-// A successor that finds a rank lost says who died last, as the head before it would
-// have: how the job ends goes by that.
+// A successor that finds a rank lost names the process that died last, as the head before
+// it would have: the outcome of the job depends on that.
 func TestSuccessorNamesTheLastDeath(t *testing.T) {
 	for _, c := range []struct {
 		name, first, last string

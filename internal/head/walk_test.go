@@ -19,7 +19,7 @@ import (
 
 func at(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
 
-// specs are the jobs that the walks go through.
+// specs are the jobs of the walks.
 var specs = []spec{
 	{name: "plain", degrees: []int{2, 1}, nodes: 1, steps: 3, faults: 3, stops: true, links: true},
 	{name: "kills", degrees: []int{2, 2}, nodes: 1, steps: 4, faults: 1,
@@ -46,7 +46,8 @@ var specs = []spec{
 	{name: "slow log", degrees: []int{2, 1}, nodes: 4, spares: 2, steps: 3, faults: 1, hosts: true, heads: 2, slow: true},
 }
 
-// happens is what has to come up in the walks, or they show nothing.
+// happens lists events that must occur in the walks, since otherwise the walks
+// prove nothing.
 var happens = []string{"a head is lost", "a head is lost before all had joined", "a head is lost after a replacement", "a head is lost in a rollback",
 	"a host is lost", "a kill comes about", "a link is broken", "an end of a link is fenced", "a process is deaf", "a process is killed", "a process is stopped",
 	"a stopped process is fenced", "a process cannot be started", "a program is gone", "a process goes back", "one fault after another", "states differ", "results differ", "a program fails", "a program fails for good", "a process is convicted", "all go back for a conviction", "back to an older backup",
@@ -54,8 +55,8 @@ var happens = []string{"a head is lost", "a head is lost before all had joined",
 	"kept admitted", "kept complete", "kept rolledback", "kept resumed", "kept fired", "kept injected", "kept withdrawn", "kept set done", "kept set abandoned", "kept lost",
 	"lost: the backup", "order renew", "order admit", "order rollback"}
 
-// walks is how many seeds each kind of job goes through: INTRA_SOAK says how many
-// all do together.
+// walks returns the number of seeds for each kind of job. INTRA_SOAK sets the
+// number for all kinds together.
 func walks(t *testing.T) int {
 	s := os.Getenv("INTRA_SOAK")
 	if s == "" {
@@ -66,7 +67,7 @@ func walks(t *testing.T) int {
 	return max(n/len(specs), 1)
 }
 
-// TestWalks sends jobs through schedules in which anything fails at any time.
+// TestWalks runs jobs through schedules in which anything may fail at any time.
 func TestWalks(t *testing.T) {
 	var mu sync.Mutex
 	all := make(map[string]int)
@@ -97,7 +98,7 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-// walk sends one job through the schedule of a seed. One that fails is shown.
+// walk runs one job through the schedule of a seed. It prints a job that fails.
 func walk(t *testing.T, s spec, seed uint64) map[string]int {
 	w := newWorld(s, seed, false)
 	if w.walk(); w.bad != nil {
@@ -110,7 +111,7 @@ func walk(t *testing.T, s spec, seed uint64) map[string]int {
 	return w.seen
 }
 
-// walk is run for a head that may panic.
+// walk is like run, for a head that may panic.
 func (w *world) walk() {
 	defer func() {
 		if r := recover(); r != nil {
@@ -120,7 +121,7 @@ func (w *world) walk() {
 	w.run()
 }
 
-// TestWalk goes through one schedule, INTRA_WALK=NAME:SEED.
+// TestWalk runs one schedule, INTRA_WALK=NAME:SEED.
 func TestWalk(t *testing.T) {
 	name, seed, ok := strings.Cut(os.Getenv("INTRA_WALK"), ":")
 	if !ok {

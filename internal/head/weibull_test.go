@@ -25,7 +25,7 @@ func take(w Weibull, n int) (all []injection) {
 	return all
 }
 
-// The same seed gives the same schedule, another seed another one.
+// The same seed gives the same schedule; another seed gives another one.
 func TestWeibullSeeds(t *testing.T) {
 	w := Weibull{Shape: 0.7, MTBF: 20 * time.Second, Seed: 1}
 	require.Equal(t, take(w, 1000), take(w, 1000))
@@ -34,8 +34,7 @@ func TestWeibullSeeds(t *testing.T) {
 	require.NotEqual(t, take(w, 3), take(other, 3))
 }
 
-// The times between failures have the distribution that was asked for: its
-// mean, and its quantiles.
+// The times between failures have the requested distribution: its mean, and its quantiles.
 func TestWeibullDistribution(t *testing.T) {
 	const n = 200_000
 	for _, shape := range []float64{0.5, 0.7, 1, 2} {
@@ -61,7 +60,7 @@ func TestWeibullDistribution(t *testing.T) {
 	}
 }
 
-// A time too far away to be counted stays in the future.
+// A time beyond the range of a duration stays in the future.
 func TestWeibullFarAway(t *testing.T) {
 	var before time.Duration
 	for _, s := range take(Weibull{Shape: 0.1, MTBF: math.MaxInt64, Seed: 3}, 10_000) {
@@ -70,8 +69,8 @@ func TestWeibullFarAway(t *testing.T) {
 	}
 }
 
-// A successor goes on with the schedule behind the failures that were decided, and
-// kills again whom the last one was to hit.
+// A successor continues the schedule after the failures that were decided, and repeats the
+// kill of the last victim.
 func TestWeibullAfterASuccession(t *testing.T) {
 	s := newScript(t)
 	s.job([]string{"degrees=3,3", "hosts=3"})
@@ -99,5 +98,5 @@ func TestWeibullAfterASuccession(t *testing.T) {
 	require.Equal(t, victim, w.Injections[0].Process)
 }
 
-// lines are what the head has done since the last command.
+// lines returns the actions of the head since the last command.
 func (s *script) lines() []string { return s.out }

@@ -14,9 +14,9 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// A world is a whole job in one goroutine, driven by one seed: a head, the agents
-// of its hosts and their processes, the log that its decisions are kept in, and
-// what goes wrong. Time is virtual.
+// A world is a whole job in one goroutine, driven by one seed: a head, the
+// agents of its hosts and their processes, the log of the decisions, and
+// faults. Time is virtual.
 type world struct {
 	spec   spec
 	random *rand.Rand
@@ -25,30 +25,30 @@ type world struct {
 
 	head     *Head
 	term     uint64
-	on       *agent           // whose host the head is on, nil for the first one
-	state    *decision.State  // of the log
-	proposed []decision.Entry // by the head, and not kept yet
+	on       *agent           // the agent on the host of the head, nil for the first head
+	state    *decision.State  // state that follows from the log
+	proposed []decision.Entry // proposals of the head that are not kept yet
 	losing   []detect.ID      // nodes that are about to be declared lost
-	waiting  []Event          // for the head, from its driver
+	waiting  []Event          // events from the driver, for the head
 	disk     []Published      // sets that are being made complete
 	agents   []*agent
 	packets  []*packet
 	outputs  map[From]*outlet
 
-	began     time.Duration  // when all had joined
-	started   map[From]bool  // processes, ever
-	doomed    map[int]uint32 // scheduled kills that were decided while all lived on, and in which incarnation
-	heads     int            // how often the head may still be lost
-	faults    int            // what may still go wrong with processes and hosts
+	began     time.Duration  // when all processes had joined
+	started   map[From]bool  // all processes that were ever started
+	doomed    map[int]uint32 // scheduled kills, decided while all processes lived, with the incarnations of their victims
+	heads     int            // number of heads that may still be lost
+	faults    int            // number of faults of processes and hosts that may still occur
 	early     int            // the move at which a host is lost, 0: none
-	calm      int            // moves before anything does
-	stable    int            // and before a head is lost
-	signal    bool           // one was sent
-	refused   bool           // a process of the beginning could not be started, or folders be read
-	links     int            // links that were broken
-	broken    map[ends]bool  // what the head has heard of them
+	calm      int            // moves before the first fault
+	stable    int            // moves before the first loss of a head
+	signal    bool           // a signal was sent
+	refused   bool           // a first process could not be started, or folders could not be read
+	links     int            // number of broken links
+	broken    map[ends]bool  // the head's knowledge of them
 	retired   bool
-	hadBackup bool // when the end was decided
+	hadBackup bool // there was a backup when the end was decided
 	mourned   int  // deaths that were kept before the release
 	moves     int
 	idle      int // moves in a row of which there were none
@@ -58,11 +58,11 @@ type world struct {
 	bad       error
 }
 
-// spec is a kind of job, and of what happens to it.
+// spec is a kind of job, with its faults.
 type spec struct {
 	name       string
 	degrees    []int
-	nodes      int // hosts; 1: the head's own
+	nodes      int // hosts; 1: the head's own host
 	spares     int
 	steps      uint64 // safe points of the program
 	kills      []job.Kill
@@ -73,17 +73,17 @@ type spec struct {
 	files      uint64 // safe points from one set to the next
 	restart    bool
 	heads      int // heads that may be lost
-	faults     int // processes and hosts
+	faults     int // number of faults of processes and hosts
 	hosts      bool
-	links      bool // they may break
+	links      bool // links may break
 	stops      bool
 	signals    bool
-	unreliable bool // processes cannot be started sometimes
+	unreliable bool // some starts of processes fail
 	retires    bool
 	direct     bool
-	states     bool // of replicas may differ
-	sample     bool // some tasks are compared, and processes are convicted
-	slow       bool // the log is, while the job begins, and a host is lost then
+	states     bool // states of replicas may differ
+	sample     bool // some tasks are compared, and processes are blamed
+	slow       bool // the log is slow while the job begins, and a host is lost then
 }
 
 func (s *spec) replicated() bool { return s.nodes >= 3 }
@@ -147,7 +147,7 @@ func (w *world) note(what string, x any) {
 	}
 }
 
-// run makes one move after the other until the job is over.
+// run makes moves until the job is over.
 func (w *world) run() error {
 	for w.bad == nil && !w.head.Ended() {
 		if w.moves++; w.moves > 60000 {
@@ -162,19 +162,19 @@ func (w *world) run() error {
 	return w.bad
 }
 
-// step hands an event to the head, and does what that wants.
+// step passes an event to the head, and carries out the actions that follow.
 func (w *world) step(e Event) {
 	w.note("", e)
 	if s, ok := e.(OutputSettled); ok {
 		w.outputs[s.From].settled = true
 	}
-	if s, ok := e.(Started); ok && s.Err != "" && w.outputs[s.From] != nil { // it never was
+	if s, ok := e.(Started); ok && s.Err != "" && w.outputs[s.From] != nil { // the process was never started
 		w.outputs[s.From].settled = true
 	}
 	w.do(w.head.Step(e, w.now))
 }
 
-// move lets one thing happen.
+// move makes one random move.
 func (w *world) move() {
 	var all []func()
 	if len(w.waiting) > 0 {
@@ -184,7 +184,7 @@ func (w *world) move() {
 			w.step(e)
 		})
 	}
-	if len(w.disk) > 0 && w.random.IntN(30) == 0 { // it is slow
+	if len(w.disk) > 0 && w.random.IntN(30) == 0 { // the disk is slow
 		all = append(all, func() {
 			w.waiting = append(w.waiting, w.disk[0])
 			w.disk = w.disk[1:]
@@ -248,19 +248,19 @@ func (w *world) move() {
 	all[w.random.IntN(len(all))]()
 }
 
-// commit keeps the next entry, and tells the head.
+// commit keeps the next entry, and informs the head.
 func (w *world) commit() {
 	e := w.proposed[0]
 	w.proposed = w.proposed[1:]
 	w.keep(e)
-	if w.mayLoseHead() && w.random.IntN(30) == 0 { // it is kept, and the head does not hear of it
+	if w.mayLoseHead() && w.random.IntN(30) == 0 { // the entry is kept, but the head is not informed
 		w.loseHead()
 		return
 	}
 	w.step(Committed{e})
 }
 
-// keep applies an entry to the log, and checks that it may be.
+// keep applies an entry to the log, and checks that the entry is permitted.
 func (w *world) keep(e decision.Entry) {
 	b, err := e.Encode()
 	if err == nil {
@@ -274,7 +274,7 @@ func (w *world) keep(e decision.Entry) {
 		w.checkVerdict(v)
 	}
 	switch {
-	case e.Kind == decision.Injected && len(w.state.Injections) > 1 && w.term == 0: // else a successor has begun with the schedule anew
+	case e.Kind == decision.Injected && len(w.state.Injections) > 1 && w.term == 0: // otherwise a successor has begun the schedule again
 		w.seen["one fault after another"]++
 	case e.Kind == decision.Fired && w.spec.kills[e.Index].Point == job.KillAfter && !w.state.Released:
 		w.doomed[e.Index] = e.Incarnation
@@ -293,7 +293,7 @@ func (w *world) keep(e decision.Entry) {
 	}
 }
 
-// declareLost has the arbiter declare a node lost.
+// declareLost makes the arbiter declare a node lost.
 func (w *world) declareLost() {
 	id := w.losing[0]
 	w.losing = w.losing[1:]
@@ -312,7 +312,7 @@ func (w *world) elapsed() time.Duration {
 	return w.now - w.began
 }
 
-// do carries out what the head wants.
+// do carries out actions of the head.
 func (w *world) do(acts []Action) {
 	for _, a := range acts {
 		w.note("    -> ", a)
