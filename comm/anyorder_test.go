@@ -15,18 +15,18 @@ import (
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
-// These tests simulate programs that are not send-deterministic: their messages depend on the order of
-// arrival and on the results of tests. All replicas of a rank must observe the same, whatever dies,
-// joins or rolls back.
+// These tests simulate programs that are not send-deterministic: their messages depend on
+// the order of arrival and on the results of tests. All replicas of a rank must observe the
+// same, whichever processes die or join, and after rollbacks.
 
-// course is a random program whose state is the number of the iteration and a hash of all that
-// was observed.
+// course is a random program whose state is the number of the iteration and a hash of all
+// observations.
 type course struct {
 	seed       uint64
 	iterations int
 	w          *comm.Comm
 	seen       uint64
-	sent       uint64 // hash of all messages that it has sent
+	sent       uint64 // hash of all messages sent
 }
 
 func (l *course) see(values ...uint64) {
@@ -42,7 +42,7 @@ func (l *course) send(v uint64, to, tag int) error {
 	return comm.Send(l.w, []uint64{v}, to, tag)
 }
 
-// sends adds to the hash of all that was sent.
+// sends adds a message to the hash of all messages sent.
 func (l *course) sends(v uint64, to, tag int) {
 	for _, x := range []uint64{v, uint64(to), uint64(tag)} {
 		l.sent = (l.sent ^ x) * 0x9e3779b97f4a7c15
@@ -50,7 +50,7 @@ func (l *course) sends(v uint64, to, tag int) {
 	}
 }
 
-// The tags of an iteration are tag*iteration and what follows.
+// The tags of an iteration are tag*iteration and the following ones.
 const tags = 8
 
 func (l *course) plan(iteration int) (*rand.Rand, int) {
@@ -123,7 +123,7 @@ func (l *course) arrivals(iteration int) error {
 	var sends, receives []*comm.Request
 	var bufs [][]uint64
 	sum, want := uint64(0), uint64(0)
-	// pass has one rank send a message, and another post a receive that may get it.
+	// pass makes one rank send a message, and another post a receive that may get it.
 	pass := func(from, to, size, src, tag int, value uint64) {
 		value += uint64(iteration) << 20
 		if to == me {
@@ -280,9 +280,9 @@ func (l *course) ring(tag int) error {
 	return err
 }
 
-// tokens passes tokens between ranks. A rank chooses the next rank of a token by what it has seen, so
-// their ways depend on the order of messages. Rank 0 counts the tokens that end, and then stops all
-// ranks.
+// tokens passes tokens between ranks. A rank chooses the next rank of a token by its
+// observations, so the paths depend on the order of messages. Rank 0 counts the tokens that
+// end, and then stops all ranks.
 func (l *course) tokens(iteration int) error {
 	plan, tag := l.plan(iteration)
 	n, me := l.w.Size(), l.w.Rank()
@@ -344,8 +344,9 @@ const (
 	stealing        // the number of them
 )
 
-// steal runs tasks of which each rank has some at first. A rank that has none left asks a rank that it
-// chooses by what it has seen. Rank 0 counts the tasks that are done, and ends the iteration.
+// steal runs tasks; each rank has some at first. A rank that has none left asks a rank that
+// it chooses by its observations. Rank 0 counts the tasks that are done, and ends the
+// iteration.
 func (l *course) steal(iteration int) error {
 	plan, tag := l.plan(iteration)
 	n, me := l.w.Size(), l.w.Rank()
@@ -362,7 +363,7 @@ func (l *course) steal(iteration int) error {
 		}
 	}
 	if me > 0 {
-		left = 1 // it is rank 0 that counts
+		left = 1 // rank 0 counts
 	}
 	for polls := 0; ; polls++ {
 		if me == 0 && left == 0 && !stopped {
@@ -466,7 +467,7 @@ func (l *course) run(p *sdrtest.Process) (uint64, error) {
 	return l.seen, l.ring(tags*l.iterations + 7)
 }
 
-// outcome is what a process has seen and sent.
+// outcome is what a process has observed and sent, as hashes.
 type outcome struct{ seen, sent uint64 }
 
 // runCourse runs a course in a job.
@@ -492,7 +493,7 @@ func runCourse(job sdrtest.Job, seed uint64, iterations int) (map[*sdrtest.Proce
 func checkAnyOrder(seed uint64, decided *atomic.Int64) (*sdrtest.Result, error) {
 	t := newTrial(seed)
 	t.job.Ordered, t.job.Record = true, true
-	for k := range t.job.Lag { // replicas that lag go through all that the others have polled meanwhile
+	for k := range t.job.Lag { // replicas that lag repeat all polls that the others have made before
 		t.job.Lag[k] = min(t.job.Lag[k], 8)
 	}
 	saw, res, err := runCourse(t.job, seed, t.iterations)

@@ -11,9 +11,9 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// BenchmarkPingPong is half a round trip of one byte between two ranks over shared
-// memory, both of which spin. Its ns/best is that of the best batch: on a busy
-// machine only that says something.
+// BenchmarkPingPong measures half a round trip of one byte between two ranks over shared
+// memory, both of which spin. Its ns/best is that of the best batch, the only meaningful
+// figure on a busy machine.
 func BenchmarkPingPong(b *testing.B) {
 	const batch = 200
 	cluster := clusterOf(b, "shm", []int{1, 1}, false, sdr.Limits{}, false)
@@ -46,9 +46,8 @@ func BenchmarkPingPong(b *testing.B) {
 	b.ReportMetric(float64(best.Nanoseconds())/(2*batch), "ns/best")
 }
 
-// BenchmarkAlone is a message of one byte from rank 0 to rank 1 and one back over
-// shared memory, with one goroutine in the place of both ranks: what a message
-// costs them where nobody waits for it.
+// BenchmarkAlone measures a message of one byte from rank 0 to rank 1 and one back over
+// shared memory, with one goroutine for both ranks: the cost of a message without waits.
 func BenchmarkAlone(b *testing.B) {
 	worlds := aloneWorlds(b)
 	buf := make([]byte, 1)
@@ -67,8 +66,8 @@ func BenchmarkAlone(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkAloneAllreduce is the sum of one number over two ranks, as BenchmarkAlone: of
-// both ranks' together, one of which does not block.
+// BenchmarkAloneAllreduce measures the sum of one number over two ranks, as BenchmarkAlone
+// does: for both ranks together, one of which does not block.
 func BenchmarkAloneAllreduce(b *testing.B) {
 	worlds := aloneWorlds(b)
 	x, y := make([]float64, 1), make([]float64, 1)
@@ -84,7 +83,7 @@ func BenchmarkAloneAllreduce(b *testing.B) {
 	}
 }
 
-// aloneWorlds are two ranks that one goroutine drives.
+// aloneWorlds returns two ranks that one goroutine drives.
 func aloneWorlds(b *testing.B) (worlds []*comm.Comm) {
 	for _, m := range clusterOf(b, "shm", []int{1, 1}, false, sdr.Limits{}, false).members {
 		m.poller.Attend(true)
@@ -95,7 +94,8 @@ func aloneWorlds(b *testing.B) (worlds []*comm.Comm) {
 	return worlds
 }
 
-// BenchmarkAllreduce is the sum of one number over two ranks, as BenchmarkPingPong.
+// BenchmarkAllreduce measures the sum of one number over two ranks, as BenchmarkPingPong
+// does.
 func BenchmarkAllreduce(b *testing.B) {
 	for _, degrees := range [][]int{{1, 1}, {1, 1, 1, 1}} {
 		b.Run(fmt.Sprint(degrees), func(b *testing.B) {
@@ -123,9 +123,9 @@ func BenchmarkAllreduce(b *testing.B) {
 	}
 }
 
-// BenchmarkAnySource is a message of one number there and back, received from any source: of ranks
-// without replicas, of pairs that decide together which message that is, and of pairs that assert
-// that they need not.
+// BenchmarkAnySource measures a message of one number there and back, received from any
+// source: between ranks without replicas, between pairs that agree which message that is,
+// and between pairs that assert that they need no agreement.
 func BenchmarkAnySource(b *testing.B) {
 	for _, kind := range []string{"shm", "tcp"} {
 		for _, way := range []struct {
@@ -164,8 +164,8 @@ func BenchmarkAnySource(b *testing.B) {
 	}
 }
 
-// BenchmarkFlood is a message of one number to a rank that takes many of them only after
-// the next ones have been sent, more than it has room for.
+// BenchmarkFlood measures a message of one number to a rank that receives many of them only
+// after the next ones have been sent, more than it has room for.
 func BenchmarkFlood(b *testing.B) {
 	for _, degrees := range [][]int{{1, 1}, {2, 2}} {
 		b.Run(fmt.Sprint(degrees), func(b *testing.B) {
@@ -191,8 +191,8 @@ func BenchmarkFlood(b *testing.B) {
 	}
 }
 
-// BenchmarkOrders is a message of one number of many, whose receives are posted in the order
-// in which they are sent, in the reverse one, or only when all have come.
+// BenchmarkOrders measures one of many messages of one number, whose receives are posted in
+// the order of the sends, in the reverse order, or only when all have arrived.
 func BenchmarkOrders(b *testing.B) {
 	const many = 20000
 	for _, order := range []struct {
@@ -241,8 +241,8 @@ func BenchmarkOrders(b *testing.B) {
 	}
 }
 
-// BenchmarkCommunicators is a message from one rank to another while there are so many more
-// communicators, in each of which a message was sent.
+// BenchmarkCommunicators measures a message from one rank to another while there are a
+// number of other communicators, in each of which a message was sent.
 func BenchmarkCommunicators(b *testing.B) {
 	for _, degrees := range [][]int{{1, 1}, {2, 2}} {
 		for _, many := range []int{0, 100, 2000} {

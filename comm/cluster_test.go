@@ -88,7 +88,7 @@ type member struct {
 	verdicts      chan *member
 }
 
-// watch passes frames to the engine, and notes the end of the link.
+// watch passes frames to the engine, and records the end of the link.
 type watch struct {
 	transport.Receiver
 	ended chan struct{}
@@ -129,7 +129,7 @@ func clusterOf(t testing.TB, kind string, degrees []int, mirror bool, limits sdr
 			b.connect(a, lb)
 		}
 	}
-	for _, m := range c.members { // when all links are there: what comes may be answered over any of them
+	for _, m := range c.members { // when all links are there: a process may answer a message over any of them
 		for peer, l := range m.links {
 			l.Start(watch{m.engine.Receiver(peer.rank, peer.replica), m.ended[peer]})
 			m.poller.Add(l)
@@ -151,7 +151,7 @@ func (m *member) connect(peer *member, l transport.Link) {
 	m.links[peer], m.ended[peer] = l, make(chan struct{})
 }
 
-// mid is the death of the process inside its killAt-th message.
+// mid kills the process inside its killAt-th message.
 func (m *member) mid() func() bool {
 	n := m.messages
 	m.messages++
@@ -165,8 +165,8 @@ func (m *member) mid() func() bool {
 	}
 }
 
-// die closes all links of a process, then announces its death to the others in
-// the order of all deaths.
+// die closes all links of a process, then announces its death to the others in the order of
+// all deaths.
 func (m *member) die() {
 	c := m.cluster
 	c.mu.Lock()
@@ -183,8 +183,8 @@ func (m *member) die() {
 	}
 }
 
-// follow tells the engine of a process about deaths, each after the link was
-// read to its end.
+// follow informs the engine of a process about deaths, each after the link was read to its
+// end.
 func (m *member) follow(stop chan struct{}) {
 	for {
 		select {
@@ -200,8 +200,8 @@ func (m *member) follow(stop chan struct{}) {
 	}
 }
 
-// run runs the program in every process and returns what each came to; a
-// killed one returns nil.
+// run runs the program in every process and returns the errors; that of a killed process is
+// nil.
 func (c *cluster) run(program func(w *comm.Comm, m *member) error) error {
 	var all, released sync.WaitGroup
 	stop := make(chan struct{})

@@ -13,11 +13,10 @@ import (
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
-// The conformance suite calls every collective with every class of types and
-// compares what comes out with a serial oracle: every rank knows what all
-// ranks put in.
+// The conformance suite calls every collective with every class of types and compares the
+// results with a serial oracle: every rank knows the input of all ranks.
 
-// class is a type of elements: what rank r has at index i, and an associative
+// class is a type of elements: the element of rank r at index i, and an associative
 // operator whose result is exact in any grouping.
 type class[T comparable] struct {
 	name string
@@ -369,9 +368,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestReductionBits checks that a reduction of floating-point numbers has the
-// same bits at every degree and whatever died, and which bits for one element
-// on four ranks.
+// TestReductionBits checks that a reduction of floating-point numbers has the same bits at
+// every degree and after any deaths. It also checks the bits of one element on four ranks.
 func TestReductionBits(t *testing.T) {
 	const n = 10_001
 	gen := func(r, i int) float64 { return 1 / (float64(r*n+i) + 0.1) }
@@ -424,7 +422,8 @@ func TestReductionBits(t *testing.T) {
 	require.Equal(t, want, run([]int{2, 1, 3, 1}, sdrtest.Kill{Rank: 0, Replica: 0, Point: sdrtest.AtMessage, Count: 5}, sdrtest.Kill{Rank: 2, Replica: 2, Point: sdrtest.AtFrame, Count: 9}))
 }
 
-// A sum has the same bits in a short vector and in a long one, which go different ways.
+// A sum has the same bits in a short vector and in a long one, though their algorithms
+// differ.
 func TestReductionBitsAtAnyLength(t *testing.T) {
 	for ranks := 2; ranks <= 6; ranks++ {
 		job := sdrtest.Job{Degrees: slices.Repeat([]int{1}, ranks), Seed: 3}

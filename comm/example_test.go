@@ -37,7 +37,7 @@ func Example() {
 	// <nil>
 }
 
-// Rank 0 sends to rank 1, which has room for more and learns how much came.
+// Rank 0 sends to rank 1, which has room for more and learns the number of elements.
 func ExampleSend() {
 	err := intra.Run(context.Background(), intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
 		c, tag := p.World(), 7
@@ -114,7 +114,7 @@ func ExampleIsend() {
 	// <nil>
 }
 
-// The error of a message that is received comes from Wait, with what came.
+// Wait returns the error of the receive. After that the buffer holds the message.
 func ExampleRequest_Wait() {
 	c := comm.Self()
 	in := make([]int, 4)
@@ -125,7 +125,7 @@ func ExampleRequest_Wait() {
 	// Output: [1 2 3] <nil> <nil>
 }
 
-// Rank 0 knows what all have to know.
+// Rank 0 knows a value that all ranks need.
 func ExampleBcast() {
 	err := intra.Run(context.Background(), intra.Spec{Ranks: 3, Replicas: 2}, func(p *intra.Process) error {
 		c, steps := p.World(), make([]int, 1)

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// sampleRecord is that of rank 0 of 2 with several communicators.
+// sampleRecord returns the record of rank 0 of 2 with several communicators.
 func sampleRecord(t testing.TB) []byte {
 	e := sdr.NewEngine(sdr.Config{Degrees: []int{1, 1}})
 	w, err := World(e)
@@ -42,8 +42,8 @@ func TestRecord(t *testing.T) {
 	require.ErrorIs(t, other.restore(b), errRecord, "rank 1 is not in the group")
 }
 
-// FuzzRecord: bytes are refused, or are a record that is written as it was
-// read.
+// FuzzRecord: bytes are either refused, or a record whose encoding is these
+// bytes.
 func FuzzRecord(f *testing.F) {
 	f.Add(sampleRecord(f))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -39,8 +39,8 @@ var tooMuch = map[string]func(c *comm.Comm) error{
 	},
 }
 
-// Whoever waits for a rank that has finished hears so: after all that it has
-// sent, whoever is slow or dies.
+// A wait for a rank that has finished returns an error: after all messages of
+// that rank, whichever processes are slow or die.
 func TestWaitForAFinishedRank(t *testing.T) {
 	for name, wait := range tooMuch {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,8 @@ func TestWaitForAFinishedRank(t *testing.T) {
 	}
 }
 
-// sendsFew: rank 0 sends three messages to all, and the others wait for more.
+// sendsFew makes rank 0 send three messages to all ranks, and the others wait
+// for more.
 func sendsFew(p *sdrtest.Process, wait func(c *comm.Comm) error) error {
 	c, err := comm.World(p.Engine)
 	if err != nil {
@@ -94,7 +95,7 @@ func sendsFew(p *sdrtest.Process, wait func(c *comm.Comm) error) error {
 	return nil
 }
 
-// Ranks that call different collectives hear which.
+// Ranks that call different collectives get an error that names both.
 func TestDifferentCollectives(t *testing.T) {
 	for want, call := range map[string]func(c *comm.Comm) error{
 		"rank 0 has called Barrier, rank 1 Allreduce of 8 bytes": func(c *comm.Comm) error {
@@ -125,7 +126,7 @@ func TestDifferentCollectives(t *testing.T) {
 					return err
 				}
 				err = call(c)
-				if !errors.Is(err, comm.ErrMismatch) && !errors.Is(err, comm.ErrFinished) { // of one that gave up before
+				if !errors.Is(err, comm.ErrMismatch) && !errors.Is(err, comm.ErrFinished) { // of a process that has stopped before
 					return fmt.Errorf("want a mismatch, got %w", errors.Join(err))
 				}
 				if errors.Is(err, comm.ErrMismatch) && !strings.Contains(err.Error(), want) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The operators of this package have loops for the usual types. What wraps one has none, and
-// neither have other types.
+// The operators of this package have loops for the usual types. A function that wraps an
+// operator has no loop, and neither have other types.
 func TestLoops(t *testing.T) {
 	require.NotNil(t, loopOf(Sum[float64]))
 	require.NotNil(t, loopOf(Prod[float32]))
@@ -20,7 +20,7 @@ func TestLoops(t *testing.T) {
 	require.Nil(t, loopOf(Sum[own]))
 }
 
-// A loop has the bits of the operator, where a result is one of its arguments, too.
+// A loop has the bits of its operator, even if the result overwrites an argument.
 func TestLoopsHaveTheBitsOfTheirOperators(t *testing.T) {
 	odd := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64, 1.0 / 3}
 	for name, op := range map[string]func(a, b float64) float64{"sum": Sum[float64], "prod": Prod[float64], "min": Min[float64], "max": Max[float64]} {

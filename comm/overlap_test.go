@@ -11,14 +11,14 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// wait returns a call that begins an operation and waits for it.
+// wait returns a blocking call: it begins an operation and waits for it.
 func wait(r *comm.Request) error {
 	_, err := r.Wait()
 	return err
 }
 
 // TestOverlap: every call that reads one buffer and writes another refuses two that share
-// memory, and says which, what to do and where.
+// memory. The error names them, the cure and the place.
 func TestOverlap(t *testing.T) {
 	c := comm.Self()
 	x := make([]int32, 8)
@@ -82,8 +82,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestOverlappingParts: parts of other ranks may not overlap either, where they are
-// received; the same memory may be sent to several ranks.
+// TestOverlappingParts: received parts of different ranks may not overlap either. The same
+// memory may be sent to several ranks.
 func TestOverlappingParts(t *testing.T) {
 	spmd(t, 3, func(c *comm.Comm) error {
 		x, y := make([]int32, 8), make([]int32, 8)
@@ -98,7 +98,7 @@ func TestOverlappingParts(t *testing.T) {
 			"recv[1] and recv[2] share 4 bytes": func() error { return comm.Alltoallv(c, same, cut(x, 4, 0, 1)) },
 			"recv[0] and recv[2] share 8 bytes": func() error { return comm.Allgatherv(c, y[:2], cut(x, 3, 0, 3)) },
 			"recv[0] and recv[1] share 4 bytes": func() error {
-				if c.Rank() > 0 { // what it receives is not used
+				if c.Rank() > 0 { // the call does not use its receive buffer
 					return fmt.Errorf("recv[0] and recv[1] share 4 bytes: %w", comm.ErrOverlap)
 				}
 				return comm.Gatherv(c, y[:2], cut(x, 0, 1, 5), 0)
@@ -106,7 +106,7 @@ func TestOverlappingParts(t *testing.T) {
 			"send[1] and recv[2] share 4 bytes": func() error { return comm.Alltoallv(c, cut(x, 6, 3, 6), all) },
 			"send and recv[0] share 4 bytes":    func() error { return comm.Allgatherv(c, x[5:7], all) },
 			"send[2] and recv share 8 bytes": func() error {
-				if c.Rank() > 0 { // what it sends is not used
+				if c.Rank() > 0 { // the call does not use its send buffer
 					return fmt.Errorf("send[2] and recv share 8 bytes: %w", comm.ErrOverlap)
 				}
 				return comm.Scatterv(c, all, x[2:4], 0)
@@ -126,7 +126,7 @@ func TestOverlappingParts(t *testing.T) {
 		if err := comm.Alltoallv(c, none, none); err != nil {
 			return fmt.Errorf("no elements overlap nothing: %w", err)
 		}
-		// What other ranks than the root pass is not used, and may be anything.
+		// Arguments of other ranks than the root are not used, and may be anything.
 		if c.Rank() > 0 {
 			if err := comm.Gather(c, x[:2], x, 0); err != nil {
 				return err
@@ -146,7 +146,7 @@ func TestOverlappingParts(t *testing.T) {
 	})
 }
 
-// TestSendrecvReplace: what is sent is what was there before, whatever comes when.
+// TestSendrecvReplace: the call sends the old contents, in any order of events.
 func TestSendrecvReplace(t *testing.T) {
 	for _, n := range []int{0, 1, 20_000} { // the last one is handed over, not copied
 		spmd(t, 3, func(c *comm.Comm) error {
@@ -182,7 +182,7 @@ func TestSendrecvReplace(t *testing.T) {
 	require.ErrorIs(t, err, comm.ErrType)
 }
 
-// containsError reports whether an error is one and says something.
+// containsError reports whether an error wraps target and contains a text.
 func containsError(err, target error, text string) bool {
 	return errors.Is(err, target) && strings.Contains(err.Error(), text)
 }

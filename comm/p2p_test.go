@@ -313,7 +313,7 @@ func TestJobEnded(t *testing.T) {
 	require.ErrorIs(t, err, comm.ErrJobEnded)
 }
 
-// TestManyToSelf: messages of a rank to itself beyond what is copied.
+// TestManyToSelf: a rank sends itself more messages than the limit for copies.
 func TestManyToSelf(t *testing.T) {
 	c := comm.Self()
 	var reqs []*comm.Request

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
-// pastBytes runs a program in a job of n ranks with two replicas each, and returns
-// how many messages there were, and the bytes in them of what they depend on.
+// pastBytes runs a program in a job of n ranks with two replicas each. It returns the
+// number of messages, and the total size of their causal histories.
 func pastBytes(t *testing.T, n int, program func(w *comm.Comm) error) (messages, bytes int) {
 	t.Helper()
 	job := sdrtest.Job{Degrees: slices.Repeat([]int{2}, n), Seed: 1, Steps: 20_000_000}
@@ -47,9 +47,9 @@ func exchange(w *comm.Comm, neighbours []int) error {
 	return comm.WaitAll(reqs...)
 }
 
-// TestPastOfCollectives: collectives of all ranks, one after the other, say nothing
-// of what they depend on. Neither does an exchange between them, in which all is sent
-// before anything is waited for: the header has what the sender itself has done.
+// TestPastOfCollectives: collectives of all ranks, one after the other, carry no causal
+// history. Neither does an exchange between them in which all sends come before all waits:
+// the header holds the sender's own clock.
 func TestPastOfCollectives(t *testing.T) {
 	collectives := map[string]func(w *comm.Comm) error{
 		"allreduce": func(w *comm.Comm) error { _, err := comm.AllreduceValue(w, 1.0, comm.Sum); return err },
@@ -142,8 +142,8 @@ func TestPastOfCollectives(t *testing.T) {
 	})
 }
 
-// TestAssertNoAnySource: messages of a program that asserts it say nothing of what
-// they depend on, and AnySource is an error that says where.
+// TestAssertNoAnySource: messages of a program that asserts it carry no causal history, and
+// AnySource is an error that names the place.
 func TestAssertNoAnySource(t *testing.T) {
 	messages, bytes := pastBytes(t, 5, func(w *comm.Comm) error {
 		if err := w.AssertNoAnySource(); err != nil {

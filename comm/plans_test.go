@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// TestCollectivesAgain: a program carries out small collectives of the same memory again
-// and again, in any order and several at a time, with other values, roots and operators.
+// TestCollectivesAgain: a program repeats small collectives of the same memory, in any
+// order and several at a time, with other values, roots and operators.
 func TestCollectivesAgain(t *testing.T) {
 	for _, degrees := range [][]int{{1}, {1, 1}, {2, 1, 2}, {1, 1, 1, 1, 1}} {
 		t.Run(fmt.Sprint(degrees), func(t *testing.T) {
@@ -33,7 +33,7 @@ func again(w *comm.Comm, steps int) error {
 	type place struct {
 		send, recv []commtest.Affine
 		pending    *comm.Request
-		want       []commtest.Affine // of recv; nil: whatever
+		want       []commtest.Affine // expected contents of recv; nil: any
 		what       string
 	}
 	places := make([]place, 11)

@@ -17,29 +17,28 @@ import (
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
-// The simulation of recovery runs random programs with safe points in random
-// jobs. Cuts are taken at random times, replicas that died come back at them,
-// and ranks that lose all their replicas go back to one, while processes go on
-// dying. What every rank observes is that of the run without replicas and
-// deaths.
+// The simulation of recovery runs random programs with safe points in random jobs. Cuts are
+// taken at random times. Dead replicas are replaced at cuts, and ranks that lose all their
+// replicas roll back to one, while more processes die. Every rank must observe the same as
+// in a run without replicas and deaths.
 
-// loop is a random program whose state is the number of the iteration and the
-// sum of what was observed.
+// loop is a random program whose state is the number of the iteration and the sum of all
+// observations.
 type loop struct {
 	seed       uint64
 	iterations int
 
 	world, traffic *comm.Comm
 	teams          []*comm.Comm            // iterations use them in turn; a rank may have nil
-	extra          *comm.Comm              // lives in the iterations from extraFrom to extraTo only
+	extra          *comm.Comm              // exists only in the iterations from extraFrom to extraTo
 	pending        map[int][]*comm.Request // sends of each iteration
 	sum            uint64
 }
 
 const extraFrom, extraTo = 2, 4
 
-// make makes the communicators that a process has at the safe point of an
-// iteration, as if it had come there.
+// make makes the communicators that a process has at the safe point of an iteration, as if
+// the process had run up to it.
 func (l *loop) make(p *sdrtest.Process, iteration int) error {
 	var err error
 	keep := func(c *comm.Comm, e error) *comm.Comm {
@@ -84,8 +83,8 @@ func (l *loop) make(p *sdrtest.Process, iteration int) error {
 	return err
 }
 
-// messages are those that an iteration sends beside its steps. They are
-// received one or two iterations later, on the other side of a safe point.
+// message is one of those that an iteration sends besides its steps. It is received one or
+// two iterations later, after a safe point.
 type message struct{ from, to, size, tag int }
 
 func (l *loop) messages(iteration int) (list []message) {
@@ -112,8 +111,8 @@ func (l *loop) send(iteration int) {
 	}
 }
 
-// receive takes the messages of an iteration with one of its tags: by source,
-// or from any source and in the order of arrival.
+// receive receives the messages of an iteration with one of its tags: by source, or from
+// any source in order of arrival.
 func (l *loop) receive(iteration, late int) error {
 	if iteration < 0 {
 		return nil
@@ -308,8 +307,8 @@ func TestRecovery(t *testing.T) {
 	runTrials(t, func(seed uint64) (*sdrtest.Result, error) { return newTrial(seed).check() })
 }
 
-// runTrials runs 300 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with seed S. It fails if too
-// few of their events happen to mean anything.
+// runTrials runs 300 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with seed S. It
+// fails if their events are too few to prove anything.
 func runTrials(t *testing.T, check func(seed uint64) (*sdrtest.Result, error)) uint64 {
 	var mu sync.Mutex
 	var total sdrtest.Result

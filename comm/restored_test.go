@@ -32,7 +32,7 @@ func restored(t *testing.T, before func(world *comm.Comm)) (*comm.Comm, *sdr.Eng
 }
 
 // TestRestored: constructors return the communicators in use at the safe point
-// with what is in them; other communication has to wait for the first safe
+// with their messages. Other communication has to wait for the first safe
 // point.
 func TestRestored(t *testing.T) {
 	world, e := restored(t, func(w *comm.Comm) {
@@ -45,7 +45,7 @@ func TestRestored(t *testing.T) {
 		require.NoError(t, err)
 		sub, err := kept.Split(0, 0)
 		require.NoError(t, err)
-		require.NoError(t, kept.Free()) // sub lives on
+		require.NoError(t, kept.Free()) // sub stays usable
 		require.NoError(t, comm.Send(sub, []int{7}, 0, 3))
 		require.NoError(t, comm.Send(w, []int{8}, 0, 3))
 	})
@@ -63,7 +63,7 @@ func TestRestored(t *testing.T) {
 		require.ErrorIs(t, err, comm.ErrRestored, name)
 		require.ErrorContains(t, err, "communication before the first safe point of a restored process: ", name)
 	}
-	prepared := comm.SendInit(world, []int{9}, 0, 4) // is no communication
+	prepared := comm.SendInit(world, []int{9}, 0, 4) // does not communicate
 	none, err := world.Split(comm.Undefined, 0)
 	require.NoError(t, err)
 	require.Nil(t, none)
@@ -93,8 +93,8 @@ func TestRestored(t *testing.T) {
 	require.NoError(t, more.Barrier())
 }
 
-// TestPendingRequests: what has been begun and not been waited for is found at
-// a safe point whether or not it is complete.
+// TestPendingRequests: a safe point finds operations that were begun and not
+// waited for, whether or not they are complete.
 func TestPendingRequests(t *testing.T) {
 	e := sdr.NewEngine(sdr.Config{Degrees: []int{1}})
 	w, err := comm.World(e)
@@ -130,9 +130,9 @@ func TestPendingRequests(t *testing.T) {
 
 var errBack = errors.New("back")
 
-// TestAbortedRequests: a request that was complete when the work was ended, and
-// had not been reported, returns the error too. Whatever it got, a replica that
-// is behind may have got it before its time.
+// TestAbortedRequests: a request that was complete but not reported when the
+// job rolled back also returns the error. A replica that is behind may have
+// received its message too early.
 func TestAbortedRequests(t *testing.T) {
 	wait := func(r *comm.Request) error { _, err := r.Wait(); return err }
 	reports := map[string]func(r *comm.Request) error{
@@ -200,7 +200,7 @@ func TestAbort(t *testing.T) {
 			for i, call := range calls {
 				go func() { errs <- call(worlds[i]) }()
 			}
-			time.Sleep(10 * time.Millisecond) // most are blocked by now; the result is the same if not
+			time.Sleep(10 * time.Millisecond) // most calls are blocked by now; the result is the same if not
 			for _, m := range c.members {
 				m.engine.Abort(errBack)
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// rules are those of messages that package simulation hardly comes to.
+// rules are rules of messages that package simulation hardly ever needs.
 var rules = []ruletest.Rule{
 	ruletest.New("transport/sdr/cut.go", "newcomers may wait for acknowledgements of what was sent behind the cut",
 		"		s.unacked = 1\n", ""),
@@ -49,7 +49,7 @@ func TestRulesStand(t *testing.T) {
 	orders.Stand(t)
 }
 
-// TestRulesAreNeeded takes every rule out in turn: the trials must fail.
+// TestRulesAreNeeded removes each rule in turn: the trials must fail.
 func TestRulesAreNeeded(t *testing.T) {
 	table.Needed(t)
 	orders.Needed(t)

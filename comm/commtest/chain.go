@@ -11,7 +11,7 @@ import (
 // which it belongs.
 const (
 	wildRecv   = iota // a receive from any source
-	wildIrecv         // the same, not blocking
+	wildIrecv         // a nonblocking receive from any source
 	wildProbe         // a probe of any source; the next message is sent before the receive
 	wildPosted        // a receive from any source begun before the chain
 	posted            // a receive from the rank before, begun before the chain
@@ -41,7 +41,7 @@ func chain(w *World) error {
 	if n < 2 {
 		return nil
 	}
-	size, tags := w.size(), w.Plan.IntN(1<<20)*16 // different from those of all other chains, as nothing separates them
+	size, tags := w.size(), w.Plan.IntN(1<<20)*16 // different from the tags of all other chains, as nothing separates them
 	path := make([]visit, 2+w.Plan.IntN(12))
 	for i := range path {
 		path[i] = visit{rank: w.Plan.IntN(n), way: w.Plan.IntN(ways), collective: w.Plan.IntN(4) == 0}

@@ -13,7 +13,7 @@ import (
 type World struct {
 	Comm *comm.Comm
 	Plan *rand.Rand // the same numbers at every replica of every rank
-	Sum  uint64     // of the values that the rank has observed
+	Sum  uint64     // sum of the values that the rank has observed
 
 	steps []Step
 }

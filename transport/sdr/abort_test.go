@@ -11,8 +11,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// holding is a link that has what it is given in memory of the program until somebody
-// has to wait.
+// holding is a link that keeps frames in memory of the program until a wait begins.
 type holding struct {
 	transport.Link
 	frames []*transport.Frame
@@ -36,9 +35,9 @@ func (l *holding) Wait(_ context.Context, done func() bool) error {
 
 func (l *holding) Wake() {}
 
-// TestAbortReleasesMemory: who has not heard that the job goes back takes what is on its
-// way for a message. So it must be what was sent, whatever the program does with its
-// memory once a call has returned the error.
+// TestAbortReleasesMemory: a process that does not know of the rollback yet takes frames
+// under way for messages. So the frames must hold what was sent, no matter what the program
+// does with its memory once a call has returned the error.
 func TestAbortReleasesMemory(t *testing.T) {
 	errBack := errors.New("back")
 	for name, call := range map[string]func(e *Engine, r *Call) error{
@@ -64,7 +63,7 @@ func TestAbortReleasesMemory(t *testing.T) {
 	}
 }
 
-// slow is a link whose Send hands over, and then does not return before it may.
+// slow is a link whose Send hands a frame over, but returns only when the test lets it.
 type slow struct {
 	transport.Link
 	entered, handOver, leave chan struct{}
@@ -77,7 +76,7 @@ func (l *slow) Send(f *transport.Frame) {
 	<-l.leave
 }
 
-// sleepy is a Waiter that says when it goes to sleep.
+// sleepy is a Waiter that reports when it goes to sleep.
 type sleepy struct{ asleep, wake chan struct{} }
 
 func (w *sleepy) Wait(_ context.Context, done func() bool) error {
@@ -99,8 +98,8 @@ func (w *sleepy) Wake() {
 	}
 }
 
-// TestReleasedIsWoken: who waits for links to release memory is woken by who hands frames
-// to them, and is at it when the last one is released.
+// TestReleasedIsWoken: a goroutine that hands frames to links wakes the one that waits for
+// these links to release memory. The waiter notices the release of the last one.
 func TestReleasedIsWoken(t *testing.T) {
 	w := &sleepy{make(chan struct{}, 10), make(chan struct{}, 1)}
 	link := &slow{entered: make(chan struct{}), handOver: make(chan struct{}), leave: make(chan struct{})}
@@ -117,7 +116,7 @@ func TestReleasedIsWoken(t *testing.T) {
 	go func() { released <- e.Released(context.Background()) }()
 	<-w.asleep
 	close(link.handOver)
-	<-w.asleep // woken, but the message is still being handed over
+	<-w.asleep // the waiter is awake, but the link is still taking the message
 	close(link.leave)
 	require.NoError(t, <-released)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAckSet: an acknowledgement says what was received beyond the first gap.
-// A bare highest contiguous number deadlocks a program that begins one send,
-// completes a second, and whose receiver takes the second first.
+// TestAckSet: an acknowledgement also contains the messages received beyond the first gap.
+// With the highest contiguous number alone, a program deadlocks if it begins one send,
+// completes a second, and its receiver takes the second first.
 func TestAckSet(t *testing.T) {
 	n := newNet(t, Limits{Eager: 1}, 2, 2)
 	var first, second []*Request
@@ -29,8 +29,8 @@ func TestAckSet(t *testing.T) {
 	}
 }
 
-// TestDetached: a large message that this replica has sent, and another one has not, is
-// complete with a copy, which it sends if the other one dies.
+// TestDetached: a large message that this replica has sent, but another replica has not, is
+// complete with a copy. This replica sends the copy if the other one dies.
 func TestDetached(t *testing.T) {
 	n := newNet(t, Limits{Eager: 1, Detach: 10}, 2, 2)
 	data := []byte("large")
@@ -49,7 +49,7 @@ func TestDetached(t *testing.T) {
 	require.True(t, r.Done())
 	require.False(t, larger.Done(), "0.1 has to send it yet")
 	copy(data, "wrong")
-	n.die(n.p(0, 1)) // before it sent
+	n.die(n.p(0, 1)) // before that replica sent
 	n.deliverAll()
 	require.Equal(t, "0:large", got[1].text(t))
 	require.True(t, larger.Done())
@@ -57,8 +57,8 @@ func TestDetached(t *testing.T) {
 	require.Zero(t, messages+bytes)
 }
 
-// TestLazyAcks: small messages are acknowledged together, at once to those
-// that wait.
+// TestLazyAcks: small messages are acknowledged in batches, but at once to processes that
+// wait.
 func TestLazyAcks(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for i := range 3 * ackEvery {
@@ -75,7 +75,7 @@ func TestLazyAcks(t *testing.T) {
 	n.deliverAll()
 	require.False(t, n.cores[0].Drained())
 	n.sent()
-	n.cores[0].Drain() // it is about to leave, and waits
+	n.cores[0].Drain() // the process is about to leave, and waits
 	n.carry(0)
 	n.deliverAll()
 	require.True(t, n.cores[0].Drained())
@@ -83,8 +83,8 @@ func TestLazyAcks(t *testing.T) {
 	require.False(t, n.cores[1].Drained(), "the other replica has not asked")
 }
 
-// TestDrainedServes: a process whose program has returned resends for a
-// replica that dies then.
+// TestDrainedServes: a process whose program has returned resends messages for a replica
+// that dies after that.
 func TestDrainedServes(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	r := n.recv(n.p(1, 1), 0, 0)
@@ -93,14 +93,14 @@ func TestDrainedServes(t *testing.T) {
 	n.carry(0)
 	n.deliverAll()
 	require.False(t, n.cores[0].Drained(), "1.1 has nothing yet")
-	n.die(n.p(0, 1)) // before it sent
+	n.die(n.p(0, 1)) // before that replica sent
 	n.deliverAll()
 	require.Equal(t, "0:m", r.text(t))
 	require.True(t, n.cores[0].Drained())
 }
 
-// TestReceived: what is handed over is on its way, and perhaps lost with this
-// host. Who sends again for another one asks again.
+// TestReceived: a message that was handed over is under way, and may be lost with this
+// host. A process that sends in place of another one requests confirmations again.
 func TestReceived(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)
 	require.True(t, n.cores[0].Received(), "nothing was sent")
@@ -108,7 +108,7 @@ func TestReceived(t *testing.T) {
 	n.cores[0].Drain()
 	n.carry(0)
 	wire := n.wire[[2]int{0, 1}]
-	n.cores[0].Sent(wire[0].message, 1, nil) // the kernel has it
+	n.cores[0].Sent(wire[0].message, 1, nil) // the kernel has the message
 	wire[0].message = nil
 	require.True(t, n.cores[0].Drained())
 	require.False(t, n.cores[0].Received())
@@ -125,7 +125,7 @@ func TestReceived(t *testing.T) {
 		n.send(n.p(0, k), "m", 1, 0)
 		n.cores[n.p(0, k)].Drain()
 	}
-	n.die(0) // its message has not left; the other one sends it
+	n.die(0) // its message has not left; the other replica sends it
 	n.carry(1)
 	n.deliverAll()
 	require.True(t, n.cores[1].Drained())
@@ -135,8 +135,8 @@ func TestReceived(t *testing.T) {
 	require.True(t, n.cores[1].Received())
 }
 
-// TestRetentionIsBounded: copies for one destination stay within the limit;
-// beyond it a send waits, and goes on when acknowledgements come.
+// TestRetentionIsBounded: copies for one destination stay within the limit. Beyond the
+// limit a send waits, and continues when acknowledgements arrive.
 func TestRetentionIsBounded(t *testing.T) {
 	limits := Limits{Retain: 10 * (frameCost + 8)}
 	n := newNet(t, limits, 2, 2)
@@ -161,9 +161,9 @@ func TestRetentionIsBounded(t *testing.T) {
 	require.LessOrEqual(t, bytes, limits.Retain)
 }
 
-// TestUnexpectedIsBounded: messages that no receive has matched take no more
-// than the window at a receiver; the rest are offered, and arrive when they
-// are wanted.
+// TestUnexpectedIsBounded: messages that no receive has matched take no more than the
+// window at a receiver. Further messages are offered, and arrive when a receive requests
+// them.
 func TestUnexpectedIsBounded(t *testing.T) {
 	limits := Limits{Window: 10 * (frameCost + 8)}
 	n := newNet(t, limits, 1, 1)

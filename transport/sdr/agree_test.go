@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// orders are rules of decisions that the random trials of package comm hardly need.
+// orders are rules of decisions that the random trials of package comm hardly ever need.
 var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSource.*", Sign: "--- FAIL: Test", Rules: []ruletest.Rule{
 	ruletest.New("agree.go", "decisions count within one cut",
 		"	return h.Args[5] == c.passed, nil\n", "	return true, nil\n"),
@@ -19,11 +19,11 @@ var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSo
 
 func TestRulesStand(t *testing.T) { orders.Stand(t) }
 
-// TestRulesAreNeeded takes every rule out in turn: the tests of this file must fail.
+// TestRulesAreNeeded removes each rule in turn: the tests of this file must fail.
 func TestRulesAreNeeded(t *testing.T) { orders.Needed(t) }
 
-// newOrderedNet is a net whose replicas decide together what depends on the order of messages.
-// Processes 0 and 1 are the replicas of rank 0, 2 is rank 1, and 3 is rank 2.
+// newOrderedNet returns a net whose replicas agree on everything that depends on the order
+// of messages. Processes 0 and 1 are the replicas of rank 0, 2 is rank 1, and 3 is rank 2.
 func newOrderedNet(t *testing.T) *net {
 	n := newNet(t, Limits{}, 2, 1, 1)
 	for _, c := range n.cores {
@@ -32,8 +32,8 @@ func newOrderedNet(t *testing.T) *net {
 	return n
 }
 
-// Both replicas of rank 0 have posted a receive from any source, "a" has come to the first replica,
-// and "b" to the second one.
+// In twoOrders both replicas of rank 0 have posted a receive from any source. "a" has
+// arrived at the first replica, and "b" at the second one.
 func twoOrders(t *testing.T) (n *net, first, second *pendingRecv) {
 	n = newOrderedNet(t)
 	first, second = n.recv(0, Any, 7), n.recv(1, Any, 7)
@@ -76,7 +76,8 @@ func TestDecisionOutlivesItsReplica(t *testing.T) {
 	require.Equal(t, "2:b", later.text(t))
 }
 
-// A receive from one source does not take what one from any source before it may get.
+// A receive from one source leaves a message that an earlier receive from any source may
+// get.
 func TestLaterReceiveWaitsForTheDecision(t *testing.T) {
 	n := newOrderedNet(t)
 	n.recv(0, Any, 7)
@@ -91,7 +92,8 @@ func TestLaterReceiveWaitsForTheDecision(t *testing.T) {
 	require.Equal(t, "2:b", from.text(t))
 }
 
-// That a synchronous send was matched is not told before the match is settled.
+// The sender of a synchronous message is informed of the match only when the match is
+// settled.
 func TestSynchronousSendWaitsForTheDecision(t *testing.T) {
 	n := newOrderedNet(t)
 	n.recv(0, Any, 7)
@@ -111,8 +113,8 @@ func TestSynchronousSendWaitsForTheDecision(t *testing.T) {
 	require.True(t, other.Done())
 }
 
-// An acknowledgement of before a cut says nothing about the decisions after it, whose numbers begin
-// at 0 again.
+// An acknowledgement from before a cut does not count for the decisions after it, whose
+// numbers begin at 0 again.
 func TestDecisionsOfBeforeACutDoNotCount(t *testing.T) {
 	n := newNet(t, Limits{}, 4, 1)
 	for _, c := range n.cores {
@@ -127,7 +129,7 @@ func TestDecisionsOfBeforeACutDoNotCount(t *testing.T) {
 	require.True(t, receives[2].Done())
 	require.False(t, receives[1].Done())
 	n.die(0)
-	n.deliverAll([2]int{2, 3}) // replica 2 acknowledges the decision of replica 1, too: replica 3 learns it late
+	n.deliverAll([2]int{2, 3}) // replica 2 also acknowledges the decision of replica 1: replica 3 learns of it late
 	require.True(t, receives[1].Done())
 	n.begin(1, 1, 2, 3, 4)
 	n.deliverAll([2]int{2, 3})
@@ -148,9 +150,9 @@ func TestDecisionsOfBeforeACutDoNotCount(t *testing.T) {
 	require.Equal(t, "1:b", next.text(t))
 }
 
-// A replica that is behind its sibling gives a message that depends on what it has yet to do to the
-// receive that was posted first. A receive from any source that is posted there can have completed at
-// no sibling.
+// A replica that is behind its sibling gives a message that depends on its later operations
+// to the receive that was posted first. If a receive from any source is posted there, it
+// has completed at no sibling.
 func TestMessagesOfOneSourceKeepTheirOrderBehindASibling(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
@@ -161,7 +163,7 @@ func TestMessagesOfOneSourceKeepTheirOrderBehindASibling(t *testing.T) {
 	n.recv(1, 1, 7)
 	n.die(2)
 	cause := n.recv(3, 0, 7)
-	n.send(1, "cause", 1, 7) // the first replica is not there yet
+	n.send(1, "cause", 1, 7) // the first replica has not reached that point
 	n.deliver(1, 3)
 	require.Equal(t, "0:cause", cause.text(t))
 	n.cores[3].See(&cause.Request)
@@ -172,7 +174,7 @@ func TestMessagesOfOneSourceKeepTheirOrderBehindASibling(t *testing.T) {
 	require.Equal(t, "1:next", from.text(t))
 }
 
-// Frames about decisions that no replica of this build sends are refused.
+// A process refuses frames about decisions that no replica of this build sends.
 func TestFramesAboutDecisionsAreChecked(t *testing.T) {
 	n := newOrderedNet(t)
 	n.recv(0, Any, 7)
@@ -210,7 +212,7 @@ func TestDecisionFrames(t *testing.T) {
 				require.Equal(t, "1:a", r.text(t))
 			}
 			if degree == 1 {
-				continue // it asks no questions
+				continue // the frame is no question
 			}
 			for p := range degree {
 				require.Equal(t, i, questions.cores[p].Inquire(questions.ctxs[p]))

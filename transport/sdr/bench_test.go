@@ -26,21 +26,21 @@ func (d *direct) Send(f *transport.Frame) {
 	f.Owner.Sent(f, nil)
 }
 
-// never is a Waiter for what never has to be waited for.
+// never is a Waiter for conditions that never need a wait.
 type never struct{}
 
 func (never) Wait(context.Context, func() bool) error { return context.DeadlineExceeded }
 func (never) Wake()                                   {}
 
-// BenchmarkMessage is the work of the protocol for one message from rank 0 to
-// rank 1 and its receive, at both ends and for all replicas together, without
+// BenchmarkMessage measures the work of the protocol for one message from rank
+// 0 to rank 1 and its receive: at both ends, for all replicas together, without
 // any link.
 func BenchmarkMessage(b *testing.B) {
 	benchmarkMessage(b, (*Engine).NewBlockingCall)
 }
 
-// BenchmarkNonblocking is the same with requests that the program waits for
-// later.
+// BenchmarkNonblocking measures the same with requests for which the program
+// waits later.
 func BenchmarkNonblocking(b *testing.B) { benchmarkMessage(b, (*Engine).NewCall) }
 
 func benchmarkMessage(b *testing.B, request func(*Engine) *Call) {

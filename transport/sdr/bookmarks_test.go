@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBookmarks: whatever the number of ranks, everybody learns of all that was sent to
-// it, though each rank tells only few others, and whoever dies in the middle of that.
+// TestBookmarks: with any number of ranks, every process learns of all messages that were
+// sent to it, though each rank informs only a few others, and some die in the middle of
+// that.
 func TestBookmarks(t *testing.T) {
 	for ranks := 1; ranks <= 9; ranks++ {
 		for _, deaths := range []bool{false, true} {
@@ -81,7 +82,7 @@ func bookmarks(t *testing.T, ranks int, deaths bool, random *rand.Rand) {
 	}
 }
 
-// TestBookmarksCarryNonsense: what no process sends is an error.
+// TestBookmarksCarryNonsense: a bookmark that no process sends is an error.
 func TestBookmarksCarryNonsense(t *testing.T) {
 	entry := func(from, to, size byte) string {
 		return string([]byte{from, 0, 0, 0, to, 0, 0, 0, size, 0, 0, 0, 0, 0, 0, 0})

@@ -11,30 +11,31 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// wrongJob runs a job whose ranks send around a ring, in a random schedule. Bits of one
-// payload are turned on its way from process wrong, if that is not negative; so many
-// processes die. If the program of who gets it fails of that, the process tells what it has
-// received, and dies when all have heard that. It returns what was found, by process, and whether something was wrong.
+// wrongJob runs a job whose ranks send around a ring, in a random schedule. It flips bits
+// of one payload from process wrong, if that is not negative, and kills a number of
+// processes. If the receiver's program fails because of that, the receiver reports all
+// hashes, and dies when they have arrived. wrongJob returns the differences that were
+// found, by process, and whether bits were flipped.
 func wrongJob(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees ...int) (found [][]*Difference, number uint64, turned bool) {
 	j := runWrong(t, seed, wrong, deaths, fails, degrees...)
 	return j.found, j.number, j.turned
 }
 
-// wrongRun is how a job with a wrong message has gone.
+// wrongRun is the result of a job with a wrong message.
 type wrongRun struct {
 	found  [][]*Difference // by process
 	number uint64          // of the message
-	turned bool            // there was one
+	turned bool            // bits were flipped
 	hash   uint64
-	died   bool // its sender
-	taken  bool // a process has taken it that has lived to the end, as did another replica of its sender's rank
+	died   bool // the sender has died
+	taken  bool // a process that lived to the end has taken the message, and another replica of its sender's rank lived to the end
 }
 
 func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees ...int) (j wrongRun) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	n := newNet(t, Limits{Eager: 16}, degrees...)
 	alive, step := make([]bool, len(n.cores)), make([]int, len(n.cores))
-	takers := make(map[int]bool) // of the wrong message
+	takers := make(map[int]bool) // receivers of the wrong message
 	for p, c := range n.cores {
 		alive[p] = true
 		c.sum = func(payload []byte) uint64 {
@@ -49,14 +50,14 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 	copy(left, degrees)
 	const messages = 40
 	at := rng.IntN(messages)
-	failed, told := -1, false // a process, and whether it has told all
+	failed, told := -1, false // a process, and whether it has reported all hashes
 	turn := func() {
 		for key, wire := range n.wire {
 			for i := range wire {
 				f := &wire[i]
 				if key[0] == wrong && f.message != nil && !j.turned && f.message.number == uint64(at) && len(f.payload) > 0 {
 					f.payload = slices.Clone(f.payload)
-					f.payload[0] ^= 0x80 // no other message has that
+					f.payload[0] ^= 0x80 // no other message has this bit
 					j.number, j.turned, j.hash = f.message.number, true, xxh3.Hash(f.payload)
 					if fails {
 						failed = key[1]
@@ -136,8 +137,8 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 	return j
 }
 
-// heardOf reports whether all that process wrong is compared with have heard of a message, or will
-// look at it when they post it.
+// heardOf reports whether all processes with which process wrong is compared have a report
+// on a message, or will look for one when they post it.
 func heardOf(n *net, wrong int, number uint64) bool {
 	of := n.cores[wrong]
 	for p, c := range n.cores {
@@ -152,14 +153,14 @@ func heardOf(n *net, wrong int, number uint64) bool {
 	return true
 }
 
-// Wrong contents that a replica has sent are found by the others of its rank, and with
-// three of them it is known whose they are.
+// The other replicas of the sender's rank find its wrong contents. With three replicas they
+// know which one is wrong.
 func TestWrongMessageIsFound(t *testing.T) {
 	for seed := range uint64(50) {
 		degrees := [][]int{{2, 2}, {2, 1}, {3, 3, 3}, {2, 3}, {3, 2}}[seed%5]
 		wrong := int(seed) % degrees[0]
 		found, number, turned := wrongJob(t, seed, wrong, 0, false, degrees...)
-		if !turned { // the process sends to nobody of a smaller rank
+		if !turned { // the process sends nothing to a smaller rank
 			require.Less(t, degrees[1], degrees[0])
 			continue
 		}
@@ -185,8 +186,8 @@ func TestWrongMessageIsFound(t *testing.T) {
 	}
 }
 
-// So they are if their sender or others die, unless all that have taken them do, or all that could
-// compare them.
+// They also find it if its sender or other processes die, unless all processes that have
+// taken it die, or all that could compare it.
 func TestWrongMessageIsFoundBesideDeaths(t *testing.T) {
 	some, ofTheDead := 0, 0
 	for seed := range uint64(400) {
@@ -198,7 +199,7 @@ func TestWrongMessageIsFoundBesideDeaths(t *testing.T) {
 		for _, d := range all {
 			require.Equal(t, j.number, d.Number, "seed %d", seed)
 			for _, s := range d.Sent {
-				require.True(t, s.Hash != j.hash || s.Replica == wrong, "seed %d: %v", seed, d) // it may have sent the right one to others
+				require.True(t, s.Hash != j.hash || s.Replica == wrong, "seed %d: %v", seed, d) // the process may have sent the right contents to others
 			}
 		}
 		if j.taken {
@@ -213,7 +214,8 @@ func TestWrongMessageIsFoundBesideDeaths(t *testing.T) {
 	require.Greater(t, ofTheDead, 5)
 }
 
-// So they are if the program of who has got them fails of that: it has told all before.
+// They also find it if the receiver's program fails because of it: the receiver reports all
+// hashes first.
 func TestWrongMessageIsFoundBeforeItsReceiverFails(t *testing.T) {
 	some := 0
 	for seed := range uint64(100) {
@@ -230,7 +232,7 @@ func TestWrongMessageIsFoundBeforeItsReceiverFails(t *testing.T) {
 	require.Greater(t, some, 60)
 }
 
-// Where nothing is wrong nothing is found, whoever dies.
+// Without a wrong message nothing is found, whichever processes die.
 func TestNoWrongMessageIsFoundBesideDeaths(t *testing.T) {
 	for seed := range uint64(120) {
 		degrees := [][]int{{2, 2}, {2, 1}, {3, 3, 3}, {2, 3}, {3, 2, 1}}[seed%5]
@@ -250,7 +252,7 @@ func comparing(t *testing.T, limits Limits, degrees ...int) *net {
 	return n
 }
 
-// report has a process report all hashes that it has yet to report, which arrive.
+// report makes a process report all hashes that it has yet to report, and delivers them.
 func (n *net) report(p int) {
 	n.cores[p].tellAll()
 	n.carry(p)
@@ -275,8 +277,8 @@ func nothingKept(t *testing.T, cores ...*Core) {
 	}
 }
 
-// 0.0 sends a wrong message to 1.0 and dies before 1.0 has reported its hash. 0.1 sends to 1.0
-// from then on, and finds it, whichever of the three events comes first.
+// 0.0 sends a wrong message to 1.0 and dies before 1.0 has reported its hash. 0.1 serves
+// 1.0 from then on, and finds the difference, whichever of the three events comes first.
 func TestWrongMessageOfTheDeadIsFound(t *testing.T) {
 	for _, order := range []string{"send die report", "die send report", "die report send", "report die send"} {
 		for _, exact := range []bool{false, true} {
@@ -304,7 +306,7 @@ func TestWrongMessageOfTheDeadIsFound(t *testing.T) {
 				require.Len(t, n.cores[survivor].differences, 1)
 				require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("wrong")}, {Replica: 1, Hash: xxh3.HashString("right")}},
 					n.cores[survivor].differences[0].Sent)
-				for i := range 3 { // what 1.0 takes from 0.1 itself is not compared
+				for i := range 3 { // a message that 1.0 takes from 0.1 itself is not compared
 					n.post(survivor, "more", 1, uint64(1+i))
 					n.deliverAll()
 				}
@@ -316,7 +318,7 @@ func TestWrongMessageOfTheDeadIsFound(t *testing.T) {
 	}
 }
 
-// joinExact has all processes enter another context, an exact one.
+// joinExact makes all processes enter another context, an exact one.
 func (n *net) joinExact() {
 	for p, c := range n.cores {
 		ctx, err := c.Join(testContext+1, testContext, true, nil)
@@ -325,8 +327,8 @@ func (n *net) joinExact() {
 	}
 }
 
-// post sends a message in the context of a process, of either kind. Its number counts in an
-// exact one only.
+// post sends a message in the context of a process, of either kind. Only an exact context
+// uses the number.
 func (n *net) post(p int, text string, dst int, number uint64) {
 	if n.ctxs[p].exact {
 		n.cores[p].SendExact(n.ctxs[p], new(Request), []byte(text), dst, number, 0)
@@ -336,8 +338,8 @@ func (n *net) post(p int, text string, dst int, number uint64) {
 	n.carry(p)
 }
 
-// The receiver has yet to hear of the death: it takes what the dead process had sent, and what
-// 0.1 sends in its place, and reports both. Afterwards it reports no more.
+// The receiver does not know of the death yet: it takes the message of the dead process,
+// and that of 0.1 in its place, and reports both. After that it reports no more.
 func TestReceiverHearsOfTheDeathLater(t *testing.T) {
 	n := comparing(t, Limits{}, 2, 2)
 	sender, survivor, receiver := n.p(0, 0), n.p(0, 1), n.p(1, 0)
@@ -361,8 +363,8 @@ func TestReceiverHearsOfTheDeathLater(t *testing.T) {
 	nothingKept(t, n.cores[survivor], n.cores[receiver])
 }
 
-// A wrong message is put down to the process that sent it, not to the one that sends in its
-// place when its receiver reports the hash.
+// A report blames a wrong message on the process that sent it, not on the one that serves
+// the receiver when that reports the hash.
 func TestWrongMessageIsThatOfTheDead(t *testing.T) {
 	n := comparing(t, Limits{}, 3, 3)
 	n.send(n.p(0, 0), "wrong", 1, 0)
@@ -383,8 +385,8 @@ func TestWrongMessageIsThatOfTheDead(t *testing.T) {
 	nothingKept(t, n.cores[1:]...)
 }
 
-// The payload broke off with its sender; what came whole is the copy of another replica, and the
-// hash is put down to that one.
+// The payload broke off with its sender. The payload that arrived whole is the copy of
+// another replica, and its hash is attributed to that replica.
 func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
 	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
@@ -410,7 +412,8 @@ func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 	require.Contains(t, n.cores[first].differences[0].Sent, Sent{Replica: 2, Hash: xxh3.HashString("wrong")})
 }
 
-// So it is if the sender of the copy dies first, and the one that is left sends to the receiver.
+// This also holds if the sender of the copy dies first, and the remaining replica serves
+// the receiver.
 func TestCopyOfTheDeadIsComparedByTheLastReplica(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
 	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
@@ -449,8 +452,8 @@ func TestFreedContextIsComparedToTheEnd(t *testing.T) {
 	require.Nil(t, n.cores[survivor].contexts[testContext], "it is closed now")
 }
 
-// 1.0 takes a message that 0.0 sent behind the cut before it passes the cut itself, in which 0.1
-// joins. 0.1 compares it.
+// 1.0 takes a message that 0.0 sent after the cut before it passes the cut itself. 0.1
+// joins in that cut, and compares the message.
 func TestNewcomerComparesWhatCameInTheCut(t *testing.T) {
 	for _, large := range []bool{false, true} {
 		n := comparing(t, Limits{Eager: 16}, 2, 2)
@@ -486,8 +489,8 @@ func TestNewcomerComparesWhatCameInTheCut(t *testing.T) {
 	}
 }
 
-// The sender of what 1.0 takes before it passes the cut dies before that, too: the newcomer sends
-// to 1.0 from then on, and compares it all the same.
+// 1.0 takes a message before it passes the cut, and the sender of that message dies before
+// that, too. The joiner serves 1.0 from then on, and still compares the message.
 func TestNewcomerComparesWhatTheDeadHadSentInTheCut(t *testing.T) {
 	n := comparing(t, Limits{}, 2, 2)
 	newcomer, sender, receiver, other := n.p(0, 1), n.p(0, 0), n.p(1, 0), n.p(1, 1)
@@ -512,7 +515,8 @@ func TestNewcomerComparesWhatTheDeadHadSentInTheCut(t *testing.T) {
 	nothingKept(t, n.cores[newcomer], n.cores[receiver], n.cores[other])
 }
 
-// What a dead process had sent behind the cut is taken back, and so is what was reported of it.
+// A message that a dead process had sent after the cut is withdrawn, and so are the reports
+// about it.
 func TestHashesOfWhatWasTakenBack(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		n := comparing(t, Limits{}, 2, 2)
@@ -539,8 +543,8 @@ func TestHashesOfWhatWasTakenBack(t *testing.T) {
 	}
 }
 
-// 0.0 hears of such a message, and then of the one that 0.2 has sent in its place, before it
-// passes the cut itself. It compares the second.
+// 0.0 gets a report on such a message, and then on the one that 0.2 has sent in its place,
+// before it passes the cut itself. It compares the second.
 func TestHashesOfBothSidesOfACut(t *testing.T) {
 	n := comparing(t, Limits{}, 3, 3)
 	last, dead, quick, receiver := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
@@ -573,8 +577,8 @@ func TestHashesOfBothSidesOfACut(t *testing.T) {
 	}
 }
 
-// More hashes than one acknowledgement has room for are reported in several, and the process that
-// sends to the receiver from now on hears them all.
+// Hashes that do not fit into one acknowledgement are reported in several, and the process
+// that serves the receiver from now on gets all of them.
 func TestManyHashes(t *testing.T) {
 	n := comparing(t, Limits{Window: 1 << 24}, 2, 2)
 	newcomer, sender, receiver, other := n.p(0, 1), n.p(0, 0), n.p(1, 0), n.p(1, 1)
@@ -605,7 +609,8 @@ func TestManyHashes(t *testing.T) {
 	nothingKept(t, n.cores[newcomer], n.cores[receiver], n.cores[other])
 }
 
-// What 1.0 was to report to a dead process it does not report to the one that takes its place.
+// 1.0 does not report to a joiner the hashes that it had yet to report to the dead process
+// in that slot.
 func TestNothingIsReportedOfBeforeALife(t *testing.T) {
 	n := comparing(t, Limits{}, 2, 2)
 	n.send(n.p(0, 0), "m", 1, 0)
@@ -615,7 +620,8 @@ func TestNothingIsReportedOfBeforeALife(t *testing.T) {
 	require.Empty(t, n.ctxs[n.p(1, 0)].in[0].sums)
 }
 
-// A rank has lost its last replica in the middle of a payload, of which another one had sent a copy.
+// A rank has lost its last replica in the middle of a payload, of which another replica had
+// sent a copy.
 func TestTheLastDiesWhileItsPayloadComes(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 2, 2)
 	p := n.p(1, 1)
@@ -633,7 +639,8 @@ func TestTheLastDiesWhileItsPayloadComes(t *testing.T) {
 	require.Equal(t, "0:message", r.text(t))
 }
 
-// What has not been told is told at a cut, also to who posts the message later.
+// Hashes that are not reported yet are reported at a cut, also to a process that posts the
+// message later.
 func TestMessagesAreComparedAtCuts(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
@@ -651,7 +658,7 @@ func TestMessagesAreComparedAtCuts(t *testing.T) {
 	require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("right")}, {Replica: 1, Hash: xxh3.HashString("wrong")}}, n.cores[n.p(0, 1)].differences[0].Sent)
 }
 
-// minority are the replicas of a minority.
+// minority returns the replicas of a minority.
 func minority(d *Difference) (replicas []int) {
 	for _, s := range d.Minority() {
 		replicas = append(replicas, s.Replica)

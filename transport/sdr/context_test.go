@@ -8,8 +8,8 @@ import (
 )
 
 // TestKept: a stream keeps its messages in the order in which they were posted, whichever
-// are dropped in between, and some may be dropped by who goes through them. They are
-// found by their numbers.
+// are removed in between. A loop over the messages may remove some. Each message is found
+// by its number.
 func TestKept(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := &outStream{}

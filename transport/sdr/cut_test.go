@@ -32,7 +32,7 @@ func (n *net) end(joined []Joiner, ps ...int) {
 	}
 }
 
-// restore makes process p anew, in another life, at a position.
+// restore makes process p again at a position, in another life.
 func (n *net) restore(p int, incarnation uint32, limits Limits, degrees []int, b []byte) *Core {
 	var pos Position
 	require.NoError(n.t, pos.UnmarshalBinary(b))
@@ -54,8 +54,8 @@ func (n *net) position(p int) []byte {
 	return b
 }
 
-// TestDrain: a message that no receive has asked for, of any size, is drawn in
-// before the cut; its send completes at the cut, and nothing is kept.
+// TestDrain: a message of any size without a matching receive arrives before
+// the cut. Its send completes at the cut, and no copy is kept.
 func TestDrain(t *testing.T) {
 	limits := Limits{Eager: 8}
 	n := newNet(t, limits, 1, 1)
@@ -82,8 +82,8 @@ func TestDrain(t *testing.T) {
 	require.Zero(t, kept+bytes)
 	require.Equal(t, "0:larger than eight bytes", n.recv(1, 0, 5).text(t))
 
-	// A process that begins at the position has both messages, and goes on
-	// with the numbers.
+	// A process that begins at the position has both messages, and continues
+	// the numbers.
 	n.restore(1, 1, limits, []int{1, 1}, taken)
 	n.end(nil, 1)
 	n.cores[0].processes[1].incarnation = 1
@@ -95,8 +95,8 @@ func TestDrain(t *testing.T) {
 	require.Equal(t, "0:next", next.text(t))
 }
 
-// TestBookmarkOfTheDead: the substitute of a process that dies in the cut
-// sends its bookmark, and what it had not sent before.
+// TestBookmarkOfTheDead: the substitute of a process that dies in the cut sends
+// its bookmark, and the messages that the dead process had not sent.
 func TestBookmarkOfTheDead(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	all := []int{0, 1, 2, 3}
@@ -104,7 +104,7 @@ func TestBookmarkOfTheDead(t *testing.T) {
 		n.send(p, "m", 1, 0)
 	}
 	n.begin(1, all...)
-	n.die(n.p(0, 1)) // with all that it had on the wire
+	n.die(n.p(0, 1)) // with all frames that it had on the wire
 	n.deliverAll()
 	for _, p := range []int{0, 2, 3} {
 		require.True(t, n.arrived(p), n.name(p))
@@ -113,9 +113,10 @@ func TestBookmarkOfTheDead(t *testing.T) {
 	require.Equal(t, "0:m", n.recv(n.p(1, 1), 0, 0).text(t))
 }
 
-// TestAheadOfTheCut: 0.1 dies after it has sent what lies behind the cut, with
-// a past that counts from before it. It is as if the message had never come:
-// 0.0 sends it when it gets there, and who waits for any message has it then.
+// TestAheadOfTheCut: 0.1 dies after it has sent a message from after the cut,
+// with a causal history that counts from before it. The message is withdrawn,
+// as if it had never arrived. 0.0 sends it on reaching that point, and then a
+// receive from any source gets it.
 func TestAheadOfTheCut(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for k := range 2 {
@@ -147,8 +148,9 @@ func TestAheadOfTheCut(t *testing.T) {
 	require.True(t, n.cores[n.p(0, 0)].Drained())
 }
 
-// TestAcknowledgedAheadOfTheCut: 0.0 has heard that 1.1 has what 0.1 had sent
-// behind the cut before it died. That is taken back, so 0.0 sends it.
+// TestAcknowledgedAheadOfTheCut: 0.0 knows that 1.1 has a message which 0.1 had
+// sent from after the cut before it died. That message is withdrawn, so 0.0
+// sends it.
 func TestAcknowledgedAheadOfTheCut(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for range ackEvery {
@@ -194,7 +196,7 @@ func TestLivesAgain(t *testing.T) {
 	joined := []Joiner{{0, 1, 7}}
 	n.sent()
 
-	// The joiner and 0.0 are quicker than rank 1.
+	// The joiner and 0.0 are faster than rank 1.
 	n.end(joined, p01, n.p(0, 0))
 	n.send(p01, "after", 1, 0)
 	n.send(n.p(0, 0), "after", 1, 0)
@@ -211,16 +213,16 @@ func TestLivesAgain(t *testing.T) {
 	require.NoError(t, c.End(p01, &late.header, late.payload), "refused, silently")
 	require.Empty(t, c.processes[p01].early.frames)
 
-	// It dies again; 0.0 serves in its place again.
+	// The process dies again; 0.0 serves in its place again.
 	n.die(p01)
 	n.sent()
 	n.send(n.p(0, 0), "last", 1, 0)
 	require.Contains(t, n.sent(), "0.0->1.1 eager")
 }
 
-// TestQuickerThanTheCut: a message that was sent after the cut to a replica
-// that has not passed it depends on what comes after the cut there, and one of
-// before depends on nothing.
+// TestQuickerThanTheCut: a message that was sent after the cut, to a replica
+// that has not passed it, depends on operations after the cut there. A message
+// from before the cut depends on nothing.
 func TestQuickerThanTheCut(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 2)
 	a0, a1, b := n.p(1, 0), n.p(1, 1), n.p(0, 0) // 1.0 sends to 0.0
@@ -250,9 +252,9 @@ func TestQuickerThanTheCut(t *testing.T) {
 	require.Equal(t, "0:answer", answer.text(t))
 }
 
-// TestEarlyFramesOutliveTheVerdict: the verdict on the first life may be heard
-// after the first frames of the second, which it does not concern; the verdict
-// on a second life that was never announced is the end of them.
+// TestEarlyFramesOutliveTheVerdict: the verdict on the first life may arrive
+// after the first frames of the second, which it does not concern. The verdict
+// on a second life that was never announced discards its frames.
 func TestEarlyFramesOutliveTheVerdict(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	p01, c := n.p(0, 1), n.cores[n.p(1, 1)]
@@ -264,8 +266,8 @@ func TestEarlyFramesOutliveTheVerdict(t *testing.T) {
 	require.Empty(t, c.processes[p01].early.frames)
 }
 
-// TestRoomOfTheFirstLife: what a process sent before it died takes none of the
-// room that it has in its next life.
+// TestRoomOfTheFirstLife: messages that a process sent before it died take none
+// of the room of its next life.
 func TestRoomOfTheFirstLife(t *testing.T) {
 	limits := Limits{Window: 1000}
 	n := newNet(t, limits, 2, 2)
@@ -288,8 +290,8 @@ func TestRoomOfTheFirstLife(t *testing.T) {
 	require.Zero(t, c.processes[p01].owed)
 }
 
-// TestUnannouncedLife: what a process sends whose life nobody announces is
-// kept up to a bound.
+// TestUnannouncedLife: frames of a life that is never announced are kept up to
+// a bound.
 func TestUnannouncedLife(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)
 	h := transport.Header{Channel: transport.ChannelMessage, Kind: kindEager, Incarnation: 3, Size: 1 << 20}
@@ -336,8 +338,8 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// TestCancelCut: after a cut that was given up, in which only some had begun,
-// the next one is taken.
+// TestCancelCut: after a cancelled cut, which only some processes had begun,
+// the next cut is taken.
 func TestCancelCut(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1)
 	n.begin(1, n.p(0, 0), n.p(1, 0))
@@ -366,8 +368,8 @@ func TestCancelCut(t *testing.T) {
 	require.Equal(t, "0:m", n.recv(2, 0, 0).text(t))
 }
 
-// TestFreedOnOneSide: a rank that freed a communicator before the cut which
-// another still has is an error that says so.
+// TestFreedOnOneSide: if one rank freed a communicator before the cut and
+// another did not, the error says so.
 func TestFreedOnOneSide(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)
 	n.cores[0].Free(n.ctxs[0])
@@ -378,7 +380,7 @@ func TestFreedOnOneSide(t *testing.T) {
 	require.ErrorContains(t, err, "rank 0 has freed a communicator that rank 1 still has")
 }
 
-// samplePosition is the position of rank 0 with messages of both ranks.
+// samplePosition returns the position of rank 0 with messages of both ranks.
 func samplePosition(t testing.TB) *Position {
 	n := newNet(t, Limits{}, 1, 1)
 	n.send(0, "to itself", 0, 3)
@@ -417,8 +419,8 @@ func TestPosition(t *testing.T) {
 	require.Error(t, err, "not in a cut")
 }
 
-// FuzzPosition: bytes are refused, or are a position at which a core can begin
-// and that is written as it was read.
+// FuzzPosition: bytes are either refused, or a position at which a core can
+// begin and whose encoding is these bytes.
 func FuzzPosition(f *testing.F) {
 	b, err := samplePosition(f).MarshalBinary()
 	require.NoError(f, err)

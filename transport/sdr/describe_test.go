@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDescribeKept: the text says which replicas may lack a message, and not
-// that they do when only a link still holds it.
+// TestDescribeKept: the text lists replicas that may lack a message. It does
+// not list them when only a link still holds it.
 func TestDescribeKept(t *testing.T) {
 	e := NewEngine(Config{Degrees: []int{1, 3}})
 	ctx, err := e.Join(testContext, testContext, false, nil)

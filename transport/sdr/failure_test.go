@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOnlyTheDeadAreRefused: a frame is refused if its sender's incarnation
-// was declared dead, and for no other reason: its sender and this process may
-// have heard of different deaths.
+// TestOnlyTheDeadAreRefused: a frame is refused if its sender's incarnation was
+// declared dead, and for no other reason. Its sender and this process may know
+// of different deaths.
 func TestOnlyTheDeadAreRefused(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2, 2)
-	// Rank 1 hears of two deaths, rank 0 of none: what 0.1 sends still counts.
+	// Rank 1 knows of two deaths, rank 0 of none: a message of 0.1 still
+	// counts.
 	n.hear(n.p(1, 1), n.p(2, 0), n.cores[n.p(1, 1)])
 	n.hear(n.p(1, 1), n.p(1, 0), n.cores[n.p(1, 1)])
 	r := n.recv(n.p(1, 1), 0, 0)
@@ -36,7 +37,8 @@ func TestOnlyTheDeadAreRefused(t *testing.T) {
 	require.Equal(t, "0:late", late.text(t), "the substitute sends it")
 }
 
-// TestDuplicates: what a substitute sends again is dropped by its number.
+// TestDuplicates: a message that a substitute sends again is discarded by its
+// number.
 func TestDuplicates(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	one, two := n.recv(n.p(1, 1), 0, 0), n.recv(n.p(1, 1), 0, 0)
@@ -45,7 +47,7 @@ func TestDuplicates(t *testing.T) {
 	n.deliver(n.p(0, 1), n.p(1, 1))
 	require.Equal(t, "0:a", one.text(t))
 	n.die(n.p(0, 1))
-	n.deliverAll() // 0.0 has no acknowledgement and sends it again
+	n.deliverAll() // 0.0 has no acknowledgement and sends the message again
 	require.False(t, two.Done())
 	n.send(n.p(0, 0), "b", 1, 0)
 	n.deliverAll()
@@ -61,10 +63,10 @@ func lostOffer(t *testing.T) *net {
 	return n
 }
 
-// TestUnboundReceive: a receive from any source that was bound to a message
-// which the dead sender had only offered takes another message meanwhile: the
-// substitute may not send its copy before this rank has sent what depends on
-// the receive.
+// TestUnboundReceive: a receive from any source was bound to a message which
+// the dead sender had only offered. It takes another message: the substitute
+// may be unable to send its copy before this rank has sent a message that
+// depends on the receive.
 func TestUnboundReceive(t *testing.T) {
 	n := lostOffer(t)
 	p := n.p(2, 1)
@@ -88,8 +90,8 @@ func TestBoundToSource(t *testing.T) {
 	require.Equal(t, "0:a large message", r.text(t))
 }
 
-// TestProbedStaysBound: a message whose status the program has seen is what
-// the next receive gets, although its sender died and others are here.
+// TestProbedStaysBound: the next receive gets the message whose status the
+// program has seen, although its sender died and others are here.
 func TestProbedStaysBound(t *testing.T) {
 	n := lostOffer(t)
 	p := n.p(2, 1)
@@ -179,8 +181,8 @@ func TestNoOvertaking(t *testing.T) {
 	})
 }
 
-// TestTornPayload: nothing of a payload that broke is seen, and the substitute
-// is asked for all of it.
+// TestTornPayload: no byte of a torn payload remains, and the substitute is
+// asked for all of it.
 func TestTornPayload(t *testing.T) {
 	n := newNet(t, Limits{Eager: 4}, 2, 2)
 	p := n.p(1, 1)
@@ -198,9 +200,9 @@ func TestTornPayload(t *testing.T) {
 	require.Equal(t, "0:a large message", r.text(t))
 }
 
-// TestEagerCopyOfOffered: the dead sender had offered a message, and its
-// substitute, with more room at the receiver, sends it at once, while the
-// payload is still coming.
+// TestEagerCopyOfOffered: the dead sender had offered a message. Its substitute
+// has more room at the receiver, and sends the message at once, while the
+// payload of the dead sender is still arriving.
 func TestEagerCopyOfOffered(t *testing.T) {
 	for _, broke := range []bool{true, false} {
 		t.Run(fmt.Sprint("broke ", broke), func(t *testing.T) {
@@ -215,7 +217,7 @@ func TestEagerCopyOfOffered(t *testing.T) {
 			f := n.wire[[2]int{n.p(0, 1), p}][0]
 			place := n.cores[p].Begin(n.p(0, 1), &f.header)
 			copy(place, "mes")
-			for q, c := range n.cores { // all but p hear of the death
+			for q, c := range n.cores { // all but p learn of the death
 				if q != p && q != n.p(0, 1) {
 					n.hear(q, n.p(0, 1), c)
 				}

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// finish says that the programs of all replicas of a rank have returned.
+// finish reports that the programs of all replicas of a rank have returned.
 func (n *net) finish(rank int) {
 	for k := range n.cores[0].ranks[rank].degree {
 		n.cores[n.p(rank, k)].Drain()
@@ -14,15 +14,16 @@ func (n *net) finish(rank int) {
 	}
 }
 
-// hopeless has process p look what becomes of a request, and moves what it asks.
+// hopeless makes process p check whether a request can still complete, and
+// moves its questions.
 func (n *net) hopeless(p int, r *Request) error {
 	err := n.cores[p].Hopeless(r)
 	n.carry(p)
 	return err
 }
 
-// A receive is hopeless once its source has finished and all that it sent is
-// here, not before.
+// A receive is hopeless once its source has finished and all messages of that
+// source are here, not before.
 func TestReceiveFromAFinishedRank(t *testing.T) {
 	for _, degrees := range [][]int{{1, 1}, {2, 2}, {1, 2}, {2, 1}, {3, 2}} {
 		n := newNet(t, Limits{}, degrees...)
@@ -48,7 +49,7 @@ func TestReceiveFromAFinishedRank(t *testing.T) {
 	}
 }
 
-// The answer may come before the last message, on another link.
+// The answer may arrive before the last message, on another link.
 func TestAnswerBeforeTheLastMessage(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1)
 	a, b, to := n.p(0, 0), n.p(0, 1), n.p(1, 0)
@@ -59,7 +60,7 @@ func TestAnswerBeforeTheLastMessage(t *testing.T) {
 	require.NoError(t, n.hopeless(to, &r.Request))
 	n.cores[b].Drain()
 	n.carry(b)
-	server := a // who sends to it, and has been asked
+	server := a // the replica that serves this process, and was asked
 	if len(n.wire[[2]int{b, to}]) > 0 {
 		server = b
 	}
@@ -72,7 +73,7 @@ func TestAnswerBeforeTheLastMessage(t *testing.T) {
 	require.Equal(t, "0:last", r.text(t))
 }
 
-// A receive from any source is hopeless when all others have finished.
+// A receive from any source is hopeless when all other ranks have finished.
 func TestReceiveFromAnyOfFinishedRanks(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1, 2)
 	to := n.p(1, 0)
@@ -87,8 +88,8 @@ func TestReceiveFromAnyOfFinishedRanks(t *testing.T) {
 	require.EqualError(t, n.hopeless(to, &r.Request), "rank 1 waits for any other rank, and all have finished")
 }
 
-// A message that is offered is hopeless when its destination has finished and
-// no receive has taken it; one that a receive waits for is taken.
+// An offered message is hopeless when its destination has finished and no
+// receive has matched it. A message for which a receive waits is taken.
 func TestSendToAFinishedRank(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	from := n.p(1, 0)
@@ -110,7 +111,7 @@ func TestSendToAFinishedRank(t *testing.T) {
 	require.True(t, not.Done())
 }
 
-// If the replica that was asked dies, another one is.
+// If the replica that was asked dies, another one is asked.
 func TestTheOneThatWasAskedDies(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1)
 	to := n.p(1, 0)
@@ -130,8 +131,8 @@ func TestTheOneThatWasAskedDies(t *testing.T) {
 	require.ErrorIs(t, n.hopeless(to, &r.Request), ErrFinished)
 }
 
-// Of a rank that has lost its last replica nothing comes only if it had
-// finished, which the head knows: else the job goes back.
+// A receive from a rank that has lost its last replica is hopeless only if the
+// rank had finished, which the head knows. Otherwise the job rolls back.
 func TestAFinishedRankIsLost(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)
 	to := n.p(1, 0)

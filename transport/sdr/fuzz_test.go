@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// FuzzFrames feeds arbitrary frames to a core in the middle of things. It may
-// refuse them, but must not fail.
+// FuzzFrames feeds arbitrary frames to a core with messages in all states. The
+// core may refuse them, but must not panic.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte{kindEager, 0, 0, 0, 0, 0, 0, 1, 42, 3, 'a', 'b', 'c'}, false)
 	f.Add([]byte{kindOffer, 1, 0, 9, 0, 0, 0, 1, 42, 0}, true)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLine compares a line with a slice that is searched from the front: the order, and
-// the first place of each key, while places are added, inserted and taken out.
+// TestLine compares a line with a slice that is searched from the front: the order, and the
+// first place of each key, while places are added, inserted and removed.
 func TestLine(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	indexed := 0
@@ -72,9 +72,9 @@ func TestLine(t *testing.T) {
 	require.Greater(t, indexed, 1000)
 }
 
-// oracle matches messages and receives as the standard of MPI says, by walking through
-// lists: a message takes the receive that was posted first of those that accept it, and
-// a receive takes, of the first acceptable message of each source, that which came first.
+// oracle matches messages and receives as the MPI standard requires, by walking through
+// lists. A message matches the first posted receive that accepts it. A receive matches,
+// among the first acceptable messages of each source, the one that arrived first.
 type oracle struct {
 	receives []wanted
 	messages []came
@@ -112,9 +112,9 @@ func (o *oracle) post(w wanted) {
 	o.receives = append(o.receives, w)
 }
 
-// TestMatchingOrder compares a core with the oracle, while lines grow long and short
-// again: receives of one source and of any, of one tag and of any, messages that come with
-// their payload or are offered, probes and cancelled receives.
+// TestMatchingOrder compares a core with the oracle, while lines grow and shrink: receives
+// of one source and of any, of one tag and of any, messages that arrive with their payload
+// or are offered, probes and cancelled receives.
 func TestMatchingOrder(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 45))
@@ -132,7 +132,7 @@ func TestMatchingOrder(t *testing.T) {
 		}
 		sources, anyTags := 1+random.IntN(8), 1+random.IntN(30)
 		for range 12 {
-			weights := []int{random.IntN(4), random.IntN(4), random.IntN(4)} // of sending, delivering, posting
+			weights := []int{random.IntN(4), random.IntN(4), random.IntN(4)} // weights of sending, delivering, posting
 			for range 80 {
 				switch pick := random.IntN(4 + weights[0] + weights[1] + weights[2]); {
 				case pick < 1+weights[0]:
@@ -189,8 +189,8 @@ func TestMatchingOrder(t *testing.T) {
 	}
 }
 
-// deliverNext moves frames from one process to another up to the next message, or the
-// offer of one, and what goes back and forth before it.
+// deliverNext moves frames from one process to another up to the next message, or its
+// offer, and all frames in both directions before that.
 func (n *net) deliverNext(from, to int) {
 	for {
 		f := n.wire[[2]int{from, to}][0]

@@ -49,8 +49,8 @@ func (n *net) name(p int) string {
 // p returns the index of a process.
 func (n *net) p(rank, replica int) int { return n.cores[0].Process(rank, replica) }
 
-// carry puts the actions of a process on the wire. Payloads stay with it until
-// the frame is delivered.
+// carry puts the actions of a process on the wire. A payload stays in the
+// memory of the process until the frame is delivered.
 func (n *net) carry(p int) {
 	for _, a := range n.cores[p].Actions() {
 		switch a.Kind {
@@ -111,7 +111,7 @@ func (n *net) deliverAll(skip ...[2]int) {
 	}
 }
 
-// die loses what a process has on the wire and tells all others.
+// die loses all frames that a process has on the wire, and informs all others.
 func (n *net) die(p int) {
 	for q := range n.cores {
 		delete(n.wire, [2]int{p, q})

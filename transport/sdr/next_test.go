@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// TestTakeNext: what takes the shorter way leaves a core as the longer one does, bit by
-// bit, whatever came before.
+// TestTakeNext: the fast path leaves a core in exactly the same state as the slow one,
+// whatever came before.
 func TestTakeNext(t *testing.T) {
 	taken := 0
 	for seed := range uint64(2000) {

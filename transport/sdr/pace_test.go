@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// pacing is a Waiter whose waits with a deadline do something, once each.
+// pacing is a Waiter that calls a function in each wait with a deadline.
 type pacing struct {
 	never
 	waits int
@@ -37,8 +37,9 @@ func (l *counting) Send(f *transport.Frame) {
 	l.direct.Send(f)
 }
 
-// A sender waits for a receiver that takes what it sends, and offers nothing; for one
-// that does not it waits once, until that has taken something.
+// A sender waits for a receiver that takes its messages, and offers nothing. If the
+// receiver does not take them, the sender waits only once, until the receiver has taken a
+// message.
 func TestPace(t *testing.T) {
 	const messages, room = 100, 10
 	limits := Limits{Window: room * (frameCost + 1)}

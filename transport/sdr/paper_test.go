@@ -6,11 +6,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allWait makes every message one that is complete on acknowledgement, as all
-// are in the paper.
+// allWait makes all messages complete on acknowledgement, as in the paper.
 var allWait = Limits{Eager: 1 << 10, Retain: 1}
 
-// Two ranks with two replicas each, as in the paper's figures.
+// pairs returns two ranks with two replicas each, as in the paper's figures.
 func pairs(t *testing.T) (n *net, p00, p01, p10, p11 int) {
 	n = newNet(t, allWait, 2, 2)
 	return n, n.p(0, 0), n.p(0, 1), n.p(1, 0), n.p(1, 1)
@@ -38,8 +37,8 @@ func TestFigure2(t *testing.T) {
 	}
 }
 
-// TestFigure3 goes through the scenario with a fault on p^1_1 (rank 1,
-// replica 1): rank 1 sends to rank 0, which answers, twice.
+// TestFigure3 follows the scenario with a fault on p^1_1 (rank 1, replica 1):
+// rank 1 sends to rank 0, which answers, twice.
 func TestFigure3(t *testing.T) {
 	n, p00, p01, p10, p11 := pairs(t)
 	recv0, recv1 := n.recv(p00, 1, 0), n.recv(p01, 1, 0)
@@ -102,8 +101,8 @@ func TestFigure3(t *testing.T) {
 }
 
 // TestAcknowledgeOnReception is the case of section 3.3: two processes post a
-// receive, send to each other and wait for the send first. Acknowledgements
-// that waited for the application to complete its receive would never come.
+// receive, send to each other and wait for the send first. An acknowledgement
+// that waited for the application to complete its receive would never be sent.
 func TestAcknowledgeOnReception(t *testing.T) {
 	n, p00, p01, p10, p11 := pairs(t)
 	var sends []*Request
@@ -115,14 +114,14 @@ func TestAcknowledgeOnReception(t *testing.T) {
 		n.recv(p, 0, 0)
 		sends = append(sends, n.send(p, "y", 0, 0))
 	}
-	n.deliverAll() // no call of a program comes in between
+	n.deliverAll() // no call of a program occurs in between
 	for i, s := range sends {
 		require.True(t, s.Done(), "send %d", i)
 	}
 }
 
-// TestElection: substitutes are a function of who lives (line 19), and serve
-// for all that the dead one served (line 26).
+// TestElection: substitutes are a function of the live replicas (line 19), and
+// serve all that the dead one served (line 26).
 func TestElection(t *testing.T) {
 	require.Equal(t, 1, source(0b111, 3, 1))
 	require.Equal(t, 2, source(0b101, 3, 1))

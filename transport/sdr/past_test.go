@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKnowledge: joining, raising and encoding give the same clocks as an array
-// with one for each rank.
+// TestKnowledge: joining, raising and encoding give the same clocks as an array with a
+// clock for each rank.
 func TestKnowledge(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
@@ -55,15 +55,15 @@ func TestKnowledge(t *testing.T) {
 	}
 }
 
-// travel is p as it comes out of a frame from this rank.
+// travel encodes p in a frame from this rank, and decodes it.
 func travel(p *past, from int) *past {
 	q := &past{thread: p.thread, base: p.base, list: p.list}
 	q.setOwn(from, p.word(len(p.list)))
 	return q
 }
 
-// TestPastBytes: what is known of most ranks has three bytes, and what the base
-// implies, or the rank itself has done, has none.
+// TestPastBytes: a clock of a rank mostly takes three bytes. A clock that the base implies,
+// or that is the rank's own, takes none.
 func TestPastBytes(t *testing.T) {
 	k := knowledge{base: 1000}
 	i := 0
@@ -83,8 +83,8 @@ func TestPastBytes(t *testing.T) {
 	require.Equal(t, []entry{{101, clock{1002, 40}}}, k.above)
 }
 
-// TestOwnEntry: what a rank has done itself is in the header as long as that has room
-// for it, and in the list behind that.
+// TestOwnEntry: the rank's own clock is in the header as long as it fits, and otherwise in
+// the list.
 func TestOwnEntry(t *testing.T) {
 	for _, c := range []struct {
 		at    clock
@@ -95,7 +95,7 @@ func TestOwnEntry(t *testing.T) {
 	} {
 		n := newNet(t, Limits{}, 2, 2, 2)
 		a, b := n.p(1, 0), n.p(0, 0)
-		n.cores[b].threads[0].own = clock{9, 4} // else it is behind what it is to hear
+		n.cores[b].threads[0].own = clock{9, 4} // otherwise this process is behind the messages that it receives
 		l := n.cores[a].threads[0]
 		l.known.base, l.own = 9, c.at
 		l.own.count-- // the send
@@ -119,8 +119,8 @@ func TestOwnEntry(t *testing.T) {
 	}
 }
 
-// TestOwnEntryOfSomebodyElse: a collective passes on what it has heard of, though its own
-// rank has done nothing that anybody has to know.
+// TestOwnEntryOfSomebodyElse: a collective passes on the clocks that it has received,
+// though its own rank has no clock that others need.
 func TestOwnEntryOfSomebodyElse(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1, 2)
 	coll, _ := epochs(n)
@@ -149,8 +149,8 @@ func TestOwnEntryOfSomebodyElse(t *testing.T) {
 	require.Equal(t, []entry{{0, clock{count: 1}}}, n.cores[b].threads[0].known.above)
 }
 
-// epochs is a collective context for all processes of n, and begins one that
-// synchronises all ranks.
+// epochs makes a collective context for all processes of n, and returns a function that
+// begins a collective which synchronises all ranks.
 func epochs(n *net) (coll []*Context, begin func(p int) *collective) {
 	coll = make([]*Context, len(n.cores))
 	for p, c := range n.cores {
@@ -166,9 +166,9 @@ func epochs(n *net) (coll []*Context, begin func(p int) *collective) {
 	}
 }
 
-// TestBeyondAnEpoch: rank 1 begins an allreduce without waiting and then sends to
-// rank 2, which begins it after that. Who has seen the end of the allreduce depends
-// on that message, which the number of the allreduce does not imply.
+// TestBeyondAnEpoch: rank 1 begins an allreduce without waiting and then sends to rank 2,
+// which begins it after that. An operation after the end of the allreduce depends on that
+// message, which the number of the allreduce does not imply.
 func TestBeyondAnEpoch(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 2, 2)
 	coll, begin := epochs(n)
@@ -200,8 +200,8 @@ func TestBeyondAnEpoch(t *testing.T) {
 	require.Equal(t, "0:to a", n.see(a1, wild))
 }
 
-// TestEpochs: the messages of a collective that synchronises all ranks say nothing
-// of what was before it, and its end implies it.
+// TestEpochs: the messages of a collective that synchronises all ranks carry no clocks from
+// before it, and its end implies them.
 func TestEpochs(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2, 2)
 	coll, begin := epochs(n)
@@ -228,8 +228,8 @@ func TestEpochs(t *testing.T) {
 	require.Equal(t, uint64(1), n.cores[b].threads[0].known.base, "it was not carried out")
 }
 
-// TestRootSynchronises: the end of a gather implies at the root that all ranks have
-// begun it, and elsewhere not.
+// TestRootSynchronises: at the root, the end of a gather implies that all ranks have begun
+// it; elsewhere it does not.
 func TestRootSynchronises(t *testing.T) {
 	for sync, base := range map[Sync]uint64{SyncHere: 1, SyncElsewhere: 0, SyncNone: 0} {
 		n := newNet(t, Limits{}, 2, 2)
@@ -242,8 +242,8 @@ func TestRootSynchronises(t *testing.T) {
 	}
 }
 
-// TestNoAnySource: messages say nothing of what they depend on, and it cannot be
-// said too late.
+// TestNoAnySource: messages carry no causal history, and the program cannot assert that too
+// late.
 func TestNoAnySource(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	require.NoError(t, n.cores[0].NoAnySource())
@@ -257,8 +257,8 @@ func TestNoAnySource(t *testing.T) {
 	require.Error(t, n.cores[1].NoAnySource())
 }
 
-// FuzzPast reads arbitrary words of a header and lists. What is well formed can be added
-// to others, and says the same when it is written again.
+// FuzzPast reads arbitrary words of a header and lists. A well-formed causal history can be
+// added to others, and is the same after it was encoded again.
 func FuzzPast(f *testing.F) {
 	f.Add(uint64(0), uint64(0), []byte{})
 	f.Add(uint64(9), uint64(0), []byte{1, 8, 1, 7, 2, 0, 9, 0, 0, 0, 0, 0, 0, 0, 3, 2, 4})

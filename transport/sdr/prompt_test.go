@@ -25,8 +25,8 @@ func (n *net) hasty(p int, takes *bool) {
 	}
 }
 
-// TestSendNow: a message that its link has at once is complete, and nothing is kept;
-// when it cannot be, nothing has happened.
+// TestSendNow: a message that its link takes at once is complete, and no copy is kept. If
+// the link does not take it, nothing has changed.
 func TestSendNow(t *testing.T) {
 	n := newNet(t, Limits{Eager: 100, Window: 400}, 1, 1)
 	takes := false
@@ -62,8 +62,8 @@ func TestSendNow(t *testing.T) {
 	require.False(t, now("d"), "nobody is there")
 }
 
-// TestSendNowReplicated: what a link takes at once is still kept for those who get it
-// from another replica, until they acknowledge it.
+// TestSendNowReplicated: a message that a link takes at once is still kept for the replicas
+// that get it from another replica, until they acknowledge it.
 func TestSendNowReplicated(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	takes := true

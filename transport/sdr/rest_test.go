@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRestOfThreads: processes with many threads know the same of all of them, and let
-// receives from any source match the same messages, whether they have gone through what a
-// message says of threads at rest or have known it.
+// TestRestOfThreads: processes with many clock domains have the same knowledge of all of
+// them. Their receives from any source match the same messages, whether they decoded the
+// part of a message about domains at rest or recognised it.
 func TestRestOfThreads(t *testing.T) {
 	const threads = 30
 	for seed := range uint64(6) {
@@ -27,7 +27,7 @@ func TestRestOfThreads(t *testing.T) {
 		for range 400 {
 			at := ctxs[random.IntN(threads)]
 			if random.IntN(4) > 0 {
-				at = n.ctxs // most threads are at rest
+				at = n.ctxs // most domains are at rest
 			}
 			from, to := random.IntN(3), random.IntN(3)
 			if from == to {
@@ -66,7 +66,7 @@ func TestRestOfThreads(t *testing.T) {
 			if past == nil {
 				continue
 			}
-			// What comes from the list that is kept is what a new one says.
+			// The cached list equals a new one.
 			again := append([]byte(nil), past.list...)
 			c.changes++
 			other := c.causalPast(c.findThread(past.thread), 0)
@@ -74,7 +74,7 @@ func TestRestOfThreads(t *testing.T) {
 		}
 		require.Greater(t, known, 10)
 		require.Greater(t, fresh, 10)
-		for _, c := range n.cores { // all that was sent was seen, so replicas know the same
+		for _, c := range n.cores { // all messages were seen, so replicas have the same knowledge
 			peer := n.cores[n.p(c.rank, 1-c.replica)]
 			for _, l := range c.threads {
 				require.Equal(t, l.own, peer.findThread(l.id).own)
@@ -84,7 +84,7 @@ func TestRestOfThreads(t *testing.T) {
 	}
 }
 
-// TestRestIsChecked: a list is not taken for one that is known because a part of it is.
+// TestRestIsChecked: a list does not count as known because a part of it is.
 func TestRestIsChecked(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	c := n.cores[n.p(1, 0)]
@@ -107,24 +107,24 @@ func TestRestIsChecked(t *testing.T) {
 	require.True(t, one.rest.absorbed(c.age) && one.rest.begun(c.age))
 	require.Equal(t, clock{count: 1}, c.findThread(1019).known.at(0))
 
-	// The own thread says more, and this replica has not begun it.
+	// The message's own domain requires more, and this replica has not begun it.
 	own := appendEntry(nil, 0, -1, entry{1, clock{count: 9}})
 	three := incoming(append(own, list...))
 	require.True(t, c.scanFrom(from, three))
 	require.True(t, three.rest == one.rest)
 	require.False(t, c.begun(three))
-	// Another thread does.
+	// Another domain does.
 	list = appendEntry(appendThread(list, 2000, 0), 0, -1, entry{1, clock{count: 1}})
 	four := incoming(list)
 	require.True(t, c.scanFrom(from, four))
 	require.True(t, four.rest != one.rest && !four.rest.begun(c.age))
 	require.False(t, c.begun(four))
 	require.False(t, four.rest.begun(c.age), "not by a look that failed")
-	// What no process of ours writes is refused, before and after.
+	// A list that no process of this version writes is refused, before and after.
 	bad := append(append([]byte(nil), list...), 0, 1)
 	require.False(t, c.scanFrom(from, incoming(bad)))
 	require.False(t, c.scanFrom(from, incoming(bad)))
-	// Counting anew forgets what was known.
+	// A reset of the domains forgets the known list.
 	c.resetThreads()
 	require.False(t, one.rest.absorbed(c.age) || one.rest.begun(c.age))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What was offered for want of room comes when there is some, and nobody asks for it.
+// A message that was offered for lack of room arrives unrequested when there is room.
 func TestOfferedComes(t *testing.T) {
 	n := newNet(t, Limits{Eager: 8, Window: 10 * (frameCost + 8)}, 1, 1)
 	const messages = 50
@@ -39,8 +39,8 @@ func count(frames []string, frame string) (n int) {
 	return n
 }
 
-// A receive waits for what comes unasked, but messages before it use up the room that
-// was given back: then it is asked for.
+// A receive waits for a message that is to arrive unrequested, but messages before it use
+// up the room that was given back: then the receiver requests it.
 func TestOfferedFindsNoRoom(t *testing.T) {
 	n := newNet(t, Limits{Eager: 8, Window: 10 * (frameCost + 8)}, 1, 1)
 	for range 15 {
@@ -65,8 +65,8 @@ func TestOfferedFindsNoRoom(t *testing.T) {
 	}
 }
 
-// The room of a message is returned that another replica, which has died, had offered
-// to a receive before it came.
+// A replica that has died had offered a message to a receive before another one sent it:
+// the receiver still returns the room of that message.
 func TestRoomOfOffered(t *testing.T) {
 	n := newNet(t, Limits{Eager: 8, Window: 4 * (frameCost + 8)}, 2, 2)
 	p00, p01, p := n.p(0, 0), n.p(0, 1), n.p(1, 0)

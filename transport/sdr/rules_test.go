@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestClosedContext: what comes for a context that was freed is acknowledged,
-// so that nobody waits for it, and not taken for a new one.
+// TestClosedContext: a message for a context that was freed is acknowledged, so
+// that its sender does not wait, and does not create a new context.
 func TestClosedContext(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for p, c := range n.cores {
@@ -25,7 +25,8 @@ func TestClosedContext(t *testing.T) {
 	require.Error(t, err, "contexts are not used twice")
 }
 
-// TestEarlyFrames: frames may come before their context is joined.
+// TestEarlyFrames: frames may arrive before the program has joined their
+// context.
 func TestEarlyFrames(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for p := range 2 {
@@ -44,7 +45,7 @@ func TestEarlyFrames(t *testing.T) {
 }
 
 // TestDivergence: replicas of one rank that send different messages under the
-// same number are reported where it shows.
+// same number are reported where that is visible.
 func TestDivergence(t *testing.T) {
 	n := newNet(t, Limits{Eager: 4}, 2, 2)
 	p := n.p(1, 1)
@@ -57,8 +58,8 @@ func TestDivergence(t *testing.T) {
 	require.ErrorIs(t, n.cores[p].End(n.p(0, 0), &f.header, f.payload), ErrProtocol)
 }
 
-// TestMirror: every replica sends to every replica, and nobody acknowledges
-// what came with its payload.
+// TestMirror: every replica sends to every replica, and no replica acknowledges
+// a message that came with its payload.
 func TestMirror(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
@@ -73,7 +74,7 @@ func TestMirror(t *testing.T) {
 	require.True(t, n.cores[0].Drained() && n.cores[1].Drained())
 }
 
-// TestCancel takes back a receive that nothing has matched, and no other.
+// TestCancel withdraws a receive that no message has matched, and no other.
 func TestCancel(t *testing.T) {
 	n := newNet(t, Limits{Eager: 4}, 1, 1)
 	r, bound := n.recv(1, 0, 1), n.recv(1, Any, 2)

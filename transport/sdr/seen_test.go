@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// see is the return of a call that reports r to the program.
+// see returns from a call that reports r to the program.
 func (n *net) see(p int, r *pendingRecv) string {
 	text := r.text(n.t)
 	n.cores[p].See(&r.Request)
@@ -14,8 +14,8 @@ func (n *net) see(p int, r *pendingRecv) string {
 	return text
 }
 
-// poll is a test for r: it reports whether the program may see it, and if so
-// the program does.
+// poll tests r: it reports whether the program may see r, and if so the program
+// sees it.
 func (n *net) poll(p int, r *pendingRecv) bool {
 	if !r.Done() || !n.cores[p].Visible(&r.Request) {
 		return false
@@ -33,8 +33,8 @@ type relay struct {
 	late    *pendingRecv
 }
 
-// runAhead runs C, A.0 and B.0 to the end, and A.1 to where it has posted its
-// receive, which C's message fills.
+// runAhead runs C, A.0 and B.0 to the end, and A.1 up to its posted receive,
+// which C's message fills.
 func runAhead(n *net, c, a, b int) *relay {
 	r := &relay{net: n, c: c, a: a, b: b}
 	r.late = n.recv(n.p(a, 1), c, 1)
@@ -58,7 +58,7 @@ func runAhead(n *net, c, a, b int) *relay {
 // ranked returns 0 if text came from rank.
 func (r *relay) ranked(text string, rank int) int { return int(text[0]-'0') - rank }
 
-// finish lets the replicas that were behind take the rest of the program.
+// finish lets the replicas that were behind run the rest of the program.
 func (r *relay) finish() {
 	wild := r.recv(r.p(r.b, 1), Any, 0)
 	r.send(r.p(r.a, 1), "to b", r.b, 0)
@@ -70,8 +70,8 @@ func (r *relay) finish() {
 	require.Equal(r.t, 0, r.ranked(r.see(r.p(r.a, 1), r.late), r.c))
 }
 
-// TestReceivedNotSeen: what has filled a receive that the program has not
-// looked at is no past of what the program sends.
+// TestReceivedNotSeen: a message in a receive that the program has not looked
+// at does not enter the causal history of later messages.
 func TestReceivedNotSeen(t *testing.T) {
 	t.Run("mixed degrees", func(t *testing.T) {
 		runAhead(newNet(t, Limits{}, 1, 2, 2), 0, 1, 2).finish()
@@ -127,13 +127,13 @@ func TestReceivedNotSeen(t *testing.T) {
 	})
 }
 
-// TestSeenTogether: a message that was seen before its time enters the past of
-// what is sent after its time.
+// TestSeenTogether: a message that the program saw early enters the causal
+// history of the messages that are sent after its proper time.
 func TestSeenTogether(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 2, 2)
 	r := runAhead(n, 0, 1, 2)
 	a, b := n.p(1, 1), n.p(2, 1)
-	n.see(a, r.late) // it depends on the next message that A.1 sends
+	n.see(a, r.late) // that message depends on the next one that A.1 sends
 	first, second := n.recv(b, Any, 0), n.recv(b, Any, 7)
 	n.send(a, "to b", 2, 0)
 	n.send(a, "after C's message", 2, 7)
@@ -145,8 +145,9 @@ func TestSeenTogether(t *testing.T) {
 }
 
 // TestCausalOrder: rank 0 has one replica and serves both of rank 1, of which
-// 1.1 is behind. What rank 0 sends after it has seen the answer of 1.0 must
-// not match a receive from any source that 1.1 has posted before the answer.
+// 1.1 is behind. A message that rank 0 sends after it has seen the answer of
+// 1.0 must not match a receive from any source that 1.1 has posted before the
+// answer.
 func TestCausalOrder(t *testing.T) {
 	receive := func(n *net) *pendingRecv { return n.recv(n.p(0, 0), 1, 0) }
 	ways := map[string]func(n *net, r *pendingRecv) bool{
@@ -209,8 +210,8 @@ func TestCausalOrder(t *testing.T) {
 	}
 }
 
-// collective is one process's part in a collective of one message, of which a
-// test posts the steps.
+// collective is the part of one process in a collective of one message. The
+// test posts its steps.
 type collective struct {
 	*Script
 	request Request
@@ -276,8 +277,9 @@ func TestCollectiveNotSeen(t *testing.T) {
 	}
 }
 
-// TestCollectivePassesOn: a later message of a collective depends on what the
-// collective has received, and not on what the program saw meanwhile.
+// TestCollectivePassesOn: a later message of a collective depends on the
+// messages that the collective has received, and not on those that the program
+// saw in between.
 func TestCollectivePassesOn(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2, 2, 2)
 	coll := make([]*Context, len(n.cores))
@@ -314,8 +316,9 @@ func TestCollectivePassesOn(t *testing.T) {
 	require.Equal(t, clock{count: 1}, of.of(2, testContext))
 }
 
-// TestSeenAcrossCut: what is looked at after a cut that it came before has no
-// past any more, since operations are counted anew.
+// TestSeenAcrossCut: a message that arrived before a cut and is looked at after
+// it has no causal history any more, since the operations are counted from the
+// cut on.
 func TestSeenAcrossCut(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 2, 2)
 	n.send(n.p(1, 0), "x", 0, 0)

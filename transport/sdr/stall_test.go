@@ -13,7 +13,8 @@ func TestAwaited(t *testing.T) {
 	me := n.p(1, 0)
 	awaited := func(r *Request) Awaited { return n.cores[me].Awaited(r) }
 
-	// A message that was offered to the receive and is being fetched is moving.
+	// A message that was offered to the receive and is being fetched makes
+	// progress.
 	large := n.recv(me, 2, 6)
 	n.send(n.p(2, 0), "a large one", 1, 6)
 	n.deliver(n.p(2, 0), me)
@@ -26,7 +27,7 @@ func TestAwaited(t *testing.T) {
 	require.True(t, awaited(new(Request)).Moving, "it is complete")
 }
 
-// sleeper is a Waiter that has always slept for long.
+// sleeper is a Waiter whose sleeps always last long.
 type sleeper struct{ *bell }
 
 func (s sleeper) WaitFor(ctx context.Context, _ time.Duration, done func() bool) error {
@@ -36,7 +37,7 @@ func (s sleeper) WaitFor(ctx context.Context, _ time.Duration, done func() bool)
 	return ctx.Err()
 }
 
-// A call that has waited for long is known while it waits, and no longer.
+// A call that has waited for long is listed while it waits, and no longer.
 func TestStalls(t *testing.T) {
 	e := NewEngine(Config{Degrees: []int{1}, Poller: sleeper{newBell()}})
 	ctx, err := e.Join(testContext, testContext, false, nil)

@@ -7,13 +7,13 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Pasts computes what the messages of a job depend on by a plain rule: every message
-// carries a counter of operations for every rank of every clock domain. It compares what
-// the processes conclude from these counters with what they conclude from the causal
-// histories of package sdr. The two must agree.
+// Pasts computes the dependences of the messages of a job by a plain rule: every message
+// carries a counter of operations for every rank of every clock domain. It compares the
+// conclusions of the processes from these counters with those from the causal histories of
+// package sdr. The two must agree.
 type Pasts struct {
 	ranks, replicated int
-	list              []vector // those of past 1, 2 ...
+	list              []vector // vectors of past 1, 2 and so on
 	err               error
 	messages, bytes   int
 	compared          int

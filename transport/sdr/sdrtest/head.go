@@ -10,7 +10,7 @@ import (
 // Recovery makes a job take cuts at times that the seed chooses, replace replicas that
 // died, and roll back to the last complete cut when a rank has lost all its replicas.
 type Recovery struct {
-	Cuts int // begun at most
+	Cuts int // maximum number of cuts
 	Rare int // mean number of steps between two cuts
 }
 
@@ -123,7 +123,7 @@ func (h *head) expect(list []*Process, o order) {
 	}
 }
 
-// quiet reports whether nothing is under way.
+// quiet reports whether no message is under way.
 func (h *head) quiet() bool {
 	if h.phase != idle {
 		return false

@@ -25,11 +25,11 @@ type Job struct {
 	Layer func(p *Process) Layer
 	// Recovery makes the job take cuts; nil: it takes none.
 	Recovery *Recovery
-	// Record has every process keep its decisions. With Replay, the process of each rank carries
-	// out those of another run, and makes none; the degrees are 1.
+	// Record makes every process keep its decisions. With Replay, the process of each rank
+	// carries out those of another run, and makes none; the degrees are 1.
 	Record bool
 	Replay []*Record
-	// Lag slows replicas down: replica k runs Lag[k] times more rarely than it could, while
+	// Lag slows replicas down: replica k takes one in Lag[k] of its possible steps, while
 	// messages reach it as usual. nil: none.
 	Lag []int
 	// Steps bounds the run; 0 means a million.
@@ -72,7 +72,7 @@ type Process struct {
 	Rank, Replica int
 	Engine        *sdr.Engine
 	Killed        bool
-	Err           error // what its program returned
+	Err           error // result of its program
 	Record        *Record
 
 	job      *run
@@ -82,8 +82,8 @@ type Process struct {
 	woken    bool
 	finished bool
 	layer    Layer
-	deadline time.Duration // of its wait; 0 = none
-	waits    bool          // it is in a WaitFor that may still end early
+	deadline time.Duration // deadline of its wait; 0 = none
+	waits    bool          // the process is in a WaitFor that may still end early
 	tired    int           // run.events when a WaitFor last ended early
 	reached  [points]int   // how often it has passed each point
 	verdicts int           // number of deaths that it knows of
@@ -125,7 +125,8 @@ func (r *Result) Err() error {
 var errKilled = errors.New("killed")
 
 // Run runs program in every process until all live processes have returned from it and
-// handed over what they kept. An error states why the run did not get there, and the seed.
+// handed over the messages that they kept. An error states why the run did not end like
+// that, and the seed.
 func (j Job) Run(program func(p *Process) error) (*Result, error) {
 	r := &run{job: j, pasts: NewPasts(j.Degrees), program: program, spent: make(map[int]bool), random: rand.New(rand.NewPCG(j.Seed, 0x5d2))}
 	if r.job.Steps == 0 {

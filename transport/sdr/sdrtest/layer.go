@@ -38,7 +38,7 @@ func (c *channels) Closed(err error)                  { c.messages.Closed(err); 
 // waits for a time.
 func (p *Process) Now() time.Duration { return p.job.now + time.Duration(p.job.steps)*time.Microsecond }
 
-// WaitUntil is Wait that also returns nil at the time until; 0 is never.
+// WaitUntil is like Wait, but also returns nil at the time until; 0: never.
 func (p *Process) WaitUntil(until time.Duration, done func() bool) error {
 	p.deadline = until
 	err := p.Wait(context.Background(), func() bool { return done() || until > 0 && p.Now() >= until })

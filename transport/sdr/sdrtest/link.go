@@ -42,7 +42,7 @@ type flight struct {
 	header    transport.Header
 	payload   []byte
 	droppable bool
-	lost      bool // with a connection
+	lost      bool // lost with a connection
 }
 
 // NewLink returns a link that delivers its frames to a receiver.

@@ -6,8 +6,9 @@ import (
 	"maps"
 )
 
-// Record holds what a process has decided, or was told, about the order of messages. Package
-// sdr counts decisions from the last cut on, Record counts them from the beginning of the job.
+// Record holds the decisions that a process has made or received about the order of
+// messages. Package sdr counts decisions from the last cut on, Record counts them from the
+// beginning of the job.
 type Record struct {
 	replays bool
 	given   map[recordPlace]uint64 // numbers of this kind that the program has reached
@@ -49,7 +50,7 @@ func (r *Record) Differ(o *Record) error {
 	return nil
 }
 
-// atCut returns what a process that begins at the present cut has.
+// atCut returns the Record with which a process begins at the present cut.
 func (r *Record) atCut() *Record {
 	if r == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 // cutState is the state of a process in the protocol of the cuts.
 type cutState struct {
-	member      bool // it communicates; a joiner does not yet
+	member      bool // the process communicates; a joiner does not yet
 	incarnation uint32
 	orders      []order
 	words       []word
@@ -124,8 +124,8 @@ func (p *Process) snapshot(save func() []byte) (*snapshot, error) {
 }
 
 // passCut ends the cut, in order with the deaths reported before and after it. The position
-// has not changed since the process had everything. The engine keeps only what links have
-// not handed over yet.
+// has not changed since the process had all messages. The engine keeps only messages that
+// links have not handed over yet.
 func (p *Process) passCut(joined []sdr.Joiner) {
 	s, wrong := &p.cuts, &p.job.head.err
 	if p.pass(AtCut) {
@@ -144,7 +144,7 @@ func (p *Process) passCut(joined []sdr.Joiner) {
 		r.base = maps.Clone(r.given)
 	}
 	err := p.Engine.Cut(joined...)
-	if p.Killed { // while it sent one of its acknowledgements: its links hold nothing
+	if p.Killed { // died while sending one of its acknowledgements: its links hold nothing
 		return
 	}
 	if err != nil {
@@ -162,8 +162,8 @@ func (p *Process) passCut(joined []sdr.Joiner) {
 	}
 }
 
-// State returns what save returned at the safe point at which p begins, and
-// nil in a process that begins at the start.
+// State returns the result of save at the safe point at which p begins, and nil in a
+// process that begins at the start.
 func (p *Process) State() []byte { return p.cuts.restored }
 
 // serve runs the program, and runs it again after every rollback.

@@ -10,8 +10,9 @@ import (
 )
 
 // TestEndOfACut: a process of the mirrored protocol passes a cut while its link
-// still holds a message of before it, which the other replica has delivered,
-// and acknowledges a message of after it. It may, and it may die there.
+// still holds a message from before it, which the other replica has delivered,
+// and acknowledges a message from after it. That is permitted, and the process
+// may die there.
 func TestEndOfACut(t *testing.T) {
 	for name, dies := range map[string]bool{"lives": false, "dies as it acknowledges": true} {
 		t.Run(name, func(t *testing.T) {
@@ -52,8 +53,8 @@ func TestEndOfACut(t *testing.T) {
 	}
 }
 
-// drain lets these processes begin a cut, each while those before it wait, and
-// get what was sent before it.
+// drain makes these processes begin a cut one after the other, and receive all
+// messages from before it. Those that have begun wait.
 func (r *run) drain(t *testing.T, list []*Process) {
 	rest := list[1:]
 	list[0].yield = func(struct{}) bool {
@@ -67,7 +68,7 @@ func (r *run) drain(t *testing.T, list []*Process) {
 	require.NoError(t, list[0].Engine.Drain(t.Context(), 1))
 }
 
-// move lets the first link that can take a step.
+// move moves the first link that can take a step.
 func (r *run) move() bool {
 	for _, l := range r.order {
 		if l.CanMove() {
