@@ -66,8 +66,8 @@ func (t *recorder) Write(b []byte) (int, error) {
 	return t.ReadWriter.Write(b)
 }
 
-// What either side has sent in a good handshake convinces nobody a second
-// time, nor in the role of the other.
+// The messages of either side in a good handshake convince no process a second
+// time, nor in the role of the other side.
 func TestHandshakeCannotBeReplayed(t *testing.T) {
 	secret := NewSecret()
 	a, b := net.Pipe()
@@ -101,7 +101,7 @@ func TestHandshakeCannotBeReplayed(t *testing.T) {
 	require.ErrorIs(t, err, ErrSecret, "a reflected proof")
 }
 
-// stranger sends what it is given, and keeps what it hears.
+// stranger sends its messages, and keeps those that it receives.
 type stranger struct {
 	io.Reader
 	heard bytes.Buffer

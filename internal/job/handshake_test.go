@@ -72,7 +72,7 @@ func TestHandshakeProvesTheSecretOnBothSides(t *testing.T) {
 		require.NoError(t, process.Write(&Message{Kind: KindOpen, Version: Version, Nonce: nonce[:]}))
 		m, err := expect(process, KindChallenge)
 		require.NoError(t, err)
-		// The head's own proof is of no use to who sends it back.
+		// The head's own proof is of no use to a process that sends it back.
 		require.NoError(t, process.Write(&Message{Kind: KindJoin, MAC: m.MAC, Hello: hello}))
 		require.ErrorIs(t, <-answered, ErrSecret)
 		_, err = expect(process, KindSetup)

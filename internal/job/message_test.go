@@ -18,8 +18,7 @@ func peers(n int) (all []Peer) {
 	return all
 }
 
-// However large a job is, its processes hear of each other, of a way back and of
-// the backups.
+// However large a job is, its messages about peers, rollbacks and backups fit.
 func TestMessagesOfALargeJob(t *testing.T) {
 	const ranks = 50_000
 	degrees := make([]int, ranks)

@@ -117,8 +117,8 @@ func TestMiddlemanIsRefused(t *testing.T) {
 	require.LessOrEqual(t, len(heard), secretSize, "not a byte after the proof")
 }
 
-// A flood of strangers, silent ones and talkers, keeps no member out, and
-// none of them hears anything.
+// A flood of strangers, silent ones and talkers, keeps no member out, and none
+// of them receives anything.
 func TestFloodOfStrangers(t *testing.T) {
 	secret := NewSecret()
 	address := serve(t, &secret, listener, false)

@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/affinity"
 )
 
-// A process has a slot of the board of its host, if there is one, beside all else that it
-// inherits.
+// A process has a slot of the board of its host, if there is one, besides the other
+// descriptors that it inherits.
 func TestSessionHasASlot(t *testing.T) {
 	board, err := affinity.NewBoard()
 	require.NoError(t, err)

@@ -136,8 +136,8 @@ func TestStandardInput(t *testing.T) {
 	close(d.done)
 }
 
-// What a spare writes is no output. In the place of a dead process it goes on
-// where its donor stood, and its agent hears of that.
+// The writes of a spare are no output. In the slot of a dead process its output
+// continues where its donor stood, and its agent is informed of that.
 func TestOutputOfASpareThatGetsAPlace(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2}, Quiet: true})
 	donor, spare := of(0, 1, 1), of(1, 0, 1)
@@ -162,7 +162,7 @@ func TestOutputOfASpareThatGetsAPlace(t *testing.T) {
 	require.Equal(t, "a\nb\nc\n", d.out.String())
 }
 
-// The words of the head reach those who want to hear them.
+// Each message of the head reaches the users that asked for its level.
 func TestLevels(t *testing.T) {
 	for _, c := range []struct {
 		j    Job

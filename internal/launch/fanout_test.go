@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// What stands behind -hosts and -rsh, and who starts whom.
+// The tree of agents follows from -hosts and -rsh.
 func TestTreeOfAJob(t *testing.T) {
 	var hosts []job.Host
 	for _, name := range []string{"h0", "h1", "h2", "localhost"} {

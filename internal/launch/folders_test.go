@@ -52,7 +52,7 @@ func TestWhatIsInTheFolders(t *testing.T) {
 }
 
 // A job continues from a set of its own program and arguments, or from another
-// one if it is told to; the run goes on, and a new build is noted.
+// one on request; the run continues, and a new build is noted.
 func TestWhatARestartContinues(t *testing.T) {
 	dir := t.TempDir()
 	of := checkpoint.Job{Build: "b", Arch: "a", Ranks: 1, Tasks: 16, Program: "p", Args: checkpoint.EncodeArgs([]string{"-nx", "64"}),

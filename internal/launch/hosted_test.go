@@ -89,7 +89,7 @@ type stage struct {
 	code     chan int
 }
 
-// watched is what the head hears of an agent.
+// watched records the events of an agent for the head.
 type watched struct {
 	reporter
 	ended chan struct{}
@@ -281,9 +281,8 @@ func TestSignalToHosts(t *testing.T) {
 	require.Equal(t, 130, <-s.actors[0].bye)
 }
 
-// A head that may not decide any more leaves the job to another one: its agents are
-// told nothing, its processes not killed, and nothing of it overwrites the report of
-// the next one.
+// A head that may no longer decide leaves the job to another one: it sends nothing to its
+// agents, does not kill its processes, and does not overwrite the report of the next head.
 func TestHeadThatRetires(t *testing.T) {
 	lost := errors.New("the log is full")
 	for _, c := range []struct {
@@ -340,7 +339,7 @@ func TestHeadThatMayNotDecideForTheMoment(t *testing.T) {
 	require.Equal(t, "start 0.0#1", s.actors[0].all()[0])
 }
 
-// The user hears when the job would end with its head, also without -v.
+// The user is warned when the job would end with its head, also without -v.
 func TestUserHearsWhoKeepsTheDecisions(t *testing.T) {
 	for _, c := range []struct {
 		members []detect.ID

@@ -53,8 +53,8 @@ func TestPageMovesWithTheHead(t *testing.T) {
 	}
 }
 
-// What a page costs each time it is told of a job of 256 processes and sends that to
-// somebody who looks: by livepage.Every, that is its share of a core.
+// BenchmarkPage measures the cost of one update of the page of a job of 256 processes that
+// is sent to a viewer. Divided by livepage.Every it is the page's share of a core.
 func BenchmarkPage(b *testing.B) {
 	j := Job{Link: job.LinkSHM, Quiet: true}
 	for range 128 {

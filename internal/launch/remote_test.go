@@ -72,8 +72,8 @@ func (u unheardOf) Unheard(of agentwire.Name, s supervise.Silence) {
 	u.why <- fmt.Sprintf("%v %s: %s", of.ID, s.Why, s.Text)
 }
 
-// What the agent of another host is to pass on arrives there, or the head hears
-// that it does not, and of which process.
+// A message that the agent of another host is to pass on arrives there, or the head learns
+// that it does not, and for which process.
 func TestLargeMessagesToAnotherHost(t *testing.T) {
 	a, b := net.Pipe()
 	heard := unheardOf{why: make(chan string, 1)}
@@ -99,7 +99,7 @@ func TestLargeMessagesToAnotherHost(t *testing.T) {
 	require.Less(t, len(f.Body), 1000, "the connection is as good as before")
 }
 
-// witness notes what the head hears of an agent.
+// witness records the events of an agent for the head.
 type witness struct {
 	heard chan string
 	quick bool // it takes output at once
@@ -133,8 +133,8 @@ func (w *witness) Exited(of agentwire.Name, e supervise.Exit) {
 func (w *witness) Failed(err error)       { w.note("failed: %v", err) }
 func (w *witness) Disconnected(err error) { w.note("disconnected: %v", err) }
 
-// heardBy returns the head's end of a connection, that of the agent, and what the
-// head hears.
+// heardBy returns the head's end of a connection, that of the agent, and a record of the
+// events for the head.
 func heardBy(t *testing.T, quick bool) (*remote, *agentwire.Conn, *witness) {
 	here, there := net.Pipe()
 	agent := agentwire.NewConn(there)
@@ -217,8 +217,8 @@ func TestEndOfAConnection(t *testing.T) {
 	require.True(t, r.Doubtful(), "nor of a host that has not been heard for a while")
 }
 
-// Output waits for the user, and everything else does not wait for output. What
-// stands behind it, that a process is quiet, does.
+// Output waits for the user, and other events do not wait for output. An event that follows
+// from the output, such as that a process is quiet, does wait.
 func TestOutputWaitsForTheUser(t *testing.T) {
 	r, agent, w := heardBy(t, false)
 	r.adopt(second)
@@ -325,8 +325,8 @@ func TestWhatAnotherHostHearsOfTheHead(t *testing.T) {
 	require.Error(t, err, "and nothing after that")
 }
 
-// Before the job has begun an agent tells of those that it starts; that it is lost
-// meanwhile is told at once, and again once there is a head.
+// Before the job has begun an agent reports the processes that it starts. Its loss before
+// that is reported at once, and again once there is a head.
 func TestAgentThatIsLostBeforeTheJobBegins(t *testing.T) {
 	here, there := net.Pipe()
 	agent := agentwire.NewConn(there)

@@ -183,8 +183,7 @@ func TestHowAJobEnds(t *testing.T) {
 	}
 }
 
-// Standard input reaches every replica of rank 0, and nobody else; it comes out
-// once.
+// Standard input reaches every replica of rank 0, and no other process; it is printed once.
 func TestStandardInputOfAJob(t *testing.T) {
 	for _, hosts := range [][]string{nil, {"h1", "h2"}} {
 		r := newRun([]int{2, 1}, "join", "cat", "finish")
@@ -328,8 +327,8 @@ func indexed(hosts ...string) *spawn.Indexed {
 	return x
 }
 
-// The hosts of an indexed job come by themselves. Each of them hears how the job has
-// ended, as it may be the only one that is left to tell.
+// The hosts of an indexed job start by themselves. Each of them learns how the job has
+// ended, as it may be the only one that is left to report it.
 func TestIndexedJob(t *testing.T) {
 	for _, c := range []struct {
 		end  string

@@ -62,7 +62,7 @@ func (s *inherited) goOn(t *testing.T) *hosts {
 	return s.follow(d)
 }
 
-// hears reads what an agent is told up to the given kind.
+// hears reads the messages to an agent up to the given kind.
 func (s *inherited) hears(t *testing.T, agent int, until agentwire.Kind) (kinds []agentwire.Kind, last agentwire.Frame) {
 	for last.Kind != until {
 		f, err := s.ends[agent].Read()
@@ -259,8 +259,8 @@ func TestLifeOfASuccessor(t *testing.T) {
 	}
 }
 
-// One that is the head no more before it has begun writes nothing and lets go of
-// those who had come.
+// A head that was succeeded before it has begun writes nothing, and releases the agents
+// that had connected.
 func TestSuccessorThatIsSucceeded(t *testing.T) {
 	for name, end := range map[string]func(*estate){
 		"yield":  func(e *estate) { e.clerk.actions <- arbiter.Yield{} },

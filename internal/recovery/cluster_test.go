@@ -25,11 +25,11 @@ type cluster struct {
 	procs    []*proc // all that ever were
 	data     []*packet
 	want     [][]uint64          // state of each rank at each safe point
-	left     map[string][]string // per cut: who joined in it, as each process saw it
+	left     map[string][]string // per cut: the joiners, as each process saw it
 	crashes  int                 // still to come
 	doubts   int                 // about the states of a rank, still to come
-	defect   *defect             // nil: nobody is defective
-	late     bool                // when somebody has finished
+	defect   *defect             // nil: no process is faulty
+	late     bool                // when some process has finished
 	refusals int                 // processes that cannot be started, still to come
 	selfish  int                 // of these crashes, processes that end by themselves
 	now      time.Duration
@@ -70,7 +70,7 @@ type defect struct {
 	since     uint64
 	convicted *job.Endpoint // it is found
 	sure      uint64        // as was found
-	decided   bool          // the job goes back for that
+	decided   bool          // the job rolls back for that
 }
 
 type copyOf struct {
@@ -106,7 +106,7 @@ type proc struct {
 	got     map[uint64]uint64 // values of the rank before it, by safe point
 	made    map[uint64]uint64 // own values that it can send
 	known   map[*proc]bool    // that it takes messages from
-	gone    map[*proc]bool    // that it was told are dead
+	gone    map[*proc]bool    // processes whose deaths were reported to it
 	slots   Slots[slot]
 	done    bool
 	entire  bool        // all its tasks are compared
@@ -212,10 +212,10 @@ func (c *cluster) noProcess() bool {
 	return !c.head.config.Start && c.head.spares <= 0
 }
 
-// possible is an oracle for the end of a job: every rank has a live replica, none is in
-// doubt and nobody has left its generation for a rollback; or there is a number which
-// was announced as complete, and for each rank a live process with its state at that
-// number in a slot, which the head knows of or has yet to hear.
+// possible is an oracle for the end of a job. Either every rank has a live replica, no rank
+// is in dispute and no process has left its generation for a rollback. Or there is a number
+// which was announced as complete, and for each rank a live process with its state at that
+// number in a slot, which the head knows of or will still be informed of.
 func (c *cluster) possible() bool {
 	complete := c.complete
 	if b := c.head.complete; b != nil && (c.head.back.convicted != nil || c.head.back.doubt) { // something is wrong in newer ones

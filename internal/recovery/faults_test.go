@@ -36,7 +36,7 @@ func (c *cluster) doubt() {
 	})
 }
 
-// convict: a process is found to be defective, which is told again until the job goes
+// convict makes a process turn out faulty, which is reported again until the job rolls
 // back, or cannot.
 func (c *cluster) convict() {
 	d := c.defect
@@ -79,8 +79,8 @@ func (c *cluster) convict() {
 	})
 }
 
-// sure is what a process says at a cut: any safe point by which nobody of its rank was
-// defective.
+// sure returns the report of a process at a cut: any safe point up to which no process of
+// its rank was faulty.
 func (c *cluster) sure(q *proc) uint64 {
 	if !c.head.config.Suspect {
 		return 0

@@ -70,7 +70,7 @@ func (s *saving) publish() Action {
 	return Action{Kind: Publish, Set: s.set, Cut: s.cut, Files: s.files}
 }
 
-// abandon gives up the set that is being written.
+// abandon abandons the set that is being written.
 func (h *Head) abandon(why string) {
 	if h.saving.set == 0 || h.saving.whole {
 		return

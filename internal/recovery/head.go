@@ -484,7 +484,7 @@ func (h *Head) advance() []Action {
 	return h.acts
 }
 
-// lose gives up the job.
+// lose ends the job.
 func (h *Head) lose(l *Loss) {
 	for s := range h.each(starting) {
 		s.to(Abort)

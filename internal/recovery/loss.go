@@ -7,9 +7,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Loss is the reason why the head gives up a job. Either a rank has no live replica and
-// cannot get one. Or the job was rolling back and the backup has lost the state of a
-// rank; then live replicas of that rank do not help.
+// Loss is the reason why the head ends a job that cannot be saved. Either a rank has no
+// live replica and cannot get one. Or the job was rolling back and the backup has lost the
+// state of a rank; then live replicas of that rank do not help.
 type Loss struct {
 	Rank int
 	Why  string
@@ -39,7 +39,7 @@ func (l Loss) Error() string {
 	return fmt.Sprintf("rank %d could not be brought back: %s", l.Rank, l.Why)
 }
 
-// loss returns why the job has to be given up, nil if it can go on.
+// loss returns the reason why the job has to end, nil if it can continue.
 func (h *Head) loss() *Loss {
 	failed := h.Failed()
 	if i := slices.Index(failed, h.back.since); i > 0 { // the rank that began the rollback is named first

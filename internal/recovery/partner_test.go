@@ -24,7 +24,7 @@ func onHosts(degrees []int, word string) *Head {
 	return h
 }
 
-// TestPartners: who holds the copy of a rank's state beside the rank itself.
+// TestPartners: the processes that hold the copy of a rank's state besides the rank itself.
 func TestPartners(t *testing.T) {
 	for _, c := range []struct {
 		name    string

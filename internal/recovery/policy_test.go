@@ -134,8 +134,8 @@ func pass(h *Head, at *uint64, now *time.Duration, until time.Duration) {
 	}
 }
 
-// TestLossesMakeBackupsFrequent: a job that has lost ranks a few seconds apart does not count
-// on days without a failure. It goes back by a small part of what it has done, each time.
+// TestLossesMakeBackupsFrequent: a job that has lost ranks a few seconds apart does not
+// expect days without a failure. Each rollback repeats only a small part of its work.
 func TestLossesMakeBackupsFrequent(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Auto: true}})
 	var at uint64

@@ -62,7 +62,7 @@ func (q *proc) moves() []func() {
 	return all
 }
 
-// received reports whether nobody lacks anything that q has sent.
+// received reports whether every message of q has arrived.
 func (q *proc) received() bool {
 	c := q.c
 	for _, o := range c.procs {
@@ -139,7 +139,7 @@ func (q *proc) obey(o job.Order) {
 			}
 			return
 		}
-		if o.Number >= q.slots.Full() { // else a copy was quicker to say that a newer one is complete
+		if o.Number >= q.slots.Full() { // otherwise the process already knows from a copy that a newer backup is complete
 			c.fail("%v does not hold the backup %d of rank %d that it is to give away", q.p, o.Number, o.Rank)
 		}
 	case job.OrderRollback:
@@ -224,7 +224,7 @@ func (q *proc) stepBack(s ReturnStep[slot]) {
 	}
 }
 
-// value finds what the rank before this one had at safe point k, if somebody
+// input finds the value of the previous rank at safe point k, if some process
 // can send it.
 func (q *proc) input(k uint64) (uint64, bool) {
 	c := q.c

@@ -14,7 +14,7 @@ type record struct {
 	snapshot Snapshot
 	spares   int // processes that wait without a place
 	keeping  []entry
-	waits    bool              // for its decision: the head hears nothing before it is kept
+	waits    bool              // waits for its decision: the head handles nothing before that is kept
 	events   []func() []Action // that it has yet to hear
 	deaths   []*proc           // by epoch, from 1
 
@@ -96,8 +96,8 @@ func (c *cluster) catchUp() {
 	}
 }
 
-// knowsHolders: the head takes those for holders of a copy of the last backup
-// of which a head has heard that they are, and nobody who is none.
+// knowsHolders checks that the head knows exactly those holders of copies of
+// the last backup that were reported to a head.
 func (c *cluster) knowsHolders() {
 	if c.head.over {
 		return
@@ -197,8 +197,9 @@ func (c *cluster) apply(acts []Action) {
 	}
 }
 
-// renews: every copy that the head waits for is on its way, else nobody has it
-// renewed. It is known only while no death is on its way to the head.
+// renews checks that every copy for which the head waits is on its way, since
+// nothing else sends it again. That is known only while no death is on its way
+// to the head.
 func (c *cluster) renews() {
 	h := c.head
 	if c.waits || len(c.events) > 0 || h.over || h.back.phase != none || slices.ContainsFunc(c.procs, func(q *proc) bool { return q.dead && !q.declared }) {
@@ -244,7 +245,7 @@ func (c *cluster) comes(q *proc, rank int, number uint64) bool {
 	return false
 }
 
-// decide takes in a decision, which travels as text.
+// decide applies a decision, which was encoded as text.
 func (c *cluster) decide(d Decision) {
 	c.seen["decision "+string(d.Kind)]++
 	b, err := json.Marshal(d)
@@ -332,7 +333,8 @@ func (c *cluster) declare(q *proc) {
 	})
 }
 
-// tellDeaths tells everybody of all deaths: agents pass on what is new.
+// tellDeaths informs all processes of all deaths: agents pass on those that are
+// new.
 func (c *cluster) tellDeaths() {
 	for _, q := range c.procs {
 		if !q.dead {
@@ -367,7 +369,7 @@ func (c *cluster) succeed() {
 	defer func() { c.lostHeads++ }()
 	c.seen["a head is lost"]++
 	c.lostIn()
-	for range c.rng.IntN(len(c.keeping) + 1) { // was kept, and nobody knows
+	for range c.rng.IntN(len(c.keeping) + 1) { // was kept, but no process knows
 		c.keeping[0].kept()
 		c.keeping = c.keeping[1:]
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Resume returns the Head of a job that has lost its head, and the actions to take at
-// once. Config.Spares is the number of processes that wait without a rank now.
+// Resume returns the Head of a job that has lost its head, and the actions to take at once.
+// Config.Spares is the number of processes that wait without a rank now.
 //
-// Agents repeat the replies of their processes to the successor, and discard orders that
-// a process has already received (see package agentlog). Repeated reports the end of the
+// Agents repeat the replies of their processes to the successor, and discard orders that a
+// process has already received (see package agentlog). Repeated reports the end of the
 // repetition. The driver calls Arrived again for joiners that have arrived.
 //
-// Resume gives up a backup that was being stored. It gives up a set of files if one of its
-// writers has died, since that writer's report may be lost with the head. A rollback
-// under way starts over, in a new generation.
+// Resume abandons a backup that was being stored. It abandons a set of files if one of its
+// writers has died, since that writer's report may be lost with the head. A rollback under
+// way starts over, in a new generation.
 func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	h := NewHead(c)
 	h.begin(now)

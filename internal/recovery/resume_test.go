@@ -8,8 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// TestResume: who may still wait in the cut that was left last is told to leave
-// it before it hears that there is no other one. The dead hear nothing.
+// TestResume: a process that may still wait in the previous cut receives the
+// order to leave it before it learns that there is no other one. The dead
+// receive nothing.
 func TestResume(t *testing.T) {
 	var p Snapshot
 	c := Config{Degrees: []int{2, 1}, Files: Files{Every: 2, First: 1}}
@@ -27,8 +28,9 @@ func TestResume(t *testing.T) {
 	require.Equal(t, job.Order{Kind: job.OrderGo, Number: 4, Next: 6, Set: 2, Savers: []job.Process{{Rank: 0, Replica: 1}, {Rank: 1}}}, acts[0].Order)
 }
 
-// TestSuccessorReplaces: a successor replaces who was killed, once it hears that
-// its rank has come to a safe point, and not who ended by itself.
+// TestSuccessorReplaces: a successor replaces a process that was killed, once
+// its rank has reported a safe point. It does not replace one that ended by
+// itself.
 func TestSuccessorReplaces(t *testing.T) {
 	p, q := proc0(0, 0), proc0(0, 1)
 	var snapshot Snapshot

@@ -11,7 +11,7 @@ import (
 // it, or a dispute (doubt), or the blame of a process (convicted).
 type rollback struct {
 	phase backPhase
-	since int  // the rank that began it: by its loss, unless doubt or convicted is set
+	since int  // the rank that began the rollback: by its loss, unless doubt or convicted is set
 	doubt bool // a dispute in rank since began it, and no process was blamed
 	// convicted: the blame of this process began it, and its other results may be wrong
 	// too. Nil: no process was blamed.
@@ -119,7 +119,7 @@ func (h *Head) fail() {
 	h.cut, h.attempt = cut{}, nil
 }
 
-// recover takes the next step of a rollback once it is possible, or gives up the job.
+// recover takes the next step of a rollback once it is possible, or ends the job.
 func (h *Head) recover() {
 	if h.back.phase == none {
 		return

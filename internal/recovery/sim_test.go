@@ -58,8 +58,8 @@ func random(seed uint64) *cluster {
 	return c
 }
 
-// returning makes a random cluster that often goes back to backups, and loses
-// heads then.
+// returning makes a random cluster that often rolls back to backups, and loses heads in
+// between.
 func returning(seed uint64) *cluster {
 	rng := rand.New(rand.NewPCG(seed, 6))
 	degrees := make([]int, 2+rng.IntN(2))
@@ -76,11 +76,11 @@ func returning(seed uint64) *cluster {
 	return c
 }
 
-// TestSchedules runs whole jobs with random delays and deaths, of processes and
-// of heads, again and again, in the middle of joins, backups and rollbacks too:
-// each ends with the state of the run without failures, or is given up when
-// neither a live replica nor a complete backup of a rank exists; no set of files
-// is complete that holds anything else, and none that was given up.
+// TestSchedules runs whole jobs with random delays and repeated deaths, of processes and of
+// heads, also in the middle of joins, backups and rollbacks. Each job ends with the state
+// of the run without failures, or with a loss if neither a live replica nor a complete
+// backup of a rank exists. No complete set of files holds anything else, and no abandoned
+// set is complete.
 func TestSchedules(t *testing.T) {
 	first, n := simseed.Range(t, 2000)
 	seen := make(map[string]int)

@@ -36,7 +36,7 @@ func (s *Slots[T]) Reuse(rank int) (old T, ok bool) {
 }
 
 // Put keeps the copy of a rank in the backup with that number, and discards the copy of a
-// backup that was given up. It does not keep a copy that arrives late, after that of the
+// backup that was abandoned. It does not keep a copy that arrives late, after that of the
 // next backup, and returns false.
 func (s *Slots[T]) Put(rank int, number uint64, copy T) bool {
 	if s.ranks == nil {

@@ -79,8 +79,8 @@ func TestSnapshotOfFiles(t *testing.T) {
 	}
 }
 
-// A copy of a backup that was given up when the job went back is none of the
-// backup that was taken at the same safe point after that.
+// A copy of a backup that was abandoned in a rollback does not belong to the backup that is
+// taken at the same safe point after that.
 func TestCopyOfABackupThatWasGivenUp(t *testing.T) {
 	var snapshot Snapshot
 	snapshot.Apply(Decision{Kind: RolledBack, Generation: 1, Number: 4})

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// The last spare goes to the rank that has nobody left, whichever of those that died
-// with a host was named first.
+// The last spare goes to the rank that has no replica left, whichever of the processes that
+// died with a host was named first.
 func TestTheLastSpareGoesToALostRank(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2, 1, 1}, Spares: 1, Backup: Policy{Every: 2}})
 	all := make([][]holder, 3)
@@ -59,8 +59,9 @@ func TestASpareThatIsNotChosenGoesToALostRank(t *testing.T) {
 	require.Empty(t, started(h.Returned(proc0(0, 1), 2, 0)), "it is not asked for any more")
 }
 
-// TestSpareOfADismissedReplica: a spare was to take a place that nobody needs any more,
-// since a rank has finished. If it was not chosen yet it is there for a rank that is lost.
+// TestSpareOfADismissedReplica: a spare was requested for a slot that is no longer needed,
+// since a rank has finished. If it was not chosen yet, it is available to a rank that is
+// lost.
 func TestSpareOfADismissedReplica(t *testing.T) {
 	for _, chosen := range []bool{false, true} {
 		h := NewHead(Config{Degrees: []int{2, 1}, Spares: 1, Backup: Policy{Every: 2}})

@@ -54,7 +54,7 @@ type agent struct {
 	toAgent   []any // from the head
 	toHead    []any
 	log       *agentlog.Process[any, struct{}]
-	links     map[*proc]bool // that it was told of
+	links     map[*proc]bool // links of which it was informed
 	verdicts  int            // that it was sent
 	repeated  bool           // the head has heard all that it had said
 	finishing bool           // the head has heard that it has finished, in this generation

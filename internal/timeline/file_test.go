@@ -27,7 +27,7 @@ func newFile(t *testing.T, limit int64, degrees ...int) *file {
 	return &file{New(to, limit, degrees), t, name}
 }
 
-// tell adds events of a process, which happened so many µs after the beginning.
+// tell adds events of a process, at that many µs after the beginning.
 func (f *file) tell(p job.Process, clock string, events ...Event) {
 	var e encoder
 	for i := range events {
@@ -162,11 +162,12 @@ func TestFileOfTwoHosts(t *testing.T) {
 	require.Equal(t, 40, arrows)
 }
 
-// What cannot be read is left out and counted; a file that nobody wants is gone.
+// Unreadable blocks are left out and counted; a file that is not wanted is
+// removed.
 func TestFileOfUnreadableBlocks(t *testing.T) {
 	f := newFile(t, DefaultLimit, 1)
 	f.Add(process(0, 0), []byte("no block"))
-	f.tell(process(3, 0), f.clock, Event{Kind: Point, Lasted: 1, Number: 2}) // a process that nobody knows
+	f.tell(process(3, 0), f.clock, Event{Kind: Point, Lasted: 1, Number: 2}) // an unknown process
 	out, _ := f.close()
 	require.EqualValues(t, 1, out.Other["unreadableBlocks"])
 

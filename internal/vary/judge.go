@@ -106,7 +106,7 @@ type Set struct {
 	Disturbed  int64      `json:"disturbed"`       // numbers disturbed up to the last safe point
 	Held       int        `json:"held,omitempty"`  // how often -hold has stopped a process
 	SafePoints int        `json:"safe_points"`     // safe points that all its ranks came to
-	Apart      *Apart     `json:"apart,omitempty"` // where it begins to do something else than the undisturbed set
+	Apart      *Apart     `json:"apart,omitempty"` // where it departs from the undisturbed set
 	Variables  []Variance `json:"variables"`       // how they differ
 	Printed    Printed    `json:"printed"`         // how what it printed differs
 }

@@ -17,8 +17,8 @@ func variable(name string, t reflect.Type, mem []byte) checkpoint.Variable {
 	return checkpoint.Variable{Name: name, Type: t, Mem: mem}
 }
 
-// walk has recorders of two ranks go through safe points, at each of which x and n are
-// registered, as at says, with so many sections before it.
+// walk makes recorders of two ranks pass safe points. At each, x and n are registered with
+// the values of at, and at also gives the number of sections before it.
 func walk(t *testing.T, run Run, points int, at func(rank, point int) (x []float64, sections uint64)) {
 	for rank := range 2 {
 		r := &Recorder{run: run, rank: rank, ranks: 2}

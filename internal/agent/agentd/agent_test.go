@@ -51,8 +51,8 @@ func listening(t *testing.T, secret job.Secret, name string, take func(net.Conn,
 	return l.Addr().String()
 }
 
-// An agent reaches the head at the first of its addresses that works, and gives up when
-// nobody waits for it any more; then it says what was wrong last.
+// An agent reaches the head at the first of its addresses that works. It stops trying when
+// its context ends, and then reports the last error.
 func TestConnect(t *testing.T) {
 	b := &spawn.Bootstrap{Secret: job.NewSecret(), Name: "h2", Patience: time.Minute}
 	came := make(chan string, 9)
@@ -67,7 +67,7 @@ func TestConnect(t *testing.T) {
 	require.Equal(t, "agent h2", <-came)
 
 	foreign := listening(t, job.NewSecret(), agentwire.HeadName, func(net.Conn, string) {})
-	for _, address := range []string{dead.Addr().String(), foreign} { // somebody else may have the port of dead by now
+	for _, address := range []string{dead.Addr().String(), foreign} { // another process may have the port of dead by now
 		b.Addresses = []string{address}
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		_, err = connect(ctx, b)
@@ -81,8 +81,8 @@ func TestConnect(t *testing.T) {
 	require.EqualError(t, err, "it has no address")
 }
 
-// Where the head listens before anybody is told of it, an agent does not wait for one that
-// has ended; but for one that has taken its connection and is busy.
+// If the head listens before its address is known to others, an agent does not wait for a
+// head that has ended, but does wait for one that has accepted its connection and is busy.
 func TestConnectToAHeadThatHasEnded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -231,8 +231,8 @@ func takingOver(t *testing.T) (l *takeoverListener, join func(host string, term 
 	}
 }
 
-// Those who come for the term of the head are let in; those of an earlier one are sent
-// to look for the head of theirs, and those of a later one wait.
+// A head admits agents that come for its term. It sends those of an earlier term away to
+// look for their head, and lets those of a later one wait.
 func TestAgentsThatComeToANewHead(t *testing.T) {
 	l, join := takingOver(t)
 	join("a", 5)
@@ -277,7 +277,7 @@ func TestStrangersDoNotGetIn(t *testing.T) {
 	require.Empty(t, l.admit(1))
 }
 
-// The lease of a host is known to whoever waits for the first one, and grows only.
+// All that wait for the first lease of a host get it, and the lease only grows.
 func TestLease(t *testing.T) {
 	h := newTestNode(t, new(spawn.Bootstrap), nil)
 	require.True(t, h.paused(), "there is none yet")
@@ -303,7 +303,8 @@ func TestLease(t *testing.T) {
 	require.Equal(t, time.Minute, Timing(time.Minute, 1).Join)
 }
 
-// What the agent sees the head hears, under the name that the process has in its place.
+// The head receives the events of the agent, under the name that the process has in its
+// slot.
 func TestWhatTheHeadHears(t *testing.T) {
 	s, head := serverWithout(t)
 	s.open(incarnation(4), supervise.First)
@@ -337,8 +338,8 @@ func TestWhatTheHeadHears(t *testing.T) {
 	require.Equal(t, agentwire.Frame{Kind: agentwire.KindFailed, Body: []byte("no lease")}, f)
 }
 
-// A new head hears what the agent has, then all that the lost one was told, and the
-// output once it asks for that: from where it is not known to be out.
+// A new head receives the agent's state, then all that was sent to the lost one, and the
+// output once it requests that: from the position up to which it is known to be written.
 func TestNewHeadHearsEverything(t *testing.T) {
 	s, lost := serverWithout(t)
 	s.open(incarnation(1), supervise.First)

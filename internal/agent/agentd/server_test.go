@@ -53,8 +53,8 @@ func TestFramesOfOtherIncarnationsAreDropped(t *testing.T) {
 	require.Error(t, s.take(&agentwire.Frame{Kind: agentwire.KindReady, Of: incarnation(4)}))
 }
 
-// The output of a joiner is output from where the head says, once in each
-// generation, and another head is told of that.
+// The writes of a joiner count as output from the position that the head names, once in
+// each generation, and another head is informed of that.
 func TestOutputGoesOnOnceInEachGeneration(t *testing.T) {
 	s, _ := serverWithout(t)
 	s.open(incarnation(2), supervise.Joiner)

@@ -108,10 +108,10 @@ func repliesOf(s *process) (said []string) {
 	return said
 }
 
-// Of what a process says about recovery another head has to hear in which cut it
-// waits, to whom it has links, what became of its last files, and which copies it
-// holds: that of the last complete backup and the two after it, since the process
-// may know of one that is complete before its agent does.
+// A successor needs these replies of a process about recovery: the cut in which it waits,
+// its links, the result of its last files, and its copies: that of the last complete backup
+// and of the two after it, since the process may know of a complete backup before its agent
+// does.
 func TestASuccessorGetsTheLastReplies(t *testing.T) {
 	s := new(process)
 	say := func(r job.Reply) { s.Say(&job.Message{Kind: job.KindReply, Reply: &r}, 0) }
@@ -156,8 +156,8 @@ func TestASuccessorGetsTheLastReplies(t *testing.T) {
 	require.Equal(t, []string{"stored 50 of rank 0", "ready 1 of rank 0", "stored 60 of rank 0", "finish"}, repliesOf(s))
 }
 
-// How long ago a verdict was handled is told by the agent's clock, whenever
-// another head asks, and as often.
+// The agent reports by its own clock how long ago a verdict was handled, to each head that
+// asks.
 func TestASuccessorLearnsWhenAVerdictWasHandled(t *testing.T) {
 	s := new(process)
 	m := job.Message{Kind: job.KindHandled, Epoch: 7}

@@ -34,7 +34,7 @@ func TestFramesArriveAsTheyWereSent(t *testing.T) {
 	}
 	_, err := to.Read()
 	require.ErrorIs(t, err, io.EOF)
-	from.Send(KindBye, Name{}, nil) // goes nowhere, and blocks nobody
+	from.Send(KindBye, Name{}, nil) // goes nowhere, and blocks no sender
 	to.Close()
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// place is a place that nobody else uses.
+// place is a place that no other test uses.
 func place(t *testing.T) Place {
 	return Lender([32]byte{}, fmt.Sprintf("%s %d", t.Name(), os.Getpid()))
 }
@@ -43,8 +43,8 @@ func TestIdentity(t *testing.T) {
 	require.ErrorContains(t, err, "PMI_FD=x")
 }
 
-// A process that borrows has the variables and the descriptor of the lender, which
-// stays until it is let go, and says goodbye to the launcher then.
+// A borrowing process has the variables and the descriptor of the lender. The lender stays
+// until it is released, and then says goodbye to the launcher.
 func TestLend(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -125,8 +125,9 @@ func TestLendToTheDead(t *testing.T) {
 	require.ErrorIs(t, <-done, ErrNobody)
 }
 
-// Who borrows may end, or let all go, while it is lent to. The launcher hears that all is
-// well: it would kill the one that still has to say why.
+// The borrower may end, or release all lenders, during the exchange. The lender reports
+// success to the launcher: otherwise the launcher would kill the process that still has to
+// report the reason.
 func TestLendToTheDying(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -149,7 +150,7 @@ func TestLendToTheDying(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// Where nobody will borrow, those that wait to lend are let go.
+// If no process borrows, the lenders that wait are released.
 func TestDismiss(t *testing.T) {
 	done := make(chan error, 2)
 	for range cap(done) {

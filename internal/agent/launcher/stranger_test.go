@@ -75,7 +75,7 @@ func TestBorrowsFromNoStranger(t *testing.T) {
 	}
 }
 
-// A process of the job lends what a launcher sets, and nothing else.
+// A process of the job lends only the variables that a launcher sets.
 func TestBorrowsNoOtherVariables(t *testing.T) {
 	for _, v := range []string{"LD_PRELOAD=/tmp/evil.so", "PATH=/tmp", "XPMI_RANK=1", "PMI_FD=3", "PMI_FD"} {
 		t.Run(v, func(t *testing.T) {

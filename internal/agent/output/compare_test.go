@@ -12,7 +12,8 @@ import (
 // difference is what was found between the replicas.
 func (f *forwarder) found() string { return (&Rank{[2]*forwarder{f, f}}).Difference() }
 
-// The first line is named in which two replicas differ, whoever is ahead.
+// The difference names the first line in which two replicas differ, whichever
+// is ahead.
 func TestLinesThatDiffer(t *testing.T) {
 	const want = `line 2 of the standard output differs: 0.0 wrote "b 1.5 s", 0.1 wrote "b 1.6 s"`
 	mine, theirs := "a\nb 1.5 s\nc\n", "a\nb 1.6 s\nd\n"
@@ -52,8 +53,8 @@ func TestNumbersOfLinesThatDiffer(t *testing.T) {
 	}
 }
 
-// Replicas that write the same never differ: whatever is written in whatever
-// pieces, whoever dies when, and goes back to where another one stood.
+// Replicas that write the same never differ, in whatever pieces they write,
+// whichever of them die, and after rollbacks to where another one stood.
 func TestTheSameLinesNeverDiffer(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 16))

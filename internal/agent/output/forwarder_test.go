@@ -66,7 +66,8 @@ func TestWholeLinesFromTheLowestLiveReplica(t *testing.T) {
 	require.Equal(t, "a\nb\nc\ndd\ne\nend", out.String())
 }
 
-// Whatever is written in whatever pieces, whoever dies when: each line once.
+// Each line is written once, in whatever pieces the replicas write it, and
+// whichever of them die.
 func TestOutputOverAnySequenceOfDeaths(t *testing.T) {
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -19,8 +19,8 @@ type broken struct{ err error }
 
 func (b broken) Write([]byte) (int, error) { return 0, b.err }
 
-// Output is lost when it cannot be written, and the user is told once. A reader that
-// leaves has read what it wanted.
+// Output is lost when it cannot be written, and the user is informed once. A reader that
+// leaves has read enough.
 func TestLostOutput(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
 	for _, c := range []struct {
@@ -68,7 +68,7 @@ func TestClosedTerminal(t *testing.T) {
 	require.False(t, readerLeft(io.Discard, syscall.EIO))
 }
 
-// The first error is the one that is told of at the end; standard error counts too.
+// The end of the job reports the first error; standard error counts too.
 func TestFirstLoss(t *testing.T) {
 	first, second := errors.New("first"), errors.New("second")
 	console := NewConsole(broken{second}, broken{first})

@@ -57,7 +57,7 @@ func TestReplayBuffer(t *testing.T) {
 			over := false
 			for step := 0; !over || !ended; step++ {
 				switch n := rng.IntN(10); {
-				case n < 4 && !over && len(rb.buf)-rb.sent < recorderWindow/2: // else it would wait for the head
+				case n < 4 && !over && len(rb.buf)-rb.sent < recorderWindow/2: // otherwise it would wait for the head
 					piece := strings.Repeat("x", rng.IntN(60))
 					if rng.IntN(3) > 0 {
 						piece += "\n"
@@ -102,7 +102,7 @@ func TestReplayBuffer(t *testing.T) {
 	}
 }
 
-// A buffer that nobody else will ask for keeps nothing that was sent.
+// A buffer that no other head will request keeps nothing that was sent.
 func TestReplayBufferThatIsNotKept(t *testing.T) {
 	m := new(recorder)
 	rb := NewReplayBuffer(recorderWindow, false, m.send)

@@ -141,8 +141,8 @@ func (w *ward) seat(p job.Process) {
 
 var one, two = job.Process{}, job.Process{Replica: 1}
 
-// A process joins, hears its place, says that it has finished, and is let go. Its end
-// comes after all that it has said, and all that it has written arrives.
+// A process joins, receives its slot, reports that it has finished, and is released. Its
+// end is reported after all its messages, and all its output arrives.
 func TestLifeOfAProcess(t *testing.T) {
 	w := newWard(t, "join", "out:a line", "err:another", "part:no end", "finish")
 	w.Start(one, First)
@@ -163,7 +163,7 @@ func TestLifeOfAProcess(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"started 0.0: <nil>", "hello 0.0, tag true", "finish 0.0", "unheard 0.0, end", "exited 0.0, exit status 0"}, order)
-	w.Send(one, &job.Message{Kind: job.KindRelease}) // nobody is there any more
+	w.Send(one, &job.Message{Kind: job.KindRelease}) // the process is gone
 	w.Signal(one, syscall.SIGKILL)
 	w.Feed(one, []byte("text"))
 	w.Agent.Quiet(one, 1)
@@ -199,8 +199,8 @@ func descriptors(t *testing.T) int {
 	return len(all)
 }
 
-// A process ends while it is being started, or before it has joined, or says something
-// else than the protocol: each end is told as what it is.
+// A process ends while it is being started, or before it has joined, or violates the
+// protocol: the agent reports each of these ends as what it is.
 func TestEndsOfProcesses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -222,8 +222,7 @@ func TestEndsOfProcesses(t *testing.T) {
 	}
 }
 
-// The text of a crash comes on a way of its own, complete before the end of the
-// process is told.
+// The text of a crash is reported separately, complete before the end of the process.
 func TestTextOfACrash(t *testing.T) {
 	w := newWard(t, "join", "crash")
 	w.Start(one, First)
@@ -235,7 +234,7 @@ func TestTextOfACrash(t *testing.T) {
 	require.Contains(t, w.written(one, output.Crashes), "goroutine ")
 }
 
-// A signal reaches the process and all that it has started; KillAll leaves nobody.
+// A signal reaches the process and all processes that it has started; KillAll leaves none.
 func TestSignalsReachTheWholeGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	w := watch(t, Plan{Path: "/bin/sh", Args: []string{"sh", "-c", "sleep 1000 & echo $! $$ > " + file + ".new; mv " + file + ".new " + file + "; wait"}})
@@ -265,8 +264,9 @@ func gone(pid int) bool {
 	return err != nil || strings.Contains(string(b), ") Z ")
 }
 
-// The program of a wrapper is watched as well: if it ends and the wrapper does not,
-// that is told, and a signal reaches it wherever the wrapper has put it.
+// The agent also watches the program of a wrapper: if the program ends and the wrapper does
+// not, the agent reports that, and a signal reaches the program wherever the wrapper has
+// put it.
 func TestWrappers(t *testing.T) {
 	program := func(steps string) Plan {
 		return Plan{Path: "/bin/sh", Args: []string{"sh", "-c", "setsid " + os.Args[0] + " program: " + steps + "; exec sleep 1000"}, Environ: os.Environ()}
@@ -292,8 +292,8 @@ func TestWrappers(t *testing.T) {
 	require.True(t, gone(pid), "before that is told, since it could write what others share with it")
 }
 
-// Standard input is for those of rank 0 that are there from the beginning. One that
-// does not read it holds up nobody.
+// Standard input reaches the first processes of rank 0. A process that does not read it
+// delays no other one.
 func TestInputOfProcesses(t *testing.T) {
 	w := newWard(t, "cat")
 	w.Start(one, First)
@@ -327,8 +327,8 @@ func TestQuiet(t *testing.T) {
 	require.NotContains(t, w.all(), "quiet 0.0, 8")
 }
 
-// A process that is stopped is told of until it goes on; while the agent itself is
-// held up, that is none of the process's doing.
+// The agent reports a stopped process until it continues. If the agent itself is held up,
+// that does not count against the process.
 func TestStoppedProcesses(t *testing.T) {
 	w := newWard(t, "forever")
 	w.Start(one, First)
@@ -385,8 +385,8 @@ func TestMemoryOfAHost(t *testing.T) {
 	}
 }
 
-// As many open files as a job needs are asked for at once, and the number is said if
-// there cannot be so many.
+// The agent raises the limit on open files to the number that a job needs, and reports that
+// number if the limit is too low.
 func TestDescriptors(t *testing.T) {
 	require.NoError(t, CheckDescriptors(1, job.LinkSHM, 0))
 	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM, 0), "1048576 processes need up to 12582976 open files")

@@ -41,8 +41,8 @@ func TestMailboxOfALargeJob(t *testing.T) {
 	require.Len(t, m.Peers, 10_000)
 }
 
-// A message that cannot be sent is told, and what comes after it is not sent as
-// if it had been.
+// The mailbox reports a message that it cannot send, and does not send later
+// ones as if it had been sent.
 func TestMailboxTellsWhatItCannotSend(t *testing.T) {
 	head, process := controlled(t)
 	told := make(chan error, 3)

@@ -72,8 +72,8 @@ func TestWantedLinks(t *testing.T) {
 	}
 }
 
-// A link to a process that is gone, or to a former life of one, comes to nothing, and
-// who asked is told so.
+// A link to a process that is gone, or to a former incarnation, is not made, and the
+// process that asked is informed of that.
 func TestWantedFromTheDead(t *testing.T) {
 	a := &Agent{plan: Plan{Link: job.LinkUnix}, children: make(map[job.Process]*child)}
 	x, y := job.Endpoint{Process: job.Process{Rank: 3}, Incarnation: 1}, job.Endpoint{Process: job.Process{Rank: 1}, Incarnation: 2}
@@ -91,8 +91,8 @@ func TestWantedFromTheDead(t *testing.T) {
 	require.True(t, end, "the one that lives")
 }
 
-// Where there is no link both are told why, and the other may ask when it knows of the
-// first.
+// If a link cannot be made, both ends learn why, and the other end may ask again when it
+// knows of the first.
 func TestWantedInVain(t *testing.T) {
 	a := &Agent{plan: Plan{Link: "string"}, children: make(map[job.Process]*child)}
 	x, y := job.Endpoint{Process: job.Process{Rank: 3}, Incarnation: 1}, job.Endpoint{Process: job.Process{Rank: 1}, Incarnation: 1}

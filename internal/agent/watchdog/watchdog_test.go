@@ -16,7 +16,7 @@ import (
 // A process that is started in the moment in which its parent dies has no
 // number that the watchdog knows, and may have started others by then.
 func TestWatchdogFindsWhatIsBeingStarted(t *testing.T) {
-	parent := 1<<30 + os.Getpid() // nobody's number, and no other test's
+	parent := 1<<30 + os.Getpid() // the number of no process, and of no other test
 	for _, c := range []struct {
 		name, words string
 		left        bool
@@ -48,7 +48,7 @@ func TestWatchdogFindsWhatIsBeingStarted(t *testing.T) {
 	}
 }
 
-// Only who could not end it itself leaves words.
+// Only an intrarun that could not end the job itself leaves words.
 func TestLastWords(t *testing.T) {
 	t.Setenv(Variable, fmt.Sprint(1<<30+os.Getpid()))
 	for told, want := range map[string]string{

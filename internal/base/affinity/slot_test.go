@@ -14,7 +14,7 @@ const stay = -1
 
 func TestBalance(t *testing.T) {
 	for name, tt := range map[string]struct {
-		others []int // processors on which other processes have said that they are; -1: nobody
+		others []int // processors that other processes have recorded; -1: none
 		here   int
 		cores  []int
 		want   int
@@ -60,7 +60,7 @@ func TestBalanceRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all [4]atomic.Uint32
 		var used atomic.Uint32
-		used.Store(9) // more than there are: somebody has written nonsense
+		used.Store(9) // more than there are: another process has written nonsense
 		s := newSlot(&all[0], &used, all[:], []int{0, 1})
 		var tried int
 		may := false

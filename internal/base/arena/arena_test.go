@@ -106,8 +106,8 @@ func TestWords(t *testing.T) {
 	require.Nil(t, a.Find(Life{1, 2}))
 }
 
-// An array to which nobody refers any more is freed, and its memory used again;
-// one to which somebody does is not, whatever part of it that is.
+// An array without references is freed, and its memory used again. An array
+// with a reference to any part of it is not.
 func TestGarbageIsUsedAgain(t *testing.T) {
 	a, b := pair(t)
 	const size = 1 << 20

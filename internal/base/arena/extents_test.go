@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nothing is given away twice, and what comes back is in one piece again.
+// No memory is given out twice, and freed memory is joined into one piece
+// again.
 func TestExtents(t *testing.T) {
 	const all = 64 << 20
 	for seed := range uint64(50) {

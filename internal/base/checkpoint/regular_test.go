@@ -14,14 +14,14 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// plant puts something else in the place of a file or a set.
+// plant puts another kind of file in the place of a file or a set.
 var plant = map[string]func(path, aim string) error{
 	"a symbolic link": func(path, aim string) error { return os.Symlink(aim, path) },
 	"a named pipe":    func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
 }
 
-// What is planted inside a set is refused by its name, whoever reads: it is not followed,
-// and nothing waits for the other end of a pipe.
+// Every reader refuses a planted file inside a set by its name: it does not follow it, and
+// does not wait for the other end of a pipe.
 func TestPlantedInASet(t *testing.T) {
 	for kind, put := range plant {
 		for _, name := range []string{"index", "rank-1"} {
@@ -80,7 +80,7 @@ func TestPlantedAsASet(t *testing.T) {
 	}
 }
 
-// A set that is given up leaves nothing, nor does a file that could not be written.
+// An abandoned set leaves nothing, nor does a file that could not be written.
 func TestNothingIsLeftOfAbandonedSets(t *testing.T) {
 	dir := t.TempDir()
 	for n := range uint64(4) {

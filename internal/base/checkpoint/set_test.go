@@ -207,8 +207,8 @@ func TestDamagedSets(t *testing.T) {
 	require.ErrorContains(t, err, "choose another directory")
 }
 
-// Another build of the program may continue, and who does not say what the
-// program is or which arguments it has.
+// Another build of the program may continue, and so may a caller that names
+// neither the program nor its arguments.
 func TestWhatMayDiffer(t *testing.T) {
 	dir := t.TempDir()
 	writeSet(t, dir, 1, ours, true)
@@ -233,8 +233,8 @@ func TestWhatMayDiffer(t *testing.T) {
 	require.ErrorContains(t, err, "it was made with `-nx 64 \"a b\"`, this job has no arguments")
 }
 
-// Where sets of several jobs lie nobody knows which one is meant, also if those
-// of the newer one are of no use. A set can be named.
+// In a folder with sets of several jobs it is unclear which one is meant, even
+// if those of the newer job are unusable. A set can be named.
 func TestSetsOfSeveralJobs(t *testing.T) {
 	older, newer := ours, ours
 	older.Run, newer.Run = "2026-01-02T03:04:05Z-1", "2026-01-02T03:05:00Z-2"

@@ -10,8 +10,8 @@ import (
 
 const ms = time.Millisecond
 
-// walk lets an observer run from a time to another in steps, and hear host 1
-// at each step if it is told so.
+// walk moves an observer from one time to another in steps. With hears, a round
+// trip to host 1 ends at each step.
 func walk(o *Observer, from, to, step time.Duration, hears bool) time.Duration {
 	for now := from; now <= to; now += step {
 		if hears {

@@ -285,8 +285,8 @@ func TestLossIsFound(t *testing.T) {
 	}
 }
 
-// TestChecksBite: a detector without patience, or that asks nobody else, would
-// not pass the tests above.
+// TestChecksBite: a detector without patience, or one that asks no other
+// observers, fails the tests above.
 func TestChecksBite(t *testing.T) {
 	n := newNet(1, 4, busy)
 	for _, h := range n.hosts {

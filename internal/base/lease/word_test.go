@@ -72,7 +72,8 @@ func TestInherit(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// TestSealed: who has only the file cannot write the word or cut it off.
+// TestSealed: a process that has only the file cannot write or truncate the
+// word.
 func TestSealed(t *testing.T) {
 	w, err := NewWord()
 	require.NoError(t, err)

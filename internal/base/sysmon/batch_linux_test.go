@@ -27,8 +27,8 @@ func policies(t *testing.T) map[int]uint32 {
 
 const idle = "INTRA_TEST_IDLE"
 
-// The monitor is batch work from then on, and no other thread is; what somebody has chosen
-// stays. Each case has a process of its own.
+// After Yield the monitor is batch work, and no other thread is. A policy that the user has
+// chosen stays. Each case has a process of its own.
 func TestYield(t *testing.T) {
 	switch os.Getenv(idle) {
 	case "no":

@@ -23,8 +23,9 @@ func spin() {
 	}
 }
 
-// TestBusyMachine runs nodes on a machine that has four times as much to do as
-// it can, for INTRA_BUSY seconds: nobody is declared lost or loses the lead.
+// TestBusyMachine runs nodes on a machine that has four times as much work as
+// it can do, for INTRA_BUSY seconds: no node is declared lost or loses the
+// lead.
 func TestBusyMachine(t *testing.T) {
 	seconds := simseed.Environment(t, "INTRA_BUSY", 0)
 	if seconds == 0 {

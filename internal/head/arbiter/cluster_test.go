@@ -52,7 +52,7 @@ type simNode struct {
 	killed time.Duration // 0: alive
 	word   time.Duration // what its processes see, by its clock
 	seen   int           // verdicts
-	told   []string      // who keeps the decisions
+	told   []string      // the members that keep the decisions
 	leads  []time.Duration
 	lost   map[ID]time.Duration // when it committed the loss of others
 	shut   bool
@@ -255,8 +255,8 @@ func (c *cluster) verdict(s *simNode, v job.Verdict) {
 	}
 }
 
-// lostNode: who is declared lost must not be able to act, and must have earned
-// it.
+// lostNode checks that a node that is declared lost can no longer act, and that
+// the declaration is justified.
 func (c *cluster) lostNode(id ID) {
 	s := c.nodes[id]
 	if !c.excused[id] {
@@ -267,7 +267,8 @@ func (c *cluster) lostNode(id ID) {
 	}
 }
 
-// check: at most one node leads, and so for those who may act.
+// check checks that at most one node leads, and that at most one node may act
+// as the head.
 func (c *cluster) check() {
 	head := ID(0)
 	for _, id := range c.ids {

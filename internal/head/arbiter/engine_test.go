@@ -16,7 +16,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// node is an engine with what it has said so far.
+// testNode is an engine with its events so far.
 type testNode struct {
 	*Engine
 	word *lease.Word

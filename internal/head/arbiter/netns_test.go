@@ -29,8 +29,8 @@ func onHosts(t *testing.T, n int, v6 bool) (*netns.Net, []*process) {
 	return hosts, startAt(t, addresses, func(i int) *exec.Cmd { return hosts.Hosts[i].Command(os.Args[0]) })
 }
 
-// TestPartition cuts the host of the head off. The others go on with another
-// head; the old one, which lives, is told when the network is whole again.
+// TestPartition cuts the host of the head off. The others continue with another
+// head. The old one, which lives, is informed when the network is whole again.
 func TestPartition(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("IPv6 %v", v6), func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestPartition(t *testing.T) {
 }
 
 // TestHalfDeadLink: a link that is dead, or carries one direction only, costs
-// nobody his lease, since others pass on what it does not carry.
+// no node its lease, since other nodes pass on its messages.
 func TestHalfDeadLink(t *testing.T) {
 	hosts, nodes := onHosts(t, 4, false)
 	hosts.Set(3, 0, netns.Conditions{Cut: true})

@@ -10,7 +10,7 @@ import (
 )
 
 // TestCondemned: between the proposal of a loss and its commitment the node may
-// come back; it gets no lease then.
+// be heard again; it gets no lease then.
 func TestCondemned(t *testing.T) {
 	c := newCluster(1, 3, 1, DefaultTiming)
 	require.NoError(t, c.run(2*time.Second))

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// told is what a node of the test says, a line each.
+// told collects the output of a node of the test, line by line.
 type told struct {
 	Port    int
 	What    string
@@ -46,8 +46,8 @@ type told struct {
 	Held    bool
 }
 
-// bootstrap is what a node of the test is started with, after it has told its
-// port.
+// bootstrap is the start information of a node of the test, sent after the node
+// has printed its port.
 type bootstrap struct {
 	Self   ID
 	Roster []Peer
@@ -222,13 +222,13 @@ func TestKill(t *testing.T) {
 	}, 60*time.Second, time.Millisecond, "nobody leads")
 	l := next.wait(t, string(decision.Lost), func(l told) bool { return l.Node == Head })
 	t.Logf("the head was declared lost %v after its kill", l.At-at)
-	kill(4) // who reports to a head that came later
+	kill(4) // a node that reports to a later head
 	v := next.wait(t, "verdict", func(l told) bool { return l.Process.Rank == 4 })
 	require.Contains(t, v.Text, "last heard")
 }
 
 // TestStop stops an agent for longer than its lease. It is declared lost when
-// the lease is over and not before, and told so when it goes on.
+// the lease is over and not before, and is informed of that when it continues.
 func TestStop(t *testing.T) {
 	nodes := startProcesses(t, 4)
 	stopped := nodes[3]

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// gone: a node was killed, or is cut off for ever.
+// gone reports whether a node was killed, or is cut off permanently.
 func (c *cluster) gone(id ID) bool {
 	return c.nodes[id].killed != 0 || c.cut[[2]ID{id, id}]
 }
@@ -146,7 +146,8 @@ func oneByOne(seed uint64, sabotage func(*cluster)) (*cluster, error) {
 	}
 }
 
-// over: without the only one that keeps the decisions nobody goes on.
+// over checks that no node continues without the only one that keeps the
+// decisions.
 func (c *cluster) over(left []ID) error {
 	for _, id := range left {
 		c.excused[id] = true

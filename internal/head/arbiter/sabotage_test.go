@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/detect"
 )
 
-// noDetours makes everybody believe that messages have been passed on before.
+// noDetours makes all nodes believe that messages have already been passed on.
 func noDetours(n *Node, m *Message) {
 	if m != nil && m.To != n.self {
 		m.Via = n.self
@@ -67,7 +67,7 @@ func TestRulesAreNeeded(t *testing.T) {
 		{"all that watch a host must suspect it", each(func(n *Node, m *Message, _ time.Duration) {
 			noDetours(n, m)
 			if m != nil {
-				for i := range m.Sightings { // everybody joins in
+				for i := range m.Sightings { // all nodes join in
 					m.Sightings[i].Silence = m.Sightings[i].Limit
 				}
 			}
@@ -87,7 +87,7 @@ func TestRulesAreNeeded(t *testing.T) {
 			alone, err := newReplica(Head, []ID{Head})
 			require.NoError(t, err)
 			if head.isMember(2) || head.isMember(3) {
-				head.log, head.first = alone, []ID{Head} // who finds nobody else
+				head.log, head.first = alone, []ID{Head} // this node finds no other one
 			}
 		}, []string{"verdicts were announced", "another had announced"}},
 	} {
@@ -109,7 +109,7 @@ func TestRulesAreNeeded(t *testing.T) {
 	}
 }
 
-// makeHasty has everybody suspect who is silent for a moment.
+// makeHasty makes all nodes suspect a node that is silent for a moment.
 func makeHasty(c *cluster) {
 	hasty := detect.DefaultConfig
 	hasty.Floor, hasty.Spread = 200*ms, 0

@@ -40,14 +40,14 @@ func schedule(seed uint64, sabotage func(*cluster)) (*cluster, error) {
 	return c, c.finish(at, lost)
 }
 
-// fault schedules what goes wrong, and returns who has to be found lost.
+// fault schedules a fault, and returns the nodes that must be declared lost.
 func (c *cluster) fault(at time.Duration) (lost []ID) {
 	members := c.nodes[Head].members
 	victim := c.ids[c.rng.IntN(len(c.ids))]
 	if c.rng.IntN(3) == 0 {
 		victim = Head
 	}
-	if len(members) == 1 && victim == Head { // without whom nothing goes on
+	if len(members) == 1 && victim == Head { // the only node that keeps the decisions
 		victim = 2
 	}
 	heal := at + time.Duration(c.rng.Int64N(int64(4*time.Second)))
@@ -75,7 +75,7 @@ func (c *cluster) fault(at time.Duration) (lost []ID) {
 		if !forever {
 			c.at(heal, c.heal)
 		}
-	case 3, 4: // one node hears nobody, or nobody hears it
+	case 3, 4: // one node hears no other, or no other hears it
 		c.excused[victim] = true
 		c.at(at, func() {
 			for _, id := range c.ids {
@@ -126,8 +126,8 @@ func (c *cluster) finish(at time.Duration, lost []ID) error {
 			return fmt.Errorf("%d is lost and may act", id)
 		}
 	}
-	// Every verdict that was announced is known to who leads now, and so to all
-	// that it reaches.
+	// The present head, and so all nodes that it reaches, knows every verdict
+	// that was announced.
 	if !slices.Equal(c.verdicts, verdicts(state)) {
 		return fmt.Errorf("%d verdicts were announced, the head %d knows %d", len(c.verdicts), head, len(state.Verdicts))
 	}
@@ -174,8 +174,8 @@ func TestLossOfTheHeadAfterSilence(t *testing.T) {
 	}
 }
 
-// TestPatienceBeforeTheStart: until all have joined, a head that is slow stays.
-// One that is lost is followed by another all the same, which says so.
+// TestPatienceBeforeTheStart: until all processes have joined, a slow head
+// remains. A head that is lost still gets a successor, which reports that.
 func TestPatienceBeforeTheStart(t *testing.T) {
 	for seed := range uint64(20) {
 		for started, heads := range map[bool]int{false: 1, true: 2} {
@@ -259,7 +259,7 @@ func TestBusyHours(t *testing.T) {
 	}
 }
 
-// verdicts are those of a state as all nodes hear of them.
+// verdicts returns the verdicts of a state as all nodes receive them.
 func verdicts(s *decision.State) (all []job.Verdict) {
 	for _, v := range s.Verdicts {
 		all = append(all, v.Verdict)
@@ -267,8 +267,8 @@ func verdicts(s *decision.State) (all []job.Verdict) {
 	return all
 }
 
-// Every head says when a host was lost in the same time, that since all had
-// joined.
+// All heads report the time of a loss on the same clock, which counts from the
+// moment at which all had joined.
 func TestLossesAreDated(t *testing.T) {
 	for seed := range uint64(10) {
 		const started, first, second = 600 * ms, 2 * time.Second, 6 * time.Second

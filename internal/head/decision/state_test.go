@@ -91,8 +91,8 @@ func TestReplacement(t *testing.T) {
 	require.Equal(t, Dead, s.Places[at(1, 1)].Status)
 }
 
-// A spare is nobody's peer until it has a place; there its agent still knows it
-// by its own name.
+// A spare is no process's peer until it has a slot. Then its agent still uses the spare's
+// own name.
 func TestSpares(t *testing.T) {
 	s := placed(t)
 	for i := range 4 {
@@ -148,8 +148,8 @@ func TestFinishing(t *testing.T) {
 	require.Equal(t, "first 3", fmt.Sprint(s.Text, " ", s.Code))
 }
 
-// A verdict says whether the rank can be done without, since it has finished and
-// all that it sent is received: nobody waits for it then.
+// A verdict says whether the rank is still needed: a rank that has finished, and whose
+// messages have all arrived, is not.
 func TestVerdictsOnFinishedRanks(t *testing.T) {
 	s := placed(t)
 	s.Apply(finish(at(0, 0), 1))
@@ -251,7 +251,7 @@ func TestSnapshot(t *testing.T) {
 	require.ErrorContains(t, err, "read a snapshot")
 }
 
-// What processes are told of a restart is what the head has found.
+// The head sends its processes the restart that it has found.
 func TestRestartIsTheSameForAll(t *testing.T) {
 	found := &job.Restart{Dir: "/before", Set: checkpoint.Set{Format: 1, Job: checkpoint.Job{Build: "b", Ranks: 2}, Number: 3, Cut: 40,
 		Files: []checkpoint.File{{Rank: 0, Bytes: 4, Sum: 9}, {Rank: 1, Bytes: 1 << 40, Sum: 1<<64 - 1}}}}

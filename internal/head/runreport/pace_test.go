@@ -46,7 +46,7 @@ func TestPace(t *testing.T) {
 	require.Zero(t, p.Outlook().Left)
 	pass(100*time.Second, 20*time.Second)
 	require.InDelta(t, 20*float64(10-now.Done), p.Outlook().Left, 40)
-	now.Done = 1 // it goes back
+	now.Done = 1 // the rank rolls back
 	pass(tick, time.Hour)
 	require.Zero(t, p.Outlook().Left)
 }

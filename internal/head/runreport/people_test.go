@@ -34,13 +34,13 @@ func TestWhatSharingHasSaved(t *testing.T) {
 	require.Equal(t, "not shared: each replica ran all tasks, in 2.0 s (E 0.50)", r.TaskTypes["heat.alone"].Paid())
 	require.Equal(t, "run 16 times in 1.000 s; no section that begins with it was shared", r.TaskTypes["heat.inner"].Paid())
 
-	// A rank alone shares with nobody.
+	// A rank with one replica shares with none.
 	alone := &Report{Degrees: []int{1}, TaskTypes: make(map[string]TaskType)}
 	alone.Add(Process{}, job.Stats{TaskTypes: map[string]job.TaskStats{"f": {Run: 1, SectionSeconds: 1, AloneSeconds: 1, Decision: "share"}}})
 	require.Zero(t, alone.TaskTypes["f"].Sharers)
 }
 
-// What the job went back for is said of every way back.
+// The report gives the reason of every rollback.
 func TestWhyBack(t *testing.T) {
 	for want, b := range map[string]Rollback{
 		"as ranks [0 2] were lost":                                       {Lost: []int{0, 2}},
@@ -53,7 +53,7 @@ func TestWhyBack(t *testing.T) {
 	}
 }
 
-// Who decides last is who counts.
+// The replica that decides last counts.
 func TestDecidedAfterIsTheMost(t *testing.T) {
 	r := &Report{Degrees: []int{2}, TaskTypes: make(map[string]TaskType)}
 	for _, after := range []int64{2, 7, 5} {

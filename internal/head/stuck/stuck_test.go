@@ -112,8 +112,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// All that cannot go on have nobody to wait for outside of them; all others have.
-// A second, dumb way to find them is to let everybody go on who can, at random.
+// The processes that can never continue are those that wait for no process
+// outside of their own set. A second, simple way to find them is to let all
+// processes continue that can, in random order.
 func TestFindAgreesWithAPlay(t *testing.T) {
 	found := 0
 	for seed := range uint64(2000) {

@@ -55,8 +55,8 @@ func TestAddressOnAnotherHost(t *testing.T) {
 	}
 }
 
-// Without a token only this host may look, by a name that nobody else can have; with
-// one, whoever has it.
+// Without a token only this host may open the page, by a name that no other host can have;
+// with a token, any host that has it.
 func TestWhoMayLook(t *testing.T) {
 	open, closed := &Address{Listen: "127.0.0.1:80"}, &Address{Listen: "0.0.0.0:80", Token: secret}
 	for host, want := range map[string]error{"localhost:80": nil, "127.0.0.1:80": nil, "[::1]:80": nil, "localhost": nil,

@@ -112,7 +112,7 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 	}
 }
 
-// Those who look all the time leave room for others, and are told when they are too many.
+// Viewers that stay leave room for others, and get an error when there are too many.
 func TestStreamsAreLimited(t *testing.T) {
 	const most, streams = 6, 4
 	s := serveLimited(t, here, limits{connections: most, streams: streams, request: forever, idle: forever, answer: forever})

@@ -13,7 +13,7 @@ import (
 
 func process(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
 
-// aReport is what the report would say after so many bytes of updates of 0.0.
+// aReport is the report after that many bytes of updates of 0.0.
 func aReport(sent int64) *runreport.Report {
 	r := &runreport.Report{Degrees: []int{2, 1}, TaskTypes: make(map[string]runreport.TaskType)}
 	r.Add(runreport.Process{Process: process(0, 0), Incarnation: 1},
@@ -88,7 +88,7 @@ func TestFrames(t *testing.T) {
 	require.Equal(t, strings.Repeat("-", 3), m.History[0].States)
 }
 
-// status of so many processes.
+// largeJob returns the status and the report of that many processes.
 func largeJob(ranks int) (*runreport.Status, *runreport.Report) {
 	s := &runreport.Status{}
 	r := &runreport.Report{TaskTypes: make(map[string]runreport.TaskType)}

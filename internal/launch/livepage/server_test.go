@@ -121,7 +121,7 @@ func TestStatusJSON(t *testing.T) {
 	require.Equal(t, 400, code)
 }
 
-// Who looks hears what there has been, what happens, and the end. Nobody misses an
+// A viewer receives the past events, the present ones, and the end. No viewer misses an
 // event, however late.
 func TestEvents(t *testing.T) {
 	s := serve(t, here)
@@ -171,7 +171,7 @@ func TestEvents(t *testing.T) {
 	require.Error(t, err, "the server is gone")
 }
 
-// Somebody who does not read holds nobody up.
+// A viewer that does not read delays no other one.
 func TestWhoDoesNotRead(t *testing.T) {
 	s := serve(t, here)
 	r, err := http.Get(s.url("/events"))

@@ -33,7 +33,7 @@ func newJob(t *testing.T, all ...head.From) *localJob {
 	return l
 }
 
-// Where nobody else keeps what is decided, and nothing is written, the head has
+// If no other node keeps the decisions, and nothing is written, the head has
 // its answers at once.
 func TestAnswers(t *testing.T) {
 	p := at(1, 0, 1)
@@ -88,7 +88,7 @@ func TestLinkOfTwo(t *testing.T) {
 	l.running.Wait()
 }
 
-// A link that cannot be made ends the job, and nobody begins without it.
+// A link that cannot be made ends the job, and no program begins without it.
 func TestLinkThatCannotBeMade(t *testing.T) {
 	p, q := at(0, 0, 1), at(1, 0, 1)
 	l := newJob(t, p, q)
@@ -96,12 +96,12 @@ func TestLinkThatCannotBeMade(t *testing.T) {
 	got := l.do(head.Link{Node: here, Lower: p.ID, Higher: q.ID})
 	require.Equal(t, []head.Event{head.Failed{Err: `link 0.0 and 1.0: unknown kind of link "string": want inproc, shm, unix or tcp`}}, got)
 	l.do(head.Send{To: p, Message: &job.Message{Kind: job.KindStart}})
-	l.running.Wait() // nobody runs
+	l.running.Wait() // no program runs
 	require.ErrorContains(t, l.outcome(&head.Summary{Code: head.ExitRefused}), "intra.Run: link 0.0 and 1.0: ")
 }
 
-// What a process says reaches the head in order; after its end it says nothing,
-// and its end is told once.
+// The messages of a process reach the head in order. After its end it sends
+// nothing, and its end is reported once.
 func TestEndOfAProcess(t *testing.T) {
 	p := at(0, 1, 1)
 	for name, end := range map[string]func(*localJob){
@@ -138,7 +138,8 @@ func TestEndOfAProcess(t *testing.T) {
 	}
 }
 
-// A process hears what the head says in its order, from before it lives.
+// A process receives the messages of the head in order, also those from before
+// it lives.
 func TestWordsOfTheHead(t *testing.T) {
 	p := at(0, 1, 1)
 	l := newJob(t, p)
@@ -201,7 +202,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// What tests are told is what the head says, and what the processes have counted.
+// Tests get the messages of the head, and the counts of the processes.
 func TestWhatHappened(t *testing.T) {
 	l := newJob(t, at(0, 0, 1), at(1, 0, 1), at(0, 0, 2), at(0, 0, 4))
 	for i, p := range l.started {

@@ -80,7 +80,7 @@ func (w *walk) run(p *intra.Process) error {
 	return nil
 }
 
-// until runs the program, each time slower, until so many replacements have come before
+// until runs the program, each time slower, until that many replacements have joined before
 // its end: on a busy machine that takes a while.
 func (w *walk) until(t *testing.T, joins int, spec intra.Spec, local job.Local) (map[int]map[float64]bool, *job.Local, error) {
 	t.Helper()
@@ -141,9 +141,8 @@ func fails(step int64, how func() error, who ...job.Process) func(*intra.Process
 	}
 }
 
-// Jobs with deaths of all kinds: who dies, who replaces whom, how often the job
-// goes back, and how it ends. If it ends well the result is that of a job without
-// deaths.
+// Jobs with deaths of all kinds: the deaths, the replacements, the number of rollbacks, and
+// the end. If the job ends well its result is that of a job without deaths.
 func TestRun(t *testing.T) {
 	boom := func() error { panic("boom") }
 	licence := func() error { return fmt.Errorf("start: %w", errLicence) }

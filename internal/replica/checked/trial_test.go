@@ -119,7 +119,8 @@ func TestCheckedModeRestoresCompletePrograms(t *testing.T) {
 	intratest.Run(t, intra.Spec{Check: true}, growth{passes: 10, global: &shared, calls: new(atomic.Int64)}.run)
 }
 
-// Deaths in a trial are deaths like others: who is left does it again.
+// Deaths in a trial are like other deaths: the remaining replicas repeat the
+// trial.
 func TestDeathsWhileCheckedModeRestores(t *testing.T) {
 	for _, kill := range []string{"0.1@section:1", "0.1@section:2", "0.0@section:2", "1.0@task:30", "0.0@message:3", "1.1@message:6"} {
 		t.Run(kill, func(t *testing.T) {

@@ -29,7 +29,8 @@ func TestTheFirstOneDecides(t *testing.T) {
 	require.Equal(t, Way(last.Section%4), Agree(&w, last, Send))
 }
 
-// A job that has gone back decides anew about sections that it had come to.
+// A job that has rolled back decides again about sections that it had already
+// reached.
 func TestAgreementsOfAGeneration(t *testing.T) {
 	var w common
 	for generation := range uint32(5) {
@@ -58,7 +59,8 @@ func TestReplicasThatAgreeAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// One that was far behind may send; who was there got the same.
+	// A replica that was far behind may send; those that were there got the
+	// same.
 	for s := range sections {
 		var ways [4]int
 		for r := range replicas {

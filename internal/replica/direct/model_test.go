@@ -35,16 +35,16 @@ type rule int
 
 const (
 	all          rule = iota
-	noGate            // stores go to who has not entered, or has left
+	noGate            // a peer stores to a replica that has not entered, or has left
 	noSnapshot        // stores begin before the result is there as a whole
 	neverTake         // a task of a dead replica is always run again
 	hastyTaking       // a claim is taken over while its owner lives
-	oldWords          // who comes has the words of who died
+	oldWords          // a joiner has the words of the dead process
 	sharedOwn         // what each replica runs itself can be claimed by others
 	storedFirst       // elements are stored before it is said that they are done
 	computedLast      // it is said that they are done before they are
-	fromStart         // who takes over runs all elements
-	sleepOn           // nobody is told of claims that are given back
+	fromStart         // a replica that takes a task over runs all elements
+	sleepOn           // no replica is notified of claims that are given back
 )
 
 var seed = maphash.MakeSeed()
@@ -64,8 +64,8 @@ func (s shape) each() int { return max(s.elements, 1) }
 
 func (s shape) at(t, e int) int { return t*s.each() + e }
 
-// meeting returns the section before which all are that live and know of all
-// deaths: there somebody can come back.
+// meeting returns the section before which all live replicas are and know of all deaths:
+// there a replacement can join.
 func (w *world) meeting() (section int, ok bool) {
 	section = -1
 	for _, r := range w.replicas {
@@ -126,8 +126,7 @@ func (w *world) fail(format string, args ...any) {
 	}
 }
 
-// choice is what happens next: a replica goes on, dies, hears of a death, or comes
-// back.
+// choice is the next event: a replica takes a step, dies, learns of a death, or joins.
 type choice struct {
 	kind   byte // g, d, h or j
 	who, p int

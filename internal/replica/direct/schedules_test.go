@@ -17,7 +17,7 @@ import (
 func explore(s shape, most int) (states int, wrong string) {
 	seen := make(map[uint64]bool)
 	path := []choice{}
-	open := [][]choice{} // per step of the path: what else there is
+	open := [][]choice{} // per step of the path: the other choices
 	replay := func() *world {
 		w := newWorld(s)
 		for _, c := range path {
@@ -108,8 +108,8 @@ func TestSchedules(t *testing.T) {
 		{replicas: 2, tasks: 1, sections: 1, deaths: 1, elements: 2},
 	}
 	if os.Getenv("INTRA_SOAK") != "" {
-		// Three replicas that may die, and whose tasks are anybody's, have too many states:
-		// walks look at those.
+		// Three replicas that may die, and may all run any task, have too many
+		// states: random walks cover those.
 		shapes = append(shapes, shape{replicas: 2, tasks: 2, sections: 1, deaths: 1}, shape{replicas: 2, tasks: 1, sections: 2, deaths: 1},
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1},
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, joins: 1}, shape{replicas: 2, tasks: 1, sections: 3, deaths: 2, joins: 1},

@@ -21,8 +21,8 @@ func (g *group) storingAlong() *group {
 	return g
 }
 
-// elementwise runs sections whose tasks are elementwise, and take so long that
-// replicas meet in them. It counts the parts that tasks run in.
+// elementwise runs sections whose tasks are elementwise, and take long enough
+// that replicas meet in them. It counts the parts in which the tasks run.
 func elementwise(n int, parts *atomic.Int64, final [][]float64) func(r *replica, p *Program) error {
 	return func(r *replica, p *Program) error {
 		const tasks, length = 8, 100

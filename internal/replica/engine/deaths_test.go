@@ -65,7 +65,7 @@ func TestDeathsWaitForTheEndOfTheLink(t *testing.T) {
 		done = append(done, e)
 		if v, ok := e.(job.Verdict); ok {
 			links.remove(v.Process, incarnationOf(v))
-			d.doDue() // as from a link that closes meanwhile: who does it looks again
+			d.doDue() // as from a link that closes at the same time: the goroutine that runs it looks again
 		}
 	}
 	first, second := job.Verdict{Epoch: 1, Process: a}, job.Verdict{Epoch: 2, Process: b, Incarnation: 1}

@@ -66,11 +66,11 @@ const (
 	touching, certain = 1, 4
 )
 
-// lossy says when sharing is given up before the window is full: after that many
-// samples, if each took more than percent of the time alone. A single sample may be
-// slow because the machine is busy, so limits are higher for fewer samples, and highest
-// if the updates do not explain the loss. They explain it if they take, or have cost
-// other sections, more than an eighth of the time alone.
+// lossy lists when a way of sharing is rejected before the window is full: after that many
+// samples, if each took more than percent of the time alone. A single sample may be slow
+// because the machine is busy, so limits are higher for fewer samples, and highest if the
+// updates do not explain the loss. They explain it if they take, or have cost other
+// sections, more than an eighth of the time alone.
 var lossy = []struct {
 	samples   int
 	percent   time.Duration

@@ -37,7 +37,7 @@ func afterOne(d *decision, w direct.Way, alone time.Duration) direct.Way {
 	return w
 }
 
-// Sections are told apart by their tasks and the size of their updates.
+// The tasks and the size of the updates distinguish sections.
 func TestKindsOfSections(t *testing.T) {
 	kernel, other := &Kernel{"a"}, &Kernel{"b"}
 	of := func(k *Kernel, bytes ...int) *Section {
@@ -284,11 +284,11 @@ func TestDecisionWithWorkers(t *testing.T) {
 	}
 }
 
-// While a replica is far ahead of its peers or far behind, its sections say
-// little about sharing: ahead, it runs everything and tells peers that are not
-// there; behind, everything is here before it has begun. None of the two may
-// give up what pays as soon as both are there; but what takes much longer than
-// the bodies even so is given up.
+// While a replica is far ahead of its peers or far behind, the times of its sections prove
+// little about sharing. Ahead, it runs every task, and sends to peers that are not there;
+// behind, every result is here before it has begun. Neither replica may reject sharing that
+// pays as soon as both are in the section. But a way that takes much longer than the bodies
+// even so is rejected.
 func TestDecisionWithoutPeers(t *testing.T) {
 	const ms = time.Millisecond
 	tests := []struct {

@@ -115,7 +115,7 @@ func TestUnstableBytesKeepAKnownDifference(t *testing.T) {
 	require.ErrorContains(t, err, "(2a on replica 0, 2b on replica 1), since MarshalBinary of m returns other bytes each time: ")
 }
 
-// A difference in the bytes of MarshalBinary alone is told to no head.
+// The head receives no report of a difference in the bytes of MarshalBinary alone.
 func TestUnprovenDifferenceIsNotTold(t *testing.T) {
 	at := verify.Place{Kind: verify.AtSafePoint, Number: 8}
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// standing is a head that has processes fail for what they are in doubt about, as soon as
-// they tell of it.
+// standing is a head that does not roll back: it makes processes fail as soon as they
+// report a dispute.
 func standing(g *group, then func()) {
 	g.told = func(r *replica, st job.Stats) {
 		if st.Corruption == nil || st.Corruption.Doubt == nil {
@@ -32,8 +32,8 @@ func withBackups(s *job.Setup, _ *Config) {
 
 var wrongMessage = &sdr.Difference{To: 1, Number: 3, Sent: []sdr.Sent{{Replica: 0, Hash: 1}, {Replica: 1, Hash: 2}}}
 
-// A process that the job does not go back for says what was wrong, however soon it is told to
-// fail.
+// A process for which the job does not roll back reports the error, however soon the head
+// makes it fail.
 func TestAWrongMessageStands(t *testing.T) {
 	g := newGroup(t, 2, withBackups)
 	standing(g, func() { time.Sleep(50 * time.Millisecond) }) // the program has ended by then
@@ -49,7 +49,8 @@ func TestAWrongMessageStands(t *testing.T) {
 	require.NoError(t, g.replicas[1].err)
 }
 
-// A wrong message is put down to the life that has sent it, whoever has its place by now.
+// A wrong message is attributed to the incarnation that has sent it, even if another one is
+// in its slot by now.
 func TestAWrongMessageIsThatOfALife(t *testing.T) {
 	g := newGroup(t, 3, withBackups)
 	standing(g, func() {})

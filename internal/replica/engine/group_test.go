@@ -27,8 +27,8 @@ type group struct {
 	t        *testing.T
 	running  sync.WaitGroup
 	replicas []*replica
-	replied  func(*replica, job.Reply) // nil: nobody listens
-	told     func(*replica, job.Stats) // what is told at once; nil: nobody listens
+	replied  func(*replica, job.Reply) // nil: replies are dropped
+	told     func(*replica, job.Stats) // called with reports that are sent at once; nil: they are dropped
 
 	mu       sync.Mutex
 	verdicts []job.Verdict
@@ -373,7 +373,7 @@ func (v *vectors) round(p *Program, policy sched.Policy) error {
 	})
 }
 
-// serial is what they are after so many rounds.
+// serial returns the vectors after that many rounds.
 func serial(rounds int) *vectors {
 	v := newVectors(nil)
 	for range rounds {

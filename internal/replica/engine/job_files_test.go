@@ -95,7 +95,7 @@ func TestRestartAgainAndAgain(t *testing.T) {
 }
 
 // TestFilesBesideRecovery: files are written while processes die and are
-// replaced, and the job goes back to backups; a restart from each set gives
+// replaced, and the job rolls back to backups. A restart from each set gives
 // the same result.
 func TestFilesBesideRecovery(t *testing.T) {
 	r := ring{steps: 60, slow: time.Millisecond, size: 512}
@@ -118,7 +118,7 @@ func TestFilesBesideRecovery(t *testing.T) {
 			}
 			got, _ := r.result(t, []int{1, 2}, intratest.Restart(dir))
 			require.Equal(t, want, got)
-			// A restarted job replaces processes and goes back, too.
+			// A restarted job also replaces processes and rolls back.
 			got, report = r.result(t, degrees, intratest.Restart(dir), intratest.Replace(), intratest.Backup(2),
 				intratest.MayKill("1.0@section:4", "1.1@section:4"), intratest.Fails())
 			if report.Err == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A wrong message that makes everybody wait for ever is found all the same: what was
-// received is told also where no acknowledgement is due.
+// A wrong message that makes all processes wait forever is found, too: the hashes of
+// received messages are reported even if no acknowledgement is due.
 func TestWrongMessageThatBlocks(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -31,7 +31,7 @@ func TestWrongMessageThatBlocks(t *testing.T) {
 		} else {
 			_, err = comm.Recv(c, v, 0, 3)
 			if err == nil && v[0] != 1 {
-				_, err = comm.Recv(c, v, 0, 5) // which nobody sends
+				_, err = comm.Recv(c, v, 0, 5) // no rank sends this message
 			}
 			if err == nil {
 				err = comm.Send(c, v, 0, 4)
@@ -47,9 +47,9 @@ func TestWrongMessageThatBlocks(t *testing.T) {
 	require.ErrorContains(t, err, "the replicas of rank 0 have sent message 0 (tag 3, 8 bytes) to rank 1 with different contents")
 }
 
-// A program that fails because of a wrong message, or returns right after it, has told before that
-// what it had received: the message is found however late its senders hear of it, and does not pass
-// for a failure of its receiver.
+// A program that fails because of a wrong message, or returns right after it, has reported
+// its received messages before that. The message is found however late its senders get the
+// report, and does not count as a failure of its receiver.
 func TestWrongMessageBeforeAnEnd(t *testing.T) {
 	flip, err := job.ParseFlip("0.1@message:0:40")
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestWrongMessageBeforeAnEnd(t *testing.T) {
 					if err := comm.Send(p.World(), v, 1, 3); err != nil {
 						return err
 					}
-					if i%8 > 3 && p.Replica() != 1 { // it computes, and hears nothing meanwhile
+					if i%8 > 3 && p.Replica() != 1 { // it computes, and handles no message
 						time.Sleep(2 * time.Millisecond)
 					}
 					return nil

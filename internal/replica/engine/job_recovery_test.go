@@ -188,7 +188,7 @@ func TestLostInJoins(t *testing.T) {
 	}
 }
 
-// TestRollback: a rank loses all its replicas, and the job goes back to its
+// TestRollback: a rank loses all its replicas, and the job rolls back to its
 // last backup with new ones.
 func TestRollback(t *testing.T) {
 	r := ring{steps: 60, slow: time.Millisecond, size: 512}
@@ -211,9 +211,9 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestKillsInBackups kills a process at every step of a backup and of the way
-// back to it, and after that a whole rank, or before: the result stays right,
-// or the job says that nothing could save it.
+// TestKillsInBackups kills a process at every step of a backup and of the
+// rollback to it, and a whole rank after that, or before: the result is right,
+// or the job reports why it could not recover.
 func TestKillsInBackups(t *testing.T) {
 	r := ring{steps: 60, slow: time.Millisecond, size: 512}
 	degrees := []int{1, 2, 1}

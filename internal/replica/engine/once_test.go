@@ -45,7 +45,7 @@ func TestOnceOfReplicas(t *testing.T) {
 	require.EqualValues(t, 19, calls.Load())
 }
 
-// A result that nobody else has is made again.
+// A result that no other replica has is computed again.
 func TestOnceOfAReplicaThatDies(t *testing.T) {
 	g := newGroup(t, 2)
 	var calls atomic.Int64

@@ -54,9 +54,9 @@ func (l *holding) holds() int {
 	return len(l.held)
 }
 
-// A section that fails because the job goes back has left the memory of the program by
-// then, which may do with it what it likes: a replica that has not heard of that would take
-// it for results.
+// A section that fails because the job rolls back has released the memory of the program by
+// then, which the program may overwrite: a replica that does not know of the rollback would
+// take its contents for results.
 func TestSectionThatGoesBackReleasesMemory(t *testing.T) {
 	peer := job.Process{Replica: 1}
 	link, done := &holding{sent: make(chan struct{})}, make(chan struct{})

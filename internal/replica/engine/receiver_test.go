@@ -108,8 +108,8 @@ func TestTornUpdate(t *testing.T) {
 	}
 }
 
-// Once a process that goes back waits for nobody to use its memory, no update is
-// received into it, which could overwrite the state that it gets.
+// Once a process that rolls back waits until its memory is no longer used, no
+// update is received into that memory: it could overwrite the restored state.
 func TestUpdateForAProgramThatGoesBack(t *testing.T) {
 	e, r, s, mem := pair(t, job.ReceiveInPlace)
 	begun := header(e, s, update.KindUpdate, 1, 1)
@@ -203,7 +203,7 @@ func TestReceiverOfAJoiner(t *testing.T) {
 	require.Equal(t, []job.Endpoint{{Process: r.from, Incarnation: 1}}, h.suspects)
 }
 
-// suspicious is a head that is told of suspicions.
+// suspicious is a head that receives reports of suspicions.
 type suspicious struct {
 	setUp
 	suspects []job.Endpoint

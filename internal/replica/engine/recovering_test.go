@@ -42,8 +42,8 @@ func counter(p *Program, at *int64, pass func() error) error {
 	return nil
 }
 
-// A rank takes a backup at a cut, goes back to it when the head says so, and
-// comes to the end.
+// A rank takes a backup at a cut, rolls back to it when the head orders that,
+// and finishes.
 func TestBackupAndRollback(t *testing.T) {
 	g := newGroup(t, 1, recoverable(3), func(s *job.Setup, _ *Config) { s.Trace = true })
 	self := job.Process{}
@@ -199,9 +199,9 @@ func TestDonorOfAJoinerThatDies(t *testing.T) {
 	require.Empty(t, h.all)
 }
 
-// Another head than that which has heard that a joiner was given all ahead of the
-// cut, or in it, may ask for the same again: before the cut the joiner lacks
-// nothing, after it the state begins anew.
+// A head has received the report that a joiner got the whole state ahead of the
+// cut, or in it. Its successor may order the same again: before the cut the
+// joiner lacks nothing, after it the transfer starts over.
 func TestDonationIsAskedForAgain(t *testing.T) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1, Recovery: true}}}
 	e := New(t.Context(), Config{Head: h})

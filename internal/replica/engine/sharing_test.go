@@ -16,7 +16,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// rounds is a program of so many rounds, which leaves its vectors in final.
+// rounds is a program of that many rounds, which leaves its vectors in final.
 func rounds(n int, policy sched.Policy, final []*vectors) func(r *replica, p *Program) error {
 	return func(r *replica, p *Program) error {
 		v := newVectors(r.arena)

@@ -17,8 +17,8 @@ func comparing(every uint64) setup {
 	return func(s *job.Setup, _ *Config) { s.Verify = &job.Verification{State: every, Seed: 7} }
 }
 
-// safeRounds runs a program of so many rounds, each after a safe point, and returns what
-// each replica came to.
+// safeRounds runs a program of that many rounds, each after a safe point, and returns the
+// result of each replica.
 func safeRounds(g *group, rounds int, policy sched.Policy) map[*replica]*vectors {
 	all := make(map[*replica]*vectors)
 	for _, r := range g.replicas {
@@ -45,7 +45,7 @@ func safeRounds(g *group, rounds int, policy sched.Policy) map[*replica]*vectors
 	return all
 }
 
-// judging is a head that kills who is convicted, and ends the job if nobody can be.
+// judging is a head that kills a blamed process, and ends the job if none can be blamed.
 func judging(g *group) (apart func() []job.Doubt, convicted func() []job.Conviction) {
 	var mu sync.Mutex
 	var all []job.Doubt
@@ -84,8 +84,8 @@ func judging(g *group) (apart func() []job.Doubt, convicted func() []job.Convict
 		}
 }
 
-// One bit of the state of any replica, at any safe point: who has it is convicted by the
-// others, which go on with the right bits.
+// One bit of the state of any replica is wrong at any safe point: the others blame that
+// replica, and continue with the right bits.
 func TestWrongStateIsConvicted(t *testing.T) {
 	want := serial(4)
 	for point := range 4 {
@@ -111,8 +111,8 @@ func TestWrongStateIsConvicted(t *testing.T) {
 	}
 }
 
-// One bit of what a replica receives of a task that another one has run: its state is
-// wrong at the next safe point, and it is convicted; or what it has received was of no use.
+// One bit of a result that a replica receives is wrong: its state is wrong at the next safe
+// point, and the others blame it, or it did not use the result.
 func TestWrongUpdateIsConvicted(t *testing.T) {
 	want := serial(4)
 	found := 0
@@ -133,7 +133,7 @@ func TestWrongUpdateIsConvicted(t *testing.T) {
 	require.Positive(t, found)
 }
 
-// Of two replicas nobody can be convicted: the head hears of both hashes.
+// Of two replicas neither can be blamed: the head receives both hashes.
 func TestStatesApart(t *testing.T) {
 	g := newGroup(t, 2, comparing(2), flipped(t, "0.1@state:3"))
 	apart, _ := judging(g)
@@ -145,8 +145,8 @@ func TestStatesApart(t *testing.T) {
 	}
 }
 
-// States that are alike are compared at the safe points that were asked for, whoever
-// dies meanwhile.
+// Equal states are compared at the requested safe points, whichever replicas die in
+// between.
 func TestStatesAlike(t *testing.T) {
 	for _, kill := range []string{"", "0.0@task:20", "0.1@task:50", "0.2@task:70"} {
 		with := []setup{comparing(2)}
@@ -170,8 +170,8 @@ func TestStatesAlike(t *testing.T) {
 	}
 }
 
-// A replica whose program returns without a safe point that another one has come to did
-// something else.
+// A replica has diverged if its program returns without a safe point that another replica
+// has reached.
 func TestStateAfterTheEnd(t *testing.T) {
 	g := newGroup(t, 2, comparing(1))
 	g.run(func(r *replica, p *Program) error {

@@ -211,8 +211,8 @@ func TestArraysThatOnlyOneReplicaShares(t *testing.T) {
 	}
 }
 
-// Memory that is not there any more for one replica is for the next: a process
-// that comes later, and one that goes back, each have an area of their own.
+// Memory that is lost for one process is available to the next: a joiner, and a process
+// that rolls back, each have an area of their own.
 func TestAreasOfLives(t *testing.T) {
 	g := newGroup(t, 2, share).withStores()
 	d, other := g.replicas[0].engine.stores, g.replicas[1]

@@ -31,8 +31,8 @@ func TestTracedStates(t *testing.T) {
 	}
 }
 
-// A joiner is seen from its start on, and a way back from where it begins, with the
-// safe point at which the program goes on.
+// The timeline shows a joiner from its start on, and a rollback from its beginning, with
+// the safe point at which the program continues.
 func TestTracedJoinAndRollback(t *testing.T) {
 	l := listener{t: t}
 	e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{1}, Trace: true}}})

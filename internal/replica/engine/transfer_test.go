@@ -28,7 +28,7 @@ func (l *tray) Send(f *transport.Frame) {
 	f.Owner.Sent(f, nil)
 }
 
-// replies is a head that hears them and nothing else.
+// replies is a head that records replies and nothing else.
 type replies struct {
 	setUp
 	all []job.Reply
@@ -79,7 +79,7 @@ func TestStatesThatComeMixed(t *testing.T) {
 		require.Equal(t, saved(t).Manifest(), s.image.Manifest())
 	}
 
-	// Chunks of a state that was never announced are nobody's.
+	// Chunks of a state that was never announced belong to no process.
 	f := sent[0].frames[1]
 	f.Header.Args[0] |= 77 << 40
 	r.End(&f.Header, f.Payload[0])

@@ -19,7 +19,7 @@ type keeper struct {
 
 func (l *keeper) Send(f *transport.Frame) { l.sent = append(l.sent, f) }
 
-// kept is an engine with one peer, in a section of two tasks with so many bytes each.
+// kept is an engine with one peer, in a section of two tasks with that many bytes each.
 func kept(t *testing.T, l *keeper, bytes int, policy sched.Policy) (*Engine, *Section) {
 	t.Helper()
 	s := &Section{Policy: policy, Guard: func(_ *Task, body func()) { body() }}

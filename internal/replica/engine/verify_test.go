@@ -62,8 +62,8 @@ func (g *group) sums() (sum job.Corruption) {
 
 const tasksOfRounds = 4 * 16
 
-// One wrong result of any task, with any number of replicas: it is found and
-// repaired, and who came to it is named by all.
+// One wrong result of any task, with any number of replicas, is found and repaired, and all
+// replicas name the process that computed it.
 func TestWrongResultIsRepaired(t *testing.T) {
 	want := serial(2)
 	for replicas := 1; replicas <= 3; replicas++ {
@@ -87,8 +87,8 @@ func TestWrongResultIsRepaired(t *testing.T) {
 	}
 }
 
-// A wrong result, and a death of the same or of another replica near it: who lives
-// has the right bits.
+// After a wrong result, and a death of the same or of another replica near it, the live
+// replicas have the right bits.
 func TestWrongResultBesideDeath(t *testing.T) {
 	want := serial(2)
 	for replicas := 2; replicas <= 3; replicas++ {
@@ -131,7 +131,7 @@ func TestSampledTasks(t *testing.T) {
 	}
 }
 
-// Two replicas each of which insists on its result: nobody can be convicted.
+// If each of two replicas repeats its own result, neither can be blamed.
 func TestUndecided(t *testing.T) {
 	// After the 16 tasks of the first section that which differs runs again.
 	g := newGroup(t, 2, verified(1), flipped(t, "0.1@task:4:9", "0.1@task:16:9"))
@@ -192,7 +192,7 @@ func TestResultOfAnEarlierRunIsTaken(t *testing.T) {
 	}
 }
 
-// convicted are the processes that a replica knows to be convicted, in order.
+// convicted returns the processes that a replica has blamed, in order.
 func convicted(r *replica) (all []job.Process) {
 	for _, c := range r.engine.Snapshot().Corruption.Convicted {
 		all = append(all, c.Process)
@@ -226,7 +226,7 @@ func TestReplicaThatNeverComesToTheRightResult(t *testing.T) {
 	for _, r := range g.survivors() {
 		require.NoError(t, r.err)
 		require.Equal(t, serial(2), all[r])
-		// One that hears of the death first need not convict any more.
+		// A replica that learns of the death first need not blame any more.
 		require.Subset(t, []job.Process{{Replica: 2}}, convicted(r))
 	}
 }
@@ -280,9 +280,9 @@ func TestSampledTasksBesideStores(t *testing.T) {
 	require.GreaterOrEqual(t, differed, int64(12), "those without kills at least")
 }
 
-// A result that is not compared, and wrong, is the same on all replicas of one host: nobody
-// runs a task for a replica that is late, which would leave the right one here and the
-// wrong one there. Else the one that has the right one could be convicted later.
+// A wrong result that is not compared is the same on all replicas of one host: no replica
+// runs a task for one that is late, since that would leave the right result here and the
+// wrong one there. Otherwise the replica with the right one could be blamed later.
 func TestWhatIsNotComparedIsTheSameOnAllReplicas(t *testing.T) {
 	together := func(s *job.Setup, _ *Config) { s.Together = true }
 	g := newGroup(t, 2, verified(1e-9), share, together).withStores()
@@ -346,8 +346,8 @@ func TestEntryStateIsKeptInTheSameMemory(t *testing.T) {
 	require.Zero(t, a[1]+b[1])
 }
 
-// Of several things that are wrong the oldest says how far the job goes back, also if the
-// program has failed before that was known.
+// Of several errors the oldest decides how far the job rolls back, also if the program has
+// failed before that error was known.
 func TestDoubtIsAboutTheOldest(t *testing.T) {
 	v := new(verifier)
 	v.counts.Doubt = job.NewDoubt(job.Failure{Kind: job.FailError, Text: "it fell"}, 9, 2)

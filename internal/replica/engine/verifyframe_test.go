@@ -24,7 +24,7 @@ func saying(t *testing.T) (*verifier, *tray) {
 	return e.verifier, &link
 }
 
-// transmit says a word and returns what comes of it at the peer.
+// transmit sends a word to a peer, and returns the word that the peer decodes.
 func transmit(t *testing.T, v *verifier, link *tray, w *verify.Word) (*verify.Word, error) {
 	t.Helper()
 	link.frames = nil

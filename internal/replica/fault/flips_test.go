@@ -52,7 +52,8 @@ func TestFlipsOfState(t *testing.T) {
 	require.ErrorContains(t, err, "the registered state has 0 bits")
 }
 
-// What comes is changed where it lies if that is the process's own memory, else in a copy.
+// A received update is changed in place if its memory belongs to the process, otherwise in
+// a copy.
 func TestFlipsOfUpdates(t *testing.T) {
 	f := NewFlips([]job.Flip{{Point: job.FlipUpdate, Count: 1, Bit: 9}, {Point: job.FlipUpdate, Count: 2, Bit: 0}, {Point: job.FlipMessage, Bit: 0}, {Point: job.FlipUpdate, Count: 3, Bit: 16}})
 	came := func(own, want bool) (before, after []byte) {

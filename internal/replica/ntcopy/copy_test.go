@@ -31,9 +31,10 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// BenchmarkAlong is a body that updates a vector in place, where no cache holds
-// it, and copies it past the caches: in parts of so many bytes, each right after
-// it was computed. That is what a task with the clause elementwise does.
+// BenchmarkAlong measures a body that updates a vector in place, where no cache
+// holds it, and copies it past the caches: in parts of that many bytes, each
+// right after it was computed. A task with the clause elementwise does the
+// same.
 func BenchmarkAlong(b *testing.B) {
 	const n = 16 << 20
 	x, w, to := kernels.Alloc[float64](n), kernels.Alloc[float64](n), kernels.Alloc[float64](n)

@@ -31,7 +31,7 @@ type cluster struct {
 	unsafely bool // without snapshots
 	cuts     int  // of connections, still to come
 	lost     int  // updates so far
-	deaf     bool // nobody hears what was lost
+	deaf     bool // no replica learns of lost updates
 	most     int  // tasks that a replica ran at once
 }
 
@@ -216,7 +216,8 @@ func (n *node) moves() []func() {
 		for i := range n.running {
 			all = append(all, func() { n.work(i) })
 		}
-		// Next claims what it returns, so it is asked by who runs it.
+		// Next claims the task that it returns, so only a replica that runs the
+		// task calls it.
 		if len(n.running) == 0 || len(n.running) < c.cores && c.rng.IntN(2) == 0 {
 			if m := n.next(); m != nil {
 				all = append(all, m)

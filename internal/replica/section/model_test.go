@@ -23,7 +23,7 @@ type model struct {
 	noise    float64       // standard deviation of a task's time, relative
 	together bool          // all enter a section when the last has left the one before
 	policy   sched.Policy
-	blind    bool // nobody knows how long peers take
+	blind    bool // no replica knows the times of its peers
 	rng      *rand.Rand
 	hosts    []*host
 }
@@ -68,12 +68,12 @@ func newModel(c model, seed uint64, speeds ...pace) *model {
 	return &c
 }
 
-// always is the same speed for ever.
+// always returns a constant speed.
 func always(speed float64) pace {
 	return func(time.Duration) float64 { return speed }
 }
 
-// run has everybody do so many sections.
+// run makes every replica run that many sections.
 func (c *model) run(sections int) {
 	for {
 		var next *host
@@ -147,7 +147,7 @@ func (h *host) stretched(now, work time.Duration) time.Duration {
 	}
 }
 
-// all reports whether everybody has left so many sections.
+// all reports whether every replica has left that many sections.
 func (c *model) all(sections int) bool {
 	return !slices.ContainsFunc(c.hosts, func(h *host) bool { return len(h.sections) < sections })
 }
@@ -173,7 +173,8 @@ func (h *host) patience(int) time.Duration {
 	return 2*(own+h.c.transfer) + 200*time.Microsecond
 }
 
-// ended: a body has returned; its update leaves before anything else is done.
+// ended handles the end of a body; its update leaves before anything else is
+// done.
 func (h *host) ended(now time.Duration) {
 	t := h.running
 	h.running = -1
@@ -238,8 +239,8 @@ type outcome struct {
 
 func (o outcome) String() string { return fmt.Sprintf("%.3f (%+.1f%% bodies)", o.ratio, 100*o.twice) }
 
-// measure runs so many sections. The ideal is that all work is done by the sum
-// of the speeds, until the last replica has left.
+// measure runs that many sections. In the ideal case the time of all work is
+// its amount divided by the sum of the speeds, until the last replica has left.
 func (c *model) measure(sections int) outcome {
 	c.run(sections)
 	var taken time.Duration
@@ -269,9 +270,9 @@ func shared(c model, policy sched.Policy, blind bool, sections int, paces ...pac
 	return newModel(c, 1, paces...).measure(sections)
 }
 
-// TestUnequalSpeeds: what a section takes in times of the ideal for the speeds
-// of its replicas, which is all work by the sum of the speeds. With whole tasks
-// no schedule reaches that.
+// TestUnequalSpeeds checks the time of a section, relative to the ideal time
+// for the speeds of its replicas: all work divided by the sum of the speeds.
+// With whole tasks no schedule reaches the ideal.
 func TestUnequalSpeeds(t *testing.T) {
 	half, quarter := []float64{1, 0.5}, []float64{1, 0.25}
 	for _, tt := range []struct {

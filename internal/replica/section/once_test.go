@@ -38,7 +38,7 @@ type onceNode struct {
 	open    bool
 	run     bool
 	handled int
-	late    int // it enters a call once in so many times that it could
+	late    int // the replica enters a call once in that many possible steps
 	got     []string
 }
 
@@ -140,15 +140,16 @@ func (g *onceGroup) join() (joined bool) {
 		other.o.Alive(i)
 		n.o.Alive(other.id)
 	}
-	for _, to := range g.links { // who has not come yet has no links
+	for _, to := range g.links { // a replica that has not joined yet has no links
 		to[i] = nil
 	}
 	g.nodes[i] = n
 	return true
 }
 
-// TestOnceSchedules: whatever dies when, and is replaced, nobody goes on with a
-// result that another replica does not have, and nobody waits for ever.
+// TestOnceSchedules: whichever replicas die, whenever they die and are
+// replaced, no replica continues with a result that another one does not have,
+// and none waits forever.
 func TestOnceSchedules(t *testing.T) {
 	const calls = 4
 	reruns, joins := 0, 0
@@ -156,7 +157,7 @@ func TestOnceSchedules(t *testing.T) {
 	for seed := first; seed < first+n; seed++ {
 		g := newOnceGroup(seed, 1+int(seed%4))
 		crashes := g.rng.IntN(2 * len(g.nodes))
-		used := make([]string, calls) // by anybody, dead or alive
+		used := make([]string, calls) // by any replica, dead or alive
 		for {
 			var moves []func()
 			for _, all := range []bool{false, true} {

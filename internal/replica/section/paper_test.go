@@ -216,9 +216,9 @@ func TestSkippedUpdateIsRunHere(t *testing.T) {
 	require.Equal(t, Done, last.Kind)
 }
 
-// An update that a broken connection took is to do here, also where a static
-// schedule says that nobody else does it; the other tasks of its sender are
-// still awaited.
+// A replica runs a task whose update was lost with a connection, even if a
+// static schedule assigns it to another replica. It still awaits the other
+// tasks of the sender.
 func TestLostUpdateIsRunHere(t *testing.T) {
 	for _, replicas := range []int{2, 3, 4} {
 		tasks := 2 * replicas
@@ -262,8 +262,8 @@ func TestLostEarlyUpdateIsRunHere(t *testing.T) {
 	require.ErrorAs(t, r.Lost(u), &d, "what is lost is still compared")
 }
 
-// Replicas learn of a death at different times. If blocks depended on who is
-// live, two of them could wait for each other.
+// Replicas learn of a death at different times. If blocks depended on the live
+// replicas, two of them could wait for each other.
 func TestStaticBlocksDoNotDependOnDeaths(t *testing.T) {
 	knows, not := enter(t, 1, 4, sched.Static, 0), enter(t, 2, 4, sched.Static, 0)
 	knows.Dead(0)
@@ -279,8 +279,8 @@ func TestStaticBlocksDoNotDependOnDeaths(t *testing.T) {
 	require.Equal(t, []int{6, 7, 8}, ran)
 }
 
-// A replica is alone until all who live have been heard of; Met is about the
-// open section only.
+// A replica is alone until it has received frames of all live replicas; Met
+// concerns only the open section.
 func TestAlone(t *testing.T) {
 	r := enter(t, 0, 3, sched.Adaptive, 3)
 	require.True(t, r.Alone())
@@ -300,8 +300,8 @@ func TestAlone(t *testing.T) {
 	require.True(t, r.Alone())
 }
 
-// Who hears that a peer has come to a later section sends it nothing for
-// earlier ones.
+// A replica that knows that a peer has reached a later section sends it nothing
+// for earlier ones.
 func TestEnteredLaterSection(t *testing.T) {
 	r := enter(t, 0, 2, sched.Adaptive, 4)
 	later := about(1, 0, 2)

@@ -85,8 +85,8 @@ func TestSnapshotIsNeeded(t *testing.T) {
 	require.Positive(t, wrong)
 }
 
-// TestLostUpdatesMustBeSaid shows that the simulation would see a replica that
-// does not hear which updates were lost: it waits for ever.
+// TestLostUpdatesMustBeSaid shows that the simulation notices a replica that is
+// not informed of lost updates: it waits forever.
 func TestLostUpdatesMustBeSaid(t *testing.T) {
 	hung, lost := 0, 0
 	for seed := range uint64(1000) {

@@ -18,7 +18,7 @@ type frame struct {
 	in     bool // its sender has entered the section and will send nothing
 	bye    bool
 	words  []uint64
-	torn   int  // > 0: only so many words were handed over before the death
+	torn   int  // > 0: the number of words that were handed over before the death
 	lost   bool // an update that a broken connection took
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHorizon: a safe point is sure once Enough was compared after it, and what is younger
-// than a point that the program goes back to is no evidence for what comes there anew.
+// TestHorizon: a safe point is sure once enough tasks were compared after it. Comparisons
+// after the point to which the program rolls back are no evidence for the repeated part.
 func TestHorizon(t *testing.T) {
 	var h Horizon
 	require.Zero(t, h.Sure())

@@ -67,9 +67,9 @@ func (r *rank) check(t *tally) error {
 	return nil
 }
 
-// TestSchedules runs ranks through sections in which one replica errs once, often,
-// always, or always after it was convicted, and any of them dies at any point: nobody goes on with a wrong result,
-// nobody is convicted who does not err, and nobody waits for ever.
+// TestSchedules runs ranks through sections in which one replica errs once, often, always,
+// or always after it was blamed, and any of them dies at any point: no replica continues
+// with a wrong result, no sound one is blamed, and none waits forever.
 func TestSchedules(t *testing.T) {
 	first, n := simseed.Range(t, 20_000)
 	var all tally
@@ -112,8 +112,8 @@ func TestAgreement(t *testing.T) {
 	require.Positive(t, left)
 }
 
-// TestEntry: memory that differs at the entry of a section is told apart from a
-// wrong result.
+// TestEntry: a difference of memory at the entry of a section is distinguished from a wrong
+// result.
 func TestEntry(t *testing.T) {
 	found := 0
 	for seed := range uint64(2000) {
@@ -184,8 +184,9 @@ func TestResultIsHeld(t *testing.T) {
 	require.Equal(t, right, r)
 }
 
-// TestHeldResultIsAnswered: who holds a result, such as that of a dead replica that others
-// have not heard, waits until all hold it; also those that needed no result.
+// TestHeldResultIsAnswered: a replica that holds a result, such as that of a dead replica
+// which others have not received, waits until all hold it, also those that needed no
+// result.
 func TestHeldResultIsAnswered(t *testing.T) {
 	for name, then := range map[string]func(*Machine){
 		"in the section":   func(*Machine) {},

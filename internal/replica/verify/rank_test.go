@@ -18,15 +18,15 @@ type rank struct {
 	crashes  int       // still to come
 	faulty   int       // the replica that errs, -1: none
 	mode     mode
-	odds     int  // of an error of it: one in so many runs
+	odds     int  // it errs once in that many runs
 	wild     bool // all of them err, in one of a few ways
 	diverged bool // it has entered a section with other memory
 	errors   int
 	reruns   int
 	cut      int   // the section from which on fewer tasks are sampled, since a cut before it; 0: none
 	heard    int   // of the deaths before that cut all hear before they enter that section
-	ended    error // why the job has ended: then nobody goes on
-	by       *node // who has found that
+	ended    error // why the job has ended: then no replica continues
+	by       *node // the replica that has found that
 }
 
 // mode is how a replica errs.

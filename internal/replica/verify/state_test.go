@@ -19,10 +19,10 @@ type keeping struct {
 	words   [][][]stateWord // from, to
 	deaths  []int
 	crashes int
-	faulty  int    // whose state goes wrong, -1: nobody's
+	faulty  int    // the replica whose state goes wrong, -1: none
 	since   uint64 // from this safe point on
 	guilty  map[int]bool
-	ended   bool // nobody can be convicted
+	ended   bool // no replica can be blamed
 	repairs int
 	joins   int // still to come
 }
@@ -43,7 +43,7 @@ type keeper struct {
 	dead    bool
 	handled int
 	passed  map[uint64]bool // whether it was right at the safe points that it has passed
-	lone    map[uint64]bool // and whether it had nobody to compare with
+	lone    map[uint64]bool // and whether it had no peer to compare with
 }
 
 func newKeeping(seed uint64) *keeping {
@@ -237,8 +237,8 @@ func (n *keeper) die() {
 }
 
 // TestStates runs ranks through safe points at which the state of one replica goes wrong,
-// and any of them dies or is replaced at any point: nobody goes on with a wrong state or
-// beside one, nobody is convicted whose state is right, and nobody waits for ever.
+// and any of them dies or is replaced at any point: no replica continues with a wrong state
+// or beside one, none with a right state is blamed, and none waits forever.
 func TestStates(t *testing.T) {
 	repaired, unknown := 0, 0
 	n := simseed.Search(t, 20_000, func(seed uint64) error {
@@ -280,9 +280,9 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// spread: a wrong state was passed by x, though it had somebody to compare with. That is
-// so only if all that lived had nobody before, and it was handed on by joining, or if
-// whoever could have told died without a word.
+// spread checks a case in which x has passed with a wrong state, though it had a peer to
+// compare with. That happens only if all live replicas had no peer before, and the state
+// was passed on to a joiner, or if all that could have reported it died before they did.
 func (k *keeping) spread(x *keeper, point uint64) error {
 	for _, o := range k.nodes {
 		if right, passed := o.passed[point]; passed && right {
@@ -292,7 +292,8 @@ func (k *keeping) spread(x *keeper, point uint64) error {
 	return nil
 }
 
-// TestCompare: what is right of so many votes, one of them that of a dead replica.
+// TestCompare: the right state according to a number of votes, one of them from a dead
+// replica.
 func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		name    string

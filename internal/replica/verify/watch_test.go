@@ -22,7 +22,7 @@ type watching struct {
 	deaths  []int
 	crashes int
 	joins   int  // still to come
-	strict  bool // the job ends when a difference was told
+	strict  bool // the job ends when a difference was reported
 	again   bool // a process in the place of the faulty one errs as well
 	meets   bool // replicas wait for each other in their sections, as if they shared them
 	ended   bool // it has
@@ -400,9 +400,10 @@ func (k *watching) missed() error {
 	return nil
 }
 
-// TestWatch runs ranks through programs of which one replica goes wrong for a while, and any
-// dies or is replaced at any point: a difference that two replicas have hashed is found,
-// nothing else is, all stop at one place and tell the truth about it, and no replica hangs.
+// TestWatch runs ranks through programs of which one replica goes wrong for a while, and
+// any dies or is replaced at any point. A difference that two replicas have hashed is
+// found, and nothing else is. All stop at one place and report it correctly, and no replica
+// hangs.
 func TestWatch(t *testing.T) {
 	blocks, hashesOnly, joined := 0, 0, 0
 	check := func(seed uint64) (*watching, error) {
