@@ -96,8 +96,8 @@ func TestBlocksOutsideOfTheMatrix(t *testing.T) {
 	}
 }
 
-// Partial results are neutral, folded in launch order, and nobody may look at
-// what they are folded into before the section ends.
+// Partial results are neutral, folded in launch order, and no code may look at
+// their target before the section ends.
 func TestReduceSlice(t *testing.T) {
 	v := []float64{1, 2}
 	s := (*intra.Process)(nil).Section()

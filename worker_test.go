@@ -68,8 +68,8 @@ func TestThreadsKilled(t *testing.T) {
 					}
 					got, report := survivors(t, intra.Spec{Replicas: replicas}, rounds, may(kills...),
 						intratest.Sched(policy), intratest.Threads(threads), intratest.Capacity(700))
-					// A replica killed within an update may go on by itself in this
-					// process, where nobody hears of it.
+					// A replica killed within an update may continue by itself
+					// in this process, unnoticed by all others.
 					require.GreaterOrEqual(t, len(got), replicas-len(report.Deaths))
 					for _, s := range got {
 						require.Equal(t, want, s)
@@ -80,8 +80,8 @@ func TestThreadsKilled(t *testing.T) {
 	}
 }
 
-// Updates that are torn while several tasks run are seen by nobody, whichever
-// way they are received.
+// No replica sees updates that are torn while several tasks run, whichever way
+// they are received.
 func TestThreadsTornUpdates(t *testing.T) {
 	want := newState()
 	want.serial(1)
@@ -116,7 +116,7 @@ func TestThreadsOnEveryLink(t *testing.T) {
 	}
 }
 
-// meeting is a body that returns when so many of them run at the same time.
+// meeting is a body that returns when that many of them run at the same time.
 func meeting(n int) func() {
 	var all sync.WaitGroup
 	all.Add(n)

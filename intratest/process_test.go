@@ -88,7 +88,7 @@ func TestCheckedProcesses(t *testing.T) {
 		{"out is accumulated", "-r 1 -check", 1, "out(hidden) element 1"},
 		{"in is written", "-r 2 -check", 1, "test.kernel: in(x) element 3 is written by the body: move it to inout(x)"},
 		{"argument is written", "-r 2 -check", 1, "in(x) element 14 was written between the launch and the end of the section"},
-		{"argument is written", "-r 2", 0, ""}, // without -check nobody looks
+		{"argument is written", "-r 2", 0, ""}, // without -check nothing is checked
 		{"in differs", "-r 2 -check", 4, "section 6, task 0: here at the entry of the section, in(x) of test.kernel"},
 		{"in differs", "-r 3 -check -kill 0.0@section:2", 4, "section 6"},
 		{"out differs", "-r 2 -check", 4, "at its end, out(w) of test.kernel"},

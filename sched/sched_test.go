@@ -43,7 +43,7 @@ func TestBlocks(t *testing.T) {
 type knowledge struct {
 	done, expected map[int]bool
 	gone           map[int]bool
-	slow           int // the peers are sooner with so many tasks
+	slow           int // the peers are sooner with that many tasks
 }
 
 func (k knowledge) Todo(t int) bool     { return !k.done[t] }

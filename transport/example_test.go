@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/transport/inproc"
 )
 
-// inbox is the Receiver of one process: it notes what came, and wakes those
-// who wait for it.
+// inbox is the Receiver of one process: it records the last text, and wakes the
+// waits of its poller.
 type inbox struct {
 	poller *transport.Poller
 	text   atomic.Pointer[string]

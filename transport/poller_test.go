@@ -111,8 +111,8 @@ func arrivals(t *testing.T, p *transport.Poller, l *plainLink, n int) {
 	}
 }
 
-// Attention outlasts a wait that succeeded, and is not given anew by the next
-// one; it ends some time after the last.
+// Attention outlasts a wait that succeeded, and the next wait does not report
+// it again. It ends some time after the last.
 func TestPollerAttentionLingers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, l := transport.NewPoller(), new(plainLink)
@@ -162,7 +162,7 @@ func TestPollerPromiseBesideWait(t *testing.T) {
 		polls := l.polls.Load()
 		require.NoError(t, p.Wait(t.Context(), func() bool {
 			if l.polls.Load() == polls+2 {
-				p.Attend(false) // by somebody else
+				p.Attend(false) // by another goroutine
 			}
 			return l.polls.Load() > polls+2
 		}))
@@ -190,7 +190,7 @@ func TestPollerDeadlineAndContext(t *testing.T) {
 func TestPollerWakeReachesEverySleeper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := transport.NewPoller()
-		p.Wake() // of nobody
+		p.Wake() // wakes no goroutine
 		l := new(plainLink)
 		var state atomic.Int32
 		var wg sync.WaitGroup
@@ -249,8 +249,8 @@ func testLosesNoWake(t *testing.T, processes int) {
 	wg.Wait()
 }
 
-// Links that come and go while others wait end up attended exactly as long as
-// somebody polls.
+// Links that come and go during waits are attended, in the end, exactly as long
+// as some goroutine polls.
 func TestPollerLinksComeAndGo(t *testing.T) {
 	p := transport.NewPoller()
 	links := make([]*plainLink, 20)
@@ -281,8 +281,8 @@ func TestPollerLinksComeAndGo(t *testing.T) {
 	}
 }
 
-// Attention that lingers spares the links its end and its beginning, but is
-// withdrawn when nobody takes it up again, or somebody falls asleep.
+// Attention that lingers spares the links its end and its beginning. It is
+// withdrawn when no goroutine takes it up again, or one falls asleep.
 func TestPollerLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := transport.NewPoller()

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program of somebody else's module is measured from its folder.
+// A program of another module is measured from its folder.
 func TestShare(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)

@@ -27,11 +27,11 @@ var (
 
 const drifting = 1 << 14 // particles
 
-// drift is a program whose sections push particles in place, in arrays of
-// intra.Alloc and reduce, and print a hash of them. What is how it goes wrong: "order"
-// makes one replica allocate in another order, "heap" elsewhere, and "late" lets
-// one fall behind by far more than a section. With "again" it makes its arrays anew
-// in each round, and with "state" it can go on in another process.
+// drift is a program whose sections push particles in place, in arrays of intra.Alloc and
+// reduce, and print a hash of them. what names its fault: "order" makes one replica
+// allocate in another order, "heap" elsewhere, and "late" lets one fall behind by far more
+// than a section. With "again" it makes its arrays again in each round, and with "state" it
+// can continue in another process.
 func drift(p *intra.Process, what string) error {
 	var x, v []float64
 	if what == "order" && p.Replica() == 1 {

@@ -190,7 +190,7 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 		for _, flag := range []string{"-report", "-trace"} {
 			at := filepath.Join(dir, name)
 			if want == "" {
-				at = "/proc/none" // in which nobody makes files
+				at = "/proc/none" // in which no process can make files
 			}
 			code, out := writes(t, -1, flag, at)
 			require.Equal(t, 2, code, "%s %s: %s", flag, name, out)

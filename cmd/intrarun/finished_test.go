@@ -42,9 +42,9 @@ func sendAndReturn(p *intra.Process) error {
 	return nil
 }
 
-// A process that has finished is killed while it hands over what it has sent.
-// Whoever receives it gets the rest from another replica; without one the job
-// ends, and nobody waits for ever.
+// A process that has finished is killed while it hands over its messages. Their
+// receiver gets the rest from another replica. Without one the job ends, and no
+// process waits forever.
 func TestDeathOfAFinishedProcess(t *testing.T) {
 	for _, c := range []struct {
 		flags    string

@@ -56,7 +56,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Sets that there is no room for are given up, and leave nothing. The job goes on.
+// Sets for which there is no room are abandoned, and leave nothing. The job continues.
 func TestFolderWithoutRoom(t *testing.T) {
 	dir := t.TempDir()
 	list := filepath.Join(t.TempDir(), "list")

@@ -52,7 +52,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// So has a command that cannot print what it was asked for.
+// This also holds for a command that cannot print its result.
 func TestCommandsOnAFullDisk(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")
 	require.Equal(t, 0, runJob(t, "-r 2 -report "+report, steps.Program("join", "finish")...).code)

@@ -106,7 +106,7 @@ func TestManyConnectionsToThePage(t *testing.T) {
 	require.NotNil(t, url)
 	hostile(t, url[2], connections)
 	var s runreport.Status
-	// The page tells of what has happened at the next of its beats.
+	// The page shows an event at its next beat.
 	bothRun := func() {
 		require.Eventually(t, func() bool {
 			r, err := http.Get(url[1] + "status.json")

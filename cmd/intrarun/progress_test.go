@@ -38,7 +38,7 @@ func onTerminal(t *testing.T, columns uint16, environ []string, args ...string) 
 	require.NoError(t, err)
 	defer terminal.Close()
 	var all bytes.Buffer
-	_, _ = io.Copy(&all, terminal) // it ends with an error when nobody has the other end any more
+	_, _ = io.Copy(&all, terminal) // it ends with an error when no process has the other end open any more
 	require.NoError(t, cmd.Wait(), "%s", all.String())
 	return strings.ReplaceAll(all.String(), "\r\n", "\n")
 }

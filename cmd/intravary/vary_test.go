@@ -189,7 +189,7 @@ func cancel(p *intra.Process) error {
 	return p.SafePoint()
 }
 
-// waitDisturbed waits for ever where x was disturbed.
+// waitDisturbed waits forever where x was disturbed.
 func waitDisturbed(p *intra.Process) error {
 	x := 1.0
 	intra.Protect(p, "x", &x)
@@ -373,8 +373,8 @@ func TestDigitsOfSums(t *testing.T) {
 	require.Contains(t, r.Stderr, "nothing was disturbed in set 1")
 }
 
-// TestSetsThatGoAnotherWay: a set that does other sections is told of, and one that fails
-// makes the job fail.
+// TestSetsThatGoAnotherWay: intravary reports a set that runs other sections, and fails if
+// a set fails.
 func TestSetsThatGoAnotherWay(t *testing.T) {
 	r, v := varied(t, "-sets 2 -bits 1", "-r 1", "settle")
 	require.Zero(t, r.Code, r.Stderr)

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/transport/linktest"
 )
 
-// A link that is made before its ends are started is as good as any other, and so is
-// one that is made when somebody has sent something.
+// A link that is made before its ends are started works like any other, and so does one
+// that is made at the first frame.
 func TestLink(t *testing.T) {
 	t.Run("made before it is started", func(t *testing.T) {
 		linktest.Run(t, func(testing.TB) (a, b transport.Link) {
@@ -59,7 +59,7 @@ func (s skip) End(h *transport.Header, payload []byte) {
 	}
 }
 
-// notes writes down what a receiver and an owner are told.
+// notes records the calls of a receiver and an owner.
 type notes struct {
 	mu     sync.Mutex
 	sent   []error
@@ -121,8 +121,8 @@ func TestMadeAtFirstUse(t *testing.T) {
 	require.NoError(t, y.Close())
 }
 
-// However a link ends that is not made, its frames come back, its receiver hears of it
-// once, and an end of a link that comes too late is closed.
+// However a link ends that is not made, it returns its frames, informs its receiver once,
+// and closes an end that comes too late.
 func TestEndsUnmade(t *testing.T) {
 	tests := map[string]struct {
 		end  func(*lazy.Link)
@@ -170,7 +170,7 @@ func shutDownAtOnce(l *lazy.Link) {
 	_ = l.Shutdown(ctx)
 }
 
-// A link that nobody has used holds nobody up at the end.
+// An unused link delays no shutdown.
 func TestShutdownUnused(t *testing.T) {
 	l := lazy.New(func() { t.Error("asked for at the end") })
 	var at notes
@@ -179,7 +179,7 @@ func TestShutdownUnused(t *testing.T) {
 	require.Equal(t, []error{nil}, at.closed)
 }
 
-// A peer may be dead before this side has started its end, and it hears of that.
+// A peer may be dead before this side has started its end, which is informed of that.
 func TestDeadBeforeStart(t *testing.T) {
 	l := lazy.New(func() {})
 	l.PeerDied()
@@ -233,7 +233,7 @@ func TestAttentionWhileItIsMade(t *testing.T) {
 	}
 }
 
-// turning is a link that notes what it is told.
+// turning is a link that records its calls.
 type turning struct {
 	transport.Link
 	told bool
@@ -241,7 +241,7 @@ type turning struct {
 
 func (l *turning) TakeTurns() { l.told = true }
 
-// Whether processes take turns is told to the link that is made.
+// The link that is made learns whether processes take turns.
 func TestTakeTurns(t *testing.T) {
 	inner, _ := inproc.Pair()
 	made := &turning{Link: inner}

@@ -162,8 +162,8 @@ type outcome chan error
 
 func (o outcome) Sent(_ *transport.Frame, err error) { o <- err }
 
-// A reader that claims to have read what was never written, or goes back,
-// ends the link.
+// A reader that claims to have read bytes that were never written, or moves
+// back, ends the link.
 func TestCorruptHead(t *testing.T) {
 	for _, head := range []uint64{1 << 40, 1<<64 - 1, fuzzRing + 1} {
 		s, err := Create(fuzzRing)

@@ -33,7 +33,7 @@ func TestMemoryGrowsSlowly(t *testing.T) {
 	require.NoError(t, err)
 	in := &tally{inbox{closed: make(chan error, 1)}}
 	a.Start(&inbox{closed: make(chan error, 1)})
-	b.Attend(true) // nobody else takes anything there
+	b.Attend(true) // no other goroutine receives there
 	b.Start(in)
 	a.(transport.Turning).TakeTurns()
 	frames := int64(0)

@@ -14,9 +14,9 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// What several goroutines send, at once or not, arrives, each one's in order; also
-// what was queued while a frame was handed over at once, with nobody to look for it
-// but the link itself.
+// The frames of several goroutines, sent at once or not, arrive, those of each goroutine in
+// order. So do frames that were queued while another one was handed over at once, with only
+// the link itself to send them.
 func TestSendNow(t *testing.T) {
 	a, in, end := started(t, 64<<10)
 	const senders, each = 3, 1000
@@ -123,12 +123,13 @@ func TestSmallPayload(t *testing.T) {
 	}
 }
 
-// A sender that sleeps because the ring is full is woken by who takes frame after frame.
+// A receiver that takes frame after frame wakes a sender that sleeps because the ring is
+// full.
 func TestRoomForSleeper(t *testing.T) {
 	a, b := pairOf(4096)(t)
 	in := &inbox{closed: make(chan error, 1)}
 	a.Start(&inbox{closed: make(chan error, 1)})
-	b.Attend(true) // nobody else takes anything there
+	b.Attend(true) // no other goroutine receives there
 	b.Start(in)
 	const burst = 6
 	for round := range 2000 {

@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/transport/tcp"
 )
 
-// arrivals is a Receiver that tells of each frame.
+// arrivals is a Receiver that reports each frame.
 type arrivals struct {
 	ends   chan uint64 // Args[0]
 	closed chan error

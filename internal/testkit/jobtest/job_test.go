@@ -19,7 +19,7 @@ import (
 
 var binaries jobtest.Binaries
 
-// The test binary is also the programs that the jobs run, which stop for ever.
+// The test binary is also the programs of the jobs, which stop forever.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && programs[os.Args[1]] != nil {
 		intra.Main(programs[os.Args[1]])

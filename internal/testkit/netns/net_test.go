@@ -101,7 +101,7 @@ func TestHostsReachEachOtherAsTheirConditionsAllow(t *testing.T) {
 	require.Equal(t, "same bytes", calls(1, v4))
 	require.Equal(t, "same bytes", calls(2, v6))
 
-	n.Set(0, 1, Conditions{Cut: true}) // what comes back from host 0
+	n.Set(0, 1, Conditions{Cut: true}) // replies of host 0
 	require.Equal(t, "no connection", calls(1, v4))
 	require.Equal(t, "same bytes", calls(2, v4))
 	n.All(Conditions{Delay: time.Millisecond, Jitter: time.Millisecond, Loss: 0.02, Rate: 20e6})

@@ -84,7 +84,8 @@ func (d *done) unreachable(host int) bool {
 	return false
 }
 
-// What a host must bear: shorter cuts than this lose nobody.
+// bearable bounds the cuts that a host must survive: a shorter cut loses no
+// process.
 const bearable = 400 * time.Millisecond
 
 // cut reports whether hosts a and b may have taken each other for lost.
@@ -133,7 +134,7 @@ func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 	for p := range d.killed {
 		end := r.report.End(p)
 		if end == "left" && strings.HasPrefix(r.report.Error, "this head gives up: ") {
-			continue // it was cut off from its host by then, or from those who keep its decisions
+			continue // it was cut off by then from its host, or from the hosts that keep its decisions
 		}
 		if !dead[p] && end != "finished" && end != "ended" {
 			return fmt.Sprintf("%v was killed without a verdict, and its end is reported as %q", p, end)

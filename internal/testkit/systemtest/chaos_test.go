@@ -26,10 +26,10 @@ import (
 // chaosProblem takes some seconds on the hosts, and less on others.
 var chaosProblem = strings.Fields("-nx 20 -ny 20 -nz 20 -iters 150 -json")
 
-// TestChaos runs HPCCG while its processes, hosts and network fail as a seed
-// says. Whatever happens, a run ends with the bits of one without failures, or
-// says which rank was lost; nobody is declared dead to whom nothing was done;
-// and nothing stays behind. INTRA_CHAOS=N tries N seeds, INTRA_SEED=S only S.
+// TestChaos runs HPCCG while its processes, hosts and network fail according to a seed.
+// Whatever happens, a run ends with the bits of one without failures, or reports which rank
+// was lost. No process without a fault is declared dead, and nothing stays behind.
+// INTRA_CHAOS=N tries N seeds, INTRA_SEED=S only S.
 func TestChaos(t *testing.T) { testChaos(t, 3, newSchedule) }
 
 // TestChaosOfTheHead does so with the head among what is lost, and with
@@ -148,7 +148,7 @@ func (c *chaos) run() (*jobRun, string) {
 
 	r := &jobRun{code: end.Code, stdout: end.Stdout, stderr: end.Stderr}
 	errs := successor(spec.Dir, j.PID(), ".err")
-	if len(end.Report) == 0 && c.schedule.head && r.code < 0 { // killed, and nobody took its place, or that of who did
+	if len(end.Report) == 0 && c.schedule.head && r.code < 0 { // the head was killed and had no successor, or its successor was killed and had none
 		r.code, r.report.Error = 3, headless
 		return r, ""
 	}
@@ -163,7 +163,7 @@ func (c *chaos) run() (*jobRun, string) {
 			require.Contains(t, first, "all have finished", errs)
 		case r.code > 0:
 			require.Equal(t, 3, r.code, first)
-			if !strings.Contains(first, "this head gives up") { // it was stopped when the job had been given up
+			if !strings.Contains(first, "this head gives up") { // it was stopped when the job had already ended
 				require.Contains(t, first, r.report.Error, errs)
 			}
 		}
@@ -199,7 +199,7 @@ func (c *chaos) goOn(want string, ends map[string]int) {
 	r := intrarun(c.t, fmt.Sprintf("-n %d -r 1 -restart %s", c.schedule.ranks, c.files), chaosProblem...)
 	got := r.sum(c.t)
 	require.Equal(c.t, want, got, "%v", c.schedule)
-	for _, why := range r.report.Restart.Refused { // the job has ended before it was complete, or it was given up
+	for _, why := range r.report.Restart.Refused { // the job ended before the set was complete, or the set was abandoned
 		require.Contains(c.t, why, "the set is incomplete", "%v", c.schedule)
 	}
 	ends["gone on"]++
@@ -227,7 +227,7 @@ func (c *chaos) watchPauses() chan time.Duration {
 	return result
 }
 
-// meet learns who is where.
+// meet learns the host of each process.
 func (c *chaos) meet(text string) {
 	c.pids, c.agents = make(map[job.Process]int), make(map[int]int)
 	c.done.hostOf = make(map[job.Process]int)

@@ -66,8 +66,8 @@ func (c *cutter) end() int {
 	return c.cuts
 }
 
-// A job goes on across lost connections: nobody is declared dead, nothing that
-// matters is lost, and the result is the same.
+// A job continues across lost connections: no process is declared dead, no
+// necessary frame is lost, and the result is the same.
 func TestConnectionsAreCut(t *testing.T) {
 	t.Parallel()
 	const problem = "-nx 16 -ny 16 -nz 16 -iters 600"

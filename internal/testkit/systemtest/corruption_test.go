@@ -26,8 +26,8 @@ type corrupted struct {
 	Flips []runreport.Flip     `json:"flips"`
 }
 
-// verified runs a program under -sdc. Of what it has printed the times are left out, and
-// what may have been wrong: a job that goes back prints it again.
+// verified runs a program under -sdc. From its output it removes the times, and lines that
+// may have been wrong: a job that rolls back prints them again.
 func verified(t *testing.T, flags string, program []string) (jobtest.Result, corrupted) {
 	t.Helper()
 	r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: program})
@@ -64,10 +64,10 @@ func wrongPrograms(t *testing.T) map[string][]string {
 	}
 }
 
-// One bit of what any task writes is turned. With all tasks verified it is found, and
-// who has done it, and no bit of the result differs; also if another replica dies before.
-// With a share of them it is found, or the task was not among them. INTRA_CORRUPTION
-// says how many of such jobs to run.
+// One bit of the output of any task is flipped. If all tasks are verified, the error and
+// its process are found, and no bit of the result differs, also if another replica dies
+// before. If a share of them is verified, the error is found, or the task was not among
+// them. INTRA_CORRUPTION sets the number of such jobs.
 func TestCorruption(t *testing.T) {
 	jobs := simseed.Environment(t, "INTRA_CORRUPTION", 12)
 	for name, program := range wrongPrograms(t) {
@@ -225,9 +225,9 @@ func TestWrongMessageBeforeAMajority(t *testing.T) {
 	}
 }
 
-// A wrong message makes one replica of three come to other results of tasks, which read what
-// it has made wrong through a pointer, so that it is convicted and killed. The message is found
-// all the same.
+// A wrong message makes one replica of three compute other results of tasks, which read the
+// wrong data through a pointer, so that it is blamed and killed. The message is found as
+// well.
 func TestWrongMessageBesideAConviction(t *testing.T) {
 	program, convicted := wrongPrograms(t)["gtc"], 0
 	for i := range 9 {
@@ -260,8 +260,8 @@ func TestHashesAreToldOverAFullRing(t *testing.T) {
 	}
 }
 
-// A wrong message makes the program of who gets it fail. The message is what ends the job, or
-// what it goes back for, and not the failure.
+// A wrong message makes the program of its receiver fail. The job ends, or rolls back,
+// because of the message and not because of the failure.
 func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
 	program := []string{binaries.Program(t, "examples/gtc"), "-mpsi", "12", "-mthetamax", "32", "-mzetamax", "4", "-micell", "2", "-steps", "2", "-json"}
 	want, _ := verified(t, "-n 2 -sdc dual", program)
@@ -294,9 +294,9 @@ func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
 	require.Positive(t, failed)
 }
 
-// One bit of the registered state of any replica is turned at any safe point. With three
-// replicas the others convict it; with two the rank goes back to its last backup; no bit
-// of the result differs. Without a backup the job ends with exit code 4 and both hashes.
+// One bit of the registered state of any replica is flipped at any safe point. With three
+// replicas the others blame it; with two the rank rolls back to its last backup; no bit of
+// the result differs. Without a backup the job ends with exit code 4 and both hashes.
 func TestWrongState(t *testing.T) {
 	jobs := simseed.Environment(t, "INTRA_CORRUPTION", 8)
 	for name, program := range wrongPrograms(t) {
@@ -334,11 +334,11 @@ func TestWrongState(t *testing.T) {
 	}
 }
 
-// A wrong update comes to both ranks before the states are compared, and those of both
-// differ at the same safe point. The job goes back and nobody dies. If the states differ
-// again where they did before, others take the places of all replicas of the rank. If an
-// acknowledgement comes before the safe point, it tells of what was made of the update,
-// and the job ends: which of both is first is chance.
+// A wrong update reaches both ranks before the states are compared, and those of both
+// differ at the same safe point. The job rolls back and no process dies. If the states
+// differ again where they did before, all replicas of the rank are replaced. If an
+// acknowledgement arrives before the safe point, it reveals a message that contains the
+// error, and the job ends: chance decides which of the two is first.
 func TestStatesThatDiffer(t *testing.T) {
 	for _, tt := range []struct {
 		name, program, flags string
@@ -386,8 +386,9 @@ func toldByMessage(r jobtest.Result) bool {
 	return regexp.MustCompile(`silent corruption, found by \d\.\d: .* have sent message \d+ .* with different contents`).MatchString(r.Stderr)
 }
 
-// A wrong message that nobody has taken in at a safe point is in no hash of a state there, and
-// is found before a backup holds it: two new replicas, which have it from there, would not differ.
+// A wrong message that no receive has matched at a safe point is in no hash of a state
+// there. It is found before a backup holds it: two new replicas that have it from the
+// backup would not differ.
 func TestWrongMessageOnItsWay(t *testing.T) {
 	program := append([]string{binaries.Program(t, "internal/testkit/systemtest/attack/mixed")}, strings.Fields("-passes 120 -seed 3")...)
 	want, _ := verified(t, "-degrees 2,2", program)

@@ -114,7 +114,8 @@ func TestRightProgramIsNotReported(t *testing.T) {
 	}
 }
 
-// With -diverge warn the user is told once, and the job goes on; with off nothing is compared.
+// With -diverge warn the user gets one warning, and the job continues; with off nothing is
+// compared.
 func TestDivergenceIsOnlyToldOrNot(t *testing.T) {
 	t.Parallel()
 	r := diverge(t, "-n 1 -r 2 -diverge warn", "replica", "400", false)

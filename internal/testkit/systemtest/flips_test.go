@@ -68,7 +68,7 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 	if p.sees && (p.point == job.FlipTask || degree > 2) && rng.IntN(3) == 0 {
 		other := job.Process{Rank: wrong.Rank, Replica: (wrong.Replica + 1) % degree}
 		at := rng.Int64N(tasks)
-		if degree == 2 { // after it, the convicted one and this one would be all of the rank
+		if degree == 2 { // after it, the blamed process and this one would be all of the rank
 			at = rng.Int64N(count + 1)
 		}
 		more += fmt.Sprintf(" -kill %v@task:%d", other, at)
@@ -145,9 +145,9 @@ func TestFlips(t *testing.T) {
 	}
 }
 
-// TestNoFlips runs jobs in which nothing is turned wrong, under all modes, while replicas
-// are killed and replaced, stopped, or slowed down: nothing differs, and nobody is
-// convicted. INTRA_FLIPS says how many: ten times as many as of the others.
+// TestNoFlips runs jobs without flipped bits, under all modes, while replicas are killed
+// and replaced, stopped, or slowed down: nothing differs, and no process is blamed.
+// INTRA_FLIPS sets the number of jobs: ten times that of the other tests.
 func TestNoFlips(t *testing.T) {
 	jobs, first := simseed.Environment(t, "INTRA_FLIPS", 1)*10, simseed.Environment(t, "INTRA_SEED", 0)
 	var mu sync.Mutex
@@ -208,7 +208,7 @@ func calm(t *testing.T, seed uint64, program []string, want string, tasks int64)
 	return under
 }
 
-// stop stops a process of a job so many times, each time for so long.
+// stop stops a process of a job that many times, each time for that long.
 func stop(j *jobtest.Job, victim job.Process, times int, long time.Duration) {
 	for range times {
 		select {

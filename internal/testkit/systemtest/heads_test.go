@@ -75,7 +75,7 @@ type headsPlan struct {
 	flags  string
 	joins  bool     // the head is lost before all have joined
 	killed []string // one after the other, each replaced before the next; a rank by its number
-	hasty  string   // right before the head, "" for nobody
+	hasty  string   // the process that dies right before the head, "" for none
 	wait   time.Duration
 	how    []string // is each head lost
 }
@@ -108,7 +108,7 @@ func newHeadsPlan(seed uint64) headsPlan {
 		if rng.IntN(3) == 0 {
 			p.hasty = fmt.Sprintf("%d.0", rng.IntN(2))
 		}
-		if strings.HasPrefix(p.flags, "-spares") { // which of them has a place, and so is to be killed, nobody says
+		if strings.HasPrefix(p.flags, "-spares") { // it is open which of them has a slot, and so is to be killed
 			p.killed, p.hasty = p.killed[:min(1, len(p.killed))], ""
 		}
 	}
@@ -187,7 +187,7 @@ func (j *headsJob) settle() {
 	j.until(func(now string) bool {
 		for _, p := range []string{"0.0", "0.1", "1.0", "1.1"} {
 			at := regexp.MustCompile(regexp.QuoteMeta(p)+replacedBy+`([^ :\n]+)`).FindAllStringSubmatch(now, -1)
-			if len(at) == 0 { // who has joined since has no state yet
+			if len(at) == 0 { // a process that has joined since has no state yet
 				at = regexp.MustCompile(regexp.QuoteMeta(p)+` has joined: process \d+ on ([^ :\n]+)`).FindAllStringSubmatch(now, 1)
 			}
 			if len(at) == 0 || j.gone[at[len(at)-1][1]] || strings.LastIndex(now, p+" is dead ") > strings.LastIndex(now, p+replacedBy) {
@@ -210,7 +210,7 @@ func (j *headsJob) until(so func(said string) bool) {
 			return
 		}
 		if time.Now().After(end) {
-			return // the job's own deadline says who waits for whom
+			return // the job's own deadline reports which processes wait for which
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -23,7 +23,7 @@ import (
 // takes its time.
 const patience = 3 * time.Minute
 
-// hostedSpec describes HPCCG on the hosts of net, each with so many slots, by
+// hostedSpec describes HPCCG on the hosts of net, each with that many slots, started by
 // intrarun on the first of them.
 func hostedSpec(t *testing.T, net *netns.Net, slots int, flags string, problem []string) jobtest.Spec {
 	var hosts []string
@@ -41,8 +41,8 @@ func hostedSpec(t *testing.T, net *netns.Net, slots int, flags string, problem [
 	}
 }
 
-// onHosts runs HPCCG on hosts. during is called once all have joined, and there is a
-// backup if one was asked for. hash is empty if nothing was printed.
+// onHosts runs HPCCG on hosts. during is called once all have joined, and once there is a
+// backup if one was requested. hash is empty if nothing was printed.
 func onHosts(t *testing.T, net *netns.Net, slots int, flags, problem string, during func()) (r jobRun, hash string) {
 	t.Helper()
 	j := jobtest.Start(t, hostedSpec(t, net, slots, flags, append(strings.Fields(problem), "-json")))
@@ -92,8 +92,8 @@ func begun(flags string) string {
 	return joined
 }
 
-// startHosted starts HPCCG on the hosts of net, each with so many slots, and
-// waits until its head has said that.
+// startHosted starts HPCCG on the hosts of net, each with that many slots, and waits until
+// its head has printed until.
 func startHosted(t *testing.T, net *netns.Net, slots int, flags string, problem []string, until string) *hostedJob {
 	t.Helper()
 	spec := hostedSpec(t, net, slots, flags, problem)

@@ -19,8 +19,8 @@ const rightKinds = "named around heaped sorted deleted shifted deferred promoted
 	"prefixSum sectionForEachBlock foldedThenUsed halosBefore readOnlyInSection twoArrays counts " +
 	"farmOfSections guidedChunks stealing server bestBound tokenRing"
 
-// Programs that alias, carry, call functions and give work to whoever asks are right with
-// any number of replicas, whichever of them die, and in checked mode.
+// Programs that alias, carry, call functions and give work to the rank that asks first are
+// right with any number of replicas, whichever of them die, and in checked mode.
 func TestKindsOfPrograms(t *testing.T) {
 	t.Parallel()
 	right := strings.Fields(rightKinds)

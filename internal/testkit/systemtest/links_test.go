@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// A process has links to its neighbours and to those with whom it adds up, and not to
-// every other.
+// A process has links to its neighbours and to its peers in a sum, and not to every other
+// process.
 func TestLinksAreMadeAtFirstUse(t *testing.T) {
 	for _, link := range []string{job.LinkSHM, job.LinkUnix} {
 		const ranks, doublings = 16, 4

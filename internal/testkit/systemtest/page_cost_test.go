@@ -19,8 +19,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// What the live page of a job of INTRA_PAGE processes costs intrarun, with somebody
-// who follows it and without a page. It says so, and compares nothing.
+// TestPageCost measures the cost of the live page of a job of INTRA_PAGE processes for
+// intrarun, with a viewer and without a page. It prints the results, and compares nothing.
 func TestPageCost(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("INTRA_PAGE"))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // The tests in this file change the file of a program while a job runs it, as a user does
-// who goes on working on it.
+// when developing it.
 
 // refused is what the head says of replacements that cannot be had.
 const refused = `the replacement for|no such file`

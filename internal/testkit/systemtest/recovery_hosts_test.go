@@ -14,7 +14,7 @@ import (
 )
 
 // Processes of a lost host are replaced on hosts with free slots, by spares or
-// by new processes; a rank that was only there comes back from its backup.
+// by new processes; a rank that was only there is restored from its backup.
 func TestRecoveryOnSeveralHosts(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 3)
@@ -64,8 +64,8 @@ func TestRecoveryOnSeveralHosts(t *testing.T) {
 	}
 }
 
-// A link that breaks between the only replicas of two ranks, both alive, costs
-// one of them its life, and the job goes back to its last backup.
+// If a link breaks between the only replicas of two ranks, both alive, the head
+// kills one of them, and the job rolls back to its last backup.
 func TestLinkBetweenLastReplicas(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 4)
@@ -79,7 +79,8 @@ func TestLinkBetweenLastReplicas(t *testing.T) {
 	require.Equal(t, job.CauseLink, r.report.Failures[0].Cause, r.stderr)
 }
 
-// When the only host with a free slot is lost, nobody waits for a process on it.
+// When the only host with a free slot is lost, the job waits for no process on
+// it.
 func TestNoHostIsLeftForAReplacement(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 2)

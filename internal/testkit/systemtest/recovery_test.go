@@ -123,8 +123,9 @@ func passes(t *testing.T, r jobRun) (list []string) {
 	return list
 }
 
-// Each line of output is seen once, in order, whoever prints it. The schedule keeps the replicas in
-// step: one that was far ahead could be killed before the other one was replaced.
+// Each line of output appears once, in order, whichever replica prints it. The schedule
+// keeps the replicas in step: one that was far ahead could be killed before the other one
+// was replaced.
 func TestOutputAcrossReplacements(t *testing.T) {
 	r, again := lasting(t, "-n 1 -r 2 -replace -sched static -kill 0.0@section:100 -kill 0.1@section:500", "", func(r *jobtest.Report) bool { return len(r.Replacements) == 2 })
 	want := passes(t, again("-n 1 -r 1"))
@@ -150,7 +151,7 @@ func TestReplacementsAreNotLeftBehind(t *testing.T) {
 func TestRollbackOfRealProcesses(t *testing.T) {
 	for _, c := range []struct {
 		flags string
-		lost  []int // the ranks that the job goes back for, one time after the other
+		lost  []int // the ranks for which the job rolls back, per rollback
 	}{
 		{"-n 2 -r 1 -replace -backup 5 -kill 1.0@section:150", []int{1}},
 		{"-n 2 -r 1 -spares 1 -backup auto -link tcp -kill 0.0@task:3000", []int{0}},
@@ -193,7 +194,8 @@ func TestRollbackOfRealProcesses(t *testing.T) {
 	}
 }
 
-// Ranks are lost one after another, with -backup auto. The job never goes back to its beginning.
+// Ranks are lost one after another, with -backup auto. The job never rolls back to its
+// beginning.
 func TestAutomaticBackupsBetweenLosses(t *testing.T) {
 	problem := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 1500 -json")
 	want := intrarun(t, "-n 2 -r 1", problem...).sum(t)
@@ -207,8 +209,7 @@ func TestAutomaticBackupsBetweenLosses(t *testing.T) {
 	}
 }
 
-// Where there is nobody to go back with, or nothing to go back to, the job ends
-// and says why.
+// A job that cannot replace a lost rank, or has no backup, ends and reports why.
 func TestNoWayBack(t *testing.T) {
 	for flags, why := range map[string]string{
 		"-n 2 -r 1 -replace -backup 5 -kill 1.0@section:5":                              "no backup was complete yet",
@@ -224,8 +225,8 @@ func TestNoWayBack(t *testing.T) {
 	}
 }
 
-// A rank is lost while the job goes back for another one: the newer rollback
-// overtakes the older one wherever a process is on its way.
+// A rank is lost while the job rolls back for another one: the newer rollback overtakes the
+// older one wherever a process is in it.
 func TestRollbacksThatOvertakeEachOther(t *testing.T) {
 	problem := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 211 -json")
 	want := intrarun(t, "-n 2 -r 1", problem...).sum(t)

@@ -172,8 +172,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 	})
 }
 
-// A job that begins anew in a folder with sets of one before it: which of them
-// is meant has to be said.
+// A new job begins in a folder with sets of an earlier one: the user has to say which of
+// them is meant.
 func TestSetsOfTwoJobs(t *testing.T) {
 	args := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 30 -json")
 	dir := t.TempDir()

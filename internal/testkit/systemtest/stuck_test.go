@@ -63,8 +63,8 @@ func TestNoDeadlocks(t *testing.T) {
 	}
 }
 
-// Without abort the job goes on, and is told of once; off says nothing. What its
-// processes do is seen by everybody who asks.
+// Without abort the job continues, and reports the deadlock once; with off it reports
+// nothing. Every viewer of the status sees what its processes do.
 func TestStatus(t *testing.T) {
 	ask := func(j *jobtest.Job) string {
 		out, err := exec.Command(binaries.Intrarun(t), "status", fmt.Sprint(j.PID())).CombinedOutput()
@@ -157,7 +157,7 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// A deadlock is found by whoever is the head, though a host was lost before.
+// A successor of the head also finds a deadlock, though a host was lost before.
 func TestDeadlockAfterTheLossOfTheHead(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 4)

@@ -89,7 +89,7 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 			require.Equal(t, want, got)
 			require.Equal(t, point, after.report.Restart.Point)
 			for _, why := range after.report.Restart.Refused {
-				require.Contains(t, why, "the set is incomplete") // it was given up
+				require.Contains(t, why, "the set is incomplete") // it was abandoned
 			}
 		})
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// The host of the head is lost in a job whose processes are replaced: before all
-// have joined, as the first that the job loses, or after replacements. Its
-// successor replaces those that were there, and more, and takes backups that the
-// job goes back to.
+// The host of the head is lost in a job whose processes are replaced: before all have
+// joined, as the first that the job loses, or after replacements. Its successor replaces
+// the processes of that host, and later ones, and takes backups to which the job rolls
+// back.
 func TestLossOfTheHeadAndReplacements(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 4)
@@ -31,7 +31,7 @@ func TestLossOfTheHeadAndReplacements(t *testing.T) {
 		steps       []string   // what the successor says before the next thing is done to the job
 		then        [][]string // processes that are killed
 		says        []string
-		replaced    []string // nil: the job goes back once
+		replaced    []string // nil: the job rolls back once
 	}{
 		{"before all have joined", "-n 2 -r 2 -replace", 2, "has joined: process", nil, nil, nil, []string{"0.0", "1.0"}},
 		{"a host, with files", "-n 2 -r 2 -replace -checkpoint {state} -checkpoint-every 9", 2, joined, nil, nil, nil, []string{"0.0", "1.0"}},

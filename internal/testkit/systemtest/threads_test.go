@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Several workers in each process change no bit, whoever dies where.
+// Several workers in each process change no bit, whichever processes die.
 func TestThreads(t *testing.T) {
 	want := serial(t, small...).sum(t)
 	var each int64 // tasks that a replica has to get done

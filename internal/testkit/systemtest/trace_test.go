@@ -36,9 +36,9 @@ func rowNames(f *traceformat.File) map[traceformat.Row]string {
 	return rows
 }
 
-// A timeline shows every task, on the row of the replica that ran it, inside
-// of its section; every update that was taken in, with an arrow from where it
-// was sent; and the death of a replica, whose events up to it are there.
+// A timeline shows every task, on the row of the replica that ran it, inside of its
+// section; every received update, with an arrow from its sender; and the death of a
+// replica, with its events up to then.
 func TestTrace(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trace.json")
 	r := intrarun(t, "-n 2 -r 2 -sched static -link tcp -kill 1.1@task:40 -trace "+name, small...)
@@ -96,9 +96,8 @@ func TestTrace(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// Whatever happens to a job, its timeline shows that, and follows the rules of its
-// format: messages with their calls, safe points, cuts, new processes, backups and
-// the way back.
+// The timeline shows whatever happens to a job, and follows the rules of its format:
+// messages with their calls, safe points, cuts, new processes, backups and rollbacks.
 func TestTraceOfRecovery(t *testing.T) {
 	replaced := func(r *jobtest.Report) bool { return len(r.Replaced()) > 0 }
 	for _, tt := range []struct {

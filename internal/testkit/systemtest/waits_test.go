@@ -15,8 +15,9 @@ import (
 // hang bounds how long a job may go on that can never end.
 const hang = 25 * time.Second
 
-// Who waits for a rank whose program has returned hears so, and with whom it
-// is in another operation. The degrees take turns, and in a matrix all run.
+// A wait for a rank whose program has returned, or for one that is in another
+// operation, fails with an error that says so. The degrees take turns, and in a
+// matrix all run.
 func TestWaitsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	for i, test := range []struct{ way, want string }{

@@ -18,8 +18,8 @@ import (
 )
 
 // TestWatch runs jobs of eight processes on four hosts, one after the other for
-// INTRA_WATCH seconds, while the machine has at least four times as much to do
-// as it can: nobody is declared dead, and nobody takes the head's place.
+// INTRA_WATCH seconds, while the machine has at least four times as much work
+// as it can do: no process is declared dead, and the head keeps its role.
 func TestWatch(t *testing.T) {
 	seconds := simseed.Environment(t, "INTRA_WATCH", 0)
 	if seconds == 0 {

@@ -36,8 +36,8 @@ func TestWeibull(t *testing.T) {
 	require.Positive(t, deaths)
 }
 
-// TestWeibullAgainstRecovery: processes die at random and are replaced, the job
-// goes back to backups, and when nothing of that saves it, it goes on from its
+// TestWeibullAgainstRecovery: processes die at random and are replaced, and the
+// job rolls back to backups. If that cannot save it, it is restarted from its
 // files. It ends with the bits of a run without failures.
 func TestWeibullAgainstRecovery(t *testing.T) {
 	args := strings.Fields("-nx 32 -ny 32 -nz 32 -iters 400 -json")

@@ -212,8 +212,8 @@ func TestStreamBytes(t *testing.T) {
 	require.Equal(t, int64(16<<20), streamBytes(-1))
 }
 
-// TestEnvironment starts this test program anew with each path, and with some
-// that cannot be had.
+// TestEnvironment runs this test program with each path, and with some that are
+// not available.
 func TestEnvironment(t *testing.T) {
 	if os.Getenv("KERNELS_TEST_CHILD") != "" {
 		fmt.Println("path in use:", Active().Name)

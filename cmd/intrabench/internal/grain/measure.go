@@ -14,7 +14,7 @@ type Options struct {
 	Work   []float64     // seconds of work in the sections of each size, in one process; ascending
 	Tasks  int           // of each section
 	Bytes  int           // result of a task
-	Time   time.Duration // about how long the sections of each size take in each job
+	Time   time.Duration // approximate time of the sections of each size in each job
 	Rounds int
 	Before func(what string, round int) // called before each job, rounds from 0; may be nil
 }

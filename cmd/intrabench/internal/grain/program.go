@@ -56,8 +56,8 @@ type Outcome struct {
 	Sum     float64   `json:"sum"`     // of all results, which no way to run the sections changes
 }
 
-// Program runs all steps, in sections of so many tasks whose results have that many bytes.
-// With plain it calls the bodies of the tasks, without a section.
+// Program runs all steps, in sections of that many tasks whose results have that many
+// bytes. With plain it calls the bodies of the tasks, without a section.
 func Program(p *intra.Process, steps []Step, tasks, bytes int, plain bool) (Outcome, error) {
 	results := max(bytes/8, 1)
 	x, y := make([]float64, elements), intra.Alloc[float64](tasks*results)

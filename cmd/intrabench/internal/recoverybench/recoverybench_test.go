@@ -145,7 +145,8 @@ func TestMeasure(t *testing.T) {
 	require.InDelta(t, 1/1.1, m.Losses[0].Replaced.Median, 1e-3)
 	require.InDelta(t, 1/1.25, m.Losses[0].Left.Median, 1e-3)
 	require.Zero(t, m.Losses[0].Restarts)
-	// The second failure loses the rank at two thirds, and it begins anew.
+	// The second failure loses the rank at two thirds, and the run begins
+	// again.
 	require.InDelta(t, 1/(2./3+1), m.Losses[1].Left.Median, 1e-3)
 	require.Equal(t, 3, m.Losses[1].Restarts)
 	require.InDelta(t, 1/1.2, m.Losses[1].Replaced.Median, 1e-3)

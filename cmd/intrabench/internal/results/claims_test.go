@@ -34,7 +34,7 @@ type table struct {
 	Rows    []row
 }
 
-// row has the figures of a table as somebody has copied them, or as paths in a record.
+// row holds the figures of a table as an author has copied them, or as paths in a record.
 type row struct {
 	Cells []string
 	// Record is the file that intrabench has written. A cell that begins with = is a path in its

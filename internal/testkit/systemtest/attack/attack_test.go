@@ -29,7 +29,7 @@ var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
-// few is how many jobs run if nobody says how many.
+// few is the default number of jobs.
 const few = 10
 
 // deadline is how long a job may take that is over in seconds, on a machine that
@@ -164,7 +164,7 @@ func inject(j *jobtest.Job, program string, injections []injection) (d deed) {
 		}
 		switch b.signal {
 		case "remove":
-			for !strings.Contains(j.Stderr(), "all have joined") { // who is to be there from the beginning has been started
+			for !strings.Contains(j.Stderr(), "all have joined") { // all first processes have been started
 				select {
 				case <-j.Ended():
 					return d

@@ -33,14 +33,14 @@ func (v *verdict) fired() (all []wrong) {
 		what, _, _ := strings.Cut(rest, ":")
 		p, err := job.ParseProcess(who)
 		if err != nil {
-			panic(err) // the report says what was asked for
+			panic(err) // the report repeats the request
 		}
 		all = append(all, wrong{p, job.FlipPoint(what)})
 	}
 	return all
 }
 
-// convicted reports whether a process was.
+// convicted reports whether a process was blamed.
 func (v *verdict) convicted(p job.Process) bool {
 	for i := range v.report.SDC.Convicted {
 		if v.report.SDC.Convicted[i].Process == p {
@@ -98,10 +98,10 @@ func (v *verdict) corruption() string {
 	return ""
 }
 
-// misled reports whether p may have been convicted, by a majority of its rank, of what it made
-// of something that not all have got: a wrong message, or the wrong result of a task that was
-// not compared. The latter is the same everywhere with a backup, or if the replicas have
-// memory in common.
+// misled reports whether the majority of its rank may have blamed p for a consequence of an
+// error that did not reach all replicas: a wrong message, or the wrong result of a task
+// that was not compared. The latter is the same on all replicas with a backup, or if they
+// share memory.
 func (v *verdict) misled(w wrong, p job.Process) bool {
 	switch {
 	case v.degrees[p.Rank] < 3:
@@ -138,8 +138,9 @@ func (v *verdict) endsWrong() string {
 	return fmt.Sprintf("exit code %d, though there was a backup to go back to: %s", v.code, text)
 }
 
-// mayEscape reports whether wrong bits are no fault: a share of the tasks is compared, and
-// not all was found or nothing could be done; or who was wrong was the only one of its rank.
+// mayEscape reports whether wrong bits are permitted: only a share of the tasks is
+// compared, and some errors were not found or could not be repaired, or the process that
+// erred was the only one of its rank.
 func (v *verdict) mayEscape(h *history) bool {
 	for _, w := range v.fired() {
 		task := w.what == "" || w.what == job.FlipTask

@@ -12,12 +12,12 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// The judge lets nothing pass that is wrong, and finds nothing wrong that is
-// right. A history is told in words of a line each: "0.1 injected 0.5" is a death,
-// "0.1 back 0.6" a replacement, "rollback 7 for 1 at 0.5" (or "… over") a way back
-// to safe point 7, "fired 0.1" a kill that came about, "backups 2" so many of them,
-// "turned 0.1@task" something wrong, "convicted 0.1" that it was found, "for 0.1" and
-// "doubt 1" why the job went back last.
+// The judge rejects every wrong history, and accepts every right one. A history is a text
+// with one event a line: "0.1 injected 0.5" is a death, "0.1 back 0.6" a replacement,
+// "rollback 7 for 1 at 0.5" (or "… over") a rollback to safe point 7, "fired 0.1" a kill
+// that happened, "backups 2" the number of backups, "turned 0.1@task" a flipped bit,
+// "convicted 0.1" a blamed process, "for 0.1" and "doubt 1" the reason of the last
+// rollback.
 func TestJudge(t *testing.T) {
 	const (
 		lost0   = "rank 0 has lost its last replica 0.1 at 0.500 s (injected: x), after 0.0 (injected)"

@@ -51,7 +51,7 @@ type report struct {
 	} `json:"processes"`
 }
 
-// rollback is a way back.
+// rollback is one rollback of the report.
 type rollback struct {
 	At        float64      `json:"at_seconds"`
 	Lost      []int        `json:"lost"`
@@ -85,7 +85,7 @@ type verdict struct {
 	escaped                  bool // the bits are wrong, and may be
 }
 
-// history is who lived when, as the report tells it.
+// history lists the lives of the processes according to the report.
 type history struct {
 	alive  map[job.Process]bool
 	deaths map[job.Process]int // declared
@@ -308,7 +308,8 @@ func (v *verdict) explained(h *history) string {
 	return ""
 }
 
-// onTheWay says what speaks against the loss of a backup on the way back to it.
+// onTheWay returns an objection to the loss of a backup during the rollback to
+// it.
 func (v *verdict) onTheWay(h *history, m []string) string {
 	n := len(v.report.Rollbacks)
 	if n == 0 {

@@ -144,7 +144,7 @@ func (p *plan) shape(d dice, ranks int, degrees []int) {
 
 func (p *plan) recovery(d dice) {
 	switch d.IntN(10) {
-	case 0, 1: // nobody comes back
+	case 0, 1: // no process is replaced
 	case 2, 3:
 		p.spares = 1 + d.IntN(4)
 	case 4:
@@ -164,8 +164,8 @@ func (p *plan) recovery(d dice) {
 	}
 }
 
-// choose chooses whom to kill, and when: often all replicas of a rank at the same
-// place, and then others while the job goes back.
+// choose chooses the victims and the times: often all replicas of a rank at the
+// same place, and then others during the rollback.
 func (p *plan) choose(d dice) {
 	n := one(d, []int{1, 1, 2, 2, 3, 4, 5})
 	all := job.Processes(p.degrees)
@@ -185,7 +185,7 @@ func (p *plan) choose(d dice) {
 		k.Process = one(d, all)
 		p.kills = append(p.kills, k)
 	}
-	for p.backup && d.once(2) { // while it goes back, or before
+	for p.backup && d.once(2) { // during the rollback, or before
 		p.kills = append(p.kills, job.Kill{Process: one(d, all), Point: job.KillBackup, Step: one(d, job.BackupSteps)})
 	}
 	for _, k := range p.kills {
@@ -193,7 +193,7 @@ func (p *plan) choose(d dice) {
 	}
 }
 
-// overtaken makes a job that goes back to its backup, while more of it dies.
+// overtaken plans a rollback to a backup during which more processes die.
 func (p *plan) overtaken(d dice) {
 	p.shape(d, 2+d.IntN(2), anyDegree)
 	p.replace, p.backup = true, true

@@ -81,7 +81,7 @@ func text(selector, re string) string {
 	return fmt.Sprintf("/%s/.test(document.querySelector(%q).innerText)", re, selector)
 }
 
-// cells says that so many processes are shown in a state.
+// cells returns the condition that the page shows that many processes in a state.
 func cells(state string, n int) string {
 	return fmt.Sprintf("document.querySelectorAll('.cell[data-state=%q]').length === %d", state, n)
 }

@@ -93,7 +93,7 @@ func (r *running) awaitStatus(want string, compared func(string) string) {
 	}
 }
 
-// event says that the page tells of something.
+// event returns the condition that the page shows an event.
 func event(kind, re string) string {
 	return fmt.Sprintf("[...document.querySelectorAll('#events .%s')].some(e => /%s/.test(e.innerText))", kind, re)
 }
@@ -212,8 +212,8 @@ func TestALostHost(t *testing.T) {
 	r.interrupt()
 }
 
-// The first thread, by which a process is told to be on a host, stays where it is: those
-// of the host are killed.
+// Only the first thread determines the host of a process, so it stays where it is: the test
+// kills all processes of a host.
 func init() { runtime.LockOSThread() }
 
 // within returns the address for the browser of a page that is served on a host.

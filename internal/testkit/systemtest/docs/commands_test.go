@@ -30,7 +30,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// reader is somebody who follows a document in an empty folder.
+// reader follows a document in an empty folder, as a user would.
 type reader struct {
 	t       *testing.T
 	dir     string

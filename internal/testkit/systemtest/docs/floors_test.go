@@ -33,7 +33,7 @@ func TestFloors(t *testing.T) {
 	require.Greater(t, len(floors), 35)
 
 	cmd := exec.Command("go", "list", "-tags", "intra", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./...")
-	cmd.Dir, cmd.Stderr = root, t.Output() // where it tells of modules that it fetches
+	cmd.Dir, cmd.Stderr = root, t.Output() // where it lists modules that it fetches
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	named := make(map[string]bool)

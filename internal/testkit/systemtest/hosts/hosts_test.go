@@ -42,7 +42,7 @@ func newCluster(t *testing.T, n int) *cluster {
 	return &cluster{netns.Test(t, n), t}
 }
 
-// list names hosts, with so many slots each, for -hosts.
+// list formats hosts, with that many slots each, for -hosts.
 func (c *cluster) list(slots int, hosts ...int) string {
 	var names []string
 	for _, i := range hosts {
@@ -305,8 +305,8 @@ func TestLossOfAHost(t *testing.T) {
 	}
 }
 
-// Processes that nobody stops see for themselves that the lease of their host
-// is over, by the time at which the others hear of their death.
+// Processes that no agent stops notice by themselves that the lease of their
+// host is over, by the time at which the others learn of their death.
 func TestNoEffectsWithoutALease(t *testing.T) {
 	c := newCluster(t, 3)
 	dir := t.TempDir()

@@ -123,8 +123,8 @@ func TestLossOfTheHead(t *testing.T) {
 	}
 }
 
-// The hosts that keep the decisions are the first three. With two of them lost
-// nobody may decide anything: the job ends everywhere.
+// The first three hosts keep the decisions. With two of them lost no head may decide
+// anything: the job ends everywhere.
 func TestLossOfMostDeciders(t *testing.T) {
 	for name, lost := range map[string][]int{"the head and another one": {0, 1}, "the others": {1, 2}} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestLossesOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// On two hosts nobody could tell which of them is to go on.
+// On two hosts neither could know which of them is to continue.
 func TestLossOfTheHeadOfTwoHosts(t *testing.T) {
 	c := newCluster(t, 2)
 	marks := filepath.Join(t.TempDir(), "pids")

@@ -1,7 +1,7 @@
-// Kinds is many small programs of the kinds that replicas make difficult: kernels that
-// write an array by another name, functions with and without state, carries from block to
-// block, and masters that give work to whoever asks. Its arguments name the programs to
-// run. Rank 0 prints a digest of the results of all ranks for each.
+// Kinds contains many small programs of the kinds that are difficult with replicas: kernels
+// that write an array by another name, functions with and without state, carries from block
+// to block, and masters that give work to the rank that asks first. Its arguments name the
+// programs to run. Rank 0 prints a digest of the results of all ranks for each.
 package main
 
 import (

@@ -118,7 +118,7 @@ func gtc(t *testing.T) []string {
 	return append([]string{binaries.Native(t, "examples/gtc")}, strings.Fields("-mpsi 10 -mthetamax 32 -micell 1 -steps 1 -json")...)
 }
 
-// The bits are those of a job without MPI, whoever dies.
+// The bits are those of a job without MPI, whichever processes die.
 func TestSameBits(t *testing.T) {
 	for name, program := range map[string][]string{"HPCCG": hpccg(t), "GTC": gtc(t)} {
 		want := reference(t, program)
@@ -162,7 +162,7 @@ func TestBetweenHosts(t *testing.T) {
 	})
 }
 
-// kill has a process killed and checks what comes of it.
+// kill runs a job in which a process is killed, and checks the outcome.
 func kill(t *testing.T, l launcher, want, at, flags string, program []string) {
 	r, said := l.run(t, 4, "", "-sched static -kill "+at+" "+flags, program...)
 	require.Zero(t, r.Code, r.Stderr)
@@ -195,7 +195,7 @@ func TestReplaced(t *testing.T) {
 	})
 }
 
-// All replicas of a rank die, also of both, and the job goes back to a backup.
+// All replicas of a rank die, or those of both ranks, and the job rolls back to a backup.
 func TestRankLost(t *testing.T) {
 	program := hpccg(t)
 	want := reference(t, program)

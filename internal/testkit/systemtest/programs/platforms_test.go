@@ -50,8 +50,8 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// A command can be installed by somebody who has no copy of this repository, from an
-// empty folder; all of them with INTRA_MATRIX.
+// A user without a copy of this repository can install a command from an empty folder; with
+// INTRA_MATRIX the test installs all of them.
 func TestInstallFromAnEmptyFolder(t *testing.T) {
 	root, err := filepath.Abs("../../../..")
 	require.NoError(t, err)

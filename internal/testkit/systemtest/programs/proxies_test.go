@@ -38,7 +38,7 @@ var (
 )
 
 // Proxies have the bits of a run without replicas with every degree, link and schedule,
-// whoever dies where, and whether somebody comes in its place. Links and schedules take
+// whichever processes die, whether or not they are replaced. Links and schedules take
 // turns; with INTRA_MATRIX set (`make matrix`) all combinations run.
 func TestProxies(t *testing.T) {
 	all := jobtest.Matrix()

@@ -199,7 +199,7 @@ func nameOf(pid int) string {
 	return strings.TrimSpace(string(text))
 }
 
-// ports returns the first of n ports in a row that nobody listens at.
+// ports returns the first of n consecutive ports without listeners.
 func ports(t *testing.T, n int) int {
 search:
 	for first := 20000 + os.Getpid()%8000; first < 32000; first += n {
