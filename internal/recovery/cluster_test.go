@@ -11,43 +11,42 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A cluster is a whole job in one goroutine: the head and processes with
-// their state, driven by one seed. Messages between ranks are modelled by
-// what they have to give: in the pass after safe point k every process needs
-// the value that the rank before it had at k. It was sent before k, so it is on
-// its way in a cut at k, and gets lost unless the cut drains it. A process can
-// send a value again until it frees what is retained, which it does when it
-// leaves a cut.
+// A cluster is a whole job in one goroutine: the head and processes with their state,
+// driven by one seed. Messages between ranks are modelled by their values: in the pass
+// after safe point k every process needs the value of the previous rank at k. That value
+// was sent before k, so it is on its way in a cut at k, and is lost unless the cut drains
+// it. A process can send a value again until it frees the retained values, when it leaves a
+// cut.
 type cluster struct {
 	rng      *rand.Rand
 	head     *Head
 	steps    uint64
-	procs    []*proc // all that ever were
+	procs    []*proc // all processes, past and present
 	data     []*packet
 	want     [][]uint64          // state of each rank at each safe point
 	left     map[string][]string // per cut: the joiners, as each process saw it
-	crashes  int                 // still to come
-	doubts   int                 // about the states of a rank, still to come
+	crashes  int                 // number of deaths still to come
+	doubts   int                 // number of disputes about the states of a rank still to come
 	defect   *defect             // nil: no process is faulty
 	late     bool                // when some process has finished
-	refusals int                 // processes that cannot be started, still to come
-	selfish  int                 // of these crashes, processes that end by themselves
+	refusals int                 // number of failed starts still to come
+	selfish  int                 // of these deaths, processes that end by themselves
 	now      time.Duration
-	later    []time.Duration // when the head wants to ask again for processes that were refused
+	later    []time.Duration // when the head will request refused processes again
 	lost     string
-	seen     map[string]int // what happened, for coverage
+	seen     map[string]int // events that have happened, for coverage
 	bad      error
 	broken   rule
 
-	files map[uint64]map[int]slot // per set: what each rank wrote
+	files map[uint64]map[int]slot // per set: the state that each rank wrote
 	record
 
 	complete uint64 // the last backup that was announced
-	sampled  uint64 // the cut from which on not all tasks are compared, 0: none
+	sampled  uint64 // the cut after which not all tasks are compared, 0: none
 	rolling  bool
 }
 
-// rule names a rule that is broken to see that the checks notice.
+// rule names a rule that a test breaks to prove that the checks notice.
 type rule int
 
 const (
@@ -64,12 +63,12 @@ const (
 	oldVerdicts
 )
 
-// defect is that a process of a rank errs since a safe point, which is found at some time.
+// defect is a process of a rank that errs from a safe point on, and is found later.
 type defect struct {
 	rank      int
 	since     uint64
-	convicted *job.Endpoint // it is found
-	sure      uint64        // as was found
+	convicted *job.Endpoint // the process, once it is blamed
+	sure      uint64        // the last sound safe point according to the comparison
 	decided   bool          // the job rolls back for that
 }
 
@@ -89,12 +88,12 @@ type proc struct {
 	c           *cluster
 	p           job.Process
 	incarnation uint32
-	dead        bool // killed; declared once that is kept
-	dying       bool // that is to be kept
+	dead        bool // killed; declared once that decision is kept
+	dying       bool // the decision is being kept
 	declared    bool
-	itself      bool // it ended by itself
+	itself      bool // the process ended by itself
 	m           *Member
-	gen         uint32 // the generation it is in
+	gen         uint32 // present generation
 	orders      []any  // from its agent, not handled yet: job.Order, connected, died
 	says        []any  // to its agent: job.Reply, hello, finishedWord or drainedWord
 	agent
@@ -103,22 +102,22 @@ type proc struct {
 	inPt    bool // inside a safe point
 	point   uint64
 	value   uint64
-	got     map[uint64]uint64 // values of the rank before it, by safe point
-	made    map[uint64]uint64 // own values that it can send
-	known   map[*proc]bool    // that it takes messages from
+	got     map[uint64]uint64 // values of the previous rank, by safe point
+	made    map[uint64]uint64 // its own values that it can send
+	known   map[*proc]bool    // processes whose messages it accepts
 	gone    map[*proc]bool    // processes whose deaths were reported to it
 	slots   Slots[slot]
 	done    bool
 	entire  bool        // all its tasks are compared
 	writing []job.Reply // files that are being written
 
-	drained bool            // it has said so, having finished
-	member  bool            // it was live once, as the head sees it
-	told    map[copyOf]bool // copies of which a head knew that it holds them
+	drained bool            // the process has finished, and reported that all its messages have arrived
+	member  bool            // the head has counted it live once
+	told    map[copyOf]bool // its copies that were reported to a head
 
 	ret    Return[slot]
-	doing  func() // the rest of a step back: other things may happen in its middle
-	placed bool   // it was admitted, or is back
+	doing  func() // the rest of a step of a rollback: other events may happen in its middle
+	placed bool   // the process was admitted, or has rolled back
 }
 
 type connected struct{ q *proc }
@@ -193,7 +192,7 @@ func (c *cluster) find(p job.Process, incarnation uint32) *proc {
 	return nil
 }
 
-// current is the process in a place that is not declared dead.
+// current returns the process in a slot that is not declared dead.
 func (c *cluster) current(p job.Process) *proc {
 	for i := len(c.procs) - 1; i >= 0; i-- {
 		if q := c.procs[i]; q.p == p && !q.declared {
@@ -218,7 +217,7 @@ func (c *cluster) noProcess() bool {
 // number in a slot, which the head knows of or will still be informed of.
 func (c *cluster) possible() bool {
 	complete := c.complete
-	if b := c.head.complete; b != nil && (c.head.back.convicted != nil || c.head.back.doubt) { // something is wrong in newer ones
+	if b := c.head.complete; b != nil && (c.head.back.convicted != nil || c.head.back.doubt) { // newer backups contain an error
 		complete = b.number
 	}
 	alive, held := true, complete > 0
@@ -297,7 +296,7 @@ func (c *cluster) run() error {
 	return fmt.Errorf("no end: %s", c.state())
 }
 
-// askAgain lets the time come at which the head asks again for a process.
+// askAgain advances the clock to when the head requests a process again.
 func (c *cluster) askAgain() {
 	at := slices.Min(c.later)
 	c.later = slices.DeleteFunc(c.later, func(t time.Duration) bool { return t <= at })
@@ -350,8 +349,8 @@ func (c *cluster) deliver(i int) {
 	q := d.to
 	switch d.kind {
 	case "state":
-		// A joiner that was not admitted, since its donor died, is given a
-		// newer state by the next one.
+		// The donor of a joiner that was not admitted has died: the next donor sends it a
+		// newer state.
 		if q.placed || !q.m.Takes(d.gen, d.slot.number) && c.broken != takeLate {
 			c.seen["late state"]++
 			return

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// doubt: replicas of a rank have different states. All of them live, and go back.
+// doubt makes replicas of a rank have different states. All of them live, and roll back.
 func (c *cluster) doubt() {
 	c.doubts--
 	rank := c.rng.IntN(len(c.want))
@@ -43,7 +43,7 @@ func (c *cluster) convict() {
 	if d.convicted == nil {
 		for _, q := range c.procs {
 			if !q.declared && q.p.Rank == d.rank && q.point > d.since {
-				if q.entire { // nothing of it is in doubt
+				if q.entire { // none of its tasks is in doubt
 					d.decided = true
 					c.seen["a process is convicted while all is compared"]++
 					return
@@ -92,7 +92,8 @@ func (c *cluster) sure(q *proc) uint64 {
 	return c.rng.Uint64N(n + 1)
 }
 
-// risk is higher where little time is spent.
+// risk returns n for a chance of a death of 1/n a step: n is small in phases that take
+// little time.
 func (c *cluster) risk() int {
 	if h := c.head; c.hasty && (h.back.phase != none || h.cut.phase == asking || h.cut.phase == admitting || h.rest) {
 		return 15
@@ -103,7 +104,7 @@ func (c *cluster) risk() int {
 	return 400
 }
 
-// crash kills a process; what it was sending is lost from some point on.
+// crash kills a process; the messages that it was sending are lost from some point on.
 func (c *cluster) crash() {
 	var all []*proc
 	for _, q := range c.procs {

@@ -22,8 +22,8 @@ func lost(acts []Action) *Loss {
 	return nil
 }
 
-// Ranks that the others can do without are not lost, nor a reason to go back;
-// another rank still is.
+// A rank that the others no longer need is not lost, and no reason for a rollback; another
+// rank still is.
 func TestARankThatIsThrough(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1, 1}, Start: true})
 	h.Finished(proc0(1, 0), 1, 0)
@@ -35,7 +35,8 @@ func TestARankThatIsThrough(t *testing.T) {
 	require.Equal(t, &Loss{Rank: 0, Why: "no backup was asked for"}, lost(h.Died(proc0(0, 0), 1, false, 0)))
 }
 
-// A process that cannot be started is asked for again, and then the loss says why.
+// The head requests a process that cannot be started repeatedly, and then the loss names
+// the reason.
 func TestAReplacementThatIsRefused(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1}, Start: true, Backup: Policy{Every: 2}})
 	h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
@@ -56,13 +57,13 @@ func TestAReplacementThatIsRefused(t *testing.T) {
 	require.Equal(t, &Loss{Rank: 0, Why: "no process takes its place: no such file"}, lost(acts))
 }
 
-// kinds are the actions of a kind.
+// kinds returns the actions of a kind.
 func kinds(acts []Action, k ActionKind) []Action {
 	return slices.DeleteFunc(slices.Clone(acts), func(a Action) bool { return a.Kind != k })
 }
 
-// A rank that lives is not lost without a replacement, so it is asked for as long as the job
-// lives, at pauses that grow up to longestPause.
+// A live rank is not lost without a replacement, so the head requests one as long as the
+// job lives, at pauses that grow up to longestPause.
 func TestAReplacementIsAskedForWhileTheJobLives(t *testing.T) {
 	for name, refuse := range map[string]func(*Head, uint32, time.Duration) []Action{
 		"cannot be started": func(h *Head, n uint32, now time.Duration) []Action {
@@ -99,7 +100,7 @@ func TestAReplacementIsAskedForWhileTheJobLives(t *testing.T) {
 	}
 }
 
-// A spare is not a process that has to be started: it is taken at once.
+// A spare need not be started: the head takes it at once.
 func TestASpareEndsThePause(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2}, Start: true})
 	h.Reply(proc0(0, 0), 1, job.Reply{Kind: job.ReplyFirst}, 0)
@@ -108,8 +109,8 @@ func TestASpareEndsThePause(t *testing.T) {
 	require.Len(t, kinds(h.SpareReady(0), Start), 1)
 }
 
-// The loss of a rank does not wait for the pause of a replacement that was less urgent, and
-// the tries before it do not count.
+// A lost rank does not wait for the pause of an earlier, less urgent replacement, and the
+// earlier attempts do not count.
 func TestALostRankIsAskedForAtOnce(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2, 1}, Start: true, Backup: Policy{Every: 2}})
 	h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
@@ -126,7 +127,7 @@ func TestALostRankIsAskedForAtOnce(t *testing.T) {
 	require.Len(t, kinds(acts, Start), 1)
 }
 
-// The job can come back without a process if others hold each rank's state.
+// The job can recover without a process if others hold each rank's state.
 func TestReturns(t *testing.T) {
 	held := func(by ...job.Process) (all []holder) {
 		for _, p := range by {
@@ -158,8 +159,8 @@ func TestReturns(t *testing.T) {
 	}
 }
 
-// A newcomer holds nothing: its death is not what took the last copy along, even
-// for the next head, which does not know yet that the copies are gone.
+// A joiner holds no copy: the head does not attribute the loss of the last copy to its
+// death, even a new head that does not know yet that the copies are gone.
 func TestTheLastThatHeldACopy(t *testing.T) {
 	last := job.Endpoint{Process: proc0(1, 0), Incarnation: 1}
 	h, _ := Resume(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Every: 2}}, Snapshot{

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Where every safe point is a planned cut, joiners get their state there too,
+// If every safe point is a planned cut, joiners also get their state there,
 // before the cut: there is no other safe point.
 func TestDonationWhereEverySafePointIsACut(t *testing.T) {
 	self, joiner := job.Process{}, job.Process{Replica: 1}
@@ -30,8 +30,9 @@ func TestDonationWhereEverySafePointIsACut(t *testing.T) {
 	require.Equal(t, Step{Kind: Drain, Number: 2}, m.Next())
 }
 
-// A head that takes over in a cut does not know yet that a joiner was given all,
-// and asks for it again. Once it is admitted, it lacks nothing.
+// A head that takes over in a cut does not know yet that a joiner has its whole
+// state, and orders the transfer again. Once the joiner is admitted, it lacks
+// nothing.
 func TestDonationThatAnotherHeadAsksForAgain(t *testing.T) {
 	self, joiner := job.Process{}, job.Process{Replica: 1}
 	m := NewMember(self, 0, 1)

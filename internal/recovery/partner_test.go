@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// onHosts is the head of a job whose processes, in their order, are on the hosts that
-// the letters of a word name, and have all drained a cut.
+// onHosts returns the head of a job whose processes, in order, are on the hosts that the
+// letters of a word name, and have all drained a cut.
 func onHosts(degrees []int, word string) *Head {
 	hosts := make(map[job.Process]string)
 	for i, p := range job.Processes(degrees) {
@@ -59,8 +59,8 @@ func TestPartners(t *testing.T) {
 	}
 }
 
-// TestPartnersOfCopiesThatAreRenewed: in place of a dead holder there comes one that
-// has no copy yet, on another host than the one that is left.
+// TestPartnersOfCopiesThatAreRenewed: a process without a copy replaces a dead holder, on
+// another host than the remaining holder.
 func TestPartnersOfCopiesThatAreRenewed(t *testing.T) {
 	for hosts, want := range map[string]map[int]job.Process{
 		"aaaab": {1: proc0(3, 0), 2: proc0(0, 0)},
@@ -84,8 +84,8 @@ func TestPartnersOfCopiesThatAreRenewed(t *testing.T) {
 	}
 }
 
-// TestPartnersAreOnOtherHosts: whatever the job looks like, the two that hold the state
-// of a rank are on different hosts wherever another rank has a process on another one.
+// TestPartnersAreOnOtherHosts: in any job, the two holders of the state of a rank are on
+// different hosts if another rank has a process on another one.
 func TestPartnersAreOnOtherHosts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	apart := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// TestInterval: the best interval of Young and Daly, for a cost and a mean
-// time to interruption.
+// TestInterval checks the best interval of Young and Daly, for a cost and a mean time to
+// interruption.
 func TestInterval(t *testing.T) {
 	for _, c := range []struct{ cost, mtti, want time.Duration }{
 		{2 * time.Second, 100 * time.Second, 18 * time.Second}, // sqrt(400) - 2
@@ -24,8 +24,8 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestInterruption: a job whose ranks have two replicas that are replaced is
-// interrupted far less often than one with single ones, unless none can be replaced.
+// TestInterruption: a job whose ranks have two replicas that are replaced is interrupted
+// far less often than one with single replicas, unless none can be replaced.
 func TestInterruption(t *testing.T) {
 	mtti := func(degree int, start bool, failures float64) time.Duration {
 		return NewHead(Config{Degrees: []int{degree, degree}, Start: start, Backup: Policy{Auto: true}}).interruption(failures)
@@ -36,8 +36,8 @@ func TestInterruption(t *testing.T) {
 	require.Equal(t, 400*1600*time.Second, mtti(2, true, 1.0/400), "one second in 1600 the other replica is away")
 }
 
-// TestBackupsOfComparedStates: backups are taken where states are compared, at the first
-// such safe point after that at which one is due.
+// TestBackupsOfComparedStates: a backup is taken at a safe point at which states are
+// compared, the first one after it is due.
 func TestBackupsOfComparedStates(t *testing.T) {
 	for _, c := range []struct{ from, every, compared, first, next uint64 }{
 		{0, 3, 0, 3, 6}, {0, 3, 1, 3, 6}, {0, 3, 4, 4, 8}, {0, 8, 4, 8, 16}, {0, 1, 10, 10, 20}, {7, 3, 5, 10, 15},
@@ -57,8 +57,8 @@ func TestBackupsOfComparedStates(t *testing.T) {
 	}
 }
 
-// TestPlannedCuts: a backup every three safe points is taken at 3, 6, ...; a
-// process that comes to the planned cut needs no word of the head for it.
+// TestPlannedCuts: a backup every three safe points is taken at 3, 6, and so on. A process
+// that reaches the planned cut needs no message of the head.
 func TestPlannedCuts(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1}, Backup: Policy{Every: 3}})
 	require.EqualValues(t, 3, h.Next())
@@ -87,8 +87,8 @@ func TestPlannedCuts(t *testing.T) {
 	require.Equal(t, []uint64{6, 9, 12}, next)
 }
 
-// lose kills the first process of a rank in a job of single replicas, has another one take its
-// place, and all go back.
+// lose kills the first process of a rank in a job of single replicas, replaces it, and
+// rolls all processes back.
 func lose(t *testing.T, h *Head, rank int, now time.Duration) {
 	p := job.Process{Rank: rank}
 	incarnation := h.of[p].incarnation
@@ -108,8 +108,8 @@ func lose(t *testing.T, h *Head, rank int, now time.Duration) {
 	require.False(t, h.Returning())
 }
 
-// pass has all processes pass safe points, one every 5 ms, until now. Cuts take no time, and a
-// backup holds every rank up for 1 ms.
+// pass makes all processes pass safe points, one every 5 ms, until a time. Cuts take no
+// time, and a backup stops every rank for 1 ms.
 func pass(h *Head, at *uint64, now *time.Duration, until time.Duration) {
 	reply := func(rank int, r job.Reply) {
 		r.Generation = h.generation
@@ -153,8 +153,8 @@ func TestLossesMakeBackupsFrequent(t *testing.T) {
 	require.Greater(t, h.interval(), 10*after, "failures that are long ago count less")
 }
 
-// TestBackupsAreAsFrequentAsFailures: how many safe points of 10 ms there are between backups
-// that take 5 ms each, after failures at these times.
+// TestBackupsAreAsFrequentAsFailures checks the number of safe points of 10 ms between
+// backups that take 5 ms each, after failures at these times.
 func TestBackupsAreAsFrequentAsFailures(t *testing.T) {
 	every := func(d time.Duration, n int) (all []time.Duration) {
 		for i := range n {
@@ -195,8 +195,8 @@ func TestBackupsAreAsFrequentAsFailures(t *testing.T) {
 	}
 }
 
-// TestSuccessorKnowsTheFailures: a head that takes over takes backups as often as the one
-// before it would have.
+// TestSuccessorKnowsTheFailures: a successor takes backups as often as the head before it
+// would have.
 func TestSuccessorKnowsTheFailures(t *testing.T) {
 	c := Config{Degrees: []int{1, 2, 2, 2}, Start: true, Backup: Policy{Auto: true}}
 	h := NewHead(c)
@@ -216,8 +216,8 @@ func TestSuccessorKnowsTheFailures(t *testing.T) {
 	require.Equal(t, h.interval(), again.interval())
 }
 
-// TestCostOfABackup: what counts is what holds up the slowest rank, in the cut and to copy its
-// state. Processes that hold copies of other ranks delay no process.
+// TestCostOfABackup: the cost is the delay of the slowest rank, in the cut and for the copy
+// of its state. Processes that hold copies of other ranks delay no process.
 func TestCostOfABackup(t *testing.T) {
 	degrees := make([]int, 8)
 	for rank := range degrees {
@@ -238,8 +238,8 @@ func TestCostOfABackup(t *testing.T) {
 	require.Equal(t, 47*time.Millisecond, h.rate.cost())
 }
 
-// TestFailureBringsTheNextBackupForward: a replica was lost and another one joins. The backup
-// that was planned before that is taken earlier.
+// TestFailureBringsTheNextBackupForward: a replica was lost and another one joins. The
+// backup that was planned before is taken earlier.
 func TestFailureBringsTheNextBackupForward(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2, 1}, Start: true, Backup: Policy{Auto: true}})
 	h.backupAt, h.next = 5000, 5000

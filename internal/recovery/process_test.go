@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// moves lists what can happen at a process now.
+// moves lists the possible moves of a process.
 func (q *proc) moves() []func() {
 	c := q.c
 	var all []func()
@@ -73,7 +73,7 @@ func (q *proc) received() bool {
 	return true
 }
 
-// written: a file is written, or cannot be.
+// written completes a file, or makes its writing fail.
 func (q *proc) written() {
 	r := q.writing[0]
 	q.writing = q.writing[1:]
@@ -83,8 +83,8 @@ func (q *proc) written() {
 	q.says = append(q.says, r)
 }
 
-// publish makes a set complete: all its files are of the same cut, and hold
-// the state of each rank at it.
+// publish makes a set complete: all its files are of the same cut, and hold the
+// state of each rank at that cut.
 func (c *cluster) publish(a Action) {
 	c.seen["publish"]++
 	if was := c.ended[a.Set]; was == "given up" {
@@ -102,7 +102,7 @@ func (c *cluster) publish(a Action) {
 	c.publishing = append(c.publishing, a)
 }
 
-// order handles the next word of the head.
+// order handles the next message of the head.
 func (q *proc) order() {
 	o := q.orders[0]
 	q.orders = q.orders[1:]
@@ -113,7 +113,7 @@ func (q *proc) order() {
 		q.gone[o.q] = true
 		delete(q.known, o.q)
 		q.m.Died(o.q.p)
-		if later := q.c.current(o.q.p); later != nil && q.links[later] { // it cannot tell them apart
+		if later := q.c.current(o.q.p); later != nil && q.links[later] { // the process cannot distinguish the two
 			delete(q.known, later)
 		}
 	case job.Order:
@@ -154,7 +154,7 @@ func (q *proc) obey(o job.Order) {
 	q.ret.Order(o)
 }
 
-// goBack is what a process does in a rollback.
+// goBack returns the next step of a process in a rollback.
 func (q *proc) goBack() func() {
 	if f := q.doing; f != nil {
 		return func() {
@@ -164,7 +164,7 @@ func (q *proc) goBack() func() {
 	}
 	before := q.ret
 	s := q.ret.Next(q.p)
-	q.ret = before // it is asked again when the move is made
+	q.ret = before // the machine is asked again when the move is made
 	if s.Kind == Await {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (q *proc) stepBack(s ReturnStep[slot]) {
 			}
 		}
 		did()
-	case Stop, Tell: // they give up the lock
+	case Stop, Tell: // these steps release the lock
 		q.doing = did
 	case Restore:
 		state := s.State
@@ -245,7 +245,7 @@ func (q *proc) input(k uint64) (uint64, bool) {
 	return 0, false
 }
 
-// pass goes from one safe point to the next, or to the end.
+// pass returns the move from one safe point to the next, or to the end.
 func (q *proc) pass() func() {
 	c := q.c
 	if q.point == c.steps {
@@ -279,12 +279,12 @@ func (q *proc) pass() func() {
 	}
 }
 
-// safePoint does the next thing in a safe point, or nothing.
+// safePoint returns the next move in a safe point, or nil.
 func (q *proc) safePoint() func() {
 	c := q.c
 	before := *q.m
 	s := q.m.Next()
-	*q.m = before // it is asked again when the move is made
+	*q.m = before // the machine is asked again when the move is made
 	switch s.Kind {
 	case Wait:
 		return nil
@@ -298,7 +298,7 @@ func (q *proc) safePoint() func() {
 	return func() { q.step(q.m.Next()) }
 }
 
-// quiet reports whether all that was sent to q before the cut can be had.
+// quiet reports whether every message to q from before the cut is available.
 func (q *proc) quiet(number uint64) bool {
 	for r := range q.c.want {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(q.known)), func(o *proc) bool {
@@ -337,8 +337,8 @@ func (q *proc) step(s Step) {
 		c.seen["transfer"]++
 	case Admit:
 		for _, p := range s.Joined {
-			// One that has died since may have been followed by another, which
-			// is not meant.
+			// A joiner that has died since may have a successor, which is not
+			// meant.
 			if o := c.find(p.Process, p.Incarnation); !q.gone[o] {
 				q.known[o] = true
 			}
@@ -363,7 +363,7 @@ func (q *proc) step(s Step) {
 		q.writing = append(q.writing, job.Reply{Kind: job.ReplySaved, Generation: q.gen, Number: s.Number, Set: s.Set,
 			File: &checkpoint.File{Rank: q.p.Rank, Bytes: int64(s.Number)}})
 	case Leave:
-		clear(q.made) // what is retained from before the cut is freed
+		clear(q.made) // frees the values that were retained from before the cut
 		key := fmt.Sprint(q.gen, " ", s.Number)
 		joined := fmt.Sprint(s.Joined, " all compared ", q.entire)
 		if !slices.Contains(c.left[key], joined) {

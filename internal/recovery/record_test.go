@@ -8,48 +8,49 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// record is what outlives the heads of a cluster: what was kept, in order. One
-// head at a time adds to it.
+// record outlives the heads of a cluster: the decisions that were kept, in
+// order. One head at a time adds to it.
 type record struct {
 	snapshot Snapshot
-	spares   int // processes that wait without a place
+	spares   int // processes that wait without a slot
 	keeping  []entry
 	waits    bool              // waits for its decision: the head handles nothing before that is kept
-	events   []func() []Action // that it has yet to hear
+	events   []func() []Action // events that the head has yet to handle
 	deaths   []*proc           // by epoch, from 1
 
 	unwanted map[job.Endpoint]bool // joiners that were dismissed
 
 	publishing []Action          // sets that are being made complete
-	whole      map[uint64]bool   // sets of which every rank has its file
-	ended      map[uint64]string // sets
+	whole      map[uint64]bool   // sets with the files of all ranks
+	ended      map[uint64]string // outcomes of sets
 
-	heads     int  // still to be lost
-	lostHeads int  // so far
-	hasty     bool // in the middle of things
+	heads     int  // number of heads still to be lost
+	lostHeads int  // number of heads lost so far
+	hasty     bool // heads are lost in the middle of other events
 
 	// Rules that are left out.
-	unkept DecisionKind  // that is not kept
-	untold job.OrderKind // that a successor does not repeat
-	unsaid job.ReplyKind // that agents do not repeat
-	twice  job.OrderKind // that agents pass on again
+	unkept DecisionKind  // kind of decision that is not kept
+	untold job.OrderKind // kind of order that a successor does not repeat
+	unsaid job.ReplyKind // kind of reply that agents do not repeat
+	twice  job.OrderKind // kind of order that agents pass on twice
 }
 
-// entry is one more that is being kept: what it says, and what follows from it.
+// entry is a decision that is being kept: its effect on the record, and the
+// actions that follow.
 type entry struct{ kept, then func() }
 
 func (c *cluster) keep(kept, then func()) {
 	c.keeping = append(c.keeping, entry{kept, then})
 }
 
-// recorded lists what can happen to the record now.
+// recorded lists the possible events of the record.
 func (c *cluster) recorded() (all []func()) {
 	if len(c.keeping) > 0 {
 		all = append(all, func() {
 			e := c.keeping[0]
 			c.keeping = c.keeping[1:]
 			e.kept()
-			if c.heads > 0 && c.rng.IntN(20) == 0 { // it is kept, and not acted on
+			if c.heads > 0 && c.rng.IntN(20) == 0 { // the decision is kept, but nothing acts on it
 				c.succeed()
 				return
 			}
@@ -77,7 +78,7 @@ func (c *cluster) recorded() (all []func()) {
 	return all
 }
 
-// tell tells the head of an event, at once or once its decision is kept.
+// tell passes an event to the head, at once or once its decision is kept.
 func (c *cluster) tell(event func() []Action) {
 	if c.waits {
 		c.seen["an event waits"]++
@@ -127,7 +128,7 @@ func (c *cluster) knowsHoldersOf(b *backup) {
 	}
 }
 
-// apply does what was decided.
+// apply carries out actions of the head.
 func (c *cluster) apply(acts []Action) {
 	for i, a := range acts {
 		q := c.find(a.To, a.Incarnation)
@@ -149,7 +150,7 @@ func (c *cluster) apply(acts []Action) {
 			for _, p := range a.Peers {
 				o := c.current(p)
 				if o == nil {
-					continue // it is dead, of which the head has yet to hear
+					continue // the process is dead, and the head does not know yet
 				}
 				o.toAgent = append(o.toAgent, connected{q})
 				q.toAgent = append(q.toAgent, connected{o}) // at another time
@@ -216,7 +217,7 @@ func (c *cluster) renews() {
 	}
 }
 
-// comes reports whether q is about to hold a copy, or to say so.
+// comes reports whether q is about to hold a copy, or to report one.
 func (c *cluster) comes(q *proc, rank int, number uint64) bool {
 	said := func(w any) bool {
 		r, ok := w.(job.Reply)
@@ -281,7 +282,7 @@ func (c *cluster) decide(d Decision) {
 	}
 }
 
-// start gets a process for a place: a spare if there is one.
+// start gets a process for a slot: a spare if there is one.
 func (c *cluster) start(a Action) {
 	refused := func() {
 		c.tell(func() []Action { return c.head.Refused(a.To, a.Incarnation, "no free slot", c.now) })
@@ -320,7 +321,7 @@ func (c *cluster) begin(p job.Process, incarnation uint32) {
 	q.says = append(q.says, hello{})
 }
 
-// declare has it kept that q is dead.
+// declare keeps the decision that q is dead.
 func (c *cluster) declare(q *proc) {
 	q.dying = true
 	c.keep(func() {
@@ -348,7 +349,7 @@ func (c *cluster) tellDeaths() {
 	}
 }
 
-// refused: the process of an incarnation could not be started.
+// refuse makes the start of an incarnation fail.
 func (c *cluster) refuse(q *proc) {
 	c.refusals--
 	q.dead, q.dying, q.says = true, true, nil
@@ -362,8 +363,9 @@ func (c *cluster) refuse(q *proc) {
 	})
 }
 
-// succeed: the head is lost, and another one takes its place. What it had to
-// say is lost from some point on, as is what it was to keep. Agents repeat.
+// succeed replaces the head by a successor. Messages of the lost head are lost
+// from some point on, and so are the decisions that were to be kept. Agents
+// repeat their reports.
 func (c *cluster) succeed() {
 	c.heads--
 	defer func() { c.lostHeads++ }()
@@ -416,7 +418,7 @@ func (c *cluster) succeed() {
 	c.apply(acts)
 }
 
-// again is the snapshot as another head reads it.
+// again returns the snapshot as another head reads it.
 func (c *cluster) again() (p Snapshot) {
 	b, err := json.Marshal(c.snapshot)
 	if err == nil {
@@ -428,7 +430,7 @@ func (c *cluster) again() (p Snapshot) {
 	return p
 }
 
-// lostIn counts what the head that is lost was doing.
+// lostIn counts the activities of the lost head.
 func (c *cluster) lostIn() {
 	h := c.head
 	for what, is := range map[string]bool{

@@ -8,8 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// TestRenewalAfterARollback: a copy that was on its way to a new holder when the
-// job went back is not taken there any more, so it is given once more.
+// TestRenewalAfterARollback: a copy was on its way to a new holder when the job
+// rolled back. The holder does not accept it any more, so the copy is sent
+// again.
 func TestRenewalAfterARollback(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1, 2}, Start: true, Backup: Policy{Every: 2}})
 	h.complete = &backup{number: 2}

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// rules are those that package simulation hardly comes to.
+// rules are rules that package simulation hardly ever needs.
 var rules = []ruletest.Rule{
 	ruletest.New("head.go", "what is from before a rollback does not count",
 		"	if r.Generation != h.generation {", "	if false {"),
@@ -42,7 +42,7 @@ var rules = []ruletest.Rule{
 
 var table = ruletest.Table{Root: ".", Rules: rules, Test: "TestSchedules", Soak: 6000, Sign: `INTRA_SEED=\d+`}
 
-// choices are the rules by which a process is chosen to hold the copy of another rank.
+// choices are the rules that choose the process to hold the copy of another rank.
 var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
 	ruletest.New("backup.go", "a partner is on another host", "				cost += 1000\n", "				cost += 0\n"),
 	ruletest.New("backup.go", "that outweighs how many copies each holds", "				cost += 1000\n", "				cost++\n"),
@@ -58,8 +58,8 @@ func TestRulesStand(t *testing.T) {
 	choices.Stand(t)
 }
 
-// TestRulesOfTheHeadAreNeeded takes every rule out in turn: the schedules must fail, or
-// the tests of choices.
+// TestRulesOfTheHeadAreNeeded removes each rule in turn: the schedules must fail, or the
+// tests of choices.
 func TestRulesOfTheHeadAreNeeded(t *testing.T) {
 	table.Needed(t)
 	choices.Needed(t)

@@ -43,7 +43,7 @@ func schedule(seed uint64) *cluster {
 	return c
 }
 
-// random is one of both. In some the states of ranks differ.
+// random makes a random cluster of either kind. In some the states of ranks differ.
 func random(seed uint64) *cluster {
 	c := returning(seed / 2)
 	if seed%2 == 0 {

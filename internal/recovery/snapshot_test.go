@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// What is kept may be about a generation that is over by then, or behind a death of
-// which the head had not heard: the first word about a process counts.
+// A kept decision may be about a generation that is over by then, or may follow a death of
+// which the head had not known: the first entry about a process counts.
 func TestSnapshotOfGenerationsThatAreOver(t *testing.T) {
 	p, q := proc0(0, 0), proc0(1, 0)
 	var snapshot Snapshot
@@ -56,8 +56,8 @@ func TestSnapshotOfGenerationsThatAreOver(t *testing.T) {
 	require.EqualValues(t, 9, snapshot.Incarnations)
 }
 
-// A set whose writer dies, or had died before it was kept that he writes, cannot
-// be told to be whole by a head that takes over.
+// If the writer of a set dies, or had died before the set was planned, a successor cannot
+// know whether the set is whole.
 func TestSnapshotOfFiles(t *testing.T) {
 	left := Decision{Kind: Left, Number: 4, Set: 2, NextSet: 3, Savers: []int{1, 0}}
 	for name, deaths := range map[string]func(p *Snapshot){

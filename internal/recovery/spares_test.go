@@ -29,8 +29,8 @@ func TestTheLastSpareGoesToALostRank(t *testing.T) {
 	require.Equal(t, []job.Process{proc0(1, 0)}, started)
 }
 
-// A process that is asked for but not chosen is taken back when a rank is lost that
-// needs it more.
+// The head withdraws the request for a process that was not chosen yet when a lost rank
+// needs the process more.
 func TestASpareThatIsNotChosenGoesToALostRank(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2, 1, 1}, Spares: 1, Backup: Policy{Every: 2}})
 	all := make([][]holder, 3)

@@ -5,7 +5,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// hear: the head gets the next word about q.
+// hear passes the next event of q to the head.
 func (q *proc) hear() {
 	c := q.c
 	w := q.toHead[0]
@@ -17,7 +17,7 @@ func (q *proc) hear() {
 			switch {
 			case w.Kind == job.ReplyStored && q.member && (w.Generation == c.head.Generation() || kept && w.Generation >= taken):
 				q.told[copyOf{w.Rank, w.Number}] = true
-			case w.Kind == job.ReplyReady && kept && w.Generation > taken: // of an earlier rollback too
+			case w.Kind == job.ReplyReady && kept && w.Generation > taken: // a reply of an earlier rollback, too
 				q.told[copyOf{q.p.Rank, w.Number}] = true
 			}
 			return c.head.Reply(q.p, q.incarnation, w, c.now)
@@ -49,22 +49,22 @@ func (q *proc) hear() {
 	}
 }
 
-// agent is what there is of a process at its agent, which outlives heads.
+// agent is the agent's record of a process, which outlives heads.
 type agent struct {
 	toAgent   []any // from the head
 	toHead    []any
 	log       *agentlog.Process[any, struct{}]
 	links     map[*proc]bool // links of which it was informed
-	verdicts  int            // that it was sent
-	repeated  bool           // the head has heard all that it had said
-	finishing bool           // the head has heard that it has finished, in this generation
+	verdicts  int            // number of verdicts that it was sent
+	repeated  bool           // the head has received all of its earlier messages
+	finishing bool           // the head knows that it has finished, in this generation
 }
 
-// repeated is what an agent says when it has repeated all.
+// repeated reports that an agent has repeated everything.
 type repeated struct{}
 
-// passOn: the agent passes on what the head says, unless the process has heard it
-// already.
+// passOn makes the agent pass on a message of the head, unless the process has already
+// received it.
 func (q *proc) passOn() {
 	o := q.toAgent[0]
 	q.toAgent = q.toAgent[1:]
@@ -87,8 +87,8 @@ func (q *proc) passOn() {
 	q.orders = append(q.orders, o)
 }
 
-// note: the agent passes on what the process says, and keeps what another head
-// has to hear.
+// note makes the agent pass on a message of the process, and keep it if another head will
+// need it.
 func (q *proc) note() {
 	w := q.says[0]
 	q.says = q.says[1:]
@@ -107,7 +107,7 @@ func (q *proc) note() {
 	}
 }
 
-// repeat puts on its way to another head what that has to hear.
+// repeat puts on their way to another head the messages that it needs.
 func (q *proc) repeat() {
 	q.toHead = nil
 	for _, s := range q.log.Repeat(q.c.now) {
@@ -126,7 +126,7 @@ func (q *proc) repeat() {
 	}
 }
 
-// taken returns the generation in which a complete backup was, and whether it is kept.
+// taken returns the generation of a complete backup, and whether the backup is kept.
 func (c *cluster) taken(number uint64) (generation uint32, kept bool) {
 	if number == c.snapshot.Complete {
 		return c.snapshot.Taken, true

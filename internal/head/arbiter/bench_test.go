@@ -51,8 +51,8 @@ func BenchmarkBeat(b *testing.B) {
 	require.Positive(b, beats)
 }
 
-// BenchmarkHead is all that one interval of beats costs the head, but for the
-// system calls, by the number of hosts.
+// BenchmarkHead measures the cost of one interval of beats for the head,
+// without the system calls, by the number of hosts.
 func BenchmarkHead(b *testing.B) {
 	for _, hosts := range []int{8, 64, 256} {
 		b.Run(fmt.Sprintf("%d-hosts", hosts), func(b *testing.B) {

@@ -19,9 +19,9 @@ const (
 	ever = time.Duration(math.MaxInt64)
 )
 
-// cluster runs nodes against a simulated network and clocks, and checks after
-// every event what must hold at all times. Times are true time unless they are
-// said to be of a node's clock.
+// cluster runs nodes against a simulated network and clocks, and checks all
+// invariants after every event. Times are true time unless their comment names
+// a node's clock.
 type cluster struct {
 	rng    *rand.Rand
 	timing Timing
@@ -31,14 +31,14 @@ type cluster struct {
 	queue  queue
 	count  uint64
 
-	delay    time.Duration  // longest, without a stall
-	loss     float64        // of each message
+	delay    time.Duration  // longest delay, without a stall
+	loss     float64        // probability of a loss, for each message
 	cut      map[[2]ID]bool // from, to
-	busy     bool           // nodes are late as on a machine with four times too much to do
-	excused  map[ID]bool    // those that may be declared lost
+	busy     bool           // nodes are late, as on a machine with four times too much work
+	excused  map[ID]bool    // nodes that may be declared lost
 	sabotage func(n *Node, m *Message, now time.Duration)
 
-	verdicts []job.Verdict // as announced first
+	verdicts []job.Verdict // in the order of their announcement
 	events   []string
 	err      error
 }
@@ -48,15 +48,15 @@ type simNode struct {
 	rate   float64
 	offset time.Duration
 	inbox  []*Message
-	stall  time.Duration // runs nothing until then
+	stall  time.Duration // the node runs nothing until then
 	killed time.Duration // 0: alive
-	word   time.Duration // what its processes see, by its clock
-	seen   int           // verdicts
+	word   time.Duration // the lease that its processes see, by its clock
+	seen   int           // number of verdicts seen
 	told   []string      // the members that keep the decisions
 	leads  []time.Duration
-	lost   map[ID]time.Duration // when it committed the loss of others
+	lost   map[ID]time.Duration // when the node committed the loss of others
 	shut   bool
-	term   uint64 // the highest it has obeyed
+	term   uint64 // the highest term that the node has obeyed
 }
 
 func (s *simNode) clock(t time.Duration) time.Duration {
@@ -109,7 +109,7 @@ func (c *cluster) failf(format string, args ...any) {
 	}
 }
 
-// run lets true time pass until t or the first failure.
+// run advances true time until t or the first failure.
 func (c *cluster) run(t time.Duration) error {
 	for c.err == nil && len(c.queue) > 0 && c.queue[0].at <= t {
 		e := heap.Pop(&c.queue).(event)
@@ -135,7 +135,7 @@ func (c *cluster) tick(s *simNode) {
 	late := c.lateness()
 	next := c.now + time.Duration(float64(c.timing.Detect.Interval)/s.rate)
 	c.at(next+late, func() { c.tick(s) })
-	if late > ms { // what comes meanwhile waits too
+	if late > ms { // messages that arrive in between wait too
 		c.at(next, func() { s.stall = max(s.stall, next+late) })
 	}
 }
@@ -169,7 +169,7 @@ func (c *cluster) send(from *simNode, to ID, m *Message) {
 	if c.rng.Float64() < c.loss {
 		return
 	}
-	if c.rng.IntN(50) == 0 { // the codec, now and then
+	if c.rng.IntN(50) == 0 { // also tests the codec, now and then
 		b, err := m.encode()
 		if err == nil {
 			m, err = decodeMessage(b)
@@ -186,7 +186,7 @@ func (c *cluster) send(from *simNode, to ID, m *Message) {
 	for range copies {
 		d := 20*us + time.Duration(c.rng.Int64N(int64(c.delay)))
 		if c.rng.IntN(200) == 0 {
-			d += 10 * c.delay // overtaken
+			d += 10 * c.delay // other messages overtake this one
 		}
 		c.at(c.now+d, func() {
 			if !c.cut[[2]ID{from.self, to}] {
@@ -240,7 +240,7 @@ func (c *cluster) do(s *simNode, actions []Action) {
 	}
 }
 
-// verdict: every node has the same verdicts in the same order.
+// verdict checks that every node has the same verdicts in the same order.
 func (c *cluster) verdict(s *simNode, v job.Verdict) {
 	if s.seen < len(c.verdicts) {
 		if c.verdicts[s.seen] != v {
@@ -284,8 +284,8 @@ func (c *cluster) check() {
 	if head == 0 {
 		return
 	}
-	// Whoever holds a lease holds it from this head, or lost it before: it does
-	// not outlast that of a head.
+	// A node that holds a lease has it from this head, or lost it before: no
+	// lease outlasts that of a head.
 	for _, id := range c.ids {
 		s := c.nodes[id]
 		if _, lost := c.nodes[head].log.state.Lost[id]; lost && s.killed == 0 && s.clock(c.now) < s.word {
@@ -294,7 +294,7 @@ func (c *cluster) check() {
 	}
 }
 
-// head is the node that leads now, 0 if none does.
+// head returns the node that leads now, 0 if none does.
 func (c *cluster) head() ID {
 	for _, id := range c.ids {
 		if s := c.nodes[id]; s.killed == 0 && s.log != nil && s.Leads(s.clock(c.now)) {
@@ -304,7 +304,7 @@ func (c *cluster) head() ID {
 	return 0
 }
 
-// propose has the head of the moment decide something.
+// propose makes the present head propose an entry.
 func (c *cluster) propose(e decision.Entry) bool {
 	h := c.head()
 	if h == 0 || c.now < c.nodes[h].stall {
@@ -319,8 +319,7 @@ func (c *cluster) propose(e decision.Entry) bool {
 	return true
 }
 
-// work places two processes on each agent and lets one of them die now and
-// then.
+// work places two processes on each agent and kills one of them now and then.
 func (c *cluster) work(until time.Duration) {
 	for i, id := range c.ids {
 		if id == Head {
@@ -355,7 +354,7 @@ func (c *cluster) work(until time.Duration) {
 	}
 }
 
-// kill ends the host of a node for good.
+// kill ends the host of a node permanently.
 func (c *cluster) kill(id ID) {
 	c.nodes[id].killed = c.now
 	c.excused[id] = true
@@ -379,7 +378,7 @@ func (c *cluster) heal() {
 	c.logf("the network is whole")
 }
 
-// survivors are the nodes that should be left: alive and not fenced.
+// survivors returns the nodes that should be left: alive and not fenced.
 func (c *cluster) survivors() (all []ID) {
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
 		if s := c.nodes[id]; s.killed == 0 && !s.shut {

@@ -38,7 +38,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// TestReplay: a datagram counts once, in whatever order they come.
+// TestReplay: a datagram counts once, in any order of arrival.
 func TestReplay(t *testing.T) {
 	s, o := sealing(t)
 	var all [][]byte
@@ -60,7 +60,7 @@ func TestReplay(t *testing.T) {
 	require.False(t, opens(99))
 }
 
-// TestForgery: nothing that a stranger makes or changes is opened.
+// TestForgery: no datagram that a stranger makes or changes is opened.
 func TestForgery(t *testing.T) {
 	s, o := sealing(t)
 	d := s.seal([]byte("message"))[0]
@@ -82,8 +82,8 @@ func TestForgery(t *testing.T) {
 	require.Equal(t, "message", string(got), "none of it has harmed the true one")
 }
 
-// FuzzOpen feeds what could come from the network, and what a node that knows
-// the secret could send.
+// FuzzOpen feeds datagrams that could come from the network, and some that a
+// node with the secret could send.
 func FuzzOpen(f *testing.F) {
 	other := job.NewSecret()
 	aead, err := newAEAD(&other)

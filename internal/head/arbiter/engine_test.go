@@ -52,7 +52,7 @@ func (n *testNode) watch() {
 	}
 }
 
-// eventually waits for what must come; how long it takes is not the question.
+// eventually waits for a condition; the time does not matter.
 func (n *testNode) eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -99,8 +99,8 @@ func (n *testNode) propose(t *testing.T, e decision.Entry) {
 }
 
 // TestHeadIsLost: over real sockets, with strangers at every port, the head
-// goes without a word, another takes over with all that was decided, and the
-// last of three hosts that had it stops when it is alone.
+// vanishes, another one takes over with all decisions, and the last of three
+// hosts that had them stops when it is alone.
 func TestHeadIsLost(t *testing.T) {
 	nodes, roster := startNodes(t, "a", "b", "c", "d")
 	stop := flood(t, roster)
@@ -158,7 +158,8 @@ func TestHeadIsLost(t *testing.T) {
 	require.False(t, last.word.Held())
 }
 
-// flood sends nonsense, and replays of what it has seen, to every node.
+// flood sends nonsense, and replays of datagrams that it has seen, to every
+// node.
 func flood(t *testing.T, roster []Peer) (stop func()) {
 	quit := make(chan struct{})
 	var done sync.WaitGroup

@@ -64,6 +64,6 @@ func TestHalfDeadLink(t *testing.T) {
 		_, verdict := n.find("verdict", any1)
 		require.False(t, verdict, "node %d", i+1)
 	}
-	require.NoError(t, nodes[3].cmd.Process.Kill()) // it was watched all the time
+	require.NoError(t, nodes[3].cmd.Process.Kill()) // the others watched it all the time
 	nodes[0].wait(t, "verdict", func(l told) bool { return l.Process.Rank == 4 })
 }

@@ -41,8 +41,8 @@ func TestCondemned(t *testing.T) {
 	require.True(t, back.shut)
 }
 
-// TestSnapshotReachesMember: a member that missed more than the log keeps is
-// brought up to date all the same, also when snapshots get lost.
+// TestSnapshotReachesMember: a member that missed more than the log keeps still
+// catches up, even if snapshots get lost.
 func TestSnapshotReachesMember(t *testing.T) {
 	c := newCluster(3, 3, 1, DefaultTiming) // a seed with a short log
 	require.NoError(t, c.run(2*time.Second))

@@ -54,7 +54,7 @@ type bootstrap struct {
 	Secret job.Secret
 }
 
-// serve is a node in a process of its own. Node 1 places a process on each of
+// serve runs a node in a process of its own. Node 1 places a process on each of
 // the others.
 func serve(in io.Reader, out io.Writer) error {
 	socket, err := Listen(os.Getenv("INTRA_TEST_NODE"))
@@ -192,8 +192,8 @@ func startAt(t *testing.T, addresses []string, command func(i int) *exec.Cmd) []
 	return all
 }
 
-// TestKill kills an agent, then the head, for real. Every survivor learns of
-// both, in the same order.
+// TestKill kills the processes of an agent and then of the head. Every survivor
+// learns of both, in the same order.
 func TestKill(t *testing.T) {
 	nodes := startProcesses(t, 5)
 	kill := func(id ID) time.Duration {

@@ -28,7 +28,7 @@ func (c *cluster) lose(id ID) {
 	c.cut[[2]ID{id, id}] = true
 }
 
-// hosts counts the hosts of which a node is left.
+// hosts counts the hosts that have a node left.
 func (c *cluster) hosts() int {
 	live := make(map[string]bool)
 	for _, p := range c.nodes[Head].roster {
@@ -43,7 +43,8 @@ func (c *cluster) hosts() int {
 	return n
 }
 
-// settled reports what is missing until the next loss can be survived.
+// settled returns an error that says why the job could not survive the next
+// loss yet.
 func (c *cluster) settled() error {
 	head := c.head()
 	if head == 0 {
@@ -95,8 +96,8 @@ func (s *simNode) raftMembers() (all []ID) {
 	return all
 }
 
-// oneByOne loses one node after the other, each when the place of the one
-// before is taken, until one is left or the head goes whose loss ends the job.
+// oneByOne loses one node after the other, each when the previous one is
+// replaced, until one is left or the loss of the head ends the job.
 func oneByOne(seed uint64, sabotage func(*cluster)) (*cluster, error) {
 	c := newCluster(seed, 3+int(seed%4), int(seed/4%2), DefaultTiming)
 	if sabotage != nil {
@@ -163,8 +164,8 @@ func (c *cluster) over(left []ID) error {
 	return nil
 }
 
-// TestLossesOneByOne plays many runs in which hosts are lost until one is left,
-// the head's among them.
+// TestLossesOneByOne runs many schedules in which hosts are lost until one is
+// left, the head's among them.
 func TestLossesOneByOne(t *testing.T) {
 	first, n := simseed.Range(t, 25)
 	for seed := first; seed < first+n; seed++ {
@@ -173,7 +174,7 @@ func TestLossesOneByOne(t *testing.T) {
 	}
 }
 
-// TestMembersChangeWithCare breaks one rule at a time of how members change.
+// TestMembersChangeWithCare breaks one rule of member changes at a time.
 func TestMembersChangeWithCare(t *testing.T) {
 	for name, rule := range map[string]struct {
 		sabotage func(n *Node, m *Message, now time.Duration)
@@ -198,8 +199,8 @@ func TestMembersChangeWithCare(t *testing.T) {
 	}
 }
 
-// TestNoChangeOnOldLeases: with leases in force that the members of now do not
-// back, there is no change of them.
+// TestNoChangeOnOldLeases: the members do not change while leases are in force
+// that the present members do not back.
 func TestNoChangeOnOldLeases(t *testing.T) {
 	c := newCluster(1, 4, 1, DefaultTiming)
 	require.NoError(t, c.run(2*time.Second))
@@ -218,7 +219,8 @@ func TestNoChangeOnOldLeases(t *testing.T) {
 	require.NoError(t, c.settled())
 }
 
-// TestHeadSaysWhoDecides: once after a loss, when another one has all of it.
+// TestHeadSaysWhoDecides: the head reports the members once after a loss, when
+// the new member has the whole log.
 func TestHeadSaysWhoDecides(t *testing.T) {
 	c := newCluster(2, 4, 1, DefaultTiming)
 	c.work(10 * time.Second)

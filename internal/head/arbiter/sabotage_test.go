@@ -19,7 +19,7 @@ func noDetours(n *Node, m *Message) {
 }
 
 // TestRulesAreNeeded breaks one rule at a time and expects the simulation to
-// see it: a check that holds for anything proves nothing.
+// notice: a check that accepts everything proves nothing.
 func TestRulesAreNeeded(t *testing.T) {
 	each := func(f func(n *Node, m *Message, now time.Duration)) func(*cluster) {
 		return func(c *cluster) { c.sabotage = f }
@@ -27,7 +27,7 @@ func TestRulesAreNeeded(t *testing.T) {
 	for _, rule := range []struct {
 		name     string
 		sabotage func(*cluster)
-		finds    []string // any of them
+		finds    []string // any of these errors
 	}{
 		{"a member keeps its promise not to elect another head", func(c *cluster) {
 			c.sabotage = func(n *Node, _ *Message, _ time.Duration) { n.promised = 0 }

@@ -14,12 +14,12 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// inTime is what a lost host may take to be found, the head's too, by true time
-// on machines and networks that are not late.
+// inTime bounds the time until a lost host is found, also the head's, by true
+// time on machines and networks that are not late.
 const inTime = time.Second
 
-// schedule plays one random run with one fault. It returns the cluster and the
-// first thing that was wrong.
+// schedule runs one random schedule with one fault. It returns the cluster and
+// the first error.
 func schedule(seed uint64, sabotage func(*cluster)) (*cluster, error) {
 	c := newCluster(seed, 2+int(seed%4), int(seed/4%2), DefaultTiming)
 	if sabotage != nil {
@@ -52,7 +52,7 @@ func (c *cluster) fault(at time.Duration) (lost []ID) {
 	}
 	heal := at + time.Duration(c.rng.Int64N(int64(4*time.Second)))
 	forever := c.rng.IntN(3) == 0
-	// One node more may go with it unless two members would.
+	// One more node may be lost with it unless two members would be.
 	group := []ID{victim}
 	if other := c.ids[c.rng.IntN(len(c.ids))]; len(c.ids) > 3 && other != victim && other != Head &&
 		!(slices.Contains(members, other) && slices.Contains(members, victim)) {
@@ -90,7 +90,7 @@ func (c *cluster) fault(at time.Duration) (lost []ID) {
 		if !forever {
 			c.at(heal, c.heal)
 		}
-	case 5: // a link is dead, or in one direction: no reason to declare anybody lost
+	case 5: // a link is dead, or in one direction: no reason to declare a node lost
 		other := c.ids[c.rng.IntN(len(c.ids))]
 		both := c.rng.IntN(2) == 0
 		c.at(at, func() {
@@ -105,7 +105,7 @@ func (c *cluster) fault(at time.Duration) (lost []ID) {
 	return nil
 }
 
-// finish checks how a run has ended.
+// finish checks the end of a run.
 func (c *cluster) finish(at time.Duration, lost []ID) error {
 	head := c.head()
 	if head == 0 {
@@ -150,8 +150,8 @@ func (c *cluster) finish(at time.Duration, lost []ID) error {
 	return nil
 }
 
-// TestLossOfTheHeadAfterSilence: where all have been silent for long and lived,
-// it takes long until the head is suspected. Nobody gives up before that, though
+// TestLossOfTheHeadAfterSilence: after long silences that all nodes survived,
+// it takes long until they suspect the head. No node stops before that, though
 // the head may have been too slow for leases for a while.
 func TestLossOfTheHeadAfterSilence(t *testing.T) {
 	for seed := range uint64(20) {
@@ -209,9 +209,9 @@ func (c *cluster) cutOff(id ID) bool {
 	return false
 }
 
-// TestSchedules plays many random runs of whole jobs with a lost host, a
+// TestSchedules runs many random schedules of whole jobs with a lost host, a
 // partition, half-dead links, losses, delays, busy machines and clocks that
-// differ by all that the timing allows.
+// differ as much as the timing allows.
 func TestSchedules(t *testing.T) {
 	first, n := simseed.Range(t, 60)
 	for seed := first; seed < first+n; seed++ {
@@ -220,10 +220,10 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestBusyHours: machines that are busy four times over, a network that loses
-// and delays, and pauses of half a second now and then are no reason to declare
-// anybody lost, to change the head, or to keep anybody from acting for long.
-// INTRA_HOURS is how many simulated hours it runs.
+// TestBusyHours: machines with four times too much work, a network that loses
+// and delays, and occasional pauses of half a second are no reason to declare a
+// node lost, to change the head, or to keep a node from acting for long.
+// INTRA_HOURS is the number of simulated hours.
 func TestBusyHours(t *testing.T) {
 	minutes := 60 * simseed.Environment(t, "INTRA_HOURS", 0)
 	if minutes == 0 {

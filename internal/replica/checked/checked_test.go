@@ -17,8 +17,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// The shadow against a plain array that remembers each byte when it is named
-// first.
+// TestShadow compares the shadow with a plain array that remembers each byte when it is
+// first named.
 func TestShadow(t *testing.T) {
 	for seed := range uint64(300) {
 		g := rand.New(rand.NewPCG(seed, 3))
@@ -159,7 +159,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// Whatever a peer sends, a difference is described.
+// Any frame of a peer results in a description of a difference.
 func FuzzDigest(f *testing.F) {
 	x := make([]float64, 40)
 	s := &engine.Section{}

@@ -17,8 +17,8 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// The state of the runtime behind an argument, such as a communicator, changes by itself: only what
-// belongs to the program is followed.
+// The state of the runtime behind an argument, such as a communicator, changes by itself:
+// checked mode follows only memory of the program.
 func TestStateOfTheRuntimeIsNotFollowed(t *testing.T) {
 	for of, want := range map[reflect.Type]bool{
 		reflect.TypeFor[comm.Comm]():    true,
@@ -26,7 +26,7 @@ func TestStateOfTheRuntimeIsNotFollowed(t *testing.T) {
 		reflect.TypeFor[sync.Mutex]():   true,
 		reflect.TypeFor[bytes.Buffer](): false,
 		reflect.TypeFor[atomic.Int64](): false, // a counter
-		reflect.TypeFor[io.Writer]():    false, // what it holds may be of the program
+		reflect.TypeFor[io.Writer]():    false, // its value may belong to the program
 		reflect.TypeFor[os.File]():      true,
 		reflect.TypeFor[float64]():      false,
 	} {

@@ -12,7 +12,7 @@ import (
 
 var counted = intra.Register("counted")
 
-// Each replica runs each task once, and one of those that live runs it twice more. The
+// Each replica runs each task once, and one of the live replicas runs it twice more. The
 // first one runs the first task a fourth time.
 func TestRunsAreSplit(t *testing.T) {
 	const tasks = 6

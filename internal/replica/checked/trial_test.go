@@ -14,12 +14,12 @@ import (
 
 var taskGrow = intra.Register("test.grow")
 
-// growth is a program with state of several kinds. What is in forget is not
-// registered.
+// growth is a program with state of several kinds. It does not register the
+// variables in forget.
 type growth struct {
 	forget map[string]bool
 	passes int
-	global *[]float64 // if not nil, the vector is kept there
+	global *[]float64 // if not nil, it holds the vector
 	calls  *atomic.Int64
 }
 
@@ -105,8 +105,8 @@ func TestCheckedModeRestores(t *testing.T) {
 	}
 }
 
-// Programs that register all are not disturbed: neither by what Once gives,
-// nor in variables that both runs share.
+// Checked mode does not disturb programs that register all their state: neither
+// results of Once, nor variables that both runs share.
 func TestCheckedModeRestoresCompletePrograms(t *testing.T) {
 	for _, degrees := range [][]int{{1}, {2}, {3, 1}, {2, 2, 1}} {
 		t.Run(fmt.Sprint(degrees), func(t *testing.T) {

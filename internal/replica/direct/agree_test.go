@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// common are words that all have in common.
+// common are words that all replicas share.
 type common [NumAgreements]atomic.Uint64
 
 func (w *common) Load(k int) uint64                          { return w[k].Load() }
@@ -41,7 +41,7 @@ func TestAgreementsOfAGeneration(t *testing.T) {
 			require.Equal(t, want, Agree(&w, at, (want+1)%4))
 		}
 	}
-	at := Moment{1<<generationBits + 7, 1<<40 + 3} // more often than can be told apart
+	at := Moment{1<<generationBits + 7, 1<<40 + 3} // more than the generations that a word can distinguish
 	require.Equal(t, Store, Agree(&w, at, Store))
 	require.Equal(t, Store, Agree(&w, at, Send))
 }

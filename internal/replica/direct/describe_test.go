@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// words are shared words without sharing.
+// words are unshared words.
 type words [][]uint64
 
 func (w words) Load(r, k int) uint64     { return w[r][k] }

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// world is all replicas of a rank with their words and arrays. They go on one
-// at a time, by one access to what they share; a choice says whose turn it is.
+// world is all replicas of a rank with their words and arrays. They run one at a time, by
+// one access to shared memory; a choice says which one runs.
 type world struct {
 	shape
 	words    [][]uint64
-	arrays   [][]int // per replica and element: how many sections it has been through, or torn
+	arrays   [][]int // per replica and element: the number of sections that updated it, or torn
 	agreed   []uint64
 	replicas []*replica
 	deaths   int
@@ -22,27 +22,27 @@ type world struct {
 // shape is the size of a world.
 type shape struct {
 	replicas, tasks, sections int
-	deaths                    int  // at most
-	joins                     int  // at most: the dead come back, where all others are between the same two sections
-	elements                  int  // of a task, which runs one after the other and stores each at once; 0: one, stored later
+	deaths                    int  // maximum number of deaths
+	joins                     int  // maximum number of joins: a dead replica is replaced where all others are between the same two sections
+	elements                  int  // elements of a task, which it runs one after the other and stores at once; 0: one element, stored later
 	own                       bool // each replica runs task 0 itself, before the others
 	ways                      bool // the replicas do not all want to store, and the last one cannot
 	rule                      rule
 }
 
-// rule is one of the protocol's that a test leaves out.
+// rule is a rule of the protocol that a test leaves out.
 type rule int
 
 const (
 	all          rule = iota
 	noGate            // a peer stores to a replica that has not entered, or has left
-	noSnapshot        // stores begin before the result is there as a whole
+	noSnapshot        // stores begin before the whole result is there
 	neverTake         // a task of a dead replica is always run again
 	hastyTaking       // a claim is taken over while its owner lives
 	oldWords          // a joiner has the words of the dead process
-	sharedOwn         // what each replica runs itself can be claimed by others
-	storedFirst       // elements are stored before it is said that they are done
-	computedLast      // it is said that they are done before they are
+	sharedOwn         // other replicas can claim a task that each replica runs itself
+	storedFirst       // elements are stored before they are marked
+	computedLast      // elements are marked before they are computed
 	fromStart         // a replica that takes a task over runs all elements
 	sleepOn           // no replica is notified of claims that are given back
 )
@@ -59,7 +59,7 @@ func newWorld(s shape) *world {
 	return w
 }
 
-// each is how many elements a task has, and at where one of them is.
+// each returns the number of elements of a task, and at the index of one of them.
 func (s shape) each() int { return max(s.elements, 1) }
 
 func (s shape) at(t, e int) int { return t*s.each() + e }
@@ -86,7 +86,7 @@ func (w *world) meeting() (section int, ok bool) {
 	return section, section >= 0
 }
 
-// join brings a dead replica back, in another life.
+// join replaces a dead replica, in another life.
 func (w *world) join(i int) {
 	section, _ := w.meeting()
 	if w.rule != oldWords {
@@ -184,7 +184,7 @@ func (w *world) do(c choice) {
 	}
 }
 
-// stuck reports replicas that will never go on.
+// stuck reports replicas that can never continue.
 func (w *world) stuck() {
 	for _, r := range w.replicas {
 		if !r.dead && !r.ended {
@@ -193,7 +193,7 @@ func (w *world) stuck() {
 	}
 }
 
-// state identifies what can still happen.
+// state identifies the possible futures of the world.
 func (w *world) state() uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

@@ -15,21 +15,21 @@ type replica struct {
 	table   *ClaimTable
 	from    int // its first section
 	section int
-	between bool // it has not entered
-	way     Way  // that it goes in the section
+	between bool // the replica has not entered the section
+	way     Way  // its way in the section
 	next    func() (struct{}, bool)
 	stop    func()
 	ended   bool
 	dead    bool
-	known   []bool // deaths that it has heard of
+	known   []bool // deaths that it knows of
 	yield   func(struct{}) bool
-	history uint64 // of what it has read since it was last at the top of its loop
-	top     uint64 // what it knew there
-	stale   bool   // it has been woken since then
-	blocked bool   // until it is
+	history uint64 // hash of all values that it has read since the last beginning of its loop
+	top     uint64 // its knowledge at that beginning
+	stale   bool   // the replica has been woken since then
+	blocked bool   // the replica sleeps until it is woken
 }
 
-// replica returns one that begins with a section.
+// replica returns a replica that begins with a section.
 func (w *world) replica(i, from int) *replica {
 	r := &replica{w: w, me: i, known: make([]bool, w.shape.replicas), from: from, section: from}
 	r.table = New(r, i, w.shape.replicas, func(p int) bool { return !r.known[p] })
@@ -58,8 +58,8 @@ func (r *replica) program(yield func(struct{}) bool) {
 	r.ended = true
 }
 
-// complete completes a section in the way on which the replicas agree, as far as
-// this one can.
+// complete completes a section in the way on which the replicas agree, as far as this
+// replica can.
 func (r *replica) complete() {
 	r.way = Store
 	if r.w.ways {
@@ -99,7 +99,7 @@ func (r *replica) complete() {
 	}
 }
 
-// agreements are the words that all have in common, as a replica sees them.
+// agreements are the words that all replicas share, as one replica sees them.
 type agreements struct{ *replica }
 
 func (a agreements) Load(k int) uint64 {
@@ -176,7 +176,7 @@ func (r *replica) share() {
 	}
 }
 
-// gave says that the results of a task are in the arrays of a peer, which may sleep.
+// gave records that the results of a task are in the arrays of a peer, which may sleep.
 func (r *replica) gave(t, p int) {
 	r.table.Gave(t, p)
 	r.tell(p)
@@ -291,8 +291,7 @@ func (r *replica) copyElement(t, e, from, to int) {
 	*target = r.section + 1
 }
 
-// check looks at the arrays between two sections, where they are the
-// program's.
+// check checks the arrays between two sections, where they belong to the program.
 func (r *replica) check(when string, want int) {
 	for t, got := range r.w.arrays[r.me] {
 		if got != want {
@@ -314,7 +313,7 @@ func (r *replica) Store(replica, k int, v uint64) {
 	r.w.words[replica][k] = v
 }
 
-// Mark implements Words. Nobody looks at it while this replica lives.
+// Mark implements Words. No other replica looks at it while this replica lives.
 func (r *replica) Mark(k int, v uint64) {
 	r.step()
 	r.saw(6)

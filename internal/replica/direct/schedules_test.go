@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// explore goes through every order in which things can happen, once for each
-// state that they lead to. It returns how many states there are, and the first
-// thing that went wrong with how it came to that.
+// explore tries every order of events, once for each state to which they lead.
+// It returns the number of states, and the first error with the events that led
+// to it.
 func explore(s shape, most int) (states int, wrong string) {
 	seen := make(map[uint64]bool)
 	path := []choice{}
@@ -60,7 +60,7 @@ func explore(s shape, most int) (states int, wrong string) {
 	}
 }
 
-// walk lets things happen in a random order.
+// walk runs the world in a random order.
 func walk(s shape, seed uint64) (wrong string) {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	w := newWorld(s)
@@ -169,7 +169,7 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-// TestRulesAreNeeded leaves one rule out at a time.
+// TestRulesAreNeeded leaves out one rule at a time.
 func TestRulesAreNeeded(t *testing.T) {
 	for name, r := range map[string]rule{"the gate": noGate, "run first, then store": noSnapshot,
 		"results of the dead are taken": neverTake, "claims end only with their owner": hastyTaking, "who comes has words of its own": oldWords,

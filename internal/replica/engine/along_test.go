@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// storingAlong has replicas store results past the caches, however few they are,
-// and in parts of a few elements.
+// storingAlong makes replicas store results past the caches, however few they
+// are, and in parts of a few elements.
 func (g *group) storingAlong() *group {
 	g.withStores()
 	for _, r := range g.replicas {
@@ -57,8 +57,8 @@ func elementwise(n int, parts *atomic.Int64, final [][]float64) func(r *replica,
 	}
 }
 
-// Tasks that are elementwise store their results while they run. Whoever dies
-// then, and when: the others go on where they have to.
+// Elementwise tasks store their results while they run. Whichever replica dies
+// then, and whenever, the others continue where the dead one stopped.
 func TestReplicasThatDieWhileTheyStoreAlong(t *testing.T) {
 	const n = 8
 	var parts atomic.Int64

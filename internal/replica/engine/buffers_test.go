@@ -18,7 +18,7 @@ func TestBuffersAreUsedAgain(t *testing.T) {
 	require.Equal(t, 100, b.bytes)
 }
 
-// Memory that is lent is the link's: it is never kept.
+// Lent memory belongs to the link: it is never kept.
 func TestLentBuffers(t *testing.T) {
 	var b buffers
 	link := []byte("an update")

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// silent is a link over which nothing comes.
+// silent is a link on which no frame arrives.
 type silent struct {
 	transport.Link
 	died bool
@@ -20,8 +20,8 @@ func (l *silent) PeerDied()                      { l.died = true }
 func (l *silent) Close() error                   { return nil }
 func (l *silent) Shutdown(context.Context) error { return nil }
 
-// A link to a process that has been replaced since does not take the place of
-// the link to its replacement, though it comes later.
+// A link to a process that has been replaced since does not replace the link to its
+// successor, though it comes later.
 func TestALateLinkToADeadJoiner(t *testing.T) {
 	p := job.Process{Rank: 1}
 	var links peerLinks
@@ -51,8 +51,8 @@ func TestPeerLinks(t *testing.T) {
 	require.True(t, links.isClosed(a, 2), "nothing comes from who has no link")
 }
 
-// What the head says is done in its order, and a death only when all that the
-// dead process sent is here.
+// Events of the head are handled in order, and a death only when all frames of the dead
+// process are here.
 func TestDeathsWaitForTheEndOfTheLink(t *testing.T) {
 	a, b := job.Process{Rank: 1}, job.Process{Rank: 1, Replica: 1}
 	toA, toB := new(silent), new(silent)
@@ -85,8 +85,8 @@ func TestDeathsWaitForTheEndOfTheLink(t *testing.T) {
 	require.Len(t, done, 4, "there is no link to wait for")
 }
 
-// A joiner may die while the death of the one before it still waits: its link begins
-// after the verdict on it was heard, and has to be told as well.
+// A joiner may die while the death of its predecessor still waits: its link begins after
+// the verdict on it was received, and must be informed as well.
 func TestAJoinerDiesBeforeItsLinkBegins(t *testing.T) {
 	p := job.Process{Replica: 1}
 	before, joiner := new(silent), new(silent)
@@ -123,8 +123,7 @@ func TestAJoinerDiesBeforeItsLinkBegins(t *testing.T) {
 	require.Empty(t, d.describe())
 }
 
-// An engine forgets a process that has died, and one that takes its place is
-// another one.
+// An engine forgets a process that has died, and treats its replacement as another process.
 func TestReplicaIsReplaced(t *testing.T) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1}}}
 	peer := job.Process{Replica: 1}
@@ -152,7 +151,7 @@ func TestReplicaIsReplaced(t *testing.T) {
 	require.True(t, e.machine.Live(1))
 }
 
-// startable notes what is done with it.
+// startable records its calls.
 type startable struct {
 	silent
 	started, closed bool

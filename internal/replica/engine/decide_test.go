@@ -12,12 +12,12 @@ import (
 // kind is a kind of section with fixed times.
 type kind struct {
 	decision
-	known         decisions // of this job
+	known         decisions // times of this job
 	shared, alone time.Duration
-	transfer      time.Duration // known beforehand
+	transfer      time.Duration // known in advance
 }
 
-// section runs one and returns how.
+// section runs one section, and returns the way.
 func (k *kind) section() direct.Way {
 	w := k.propose(candidates{send: true, transfer: k.transfer})
 	w = afterOne(&k.decision, w, k.alone)
@@ -29,7 +29,7 @@ func (k *kind) section() direct.Way {
 	return w
 }
 
-// afterOne returns how a section goes on after the first of its 16 tasks.
+// afterOne returns the way of a section after the first of its 16 tasks.
 func afterOne(d *decision, w direct.Way, alone time.Duration) direct.Way {
 	if d.tries && !d.goesOn(alone/16, 1, 16, 1) {
 		return direct.Replicate
@@ -94,7 +94,7 @@ func TestDecision(t *testing.T) {
 	}
 }
 
-// How long it takes to decide can be told.
+// TestDecisionSettles bounds the number of sections until the decision.
 func TestDecisionSettles(t *testing.T) {
 	const ms = time.Millisecond
 	for name, tt := range map[string]struct {
@@ -120,7 +120,7 @@ func TestDecisionSettles(t *testing.T) {
 	}
 }
 
-// Updates of a few bytes do not make a section slow: what does is the machine.
+// Updates of a few bytes do not make a section slow: the machine does.
 func TestDecisionIsNotMadeByASlowMoment(t *testing.T) {
 	const ms = time.Millisecond
 	for transfer, want := range map[time.Duration]string{0: "share", 4 * ms: "replicate"} {
@@ -132,7 +132,7 @@ func TestDecisionIsNotMadeByASlowMoment(t *testing.T) {
 	}
 }
 
-// What trials cost stays a small part of the time.
+// The cost of trials is a small part of the time.
 func TestTrialsAreCheap(t *testing.T) {
 	for _, shared := range []time.Duration{12, 20, 50, 1000, 100_000} {
 		k := kind{shared: shared * time.Millisecond, alone: 10 * time.Millisecond}
@@ -143,8 +143,7 @@ func TestTrialsAreCheap(t *testing.T) {
 	}
 }
 
-// When a link gets faster, sharing is taken up again; one slow section does
-// not end it.
+// When a link gets faster, sharing begins again; one slow section does not end it.
 func TestDecisionFollowsTheTimes(t *testing.T) {
 	k := kind{shared: 20 * time.Millisecond, alone: 10 * time.Millisecond}
 	k.count(100)
@@ -159,8 +158,8 @@ func TestDecisionFollowsTheTimes(t *testing.T) {
 	require.False(t, k.sending.rejected)
 }
 
-// Updates that take as long as the computation are known to be no use before
-// any is sent, or after the first section has measured the link.
+// Updates that take as long as the computation are known to be useless before any is sent,
+// or after the first section has measured the link.
 func TestDecisionBeforeLoss(t *testing.T) {
 	const ms = time.Millisecond
 	tests := []struct {
@@ -187,8 +186,8 @@ func TestDecisionBeforeLoss(t *testing.T) {
 	}
 }
 
-// The first sections of a kind take long, since they touch their memory: then
-// updates over a slow link seem to pay, but for a moment only.
+// The first sections of a kind are slow, since they touch their memory: then updates over a
+// slow link seem to pay, but only for a moment.
 func TestDecisionAfterSlowBeginning(t *testing.T) {
 	const ms = time.Millisecond
 	k := kind{shared: 20 * ms, alone: 40 * ms, transfer: 16 * ms}
@@ -198,8 +197,8 @@ func TestDecisionAfterSlowBeginning(t *testing.T) {
 	require.Equal(t, "replicate", k.word())
 }
 
-// One section says enough if it takes much longer than its updates and touching their
-// memory can explain.
+// One section suffices if it takes much longer than its updates and touching their memory
+// can explain.
 func TestDecisionAfterOneSection(t *testing.T) {
 	const ms = time.Millisecond
 	for alone, want := range map[time.Duration]direct.Way{170 * ms: direct.Send, 90 * ms: direct.Send, 70 * ms: direct.Replicate, 30 * ms: direct.Replicate} {
@@ -220,8 +219,8 @@ func TestDecisionAboutLargeUpdates(t *testing.T) {
 	require.Equal(t, "replicate", k.word())
 }
 
-// Large updates that were sent take a part of the next sections too, so sharing has to gain
-// more than it seems to; stores have none of that.
+// Large updates that were sent also take a part of the next sections, so sharing has to
+// gain more than it seems to. Stores do not.
 func TestDecisionAboutWhatComesAfterwards(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tt := range []struct {
@@ -245,14 +244,14 @@ func TestBandwidth(t *testing.T) {
 	const ms = time.Millisecond
 	var b bandwidth
 	require.Zero(t, b.time(1<<20))
-	b.sent(100, 0, 50*ms) // too short to tell
+	b.sent(100, 0, 50*ms) // too short to measure
 	require.Zero(t, b.time(1<<20))
 	// Queued at once, handed over one after the other: 1 MB/ms.
 	for i := range 10 {
 		b.sent(1e6, 50*ms, time.Duration(51+i)*ms)
 	}
 	require.Equal(t, 3*ms, b.time(3e6))
-	// It becomes slower by half.
+	// The link becomes slower by half.
 	for i := range 100 {
 		b.sent(1e6, 100*ms, time.Duration(102+2*i)*ms)
 	}
@@ -274,7 +273,7 @@ func TestBandwidth(t *testing.T) {
 	require.Equal(t, 2*ms, b.atBest(1e6))
 }
 
-// What a replica would take alone is counted in rounds of all its workers.
+// The time that a replica would take alone is counted in rounds of all its workers.
 func TestDecisionWithWorkers(t *testing.T) {
 	const ms = time.Millisecond
 	for workers, want := range map[int]time.Duration{1: 16 * ms, 2: 8 * ms, 3: 6 * ms, 4: 4 * ms, 16: ms, 20: ms} {
@@ -320,8 +319,8 @@ func TestDecisionWithoutPeers(t *testing.T) {
 	}
 }
 
-// A machine that others use too makes sections slow now and then, and those
-// without a long update in particular are not the link's fault.
+// On a machine that others use too, some sections are slow, and those without a long update
+// in particular are not the link's fault.
 func TestDecisionOnABusyMachine(t *testing.T) {
 	const ms = time.Millisecond
 	for transfer, want := range map[time.Duration]string{0: "share", 4 * ms: "replicate"} {
@@ -335,29 +334,28 @@ func TestDecisionOnABusyMachine(t *testing.T) {
 		}
 		require.Equal(t, want, k.word(), "updates take %v", transfer)
 	}
-	k := kind{shared: 12 * ms, alone: 10 * ms} // always: the many small frames cost that
+	k := kind{shared: 12 * ms, alone: 10 * ms} // always: the many small frames cause that
 	k.count(1000)
 	require.Equal(t, "replicate", k.word())
 }
 
-// Sections of one kind of which every other takes four times as long are
-// compared each with itself.
+// Sections of one kind, of which every other one takes four times as long, are each
+// compared with themselves.
 func TestDecisionAboutUnequalSections(t *testing.T) {
 	k := kind{transfer: time.Millisecond / 2}
 	for i := range 1000 {
 		k.alone = time.Duration(1+3*(i%2)) * time.Millisecond
 		if k.shared = k.alone * 6 / 10; i%3 == 0 {
-			k.shared = 0 // all was here before
+			k.shared = 0 // all results were here before
 		}
 		require.Equal(t, direct.Send, k.section(), "section %d", i)
 	}
 }
 
-// ways is a kind of section that can be shared in both ways, each with a time of
-// its own.
+// ways is a kind of section that can be shared in both ways, each with its own time.
 type ways struct {
 	decision
-	known               decisions // of this job
+	known               decisions // times of this job
 	alone, sent, stored time.Duration
 	most                candidates
 }
@@ -380,8 +378,8 @@ func (k *ways) count(n int) (count [direct.Store + 1]int) {
 	return count
 }
 
-// Of sharing in two ways and of not sharing, what takes the shortest time is
-// chosen, and what is tried beside it costs little.
+// Of two ways to share and of not sharing, the fastest is chosen, and the trials of the
+// others cost little.
 func TestDecisionAmongWays(t *testing.T) {
 	const ms = time.Millisecond
 	for name, tt := range map[string]struct {
@@ -410,7 +408,7 @@ func TestDecisionAmongWays(t *testing.T) {
 	}
 }
 
-// Which way is the best may change.
+// The best way may change.
 func TestDecisionAmongWaysFollowsTheTimes(t *testing.T) {
 	const ms = time.Millisecond
 	k := ways{alone: 10 * ms, sent: 8 * ms, stored: 6 * ms, most: candidates{send: true, store: true}}

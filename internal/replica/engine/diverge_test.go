@@ -17,11 +17,11 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// warned has the replicas of a group look for divergence, and go on.
+// warned makes the replicas of a group look for divergence, and continue.
 func warned(s *job.Setup, _ *Config) { s.Diverge = job.DivergeWarn }
 
-// One bit of the state of a replica is found by its peers, whichever dies meanwhile, and one replica
-// tells what differs.
+// The peers of a replica find one bit of its state, whichever dies in between, and one
+// replica reports the values that differ.
 func TestFlippedStateIsFound(t *testing.T) {
 	for _, kill := range []string{"", "0.0@task:60", "0.2@task:50"} {
 		with := []setup{warned, flipped(t, "0.1@state:2:9000")}
@@ -42,11 +42,11 @@ func TestFlippedStateIsFound(t *testing.T) {
 	}
 }
 
-// strict has the replicas of a group look for divergence, and fail.
+// strict makes the replicas of a group look for divergence, and fail.
 func strict(s *job.Setup, _ *Config) { s.Diverge = job.DivergeStrict }
 
-// As soon as a replica knows of a difference of hashes it tells the head, with both hashes: it may not
-// live until values are compared.
+// As soon as a replica knows of a difference of hashes it reports that to the head, with
+// both hashes: it may die before values are compared.
 func TestKnownDifferenceIsToldAtOnce(t *testing.T) {
 	for _, kill := range []string{"", "0.0@task:60", "0.1@task:130", "0.2@task:50", "0.1@section:7"} {
 		with := []setup{strict, flipped(t, "0.1@state:2:9000")}
@@ -89,8 +89,8 @@ func TestKnownDifferenceOutlivesARollback(t *testing.T) {
 	require.Nil(t, w.machine.Found())
 }
 
-// A replica that ends the comparisons of all, since what it knows proves nothing, ends no job in which
-// another one has a proof.
+// A replica that ends all comparisons, since its knowledge proves nothing, does not end a
+// job in which another one has a proof.
 func TestEndOfComparisonsKeepsAKnownDifference(t *testing.T) {
 	w := knowing(t)
 	require.NoError(t, w.hear(1, update.Message{Task: int(verify.WatchOver) * watchKinds}, nil))
@@ -99,7 +99,8 @@ func TestEndOfComparisonsKeepsAKnownDifference(t *testing.T) {
 	require.True(t, w.over.Load())
 }
 
-// Values that MarshalBinary writes in another way each time hide no difference that is known already.
+// Values that MarshalBinary encodes differently each time hide no difference that is
+// already known.
 func TestUnstableBytesKeepAKnownDifference(t *testing.T) {
 	w := knowing(t)
 	at := verify.Place{Kind: verify.AtSafePoint, Number: 9}
@@ -130,7 +131,7 @@ func TestUnprovenDifferenceIsNotTold(t *testing.T) {
 		require.NotNil(t, w.machine.Found())
 		require.Equal(t, c.known, w.counts.Known != "")
 	}
-	// Of contents that share a hash, any may make it prove nothing.
+	// Among contents that share a hash, any such value makes the hash prove nothing.
 	many := make(contents, 2*mostHashes)
 	many[1].bytes = true
 	require.True(t, many.names()[0].bytes)
@@ -157,7 +158,7 @@ func knowing(t *testing.T) *watcher {
 	return w
 }
 
-// What is alike is not reported.
+// Equal states are not reported.
 func TestAlikeStatesAreNotReported(t *testing.T) {
 	g := newGroup(t, 3, warned, killed(t, "0.1@task:40"))
 	all := safeRounds(g, 8, sched.Adaptive)
@@ -179,8 +180,8 @@ func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// Hashes are those of the values: any changes them, padding does not, and of much memory each place
-// hashes a part so that some place shows any change.
+// Hashes cover the values: any change of a value changes a hash, and padding does not. Of
+// much memory each place hashes a part, so that some place shows any change.
 func TestHashesOfContents(t *testing.T) {
 	p := make([]padded, 100)
 	c := contents{{namedContent{name: "p"}, reflect.TypeFor[padded](), bytesOf(p)}}
@@ -225,7 +226,8 @@ func TestValuesThatDiffer(t *testing.T) {
 	require.Equal(t, "byte 1 of what MarshalBinary of b returns is 98 on replica 0 and 120 on replica 1", text.differs(0, 0, 1, []byte("axc")))
 }
 
-// A word comes out of its frame as it went in, and what no replica sends is refused.
+// A word is the same after it was encoded in a frame and decoded, and a word that no
+// replica sends is refused.
 func TestWatchWords(t *testing.T) {
 	at := verify.Place{Kind: verify.AtSafePoint, Number: 7}
 	for _, w := range []*verify.WatchWord{

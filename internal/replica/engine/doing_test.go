@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// A process says where it is, and for how long nothing has been counted.
+// A process reports what it is doing, and how long it has made no progress.
 func TestDoing(t *testing.T) {
 	g := newGroup(t, 2)
 	g.run(func(r *replica, p *Program) error {
@@ -49,7 +49,7 @@ func TestDoing(t *testing.T) {
 		d = e.doing()
 		require.Equal(t, job.StateRuns, d.State)
 
-		// What is idle is seen as such, until something is counted.
+		// An idle process counts as idle until it makes progress.
 		e.mu.Lock()
 		e.progress.moved -= time.Hour
 		e.mu.Unlock()
@@ -60,7 +60,7 @@ func TestDoing(t *testing.T) {
 	})
 }
 
-// A section would have taken alone what its tasks take on average, on all workers.
+// The time of a section alone is the average time of its tasks, on all workers.
 func TestAlone(t *testing.T) {
 	a := &known{TaskStats: job.TaskStats{Run: 4, Seconds: 2}}
 	b, never := &known{TaskStats: job.TaskStats{Run: 1, Seconds: 3}}, new(known)

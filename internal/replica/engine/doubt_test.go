@@ -67,7 +67,8 @@ func TestAWrongMessageIsThatOfALife(t *testing.T) {
 		g.replicas[0].engine.verifier.counts.Convicted)
 }
 
-// So does one whose program has returned: others may wait for what it does not do any more.
+// So does a process whose program has returned: others may wait for operations that it no
+// longer makes.
 func TestAWrongMessageStandsAfterTheEnd(t *testing.T) {
 	g := newGroup(t, 2, withBackups)
 	standing(g, func() {})

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// told is a head that has something to say.
+// told is a head with one event.
 type told struct {
 	setUp
 	events []job.Event
@@ -27,8 +27,8 @@ func (h *told) Next() (job.Event, error) {
 
 func (h *told) Handled(uint64) {}
 
-// The end of the job ends a process, but is no error of its program, which
-// would count as its failure.
+// The end of the job ends a process, but is no error of its program, which would count as
+// the program's failure.
 func TestFollow(t *testing.T) {
 	self := job.Process{Rank: 1, Replica: 0}
 	for _, c := range []struct {
@@ -56,7 +56,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A process is released only when all that the dead have sent is here: it may show that they differed.
+// A process is released only when all frames of the dead are here: they may show that the
+// dead differed.
 func TestReleaseWaitsForTheDead(t *testing.T) {
 	peer := job.Process{Replica: 1}
 	h := &told{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: firstIncarnation}},

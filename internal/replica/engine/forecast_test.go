@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/replica/direct"
 )
 
-// What is done of replicate, send and store is what the measured times say, in each
-// combination of what can be done.
+// The choice among replicate, send and store follows the measured times, in each
+// combination of possible ways.
 func TestChoiceByMeasuredTimes(t *testing.T) {
 	const ms = time.Millisecond
 	for _, sent := range []time.Duration{5, 12, 30} {
@@ -40,12 +40,12 @@ func TestChoiceByMeasuredTimes(t *testing.T) {
 	}
 }
 
-// What sharing has cost a kind of section forecasts what it costs another one with
-// updates of that size, which is not tried if that cannot pay.
+// The cost of sharing one kind of section forecasts that of another one with updates of
+// that size, which is not tried if it cannot pay.
 func TestForecast(t *testing.T) {
 	const ms, size = time.Millisecond, 64 << 20
 	known := newDecisions()
-	// section runs one whose updates cost 20 ms beside the bodies.
+	// section runs one section whose updates cost 20 ms in addition to the bodies.
 	section := func(d *decision, alone time.Duration, bytes int) direct.Way {
 		c := candidates{send: true, bytes: bytes}
 		c.costs.send = known.costs.send.of(bytes)
@@ -79,13 +79,13 @@ func TestForecast(t *testing.T) {
 	require.Zero(t, shared, "much larger ones cost too much in any case")
 }
 
-// A trial that began because memory was touched for the first time ends when it is known what
-// bodies take otherwise, though a section of the trial has touched memory too.
+// A trial that began because memory was touched for the first time ends when the usual time
+// of the bodies is known, though a section of the trial has touched memory too.
 func TestForecastDuringTrial(t *testing.T) {
 	const ms, size = time.Millisecond, 32 << 20
 	known := newDecisions()
 	for range 3 {
-		known.costs.send.add(size, 4*ms) // what it has cost another kind
+		known.costs.send.add(size, 4*ms) // the cost of another kind
 	}
 	var d decision
 	shared := 0
@@ -109,8 +109,8 @@ func TestForecastDuringTrial(t *testing.T) {
 	require.LessOrEqual(t, shared, 3)
 }
 
-// An update whose time on the link is not known is not sent to find that out, if no
-// link could send it while the bodies run.
+// An update whose time on the link is unknown is not sent to measure it, if no link could
+// send it while the bodies run.
 func TestForecastWithoutBandwidth(t *testing.T) {
 	var b bandwidth
 	require.Equal(t, 100*time.Millisecond, b.atBest(1e9))

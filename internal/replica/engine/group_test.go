@@ -21,8 +21,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// group is the replicas of one rank, linked in memory, with a head that declares
-// them dead and releases them.
+// group is the replicas of one rank, linked in memory, with a head that declares them dead
+// and releases them.
 type group struct {
 	t        *testing.T
 	running  sync.WaitGroup
@@ -36,25 +36,25 @@ type group struct {
 	over     bool
 }
 
-// replica is one of them, and its head.
+// replica is one replica of the group, and its head.
 type replica struct {
 	setUp
 	g        *group
 	engine   *Engine
-	arena    *arena.Arena // nil: it has none
+	arena    *arena.Arena // nil: no stores
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	links    map[job.Process]transport.Link
 	released chan struct{}
 	events   chan job.Event
-	err      error // that its program has returned
+	err      error // result of its program
 	epochs   []uint64
 	traced   []timeline.Event
 
 	killed, dead, finished bool // guarded by group.mu
 }
 
-// setup changes how the replicas of a group are set up.
+// setup changes the configuration of the replicas of a group.
 type setup func(*job.Setup, *Config)
 
 func threads(n int) setup { return func(s *job.Setup, _ *Config) { s.Threads = n } }
@@ -157,9 +157,9 @@ func (r *replica) live(program func(r *replica, p *Program) error) {
 	r.cancel(nil)
 }
 
-// die is called at a kill point, in the middle of a frame perhaps by a link: then the
-// program goes on for a moment, and may store into the arrays of the others. So the
-// death is declared when that has ended, by live if it has not yet.
+// die is called at a kill point, maybe by a link in the middle of a frame. In that case the
+// program continues for a moment, and may store into the arrays of the others. So the death
+// is declared when the program has ended, by live if it has not ended yet.
 func (r *replica) die(k job.Kill) {
 	r.g.mu.Lock()
 	ended := r.finished
@@ -189,7 +189,7 @@ func (r *replica) hangUp() {
 	}
 }
 
-// tell says something to a replica, unless it has gone.
+// tell sends an event to a replica, unless it has gone.
 func (r *replica) tell(e job.Event) {
 	closing.Lock()
 	defer closing.Unlock()
@@ -198,7 +198,7 @@ func (r *replica) tell(e job.Event) {
 	}
 }
 
-// declare declares a replica dead, and lets the others go if they wait for it.
+// declare declares a replica dead, and releases the others if they wait for it.
 func (g *group) declare(r *replica, cause job.Cause) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -231,7 +231,7 @@ func (g *group) release() {
 	}
 }
 
-// survivors are the replicas that were not declared dead.
+// survivors returns the replicas that were not declared dead.
 func (g *group) survivors() (all []*replica) {
 	for _, r := range g.replicas {
 		if !r.dead {
@@ -311,7 +311,7 @@ var (
 	kernelScale = &Kernel{"engine_test.scale"}
 )
 
-// runSection runs a section of tasks, each of which is made by launch.
+// runSection runs a section of tasks; launch makes each of them.
 func runSection(p *Program, policy sched.Policy, tasks int, launch func(task int) Task) error {
 	e := p.Engine()
 	s := &Section{Policy: policy, Guard: func(_ *Task, body func()) { body() }}
@@ -331,7 +331,7 @@ func runSection(p *Program, policy sched.Policy, tasks int, launch func(task int
 	return nil
 }
 
-// vectors is what a program works on: w = x + w/2, and then x = 3x in place.
+// vectors is the data of a program: w = x + w/2, and then x = 3x in place.
 type vectors struct{ x, w []float64 }
 
 const length = 3000

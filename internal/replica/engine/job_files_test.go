@@ -28,8 +28,8 @@ func flipped(b []byte) []byte {
 	return b
 }
 
-// TestRestart: a job goes on from the files of another one, with any degrees,
-// and comes to the same result.
+// TestRestart: a job continues from the files of another one, with any degrees,
+// and has the same result.
 func TestRestart(t *testing.T) {
 	r := ring{steps: 30, size: 3000}
 	for _, degrees := range [][]int{{1}, {2, 2}, {2, 1, 3}} {
@@ -54,8 +54,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestRestartAgainAndAgain loses whole ranks, and goes on from the files each
-// time, with other degrees, until the job comes through.
+// TestRestartAgainAndAgain loses whole ranks, and restarts from the files each
+// time, with other degrees, until the job ends well.
 func TestRestartAgainAndAgain(t *testing.T) {
 	r := ring{steps: 60, size: 2000, slow: time.Millisecond}
 	want, _ := r.result(t, []int{2, 2})
@@ -74,7 +74,7 @@ func TestRestartAgainAndAgain(t *testing.T) {
 		opts := []intratest.Option{intratest.Checkpoint(dir, 2), intratest.Kills(life.kills...)}
 		complete, err := filepath.Glob(filepath.Join(dir, "set-*", "index"))
 		require.NoError(t, err)
-		if len(complete) > 0 { // as good as always: a disk may be slow
+		if len(complete) > 0 { // almost always: a disk may be slow
 			opts = append(opts, intratest.Restart(dir))
 			restarts++
 		}
@@ -128,8 +128,8 @@ func TestFilesBesideRecovery(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles: a set with anything wrong is refused with its name, and
-// the older one is used.
+// TestDamagedFiles: a set with any damage is refused by its name, and the older
+// one is used.
 func TestDamagedFiles(t *testing.T) {
 	r := ring{steps: 20, size: 100}
 	degrees := []int{2, 1}
@@ -195,8 +195,8 @@ func TestDamagedFiles(t *testing.T) {
 	})
 }
 
-// TestFilesThatCannotBeWritten: the job goes on without a set that cannot be
-// written, says so, and writes the next one.
+// TestFilesThatCannotBeWritten: the job continues without a set that cannot be
+// written, reports that, and writes the next one.
 func TestFilesThatCannotBeWritten(t *testing.T) {
 	r := ring{steps: 40, size: 100, slow: time.Millisecond}
 	want, _ := r.result(t, []int{2, 1})

@@ -11,11 +11,11 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// TestDeathAfterTheEnd: a process whose program has returned still owes others
-// what it has sent. If it dies then, another replica gives it to them, and
-// without one the rank is lost.
+// TestDeathAfterTheEnd: a process whose program has returned may still have to
+// deliver messages. If it dies then, another replica delivers them, and without
+// one the rank is lost.
 func TestDeathAfterTheEnd(t *testing.T) {
-	const size = 50_000 // too large to be sent before a receive asks for it
+	const size = 50_000 // too large to be sent before a receive requests it
 	program := func(p *intra.Process) error {
 		x := make([]float64, size)
 		if p.Rank() == 0 {

@@ -40,7 +40,7 @@ func TestWrongMessageThatBlocks(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = intra.Once(p, func() (int, error) { return 1, nil }) // the first replica does not come to it
+		_, err = intra.Once(p, func() (int, error) { return 1, nil }) // the first replica does not reach it
 		return err
 	})
 	require.NoError(t, ctx.Err(), "it was not found")

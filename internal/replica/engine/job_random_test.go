@@ -16,8 +16,8 @@ import (
 var taskRandom = intra.Register("engine_test.random")
 
 // randomProgram runs the steps that a seed chooses, the same on every rank:
-// exchanges with wildcard receives, collectives, sections and Once, each
-// working on what the ones before left. It returns the state of the rank.
+// exchanges with wildcard receives, collectives, sections and Once, each on the
+// results of the previous ones. It returns the state of the rank.
 func randomProgram(p *intra.Process, seed uint64) ([]float64, error) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	c := p.World()
@@ -59,9 +59,9 @@ func randomProgram(p *intra.Process, seed uint64) ([]float64, error) {
 	return x, nil
 }
 
-// exchangeWithAll sends to every other rank and adds up what comes from them,
-// stored by source since it comes in any order. The tag keeps a fast rank's
-// next exchange apart.
+// exchangeWithAll sends to every other rank and sums the messages from them,
+// stored by source since they arrive in any order. The tag separates a fast
+// rank's next exchange.
 func exchangeWithAll(c *comm.Comm, x []float64, tag int) error {
 	from := make([][]float64, c.Size())
 	var sends []*comm.Request
@@ -87,8 +87,8 @@ func exchangeWithAll(c *comm.Comm, x []float64, tag int) error {
 	return comm.WaitAll(sends...)
 }
 
-// TestRandomPrograms: whatever the program, the degrees, the schedule, the
-// threads and the deaths, every rank's state is that of the run without replicas.
+// TestRandomPrograms: with any program, degrees, schedule, threads and deaths,
+// every rank's state is that of the run without replicas.
 func TestRandomPrograms(t *testing.T) {
 	programs := 150
 	if testing.Short() {

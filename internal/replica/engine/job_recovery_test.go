@@ -17,16 +17,16 @@ import (
 
 var relax = intra.Register("engine_test.relax")
 
-// ring is a program with state, sections, messages that are on their way
-// across safe points, collectives and Once: each rank relaxes a vector, adds
-// what the rank before it sent in the pass before, and a sum over all.
+// ring is a program with state, sections, messages under way across safe
+// points, collectives and Once: each rank relaxes a vector, adds the message
+// that the previous rank sent in the previous pass, and a sum over all.
 type ring struct {
 	steps int
-	slow  time.Duration // of a pass, so that a replacement comes in time
+	slow  time.Duration // time of a pass, so that a replacement joins in time
 	size  int
 
 	mu   sync.Mutex
-	sums map[int]float64 // what each rank came to; all its replicas the same
+	sums map[int]float64 // the result of each rank; the same for all its replicas
 	bad  error
 }
 
@@ -113,7 +113,7 @@ func (r *ring) ends(p *intra.Process, sum float64) error {
 	return nil
 }
 
-// result runs the program and returns what each rank came to.
+// result runs the program and returns the result of each rank.
 func (r *ring) result(t *testing.T, degrees []int, opts ...intratest.Option) (map[int]float64, intratest.Report) {
 	t.Helper()
 	r.sums, r.bad = nil, nil
@@ -122,9 +122,9 @@ func (r *ring) result(t *testing.T, degrees []int, opts ...intratest.Option) (ma
 	return r.sums, report
 }
 
-// TestReplacement: a replica that was killed is replaced, for several degrees;
-// the replacement takes its share of the tasks, and the result is that of a
-// run without failures.
+// TestReplacement: a replica that was killed is replaced, for several degrees.
+// The replacement takes its share of the tasks, and the result is that of a run
+// without failures.
 func TestReplacement(t *testing.T) {
 	r := ring{steps: 60, slow: time.Millisecond, size: 4000}
 	for _, degrees := range [][]int{{2}, {2, 2}, {3, 2}, {1, 2, 3}} {
@@ -143,8 +143,8 @@ func TestReplacement(t *testing.T) {
 }
 
 // TestKillsInJoins kills the donor, the joiner, a third process, and two at
-// once at every step of a replacement: the result stays right, and in the end
-// every place is taken again or was lost too late for that.
+// once at every step of a replacement: the result is right, and in the end
+// every slot is filled again or was lost too late for that.
 func TestKillsInJoins(t *testing.T) {
 	r := ring{steps: 80, slow: time.Millisecond, size: 512}
 	degrees := []int{3, 3}

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// landlord is a head on whose host the lease is over.
+// landlord is a head on a host whose lease is over.
 type landlord struct {
 	setUp
 	asked    chan struct{}
@@ -40,8 +40,8 @@ func (l *landlord) Finish(job.Stats) error {
 	return errors.New("that is all")
 }
 
-// Nothing reaches the outside world while the lease of the host is over, and
-// nothing at all if the job ends before there is another one.
+// No effect reaches the outside world while the lease of the host is over, and
+// none at all if the job ends before there is another one.
 func TestEffectsWaitForTheLease(t *testing.T) {
 	for name, effect := range map[string]func(e *Engine, done func()) error{
 		"Once of a rank alone": func(e *Engine, done func()) error {

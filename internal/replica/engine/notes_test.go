@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// TestNotesOnEmptySections: a loop that runs zero times now and then is no
-// mistake, nor is one in which replicas only meet; a section that does work and never
-// launches a task is.
+// TestNotesOnEmptySections: a loop that sometimes runs zero times is no mistake, nor is a
+// section in which replicas only meet; a section that computes and never launches a task
+// is.
 func TestNotesOnEmptySections(t *testing.T) {
 	section := func(at string, byHand bool, tasks int) *Section {
 		s := &Section{At: callsite.At(at), ByHand: byHand, Tasks: make([]Task, tasks)}

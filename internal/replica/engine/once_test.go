@@ -66,7 +66,7 @@ func TestOnceOfAReplicaThatDies(t *testing.T) {
 	require.NoError(t, g.survivors()[0].err)
 }
 
-// The end of the job ends what a replica waits for.
+// The end of the job ends the waits of a replica.
 func TestEndWhileReplicasWait(t *testing.T) {
 	g := newGroup(t, 2)
 	ended, left := errors.New("no more"), make(chan struct{})

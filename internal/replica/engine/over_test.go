@@ -79,7 +79,7 @@ func TestSectionThatGoesBackReleasesMemory(t *testing.T) {
 	held := -1
 	g.run(func(r *replica, p *Program) error {
 		if r.setup.Self == peer {
-			<-done // it never comes to the section
+			<-done // this replica never reaches the section
 			return nil
 		}
 		defer close(done)

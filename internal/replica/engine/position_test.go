@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// position is that of a rank alone at a safe point.
+// position returns the position of a rank with one replica at a safe point.
 func position(t *testing.T, point uint64) []byte {
 	t.Helper()
 	messages := sdr.NewEngine(sdr.Config{Degrees: []int{1}})
@@ -45,7 +45,7 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// Whatever stands in a file or a frame, it is a position or an error.
+// Any contents of a file or a frame are a position or an error.
 func FuzzRankPosition(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, '{', '}'})
 	f.Add([]byte{255, 255, 255, 255})

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a program says of its progress never makes it fail.
+// No report of its progress makes a program fail.
 func TestSteps(t *testing.T) {
 	for _, c := range []struct {
 		done, total         int

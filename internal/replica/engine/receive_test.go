@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// setUp is a head that gives a process its place.
+// setUp is a head that gives a process its slot.
 type setUp struct {
 	Head
 	setup job.Setup
@@ -17,8 +17,8 @@ type setUp struct {
 
 func (h *setUp) Setup() job.Setup { return h.setup }
 
-// An update that a broken connection took with it counts only if it was sent
-// in the incarnation that its sender is in now.
+// An update that was lost with a connection counts only if its sender sent it
+// in its present incarnation.
 func TestLostUpdateOfAFormerLife(t *testing.T) {
 	peer := job.Process{Rank: 0, Replica: 1}
 	e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{2}}}})

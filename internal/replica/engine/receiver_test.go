@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// pair is an engine with a peer from which frames come, in an open section of
+// pair returns an engine with a peer that sends frames, in an open section of
 // two tasks that write 4 bytes each.
 func pair(t *testing.T, receive job.Receive) (e *Engine, r *receiver, s *Section, mem [2][]byte) {
 	t.Helper()
@@ -35,7 +35,7 @@ func pair(t *testing.T, receive job.Receive) (e *Engine, r *receiver, s *Section
 	return e, r, s, mem
 }
 
-// header is that of a frame of the peer about a task.
+// header returns the header of a frame of the peer about a task.
 func header(e *Engine, s *Section, kind update.Kind, task int, incarnation uint32) *transport.Header {
 	m := update.Message{Kind: kind, Section: s.Number, Task: task, Tasks: len(s.Tasks), Signature: e.machine.Signature()}
 	h := m.Header(incarnation)
@@ -51,7 +51,7 @@ func TestUpdatesAreReceived(t *testing.T) {
 		receive     job.Receive
 		task        int
 		incarnation uint32
-		whole       bool // it lies in the memory of the link
+		whole       bool // the update lies in the memory of the link
 		applied     bool
 	}{
 		"into a buffer":                {job.ReceiveStaged, 1, 1, false, true},
@@ -87,8 +87,8 @@ func TestUpdatesAreReceived(t *testing.T) {
 	}
 }
 
-// Of an update that breaks off nothing is seen, and what comes after it is not
-// taken for a part of it.
+// No byte of a torn update remains, and the frame after it is not taken for a
+// part of it.
 func TestTornUpdate(t *testing.T) {
 	for _, receive := range []job.Receive{job.ReceiveStaged, job.ReceiveInPlace} {
 		e, r, s, mem := pair(t, receive)
@@ -128,7 +128,7 @@ func TestUpdateForAProgramThatGoesBack(t *testing.T) {
 	require.NoError(t, e.err)
 }
 
-// An update of a section to come is kept; one of a section that was left is not.
+// An update of a later section is kept; one of an earlier section is not.
 func TestEarlyAndLateUpdates(t *testing.T) {
 	e, r, s, mem := pair(t, job.ReceiveStaged)
 	next := &Section{Number: s.Number + 1, Policy: s.Policy, Guard: s.Guard, Tasks: s.Tasks}
@@ -186,7 +186,7 @@ func TestWordsOfAPeer(t *testing.T) {
 	}
 }
 
-// A process that has no place yet takes no messages, and its links end like
+// A process that has no slot yet accepts no messages, and its links end like
 // others.
 func TestReceiverOfAJoiner(t *testing.T) {
 	h := &suspicious{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 3, Joiner: true}}}
@@ -211,7 +211,7 @@ type suspicious struct {
 
 func (h *suspicious) Suspect(p job.Endpoint, _ error) { h.suspects = append(h.suspects, p) }
 
-// A peer that sends what none of ours does makes everything fail.
+// A frame that no process of this version sends makes the receiver fail.
 func TestMalformedStates(t *testing.T) {
 	begin := transferID{kind: transferBackup, stream: 1, number: 4}
 	for name, c := range map[string]struct {

@@ -17,13 +17,13 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// recoverable sets a rank up whose first planned cut is at a safe point.
+// recoverable configures a rank whose first planned cut is at a safe point.
 func recoverable(next uint64) setup {
 	return func(s *job.Setup, _ *Config) { s.Recovery, s.Next = true, next }
 }
 
 // counter is a program that counts to ten, one safe point at a time, in *at. It
-// leaves out the initialisation if it is restored.
+// skips the initialisation if it is restored.
 func counter(p *Program, at *int64, pass func() error) error {
 	if err := p.Protect("at", at); err != nil {
 		return err
@@ -73,7 +73,7 @@ func TestBackupAndRollback(t *testing.T) {
 			r.tell(job.Order{Kind: job.OrderRollback, Generation: 1, Number: 3,
 				Peers: []job.Peer{{Process: self, Incarnation: 2}}, Deals: []job.Deal{{From: self, To: self}}})
 			<-p.Context.Done()
-			return nil // the next safe point says it
+			return nil // the next safe point returns the error
 		})
 	})
 	require.NoError(t, g.replicas[0].err)
@@ -102,7 +102,7 @@ func TestBackupAndRollback(t *testing.T) {
 	require.Equal(t, []uint64{3}, back)
 }
 
-// What was saved in a cut is where another job begins.
+// Another job begins with the state that was saved in a cut.
 func TestFilesOfARank(t *testing.T) {
 	dir := t.TempDir()
 	of := checkpoint.Job{Build: "b", Arch: "a", Ranks: 1, Tasks: 16}
@@ -144,7 +144,7 @@ func TestFilesOfARank(t *testing.T) {
 	require.ErrorIs(t, g.replicas[0].engine.Begin(), os.ErrNotExist)
 }
 
-// joining is an engine that waits for its place.
+// joining returns an engine that waits for its slot.
 func joining(t *testing.T) (e *Engine, released chan struct{}, joined chan error) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Self: job.Process{Replica: 1}, Incarnation: 5, Joiner: true}}}
 	e = New(t.Context(), Config{Head: h})
@@ -179,7 +179,7 @@ func TestJoinersThatGetNoPlace(t *testing.T) {
 	})
 }
 
-// A donor forgets a joiner that has died, and what it was to be given.
+// A donor forgets a joiner that has died, and the state that it was to send.
 func TestDonorOfAJoinerThatDies(t *testing.T) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1, Recovery: true}}}
 	e := New(t.Context(), Config{Head: h})
@@ -247,7 +247,7 @@ func TestDonationIsAskedForAgain(t *testing.T) {
 // Handled implements Head.
 func (h *replies) Handled(uint64) {}
 
-// Who has no copy of a backup cannot give it.
+// A process without a copy of a backup cannot send it.
 func TestBackupThatIsNotHere(t *testing.T) {
 	self, other := job.Process{}, job.Process{Rank: 1}
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{1, 1}, Incarnation: 1, Recovery: true}}}
@@ -261,7 +261,7 @@ func TestBackupThatIsNotHere(t *testing.T) {
 	require.ErrorContains(t, e.recovering.step(recovery.Step{Kind: 99}, 0, e.yield), "unknown step")
 }
 
-// A wait that nothing ends is not what explains another one.
+// The explanation of a wait is bounded: it never waits forever itself.
 func TestExplainWhileTheLockIsHeld(t *testing.T) {
 	text, ok := within(time.Hour, func() string { return "here" })
 	require.True(t, ok)

@@ -66,7 +66,7 @@ func TestReplicasShareTheirTasks(t *testing.T) {
 	}
 }
 
-// randomKills are points at which all replicas but the last may die.
+// randomKills returns points at which all replicas but the last may die.
 func randomKills(seed uint64, replicas int) (kills []string) {
 	rng := rand.New(rand.NewPCG(seed, 11))
 	for i := range replicas - 1 {
@@ -77,7 +77,7 @@ func randomKills(seed uint64, replicas int) (kills []string) {
 	return kills
 }
 
-// Whoever dies, and when: the others come to the same bits.
+// Whichever replicas die, and whenever, the others have the same bits.
 func TestReplicasThatDieWhileTheyShare(t *testing.T) {
 	const n = 6
 	want := serial(n)
@@ -94,7 +94,7 @@ func TestReplicasThatDieWhileTheyShare(t *testing.T) {
 			require.NoError(t, r.err, "seed %d", seed)
 			require.Equal(t, want, final[r.setup.Self.Replica], "seed %d, %v", seed, kills)
 			rerun += r.engine.Snapshot().TasksRerun
-			// A link may be at its end later than the program.
+			// A link may end later than the program.
 			require.Eventually(t, func() bool { return len(r.handled()) == len(g.verdicts) }, time.Minute, time.Millisecond,
 				"seed %d: every death is handled", seed)
 		}
@@ -130,7 +130,7 @@ func TestReplicasThatDoNotLaunchTheSame(t *testing.T) {
 				})
 			})
 			err := errors.Join(g.replicas[0].err, g.replicas[1].err)
-			if err == nil { // it was found when both had returned
+			if err == nil { // the difference was found when both had returned
 				require.NotEmpty(t, g.failures)
 				require.Equal(t, job.FailDivergence, g.failures[0].Kind)
 				return
@@ -140,7 +140,7 @@ func TestReplicasThatDoNotLaunchTheSame(t *testing.T) {
 	}
 }
 
-// In checked mode every replica runs everything, and the section is left when
+// In checked mode every replica runs every task, and leaves the section when
 // they agree.
 func TestAgree(t *testing.T) {
 	g := newGroup(t, 2)
@@ -178,7 +178,7 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// What a replica does is in its trace, and what it waits for is said.
+// The trace of a replica contains its actions, and describes its waits.
 func TestTraceOfAGroup(t *testing.T) {
 	g := newGroup(t, 2, share, func(s *job.Setup, _ *Config) { s.Trace = true })
 	final := make([]*vectors, 2)
