@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// comparing has states compared at each so-manieth safe point.
+// comparing compares states at every every-th safe point.
 func comparing(every uint64) setup {
 	return func(s *job.Setup, _ *Config) { s.Verify = &job.Verification{State: every, Seed: 7} }
 }
@@ -102,7 +102,7 @@ func TestWrongStateIsConvicted(t *testing.T) {
 			}
 			require.NotEmpty(t, convicted())
 			for _, c := range convicted() {
-				if c.Lost { // it says so itself
+				if c.Lost { // the blamed process reports that itself
 					c.Core, c.Seconds, c.Lost = -1, 0, false
 				}
 				require.Equal(t, job.Conviction{Process: job.Process{Replica: wrong}, Incarnation: 1, Core: -1, Section: uint64(2 * point), Task: -1, Point: uint64(point + 1)}, c)

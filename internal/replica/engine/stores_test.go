@@ -20,7 +20,7 @@ func alloc(a *arena.Arena, n int) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(a.Alloc(8*n)))), n)
 }
 
-// Results of arrays in shared memory are stored there, and those of others are
+// Results for arrays in shared memory are stored there, and those for other arrays are
 // sent.
 func TestStores(t *testing.T) {
 	const n = 8
@@ -42,23 +42,25 @@ func TestStores(t *testing.T) {
 			run, received = run+s.TasksRun, received+s.TasksReceived
 			require.Equal(t, g.replicas[0].engine.Snapshot().Signature, s.Signature)
 		}
-		all += stored // replicas that never meet make everything themselves
+		all += stored // replicas that never meet run every task themselves
 		require.LessOrEqual(t, stored, received, "the first are sent, while one replica has no arrays yet")
 		require.EqualValues(t, 2*n*16*replicas, run+received, "every result was made or stored once")
 	}
 	require.Positive(t, all)
 }
 
-// What is stored counts for the kernel that it is of, also in a section of several.
+// A stored result counts for its kernel, also in a section of several.
 func TestStoresOfSeveralKernels(t *testing.T) {
-	// Replicas that never meet make everything themselves, which may be so on a busy machine.
+	// Replicas that never meet run every task themselves, which may happen on a busy
+	// machine.
 	for stored, runs := int64(0), 0; stored == 0; runs++ {
 		require.Less(t, runs, 50, "nothing is ever stored")
 		stored = storeSeveralKernels(t)
 	}
 }
 
-// storeSeveralKernels runs sections of two kernels and returns how many results were stored.
+// storeSeveralKernels runs sections of two kernels and returns the number of stored
+// results.
 func storeSeveralKernels(t *testing.T) (stored int64) {
 	const sections, tasks = 20, 8
 	kernels := []*Kernel{kernelAdd, kernelScale}
@@ -118,8 +120,8 @@ func TestSectionsThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// Nobody reads what a dead replica has left half stored. (Each has one worker:
-// in this process nothing would stop the others of a dead one.)
+// No replica reads results that a dead replica has stored only in part. (Each has one
+// worker: in this process nothing would stop the other workers of a dead one.)
 func TestReplicasThatDieWhileTheyStore(t *testing.T) {
 	const n = 6
 	want := serial(n)
@@ -141,8 +143,8 @@ func TestReplicasThatDieWhileTheyStore(t *testing.T) {
 	require.Positive(t, stored)
 }
 
-// sometimesStored runs a program on two replicas that share memory, with another
-// beginning on each, until results have been stored or it was tried often.
+// sometimesStored runs a program on two replicas that share memory, with a different
+// beginning on each, until results have been stored, or gives up after many attempts.
 func sometimesStored(t *testing.T, begin func(r *replica) *vectors) (g *group, stored int64) {
 	const n = 20
 	for range 10 {
@@ -187,8 +189,8 @@ func TestStoresToOtherPlaces(t *testing.T) {
 	}
 }
 
-// Where one replica can store and the other cannot, results are sent, and the
-// user learns where that is.
+// If one replica can store and the other cannot, results are sent, and a note names the
+// place.
 func TestArraysThatOnlyOneReplicaShares(t *testing.T) {
 	for shares := range 2 {
 		g, _ := sometimesStored(t, func(r *replica) *vectors {
@@ -247,7 +249,7 @@ func TestAreasOfLives(t *testing.T) {
 	require.True(t, d.met(s))
 	require.EqualValues(t, 3, d.areas[1].Life.Incarnation)
 
-	d.setup.Incarnation = 4 // all go back
+	d.setup.Incarnation = 4 // all processes roll back
 	d.begin()
 	require.False(t, d.begun())
 	newVectors(g.replicas[0].arena)

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/timeline"
 )
 
-// A state on its way is seen with what it is for, where it goes and how large it is.
+// The timeline shows a state under way with its purpose, destination and size.
 func TestTracedStates(t *testing.T) {
 	for kind, want := range map[transferKind]string{
 		transferJoin: "state for a joiner", transferBackup: "backup", transferBack: "state to go back to",
@@ -50,7 +50,7 @@ func TestTracedJoinAndRollback(t *testing.T) {
 	require.GreaterOrEqual(t, l.got[0].At, l.got[1].At)
 }
 
-// Without a trace nothing of it is done.
+// Without a timeline nothing of this is recorded.
 func TestUntracedRecovery(t *testing.T) {
 	e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{1}}}})
 	require.NotPanics(t, func() {

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// listener is a head that takes traces.
+// listener is a head that receives traces.
 type listener struct {
 	Head
 	t   *testing.T
@@ -47,7 +47,7 @@ func TestTracer(t *testing.T) {
 	require.Empty(t, l.got, "events are not handed over twice")
 }
 
-// Whoever asks for no trace does not pay for one.
+// A job without a timeline has no cost of tracing.
 func TestTracerThatIsOff(t *testing.T) {
 	tr := newTracer(job.Setup{}, time.Now())
 	require.Nil(t, tr)
@@ -64,8 +64,8 @@ func TestTracerThatIsOff(t *testing.T) {
 	tr.flush(nil)
 }
 
-// The calls of the program have their names, places, and what they are about. What
-// a rank sends itself crosses no link.
+// Calls of the program are recorded with their names, places and arguments. A message of a
+// rank to itself crosses no link.
 func TestTracedCalls(t *testing.T) {
 	l := listener{t: t}
 	tr := newTracer(job.Setup{Trace: true}, time.Now())
@@ -73,7 +73,7 @@ func TestTracedCalls(t *testing.T) {
 	require.NoError(t, err)
 	r := comm.Irecv(c, make([]float64, 3), 0, 7)
 	require.NoError(t, comm.Send(c, []float64{1, 2, 3}, 0, 7))
-	_, err = r.Wait() // it is there
+	_, err = r.Wait() // the message is there
 	require.NoError(t, err)
 	require.NoError(t, comm.Bcast(c, []float64{1}, 0))
 	require.NoError(t, c.Barrier())

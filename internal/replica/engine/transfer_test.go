@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// tray is a link that keeps what is sent.
+// tray is a link that keeps the frames sent.
 type tray struct {
 	transport.Link
 	mu     sync.Mutex
@@ -36,8 +36,8 @@ type replies struct {
 
 func (h *replies) Reply(r job.Reply) { h.all = append(h.all, r) }
 
-// Several states may be on their way from one process to another, one behind
-// the other and mixed: a backup that is renewed beside the next one.
+// Several states may be under way from one process to another, in sequence and
+// mixed: a backup that is renewed in parallel to the next one.
 func TestStatesThatComeMixed(t *testing.T) {
 	engine := sdr.NewEngine(sdr.Config{Degrees: []int{1}})
 	require.NoError(t, engine.Drain(t.Context(), 1))
@@ -86,7 +86,7 @@ func TestStatesThatComeMixed(t *testing.T) {
 	require.ErrorContains(t, holder.err, "state without a beginning")
 }
 
-// A joiner knows how much of its state has come.
+// A joiner knows how much of its state has arrived.
 func TestAJoinerKnowsHowMuchHasArrived(t *testing.T) {
 	donor := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{2}}}})
 	var sent tray

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// keeper is a link that keeps what is sent.
+// keeper is a link that keeps the frames sent.
 type keeper struct {
 	startable
 	sent []*transport.Frame
@@ -71,7 +71,7 @@ func TestClaimLeavesWithUpdate(t *testing.T) {
 	require.Equal(t, allHere, last.kind)
 }
 
-// Frames that have been handed over are used again.
+// Frames that have been handed over are reused.
 func TestSentFrames(t *testing.T) {
 	l := &keeper{}
 	e, s := kept(t, l, 64, sched.Static)

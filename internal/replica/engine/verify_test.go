@@ -16,12 +16,12 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// verified has a share of all tasks verified.
+// verified makes the replicas verify a share of all tasks.
 func verified(share float64) setup {
 	return func(s *job.Setup, _ *Config) { s.Verify = &job.Verification{Share: share, Seed: 7} }
 }
 
-// flipped has replicas come to wrong results.
+// flipped makes replicas compute wrong results.
 func flipped(t *testing.T, flips ...string) setup {
 	return func(s *job.Setup, _ *Config) {
 		for _, text := range flips {
@@ -34,7 +34,7 @@ func flipped(t *testing.T, flips ...string) setup {
 	}
 }
 
-// twoRounds runs a program of two rounds, and returns what each replica came to.
+// twoRounds runs a program of two rounds, and returns the result of each replica.
 func twoRounds(g *group, policy sched.Policy) map[*replica]*vectors {
 	all := make(map[*replica]*vectors)
 	for _, r := range g.replicas {
@@ -51,7 +51,7 @@ func twoRounds(g *group, policy sched.Policy) map[*replica]*vectors {
 	return all
 }
 
-// sums adds up what the replicas have counted.
+// sums adds up the counts of the replicas.
 func (g *group) sums() (sum job.Corruption) {
 	for _, r := range g.replicas {
 		c := r.engine.Snapshot().Corruption
@@ -76,7 +76,7 @@ func TestWrongResultIsRepaired(t *testing.T) {
 				c := r.engine.Snapshot().Corruption
 				require.Len(t, c.Convicted, 1)
 				require.Equal(t, job.Process{Replica: wrong}, c.Convicted[0].Process)
-				each := 16 // bodies in a section; a replica alone runs all twice
+				each := 16 // bodies in a section; a single replica runs all of them twice
 				if replicas == 1 {
 					each = 32
 				}
@@ -104,8 +104,8 @@ func TestWrongResultBesideDeath(t *testing.T) {
 	}
 }
 
-// A share of the tasks all replicas run, the others are shared. Where nothing is shared all
-// are compared, as each replica runs them anyway.
+// All replicas run a share of the tasks, and share the others. If nothing is shared, all
+// tasks are compared, as each replica runs them anyway.
 func TestSampledTasks(t *testing.T) {
 	want := serial(2)
 	for _, policy := range []sched.Policy{sched.Static, sched.Adaptive, sched.Replicate} {
@@ -133,7 +133,7 @@ func TestSampledTasks(t *testing.T) {
 
 // If each of two replicas repeats its own result, neither can be blamed.
 func TestUndecided(t *testing.T) {
-	// After the 16 tasks of the first section that which differs runs again.
+	// After the 16 tasks of the first section the task that differs is repeated.
 	g := newGroup(t, 2, verified(1), flipped(t, "0.1@task:4:9", "0.1@task:16:9"))
 	for r := range twoRounds(g, sched.Adaptive) {
 		require.ErrorIs(t, r.err, ErrCorrupt)
@@ -159,7 +159,7 @@ func TestDivergedBeforeVerifiedSection(t *testing.T) {
 	}
 }
 
-// Padding means nothing, and may differ.
+// Padding has no meaning, and may differ.
 func TestPaddingIsNotCompared(t *testing.T) {
 	type padded struct {
 		a uint8
@@ -180,8 +180,8 @@ func TestPaddingIsNotCompared(t *testing.T) {
 	require.Zero(t, g.sums().Differed)
 }
 
-// The result of the last run of a task need not be the right one: that of an
-// earlier run is put back.
+// The result of the last run of a task may be wrong: then the result of an earlier run is
+// restored.
 func TestResultOfAnEarlierRunIsTaken(t *testing.T) {
 	// Replica 1 disputes task 4; the 17th body of replica 2 is task 4 once more.
 	g := newGroup(t, 3, verified(1), flipped(t, "0.1@task:4:9", "0.2@task:16:11"))
@@ -201,11 +201,11 @@ func convicted(r *replica) (all []job.Process) {
 	return all
 }
 
-// A replica that never comes to the right result says that it is of no use, and
-// waits to be killed; the others go on.
+// A replica that never computes the right result reports that it cannot continue, and waits
+// to be killed; the others continue.
 func TestReplicaThatNeverComesToTheRightResult(t *testing.T) {
 	flips := []string{"0.2@task:4:9"}
-	for task := range 1 + tries { // whenever that task runs again
+	for task := range 1 + tries { // in each run of that task
 		flips = append(flips, fmt.Sprintf("0.2@task:%d:9", 16+task))
 	}
 	g := newGroup(t, 3, verified(1), flipped(t, flips...))
@@ -245,15 +245,15 @@ func TestVerifiedSectionsThatDiffer(t *testing.T) {
 	}
 }
 
-// Sections with sampled tasks go by stores too, also with a wrong result of a sampled
-// task, and beside deaths.
+// Sections with sampled tasks use stores too, also with a wrong result of a sampled task,
+// and with deaths.
 func TestSampledTasksBesideStores(t *testing.T) {
 	const n, size = 6, 16
 	want := serial(n)
 	var stored, differed int64
 	for seed := range uint64(24) {
 		replicas := 2 + int(seed%2)
-		task := 0 // of several workers, the first to end runs a sampled one: those come first
+		task := 0 // with several workers, the first to end runs a sampled task: those come first
 		with := []setup{verified(0.3), share}
 		if seed%4 < 2 {
 			with = append(with, threads(2))
@@ -306,8 +306,8 @@ func TestWhatIsNotComparedIsTheSameOnAllReplicas(t *testing.T) {
 	require.Equal(t, all[0], all[1])
 }
 
-// Where tasks are sampled, sections are shared if their results can be stored, also if that
-// does not pay: if each replica ran all tasks, all would have to be compared.
+// If tasks are sampled, sections are shared whenever their results can be stored, even if
+// that does not pay: if each replica ran all tasks, all would have to be compared.
 func TestSampledSectionsAreShared(t *testing.T) {
 	for _, c := range []struct {
 		with []setup
@@ -325,8 +325,8 @@ func TestSampledSectionsAreShared(t *testing.T) {
 	}
 }
 
-// What a section changes in place is kept in the memory that one before has used,
-// also when one between them has changed nothing.
+// The memory that a section changes in place is saved in the buffers of an earlier section,
+// even if one between them has changed nothing.
 func TestEntryStateIsKeptInTheSameMemory(t *testing.T) {
 	a, b, sum := make([]float64, 1000), make([]float64, 2000), 0.0
 	sections := [][]update.Region{

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// saying is a verifier with one peer, and the link to that.
+// saying returns a verifier with one peer, and the link to that peer.
 func saying(t *testing.T) (*verifier, *tray) {
 	t.Helper()
 	var link tray
@@ -56,7 +56,7 @@ func TestWordsAreHeardAsTheyWereSaid(t *testing.T) {
 	}
 }
 
-// numbers is a payload of these numbers.
+// numbers returns a payload of these numbers.
 func numbers(all ...uint64) (b []byte) {
 	for _, n := range all {
 		b = binary.LittleEndian.AppendUint64(b, n)
@@ -104,14 +104,14 @@ func TestParseWord(t *testing.T) {
 	}
 }
 
-// A peer that verifies tasks in a job that verifies none is no peer of ours.
+// A message about verified tasks is an error in a job that verifies none.
 func TestWordWhereNoTaskIsVerified(t *testing.T) {
 	var none *verifier
 	m := update.Message{Kind: update.KindVerify, Task: wordFirst}
 	require.ErrorContains(t, none.hear(m, section.Update{Peer: 1}, numbers(1)), "no task is verified here")
 }
 
-// Whatever a peer sends, it is a word that can be said again, or an error.
+// Any frame of a peer is either a word that can be encoded again, or an error.
 func FuzzParseWord(f *testing.F) {
 	for kind := range 4 {
 		f.Add(kind, make([]byte, 48))

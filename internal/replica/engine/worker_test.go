@@ -23,15 +23,15 @@ func meeting(n int) func() {
 	}
 }
 
-// goroutine names the calling one.
+// goroutine returns the name of the calling goroutine.
 func goroutine() string {
 	b := make([]byte, 64)
 	name, _, _ := strings.Cut(string(b[:runtime.Stack(b, false)]), "[")
 	return name
 }
 
-// What ends the body of a helper ends the goroutine of the program in the same
-// way.
+// A panic or Goexit in the body of a helper ends the goroutine of the program
+// in the same way.
 func TestHelpersThatEnd(t *testing.T) {
 	t.Run("panic", func(t *testing.T) {
 		g := newGroup(t, 1, threads(3))

@@ -9,30 +9,30 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// A cluster is a whole rank in one goroutine: replicas with memory, links
-// with delays, and a head that announces deaths, all driven by one seed.
-// Every word that the test checks is computed from the entry state of its
-// section, so that running a task on wrong memory gives a wrong word.
+// A cluster is a whole rank in one goroutine: replicas with memory, links with
+// delays, and a head that announces deaths, all driven by one seed. Every word
+// that the test checks is computed from the entry state of its section, so a
+// task that runs on wrong memory gives a wrong word.
 type cluster struct {
 	rng      *rand.Rand
 	policy   []sched.Policy // of each section
 	tasks    []int          // in each section
 	cores    int            // of each replica
-	inPlace  bool           // receive into place
-	timed    bool           // replicas know how long the others take
-	held     int            // how often one left tasks to others
-	alone    int            // how often one went on alone
+	inPlace  bool           // updates are received in place
+	timed    bool           // replicas know the times of the others
+	held     int            // how often a replica left tasks to others
+	alone    int            // how often a replica continued alone
 	inbox    int64
 	nodes    []*node
 	links    [][]*wire // from, to
 	epoch    []int     // the deaths, in the head's order
 	now      time.Duration
-	crashes  int  // still to come
+	crashes  int  // number of deaths still to come
 	unsafely bool // without snapshots
-	cuts     int  // of connections, still to come
-	lost     int  // updates so far
+	cuts     int  // number of broken connections still to come
+	lost     int  // number of lost updates so far
 	deaf     bool // no replica learns of lost updates
-	most     int  // tasks that a replica ran at once
+	most     int  // the most tasks that a replica ran at once
 }
 
 // node is one replica. Its memory is one inout region per task: words that
@@ -43,19 +43,19 @@ type node struct {
 	m        *Machine
 	mem      []uint64
 	snapshot map[int][]uint64 // by task
-	running  []body           // on its cores
+	running  []body           // bodies on its cores
 	dead     bool
 	finished bool
 	inside   bool
 	times    Times
-	handled  int // of the head's verdicts
+	handled  int // number of the head's verdicts that it has handled
 	ran      int
 	err      error
 }
 
 const words = 4
 
-// body is a task that runs, and the steps it still takes.
+// body is a running task, with the number of its remaining steps.
 type body struct{ task, left int }
 
 // step is the task body: it must start from the entry state.
@@ -111,11 +111,11 @@ func (c *cluster) serial() []uint64 {
 	return mem
 }
 
-// slot is the memory that a task reads and writes.
+// slot returns the memory that a task reads and writes.
 func slot(mem []uint64, t int) []uint64 { return mem[t*words : (t+1)*words] }
 
 // run drives the cluster until every live node has finished. It returns an
-// error if nothing can happen any more before that.
+// error if no move is possible before that.
 func (c *cluster) run() error {
 	for range 200_000 {
 		var moves []func()
@@ -174,7 +174,7 @@ func (c *cluster) crash(n *node) {
 	c.crashes--
 	for to, w := range c.links[n.id] {
 		w.closed = true
-		// There may have been no connection to say any more what was lost.
+		// There may be no connection any more to report the lost updates.
 		if at := slices.IndexFunc(w.frames, func(f frame) bool { return f.lost }); at >= 0 && c.rng.IntN(2) == 0 {
 			w.frames = w.frames[:at]
 		}
@@ -185,7 +185,7 @@ func (c *cluster) crash(n *node) {
 	c.epoch = append(c.epoch, n.id)
 }
 
-// moves lists what can happen at a node now.
+// moves lists the possible moves of a node.
 func (n *node) moves() []func() {
 	c := n.c
 	var all []func()
@@ -200,7 +200,8 @@ func (n *node) moves() []func() {
 		all = append(all, func() { n.cut(c.links[from][n.id]) })
 	}
 	if n.handled < len(c.epoch) {
-		// A death is handled when the dead one's link was read to the end.
+		// A death is handled when the link of the dead replica was read to the
+		// end.
 		if d := c.epoch[n.handled]; len(c.links[d][n.id].frames) == 0 {
 			all = append(all, func() { n.m.Dead(d); n.handled++ })
 		}
@@ -239,7 +240,7 @@ func (n *node) enter() {
 	n.inside = true
 	policy := n.c.policy[s]
 	if policy == sched.Adaptive && n.c.rng.IntN(4) == 0 {
-		policy = sched.Replicate // a decision of this replica alone
+		policy = sched.Replicate // this replica decides that alone
 	}
 	patience := 5 * time.Millisecond
 	e := Entry{Policy: policy, Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1,
@@ -283,7 +284,8 @@ func (n *node) next() func() {
 	return nil
 }
 
-// index compares the tasks that the machine finds open with what it says of each.
+// index compares the set of open tasks of the machine with its answers about
+// each task.
 func (n *node) index() error {
 	n.m.look()
 	v := view{n.m}
@@ -312,12 +314,12 @@ func (n *node) work(i int) {
 	t := n.running[i].task
 	n.running = slices.Delete(n.running, i, i+1)
 	n.ran++
-	// Times that have nothing to do with the truth: they may cost time only.
+	// Wrong times: they may only cost time.
 	n.times.Took(n.id, time.Duration(n.c.rng.IntN(2)*200+1)*time.Millisecond)
 	section := n.m.number
 	step(slot(n.mem, t), section)
 	n.perform(n.m.Ran(t), section)
-	if n.m.shape.Policy == sched.Adaptive && n.c.rng.IntN(8) == 0 { // a decision of this replica alone
+	if n.m.shape.Policy == sched.Adaptive && n.c.rng.IntN(8) == 0 { // this replica decides that alone
 		n.m.Withdraw()
 		n.c.alone++
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// TestJoin: a replica that was dead takes part from the next section on. It is
-// given tasks, its early frames of the life before are forgotten, and late
-// frames of sections before its time mean nothing to it.
+// TestJoin: a replica that was dead takes part from the next section on. It
+// gets tasks, early frames of its former life are forgotten, and it ignores
+// late frames of earlier sections.
 func TestJoin(t *testing.T) {
 	config := Config{Replicas: 2, InboxBytes: 1 << 20}
 	entry := Entry{Policy: sched.Static, Tasks: 4, Signature: 7, Patience: func(int) time.Duration { return time.Second }}
@@ -36,7 +36,7 @@ func TestJoin(t *testing.T) {
 	require.Empty(t, old.inbox.early[2], "the old life counts no more")
 
 	late := update(1, 0)
-	late.Peer, late.Signature = 0, 99 // of a section that it was not in
+	late.Peer, late.Signature = 0, 99 // of a section in which it did not take part
 	_, err := joiner.Arrive(late, "late", false)
 	require.NoError(t, err)
 
@@ -55,7 +55,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// runAll has m do a section and returns how many tasks it ran.
+// runAll makes m run a section and returns the number of tasks that it ran.
 func runAll(t *testing.T, m *Machine, e Entry) (ran int) {
 	_, err := m.Enter(e, 0)
 	require.NoError(t, err)
@@ -71,13 +71,13 @@ func runAll(t *testing.T, m *Machine, e Entry) (ran int) {
 	}
 }
 
-// TestJoinOnce: after a join all replicas count the same deaths, so that one
-// that asks after a later death is answered.
+// TestJoinOnce: after a join all replicas count the same deaths, so a replica
+// that asks after a later death gets an answer.
 func TestJoinOnce(t *testing.T) {
 	a := []*Once{NewOnce(0, 3), NewOnce(1, 3), nil}
 	for i := range 2 {
 		a[i].Dead(2)
-		a[i].Dead(2) // told twice
+		a[i].Dead(2) // reported twice
 
 	}
 	var at Position
@@ -104,8 +104,8 @@ func TestJoinOnce(t *testing.T) {
 	require.Equal(t, OnceRun, a[1].None(2, 0, answer[0].Deaths)[0].Kind)
 }
 
-// TestJoinOnceForgets: what a dead replica held is not held by the one that
-// takes its place.
+// TestJoinOnceForgets: a joiner does not count as a holder of results of the
+// dead replica in its slot.
 func TestJoinOnceForgets(t *testing.T) {
 	o := NewOnce(1, 3)
 	o.Have(2, 0) // replica 0 has run the function, and its result is not here

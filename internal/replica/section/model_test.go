@@ -21,7 +21,7 @@ type model struct {
 	transfer time.Duration // of an update: the sender's time
 	latency  time.Duration // of any frame
 	noise    float64       // standard deviation of a task's time, relative
-	together bool          // all enter a section when the last has left the one before
+	together bool          // all replicas enter a section when the last one has left the previous one
 	policy   sched.Policy
 	blind    bool // no replica knows the times of its peers
 	rng      *rand.Rand
@@ -34,13 +34,13 @@ type host struct {
 	c        *model
 	speed    func(at time.Duration) float64
 	times    Times
-	at       time.Duration // it next does something
-	waits    bool          // for a frame, or until then
+	at       time.Duration // time of its next action
+	waits    bool          // it waits for a frame, or until then
 	running  int           // the task that ends then, -1 if none
 	began    time.Duration
 	ran      int
 	mail     []letter        // in order of arrival
-	sections []time.Duration // what each took
+	sections []time.Duration // time of each section
 	entered  time.Duration
 }
 
@@ -61,7 +61,7 @@ func newModel(c model, seed uint64, speeds ...pace) *model {
 	c.rng = rand.New(rand.NewPCG(seed, 3))
 	for i, speed := range speeds {
 		h := &host{Machine: New(Config{Replica: i, Replicas: len(speeds), InboxBytes: 1 << 30}), c: &c, speed: speed, running: -1}
-		h.at = time.Duration(1 + c.rng.IntN(1000)) // they do not start in the same instant
+		h.at = time.Duration(1 + c.rng.IntN(1000)) // they do not start at the same instant
 		h.times.Transfer = c.transfer
 		c.hosts = append(c.hosts, h)
 	}
@@ -92,11 +92,11 @@ func (c *model) run(sections int) {
 	}
 }
 
-// act is what h does next: a body has ended, or it looks for something to do.
+// act performs the next action of h: it ends a body, or looks for another one.
 func (h *host) act(now time.Duration) {
 	switch {
 	case !h.open && h.c.together && !h.c.all(len(h.sections)):
-		h.at = never // the last one to leave wakes it
+		h.at = never // the last replica to leave wakes it
 		return
 	case !h.open:
 		h.enter(now)
@@ -133,7 +133,7 @@ func (h *host) act(now time.Duration) {
 	}
 }
 
-// stretched returns when so much work at speed 1 is done that begins now.
+// stretched returns when an amount of work at speed 1 is done that begins now.
 func (h *host) stretched(now, work time.Duration) time.Duration {
 	const slice = 50 * time.Microsecond
 	left := float64(work)
@@ -164,7 +164,7 @@ func (h *host) enter(now time.Duration) {
 	h.at = now
 }
 
-// patience is as the runtime has it.
+// patience is that of the engine.
 func (h *host) patience(int) time.Duration {
 	own := h.times.typical(h.me)
 	if own == 0 {
@@ -231,9 +231,9 @@ func (h *host) post(now time.Duration, acts []Action) {
 	}
 }
 
-// outcome sums up a run.
+// outcome is the summary of a run.
 type outcome struct {
-	ratio float64 // time by that of the ideal, to when the last replica is done
+	ratio float64 // time relative to the ideal, until the last replica is done
 	twice float64 // bodies beyond one per task, relative
 }
 
@@ -244,7 +244,7 @@ func (o outcome) String() string { return fmt.Sprintf("%.3f (%+.1f%% bodies)", o
 func (c *model) measure(sections int) outcome {
 	c.run(sections)
 	var taken time.Duration
-	could := 0.0 // what all speeds would have done meanwhile
+	could := 0.0 // the work that all speeds together could have done in that time
 	ran, end := 0, time.Duration(0)
 	for _, h := range c.hosts {
 		ran += h.ran
@@ -263,8 +263,8 @@ func (c *model) measure(sections int) outcome {
 	}
 }
 
-// shared is how the replicas do with a schedule. blind ones believe any claim
-// for about twice the time that a task takes here, and know no more.
+// shared returns the outcome of a schedule. blind replicas believe any claim
+// for about twice the time of a task here, and know no more.
 func shared(c model, policy sched.Policy, blind bool, sections int, paces ...pace) outcome {
 	c.policy, c.blind = policy, blind
 	return newModel(c, 1, paces...).measure(sections)
@@ -310,8 +310,8 @@ func TestUnequalSpeeds(t *testing.T) {
 	}
 }
 
-// TestEqualSpeeds: replicas of one speed hardly ever run a task twice, and
-// lose nothing beside the static schedule.
+// TestEqualSpeeds: replicas of one speed hardly ever run a task twice, and are
+// as fast as with the static schedule.
 func TestEqualSpeeds(t *testing.T) {
 	for _, replicas := range []int{2, 3} {
 		for _, tasks := range []int{8, 16, 17, 32, 64} {
@@ -323,7 +323,7 @@ func TestEqualSpeeds(t *testing.T) {
 						const sections = 40
 						static, got := shared(c, sched.Static, true, sections, paces...), shared(c, sched.Adaptive, false, sections, paces...)
 						most := 0.01
-						if replicas > 2 { // the first two that are done may start the last task in the same instant
+						if replicas > 2 { // the first two that are done may start the last task at the same instant
 							most = shared(c, sched.Adaptive, true, sections, paces...).twice + 0.005
 						}
 						t.Logf("static %v, adaptive %v", static, got)
@@ -336,8 +336,8 @@ func TestEqualSpeeds(t *testing.T) {
 	}
 }
 
-// TestSpeedsChange: a replica becomes slower or faster, and is stopped and
-// goes on, in the middle of a section.
+// TestSpeedsChange: a replica becomes slower or faster, or stops and continues,
+// in the middle of a section.
 func TestSpeedsChange(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -20,8 +20,8 @@ type onceWord struct {
 }
 
 // onceGroup drives the replicas of a rank through calls of Once. A function
-// returns a fresh value every time it runs, like a clock, so that two results
-// of one call are seen.
+// returns a fresh value every time it runs, like a clock, so the test notices
+// two results of one call.
 type onceGroup struct {
 	rng   *rand.Rand
 	nodes []*onceNode
@@ -77,8 +77,8 @@ func (n *onceNode) deliver(from int) {
 	}
 }
 
-// moves lists what can happen at the node, calls the number of calls to make;
-// all: even what is late.
+// moves lists the possible moves of the node. calls is the number of calls to
+// make; all includes late moves.
 func (n *onceNode) moves(calls int, all bool) []func() {
 	g := n.g
 	var moves []func()
@@ -119,8 +119,8 @@ func (g *onceGroup) live() (live []*onceNode) {
 	return live
 }
 
-// join has another process take the place of a dead one, in a cut: all that live
-// are between the same two calls. The dead may have been ahead of it.
+// join replaces a dead replica in a cut: all live replicas are between the same
+// two calls. The dead one may have been ahead of it.
 func (g *onceGroup) join() (joined bool) {
 	live := g.live()
 	donor := live[0]
@@ -185,7 +185,7 @@ func TestOnceSchedules(t *testing.T) {
 				n := live[g.rng.IntN(len(live))]
 				n.dead = true
 				g.epoch = append(g.epoch, n.id)
-				for to := range g.links[n.id] { // what was not handed over is lost
+				for to := range g.links[n.id] { // frames that were not handed over are lost
 					q := &g.links[n.id][to]
 					*q = (*q)[:g.rng.IntN(len(*q)+1)]
 				}

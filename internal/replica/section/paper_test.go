@@ -9,7 +9,8 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// replica is one machine in section 0 of a rank, with what it has asked for.
+// replica is one machine in section 0 of a rank, with the actions that it has
+// requested.
 type replica struct {
 	*Machine
 	t    *testing.T
@@ -40,7 +41,7 @@ func (r *replica) note(acts []Action) {
 	}
 }
 
-// runAll runs what the machine wants to run and returns those tasks.
+// runAll runs the tasks that the machine starts, and returns them.
 func (r *replica) runAll(now time.Duration) (ran []int, last Step) {
 	for {
 		step, acts := r.Next(now)
@@ -63,7 +64,7 @@ func (r *replica) arrive(peer, task, tasks int) {
 	r.note(acts)
 }
 
-// Failure case 1 of [INTRA, III-B2]: the peer died before anything of the
+// Failure case 1 of [INTRA, III-B2]: the peer died before any byte of the
 // update left it. Each survivor that lacks its tasks runs them.
 func TestDiedBeforeUpdate(t *testing.T) {
 	for _, replicas := range []int{2, 3, 4} {
@@ -86,8 +87,9 @@ func TestDiedBeforeUpdate(t *testing.T) {
 	}
 }
 
-// Failure case 2: it died after sending the whole update to some. A survivor
-// that has the update does not run the task again; one that has not does.
+// Failure case 2: the peer died after sending the whole update to some
+// replicas. A survivor that has the update does not run the task again; one
+// that has not does.
 func TestDiedAfterUpdateToSome(t *testing.T) {
 	for _, replicas := range []int{2, 3, 4} {
 		has, lacks := enter(t, 0, replicas, sched.Static, replicas), enter(t, 0, replicas, sched.Static, replicas)
@@ -111,9 +113,9 @@ func TestDiedAfterUpdateToSome(t *testing.T) {
 	}
 }
 
-// Failure case 3: it died in the middle of the update. Received into place,
-// the task's memory is reserved until the reader has put the snapshot back;
-// only then the task runs here.
+// Failure case 3: the peer died in the middle of the update. If it is received
+// in place, the task's memory is reserved until the reader has restored the
+// snapshot; only then the task runs here.
 func TestDiedWithinUpdate(t *testing.T) {
 	for _, replicas := range []int{2, 3, 4} {
 		r := enter(t, 0, replicas, sched.Static, replicas)
@@ -187,7 +189,7 @@ func TestAClaimEnds(t *testing.T) {
 	})
 }
 
-// An update that was skipped for want of room in the inbox will not come
+// An update that was skipped for lack of room in the inbox will not arrive
 // again: waiting for it would hang.
 func TestSkippedUpdateIsRunHere(t *testing.T) {
 	r := enter(t, 1, 2, sched.Static, 0)
@@ -223,7 +225,7 @@ func TestLostUpdateIsRunHere(t *testing.T) {
 	for _, replicas := range []int{2, 3, 4} {
 		tasks := 2 * replicas
 		r := enter(t, 0, replicas, sched.Static, tasks)
-		// Half of it had come, into place.
+		// Half of the update had arrived, in place.
 		place, err := r.Announce(about(1, 2, tasks), true)
 		require.NoError(t, err)
 		require.Equal(t, Into, place)

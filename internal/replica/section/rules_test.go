@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// rules are those that package simulation hardly comes to.
+// rules are rules that package simulation hardly ever needs.
 var rules = []ruletest.Rule{
 	ruletest.New("machine.go", "claims are believed for a while",
 		"	first := m.held\n", "	first := m.held\n	if first == 0 {\n		return 0\n	}\n"),
@@ -14,7 +14,7 @@ var rules = []ruletest.Rule{
 		"	for t := range m.shape.Tasks {\n		m.refresh(t)\n	}\n", ""),
 }
 
-// unshown are rules that no schedule shows to be needed.
+// unshown are rules that no schedule proves necessary.
 var unshown = []ruletest.Rule{
 	// Without it peers run the task themselves once its claim has ended, which takes longer.
 	ruletest.New("machine.go", "who goes on alone sends what it has claimed",
@@ -25,6 +25,5 @@ var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "(Te
 
 func TestRulesStand(t *testing.T) { table.Stand(t) }
 
-// TestRulesAreNeeded takes every rule out of the machine in turn: the schedules must
-// fail.
+// TestRulesAreNeeded removes each rule from the machine in turn: the schedules must fail.
 func TestRulesAreNeeded(t *testing.T) { table.Needed(t) }

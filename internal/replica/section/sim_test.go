@@ -69,7 +69,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestSnapshotIsNeeded shows that the simulation would see a torn update: the
+// TestSnapshotIsNeeded shows that the simulation notices a torn update: the
 // same schedules give wrong words without snapshots.
 func TestSnapshotIsNeeded(t *testing.T) {
 	wrong := 0
@@ -109,7 +109,7 @@ func TestLostUpdatesMustBeSaid(t *testing.T) {
 }
 
 // TestSharing: without failures and with every replica at the same speed, no
-// task of a static section runs twice, on however many cores.
+// task of a static section runs twice, on any number of cores.
 func TestSharing(t *testing.T) {
 	for replicas := 1; replicas <= 4; replicas++ {
 		for cores := 1; cores <= 4; cores++ {

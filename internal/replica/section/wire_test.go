@@ -4,7 +4,8 @@ import (
 	"slices"
 )
 
-// wire is one direction of a link: what was handed over and not delivered.
+// wire is one direction of a link: the frames that were handed over and not
+// delivered.
 type wire struct {
 	frames []frame
 	closed bool // by the death of the sender
@@ -19,7 +20,7 @@ type frame struct {
 	bye    bool
 	words  []uint64
 	torn   int  // > 0: the number of words that were handed over before the death
-	lost   bool // an update that a broken connection took
+	lost   bool // an update that was lost with a connection
 }
 
 func (n *node) post(to int, f frame) {

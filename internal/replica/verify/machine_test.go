@@ -12,7 +12,8 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// tally counts what the schedules came to, so that they are known to mean something.
+// tally counts the outcomes of the schedules, so that the test can check that they
+// occurred.
 type tally struct{ repaired, undecided, escaped, deaths int }
 
 // erring makes a rank from a seed in which one replica may err.
@@ -26,7 +27,7 @@ func erring(seed uint64) *rank {
 	return r
 }
 
-// check looks at what a rank came to.
+// check checks the results of a rank.
 func (r *rank) check(t *tally) error {
 	t.deaths += len(r.deaths)
 	if r.ended != nil {
@@ -46,7 +47,7 @@ func (r *rank) check(t *tally) error {
 		for section, res := range n.left {
 			for i, hash := range res.Right {
 				if hash != value(section, i) {
-					// What always errs alike is found by others only.
+					// Only other replicas find an error that is always the same.
 					if r.mode != always && r.mode != worse || n.id != r.faulty || !n.alone[section] || n.warned[section] {
 						return fmt.Errorf("replica %d left section %d with %x as the result of task %d", n.id, section, hash, i)
 					}
@@ -86,8 +87,8 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestAgreement: whatever the replicas come to, each in its own way, all that leave
-// a section with others alive leave it with the same results.
+// TestAgreement: whatever results the replicas compute, each its own, all that leave a
+// section with live peers leave it with the same results.
 func TestAgreement(t *testing.T) {
 	first, n := simseed.Range(t, 10_000)
 	left := 0
@@ -132,7 +133,7 @@ func TestEntry(t *testing.T) {
 	require.Greater(t, found, 500)
 }
 
-// TestMismatch: a replica in another section is no liar.
+// TestMismatch: a replica in another section is not blamed.
 func TestMismatch(t *testing.T) {
 	for name, w := range map[string]*Word{
 		"another signature":       {Section: 3, Signature: 8, First: []uint64{1}},
@@ -151,8 +152,8 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// disputed is replica 0 of a rank of three, whose task came to another result than that
-// of replica 1, in section 5.
+// disputed returns replica 0 of a rank of three, whose result of a task in section 5
+// differs from that of replica 1.
 func disputed() *Machine {
 	m := New(0, 3)
 	m.Enter(5, 7, []int{4})
@@ -167,9 +168,8 @@ func disputed() *Machine {
 	return m
 }
 
-// TestResultIsHeld: a result that was not plain from the beginning is used when all
-// hold it. One that has used it may die, and then the others may never learn of what
-// it was judged by.
+// TestResultIsHeld: a result that was disputed is used only when all hold it. A replica
+// that has used it may die, and then the others may never learn the votes that decided it.
 func TestResultIsHeld(t *testing.T) {
 	m := disputed()
 	right := &Result{Right: []uint64{1}, Differed: []int{0}, Guilty: []Guilty{{Replica: 1}}}
@@ -284,8 +284,8 @@ func TestSample(t *testing.T) {
 	require.Empty(t, Sampler{Replicas: 1}.Sample(nil, 9, 1000))
 }
 
-// No replica has more sampled tasks in its block than others, as far as the blocks are as
-// long, so that all run the same number of tasks.
+// No replica has more sampled tasks in its block than others, as far as the blocks have the
+// same length, so that all run the same number of tasks.
 func TestSampleIsEven(t *testing.T) {
 	for replicas := 1; replicas <= 4; replicas++ {
 		for _, n := range []int{replicas, 7, 16, 60} {
@@ -306,8 +306,8 @@ func TestSampleIsEven(t *testing.T) {
 	}
 }
 
-// TestDeadBeyondACut: a replica that has died had passed a safe point that is a cut for
-// the others, from which on fewer tasks are sampled.
+// TestDeadBeyondACut: a dead replica had passed a safe point that is a cut for the others.
+// From that cut on fewer tasks are sampled.
 func TestDeadBeyondACut(t *testing.T) {
 	m := New(0, 3)
 	m.Hear(1, &Word{Section: 3, Signature: 7, First: []uint64{5, 6}})

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// pacing is a replica that comes to places, with a clock of its own.
+// pacing is a replica that reaches places, with a clock of its own.
 type pacing struct {
 	*Pace
 	now    time.Duration
@@ -31,8 +31,8 @@ func (p *pacing) visit(n uint64, between, cost time.Duration) {
 	}
 }
 
-// TestPace has replicas that take different times come to the same places: they hash in
-// common, keep to their share of the time, and hash again where the places come less often.
+// TestPace makes replicas with different times reach the same places: they hash at common
+// places, keep to their share of the time, and hash again where the places are rarer.
 func TestPace(t *testing.T) {
 	simseed.Search(t, 300, func(seed uint64) error {
 		rng := rand.New(rand.NewPCG(seed, 37))
@@ -43,7 +43,7 @@ func TestPace(t *testing.T) {
 		}
 		between, cost := time.Duration(1+rng.Int64N(int64(10*time.Millisecond))), time.Duration(1+rng.Int64N(int64(10*time.Millisecond)))
 		places := 3000 + rng.Uint64N(3000)
-		slow := first + places/2 // from there on they come less often
+		slow := first + places/2 // from there on places are rarer
 		since := 0
 		for n := first + 1; n <= first+places; n++ {
 			apart := between
@@ -58,7 +58,7 @@ func TestPace(t *testing.T) {
 			}
 		}
 		for i, p := range all {
-			// The first hashes come before much is known of the time between places.
+			// The first hashes are taken before the time between places is known well.
 			if p.missed > 0 {
 				return fmt.Errorf("replica %d skipped place %d, a multiple of its power", i, p.missed)
 			}
@@ -69,7 +69,8 @@ func TestPace(t *testing.T) {
 		if !all[0].hashed[first+1] || !all[1].hashed[first+1] {
 			return fmt.Errorf("the first place was not hashed")
 		}
-		// Half of what the time would allow if both chose the same power and hashes took as long as ever.
+		// Half of the number that the time would allow if both chose the same power and
+		// hashes always took the same time.
 		if could := int(time.Duration(places/2) * 30 * between / paceShare / (4 * cost)); since < could/8-2 && since < int(places/16) {
 			return fmt.Errorf("%d hashes in common, and there was time for %d", since, could)
 		}

@@ -7,35 +7,35 @@ import (
 	"slices"
 )
 
-// A rank is all replicas of one, with links and a head that announces deaths, in
-// one goroutine and driven by one seed. One of them may err.
+// A rank is all replicas of one rank, with links and a head that announces
+// deaths, in one goroutine and driven by one seed. One of them may err.
 type rank struct {
 	rng      *rand.Rand
 	sampled  []int // tasks of each section; 0: it is not verified
 	nodes    []*node
 	links    [][]*wire // from, to
 	deaths   []int     // in the head's order
-	crashes  int       // still to come
+	crashes  int       // number of deaths still to come
 	faulty   int       // the replica that errs, -1: none
 	mode     mode
 	odds     int  // it errs once in that many runs
 	wild     bool // all of them err, in one of a few ways
-	diverged bool // it has entered a section with other memory
+	diverged bool // the faulty replica has entered a section with other memory
 	errors   int
 	reruns   int
 	cut      int   // the section from which on fewer tasks are sampled, since a cut before it; 0: none
-	heard    int   // of the deaths before that cut all hear before they enter that section
+	heard    int   // number of deaths before that cut: all replicas know of them before they enter that section
 	ended    error // why the job has ended: then no replica continues
 	by       *node // the replica that has found that
 }
 
-// mode is how a replica errs.
+// mode is the way in which a replica errs.
 type mode int
 
 const (
 	once   mode = iota // in one run
-	often              // in many, each time in another way
-	always             // in the same way, whenever a task runs there
+	often              // in many runs, each time in another way
+	always             // in the same way, whenever it runs a task
 	worse              // once, and from the next section on always
 	modes
 )
@@ -54,14 +54,14 @@ type node struct {
 	inside  bool
 	todo    []int // sampled tasks that have not run
 	shared  bool  // the other tasks are here
-	again   []int // those to run once more
+	again   []int // tasks to repeat
 	dead    bool
-	handled int   // of the deaths
-	erred   int   // the section in which it has erred first
-	failed  error // what it has found, and whether it was alone then
+	handled int   // number of deaths that it has handled
+	erred   int   // the first section in which it has erred
+	failed  error // the error that it has found, and whether it was alone then
 	lone    bool
 	left    map[int]*Result
-	warned  map[int]bool // sections of which another one that does not err has said its results
+	warned  map[int]bool // sections for which a sound replica has sent its results
 	alone   map[int]bool // sections that it judged with no other replica alive
 }
 
@@ -83,10 +83,10 @@ func newRank(seed uint64) *rank {
 	return r
 }
 
-// value is the right result of a task.
+// value returns the right result of a task.
 func value(section, index int) uint64 { return uint64(section)<<8 | uint64(index) }
 
-// result is what a run comes to.
+// result returns the result of a run.
 func (n *node) result(index int) uint64 {
 	right := value(n.section, index)
 	switch {
@@ -114,8 +114,8 @@ func (n *node) entry(index int) uint64 {
 	return 0
 }
 
-// run drives the rank until every live replica has gone through all sections, or
-// the job has ended.
+// run drives the rank until every live replica has passed all sections, or the
+// job has ended.
 func (r *rank) run() error {
 	for range 100_000 {
 		if r.ended != nil {
@@ -242,7 +242,7 @@ func (r *rank) live() (n int) {
 	return n
 }
 
-// crash kills a node: of its last words to each of the others some are lost.
+// crash kills a node: some of its last words to each of the others are lost.
 func (n *node) crash() {
 	n.dead = true
 	n.crashes--
@@ -251,7 +251,8 @@ func (n *node) crash() {
 		w.words = w.words[:n.rng.IntN(len(w.words)+1)]
 	}
 	n.rank.deaths = append(n.rank.deaths, n.id)
-	// The others may come to a cut that this one had passed, and sample fewer tasks from there on.
+	// The others may reach a cut that this one had passed, and sample fewer
+	// tasks from there on.
 	ahead := n.inside && n.cut == 0 && n.sampled[n.section] > 1
 	for _, o := range n.nodes {
 		ahead = ahead && (o.dead || o.section < n.section)

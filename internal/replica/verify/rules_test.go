@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// rules are those that the schedules show to be needed.
+// rules are rules that the schedules prove necessary.
 var rules = []ruletest.Rule{
 	ruletest.New("ballot.go", "what most have come to is right", "	if most > 1 {\n		return right, ok\n	}\n", ""),
 	ruletest.New("ballot.go", "of two results with as many witnesses neither is right", "				ok = false\n			}", "			}"),
@@ -59,7 +59,7 @@ var watches = ruletest.Table{Root: ".", Test: "TestWatch|TestSectionsThatAreAlik
 	ruletest.New("watch.go", "a joiner stops where all do", "	case w.target.Number > 0:\n		w.send(p, ", "	case false:\n		w.send(p, "),
 }}
 
-// paces are rules of the choice of places, and of what is kept of them.
+// paces are rules of the choice of places, and of the hashes that are kept for them.
 var paces = ruletest.Table{Root: ".", Test: "TestPace|TestHashesAreKept", Soak: 300, Sign: `INTRA_SEED=\d+|--- FAIL: `, Rules: []ruletest.Rule{
 	ruletest.New("places.go", "hashes are kept by level", "level := Place{p.Kind, uint64(bits.TrailingZeros64(p.Number))}", "level := Place{p.Kind, uint64(bits.LeadingZeros64(0))}"),
 	ruletest.New("pace.go", "a replica that lowers its power skips nothing", "p.level = min(p.level, p.choose(n-1))", "p.level = p.choose(n-1)"),
@@ -67,22 +67,22 @@ var paces = ruletest.Table{Root: ".", Test: "TestPace|TestHashesAreKept", Soak: 
 	ruletest.New("pace.go", "hashes keep to their share of the time", "level == highest || p.spent+p.cost <= paceFree+then/paceShare {", "level == highest || then >= 0 {"),
 }}
 
-// unshown are rules that no schedule shows to be needed, and why.
+// unshown are rules that no schedule proves necessary, with the reasons.
 var unshown = []ruletest.Rule{}
 
-// table says which schedules are to notice the rules.
+// table names the schedules that have to fail without a rule.
 var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestStates|TestCompare|TestSchedules|TestAgreement|TestJudge|TestResultIsHeld|TestHeldResultIsAnswered|TestLateWord", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
 
-// TestRulesStand looks for the text of every rule in the machine, where it has to be
-// once: the table says what is there.
+// TestRulesStand looks for the text of every rule in the machine. It must occur there
+// exactly once.
 func TestRulesStand(t *testing.T) {
 	table.Stand(t)
 	watches.Stand(t)
 	paces.Stand(t)
 }
 
-// TestRulesAreNeeded takes every rule out of the machine in turn: the schedules must
-// fail. It takes long, and runs for the rules whose names INTRA_RULES matches.
+// TestRulesAreNeeded removes each rule from the machine in turn: the schedules must fail.
+// That takes long, so the test runs only for the rules whose names INTRA_RULES matches.
 func TestRulesAreNeeded(t *testing.T) {
 	table.Needed(t)
 	watches.Needed(t)

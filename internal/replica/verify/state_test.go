@@ -20,11 +20,11 @@ type keeping struct {
 	deaths  []int
 	crashes int
 	faulty  int    // the replica whose state goes wrong, -1: none
-	since   uint64 // from this safe point on
+	since   uint64 // the first safe point with a wrong state
 	guilty  map[int]bool
 	ended   bool // no replica can be blamed
 	repairs int
-	joins   int // still to come
+	joins   int // number of joins still to come
 }
 
 type stateWord struct {
@@ -61,7 +61,7 @@ func newKeeping(seed uint64) *keeping {
 	return k
 }
 
-// run drives the replicas until all that live have passed all safe points.
+// run drives the replicas until all live ones have passed all safe points.
 func (k *keeping) run() error {
 	for range 100_000 {
 		if k.ended {
@@ -165,7 +165,7 @@ func (n *keeper) leave(c Comparison) {
 	for _, g := range c.Guilty {
 		n.guilty[g] = true
 	}
-	// Another takes the place of a dead one, where all that live stand at this safe point.
+	// A joiner replaces a dead replica, while all live ones are at this safe point.
 	for _, d := range n.nodes {
 		if d.dead && n.joins > 0 && n.together() {
 			n.joins--
@@ -175,7 +175,8 @@ func (n *keeper) leave(c Comparison) {
 	}
 }
 
-// together: all that live have compared the same safe point, and heard all.
+// together reports whether all live replicas have compared the same safe point, and
+// received all words.
 func (n *keeper) together() bool {
 	for _, o := range n.nodes {
 		if o.dead {
@@ -193,12 +194,12 @@ func (n *keeper) together() bool {
 	return n.point < n.points
 }
 
-// join has d begin with the state of n.
+// join makes d begin with the state of n.
 func (n *keeper) join(d *keeper) {
 	d.s, d.dead, d.wrong, d.inside, d.point, d.handled = NewStates(d.id, len(n.nodes)), false, n.wrong, false, n.point, len(n.deaths)
 	d.passed, d.lone = make(map[uint64]bool), make(map[uint64]bool)
 	if d.id == n.faulty {
-		n.faulty = -1 // what takes its place is sound
+		n.faulty = -1 // its replacement is sound
 	}
 	if n.wrong {
 		n.faulty = n.id
@@ -221,7 +222,7 @@ func (k *keeping) live() (n int) {
 	return n
 }
 
-// die: of the last words to each of the others some are lost.
+// die kills n: some of its last words to each of the others are lost.
 func (n *keeper) die() {
 	if n.dead {
 		return
@@ -297,7 +298,7 @@ func (k *keeping) spread(x *keeper, point uint64) error {
 func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		votes   []uint64 // the first one is its own
+		votes   []uint64 // the first vote is its own
 		dead    []int
 		outcome Outcome
 		guilty  []int
@@ -319,7 +320,7 @@ func TestCompare(t *testing.T) {
 			s := NewStates(0, len(c.votes))
 			for p := 1; p < len(c.votes); p++ {
 				s.Hear(p, 7, c.votes[p])
-				s.Hear(p, 8, 0) // it may be ahead
+				s.Hear(p, 8, 0) // the peer may be ahead
 			}
 			s.Enter(7, c.votes[0])
 			for _, p := range c.dead {
@@ -333,7 +334,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestStateThatNeverComes: a replica whose program has returned says no more.
+// TestStateThatNeverComes: a replica whose program has returned sends no more states.
 func TestStateThatNeverComes(t *testing.T) {
 	s := NewStates(1, 2)
 	require.Equal(t, []int{0}, s.Enter(3, 5))

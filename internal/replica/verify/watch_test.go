@@ -21,18 +21,18 @@ type watching struct {
 	words   [][][]watchedWord // from, to
 	deaths  []int
 	crashes int
-	joins   int  // still to come
+	joins   int  // number of joins still to come
 	strict  bool // the job ends when a difference was reported
-	again   bool // a process in the place of the faulty one errs as well
+	again   bool // the replacement of the faulty process errs as well
 	meets   bool // replicas wait for each other in their sections, as if they shared them
-	ended   bool // it has
+	ended   bool // the job has ended
 	faulty  int  // replica whose state goes wrong; -1: none
-	from    int  // at this place of the course
-	to      int  // and until that one
+	from    int  // first place of the course with a wrong state
+	to      int  // place that ends the fault
 	told    []told
 }
 
-// told is what a replica has told about a difference.
+// told is the report of a replica about a difference.
 type told struct {
 	by    int
 	found Difference
@@ -49,17 +49,17 @@ type watcher struct {
 	*watching
 	id       int
 	w        *Watch
-	next     int // place of the course that comes next
+	next     int // next place of the course
 	reached  [2]uint64
-	stopped  bool // at the place before
-	hashes   bool // it makes its table there
+	stopped  bool // at the previous place
+	hashes   bool // it is making its table there
 	finished bool
 	replaced bool
 	dead     bool
 	handled  int
 	level    int
 	hashed   map[Place]bool
-	got      map[Place]map[int]bool // hashes of others that have come, of replicas that no joiner has replaced since
+	got      map[Place]map[int]bool // received hashes, of replicas that no joiner has replaced since
 }
 
 // mostLevel is the highest level in the simulation.
@@ -97,7 +97,7 @@ func (n *watcher) wrong(i int) bool {
 	return n.id == n.faulty && (n.again || !n.replaced) && i >= n.from && i < n.to
 }
 
-// content is what n has at a place, in blocks.
+// content returns the state of n at a place, in blocks.
 func (n *watcher) content(i int) (blocks []uint64) {
 	at := n.course[i]
 	blocks = []uint64{at.Number, uint64(at.Kind), 7}
@@ -107,7 +107,7 @@ func (n *watcher) content(i int) (blocks []uint64) {
 	return blocks
 }
 
-// run drives the replicas until all that live have come to the end of the course.
+// run drives the replicas until all live ones have reached the end of the course.
 func (k *watching) run() error {
 	for range 100_000 {
 		if k.ended {
@@ -217,7 +217,7 @@ func (n *watcher) propose() {
 	}
 }
 
-// advance brings the program to its next place.
+// advance moves the program to its next place.
 func (n *watcher) advance() error {
 	at := n.course[n.next]
 	n.reached[at.Kind] = at.Number
@@ -239,7 +239,7 @@ func (n *watcher) advance() error {
 	return nil
 }
 
-// step does what the protocol wants of a replica that has stopped.
+// step performs the next step of the protocol for a replica that has stopped.
 func (n *watcher) step() error {
 	if n.hashes {
 		n.hashes = false
@@ -260,7 +260,7 @@ func (n *watcher) step() error {
 	return nil
 }
 
-// tell looks whether what n tells is true.
+// tell checks whether the report of n is true.
 func (n *watcher) tell(of *Block) error {
 	n.watching.told = append(n.watching.told, told{n.id, *n.w.Found(), of})
 	at := n.course[n.next-1]
@@ -321,7 +321,7 @@ func (k *watching) live() (n int) {
 	return n
 }
 
-// die: of the last words to each of the others some are lost.
+// die kills n: some of its last words to each of the others are lost.
 func (n *watcher) die() {
 	n.dead = true
 	for p, w := range n.words[n.id] {
@@ -333,8 +333,8 @@ func (n *watcher) die() {
 	n.watching.deaths = append(n.watching.deaths, n.id)
 }
 
-// join has another process take the place of a dead one, if all that live stand between the
-// same two places, as in a cut.
+// join replaces a dead replica, if all live ones are between the same two places, as in a
+// cut.
 func (k *watching) join() {
 	var donor, dead *watcher
 	for _, n := range k.nodes {
@@ -371,7 +371,7 @@ func (k *watching) join() {
 	}
 }
 
-// missed returns an error if two replicas have both hashed what differed, and nothing was
+// missed returns an error if two replicas have both hashed a difference, and it was not
 // found. The hashes that a replica has sent before its death count.
 func (k *watching) missed() error {
 	for _, n := range k.nodes {
@@ -445,8 +445,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Replicas whose sections are alike again tell what they know after a while, and do not stop at every
-// section from there on.
+// If the sections of replicas are equal again, the replicas report the difference after a
+// while, and do not stop at every section from there on.
 func TestSectionsThatAreAlikeAgain(t *testing.T) {
 	ends := []*Watch{NewWatch(0, 2), NewWatch(1, 2)}
 	send := func(all []Send, from int) (out []Send) {
@@ -494,8 +494,8 @@ func TestDifferenceNamesBothHashes(t *testing.T) {
 	require.Equal(t, &Difference{Place: at, A: 0, B: 1, Index: 1, Lengths: true, Hashes: [2]uint64{1, 2}}, differ(at, 1, 0, []uint64{7, 9}, []uint64{7}))
 }
 
-// Replicas that join after the end of the comparisons may differ from each other, and wait for no
-// replica that compares nothing any more.
+// Replicas that join after the end of the comparisons may differ from each other, and wait
+// for no replica that no longer compares.
 func TestJoinersAfterTheEnd(t *testing.T) {
 	goes, a, b := NewWatch(0, 3), NewWatch(1, 3), NewWatch(2, 3)
 	goes.Dead(1)
@@ -520,8 +520,8 @@ func TestJoinersAfterTheEnd(t *testing.T) {
 	require.False(t, wants)
 }
 
-// What a dead replica has sent does not count as that of the process in its place: neither its hashes
-// nor the place at which it stopped.
+// Words of a dead replica do not count as words of its replacement: neither its hashes nor
+// the place at which it stopped.
 func TestJoinerHasSentNothing(t *testing.T) {
 	w := NewWatch(0, 3)
 	at, stop := Place{AtSafePoint, 5}, Place{AtSafePoint, 6}
