@@ -39,7 +39,7 @@ func numbers(n int) []float64 {
 // hidden is memory of the package.
 var hidden [8]float64
 
-// Every kernel here is wrong, and found with the words that help.
+// Every kernel here is wrong, and Check finds it with a helpful text.
 func TestCheckFinds(t *testing.T) {
 	const n = 40
 	// memory of each case
@@ -226,8 +226,8 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// Correct kernels are accepted without a word, with the results of a run
-// without checks.
+// Check accepts correct kernels without a finding, and with the results of a
+// run without checks.
 func TestCheckAccepts(t *testing.T) {
 	const n, tasks = 100, 7
 	type memory struct {
@@ -410,7 +410,7 @@ func TestCheckReportsOtherErrors(t *testing.T) {
 	require.ErrorContains(t, err, "in(name): type string holds pointers")
 }
 
-// failures counts what a test would have failed with.
+// failures counts the failures of a test.
 type failures struct {
 	testing.TB
 	all []string

@@ -15,7 +15,7 @@ import (
 )
 
 // asProgram makes the test binary the program that intrarun runs; its value
-// says what is wrong with it.
+// names the fault.
 const asProgram = "INTRATEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -69,7 +69,7 @@ func program(p *intra.Process, fault string) error {
 	return nil
 }
 
-// Real processes end with the codes that say what was found.
+// The exit codes of real processes show the findings.
 func TestCheckedProcesses(t *testing.T) {
 	intrarun := filepath.Join(t.TempDir(), "intrarun")
 	out, err := exec.Command("go", "build", "-o", intrarun, "../cmd/intrarun").CombinedOutput()
@@ -83,7 +83,7 @@ func TestCheckedProcesses(t *testing.T) {
 		{"none", "-r 2 -check", 0, ""},
 		{"none", "-r 3 -check -kill 0.0@section:3 -kill 0.2@task:100", 0, ""},
 		{"none", "-r 2 -check -link tcp", 0, ""},
-		{"results are used again", "-r 2 -check", 0, ""}, // what has been written before
+		{"results are used again", "-r 2 -check", 0, ""}, // those that were written before
 		{"out is accumulated", "-r 2 -check", 1, "test.other: out(hidden) element 1 is read before it is written: make it inout(hidden)"},
 		{"out is accumulated", "-r 1 -check", 1, "out(hidden) element 1"},
 		{"in is written", "-r 2 -check", 1, "test.kernel: in(x) element 3 is written by the body: move it to inout(x)"},

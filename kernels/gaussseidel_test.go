@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/kernels/matrix"
 )
 
-// oracleSolve does what the doc of GaussSeidel says, row by row.
+// oracleSolve follows the doc of GaussSeidel, row by row.
 func oracleSolve[T kernels.Float](rows []row, lo, hi int, x []T) {
 	diagonal := func(i int) T { return T(rows[i].val[slices.Index(rows[i].col, i)]) }
 	subtract := func(i int, v T, in func(col int) bool) T {

@@ -74,8 +74,8 @@ func rowsOf(a *matrix.CSR) []row {
 	return rows
 }
 
-// randomize gives every entry another value, specials among them: no format
-// may live on what the values are.
+// randomize gives every entry another value, specials among them: no format may depend on
+// the values.
 func randomize(rows []row, specials bool) []row {
 	r := rand.New(rand.NewPCG(7, uint64(len(rows))))
 	for i := range rows {
@@ -338,8 +338,8 @@ func FuzzSliced(f *testing.F) {
 	})
 }
 
-// Slices that look like the one before, or nearly, are stored as what they are: each
-// run of rows goes on, and now and then an entry moves, comes or goes.
+// Slices that look like the previous one, or nearly, are stored correctly: each run of rows
+// continues, and now and then an entry moves, appears or disappears.
 func TestRepeatedSlices(t *testing.T) {
 	const slices, width = 40, 600
 	for seed := range uint64(40) {

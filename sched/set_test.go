@@ -83,7 +83,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// indexed is what a replica knows, with an index of what is open.
+// indexed is the knowledge of a replica, with an index of the open tasks.
 type indexed struct {
 	knowledge
 	sched.Set
@@ -95,8 +95,8 @@ func (v indexed) Open(i int) int { return v.Count(i) }
 func (v indexed) Todo(int) bool     { panic("a task was asked for") }
 func (v indexed) Expected(int) bool { panic("a task was asked for") }
 
-// TestNextByIndex: with an index, Next answers what it answers without, and asks
-// for no single task.
+// TestNextByIndex: with an index, Next returns the same as without, and looks
+// at no single task.
 func TestNextByIndex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 5000 {

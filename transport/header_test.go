@@ -54,7 +54,8 @@ func TestHeaderRefuses(t *testing.T) {
 	require.NoError(t, new(transport.Header).Decode(&b))
 }
 
-// What is accepted is written back bit by bit: a header has one wire form.
+// A header that is accepted has the same bytes when it is encoded again: a
+// header has one wire form.
 func FuzzHeader(f *testing.F) {
 	f.Add(make([]byte, transport.HeaderSize))
 	f.Add(append([]byte{1, 7}, make([]byte, transport.HeaderSize)...))

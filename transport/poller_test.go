@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// plainLink counts what a poller does with it.
+// plainLink counts the calls of a poller.
 type plainLink struct {
 	transport.Link // nil: the poller uses no other method
 	attended       atomic.Int32
@@ -45,7 +45,7 @@ func (l *plainLink) Progress() bool {
 	return true
 }
 
-// turningLink counts how often it is told that processes take turns.
+// turningLink counts how often it is informed that processes take turns.
 type turningLink struct {
 	plainLink
 	told int
@@ -91,7 +91,7 @@ func TestPollerConditionTrueAtOnce(t *testing.T) {
 	require.Zero(t, l.polls.Load())
 }
 
-// What one round of polling brings ends the wait, without a Wake.
+// A frame that one round of polling delivers ends the wait, without a Wake.
 func TestPollerSeesWhatItMoved(t *testing.T) {
 	for _, moves := range []int32{1, 2, 1000} {
 		p := transport.NewPoller()
@@ -128,8 +128,8 @@ func TestPollerAttentionLingers(t *testing.T) {
 	})
 }
 
-// Whoever sleeps depends on the links' own progress, whatever others waited
-// for with success.
+// A goroutine that sleeps depends on the links' own progress, even if the waits
+// of others have succeeded.
 func TestPollerSleeperEndsAttention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, l := transport.NewPoller(), new(plainLink)
@@ -335,7 +335,8 @@ func TestPollerWaitAttending(t *testing.T) {
 	})
 }
 
-// LookFor sees what comes while it looks, and gives up what does not come.
+// LookFor sees frames that arrive while it looks, and stops looking when none
+// arrives.
 func TestPollerLooksForWhatIsAboutToCome(t *testing.T) {
 	p, link := transport.NewPoller(), new(plainLink)
 	p.Add(link)

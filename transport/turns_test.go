@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who gets the core back late sleeps for a number of waits, which grows as long as
-// that goes on, and shrinks with waits in which it does not.
+// A wait that gets its core back late makes a number of later waits sleep. That number
+// grows as long as waits are late, and shrinks with waits that are not.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var long bool
@@ -78,8 +78,8 @@ func TestLongTurns(t *testing.T) {
 	}
 }
 
-// Who takes turns where it is crowded looks around from time to time whether another core
-// is better, in whatever waits the turns are.
+// A process that takes turns on crowded cores checks from time to time whether another core
+// is better, in any kind of wait.
 func TestTurnsBalance(t *testing.T) {
 	for crowded, want := range map[bool]int{true: 3, false: 0} {
 		balanced := 0

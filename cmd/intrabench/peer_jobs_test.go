@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// The program that stands beside ours measures every case of both commands.
+// The peer program measures every case of both commands.
 func TestPeer(t *testing.T) {
 	needs.Tool(t, "mpicc.openmpi", "libopenmpi-dev")
 	needs.Tool(t, "mpirun.openmpi", "openmpi-bin")

@@ -12,7 +12,8 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/recoverybench"
 )
 
-// What is measured is taken from what a real job with a death says and writes.
+// The measurements come from the messages and the output of a real job with a
+// death.
 func TestJobWhoseReplicaComesBack(t *testing.T) {
 	programs, err := figures.Build(t.Context(), figures.HPCCG)
 	require.NoError(t, err)

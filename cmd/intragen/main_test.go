@@ -30,8 +30,8 @@ func intragen(t testing.TB, dir string, args ...string) (code int, stdout, stder
 	return code, out.String(), errs.String()
 }
 
-// TestGolden wants the outputs of the cases to be what they are: the files
-// beside the sources are the golden files.
+// TestGolden checks that the outputs of the cases have not changed: the files
+// next to the sources are the golden files.
 func TestGolden(t *testing.T) {
 	dir := filepath.Join(repository(t), "testdata", "generate")
 	if *update {
@@ -46,7 +46,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestErrors compares what is said about wrong sources, with its places.
+// TestErrors compares the errors about wrong sources, with their places.
 func TestErrors(t *testing.T) {
 	for _, name := range []string{"kernels", "sections", "compile", "taken", "twin", "state", "statetwin"} {
 		t.Run(name, func(t *testing.T) {

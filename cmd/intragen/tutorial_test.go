@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// TestTutorial does what the tutorial says, in a module of its own. Package
+// TestTutorial follows the tutorial, in a module of its own. Package
 // internal/testkit/systemtest/docs runs most of its commands, too.
 func TestTutorial(t *testing.T) {
 	if !jobtest.Matrix() {
@@ -23,8 +23,8 @@ func TestTutorial(t *testing.T) {
 		"kernels.go": readFile(t, source, "kernels.go"),
 		"main.go":    readFile(t, source, "main.go"),
 	})
-	// A proxy that has what this module needs and says "not found" to the rest,
-	// so that nothing is asked of the network.
+	// A proxy that has the modules that this one needs, and answers "not found"
+	// to all other requests, so that nothing is fetched from the network.
 	cache := strings.TrimSpace(mustRun(t, dir, "go", "env", "GOMODCACHE"))
 	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download")))
 	mustRun(t, dir, "go", "get", "-tool", "github.com/intrahpc/intra/cmd/intragen", "github.com/intrahpc/intra/cmd/intrarun")

@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// bindings returns on which processors a process may run, by what the kernel
-// says of each of its threads.
+// bindings returns the processors on which a process may run, according to the
+// kernel, for each of its threads.
 func bindings(t *testing.T, pid int) string {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))

@@ -77,7 +77,7 @@ func TestClone(t *testing.T) {
 	})
 }
 
-// TestReplacedClone: what takes the place of a clone has no tool.
+// TestReplacedClone: the replacement of a clone has no tool.
 func TestReplacedClone(t *testing.T) {
 	r := storer(t, "-r 2 -replace -kill 0.1@task:4 -clone 0.1=nice", "state")
 	require.Zero(t, r.code, r.stderr)
@@ -89,8 +89,8 @@ func TestReplacedClone(t *testing.T) {
 	require.ElementsMatch(t, []any{nil, "nice", nil}, clones)
 }
 
-// TestCloneUnderStrace: under a tool that makes it much slower a replica takes part,
-// and all come to the same result.
+// TestCloneUnderStrace: a replica under a tool that slows it down takes part, and all have
+// the same result.
 func TestCloneUnderStrace(t *testing.T) {
 	needs.Tool(t, "strace", "strace")
 	want := storer(t, "-r 1", "")
@@ -134,8 +134,7 @@ func goAhead(p *intra.Process, file string) error {
 	return nil
 }
 
-// TestAheadOfAClone: what is sent to the other replicas of its rank does not wait for a
-// clone.
+// TestAheadOfAClone: messages to the other replicas of its rank do not wait for a clone.
 func TestAheadOfAClone(t *testing.T) {
 	r := runJob(t, "-n 2 -r 2 -clone 1.1=nice", os.Args[0], asAhead, filepath.Join(t.TempDir(), "sent"))
 	require.Zero(t, r.code, r.stderr)

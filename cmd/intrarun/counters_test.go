@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/head/runreport"
 )
 
-// counted runs a program that shares tasks, and returns its report and what
-// intrarun report says of it.
+// counted runs a program that shares tasks, and returns its report and the output of
+// intrarun report.
 func counted(t *testing.T, flags string) (*runreport.Report, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.json")
@@ -77,7 +77,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestNoCounters: without the flag nothing is counted, but what needs no counter is
+// TestNoCounters: without the flag nothing is counted, but values that need no counter are
 // in the report.
 func TestNoCounters(t *testing.T) {
 	r, text := counted(t, "-r 2")

@@ -167,7 +167,7 @@ func TestStoresByDefault(t *testing.T) {
 	}
 }
 
-// What is freed is used again, in another order on each replica.
+// Freed arrays are reused, in another order on each replica.
 func TestStoresIntoArraysThatAreMadeAgain(t *testing.T) {
 	want := storer(t, "-r 1", "again").stdout
 	require.Equal(t, want, until(t, "later", "-r 2", "again").stdout)
@@ -230,8 +230,8 @@ func TestArraysInAnotherOrder(t *testing.T) {
 	}
 }
 
-// Where one replica has made its arrays elsewhere results are sent, and it is
-// said where that is.
+// If one replica has made its arrays elsewhere, results are sent, and a note names the
+// place.
 func TestArraysElsewhere(t *testing.T) {
 	want := storer(t, "-r 1", "heap").stdout
 	for _, flags := range []string{"-direct -r 2", "-r 2"} {

@@ -87,7 +87,7 @@ func command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// result is what a user sees of a run.
+// result is the visible result of a run.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -222,7 +222,7 @@ func TestRefusedHandshakes(t *testing.T) {
 		r := runJob(t, "-r 2", "sh", "-c", fmt.Sprintf("if [ $INTRA_PROCESS = 0.1 ]; then exec 4<%s; fi; exec %s", other, p))
 		require.Equal(t, 2, r.code)
 		require.Contains(t, r.stderr, "0.1 cannot join")
-		// The process may be killed before it has said so itself.
+		// The process may be killed before it has reported that itself.
 		require.Contains(t, r.stderr, "does not know the secret")
 	})
 	t.Run("other build", func(t *testing.T) {

@@ -40,7 +40,7 @@ func writes(t *testing.T, umask int, flag, name string, fds ...*os.File) (code i
 	return cmd.ProcessState.ExitCode(), string(b)
 }
 
-// holds checks that a file holds what a flag writes.
+// holds checks that a file holds the output of a flag.
 func holds(t *testing.T, flag string, text []byte) {
 	t.Helper()
 	if flag == "-trace" {
@@ -53,8 +53,8 @@ func holds(t *testing.T, flag string, text []byte) {
 	require.EqualValues(t, 0, report["exit_code"])
 }
 
-// A report and a timeline replace regular files only, and follow links to them. Anything
-// else that has their name stays what it is.
+// A report and a timeline replace regular files only, and follow links to them. Any other
+// kind of file under their name remains.
 func TestFilesAreReplacedAndNothingElse(t *testing.T) {
 	for _, flag := range []string{"-report", "-trace"} {
 		t.Run(flag[1:], func(t *testing.T) {

@@ -31,8 +31,8 @@ func onDisk(t *testing.T, dir, options, script string, args ...string) (int, str
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// What cannot be written for want of room is an error that names it, whatever it is, and
-// the job has failed.
+// A file that cannot be written for lack of room is an error that names the file, whatever
+// it is, and the job has failed.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")

@@ -29,7 +29,7 @@ func launched(t *testing.T, launcher []string, processes int, wrapper, args []st
 	cmd.Dir, cmd.WaitDelay = t.TempDir(), time.Second
 	var out, err strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &err
-	_ = cmd.Run() // its code says it
+	_ = cmd.Run() // its exit code is the result
 	require.NoError(t, ctx.Err(), err.String())
 	left, readErr := os.ReadDir(cmd.Dir)
 	require.NoError(t, readErr)
@@ -99,8 +99,8 @@ func TestUnderLauncher(t *testing.T) {
 	}
 }
 
-// A launcher's variables are also in the environment of what its processes start. They
-// are found out, and nothing is left.
+// Processes that the job's programs start inherit a launcher's variables. intrarun detects
+// that, and leaves nothing behind.
 func TestLauncherLeftOver(t *testing.T) {
 	// Process 0 starts intrarun, process 1 something else.
 	once := []string{"sh", "-c", `case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in 0) "$0" "$@"; exit $?;; *) sleep 1000;; esac`}

@@ -15,8 +15,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// A host may have IPv6 only, or no loopback interface. Jobs use what there is, and end
-// at once where there is nothing.
+// A host may have IPv6 only, or no loopback interface. Jobs use the available addresses,
+// and end at once if there is none.
 func TestHostsWithoutIPv4(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to make network namespaces")
@@ -37,7 +37,7 @@ func TestHostsWithoutIPv4(t *testing.T) {
 				cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 				var out, stderr strings.Builder
 				cmd.Stdout, cmd.Stderr = &out, &stderr
-				_ = cmd.Run() // its code says it
+				_ = cmd.Run() // its exit code is the result
 				if needed && !host.works {
 					require.Equal(t, 2, cmd.ProcessState.ExitCode(), stderr.String())
 					require.Contains(t, stderr.String(), "this host does not reach itself: want the network interface lo up")

@@ -17,8 +17,8 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// walk is a program of forty steps that says how far it is, and prints a line in
-// every tenth.
+// walk is a program of forty steps that reports its progress, and prints a line in every
+// tenth.
 func walk(p *intra.Process) error {
 	for step := range 40 {
 		p.Progress(step, 40)
@@ -30,7 +30,7 @@ func walk(p *intra.Process) error {
 	return nil
 }
 
-// onTerminal runs intrarun on a terminal that is so wide, and returns what it gets.
+// onTerminal runs intrarun on a terminal of that width, and returns its output.
 func onTerminal(t *testing.T, columns uint16, environ []string, args ...string) string {
 	cmd := command(args...)
 	cmd.Env = append(cmd.Env, append([]string{"TERM=xterm"}, environ...)...)
@@ -45,8 +45,8 @@ func onTerminal(t *testing.T, columns uint16, environ []string, args ...string) 
 
 const clearToEnd = "\x1b[K"
 
-// The progress line stays in its place, below what the program prints, and as long
-// as the terminal is wide.
+// The progress line stays in its place, below the output of the program, and is as long as
+// the terminal is wide.
 func TestProgressLine(t *testing.T) {
 	program := append([]string{"-r", "2", "-kill", "0.1@500ms"}, program(asWalker)...)
 	t.Run("on a terminal", func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestProgressLine(t *testing.T) {
 	})
 }
 
-// The status says how far the job is, too.
+// The status also contains the progress of the job.
 func TestProgressInStatus(t *testing.T) {
 	out, err := command(append([]string{"-r", "1", "-status-every", "600ms"}, program(asWalker)...)...).CombinedOutput()
 	require.NoError(t, err)

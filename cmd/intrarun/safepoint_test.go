@@ -33,8 +33,8 @@ func inFolder(t *testing.T, flags string) string {
 	return strings.ReplaceAll(flags, "DIR", t.TempDir())
 }
 
-// What needs safe points says at the end that there were none, whether it would
-// have been needed or not.
+// Flags that need safe points warn at the end that there were none, whether or
+// not they would have been needed.
 func TestFlagsThatNeedSafePoints(t *testing.T) {
 	const none = ", because the program reached no safe point (intra.SafePoint)\n"
 	for _, c := range []struct {

@@ -20,7 +20,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// patient is a program that comes to safe points until a file is there.
+// patient is a program that passes safe points until a file exists.
 func patient(p *intra.Process, file string) error {
 	steps := 0
 	intra.Protect(p, "steps", &steps)
@@ -67,7 +67,7 @@ func TestAReplacementIsStartedOnceThereIsRoom(t *testing.T) {
 	require.NoError(t, syscall.Kill(s.Processes[1].PID, syscall.SIGKILL))
 	awaitText(t, j, "0.1 cannot be replaced yet: start 0.1: ")
 	awaitText(t, j, "too many open files; intrarun tries again, after growing pauses")
-	time.Sleep(time.Second) // some more tries come to nothing
+	time.Sleep(time.Second) // some more attempts fail
 	require.NotContains(t, j.Stderr(), "0.1 is replaced")
 	feed()
 	awaitText(t, j, "0.1 is replaced by another process")

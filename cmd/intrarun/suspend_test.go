@@ -21,7 +21,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// terminal is what a terminal shows of a shell script with job control.
+// terminal is the screen of a shell script with job control.
 type terminal struct {
 	*os.File
 	t   *testing.T
@@ -48,7 +48,7 @@ func shell(t *testing.T, script string) *terminal {
 			x.mu.Lock()
 			x.shown.Write(b[:n])
 			x.mu.Unlock()
-			if err != nil { // nothing has the other end any more
+			if err != nil { // no process has the other end open any more
 				return
 			}
 		}
@@ -96,7 +96,7 @@ func TestCtrlZ(t *testing.T) {
 	require.NotContains(t, x.text(), "dead")
 }
 
-// On several hosts Ctrl-Z is ignored, and intrarun says so once.
+// On several hosts Ctrl-Z is ignored, and intrarun reports that once.
 func TestCtrlZOnSeveralHosts(t *testing.T) {
 	t.Parallel()
 	x := shell(t, fmt.Sprintf(`%s -hosts localhost:2 -r 2 %s; echo "ended with $?"`, os.Args[0], strings.Join(program(asWalker), " ")))

@@ -82,7 +82,7 @@ func TestEveryRuleRefuses(t *testing.T) {
 			if c.when != nil {
 				args[0] = sample(r.name + "=" + c.when[0])
 			}
-			for _, n := range r.needs { // else that is said first
+			for _, n := range r.needs { // otherwise that error comes first
 				if slices.Contains(n.any, hostList) {
 					args = append(args, sample("hosts"))
 				}
@@ -119,7 +119,8 @@ func TestFlagsThatAreOff(t *testing.T) {
 	}
 }
 
-// TestOldSpellingsOfFaults come to the same job as the new ones, with a line for each flag.
+// TestOldSpellingsOfFaults: old spellings give the same job as the new ones, with a line
+// for each flag.
 func TestOldSpellingsOfFaults(t *testing.T) {
 	var told strings.Builder
 	before, err := parse(strings.Fields("-flip 0.1@task:3 -flip 0.0@state:1:5 -defect 0.1,q=0.5 -weibull shape=1,mtbf=1h -seed 4 true"), &told)

@@ -156,8 +156,8 @@ func recur(p *intra.Process) error {
 	return p.SafePoint()
 }
 
-// cancel adds up, each task a few numbers of which those of one task all but cancel those of
-// another one: what is left is a millionth of them.
+// cancel adds a few numbers in each task. Those of one task nearly cancel those of another
+// one: a millionth of them remains.
 func cancel(p *intra.Process) error {
 	sum, sums := 0.0, make([]float64, 2)
 	intra.Protect(p, "sum", &sum)
@@ -228,8 +228,8 @@ func race(p *intra.Process) error {
 	return p.SafePoint()
 }
 
-// settle adds up until a sum has a value that only an undisturbed set comes to. The others
-// go on for ten steps, and for "fail" return an error.
+// settle adds until a sum has a value that only an undisturbed set reaches. The others
+// continue for ten steps, and for "fail" return an error.
 func settle(p *intra.Process, what string) error {
 	sum := []float64{0}
 	intra.Protect(p, "sum", &sum)
@@ -325,8 +325,8 @@ func TestDigitsOfEquations(t *testing.T) {
 	}
 }
 
-// TestDigitsOfRecurrence: last bits of what tasks write grow by 4 in each step, beside
-// what becomes less; on any number of ranks and workers.
+// TestDigitsOfRecurrence: the last bits of a variable that tasks write grow by 4 in each
+// step, while those of another one shrink, on any number of ranks and workers.
 func TestDigitsOfRecurrence(t *testing.T) {
 	for _, flags := range []string{"alone", "-r 1", "-n 3 -r 1 -threads 2", "-n 2 -r 2 -link tcp"} {
 		r, v := varied(t, "-sets 3 -bits 1 -seed 3", flags, "recur")
@@ -358,8 +358,8 @@ func pointsOf(v vary.Variance) (all []uint64) {
 	return all
 }
 
-// TestDigitsOfSums: sums whose terms are a million times as large as what is left of them
-// lose six digits if they are added in another order.
+// TestDigitsOfSums: sums whose terms are a million times as large as the sum lose six
+// digits if they are added in another order.
 func TestDigitsOfSums(t *testing.T) {
 	r, v := varied(t, "-sets 4 -order -seed 2", "-n 2 -r 1", "cancel")
 	require.Zero(t, r.Code, r.Stderr)
@@ -414,7 +414,7 @@ func TestInterruptEndsAllSets(t *testing.T) {
 	}
 }
 
-// What cannot be compared, or was not disturbed, is no result.
+// Variables that cannot be compared, or were not disturbed, give no result.
 func TestNothingToCompare(t *testing.T) {
 	for _, c := range []struct {
 		flags, job, what string

@@ -55,7 +55,7 @@ func TestHandshakeIsBoundToBothEnds(t *testing.T) {
 	}
 }
 
-// recorder is a connection that keeps what it has sent.
+// recorder is a connection that keeps the bytes it has sent.
 type recorder struct {
 	io.ReadWriter
 	sent bytes.Buffer
@@ -127,8 +127,8 @@ func FuzzAcceptHandshake(f *testing.F) {
 	})
 }
 
-// FuzzDialHandshake: what a listener that does not know the secret says is
-// never taken for a proof.
+// FuzzDialHandshake: no message of a listener that does not know the secret
+// counts as a proof.
 func FuzzDialHandshake(f *testing.F) {
 	f.Add(make([]byte, 2*secretSize))
 	f.Add([]byte("SSH-2.0"))

@@ -229,7 +229,7 @@ func FuzzDecodeMessage(f *testing.F) {
 		back, err := DecodeMessage(again)
 		require.NoError(t, err)
 		require.Equal(t, m.Kind, back.Kind)
-		switch m.Kind { // what readers rely on
+		switch m.Kind { // fields on which readers rely
 		case KindOpen:
 			_ = [secretSize]byte(m.Nonce)
 		case KindChallenge, KindJoin:

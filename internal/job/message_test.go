@@ -43,7 +43,7 @@ func TestMessagesOfALargeJob(t *testing.T) {
 	require.Equal(t, *order, event)
 }
 
-// What is too large for a message is refused before anything of it is sent.
+// A message that is too large is refused before any byte of it is sent.
 func TestTooLargeMessage(t *testing.T) {
 	h := newHead(t, NewSecret())
 	s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
@@ -56,7 +56,8 @@ func TestTooLargeMessage(t *testing.T) {
 	require.Equal(t, Release{}, event)
 }
 
-// A process that cannot say what the head waits for does not go on as if it had.
+// A process that cannot send a message for which the head waits does not
+// continue as if it had.
 func TestProcessThatCannotSayIt(t *testing.T) {
 	for name, say := range map[string]func(s *Session){
 		"stats": func(s *Session) {

@@ -44,9 +44,9 @@ var rules = []ruletest.Rule{
 		"(free[h.Name] > 0 || oversubscribe) && ", ""),
 }
 
-// unshown are rules that change no placement of the tests: hosts that are filled in
-// their order lead to the next one anyway, but where one was passed over, and which host
-// takes replicas that have to be together decides nothing about what the job survives.
+// unshown are rules that change no placement of the tests: hosts that are filled in order
+// lead to the next one anyway, except where one was passed over, and the host of replicas
+// that have to be together does not affect which losses the job survives.
 var unshown = []ruletest.Rule{
 	ruletest.New("place.go", "neighbouring ranks are close together",
 		"		pl.near[k] = h\n", ""),
@@ -54,7 +54,7 @@ var unshown = []ruletest.Rule{
 		"			if withRoom < 0 {\n				withRoom = h\n			}\n", "			withRoom = h\n"),
 }
 
-// table says which tests are to notice the rules.
+// table names the tests that have to fail without a rule.
 var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "Test(Place.*|Spares.*)", Sign: "--- FAIL: Test(Place|Spares)"}
 
 // TestRulesStand looks for the text of every rule.

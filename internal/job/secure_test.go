@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serve runs a member that echoes what other members send.
+// serve runs a member that echoes the messages of other members.
 func serve(t *testing.T, secret *Secret, name string, encrypt bool) (address string) {
 	s, err := NewSecure(secret, name, encrypt)
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func serve(t *testing.T, secret *Secret, name string, encrypt bool) (address str
 	return l.Addr().String()
 }
 
-// reach connects as the dialler and has a word echoed.
+// reach connects as the dialler and checks the echo of a message.
 func reach(t *testing.T, secret *Secret, address string, encrypt bool) error {
 	s, err := NewSecure(secret, dialler, encrypt)
 	require.NoError(t, err)

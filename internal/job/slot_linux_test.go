@@ -28,7 +28,7 @@ func TestSessionHasASlot(t *testing.T) {
 	require.ErrorContains(t, err, "open the board of processes")
 }
 
-// What the launcher has put into the environment is checked, and is not passed on.
+// A process checks the variables that the launcher has set, and does not pass them on.
 func TestSlotInTheEnvironment(t *testing.T) {
 	for _, v := range []string{"3", "3,x", ",1", "x,1", "903,1", "0,1"} {
 		t.Setenv(EnvControl, "900,901,902")

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// life is what a process does when it is started (m is nil) or told something. It
-// returns false for what all do.
+// life is the behaviour of a process when it is started (m is nil) or receives
+// a message. It returns false for the usual behaviour.
 type life func(a *actor, of agentwire.Name, m *job.Message) bool
 
 // actor is an agent without processes: it plays them, to the head's end of its
@@ -47,14 +47,14 @@ func (a *actor) begin() {
 	}
 }
 
-// note keeps what the agent has heard.
+// note records a message to the agent.
 func (a *actor) note(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.heard = append(a.heard, fmt.Sprintf(format, args...))
 }
 
-// all is what the agent has heard.
+// all returns the messages to the agent.
 func (a *actor) all() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -85,7 +85,7 @@ func (a *actor) obey(f *agentwire.Frame) {
 	}
 }
 
-// live has a process do what it does then.
+// live makes a process act on a message.
 func (a *actor) live(of agentwire.Name, m *job.Message) {
 	if l := a.lives[of.ID.String()]; l != nil && l(a, of, m) {
 		return
@@ -182,7 +182,7 @@ func unable(a *actor, of agentwire.Name, m *job.Message) bool {
 	return true
 }
 
-// babbles is one about which its agent says what no head can make sense of.
+// babbles is a process about which its agent sends nonsense.
 func babbles(a *actor, of agentwire.Name, m *job.Message) bool {
 	if m == nil || m.Kind != job.KindStart {
 		return false

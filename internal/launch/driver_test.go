@@ -20,7 +20,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// diary is an agent that notes what it is to do.
+// diary is an agent that records its orders.
 type diary struct {
 	lines []string
 	fed   chan string
@@ -46,7 +46,7 @@ func (d *diary) Resume(of agentwire.Name, at agentd.OutputResume) {
 	d.note("resume %s at %d in generation %d", known(of), at.Position[output.Stdout].Lines, at.Generation)
 }
 
-// take returns what was noted since the last call.
+// take returns the orders since the last call.
 func (d *diary) take() []string {
 	all := d.lines
 	d.lines = nil
@@ -93,8 +93,8 @@ func TestDriverAlone(t *testing.T) {
 	require.False(t, d.head.Ended())
 }
 
-// Where others keep what is decided nothing is started before they have it, and
-// what follows from an entry comes after what follows from the one before.
+// If other nodes keep the decisions, nothing is started before they have them,
+// and the effects of an entry come after those of the one before.
 func TestDriverHasItKeptFirst(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2}, Quiet: true})
 	var log []decision.Entry

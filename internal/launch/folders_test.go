@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// What is wrong with the folders is said before anything is started. The one for
-// new files is made.
+// An error of the folders is reported before any process is started. The folder
+// for new files is created.
 func TestFoldersAreLookedAtFirst(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")

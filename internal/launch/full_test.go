@@ -17,7 +17,7 @@ func full(t *testing.T) *os.File {
 }
 
 // A job whose output is lost has failed, and its report says why. A job whose reader has
-// left has not.
+// left has not failed.
 func TestJobWhoseOutputIsLost(t *testing.T) {
 	const lost = "output of the job is lost: write /dev/full: no space left on device"
 	for _, c := range []struct {

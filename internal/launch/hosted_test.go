@@ -59,7 +59,7 @@ func (c *clerk) lose(node detect.ID) {
 		Testimonies: []detect.Testimony{{Observer: arbiter.Head, Sighting: detect.Sighting{Host: node, Age: 700 * time.Millisecond}}}})
 }
 
-// refusing has the clerk keep nothing, for that reason, or go on.
+// refusing makes the clerk refuse all proposals for that reason, or accept them again.
 func (c *clerk) refusing(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *stage) play() int {
 	return <-s.code
 }
 
-// A job on three hosts, of which the agents tell all that there is to know.
+// A job on three hosts, whose agents report every kind of event.
 func TestHostedJob(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -208,9 +208,9 @@ func TestHostedJob(t *testing.T) {
 	}
 }
 
-// An agent whose connection ends, or that says what makes no sense, is not to blame
-// for anything before its host is declared lost: then all that was there is, and the
-// evidence says how the connection had ended.
+// An agent whose connection ends, or that sends nonsense, has no effect before its host is
+// declared lost: then all of its processes are, and the evidence says how the connection
+// had ended.
 func TestLossOfAnAgent(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -258,7 +258,7 @@ func read(t *testing.T, file string, r *runreport.Report) {
 	require.NoError(t, json.Unmarshal(b, r))
 }
 
-// What an agent cannot do for the job ends it, and its host is named.
+// An agent that cannot do its part ends the job, and the error names its host.
 func TestAgentThatFails(t *testing.T) {
 	s := newStage(t, Job{Degrees: []int{2}}, 2).cast(t, map[string]life{"0.1": func(a *actor, _ agentwire.Name, m *job.Message) bool {
 		if m == nil {
@@ -324,7 +324,7 @@ func TestHeadThatRetires(t *testing.T) {
 	}
 }
 
-// While the head may not decide its job stands still, and goes on after that.
+// While the head may not decide its job stands still, and continues after that.
 func TestHeadThatMayNotDecideForTheMoment(t *testing.T) {
 	s := newStage(t, Job{Degrees: []int{2}}, 3)
 	s.clerk.refusing(fmt.Errorf("propose: %w", arbiter.ErrNotHead))

@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// What the head decides is proposed in its order; it does not get lost that an
-// entry could not be proposed for the moment.
+// Decisions of the head are proposed in order, and an entry that cannot be
+// proposed at the moment is not lost.
 func TestProposalsKeepTheirOrder(t *testing.T) {
 	var log []int
 	var refusal, failed error

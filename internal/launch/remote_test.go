@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Whatever an agent says, the head does not panic.
+// No message of an agent makes the head panic.
 func FuzzRemote(f *testing.F) {
 	for k := agentwire.KindPlan; k <= agentwire.KindPlay; k++ {
 		f.Add(byte(k), 0, 0, []byte(`{}`))
@@ -147,7 +147,7 @@ func heardBy(t *testing.T, quick bool) (*remote, *agentwire.Conn, *witness) {
 
 var second = agentwire.Name{ID: job.Process{Replica: 1}, Incarnation: 2}
 
-// All that an agent says of a process reaches the head, with the name of its host.
+// All messages of an agent about a process reach the head, with the name of its host.
 func TestWhatTheHeadHearsOfAnotherHost(t *testing.T) {
 	for _, c := range []struct {
 		kind agentwire.Kind
@@ -176,8 +176,8 @@ func TestWhatTheHeadHearsOfAnotherHost(t *testing.T) {
 	}
 }
 
-// An agent that says what makes no sense is not talked to any more: it ends with the
-// connection, and its host is declared lost.
+// An agent that sends nonsense gets no more messages: it ends with the connection, and its
+// host is declared lost.
 func TestNonsenseOfAnotherHost(t *testing.T) {
 	for name, f := range map[string]agentwire.Frame{
 		"a frame of the head":        {Kind: agentwire.KindStart, Of: second},
@@ -205,8 +205,8 @@ func TestNonsenseOfAnotherHost(t *testing.T) {
 	}
 }
 
-// An agent whose connection ends is not lost yet, but nothing is judged by what its
-// processes, or others of them, say.
+// An agent whose connection ends is not lost yet, but reports of its processes, or about
+// them, do not count.
 func TestEndOfAConnection(t *testing.T) {
 	r, agent, w := heardBy(t, true)
 	agent.Close()
@@ -240,8 +240,8 @@ func TestOutputWaitsForTheUser(t *testing.T) {
 	}
 }
 
-// With its host all output of a process ends, also if the pipe for its crash had
-// ended before, and nothing more is said to it or fed.
+// When a host is lost, all output of its processes ends, even if the pipe for a crash had
+// ended before, and no more messages or input are sent to them.
 func TestOutputOfALostHostEnds(t *testing.T) {
 	for _, crashed := range []bool{false, true} {
 		r, agent, w := heardBy(t, true)
@@ -294,7 +294,7 @@ func TestInputWaitsForRoom(t *testing.T) {
 	require.Equal(t, 1, <-fed)
 }
 
-// What the head wants of an agent arrives there as it was meant.
+// The orders of the head arrive at an agent unchanged.
 func TestWhatAnotherHostHearsOfTheHead(t *testing.T) {
 	r, agent, _ := heardBy(t, true)
 	for _, c := range []struct {

@@ -23,8 +23,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// The test binary is also the program of its jobs, made of steps, the agent of a
-// host, and what clears away after that.
+// The test binary is also the program of its jobs, made of steps, the agent of a host, and
+// the watchdog that cleans up.
 const asAgent = "agent:"
 
 func TestMain(m *testing.M) {
@@ -40,8 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beAgent is the agent of a host: a good one, unless the name of the host says
-// what is wrong with it.
+// beAgent runs the agent of a host: a good one, unless the name of the host names a fault.
 func beAgent(host string) int {
 	switch host {
 	case "mute":
@@ -58,7 +57,7 @@ func beAgent(host string) int {
 	return 0
 }
 
-// run is a job, and what the user sees of it.
+// run is a job, and its effects that the user sees.
 type run struct {
 	Config
 	out, err bytes.Buffer
@@ -96,7 +95,7 @@ func (r *run) do(t *testing.T, code int) *run {
 	return r
 }
 
-// report asks for a report, and returns what reads it.
+// report requests a report, and returns a function that reads it.
 func (r *run) report(t *testing.T) func() runreport.Report {
 	r.Report = filepath.Join(t.TempDir(), "report.json")
 	return func() (rep runreport.Report) {
@@ -107,8 +106,7 @@ func (r *run) report(t *testing.T) func() runreport.Report {
 	}
 }
 
-// What is wrong with a job is said before anything of it runs, and nothing is left
-// of it.
+// An error of a job is reported before any of it runs, and nothing of the job is left.
 func TestJobsThatAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
@@ -116,7 +114,7 @@ func TestJobsThatAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*run)
-		want   string // in what is said
+		want   string // contained in the output
 	}{
 		{"there is no such program", func(r *run) { r.Program = []string{"./nowhere"} }, "./nowhere is neither an executable file nor a Go package"},
 		{"a file that cannot be run", func(r *run) { r.Program = []string{plain} }, "exec format error"},
@@ -253,7 +251,7 @@ func TestJobOnHosts(t *testing.T) {
 	require.Equal(t, map[string]string{"0.0": "h1 finished", "0.1": "h2 killed", "1.0": "h1 finished", "1.1": "h2 finished"}, at)
 }
 
-// What a dry run shows, and that it starts nothing.
+// A dry run prints its plan, and starts nothing.
 func TestDryRun(t *testing.T) {
 	r := newRun([]int{2}, "join", "out:it runs", "finish").on(t, "h1", "h2")
 	r.DryRun = true
@@ -277,9 +275,8 @@ func TestProgramThatOneHostLacks(t *testing.T) {
 	require.Regexp(t, `intrarun: host h[12]: start 0\.[01]: .*exec format error`, r.err.String())
 }
 
-// A host whose agent cannot be started ends the job before it begins. What is said
-// names the host, and quotes the command that was to start the agent. Nothing is
-// left behind.
+// A host whose agent cannot be started ends the job before it begins. The error names the
+// host, and quotes the command that was to start the agent. Nothing is left behind.
 func TestHostsThatCannotBeReached(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -55,7 +55,7 @@ func inherit(t *testing.T, has ...[]agentd.ProcessResync) *inherited {
 	return s
 }
 
-// go on makes the head, and returns its driver.
+// goOn makes the head, and returns its driver.
 func (s *inherited) goOn(t *testing.T) *hosts {
 	require.True(t, s.complete())
 	d := newDriver(&s.job, s.out.console, s.lead.Entered)
@@ -84,9 +84,9 @@ func TestSuccessorWaitsForAllHosts(t *testing.T) {
 	require.True(t, s.complete(), "the third one is lost")
 }
 
-// A process that was born and that no agent has is started; one that is there is
-// not started again. Agents are asked for the rest of the output only after they
-// have heard where it goes on.
+// A successor starts a process that was placed and that no agent has. It does not start one
+// again that is there. It requests the rest of the output only after it has sent the agents
+// the positions.
 func TestSuccessorStartsWhatIsMissing(t *testing.T) {
 	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{State: agentlog.State{PID: 100, Joined: true, Voiced: true}})}, nil)
 	s.goOn(t)
@@ -97,8 +97,8 @@ func TestSuccessorStartsWhatIsMissing(t *testing.T) {
 	require.Equal(t, job.Process{}, f.Of.ID)
 }
 
-// The output goes on where the agents say that it does, and nothing is printed
-// again of which one of them knows that it is out.
+// The output continues at the positions that the agents report. Nothing is printed again
+// that an agent knows to be written.
 func TestSuccessorGoesOnWithTheOutput(t *testing.T) {
 	at := func(lines int) (w [output.Crashes]output.Written) {
 		w[output.Stdout].Lines = lines
@@ -118,8 +118,8 @@ func TestSuccessorGoesOnWithTheOutput(t *testing.T) {
 	require.Contains(t, s.out.err.String(), "intrarun: b is the new head, in place of the one on first\n")
 }
 
-// The folder of the head that was lost may not be there. The job goes on, and its output
-// is lost: nothing reads that of an agent whose head is lost.
+// The folder of the lost head may be missing. The job continues, and its output is lost:
+// nothing reads the output of an agent whose head is lost.
 func TestSuccessorWithoutAFolder(t *testing.T) {
 	s := inherit(t)
 	s.lead.Info.Output = filepath.Join(t.TempDir(), "gone", "intrarun-1")
@@ -139,8 +139,8 @@ func TestSuccessorWithoutAFolder(t *testing.T) {
 	}
 }
 
-// What a head leaves behind is all that the next one needs, by paths that are the
-// same on every host.
+// The files of a head contain all that the next one needs, with paths that are the same on
+// every host.
 func TestWhatAHeadLeavesBehind(t *testing.T) {
 	dir, err := os.Getwd()
 	require.NoError(t, err)
@@ -210,15 +210,15 @@ func leave(t *testing.T, output string) *estate {
 // begin has the agent of b become the head.
 func (e *estate) begin() { go func() { e.code <- e.successor.run() }() }
 
-// written returns what a file has, "" if there is none.
+// written returns the contents of a file, "" if there is none.
 func written(name string) string {
 	b, _ := os.ReadFile(name)
 	return string(b)
 }
 
-// A successor goes on as soon as all agents have come that are not lost, writes the
-// output and the report where the user looks for them, and tells all how the job has
-// ended.
+// A successor continues as soon as all agents that are not lost have connected. It writes
+// the output and the report where the user looks for them, and informs all agents how the
+// job has ended.
 func TestLifeOfASuccessor(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -283,13 +283,13 @@ func TestSuccessorThatIsSucceeded(t *testing.T) {
 	}
 }
 
-// What cannot be read of what the lost head has left is no panic of the agent.
+// Unreadable files of the lost head make no agent panic.
 func TestSuccessorOfAHeadThatLeftNonsense(t *testing.T) {
 	require.Equal(t, ExitLost, takeOver(&agentd.Lead{Info: &agentd.TakeoverInfo{Job: []byte("{")}}))
 }
 
-// Nothing of a job is lost on its way to a successor but what is about the command
-// line of the first head.
+// A successor gets all of a job, except for the fields about the command line of the first
+// head.
 func TestJobTravelsAsAWhole(t *testing.T) {
 	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Link: job.LinkTCP, MPI: true, MPIBetween: true, Ring: 4096, Limit: 1e9,
 		Kills:   []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillAfter, After: time.Second}, {Process: job.Process{Replica: 1}, Point: job.KillTask, Count: 3}},

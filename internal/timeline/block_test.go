@@ -16,7 +16,7 @@ var samples = []Event{
 	{Kind: Memory},
 }
 
-// A block says again what was put into it.
+// A decoded block contains the encoded events.
 func TestBlock(t *testing.T) {
 	var e encoder
 	for n := range len(samples) + 1 {
@@ -46,7 +46,7 @@ func TestBlocksAreCompact(t *testing.T) {
 	require.Less(t, len(e.encode(nil, b)), 25*blockEvents)
 }
 
-// What a newer runtime says is left out, what no runtime says is an error.
+// Kinds of a newer runtime are left out; nonsense is an error.
 func FuzzBlock(f *testing.F) {
 	var e encoder
 	f.Add(e.encode(nil, &block{clock: "c", events: samples}))

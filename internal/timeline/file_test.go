@@ -86,7 +86,7 @@ func TestFileOfAllKinds(t *testing.T) {
 	requireDocumented(t, out)
 }
 
-// Calls of several goroutines overlap: they are drawn beside each other.
+// Overlapping calls of several goroutines are drawn next to each other.
 func TestSlicesThatOverlap(t *testing.T) {
 	f := newFile(t, DefaultLimit, 1)
 	f.tell(process(0, 0), f.clock, Event{Kind: Call, At: 10, Lasted: 20, Name: "a"}, Event{Kind: Call, At: 20, Lasted: 30, Name: "b"},
@@ -104,8 +104,8 @@ func TestSlicesThatOverlap(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "0.0", "b": "0.0 (2)", "c": "0.0 (3)", "d": "0.0", "e": "0.0"}, at)
 }
 
-// A file has the newest events, no more than its bound, and says how many there
-// were before them, whether they were dropped in the end or on the way.
+// A file has the newest events up to its bound, and contains the number of
+// dropped ones, whether they were dropped at the end or before.
 func TestFileIsBounded(t *testing.T) {
 	for _, blocks := range []int{30, 200} {
 		f := newFile(t, LeastLimit, 1)
@@ -177,7 +177,7 @@ func TestFileOfUnreadableBlocks(t *testing.T) {
 	left, err := os.ReadDir(filepath.Dir(f.name))
 	require.NoError(t, err)
 	require.Empty(t, left)
-	f.Add(process(0, 0), nil) // comes too late
+	f.Add(process(0, 0), nil) // too late
 	f.Note("")
 
 	var none *File
@@ -189,7 +189,7 @@ func TestFileOfUnreadableBlocks(t *testing.T) {
 	require.Nil(t, New(nil, 0, nil))
 }
 
-// BenchmarkClose is what the end of a job costs, for 100,000 events.
+// BenchmarkClose measures the cost of the end of a job, for 100,000 events.
 func BenchmarkClose(b *testing.B) {
 	var e encoder
 	for b.Loop() {

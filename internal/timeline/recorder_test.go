@@ -43,7 +43,7 @@ func TestRecorderIsBounded(t *testing.T) {
 	}
 }
 
-// Nothing is lost or told twice while others record.
+// No event is lost or passed on twice while other goroutines record.
 func TestRecorderOfManyGoroutines(t *testing.T) {
 	r, seen := NewRecorder(), make(map[Event]int)
 	var wg sync.WaitGroup

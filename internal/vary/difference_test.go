@@ -17,7 +17,7 @@ func differ[T any](x0, x []T) Difference {
 	return compare(reflect.TypeFor[T](), memory(x0), memory(x))
 }
 
-// TestDigits compares what is known to differ in a known place.
+// TestDigits compares values with known differences in known places.
 func TestDigits(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	all := 53 * math.Log10(2)
@@ -64,7 +64,7 @@ func ones(n int) []float64 {
 	return s
 }
 
-// TestStructs compares values of different kinds beside each other, and no padding.
+// TestStructs compares values of different kinds next to each other, and no padding.
 func TestStructs(t *testing.T) {
 	type cell struct {
 		Kind   uint8 // with padding behind it
@@ -89,7 +89,8 @@ func TestStructs(t *testing.T) {
 	require.Equal(t, int64(3), d.Others, "as and s.")
 }
 
-// TestParts: what ranks have of a variable adds up to what one rank with all of it has.
+// TestParts: the differences of the parts of ranks add up to those of one rank with the
+// whole variable.
 func TestParts(t *testing.T) {
 	x0 := []float64{1, 2, 3, 1e6, 5, 0, 0, -8}
 	x := []float64{1, 2.5, 3, 1e6 + 1, 5, 0, 1e-9, -8}

@@ -48,7 +48,7 @@ func spent(t *testing.T, run Run, sets ...func()) *Result {
 	return result
 }
 
-// TestJudge: what grows by a known factor from a known difference is seen to do so.
+// TestJudge: a known difference that grows by a known factor is reported with that growth.
 func TestJudge(t *testing.T) {
 	for _, every := range []uint64{1, 3} {
 		run := Run{Spec: Spec{Sets: 3, Every: every, Size: 1 << 20}, Seed: 5, Dir: t.TempDir()}
@@ -102,7 +102,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestApart: one set may come to fewer safe points, or to more.
+// TestApart: a set may reach fewer safe points, or more.
 func TestApart(t *testing.T) {
 	points := func(n int) (all []Record) {
 		for i := range n {
@@ -119,7 +119,7 @@ func TestApart(t *testing.T) {
 	require.Contains(t, firstApart(two, Records{nil, nil}).String(), "does not come to safe point 1 of rank 0")
 }
 
-// TestRecorder: what is wrong is said.
+// TestRecorder: the recorder describes each error.
 func TestRecorder(t *testing.T) {
 	x, n := ones(100), []int{1}
 	vars := []checkpoint.Variable{variable("x", reflect.TypeFor[float64](), memory(x)), variable("n", reflect.TypeFor[int](), memory(n))}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCommittedFiles: the committed assembly is what this program writes.
+// TestCommittedFiles: the committed assembly is the output of this program.
 func TestCommittedFiles(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, generate(dir))

@@ -86,8 +86,8 @@ func frame(n *notes, number uint64) *transport.Frame {
 	return &transport.Frame{Owner: n, Header: transport.Header{Channel: transport.ChannelMessage, Args: [6]uint64{number}}}
 }
 
-// Nobody asks before something is sent, and then once; what was sent arrives in order,
-// and what comes later needs no wait.
+// A link is requested by its first frame, and only once. The queued frames arrive in order,
+// and later frames do not wait.
 func TestMadeAtFirstUse(t *testing.T) {
 	asked, made := 0, 0
 	a := lazy.New(func() { asked++ })
@@ -208,8 +208,8 @@ func (a *attending) Send(f *transport.Frame) {
 	a.Link.Send(f)
 }
 
-// Attention that ends or begins while a link is made and what waited is sent does not
-// last, and is not lost: a link that is promised to be polled, and is not, stands still.
+// Attention that ends or begins while a link is made and its queued frames are sent does
+// not last, and is not lost: a link that expects polls, and is not polled, stands still.
 func TestAttentionWhileItIsMade(t *testing.T) {
 	for before, change := range map[bool]bool{true: false, false: true} {
 		l := lazy.New(func() {})

@@ -31,7 +31,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// sink counts what arrives.
+// sink counts the bytes that arrive.
 type sink struct {
 	bytes int
 	all   chan struct{}

@@ -223,7 +223,7 @@ func TestPeers(t *testing.T) {
 func TestDeathMid(t *testing.T)     { death(t, "mid") }
 func TestDeathBetween(t *testing.T) { death(t, "between") }
 
-// death lets rank 1 die. Ranks 0 and 2 have what it sent, and go on.
+// death lets rank 1 die. Ranks 0 and 2 have its messages, and continue.
 func death(t *testing.T, how string) {
 	only(t)
 	file := filepath.Join(os.Getenv(underLauncher), "pid")

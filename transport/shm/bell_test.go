@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A wake-up that comes while a link arms itself is not slept over: the value to sleep
-// on is that of an armed bell, which it has not any more.
+// A wake-up that comes while a link arms itself is not lost: the link sleeps on the value
+// of an armed bell, which has changed.
 func TestRungWhileArming(t *testing.T) {
 	s, err := Create(fuzzRing)
 	require.NoError(t, err)

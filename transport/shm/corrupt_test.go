@@ -37,8 +37,8 @@ func (c *counter) Closed(err error)            { c.closed <- err }
 
 const fuzzRing = 4096
 
-// expect is the plain reading of a ring: how many whole frames lie in front of
-// what is wrong or missing.
+// expect reads a ring in a plain way: it returns the number of whole frames
+// before the first one that is wrong or missing.
 func expect(ring []byte, tail uint64, bye bool) (ends, torn int, corrupt, ended bool) {
 	if tail > fuzzRing {
 		return 0, 0, true, false
@@ -140,7 +140,7 @@ func FuzzRing(f *testing.F) {
 		ring.tail.Store(tail)
 
 		c := &counter{closed: make(chan error, 1)}
-		l.(*link).peerDead.Store(true) // else it is luck what is read behind the tail
+		l.(*link).peerDead.Store(true) // otherwise chance decides what is read beyond the tail
 		l.Start(c)
 		l.PeerDied()
 		err = <-c.closed

@@ -24,5 +24,6 @@ func (s *Sleeper) OpenWithoutNet(f *os.File, side int) (transport.Link, error) {
 	return l, err
 }
 
-// Record is what a frame with that payload behind its header takes in a ring.
+// Record returns the bytes of a ring that a frame with that payload after its
+// header takes.
 func Record(size int, payload uint64) uint64 { return (&ring{size: uint64(size)}).record(payload) }

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// inbox keeps what arrives.
+// inbox keeps the frames that arrive.
 type inbox struct {
 	headers []transport.Header
 	kinds   []uint8
@@ -34,8 +34,8 @@ func frame(kind uint8, payload []byte) *transport.Frame {
 	return &transport.Frame{Header: transport.Header{Channel: transport.ChannelMessage, Kind: kind}, Payload: [][]byte{payload}}
 }
 
-// started is a link with a ring of that size, and what comes out of its other end, until
-// end closes both.
+// started returns a link with a ring of that size, and the inbox at its other end; end
+// closes both.
 func started(t *testing.T, size int) (a transport.Link, in *inbox, end func()) {
 	a, b := pairOf(size)(t)
 	in = &inbox{closed: make(chan error, 1)}

@@ -45,8 +45,9 @@ func TestLinkOfASleeper(t *testing.T) {
 	}
 }
 
-// Nobody polls, and there are more links than one call can wait for: what is sent over
-// each arrives, and of its end and of a death both sides hear, while the others go on.
+// No goroutine polls, and there are more links than one call can wait for: frames on each
+// link arrive, and both sides learn of its end and of a death, while the other links
+// continue.
 func TestManyLinksOfASleeper(t *testing.T) {
 	const links = 150
 	pair := sleepingPair(4096, [2]*shm.Sleeper{newSleeper(t), newSleeper(t)})

@@ -74,7 +74,7 @@ func (r *halfDeaf) run() {
 					deaf = true
 					continue
 				}
-				if deaf { // nothing sends again what was lost, as TCP would
+				if deaf { // unlike TCP, nothing sends lost bytes again
 					return
 				}
 				if _, err := b.Write(p[:n]); err != nil {
@@ -143,7 +143,7 @@ func TestHalfDeadConnection(t *testing.T) {
 	require.ErrorIs(t, <-ra.closed, transport.ErrClosed)
 }
 
-// position is what a link says first on a connection.
+// position returns the first message of a link on a connection.
 func position(attempt, received, offset uint64) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, attempt)
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, received), offset)
@@ -187,8 +187,8 @@ func TestLateConnectionIsRefused(t *testing.T) {
 	c.Close()
 }
 
-// FuzzReconnecting lets a peer say anything on a connection: the link gives the
-// connection up or goes on, and can be used over the next one.
+// FuzzReconnecting lets a peer send anything on a connection: the link closes
+// the connection or continues, and works over the next one.
 func FuzzReconnecting(f *testing.F) {
 	whole := func(first byte, size int) []byte {
 		h := transport.Header{Channel: transport.ChannelMessage, Size: uint64(size)}

@@ -63,7 +63,7 @@ func (r *noisy) pass(from, to net.Conn) {
 	}
 }
 
-// contents is a Receiver that keeps what came, or was said to be lost.
+// contents is a Receiver that keeps the frames that arrived or were reported lost.
 type contents struct {
 	t    *testing.T
 	want []*transport.Frame
@@ -117,8 +117,8 @@ func (c *contents) Lost(h *transport.Header) {
 }
 func (c *contents) Closed(error) {}
 
-// Whatever bits are turned on their way: every frame arrives as it was sent, once and in
-// order, or is said to be lost if it may be.
+// Whichever bits are flipped on the way, every frame arrives as it was sent, once and in
+// order, or is reported lost if it is droppable.
 func TestDamagedFramesAreSentAgain(t *testing.T) {
 	listener, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)

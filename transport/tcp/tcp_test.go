@@ -131,7 +131,7 @@ func TestTCPCrash(t *testing.T) {
 }
 
 // FuzzReader lets a peer send anything: the link ends in good order, and
-// delivers only what the bytes say.
+// delivers only frames that the bytes contain.
 func FuzzReader(f *testing.F) {
 	whole := func(size int) []byte {
 		h := transport.Header{Channel: transport.ChannelMessage, Size: uint64(size)}

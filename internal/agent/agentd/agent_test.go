@@ -26,8 +26,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// An agent that was given nonsense, or by another version of intrarun, ends and says
-// what to do.
+// An agent that gets nonsense, or a bootstrap of another version of intrarun, ends with an
+// error that names the cure.
 func TestBootstrapsThatAreNone(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                 "read from standard input which job this agent belongs to",
@@ -136,7 +136,7 @@ func preparing(t *testing.T) (head *agentwire.Conn, done chan error, s **server)
 	return head, done, s
 }
 
-// readiness reads what the agent says.
+// readiness reads the report of the agent.
 func readiness(t *testing.T, head *agentwire.Conn) (r Readiness) {
 	f, err := head.Read()
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func readiness(t *testing.T, head *agentwire.Conn) (r Readiness) {
 	return r
 }
 
-// An agent that has the program is ready, and says where it is reached.
+// An agent that has the program is ready, and reports its address.
 func TestPrepare(t *testing.T) {
 	head, done, s := preparing(t)
 	head.SendJSON(agentwire.KindPlan, agentwire.Name{}, StartPlan{Plan: supervise.Plan{Path: os.Args[0]}, Processes: 1})
@@ -159,7 +159,7 @@ func TestPrepare(t *testing.T) {
 	(*s).local.Close()
 }
 
-// One that lacks it gets it, and says so if that has come to nothing.
+// An agent that lacks the program receives it, and reports if that fails.
 func TestPrepareWithAProgramThatIsSent(t *testing.T) {
 	program := []byte("#!/bin/sh\nexit 0\n")
 	file := filepath.Join(t.TempDir(), "program")
@@ -194,7 +194,8 @@ func TestPrepareWithAProgramThatIsSent(t *testing.T) {
 	require.ErrorContains(t, <-done, "receive the program: ")
 }
 
-// What is no plan, or one that this host cannot carry out, ends the agent.
+// An agent ends when it gets nonsense for a plan, or a plan that this host cannot carry
+// out.
 func TestPlansThatCannotBe(t *testing.T) {
 	head, done, _ := preparing(t)
 	head.SendJSON(agentwire.KindStart, agentwire.Name{}, 0)
@@ -291,7 +292,7 @@ func TestLease(t *testing.T) {
 	h.renew(soon)
 	<-h.leased
 	require.False(t, h.paused())
-	h.renew(soon - time.Minute) // a word that was late
+	h.renew(soon - time.Minute) // a message that was late
 	require.Equal(t, soon, h.end())
 	h.renew(soon + time.Minute)
 	require.Equal(t, soon+time.Minute, h.end())
@@ -383,7 +384,7 @@ func TestNewHeadHearsEverything(t *testing.T) {
 	require.False(t, s.open(incarnation(1), supervise.First), "what it has started it does not start again")
 }
 
-// What makes no sense from a head ends the connection to it.
+// A nonsensical message of a head ends the connection to it.
 func TestNonsenseOfTheHead(t *testing.T) {
 	s, _ := serverWithout(t)
 	s.open(incarnation(4), supervise.First)
@@ -421,8 +422,8 @@ func serving(t *testing.T, dog string) (*server, *agentwire.Conn, chan error) {
 	return s, head, ended
 }
 
-// An agent ends with its job, and with the exit code of that; with the connection to the
-// head if there can be no other; or because the arbiter says that its host is lost.
+// An agent ends with its job, and with the job's exit code; with the connection to the head
+// if there can be no other head; or because the arbiter reports that its host is lost.
 func TestHowAnAgentEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -37,8 +37,8 @@ func TestStartsAreDoneOnce(t *testing.T) {
 	require.False(t, s.process(job.Process{Rank: 1}).Voiced)
 }
 
-// What is for a process that is gone does not reach the next one in its place, and
-// one that was never there is no reason to end the connection.
+// A frame for a process that is gone does not reach the next one in its slot, and a frame
+// for an unknown process does not end the connection.
 func TestFramesOfOtherIncarnationsAreDropped(t *testing.T) {
 	s, _ := serverWithout(t)
 	s.open(incarnation(4), supervise.Joiner)

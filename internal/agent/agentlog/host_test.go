@@ -46,8 +46,8 @@ func TestALinkIsMadeOnce(t *testing.T) {
 	require.False(t, h.Link(name(0, 1), name(1, 2)))
 }
 
-// Output goes on once in each generation, and for a process that was not heard
-// before even in the first one.
+// Output is resumed once in each generation, and that of a new process even in
+// the first one.
 func TestOutputGoesOnOnce(t *testing.T) {
 	var h Host[string, int]
 	p := h.Start(name(0, 1), true)

@@ -10,11 +10,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// process is the log of a process, of which the agent tells in one word what it has
-// seen.
+// process is the log of a process whose events are single words.
 type process = Process[string, int]
 
-// repeated names what a successor gets.
+// repeated names the events that a successor gets.
 func repeated(p *process) (all []string) {
 	for _, s := range p.Repeat(0) {
 		if s.Message != nil {
@@ -94,8 +93,8 @@ func TestAProcessReceivesNothingTwice(t *testing.T) {
 	require.True(t, s.Pass(&job.Message{Kind: job.KindEnd}), "whoever obeys is gone")
 }
 
-// repliesOf returns what would be repeated of what a process has said about
-// recovery, or about the end of its program.
+// repliesOf returns the replies of a process about recovery, or about the end of its
+// program, that would be repeated.
 func repliesOf(s *process) (said []string) {
 	for _, f := range s.Repeat(0) {
 		m := f.Message

@@ -55,7 +55,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("replies.go", "a rollback makes younger copies void", "s.generation, s.complete, s.older = o.Generation, o.Number, o.Older\n		s.drop(s.void)\n", "s.generation, s.complete, s.older = o.Generation, o.Number, o.Older\n"),
 }
 
-// table says which tests are to notice the rules.
+// table names the tests that have to fail without a rule.
 var table = ruletest.Table{Root: ".", Rules: rules, Test: "Test[^R].*", Sign: "--- FAIL: Test[^R]"}
 
 // TestRulesStand looks for the text of every rule.

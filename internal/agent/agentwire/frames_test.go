@@ -38,7 +38,7 @@ func TestFramesArriveAsTheyWereSent(t *testing.T) {
 	to.Close()
 }
 
-// Agents go on to send while a head that takes over is not at work yet. If that read
+// Agents continue to send while a head that takes over is not ready yet. If that head read
 // nothing, their kernels would end their connections.
 func TestReadAhead(t *testing.T) {
 	l, err := ListenConfig().Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -104,7 +104,7 @@ func FuzzReadFrame(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{0xff}, 20))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 4 && b[0] != 0 {
-			b[0], b[1] = 0, b[1]&7 // no room for what it announces
+			b[0], b[1] = 0, b[1]&7 // no room for the announced size
 		}
 		got, err := readFrame(bytes.NewReader(b))
 		if err == nil {

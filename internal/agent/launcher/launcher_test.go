@@ -55,7 +55,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What does not survive a death is warned of.
+// The user is warned if the launcher does not survive a death.
 func TestWarning(t *testing.T) {
 	openMPI := map[string]string{"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0", "OMPI_MCA_orte_hnp_uri": "1;tcp://10.0.0.1:1"}
 	recovery := maps.Clone(openMPI)

@@ -22,7 +22,7 @@ func place(t *testing.T) Place {
 	return Lender([32]byte{}, fmt.Sprintf("%s %d", t.Name(), os.Getpid()))
 }
 
-// hearGoodbye is what a launcher does when a process tells it that all is well.
+// hearGoodbye acts as a launcher when a process reports that all is well.
 func hearGoodbye(t *testing.T, launcher io.ReadWriter) {
 	t.Helper()
 	text := make([]byte, len("cmd=finalize\n"))

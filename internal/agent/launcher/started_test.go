@@ -14,7 +14,7 @@ const (
 	first
 	middle
 	self
-	second // what the launcher has started beside first
+	second // started by the launcher besides first
 	below  // second
 )
 

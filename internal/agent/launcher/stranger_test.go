@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// evil is what a stranger would have the job begin its processes with.
+// evil is the identity with which a stranger would have the job start its processes.
 var evil = &Identity{Variables: []string{"LD_PRELOAD=/tmp/evil.so"}}
 
 // send lends without a proof.
@@ -188,8 +188,8 @@ func TestMeetsByNoFileOfAStranger(t *testing.T) {
 	}
 }
 
-// A job that was killed leaves its folder behind. The next one of that name, as of a
-// Slurm job that is queued again, takes none of its words.
+// A job that was killed leaves its folder behind. The next job of that name, for example a
+// Slurm job that is queued again, ignores its messages.
 func TestMeetsAfterAJobThatWasKilled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), ".intra-meet")
 	require.NoError(t, os.Mkdir(dir, 0o700))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// difference is what was found between the replicas.
+// found returns the difference that was found between the replicas.
 func (f *forwarder) found() string { return (&Rank{[2]*forwarder{f, f}}).Difference() }
 
 // The difference names the first line in which two replicas differ, whichever
@@ -36,7 +36,7 @@ func TestLinesThatDiffer(t *testing.T) {
 	}
 }
 
-// One that has written more or fewer lines is found at the end.
+// A replica that has written more or fewer lines is found at the end.
 func TestNumbersOfLinesThatDiffer(t *testing.T) {
 	for _, texts := range [][2]string{{"a\nb\n", "a\n"}, {"a\n", "a\nb\n"}, {"", "a\n"}} {
 		f, _, c := forwarderOn(Stdout, 2)

@@ -16,7 +16,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// screen records what a console writes.
+// screen records the writes of a console.
 type screen struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -34,7 +34,7 @@ func (s *screen) String() string {
 	return s.b.String()
 }
 
-// give is what write does, without waiting.
+// give does the same as write, without waiting.
 func (f *forwarder) give(replica int, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -258,8 +258,8 @@ func TestAReplacementContinuesTheOutput(t *testing.T) {
 	require.Equal(t, "a\nb\nc\nd1d2\ne\nf\n", out.String())
 }
 
-// Replicas that go back print lines again, which are not seen twice; what they
-// print while they leave their old life is dropped.
+// Replicas that roll back print lines again, which do not appear twice. Lines
+// that they print while they leave their old life are dropped.
 func TestOutputOfReplicasThatGoBack(t *testing.T) {
 	f, out, c := forwarderOn(Stdout, 2)
 	defer c.Close()
@@ -280,8 +280,8 @@ func TestOutputOfReplicasThatGoBack(t *testing.T) {
 	require.Equal(t, "a\nb\npart of c\nd\ne\n", out.String())
 }
 
-// A process whose last words are very long comes to their end, and so do those
-// that wait for it to die.
+// A process whose last words are very long can write all of them, and the
+// processes that wait for its death continue.
 func TestCrashWithALongText(t *testing.T) {
 	for name, late := range map[string]bool{"known at once": false, "known when it waits": true} {
 		t.Run(name, func(t *testing.T) {

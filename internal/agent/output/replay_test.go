@@ -15,17 +15,18 @@ type recorder struct{ pieces [][]byte }
 
 func (r *recorder) send(b []byte) { r.pieces = append(r.pieces, bytes.Clone(b)) }
 
-// take returns what a recorder has got since the last call.
+// take returns the frames that a recorder has received since the last call.
 func (r *recorder) take() [][]byte {
 	all := r.pieces
 	r.pieces = nil
 	return all
 }
 
-// recorderWindow is how much a recorder has room for.
+// recorderWindow is the room of a recorder.
 const recorderWindow = 256 << 10
 
-// from returns what of a text is not out: whole lines, and bytes of the next one.
+// from returns the part of a text that is not written: whole lines, and bytes of the next
+// one.
 func from(text string, w Written) string {
 	for range w.Lines {
 		_, text, _ = strings.Cut(text, "\n")
@@ -34,8 +35,8 @@ func from(text string, w Written) string {
 	return text[min(w.Cut, len(line)):]
 }
 
-// TestReplayBuffer: however a process writes, and a head takes and writes, every head
-// gets what the one before had not written, in order and to the end.
+// TestReplayBuffer: in whatever pieces a process writes, and a head receives and writes,
+// every head gets the output that the head before had not written, in order and to the end.
 func TestReplayBuffer(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -75,7 +76,7 @@ func TestReplayBuffer(t *testing.T) {
 						rb.Taken(flying)
 						flying = 0
 					}
-				case n < 8: // the head has written some of what it has, perhaps from another replica
+				case n < 8: // the head has written some of its output, perhaps from another replica
 					part := got[:rng.IntN(len(got)+1)]
 					w := start
 					if i := strings.LastIndexByte(part, '\n'); i >= 0 {

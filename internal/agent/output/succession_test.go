@@ -20,7 +20,7 @@ func (r *replica) send(b []byte) { r.Process.Write(Stdout, b) }
 
 func (r *replica) print(text string) { r.held.Write([]byte(text)) }
 
-// resume goes on at a position, which a head may have decided before this one.
+// resume continues at a position, which an earlier head may have decided.
 func (r *replica) resume(t *testing.T, at Position) {
 	b, err := json.Marshal(at)
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func rankOn(degree int) (*Rank, *screen, *Console) {
 	return NewRank(c, 0, degree), s, c
 }
 
-// confirm tells the agents what is out.
+// confirm informs the agents of the output that is written.
 func confirm(of *Rank, all ...*replica) {
 	for _, r := range all {
 		r.held.Confirm(of.Written()[Stdout])
@@ -59,8 +59,8 @@ func follow(of *Rank, all ...*replica) {
 	}
 }
 
-// The next head goes on where the one before was, each line once, though one
-// replica goes on where another one stood, and both have gone back.
+// The next head continues the output of the one before, each line once, though
+// one replica continues where another one stood, and both have rolled back.
 func TestOutputOfReplacementsAfterALossOfTheHead(t *testing.T) {
 	of, out, c := rankOn(2)
 	defer c.Close()
@@ -86,7 +86,7 @@ func TestOutputOfReplacementsAfterALossOfTheHead(t *testing.T) {
 	require.Equal(t, "1\n2\n33\n44\n", out.String())
 	confirm(of, a, b)
 	b.print("3\n")
-	a.print("5\n") // and the head is lost before it says that this is out
+	a.print("5\n") // and the head is lost before it reports that this is written
 
 	of, out, c = rankOn(2)
 	defer c.Close()
@@ -113,7 +113,8 @@ func TestOutputOfReplacementsAfterALossOfTheHead(t *testing.T) {
 	require.Equal(t, "7\n8\n", out.String())
 }
 
-// A rank that was lost with the head goes on where its next process does.
+// The output of a rank that was lost with the head continues where its next
+// process begins.
 func TestOutputOfALostRankAfterALossOfTheHead(t *testing.T) {
 	of, out, c := rankOn(1)
 	defer c.Close()
@@ -134,7 +135,7 @@ func TestOutputOfALostRankAfterALossOfTheHead(t *testing.T) {
 	require.Equal(t, "c\n", out.String(), "so much is known to be out")
 }
 
-// What a process says that was sent SIGQUIT is no crash of its own.
+// The text of a process that was sent SIGQUIT is no crash of its own.
 func TestQuitIsNoCrash(t *testing.T) {
 	r, _, c := rankOn(2)
 	defer c.Close()

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ward is an agent and what it has seen.
+// ward is an agent and its events.
 type ward struct {
 	*Agent
 	t *testing.T
@@ -59,7 +59,7 @@ func (w *ward) see(format string, args ...any) {
 	w.some.Broadcast()
 }
 
-// forget forgets what it has seen.
+// forget forgets the events so far.
 func (w *ward) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,14 +84,14 @@ func (w *ward) await(prefix string) (line string) {
 	}
 }
 
-// all is what the agent has seen so far.
+// all returns the events so far.
 func (w *ward) all() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]string{}, w.seen...)
 }
 
-// written is what a process has written to a stream so far.
+// written returns all that a process has written to a stream so far.
 func (w *ward) written(p job.Process, s output.Stream) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -169,7 +169,8 @@ func TestLifeOfAProcess(t *testing.T) {
 	w.Agent.Quiet(one, 1)
 }
 
-// What cannot be started is said, with its name and the reason, and holds nothing.
+// A program that cannot be started is reported, with its name and the reason, and holds no
+// resources.
 func TestProcessesThatCannotBeStarted(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
@@ -347,8 +348,8 @@ func TestStoppedProcesses(t *testing.T) {
 	w.await("stopped 0.0")
 }
 
-// Two processes of a host get the two ends of a link, and what they say over it
-// arrives; a link for one that comes later names its place and incarnation.
+// Two processes of a host get the two ends of a link, and their frames arrive. A link for a
+// later process names its slot and incarnation.
 func TestLinksOfAHost(t *testing.T) {
 	for _, kind := range []string{job.LinkSHM, job.LinkUnix} {
 		w := newWard(t, "join", "finish")

@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// A process of an MPI launcher, and what replaces it, runs where the launcher has put it,
-// not where this one is.
+// A process of an MPI launcher, and its replacement, runs on the processors that the
+// launcher has chosen, not on those of this process.
 func TestProcessorsOfALauncher(t *testing.T) {
 	all, err := affinity.Allowed()
 	require.NoError(t, err)

@@ -61,7 +61,7 @@ func TestMailboxTellsWhatItCannotSend(t *testing.T) {
 	box.send(&job.Message{Kind: job.KindRelease})
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
-	box.send(&job.Message{Kind: job.KindArena}, w) // is closed once the message before has come to nothing
+	box.send(&job.Message{Kind: job.KindArena}, w) // closed once the previous message has failed
 	_, err = r.Read(make([]byte, 1))
 	require.Equal(t, io.EOF, err)
 	require.Empty(t, told, "the end of a connection is seen by its reader")

@@ -26,7 +26,7 @@ func executable(t *testing.T, name string) string {
 	return path
 }
 
-// Whatever becomes of the file of a program, processes are started from what it was; from
+// Processes are started from the program as it was at first, even if its file changes; from
 // the file itself while that is the same.
 func TestProgramIsWhatTheJobBeganWith(t *testing.T) {
 	truth, lie := executable(t, "true"), executable(t, "false")
@@ -64,7 +64,7 @@ func TestProgramIsWhatTheJobBeganWith(t *testing.T) {
 	}
 }
 
-// A script, and what cannot be read, are started from their files.
+// A script, and a file that cannot be read, are started from their files.
 func TestProgramThatIsNotKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "script")
 	for name, text := range map[string]string{"a script": "#!/bin/sh\n", "an empty file": ""} {
@@ -80,8 +80,8 @@ func TestProgramThatIsNotKept(t *testing.T) {
 	}
 }
 
-// A program that could not be copied, and has changed, is not started: the error says what
-// has happened.
+// A program that could not be copied, and has changed, is not started: the error describes
+// that.
 func TestProgramWithoutACopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	place(t, path, executable(t, "true"))

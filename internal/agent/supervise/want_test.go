@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// placedChild is a process of an agent that is none of the system's: a test reads what
-// it would be told.
+// placedChild returns a process of an agent without a process of the system: a test reads
+// its messages.
 func placedChild(t *testing.T, a *Agent, id job.Process, as job.Endpoint) (*child, *job.Conn) {
 	t.Helper()
 	mine, theirs, err := job.Pair()
@@ -30,7 +30,7 @@ func placedChild(t *testing.T, a *Agent, id job.Process, as job.Endpoint) (*chil
 	return c, conn
 }
 
-// told is the next message about a link.
+// told returns the next message about a link.
 func told(t *testing.T, c *job.Conn, peer job.Endpoint) (text string, end bool) {
 	t.Helper()
 	c.SetDeadline(time.Now().Add(time.Minute))
@@ -42,7 +42,7 @@ func told(t *testing.T, c *job.Conn, peer job.Endpoint) (text string, end bool) 
 	return m.Text, len(files) == 1
 }
 
-// nothing makes sure that no further message about a link waits: what is sent now is
+// nothing checks that no further message about a link waits: a message that is sent now is
 // the next one.
 func nothing(t *testing.T, a *Agent, c *child, conn *job.Conn) {
 	t.Helper()

@@ -54,8 +54,8 @@ func TestBalance(t *testing.T) {
 	(*Slot)(nil).Balance()
 }
 
-// What it says is where it is, also if it cannot move; and it does not move again at
-// once, whatever the others say.
+// A slot records the processor on which the process runs, even if it cannot move. It does
+// not move again at once, whatever the others record.
 func TestBalanceRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all [4]atomic.Uint32

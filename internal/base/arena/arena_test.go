@@ -139,7 +139,7 @@ func TestGarbageIsUsedAgain(t *testing.T) {
 	runtime.KeepAlive(x)
 }
 
-// What was shared is ordinary memory again.
+// Memory that was shared is ordinary memory again.
 func TestMemoryThatWasShared(t *testing.T) {
 	a, _ := pair(t)
 	for range 20 {

@@ -79,8 +79,8 @@ func TestInto(t *testing.T) {
 	require.Empty(t, function)
 }
 
-// Where only a library has called the launcher, the place is the kernel's source, and neither
-// in the library nor in what intragen wrote.
+// If only a library has called the launcher, the place is in the kernel's source, and
+// neither in the library nor in the output of intragen.
 func TestLauncherThatALibraryCalls(t *testing.T) {
 	done := make(chan string)
 	go fromTwin(done) // only the runtime of Go has called it

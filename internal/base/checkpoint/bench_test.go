@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// BenchmarkState measures what the program waits for at a safe point: reading
-// the state to find out what has changed, and copying all of it; and what goes
-// on beside it: writing a file, which ends on disk.
+// BenchmarkState measures the delay of the program at a safe point: reading the
+// state to find its changes, and copying all of it. It also measures the work
+// in parallel to the program: writing a file, up to the disk.
 func BenchmarkState(b *testing.B) {
 	x := make([]float64, 64<<20/8)
 	for i := range x {

@@ -60,7 +60,7 @@ func TestFolderBelongsToOneJob(t *testing.T) {
 	require.Empty(t, left(t, dir), "nothing is left of a job that has ended")
 }
 
-// left lists what is in a folder.
+// left lists the contents of a folder.
 func left(t *testing.T, dir string) (all []string) {
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestFolderThatWasEmptied(t *testing.T) {
 	require.Equal(t, []string{lockName}, left(t, dir), "it is the other job's")
 }
 
-// A process whose folder is another one than its head's says so.
+// A process whose folder differs from its head's reports that.
 func TestFolderThatIsNotShared(t *testing.T) {
 	_, err := Share(t.TempDir(), owned("hpccg").ID)
 	require.ErrorIs(t, err, ErrElsewhere)
@@ -155,7 +155,7 @@ func TestFolderWithoutLocks(t *testing.T) {
 	}
 }
 
-// What is no file is never opened to write the name of a job into it.
+// A lock that is not a file is never opened to write the name of a job into it.
 func TestLockThatIsNoFile(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
 		"a symbolic link": func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "aim"), path) },

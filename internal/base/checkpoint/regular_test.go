@@ -56,7 +56,7 @@ func TestPlantedInASet(t *testing.T) {
 	}
 }
 
-// So is what is planted in the place of a set, by those that write too.
+// Readers and writers also refuse a file that is planted in the place of a set.
 func TestPlantedAsASet(t *testing.T) {
 	for kind, put := range plant {
 		t.Run(kind, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestPlantedAsASet(t *testing.T) {
 			require.ErrorContains(t, err, path+" is "+kind)
 			require.ErrorIs(t, checkpoint.Discard(dir, 2), checkpoint.ErrIrregular)
 			require.Empty(t, names(t, aim))
-			writeSet(t, dir, 3, ours, true) // removes what is old, and that only
+			writeSet(t, dir, 3, ours, true) // removes old sets, and nothing else
 			writeSet(t, dir, 4, ours, true)
 			require.Equal(t, []string{"set-000002", "set-000003", "set-000004"}, names(t, dir))
 		})

@@ -106,8 +106,7 @@ func TestFilesElsewhere(t *testing.T) {
 	require.Equal(t, []string{"rank-0"}, names(t, filepath.Join(dir, "set-000001")))
 }
 
-// Whatever happens to a set, it is refused with a reason and the older one
-// is used.
+// A set with any damage is refused with a reason, and the older one is used.
 func TestDamagedSets(t *testing.T) {
 	rank1 := filepath.Join("set-000002", "rank-1")
 	index := filepath.Join("set-000002", "index")
@@ -293,8 +292,8 @@ func TestIncompleteSetIsNotCompleted(t *testing.T) {
 	require.Error(t, s.Complete(t.TempDir()))
 }
 
-// The file holds the state as it was at Start, whatever the program does
-// with its memory meanwhile.
+// The file holds the state as it was at Start, even if the program changes its
+// memory after that.
 func TestWriterWritesACopy(t *testing.T) {
 	dir := t.TempDir()
 	one := ours

@@ -20,7 +20,7 @@ type particle struct {
 	ID   int32
 }
 
-// program is what a program might register.
+// program holds variables of kinds that a program might register.
 type program struct {
 	x       []float64
 	ions    []particle
@@ -54,8 +54,8 @@ func newProgram(seed uint64, n int) *program {
 	return p
 }
 
-// travel sends an image as chunks and a manifest, in another order, and
-// returns what the receiver makes of it.
+// travel sends an image as chunks and a manifest, in another order, and returns
+// the image that the receiver assembles.
 func travel(t require.TestingT, im *checkpoint.Image) *checkpoint.Image {
 	var keys []checkpoint.Key
 	chunks := make(map[checkpoint.Key][]byte)

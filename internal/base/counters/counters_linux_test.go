@@ -61,7 +61,7 @@ func touch(t *testing.T, pages int) (do func()) {
 	}
 }
 
-// refuse is a kernel that refuses what it is asked for with an error.
+// refuse is a kernel that refuses all requests with an error.
 func refuse(err func(a *unix.PerfEventAttr, group int) error) opener {
 	return func(a *unix.PerfEventAttr, group int) (int, error) {
 		if e := err(a, group); e != nil {
@@ -113,7 +113,7 @@ func TestWhatIsCounted(t *testing.T) {
 	}
 }
 
-// TestNoSuchCounter: this is how virtual machines without hardware counters answer.
+// TestNoSuchCounter: virtual machines without hardware counters answer like this.
 func TestNoSuchCounter(t *testing.T) {
 	m := newMeter([]string{"cycles", "cpu-migrations", "page-faults"}, 0, 1, refuse(func(a *unix.PerfEventAttr, _ int) error {
 		switch {
@@ -164,7 +164,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestNoCounters: what is off costs nothing, and does nothing.
+// TestNoCounters: counters that are off cost nothing, and do nothing.
 func TestNoCounters(t *testing.T) {
 	m := New(nil, 0, 2)
 	require.Nil(t, m)
@@ -186,7 +186,7 @@ func TestUsed(t *testing.T) {
 	require.Positive(t, after.ResidentBytes)
 }
 
-// BenchmarkTask is what counting adds to a task.
+// BenchmarkTask measures the cost of counting for a task.
 func BenchmarkTask(b *testing.B) {
 	for name, names := range map[string][]string{"off": nil, "one": {"page-faults"}, "four": {"page-faults", "task-clock", "minor-faults", "context-switches"}} {
 		b.Run(name, func(b *testing.B) {

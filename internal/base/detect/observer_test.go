@@ -48,8 +48,9 @@ func TestSilence(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestOwnLateness: what an observer has slept through is not held against the
-// host, whether it is one long sleep or it is always late.
+// TestOwnLateness: time that an observer has slept through does not count
+// against the host, whether it is one long sleep or the observer is always
+// late.
 func TestOwnLateness(t *testing.T) {
 	o := NewObserver(DefaultConfig, 0)
 	o.Watch(1, 0)

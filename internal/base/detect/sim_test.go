@@ -212,8 +212,8 @@ func hours(t *testing.T) time.Duration {
 }
 
 // TestNoFalseVerdict: neither busy machines, lost beats, pauses of up to half a
-// second nor a dead link or half of one make a host lost. INTRA_HOURS is how
-// many simulated hours it runs.
+// second, nor a link that is dead, or in one direction, make a host lost.
+// INTRA_HOURS is the number of simulated hours.
 func TestNoFalseVerdict(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -298,7 +298,7 @@ func TestChecksBite(t *testing.T) {
 	n = newNet(1, 4, busy)
 	n.at(10*time.Second, func() { n.cut[[2]int{2, 0}] = true })
 	for i, h := range n.hosts {
-		if i > 0 { // they say what the judge says
+		if i > 0 { // they repeat the verdict of the judge
 			h.observer.config.Floor, h.observer.config.Spread = 0, 0
 		}
 	}

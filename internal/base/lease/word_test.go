@@ -36,8 +36,8 @@ func hold(in io.Reader, out io.Writer) {
 	}
 }
 
-// TestInherit: a process sees what its agent publishes, and the end of the
-// lease by itself when the agent says nothing more.
+// TestInherit: a process sees the lease that its agent publishes, and notices
+// the end of the lease by itself when the agent publishes nothing more.
 func TestInherit(t *testing.T) {
 	w, err := NewWord()
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ func TestPeer(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		serves, asks func(func())
-		served, own  bool // what each end says of the other one
+		served, own  bool // results of each end about the other one
 	}{
 		{"own", here, here, true, true},
 		{"a stranger asks", here, theirs, false, true},

@@ -120,7 +120,7 @@ func TestLinks(t *testing.T) {
 	require.Equal(t, []string{"first"}, names(t, filepath.Join(dir, "a", "b")))
 }
 
-// What another user has put into /tmp is neither followed nor written.
+// Files of another user in /tmp are neither followed nor written.
 func TestFilesOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root makes files of another user")

@@ -27,7 +27,7 @@ func serveLimited(t *testing.T, a Address, l limits) *Server {
 	return s
 }
 
-// dial opens a connection and sends what is given.
+// dial opens a connection and sends a text.
 func dial(t *testing.T, s *Server, text string) net.Conn {
 	c, err := net.Dial("tcp", s.Address().Listen)
 	require.NoError(t, err)

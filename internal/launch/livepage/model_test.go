@@ -27,7 +27,8 @@ func doing(p job.Process, d job.Doing) runreport.ProcessStatus {
 	return runreport.ProcessStatus{Process: p, State: string(d.State), Doing: &d}
 }
 
-// A process is shown by what it does, one that is not there as dead once it was.
+// The letter of a process shows its activity; that of an absent one shows that
+// it is dead, if it once lived.
 func TestLetters(t *testing.T) {
 	wait := []job.Wait{{Call: "Recv"}}
 	for want, p := range map[string]runreport.ProcessStatus{

@@ -59,8 +59,8 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, head.Joined{From: p, Hello: &l.program.Hello}, got[1])
 }
 
-// A link joins the processes that have the places now, and what is sent on it
-// before they live waits. Who is gone gets none.
+// A link joins the processes in two slots, and frames that are sent before they
+// live wait. A process that is gone gets no link.
 func TestLinkOfTwo(t *testing.T) {
 	old, p, q := at(0, 0, 1), at(0, 0, 2), at(1, 0, 1)
 	l := newJob(t, old, q)
@@ -158,7 +158,7 @@ func TestWordsOfTheHead(t *testing.T) {
 	}
 }
 
-// The error of Run is what callers look for.
+// Run returns the errors that callers look for.
 func TestOutcome(t *testing.T) {
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())

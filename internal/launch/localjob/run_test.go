@@ -28,7 +28,7 @@ type walk struct {
 	at    func(*intra.Process, int64) error // called in each step; nil: nothing
 
 	mu   sync.Mutex
-	sums map[int]map[float64]bool // what each rank came to, by any of its replicas
+	sums map[int]map[float64]bool // results of each rank, by any of its replicas
 }
 
 func (w *walk) run(p *intra.Process) error {
@@ -94,7 +94,7 @@ func (w *walk) until(t *testing.T, joins int, spec intra.Spec, local job.Local) 
 	}
 }
 
-// result runs the program and returns what each rank came to.
+// result runs the program and returns the results of each rank.
 func (w *walk) result(t *testing.T, spec intra.Spec, local *job.Local) (map[int]map[float64]bool, error) {
 	t.Helper()
 	w.sums = make(map[int]map[float64]bool)
@@ -277,8 +277,7 @@ func TestDeathOfAFinishedRank(t *testing.T) {
 	}
 }
 
-// Replicas that did different things are found by the head at the latest, which
-// compares what they have counted.
+// The head finds replicas that have diverged at the latest when it compares their counts.
 func TestDivergence(t *testing.T) {
 	err := intra.Run(job.WithLocal(t.Context(), &job.Local{Sched: "replicate"}), intra.Spec{Replicas: 2}, func(p *intra.Process) error {
 		for range 3 + p.Replica() {
@@ -327,7 +326,7 @@ func TestKillAtATime(t *testing.T) {
 	require.ErrorContains(t, err, "killed on request at 1ms")
 }
 
-// What is wrong with the job is said before the program runs anywhere.
+// An error of the job is reported before the program runs anywhere.
 func TestRefusedJobs(t *testing.T) {
 	empty := t.TempDir()
 	for _, c := range []struct {
@@ -351,8 +350,8 @@ func TestRefusedJobs(t *testing.T) {
 	}
 }
 
-// A job goes on from the files of another one; a set that cannot be written or
-// used is named, and does no harm.
+// A job continues from the files of another one. A set that cannot be written or used is
+// named, and does no harm.
 func TestFiles(t *testing.T) {
 	spec := intra.Spec{Degrees: []int{2, 1}}
 	w := walk{steps: 20, slow: 2 * time.Millisecond}

@@ -2,7 +2,7 @@ package simd
 
 import "math"
 
-// The oracles say as plainly as possible what the kernels compute.
+// The oracles compute the results of the kernels in the plainest way.
 
 func oracleWaxpby[T Float](alpha T, x []T, beta T, y []T) []T {
 	w := make([]T, len(x))

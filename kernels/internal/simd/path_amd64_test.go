@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the kernels ask the caches for depends on the CPU's vendor alone.
+// The prefetches of the kernels depend only on the CPU's vendor.
 func TestDistances(t *testing.T) {
 	for _, c := range []struct {
 		vendor         cpuid.Vendor
@@ -27,8 +27,8 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-// Asking for what lies beyond the arrays does no harm, and changes no bit: each CPU
-// has the results of the others.
+// Prefetching memory beyond the arrays does no harm, and changes no bit: each CPU has the
+// results of the others.
 func TestAnyDistance(t *testing.T) {
 	matrix, vector := matrixAhead, vectorAhead
 	defer func() { matrixAhead, vectorAhead = matrix, vector }()

@@ -83,7 +83,7 @@ func TestTable(t *testing.T) {
 	require.Equal(t, string(want), out.String())
 }
 
-// What cannot be compared is refused.
+// Measurements that cannot be compared are refused.
 func TestMeasureRefuses(t *testing.T) {
 	n := 0.0
 	_, err := Measure(t.Context(), &made{spoil: func(w *Work) { n++; w.Sum = n }}, Options{Runs: 1, Rarer: 2, Time: time.Second})

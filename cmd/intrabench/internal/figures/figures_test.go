@@ -132,7 +132,8 @@ func TestMeasureAlternates(t *testing.T) {
 	require.Empty(t, m.Models)
 }
 
-// What is limited may be compared with a native run over such links.
+// A configuration with limited links may be compared with a native run over
+// such links.
 func TestMeasureBeside(t *testing.T) {
 	c, err := Limited("3GB/s")
 	require.NoError(t, err)
@@ -264,7 +265,7 @@ func TestPeer(t *testing.T) {
 	require.Regexp(t, `send +2\.5000 .* 2\.000 +\[1\.667 3\.000\]`, out.String())
 }
 
-// What is written is read back by others: every number must be one.
+// Other programs read the output: every number must be a JSON number.
 func TestJSON(t *testing.T) {
 	m, _ := measured(t, "1GB/s")
 	b, err := json.Marshal(m)

@@ -110,7 +110,7 @@ func TestLinks(t *testing.T) {
 	require.Greater(t, at["unlimited"].X, at["2"].X)
 }
 
-// Without limits nothing is said of links.
+// Without limits the output says nothing about links.
 func TestNoLinks(t *testing.T) {
 	m := measuredGTC(t, false)
 	require.Empty(t, m.Links)

@@ -67,7 +67,7 @@ func TestLegendsAreClearOfBars(t *testing.T) {
 	require.GreaterOrEqual(t, at[bars.warning].Y, vg.Length(0))
 }
 
-// A figure whose quartiles say nothing says so.
+// A figure whose quartiles are too far apart says so.
 func TestFigureThatSaysLittle(t *testing.T) {
 	m := uneven(t, 6)
 	bars, err := m.barPlot("HPCCG", Kernels)

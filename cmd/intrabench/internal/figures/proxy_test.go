@@ -157,7 +157,7 @@ func TestMeasureProxy(t *testing.T) {
 	}
 }
 
-// Too few rounds, and quartiles that are far apart, are said to be no figures.
+// The output warns of too few rounds, and of quartiles that are too far apart.
 func TestWarnings(t *testing.T) {
 	m, err := MeasureProxy(t.Context(), fakeProxy(), NPB("cg", "A"), 2, ProxyConfigs(false), nil)
 	require.NoError(t, err)
@@ -204,7 +204,7 @@ func TestOverhead(t *testing.T) {
 	golden(t, out.Bytes(), "overhead.txt")
 }
 
-// Jobs that run at the same time take what they take on average.
+// The time of jobs that run together is their average time.
 func TestTogether(t *testing.T) {
 	of := func(seconds float64) Trial {
 		return Trial{Samples: map[string]Sample{Total: {Seconds: seconds, UpdateBytes: 8}}}

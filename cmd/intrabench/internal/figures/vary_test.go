@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/vary"
 )
 
-// digits is what sets say of two variables, one of which has no digits.
+// digits returns results for two variables, one of which has no digits.
 func digits() *vary.Result {
 	end := 5.0
 	course := func(name string, set int, digits ...float64) vary.Variance {
@@ -29,8 +29,8 @@ func digits() *vary.Result {
 		}}
 }
 
-// TestPlotVary draws a line for what has digits, by its worst set, and says which set
-// goes another way.
+// TestPlotVary draws a line for each variable with digits, by its worst set, and names the
+// set that departs from the others.
 func TestPlotVary(t *testing.T) {
 	r := digits()
 	x, err := varyPlot(r)

@@ -86,7 +86,7 @@ func TestMeasureWork(t *testing.T) {
 	}
 }
 
-// written are results for the tests of what is written.
+// written returns results for the tests of the output.
 func written() (Options, []Result) {
 	o := Options{Degrees: [][]int{{1, 1}, {64, 64}}, Cases: []Case{{Pingpong, 1}, {Pingpong, 8 << 20}}}
 	result := func(link string, d, c int, seconds ...float64) Result {

@@ -177,7 +177,7 @@ func TestTable(t *testing.T) {
 	require.Equal(t, string(want), out.String())
 }
 
-// What cannot be compared is refused.
+// Measurements that cannot be compared are refused.
 func TestMeasureRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(j Job, r *Run)

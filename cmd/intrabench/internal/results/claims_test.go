@@ -25,7 +25,7 @@ type claim struct {
 // part is one of its paragraphs, a table or a plot.
 type part struct {
 	Text  string
-	Plot  string // a file; Text says what it shows
+	Plot  string // a file; Text describes it
 	Table *table
 }
 
@@ -111,7 +111,8 @@ func readStrict(name string, to any) error {
 	return nil
 }
 
-// fill replaces the paths in a row by what they name. A row says where its figures come from.
+// fill replaces the paths in a row by the figures that they name. A row names the source of
+// its figures.
 func (s *site) fill(folder string, r *row) error {
 	if (r.Record == "") == (r.Copied == "") {
 		return fmt.Errorf("want either a record or when the figures were copied")
@@ -164,7 +165,7 @@ func (s *site) median(ref string) (string, error) {
 	return "", fmt.Errorf("no such cell")
 }
 
-// figure follows a path in what JSON holds to a number or a spread, and formats it.
+// figure follows a path in JSON to a number or a spread, and formats it.
 func figure(in any, path string) (string, error) {
 	path, factor, scaled := strings.Cut(path, "*")
 	scale := 1.0

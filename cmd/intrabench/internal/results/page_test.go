@@ -148,7 +148,7 @@ func (s *site) write() string {
 	return strings.Replace(s.page, "CLAIMS\n", strings.TrimSuffix(b.String(), "\n"), 1)
 }
 
-// sources says by which commands the figures of a claim were measured, when and where.
+// sources returns a table of the commands, dates and machines of the figures of a claim.
 func (s *site) sources(c *claim) *table {
 	t := &table{Columns: []string{"measured", "command", "machine and time"}}
 	var copied, files []string

@@ -30,7 +30,8 @@ func TestLook(t *testing.T) {
 	require.Positive(t, f.launcher.wakeups)
 }
 
-// What is taken from the report of a job of two processes, and what cannot be.
+// TestRead checks the values that are read from the report of a job of two
+// processes, and reports that are refused.
 func TestRead(t *testing.T) {
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := Row{Processes: 2}

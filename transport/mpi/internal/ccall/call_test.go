@@ -63,8 +63,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Calls go on while the stacks of their goroutines grow, memory is collected, threads are
-// told to preempt and profiled.
+// Calls succeed while the stacks of their goroutines grow, memory is collected, and threads
+// are preempted and profiled.
 func TestDisturbed(t *testing.T) {
 	var profile bytes.Buffer
 	require.NoError(t, pprof.StartCPUProfile(&profile))
