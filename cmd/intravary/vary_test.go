@@ -325,8 +325,8 @@ func TestDigitsOfEquations(t *testing.T) {
 	}
 }
 
-// TestDigitsOfRecurrence: the last bits of a variable that tasks write grow by 4 in each
-// step, while those of another one shrink, on any number of ranks and workers.
+// TestDigitsOfRecurrence: an error in the last bits of task results grows by a factor of 4
+// in each step, relative to results that shrink, on any number of ranks and workers.
 func TestDigitsOfRecurrence(t *testing.T) {
 	for _, flags := range []string{"alone", "-r 1", "-n 3 -r 1 -threads 2", "-n 2 -r 2 -link tcp"} {
 		r, v := varied(t, "-sets 3 -bits 1 -seed 3", flags, "recur")

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// quitTime bounds how long a process may take to report what it waits for.
+// quitTime bounds how long a process may take to report its waits.
 const quitTime = 5 * time.Second
 
-// dump makes all processes of a job report what they wait for, which ends them. The
-// report of the first one, intrarun itself, goes to its usual output.
+// dump makes all processes of a job report their waits, which ends them. The report of the
+// first one, intrarun itself, goes to its usual output.
 func dump(all []Process, first int) string {
 	// The processes that read the output of the ranks are stopped first. Otherwise they
 	// would read the reports of the ranks, and lose them when they end.
@@ -67,8 +67,8 @@ func dump(all []Process, first int) string {
 	return "WHO WAITS FOR WHOM\n" + waits.String() + "\nSTACKS" + stacks.String()
 }
 
-// quit makes a process write its stacks, and returns what it has written to its
-// standard error if that is a pipe. Any other reader of the pipe is stopped.
+// quit makes a process write its stacks, and returns the text from its standard error if
+// that is a pipe. Any other reader of the pipe is stopped.
 func (p Process) quit() string {
 	name := fmt.Sprintf("/proc/%d/fd/2", p.PID)
 	var pipe *os.File

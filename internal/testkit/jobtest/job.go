@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Deadline is how long a job may take unless its test sets another limit. Most take a
-// second, but a hundred times as long on a slow host that runs a dozen others.
+// Deadline is the time limit of a job unless its test sets another one. Most take a second,
+// but a hundred times as long on a slow host that runs a dozen others.
 const Deadline = 2 * time.Minute
 
 // goneTime bounds how long processes that a job has started may outlive intrarun.
@@ -33,7 +33,7 @@ type Spec struct {
 	Program  []string // and its arguments
 
 	Deadline time.Duration // 0: Deadline
-	Env      []string      // beside that of the test
+	Env      []string      // in addition to that of the test
 	Stdin    io.Reader
 	Prefix   []string // a command that starts intrarun, such as taskset
 	Dir      string   // where intrarun runs, if not where the test does

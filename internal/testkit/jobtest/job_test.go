@@ -50,7 +50,7 @@ var programs = map[string]func(*intra.Process) error{
 		}
 		return nil
 	},
-	// One of two replicas never comes to the section.
+	// One of two replicas never reaches the section.
 	"section:": func(p *intra.Process) error {
 		fmt.Fprintln(os.Stderr, "said before")
 		if p.Replica() == 1 {
@@ -62,7 +62,7 @@ var programs = map[string]func(*intra.Process) error{
 		s.Launch(task, func() { x[1] = 1 }, intra.Out("x", x[1:]))
 		return s.End()
 	},
-	// The replica that is to call the function never comes to it.
+	// The replica that is to call the function never reaches it.
 	"once:": func(p *intra.Process) error {
 		if p.Replica() == 0 {
 			select {}
@@ -70,7 +70,7 @@ var programs = map[string]func(*intra.Process) error{
 		_, err := intra.Once(p, func() (int, error) { return 1, nil })
 		return err
 	},
-	// One of two ranks never comes to the safe point in which a backup is taken.
+	// One of two ranks never reaches the safe point in which a backup is taken.
 	"safepoint:": func(p *intra.Process) error {
 		if p.Rank() == 1 {
 			select {}
@@ -89,7 +89,7 @@ func spec(t *testing.T, program, flags string) jobtest.Spec {
 	return jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: []string{self, program}}
 }
 
-// At the deadline every process says what it waits for.
+// At the deadline every process reports its waits.
 func TestTheDeadlineSaysWhoWaitsForWhom(t *testing.T) {
 	for _, c := range []struct {
 		program, flags string
@@ -127,7 +127,8 @@ func TestTheDeadlineSaysWhoWaitsForWhom(t *testing.T) {
 	}
 }
 
-// intrarun shows what a process says that got SIGQUIT, with its name.
+// intrarun shows the text of a process that got SIGQUIT, with the name of the
+// process.
 func TestQuitIsForwarded(t *testing.T) {
 	j := jobtest.Start(t, spec(t, "section:", "-n 1 -r 2 -v"))
 	pid := func() (pid int) {
@@ -148,7 +149,7 @@ func TestQuitIsForwarded(t *testing.T) {
 	require.Regexp(t, `0\.1: goroutine 1 \[`, r.Stderr)
 }
 
-// What a test has started ends with it.
+// Processes that a test has started end with the test.
 func TestNothingOutlivesItsTest(t *testing.T) {
 	var j *jobtest.Job
 	t.Run("inner", func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package needs checks what tests need from the machine that they run on. It is for
-// tests of this module.
+// Package needs checks the requirements of tests on the machine. It is for tests of this
+// module.
 package needs
 
 import (

@@ -24,7 +24,7 @@ type Net struct {
 	cleaner *cleaner
 }
 
-// Host is one namespace with one interface, eth0, beside lo.
+// Host is one namespace with one interface, eth0, besides lo.
 type Host struct {
 	Name string // for ip netns exec
 	Addr netip.Addr

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test binary is also a server that returns what it reads, and a client
-// that prints whether a line came back.
+// The test binary is also a server that echoes lines, and a client that prints
+// whether a line came back.
 func TestMain(m *testing.M) {
 	if address := os.Getenv("NETNS_SERVE"); address != "" {
 		serve(address)

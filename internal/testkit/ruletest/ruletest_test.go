@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// double is what the table of this test takes a rule out of.
+// double is the code from which the table of this test removes a rule.
 func double(n uint64) uint64 {
 	sum := n
 	sum += n

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recorder keeps what a test would report.
+// recorder keeps the reports of a test.
 type recorder struct {
 	testing.TB
 	failures int

@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// done is what was really done to a run.
+// done records the faults that a run really had.
 type done struct {
 	hostOf  map[job.Process]int
 	killed  map[job.Process]bool
@@ -34,7 +34,7 @@ type done struct {
 	headless  bool // nothing was done to the first head's host, but to the head
 }
 
-// deciders are the hosts that keep the head's decisions in the beginning: the
+// deciders is the number of hosts that keep the head's decisions at first: the
 // first ones. The fourth is among them only after one of these was lost.
 const deciders = 3
 
@@ -55,8 +55,8 @@ func (d *done) undecided() bool {
 	return false
 }
 
-// majority reports whether two of the hosts that keep the decisions certainly
-// could go on to do so.
+// majority reports whether two of the hosts that keep the decisions were
+// certainly able to continue.
 func (d *done) majority() bool {
 	for a := range deciders {
 		for b := range a {
@@ -68,7 +68,7 @@ func (d *done) majority() bool {
 	return false
 }
 
-// gone reports whether a host may not have kept decisions any more.
+// gone reports whether a host may have stopped keeping decisions.
 func (d *done) gone(host int) bool { return d.hosts[host] || host == 0 && d.headless }
 
 // unreachable reports whether a head may have taken a host for lost.
@@ -99,10 +99,10 @@ var (
 	oneLink     = regexp.MustCompile(`^the link between (\d+\.\d+) and (\d+\.\d+) broke`)
 )
 
-// headless is the end of a job whose head was lost, and no other one came.
+// headless is the error of a job whose head was lost without a successor.
 const headless = "nobody has taken the head's place"
 
-// judge says what is wrong with the end of a run: "" if nothing is. want is
+// judge returns an objection to the end of a run, "" if there is none. want is
 // the bits of a run without failures.
 func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 	if r.report.Error == headless { // and so there is no report
@@ -186,8 +186,7 @@ func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 	return fmt.Sprintf("exit code %d: %s", r.code, r.report.Error)
 }
 
-// unfounded says why nothing that was done explains a verdict, "" if something
-// does.
+// unfounded explains why no fault justifies a verdict, "" if one does.
 func (d *done) unfounded(p job.Process, cause job.Cause, detail string) string {
 	host := d.hostOf[p]
 	switch cause {

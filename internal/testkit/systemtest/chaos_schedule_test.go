@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// A schedule is what chaos does to one run of HPCCG on chaosHosts hosts, of
-// which the first runs intrarun as well. It follows from its seed alone.
+// A schedule lists the faults of one run of HPCCG on chaosHosts hosts, of which
+// the first also runs intrarun. It follows from its seed alone.
 type schedule struct {
 	seed  uint64
 	ranks int
@@ -29,7 +29,7 @@ const (
 	chaosReplicas = 2
 )
 
-// act is one thing that is done to the job.
+// act is one fault of the job.
 type act struct {
 	wait float64 // before it, as a part of the time of a run without failures
 	what deed
@@ -142,8 +142,8 @@ func newSchedule(seed uint64) schedule {
 	return s
 }
 
-// newHeadSchedule is a schedule in which the head is lost, before or after what
-// else happens, and which writes checkpoint files half of the time.
+// newHeadSchedule makes a schedule in which the head is lost, before or after
+// other faults, and which writes checkpoint files half of the time.
 func newHeadSchedule(seed uint64) schedule {
 	s := newSchedule(seed)
 	rng := rand.New(rand.NewPCG(seed, 8))

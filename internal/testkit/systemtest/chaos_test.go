@@ -32,8 +32,8 @@ var chaosProblem = strings.Fields("-nx 20 -ny 20 -nz 20 -iters 150 -json")
 // INTRA_CHAOS=N tries N seeds, INTRA_SEED=S only S.
 func TestChaos(t *testing.T) { testChaos(t, 3, newSchedule) }
 
-// TestChaosOfTheHead does so with the head among what is lost, and with
-// checkpoint files, from which another run goes on then.
+// TestChaosOfTheHead does the same with losses of the head, and with checkpoint files, from
+// which another run continues.
 func TestChaosOfTheHead(t *testing.T) { testChaos(t, 2, newHeadSchedule) }
 
 func testChaos(t *testing.T, n int, newSchedule func(seed uint64) schedule) {
@@ -122,7 +122,7 @@ func (c *chaos) run() (*jobRun, string) {
 	c.ended, c.head = make(chan struct{}), j.PID()
 	go func() {
 		<-j.Ended()
-		for c.schedule.head && len(j.Processes()) > 0 { // another head may go on
+		for c.schedule.head && len(j.Processes()) > 0 { // another head may continue
 			time.Sleep(20 * time.Millisecond)
 		}
 		close(c.ended)
@@ -178,8 +178,8 @@ func (c *chaos) run() (*jobRun, string) {
 	return r, hash
 }
 
-// merged is the output of a job of several heads: the line of results may come once
-// from each, perhaps as another replica wrote it, with other times.
+// merged returns the output of a job of several heads. Each may print the line of results
+// once, perhaps as another replica wrote it, with other times.
 func merged(t *testing.T, first, second string, heads int) string {
 	t.Helper()
 	lines := slices.Collect(strings.Lines(first + second))
@@ -191,7 +191,7 @@ func merged(t *testing.T, first, second string, heads int) string {
 	return strings.Join(lines[:min(1, len(lines))], "")
 }
 
-// goOn has another job go on from the files of this one, if there are any.
+// goOn makes another job continue from the files of this one, if there are any.
 func (c *chaos) goOn(want string, ends map[string]int) {
 	if c.files == "" || newest(c.t, c.files) == "" {
 		return
@@ -265,7 +265,7 @@ func (c *chaos) sleep(d time.Duration) bool {
 	}
 }
 
-// act does what a says. What is done is noted before it may have an effect.
+// act carries out a. It records the fault before that may have an effect.
 func (c *chaos) act(a act) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -347,7 +347,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// wires are the directions that a deed is about.
+// wires returns the directions that a fault concerns.
 func (a act) wires() (all [][2]int) {
 	switch a.what {
 	case oneWay:
@@ -375,12 +375,12 @@ type outage struct {
 	began, ended time.Time
 }
 
-// recovery is what a connection may need after a cut to carry anything again:
-// it tries less and less often. A cut that comes earlier prolongs the outage.
+// recovery bounds the time after a cut until a connection works again: it retries less and
+// less often. A cut within that time prolongs the outage.
 const recovery = time.Second
 
-// cut notes the beginning or the end of a cut. One that goes on when the job
-// ends is as good as one without an end.
+// cut records the beginning or the end of a cut. A cut that lasts when the job ends counts
+// as endless.
 func (c *chaos) cut(a act, begins bool) {
 	now := time.Now()
 	for _, w := range a.wires() {

@@ -20,7 +20,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// corrupted is what a report says of wrong results.
+// corrupted is the part of a report about wrong results.
 type corrupted struct {
 	SDC   runreport.Corruption `json:"sdc"`
 	Flips []runreport.Flip     `json:"flips"`
@@ -43,7 +43,7 @@ func verified(t *testing.T, flags string, program []string) (jobtest.Result, cor
 	return r, c
 }
 
-// timeless leaves times out of what a program has printed.
+// timeless removes times from the output of a program.
 func timeless(t *testing.T, stdout string) string {
 	t.Helper()
 	var all map[string]json.RawMessage
@@ -56,7 +56,7 @@ func timeless(t *testing.T, stdout string) string {
 	return string(text)
 }
 
-// wrongPrograms are those whose tasks come to wrong results.
+// wrongPrograms returns the programs in which errors are injected.
 func wrongPrograms(t *testing.T) map[string][]string {
 	return map[string][]string{
 		"hpccg": append([]string{hpccg(t)}, strings.Fields("-nx 6 -ny 5 -nz 4 -iters 30 -json")...),
@@ -134,9 +134,9 @@ func TestDefectiveCore(t *testing.T) {
 	}
 }
 
-// With a backup what a defective core has spoiled is undone, also in tasks that were not
-// compared: all go back to where it had not erred yet, and what is printed since then is
-// printed again. So they do if others die on that way.
+// With a backup the errors of a defective core are undone, also in tasks that were not
+// compared: all processes roll back to where the core had not erred yet, and later output
+// is printed again. They also do so if others die during the rollback.
 func TestDefectiveCoreAndBackup(t *testing.T) {
 	for name, program := range wrongPrograms(t) {
 		want, _ := verified(t, "-n 2 -sdc dual", program)
@@ -172,9 +172,8 @@ func TestCorruptionThatCannotBeRepaired(t *testing.T) {
 	require.Greater(t, c.SDC.Differed, c.SDC.Repaired)
 }
 
-// A wrong message is found by the other replicas of its sender, whatever share of the
-// tasks is sampled, unless what it has led to is found before; and nothing is found where
-// nothing is wrong.
+// The other replicas of its sender find a wrong message, whatever share of the tasks is
+// sampled, unless a consequence is found before. Without an error nothing is found.
 func TestWrongMessage(t *testing.T) {
 	program := wrongPrograms(t)["hpccg"]
 	jobs, found := simseed.Environment(t, "INTRA_CORRUPTION", 6), 0
@@ -208,9 +207,9 @@ func TestWrongMessage(t *testing.T) {
 	require.Positive(t, found)
 }
 
-// A wrong message makes the state of one replica of three wrong, and goes on from there, in
-// the tasks that are shared, to those that are right by their number. It is the message that
-// ends the job then, or a divergence that it has led to.
+// A wrong message makes the state of one replica of three wrong. The error spreads through
+// shared tasks to the others, which are the majority. Then the job ends because of the
+// message, or of a divergence that it has caused.
 func TestWrongMessageBeforeAMajority(t *testing.T) {
 	program := wrongPrograms(t)["hpccg"]
 	want, _ := verified(t, "-n 2 -sdc dual", program)
@@ -220,7 +219,7 @@ func TestWrongMessageBeforeAMajority(t *testing.T) {
 			require.Equal(t, want.Stdout, r.Stdout, "%s\n%s", flags, r.Stderr)
 		} else {
 			require.Equal(t, 4, r.Code, "%s\n%s", flags, r.Stderr)
-			require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // what is found first
+			require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // whichever is found first
 		}
 	}
 }
@@ -240,14 +239,14 @@ func TestWrongMessageBesideAConviction(t *testing.T) {
 		}
 		convicted++
 		require.Equal(t, 4, r.Code, "%s\n%s", flags, r.Stderr)
-		require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // what is found first
+		require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // whichever is found first
 	}
 	require.Positive(t, convicted)
 }
 
-// A replica that is the last one of its rank tells what it has received before it judges a task
-// by itself, while the ring of a link is full: the link moves though the goroutine that waits
-// for that has promised to poll.
+// The last replica of its rank reports its received messages before it judges a task by
+// itself, while the ring of a link is full: the link sends although the goroutine that
+// waits for that has promised to poll.
 func TestHashesAreToldOverAFullRing(t *testing.T) {
 	flags := strings.Fields("-degrees 3,3,2 -link shm -ring 4K -bind none -spares 1 -backup 3 -sdc sample=40% -seed 545 " +
 		"-fault flip:1.2@message:206 -fault defect:0.2,q=0.05 -kill 0.0@join:ask -kill 0.1@join:ask -kill 0.2@join:ask")
@@ -272,7 +271,7 @@ func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
 			r, c := verified(t, flags, program)
 			require.Equal(t, []runreport.Flip{{Spec: fmt.Sprintf("0.1@message:10:%d", bit), Fired: true}}, c.Flips)
 			told := "with different contents"
-			if strings.Contains(flags, "-backup") { // all go back before the other replica of the sender has come to the message
+			if strings.Contains(flags, "-backup") { // all processes roll back before the other replica of the sender has reached the message
 				told += "|a wrong result may have led to that, and the job goes back to a backup"
 			}
 			require.Regexp(t, told, r.Stderr, flags)
@@ -380,8 +379,8 @@ func TestStatesThatDiffer(t *testing.T) {
 	}
 }
 
-// toldByMessage: a job has ended since replicas have sent a message with different
-// contents, and that is what it says.
+// toldByMessage reports whether the job has ended because replicas have sent a message with
+// different contents.
 func toldByMessage(r jobtest.Result) bool {
 	return regexp.MustCompile(`silent corruption, found by \d\.\d: .* have sent message \d+ .* with different contents`).MatchString(r.Stderr)
 }

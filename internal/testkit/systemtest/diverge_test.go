@@ -23,14 +23,14 @@ func diverge(t *testing.T, flags, how, passes string, sections bool) jobRun {
 	return newJobRun(t, jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: program}))
 }
 
-// A program that makes its replicas differ ends with exit code 4, and the message names a variable that
-// differs, both values, and what may be the cause.
+// A program that makes its replicas diverge ends with exit code 4, and the message names a
+// variable that differs, both values, and possible causes.
 func TestDivergenceIsFound(t *testing.T) {
 	var valued, all atomic.Int64
 	t.Run("jobs", func(t *testing.T) {
 		for i, c := range []struct {
 			how   string
-			named string // what differs, as a pattern
+			named string // the difference, as a pattern
 		}{
 			{"time", `x\[17\]`}, {"rand", `x\[18\]`}, {"replica", `x\[19\]`}, {"map", `x\[21\]`}, {"clause", `[xy]\[\d+\]`},
 		} {
@@ -75,14 +75,15 @@ func TestDivergenceInTheLastPassesIsFound(t *testing.T) {
 	}
 }
 
-// requireDiverged looks for what a message has in any case.
+// requireDiverged checks the parts that all such messages have.
 func requireDiverged(t *testing.T, text string) {
 	t.Helper()
 	require.Regexp(t, `(?:the registered state|what the tasks of section \d+ read) differed on replicas \d and \d`, text)
 	require.Contains(t, text, ": a wrong clause, or time, random numbers, map order: run with -check")
 }
 
-// What is right is not reported, whichever replicas die or are replaced, and the job goes on.
+// A correct program is not reported, whichever replicas die or are replaced, and the job
+// continues.
 func TestRightProgramIsNotReported(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{
@@ -146,8 +147,8 @@ func TestDivergenceAndDeath(t *testing.T) {
 	}
 }
 
-// The program has returned on replica 0 when the other replica differs, and that one dies right after
-// it has sent its hash: what is known ends the job.
+// The program has returned on replica 0 when the other replica differs, and that one dies
+// right after it has sent its hash: the known difference ends the job.
 func TestDivergenceAfterTheProgramHasReturned(t *testing.T) {
 	t.Parallel()
 	for _, link := range []string{"auto", "tcp"} {
@@ -157,7 +158,8 @@ func TestDivergenceAfterTheProgramHasReturned(t *testing.T) {
 	}
 }
 
-// What MarshalBinary writes in the order of a map differs from call to call, and is no divergence.
+// The result of a MarshalBinary that follows the order of a map differs from call to call,
+// and is no divergence.
 func TestMarshalBinaryInTheOrderOfAMap(t *testing.T) {
 	t.Parallel()
 	r := diverge(t, "-n 2 -r 3", "order", "60", false)

@@ -18,7 +18,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// fate is what became of a flip.
+// fate is the outcome of a flip.
 type fate string
 
 const (
@@ -60,11 +60,12 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 		mode, count = pick("state", "dual,state"), rng.Int64N(points)
 	case job.FlipMessage:
 		mode, count = pick("dual", "state", "sample", "dual,state"), rng.Int64N(20)
-	case job.FlipUpdate: // what is received, in small tasks, is of those that are sent
+	case job.FlipUpdate: // a received update of a small task belongs to those that are sent
 		mode, count = "state", rng.Int64N(tasks/int64(degree))
 		p.sees, more = false, " -sched static -direct off"
 	}
-	// What one replica alone has, and what it sends, has nothing to be compared with.
+	// A result that one replica alone has, or a message that it alone sends, cannot be
+	// compared.
 	if p.sees && (p.point == job.FlipTask || degree > 2) && rng.IntN(3) == 0 {
 		other := job.Process{Rank: wrong.Rank, Replica: (wrong.Replica + 1) % degree}
 		at := rng.Int64N(tasks)
@@ -83,7 +84,7 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 	return p
 }
 
-// try runs a job with a flip, and says what became of that.
+// try runs a job with a flip, and returns the outcome of the flip.
 func (p flipPlan) try(t *testing.T, program []string, want string) fate {
 	r, c := verified(t, p.flags, program)
 	told := fmt.Sprintf("%s\n%s%s", r.Spec, r.Stderr, r.Report)
@@ -112,13 +113,14 @@ func (p flipPlan) try(t *testing.T, program []string, want string) fate {
 	return flipRepaired
 }
 
-// flipPrograms are small jobs of HPCCG and GTC, and how many safe points they come to.
+// flipPrograms returns small jobs of HPCCG and GTC, with the number of their safe points.
 func flipPrograms() map[string]int64 { return map[string]int64{"hpccg": 29, "gtc": 2} }
 
-// TestFlips runs jobs of real processes in which one bit is turned of what any task
-// writes or any replica receives of it, of any message or of the registered state at any safe point, while replicas die
-// and are replaced. It is found, or the results have the same bits. With a share of the
-// tasks sampled, and on its way between replicas, it may escape, which is counted. INTRA_FLIPS says how many jobs to run.
+// TestFlips runs jobs of real processes in which one bit is flipped: of the output of a
+// task, of a received update, of a message, or of the registered state at a safe point,
+// while replicas die and are replaced. The flip is found, or the results have the same
+// bits. With a share of the tasks sampled, and on its way between replicas, it may escape,
+// which is counted. INTRA_FLIPS is the number of jobs.
 func TestFlips(t *testing.T) {
 	jobs, first := simseed.Environment(t, "INTRA_FLIPS", 6), simseed.Environment(t, "INTRA_SEED", 0)
 	var mu sync.Mutex
@@ -173,7 +175,7 @@ func TestNoFlips(t *testing.T) {
 	}
 }
 
-// calm runs a job in which nothing is turned wrong, and says what else happened.
+// calm runs a job without flips, and returns the other faults.
 func calm(t *testing.T, seed uint64, program []string, want string, tasks int64) (under string) {
 	rng := rand.New(rand.NewPCG(seed, 43))
 	pick := func(all ...string) string { return all[rng.IntN(len(all))] }

@@ -18,11 +18,11 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// TestHeadsAreLost loses the head of a job at any time, and the one after it:
+// TestHeadsAreLost loses the head of a job at any time, and its successor:
 // before all have joined, before, between and right after replacements, with
-// spares, backups and checkpoint files, as a seed says. Each job ends with the
-// bits of one without failures, or says that a rank was killed before a backup of
-// it was whole. INTRA_HEADS=N tries N seeds, INTRA_SEED=S only S.
+// spares, backups and checkpoint files, according to a seed. Each job ends with
+// the bits of one without failures, or reports that a rank was killed before a
+// backup of it was whole. INTRA_HEADS=N tries N seeds, INTRA_SEED=S only S.
 func TestHeadsAreLost(t *testing.T) {
 	t.Parallel()
 	first, n := uint64(1), simseed.Environment(t, "INTRA_HEADS", 3)
@@ -70,7 +70,7 @@ const (
 	headsSlots = 4
 )
 
-// headsPlan is what is done to a job, of two ranks with two replicas each.
+// headsPlan lists the faults of a job of two ranks with two replicas each.
 type headsPlan struct {
 	flags  string
 	joins  bool     // the head is lost before all have joined
@@ -127,7 +127,8 @@ type headsJob struct {
 	lost  int             // heads
 }
 
-// noBackup is said of a rank that is lost while no backup is whole.
+// noBackup matches the report about a rank that is lost while no backup is
+// whole.
 var noBackup = regexp.MustCompile(`could not be brought back: (no backup was complete yet|all processes that held the last backup)`)
 
 var headNow = regexp.MustCompile(`(\S+) is the new head, in place of `)
@@ -198,7 +199,7 @@ func (j *headsJob) settle() {
 	})
 }
 
-// said is what all heads have said so far.
+// said returns the messages of all heads so far.
 func (j *headsJob) said() string { return j.Stderr() + j.errs() }
 
 // until waits until that is so, or the job has ended, which is too early.
@@ -251,8 +252,8 @@ func (j *headsJob) loseHead(how string) {
 	}
 }
 
-// over waits until nothing is left of the job, and returns what its last head
-// has left of it.
+// over waits until nothing is left of the job, and returns the output of its
+// last head.
 func (j *headsJob) over() jobRun {
 	t := j.t
 	r := newJobRun(t, j.Wait(t))

@@ -19,8 +19,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// patience is after how long a job on hosts is taken to hang. The loss of one
-// takes its time.
+// patience is the time after which a job on hosts counts as hanging. The loss of a host
+// takes time.
 const patience = 3 * time.Minute
 
 // hostedSpec describes HPCCG on the hosts of net, each with that many slots, started by
@@ -77,14 +77,14 @@ type hostedJob struct {
 	spec jobtest.Spec
 }
 
-// What heads say with -v.
+// Messages of heads with -v.
 const (
 	joined   = "all have joined"
 	backedUp = "the first backup is complete"
 	finished = "all have finished"
 )
 
-// begun is what the head of a job says when the job can bear a loss.
+// begun returns the message of the head when the job can survive a loss.
 func begun(flags string) string {
 	if strings.Contains(flags, "-backup") {
 		return backedUp
@@ -110,13 +110,13 @@ func (j *hostedJob) lose(how func() error) {
 	<-j.Ended()
 }
 
-// errs is what the successor of the head has said.
+// errs returns the messages of the head's successor.
 func (j *hostedJob) errs() string { return successor(j.spec.Dir, j.PID(), ".err") }
 
 // finished: the first head has seen the end of the job.
 func (j *hostedJob) finished() bool { return strings.Contains(j.Stderr(), finished) }
 
-// await waits until the successor has said that, or has ended.
+// await waits until the successor has printed a text, or has ended.
 func (j *hostedJob) await(text string) {
 	j.t.Helper()
 	require.Eventually(j.t, func() bool {
@@ -125,7 +125,7 @@ func (j *hostedJob) await(text string) {
 	}, patience, time.Millisecond, "%s", j.Stderr())
 }
 
-// over: the job has come to its end, under whichever head.
+// over reports whether the job has ended, under any head.
 func (j *hostedJob) over() bool {
 	return j.finished() || strings.Contains(j.errs(), "intrarun: exit code")
 }
@@ -146,9 +146,8 @@ func (j *hostedJob) kill(process string) {
 	require.NoError(j.t, ignoreGone(syscall.Kill(pid, syscall.SIGKILL)))
 }
 
-// end waits until nothing is left, makes the hosts whole again, and returns what
-// the successor has left of the job. lost is false if that had come to its end
-// before the head was lost.
+// end waits until nothing is left, makes the hosts whole again, and returns the successor's
+// output. lost is false if the job had ended before the head was lost.
 func (j *hostedJob) end() (r jobRun, lost bool) {
 	t := j.t
 	t.Helper()
@@ -167,7 +166,7 @@ func (j *hostedJob) end() (r jobRun, lost bool) {
 	return r, true
 }
 
-// successor reads what the successor of the head has written.
+// successor reads a file that the successor of the head has written.
 func successor(dir string, head int, suffix string) string {
 	b, _ := os.ReadFile(filepath.Join(dir, fmt.Sprintf("intrarun-%d%s", head, suffix)))
 	return string(b)

@@ -15,7 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// binaries are what the tests have built.
+// binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 func hpccg(t testing.TB) string { return binaries.Program(t, "examples/hpccg") }
 func plain(t testing.TB) string { return binaries.Plain(t, "examples/hpccg") }
 
-// jobRun is what a user sees of a job.
+// jobRun is the visible result of a job.
 type jobRun struct {
 	code           int
 	stdout, stderr string
@@ -67,7 +67,7 @@ func serial(t *testing.T, args ...string) jobRun {
 	return wait()
 }
 
-// await waits until a job has said that, or intrarun has ended.
+// await waits until a job has printed a text, or intrarun has ended.
 func await(t *testing.T, j *jobtest.Job, text string) {
 	t.Helper()
 	for !strings.Contains(j.Stderr(), text) {
@@ -89,8 +89,8 @@ func (r jobRun) sum(t *testing.T) string {
 	return bits(t, r.stdout)
 }
 
-// bits reads what HPCCG printed: x does not change any more once it has
-// converged, the residuals go on to do so.
+// bits reads the output of HPCCG: x does not change once it has converged, but the
+// residuals do.
 func bits(t *testing.T, stdout string) string {
 	t.Helper()
 	var out struct {

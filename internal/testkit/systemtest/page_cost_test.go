@@ -61,7 +61,7 @@ func TestPageCost(t *testing.T) {
 	}
 }
 
-// cpuTime is what intrarun has taken so far.
+// cpuTime returns the CPU time of intrarun so far.
 func cpuTime(t *testing.T, j *jobtest.Job) time.Duration {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", j.PID()))
 	require.NoError(t, err, "it has ended: %s", j.Stderr())

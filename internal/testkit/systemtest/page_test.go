@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// After the loss of the head the next one serves the page on its host, and says where:
-// in its output, and to intrarun status.
+// After the loss of the head the next one serves the page on its host, and announces the
+// address in its output, and to intrarun status.
 func TestPageAfterTheLossOfTheHead(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 4)

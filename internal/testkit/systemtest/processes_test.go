@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// A stopped replica is fenced, and the job ends right, though the other one
-// waits for what it has begun.
+// A stopped replica is fenced, and the job ends with the right result, though
+// the other one waits for a task that it has begun.
 func TestStoppedReplica(t *testing.T) {
 	args := strings.Fields("-nx 80 -ny 80 -nz 80 -json") // a second or more
 	want := serial(t, args...).sum(t)
@@ -62,7 +62,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			j, wait := start(t, "-n 2 -r 2", hpccg(t), "-nx", "80", "-ny", "80", "-nz", "80", "-json")
 			awaitRanks(t, j, 4)
 			require.NoError(t, syscall.Kill(j.PID(), signal))
-			wait() // which looks for what is left
+			wait() // which looks for leftovers
 		})
 	}
 }

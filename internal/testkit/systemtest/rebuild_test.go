@@ -20,7 +20,7 @@ import (
 // The tests in this file change the file of a program while a job runs it, as a user does
 // when developing it.
 
-// refused is what the head says of replacements that cannot be had.
+// refused matches the head's messages about replacements that are not available.
 const refused = `the replacement for|no such file`
 
 // ownHPCCG returns the path of a copy of HPCCG that a test may change.
@@ -62,8 +62,8 @@ func killReplica(t *testing.T, j *jobtest.Job, name string) {
 	require.True(t, ended(j), "there is no "+name)
 }
 
-// TestReplacementAfterARebuild: whatever becomes of the file of the program, a process that is
-// killed is replaced by one of the build of those that live, and the result is theirs.
+// TestReplacementAfterARebuild: even if the file of the program changes, a process that is
+// killed is replaced by one of the build of the live ones, and the result is theirs.
 func TestReplacementAfterARebuild(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -36,7 +36,7 @@ func lasting(t *testing.T, flags, args string, enough func(*jobtest.Report) bool
 	return r, again
 }
 
-// Whoever is killed is replaced, whatever the others do meanwhile.
+// A process that is killed is replaced, whatever the others are doing.
 func TestReplacementOfRealProcesses(t *testing.T) {
 	for _, c := range []struct {
 		flags    string
@@ -144,7 +144,7 @@ func TestReplacementsAreNotLeftBehind(t *testing.T) {
 		return len(seen) >= 5
 	}, jobtest.Deadline, 5*time.Millisecond)
 	require.NoError(t, syscall.Kill(j.PID(), syscall.SIGKILL))
-	wait() // which looks for what is left
+	wait() // which looks for leftovers
 }
 
 // A rank without any replica is brought back from its backup.

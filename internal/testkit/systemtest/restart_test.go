@@ -27,7 +27,7 @@ func newest(t *testing.T, dir string) string {
 	return filepath.Dir(sets[len(sets)-1])
 }
 
-// number is that of the set in a folder, 0 of none.
+// number returns the number of the set in a folder, 0 if there is none.
 func number(dir string) (n int) {
 	_, _ = fmt.Sscanf(filepath.Base(dir), "set-%d", &n) // "" is none
 	return n
@@ -47,10 +47,9 @@ func since(t *testing.T, dir, last string) (n int) {
 	return n
 }
 
-// TestRestartAfterEverythingDied kills intrarun and with it all processes, at
-// random and so in the middle of writing too, again and again. Each time the
-// job goes on from its files, with other degrees, and it ends with the bits of
-// a run without failures.
+// TestRestartAfterEverythingDied repeatedly kills intrarun and with it all processes, at
+// random and so also in the middle of writing. Each time the job continues from its files,
+// with other degrees, and it ends with the bits of a run without failures.
 func TestRestartAfterEverythingDied(t *testing.T) {
 	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 1500 -json")
 	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
@@ -76,7 +75,7 @@ func TestRestartAfterEverythingDied(t *testing.T) {
 		r := wait()
 		if r.code < 0 {
 			require.True(t, kill, "%s", r.stderr)
-			if since(t, dir, last) > 1 { // the last one may not have been noted any more
+			if since(t, dir, last) > 1 { // the last one may not have been recorded
 				require.Contains(t, r.stderr, "is on disk: -restart "+dir+" continues from there")
 			}
 			continue
@@ -90,8 +89,8 @@ func TestRestartAfterEverythingDied(t *testing.T) {
 	}
 }
 
-// TestRestartAfterALostRank: what intrarun says about a lost rank names the
-// files, and they hold what is needed.
+// TestRestartAfterALostRank: the message of intrarun about a lost rank names the files, and
+// they suffice for a restart.
 func TestRestartAfterALostRank(t *testing.T) {
 	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 400 -json")
 	want := intrarun(t, "-n 2 -r 1", args...).sum(t)

@@ -50,7 +50,8 @@ func TestDeadlocks(t *testing.T) {
 	}
 }
 
-// Whoever computes, sleeps or will be helped by another goroutine is waited for.
+// A process that computes, sleeps, or will be helped by another goroutine does not count as
+// stuck.
 func TestNoDeadlocks(t *testing.T) {
 	t.Parallel()
 	for way, flags := range map[string]string{"computes": "-n 2 -r 1", "sleeps": "-n 3 -r 2 -link tcp", "busy": "-n 2 -r 2"} {
@@ -107,7 +108,7 @@ func TestStatus(t *testing.T) {
 		require.NoError(t, syscall.Kill(pid(t, j, "0.1"), syscall.SIGKILL))
 		shows(t, j, "3 of 4 processes live, 1 deaths")
 		require.NoError(t, syscall.Kill(j.PID(), syscall.SIGQUIT))
-		shows(t, j, "3 of 4 processes live") // it goes on
+		shows(t, j, "3 of 4 processes live") // the job continues
 		said := interrupt(t, j)
 		require.Equal(t, 1, strings.Count(said, "deadlock"), said)
 		require.Contains(t, said, "intrarun: 0.") // -status-every

@@ -17,9 +17,9 @@ import (
 )
 
 // The host of the head is lost right before, while and after a set of
-// checkpoint files is written, in a job that has begun with files itself. It
-// ends with the bits of a run without failures, its successor goes on to write
-// sets, and another job goes on from the last of them.
+// checkpoint files is written, in a job that has itself begun from files. It
+// ends with the bits of a run without failures, its successor continues to
+// write sets, and another job continues from the last of them.
 func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 4)
@@ -63,7 +63,8 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 			require.Len(t, r.report.Failures, 1, r.stderr)
 			require.Equal(t, job.Process{}, r.report.Failures[0].Process)
 
-			// Each set has come to one end, and is there with its safe point.
+			// Each set has one outcome, and the report lists it with its safe
+			// point.
 			ended := make(map[uint64]bool)
 			point := r.report.Restart.Point
 			for _, s := range r.report.Checkpoint.Sets {
@@ -106,9 +107,9 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 	})
 }
 
-// loseHeadWithFiles loses the host of the head when that is due, and returns
-// what its successor has left of the job, and the newest set of the time when
-// the host was lost. lost is false if the job had come to its end before.
+// loseHeadWithFiles loses the host of the head when due returns true. It
+// returns the output of the successor, and the newest set at the time of the
+// loss. lost is false if the job had ended before.
 func loseHeadWithFiles(t *testing.T, net *netns.Net, flags string, args []string, due func() bool, newest func() string) (r jobRun, last string, lost bool) {
 	j := startHosted(t, net, 1, "-n 2 -r 2 "+flags, args, joined)
 	for end := time.Now().Add(time.Minute); !due() && !j.finished() && time.Now().Before(end); {

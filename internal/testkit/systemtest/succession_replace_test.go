@@ -27,8 +27,8 @@ func TestLossOfTheHeadAndReplacements(t *testing.T) {
 	for _, c := range []struct {
 		name, flags string
 		slots       int
-		until       string     // what the first head says before it is lost
-		steps       []string   // what the successor says before the next thing is done to the job
+		until       string     // message of the first head before its loss
+		steps       []string   // messages of the successor before each next fault
 		then        [][]string // processes that are killed
 		says        []string
 		replaced    []string // nil: the job rolls back once
@@ -90,8 +90,8 @@ func TestLossOfTheHeadAndReplacements(t *testing.T) {
 	}
 }
 
-// One head after another is lost, of a job that replaces what it loses, as long as
-// there are three hosts.
+// One head after another is lost, in a job that replaces lost processes, as long as there
+// are three hosts.
 func TestHeadsAreLostAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 6)

@@ -51,7 +51,7 @@ func TestThreads(t *testing.T) {
 // other.
 func TestTraceOfThreads(t *testing.T) {
 	workers := []string{"0.0", "0.0 worker 1", "0.1", "0.1 worker 1"}
-	for iters := 12; ; iters *= 5 { // on a busy machine a worker may come too late for a short job
+	for iters := 12; ; iters *= 5 { // on a busy machine a worker may start too late for a short job
 		name := filepath.Join(t.TempDir(), "trace.json")
 		args := strings.Fields(fmt.Sprintf("-nx 32 -ny 32 -nz 32 -iters %d -json", iters))
 		r := intrarun(t, "-r 2 -threads 2 -sched static -trace "+name, args...)

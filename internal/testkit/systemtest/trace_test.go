@@ -25,7 +25,7 @@ func readTrace(t *testing.T, name string) *traceformat.File {
 	return f
 }
 
-// rowNames are the rows of a timeline by what they are called.
+// rowNames returns the names of the rows of a timeline.
 func rowNames(f *traceformat.File) map[traceformat.Row]string {
 	rows := make(map[traceformat.Row]string)
 	for _, e := range f.Events {
@@ -103,7 +103,7 @@ func TestTraceOfRecovery(t *testing.T) {
 	for _, tt := range []struct {
 		flags  string
 		enough func(*jobtest.Report) bool
-		kinds  []string // that are there beside those of every job
+		kinds  []string // kinds of events besides those of every job
 	}{
 		{"-n 2 -r 2 -sched static -replace -kill 1.1@task:40", replaced, []string{"join", "cut", "death", "verdict", "state", "update"}},
 		{"-n 2 -r 2 -spares 1 -link unix -kill 0.1@section:20", replaced, []string{"join", "cut", "death", "verdict", "state"}},
@@ -142,8 +142,7 @@ func TestTraceOfRecovery(t *testing.T) {
 	}
 }
 
-// A timeline that would be larger than its bound lacks the oldest events, and that
-// is said.
+// A timeline that would exceed its bound lacks the oldest events, and says so.
 func TestTraceLimit(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trace.json")
 	r := intrarun(t, "-r 2 -trace-limit 1M -trace "+name, "-nx", "8", "-ny", "8", "-nz", "8")
@@ -152,7 +151,7 @@ func TestTraceLimit(t *testing.T) {
 	st, err := os.Stat(name)
 	require.NoError(t, err)
 	require.LessOrEqual(t, st.Size(), int64(1<<20))
-	require.Greater(t, st.Size(), int64(1<<18)) // what is dropped are blocks of a tenth of a second
+	require.Greater(t, st.Size(), int64(1<<18)) // dropped blocks hold a tenth of a second
 	dropped := f.Other["droppedEvents"].(float64)
 	require.Positive(t, dropped)
 	require.Contains(t, r.stderr, fmt.Sprintf("the timeline lacks %.0f events", dropped))
@@ -199,8 +198,8 @@ func TestLimitedLinks(t *testing.T) {
 	}
 }
 
-// The report says what each type of task sent and how much of its sections
-// was not spent waiting.
+// The report states for each type of task the bytes sent, and the share of its sections
+// that was not spent waiting.
 func TestReportOfTaskTypes(t *testing.T) {
 	r := intrarun(t, "-r 2 -sched static", small...)
 	r.sum(t)

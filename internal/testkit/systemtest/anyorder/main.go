@@ -41,8 +41,7 @@ func main() {
 	})
 }
 
-// passes is how often the ranks exchange their hashes, with a safe point before each
-// exchange.
+// passes is the number of exchanges of hashes, with a safe point before each.
 const passes = 20
 
 func run(p *intra.Process, tasks uint64) error {

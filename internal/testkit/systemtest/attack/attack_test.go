@@ -32,8 +32,7 @@ func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 // few is the default number of jobs.
 const few = 10
 
-// deadline is how long a job may take that is over in seconds, on a machine that
-// has much else to do.
+// deadline bounds a job that normally takes seconds, on a machine with much other work.
 const deadline = 90 * time.Second
 
 // TestAttack runs INTRA_ATTACK random jobs, or that of INTRA_SEED and, with both,
@@ -67,7 +66,7 @@ func TestAttack(t *testing.T) {
 	}
 }
 
-// tally is what has happened in all jobs.
+// tally counts the events of all jobs.
 type tally struct{ jobs, deaths, replacements, rollbacks, lost, convicted, escaped atomic.Int64 }
 
 // add counts a job, and returns the number of jobs.
@@ -92,7 +91,7 @@ func (a *tally) String() string {
 		a.deaths.Load(), a.replacements.Load(), a.rollbacks.Load(), a.lost.Load(), a.convicted.Load(), a.escaped.Load())
 }
 
-// run runs the job, and one that goes on from its files.
+// run runs the job, and one that continues from its files.
 func (p *plan) run(t *testing.T) *verdict {
 	args := strings.Fields(p.app.args(len(p.degrees)))
 	program := append([]string{binaries.Program(t, p.app.folder)}, args...)
@@ -121,7 +120,7 @@ func (p *plan) run(t *testing.T) *verdict {
 	return v
 }
 
-// prefix is the command that starts intrarun, if this machine has it.
+// prefix returns the command that starts intrarun, if this machine has it.
 func (p *plan) prefix() []string {
 	usable, err := affinity.Usable()
 	if _, missing := exec.LookPath("taskset"); !p.pinned || missing != nil || err != nil || len(usable) == 0 {
@@ -152,7 +151,7 @@ func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, injections [
 	}
 }
 
-// inject does what is done from outside, until the job has ended.
+// inject carries out the injections from outside, until the job has ended.
 func inject(j *jobtest.Job, program string, injections []injection) (d deed) {
 	d.stopped, d.killed = make(map[job.Process]bool), make(map[job.Process]bool)
 	began := time.Now()
@@ -215,8 +214,8 @@ func copied(t *testing.T, file string) string {
 	return path
 }
 
-// last is the last line of what was printed if the job went back for something wrong: what
-// was printed before may be wrong, and is printed again.
+// last returns the last printed line if the job rolled back because of an error: earlier
+// lines may be wrong, and are printed again.
 func (v *verdict) last(stdout string) string {
 	stdout = strings.TrimSpace(stdout)
 	i := strings.LastIndexByte(stdout, '\n')
@@ -226,7 +225,7 @@ func (v *verdict) last(stdout string) string {
 	return stdout[i+1:]
 }
 
-// bits is what a program printed, without the times.
+// bits returns the output of a program without the times.
 func bits(stdout string) string {
 	var all map[string]any
 	if err := json.Unmarshal([]byte(stdout), &all); err != nil {

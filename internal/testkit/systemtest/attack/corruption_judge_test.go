@@ -10,19 +10,19 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// corruption is what is compared in a job: all tasks, a share of them, states.
+// corruption selects the comparisons of a job: all tasks, a share of them, states.
 type corruption struct {
 	dual, samples, state bool
-	apart                bool // the replicas of a rank have no memory in common: each decides what to share
+	apart                bool // the replicas of a rank share no memory: each decides what to share
 }
 
-// wrong is something that was turned wrong on request.
+// wrong is an error that was injected on request.
 type wrong struct {
 	process job.Process
 	what    job.FlipPoint // empty: again and again, in tasks
 }
 
-// fired lists what has come about.
+// fired lists the errors that have occurred.
 func (v *verdict) fired() (all []wrong) {
 	for _, f := range v.report.Flips {
 		if !f.Fired {
@@ -50,7 +50,7 @@ func (v *verdict) convicted(p job.Process) bool {
 	return false
 }
 
-// foundWrong reports whether a process was fenced for what was found by comparison.
+// foundWrong reports whether a process was fenced because of a comparison.
 func (v *verdict) foundWrong(p job.Process, detail string) bool {
 	if strings.HasPrefix(detail, "convicted of ") {
 		return v.convicted(p)
@@ -58,8 +58,8 @@ func (v *verdict) foundWrong(p job.Process, detail string) bool {
 	return strings.HasPrefix(detail, "what its rank has come to by safe point ") && v.doubted(p.Rank)
 }
 
-// doubted reports whether the job has gone back for what differed in a rank, or how its
-// program failed.
+// doubted reports whether the job has rolled back because of a difference in a rank, or a
+// failure of its program.
 func (v *verdict) doubted(rank int) bool {
 	for _, b := range v.report.Rollbacks {
 		if slices.Contains(b.Differed, rank) {
@@ -69,7 +69,7 @@ func (v *verdict) doubted(rank int) bool {
 	return false
 }
 
-// corruption says what speaks against what was found by comparison.
+// corruption returns an objection to the results of the comparisons.
 func (v *verdict) corruption() string {
 	fired, sdc := v.fired(), v.report.SDC
 	if len(fired) == 0 {

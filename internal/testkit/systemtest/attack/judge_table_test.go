@@ -128,7 +128,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What was printed before the job went back for something wrong is followed by what is right.
+// Output from before a rollback for an error is followed by the right output.
 func TestWhatIsPrintedAgain(t *testing.T) {
 	for rollbacks, want := range map[string]string{"": "{1}\n{2}", "[{}]": "{1}\n{2}", `[{"differed":[1]}]`: "{2}", `[{"convicted":"0.1"}]`: "{2}"} {
 		v := &verdict{}
@@ -149,7 +149,7 @@ func set(p string) map[job.Process]bool {
 	return map[job.Process]bool{one: true}
 }
 
-// read makes the report that a history in words tells.
+// read makes the report that a history in words describes.
 func (v *verdict) read(t *testing.T, history string) {
 	type object = map[string]any
 	all := map[string][]any{}

@@ -15,7 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// report is what the judge reads of a report.
+// report is the part of a report that the judge reads.
 type report struct {
 	ExitCode int    `json:"exit_code"`
 	Error    string `json:"error"`
@@ -64,7 +64,7 @@ type rollback struct {
 // wrong reports whether all went back since something was wrong.
 func (b rollback) wrong() bool { return b.Convicted != nil || len(b.Differed) > 0 }
 
-// deed is what was done to the processes of a job from outside.
+// deed lists the actions on the processes of a job from outside.
 type deed struct {
 	stopped, killed map[job.Process]bool
 	interrupted     bool // intrarun got SIGINT
@@ -416,7 +416,7 @@ func (v *verdict) reason(why string, h *history) string {
 	return ""
 }
 
-// tell is what happened, in order.
+// tell returns the events of a job, in order.
 func (v *verdict) tell() string {
 	var all []struct {
 		at   float64

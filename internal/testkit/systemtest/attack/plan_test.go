@@ -45,10 +45,10 @@ type plan struct {
 	spares                   int
 	corrupt                  *corruption // nil: nothing is wrong, and nothing is compared
 	files                    int         // safe points from one set to the next, 0: none
-	then                     *plan       // the job that goes on from the files
+	then                     *plan       // the job that continues from the files
 }
 
-// injection is something done to a process from outside.
+// injection is an action on a process from outside.
 type injection struct {
 	after  time.Duration // since the start of intrarun
 	signal string        // stop, pause, kill; int or gone for intrarun itself; remove for the program's file
@@ -97,7 +97,7 @@ func corrupted(seed uint64) bool { return seed%3 == 2 }
 
 type dice struct{ *rand.Rand }
 
-// once is true one time of n.
+// once returns true once in n times.
 func (d dice) once(n int) bool { return d.IntN(n) == 0 }
 
 func one[T any](d dice, of []T) T { return of[d.IntN(len(of))] }
@@ -252,7 +252,7 @@ func (p *plan) point(d dice) job.Kill {
 	return k
 }
 
-// outside chooses what is done to processes from outside.
+// outside chooses the actions on processes from outside.
 func (p *plan) outside(d dice) {
 	at := func() time.Duration { return time.Duration(20+d.IntN(900)) * time.Millisecond }
 	if d.once(6) {

@@ -59,7 +59,7 @@ func open(t *testing.T, url string) context.Context {
 	return ctx
 }
 
-// profile makes a folder for what a browser keeps. It is removed again and again, since
+// profile makes a folder for the data of a browser. It removes the folder repeatedly, since
 // processes of Chromium may still write to their cache when the first one has ended.
 func profile(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "intra-browser")
@@ -76,7 +76,7 @@ func shows(t *testing.T, ctx context.Context, expression string) {
 	require.NoError(t, chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(100*time.Millisecond), chromedp.WithPollingTimeout(deadline))), "%s", expression)
 }
 
-// text says that an element has a text that matches.
+// text returns the condition that an element has a text that matches.
 func text(selector, re string) string {
 	return fmt.Sprintf("/%s/.test(document.querySelector(%q).innerText)", re, selector)
 }
@@ -104,10 +104,10 @@ type running struct {
 	err strings.Builder
 	url string
 
-	where []string // what runs a command on the host of its head; nothing: this one
+	where []string // prefix that runs a command on the host of its head; empty: this one
 }
 
-// Write takes what it writes on standard error.
+// Write receives the standard error of intrarun.
 func (r *running) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +153,7 @@ func (r *running) interrupt() {
 	require.NotContains(r.t, r.said(), "panic")
 }
 
-// What happens to the processes of a job is seen as it happens, and the report at the
+// The page shows the events of the processes of a job as they happen, and the report at the
 // end.
 func TestAJobWithADeath(t *testing.T) {
 	chromium(t)
@@ -207,7 +207,7 @@ func TestAThousandProcesses(t *testing.T) {
 	shows(t, ctx, "document.querySelectorAll('.cell[data-state]').length === 1000")
 	shows(t, ctx, text("#numbers", `1000 \/ 1000\s+processes live`))
 	shows(t, ctx, "last.t === 19.5")
-	var took float64 // of what is drawn for one frame
+	var took float64 // time to draw one frame
 	require.NoError(t, chromedp.Run(ctx, chromedp.Evaluate("(() => { const from = performance.now(); for (let i = 0; i < 10; i++) frame(last); return (performance.now() - from) / 10; })()", &took)))
 	t.Logf("a frame takes the browser %.1f ms", took)
 	picture(t, ctx, "page-large")

@@ -45,7 +45,7 @@ var (
 	spaces   = regexp.MustCompile(`  +`)
 )
 
-// alike is a text without what is another number each time.
+// alike returns a text without the numbers that differ each time.
 func alike(text string) string {
 	return strings.TrimSpace(spaces.ReplaceAllString(changing.ReplaceAllString(text, "#"), "  "))
 }
@@ -58,11 +58,11 @@ func (r *running) status() string {
 	return string(out)
 }
 
-// statusLine is what a status says of one process.
+// statusLine matches the line of one process in a status.
 var statusLine = regexp.MustCompile(`(?m)^  (\d+\.\d+)  (.*)$`)
 
-// saysAsDocumented waits until status says what the documents say beneath a heading, and
-// looks whether the page says the same of each process.
+// saysAsDocumented waits until the status equals the documented one beneath a heading, and
+// checks that the page shows the same for each process.
 func (r *running) saysAsDocumented(ctx context.Context, heading string) {
 	r.t.Helper()
 	want := documented(r.t, heading, 0)
@@ -74,7 +74,7 @@ func (r *running) saysAsDocumented(ctx context.Context, heading string) {
 	}
 }
 
-// saysOf chooses a process on the page, and waits until that says this of it.
+// saysOf selects a process on the page, and waits until the page shows this text for it.
 func (r *running) saysOf(ctx context.Context, process, what string) {
 	r.t.Helper()
 	require.NoError(r.t, chromedp.Run(ctx, chromedp.Click(fmt.Sprintf(`.cell[data-process=%q]:not(.chosen)`, process))))
@@ -82,7 +82,7 @@ func (r *running) saysOf(ctx context.Context, process, what string) {
 	shows(r.t, ctx, text("#detail", strings.ReplaceAll(process, ".", `\.`)+` on \S+, pid \d+(, incarnation \d+)?\n`+strings.ReplaceAll(pattern, "/", `\/`)+`\n`))
 }
 
-// awaitStatus waits until the status is what is wanted, as far as it is compared.
+// awaitStatus waits until the compared part of the status is as wanted.
 func (r *running) awaitStatus(want string, compared func(string) string) {
 	r.t.Helper()
 	got := ""
@@ -204,7 +204,7 @@ func TestALostHost(t *testing.T) {
 	for _, p := range []string{"0.1", "1.1"} {
 		shows(t, ctx, event("death", regexp.QuoteMeta(p)+` died \(host\): .*`+h2.Name))
 	}
-	who := regexp.MustCompile(`(?m)^(  \d\.\d ).*$`) // what they do changes all the time
+	who := regexp.MustCompile(`(?m)^(  \d\.\d ).*$`) // their activity changes all the time
 	r.awaitStatus(documented(t, "A lost host", 0), func(text string) string { return alike(who.ReplaceAllString(text, "$1")) })
 	require.NoError(t, chromedp.Run(ctx, chromedp.Click(`.cell[data-process="1.0"]`)))
 	shows(t, ctx, text("#detail", `1\.0 on `+h1.Name+`, pid \d+\n`))
@@ -223,7 +223,7 @@ func within(t *testing.T, h *netns.Host, page string) string {
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.Transport = &http.Transport{DialContext: func(ctx context.Context, network, addr string) (c net.Conn, err error) {
 		done := make(chan struct{})
-		go func() { // on a thread of its own, which is not used any more: it stays in the namespace
+		go func() { // on a thread of its own, which is not used again: it stays in the namespace
 			defer close(done)
 			runtime.LockOSThread()
 			var space *os.File

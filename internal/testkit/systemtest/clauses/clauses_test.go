@@ -23,7 +23,7 @@ var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
-// usual is the number of kernels of the program that the test makes by itself.
+// usual is the default number of kernels that the test makes.
 const usual = 60
 
 // TestRandomKernels makes a program of 60 kernels, between whose sections the ranks exchange
@@ -112,7 +112,7 @@ func checkKernels(t *testing.T, seed uint64, n int) {
 		}
 		r := run(fmt.Sprint("-check -r ", 1+k.number%2), "shared", strconv.Itoa(k.number))
 		if r.Code == 0 && k.clause[k.spoilt] == "out" && mustRun(t, dir, "./plain", "harmless", strconv.Itoa(k.number), strconv.Itoa(k.spoilt)) == "true\n" {
-			harmless++ // what it reads is overwritten
+			harmless++ // the values that it reads are overwritten
 			continue
 		}
 		require.NotZero(t, r.Code, "%s, and neither intragen nor -check says so:\n%s", k.wrong, k.source())
@@ -122,7 +122,7 @@ func checkKernels(t *testing.T, seed uint64, n int) {
 	t.Logf("%d kernels: %d right, %d wrong and refused, %d wrong and found by -check, %d read what they overwrite", n, len(right), refused, found, harmless)
 }
 
-// module makes a module that uses this one, beside it.
+// module makes a module that uses this one, in a folder next to it.
 func module(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	root, err := filepath.Abs("../../../..")

@@ -17,14 +17,14 @@ type kernel struct {
 	clause []string // of each array: in, out or inout
 	wrong  string   // how a clause is wrong; empty: all are right
 	spoilt int      // the array whose clause is wrong
-	then   []string // what happens between its passes
+	then   []string // code between its passes
 }
 
-// access is what a kernel does with one of its arrays.
+// access is the use of one array by a kernel.
 type access struct {
 	reads, writes bool
 	readsFirst    bool // its first access reads
-	cleared       bool // nothing shows what it held before
+	cleared       bool // no result depends on its earlier contents
 }
 
 // right returns the clause of an array.
@@ -55,7 +55,8 @@ var reads = []string{
 	"func() float64 { return $X[i] }()", "last(slices.Clone($X[:i+1]))", "view{$X}.get2(i)", "math.Abs($X[i])", "call(view{$X}.get, i)",
 }
 
-// writes are ways to store $V into an element of $X. The second field says that one reads $X, too.
+// writes are ways to store $V into an element of $X. The second field is true if the way
+// reads $X, too.
 var writes = []struct {
 	text  string
 	reads bool
@@ -83,7 +84,8 @@ func newKernel(seed uint64, number int) *kernel {
 		return strings.NewReplacer("$X", fmt.Sprint("x", x), "$O", fmt.Sprint("x", other)).Replace(text)
 	}
 	for s := range 1 + random.IntN(4) {
-		// The statement stores into an array what it reads from others, each by a name of its own.
+		// The statement stores into an array a value from others, each by a name of its
+		// own.
 		to, w := random.IntN(arrays), writes[random.IntN(len(writes))]
 		value := []string{fmt.Sprint(s + 1)}
 		lines := []string{}
@@ -173,7 +175,7 @@ func (k *kernel) section() string {
 `, k.number, then.String())
 }
 
-// helpers are what kernels use.
+// helpers are functions that kernels use.
 const helpers = `
 type view struct{ s []float64 }
 

@@ -19,11 +19,11 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// commandTime is how long one command may take.
+// commandTime bounds one command.
 const commandTime = 10 * time.Minute
 
-// Every command of the documents does what it says, with what is built from this
-// checkout, unless a note says why it is not run.
+// Every command of the documents works as described, with the commands that are
+// built from this checkout, unless a note says why it is not run.
 func TestCommands(t *testing.T) {
 	for _, d := range documents(t) {
 		t.Run(d.name, func(t *testing.T) { newReader(t).follow(d) })
@@ -53,8 +53,8 @@ func newReader(t *testing.T) *reader {
 	program := "#!/bin/sh\nexec " + binaries.Program(t, "examples/hpccg") + " -nx 8 -ny 8 -nz 8 -iters 100 \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "PROGRAM"), []byte(program), 0o755))
 	r := &reader{t: t, dir: dir}
-	// A proxy that has what this module needs and says "not found" to the rest, so
-	// that nothing is asked of the network.
+	// A proxy that has the modules that this one needs, and answers "not found"
+	// to all other requests, so that nothing is fetched from the network.
 	cache := strings.TrimSpace(r.output(root, "go env GOMODCACHE"))
 	r.proxy = strings.TrimSpace(r.output(root, "go env GOPROXY"))
 	r.environ = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
@@ -77,7 +77,7 @@ func (r *reader) follow(d document) {
 			r.run(dir, value)
 		case "needs":
 			tool, debian, _ := strings.Cut(value, " ")
-			needs.Tool(r.t, tool, debian) // skips what is left of the page
+			needs.Tool(r.t, tool, debian) // skips the rest of the page
 		case "file":
 			require.NoError(r.t, os.MkdirAll(filepath.Dir(filepath.Join(r.dir, value)), 0o755))
 			require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, value), []byte(b.text), 0o644))
@@ -96,8 +96,8 @@ var kill = regexp.MustCompile(`-kill (\d+\.\d+)@`)
 
 func (r *reader) run(dir, line string) {
 	command := line
-	// The first also wants what the tests of other modules need, the second what only
-	// their tests have.
+	// The first also needs the modules of the tests of other modules, the
+	// second those that only their tests have.
 	if line == "go mod tidy" || strings.HasPrefix(line, "go get gonum.org/") {
 		command = "GOPROXY=" + r.proxy + " " + line
 	}
@@ -109,14 +109,15 @@ func (r *reader) run(dir, line string) {
 	if strings.Contains(line, "(read line; pkill -9") {
 		require.Contains(r.t, out, "killed by SIGKILL", "%s: nobody was killed", line)
 	}
-	if strings.HasPrefix(line, "go mod init") { // what would be downloaded is this checkout
+	if strings.HasPrefix(line, "go mod init") { // this checkout replaces the download
 		r.output(dir, "go mod edit -require github.com/intrahpc/intra@v0.0.0 -replace github.com/intrahpc/intra="+root)
 		sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
 		require.NoError(r.t, err)
 		require.NoError(r.t, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644))
 	}
 	if m := replacement.FindStringSubmatch(line); m != nil {
-		// It is this checkout, by another path. By its own the build cache knows its packages.
+		// The clone is this checkout, by another path. By its own path the
+		// build cache knows its packages.
 		clone, err := filepath.EvalSymlinks(filepath.Join(dir, m[1]))
 		require.NoError(r.t, err)
 		here, err := filepath.EvalSymlinks(root)
@@ -128,7 +129,7 @@ func (r *reader) run(dir, line string) {
 
 var replacement = regexp.MustCompile(`-replace github\.com/intrahpc/intra=(\S+)`)
 
-// output runs a command, which has to succeed, and returns what it writes.
+// output runs a command, which has to succeed, and returns its output.
 func (r *reader) output(dir, line string) string {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)

@@ -99,7 +99,7 @@ func parse(t *testing.T, name, text string) document {
 	return d
 }
 
-// commands are the lines of a block for a shell.
+// commands returns the lines of a block for a shell.
 func (b *block) commands() (all []string) {
 	if b.language != "sh" {
 		return nil
@@ -117,7 +117,7 @@ var (
 	spans      = regexp.MustCompile("`([^`]+)`")
 )
 
-// code returns what stands between backquotes.
+// code returns the texts between backquotes.
 func (d *document) code() (all []string) {
 	for _, m := range spans.FindAllStringSubmatch(strings.Join(d.prose, "\n"), -1) {
 		all = append(all, strings.Join(strings.Fields(m[1]), " "))
@@ -125,7 +125,7 @@ func (d *document) code() (all []string) {
 	return all
 }
 
-// links returns the targets of all links. One may go on in the next line.
+// links returns the targets of all links. A link may continue in the next line.
 func (d *document) links() (all []string) {
 	for _, m := range linkTarget.FindAllStringSubmatch(strings.Join(d.prose, "\n"), -1) {
 		all = append(all, m[1])
@@ -133,7 +133,7 @@ func (d *document) links() (all []string) {
 	return all
 }
 
-// anchors are what links can name after a #.
+// anchors returns the names that links can have after a #.
 func (d *document) anchors() map[string]bool {
 	all := make(map[string]bool)
 	for _, line := range d.prose {

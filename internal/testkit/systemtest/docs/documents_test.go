@@ -15,7 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// binaries are what the tests have built.
+// binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
@@ -57,7 +57,7 @@ func TestLinks(t *testing.T) {
 	require.Greater(t, checked, 10)
 }
 
-// existing is a file for a path from root; of a folder, any file in it.
+// existing returns a file for a path from root; for a folder, any file in it.
 func existing(t *testing.T, path string) string {
 	path = filepath.Join(root, path)
 	if entries, err := os.ReadDir(path); err == nil {
@@ -73,7 +73,7 @@ func existing(t *testing.T, path string) string {
 
 var pathLike = regexp.MustCompile(`^[a-z][\w.-]*(/[\w.-]+)+$`)
 
-// What looks like a path of the repository is one.
+// A text that looks like a path of the repository is one.
 func TestPaths(t *testing.T) {
 	checked := 0
 	for _, d := range documents(t) {
@@ -92,7 +92,7 @@ func TestPaths(t *testing.T) {
 
 var filesOfAWalk = regexp.MustCompile(`\b(\d+) files`)
 
-// The walks through the code say how many files they touch.
+// The walks through the code state the number of files that they touch.
 func TestWalks(t *testing.T) {
 	d := find(t, "docs/architecture.md")
 	_, walks, _ := strings.Cut(strings.Join(d.prose, "\n"), "\n## Walks\n")
@@ -115,7 +115,7 @@ func TestWalks(t *testing.T) {
 
 var flagInHelp = regexp.MustCompile(`(?m)^\s+-([a-zA-Z][\w-]*)`)
 
-// flags are those that a command names in its help.
+// flags returns the flags in the help of a command.
 func flags(t *testing.T, command string, args ...string) map[string]bool {
 	t.Helper()
 	out, _ := exec.Command(binaries.Plain(t, "cmd/"+command), append(args, "-h")...).CombinedOutput() // some exit with 2
@@ -129,8 +129,8 @@ func flags(t *testing.T, command string, args ...string) map[string]bool {
 
 var inQuotes = regexp.MustCompile(`'[^']*'`)
 
-// flagsOf are the flags in a command line of a tool, which end where its program
-// or its packages begin.
+// flagsOf returns the flags in a command line of a tool, which end where its
+// program or its packages begin.
 func flagsOf(tool, line string) (all []string) {
 	words := strings.Fields(inQuotes.ReplaceAllString(line, "QUOTED")) // the flags of other tools
 	for i, word := range words {
@@ -262,8 +262,7 @@ func TestTutorialsCode(t *testing.T) {
 // times are how often something is printed.
 var times = map[string]int{"once": 1, "twice": 2, "three times": 3, "five times": 5}
 
-// Blocks are of languages that mean something here, and what stands above them
-// does, too.
+// Blocks have known languages, and the notes above them are known, too.
 func TestNotes(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, b := range d.blocks {

@@ -15,8 +15,8 @@ const module = "github.com/intrahpc/intra/"
 
 var floorRow = regexp.MustCompile(`^\| (\d+) \| ([^|]+) \|`)
 
-// The table in docs/architecture.md says on which floor each package is, and no
-// package imports one of its own floor or above: imports go downwards.
+// The table in docs/architecture.md states the floor of each package, and no package
+// imports one of its own floor or above: imports go downwards.
 func TestFloors(t *testing.T) {
 	floors := make(map[string]int)
 	d := find(t, "docs/architecture.md")
@@ -56,8 +56,8 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// Packages that others use without the rest of this module know nothing of it,
-// but for what is named here.
+// Packages that others use without the rest of this module import nothing of it, except for
+// the packages listed here.
 func TestPackagesThatStandAlone(t *testing.T) {
 	for name, knows := range map[string][]string{
 		"sched": nil, "transport": nil,
@@ -78,7 +78,7 @@ func TestPackagesThatStandAlone(t *testing.T) {
 	}
 }
 
-// place is the entry of the table to which a package belongs, "" if there is none.
+// place returns the entry of the table to which a package belongs, "" if there is none.
 func place(floors map[string]int, path string) string {
 	if path+"/" == module {
 		path = "."

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// api is what a package exports: the names that stand alone, and those that belong to
-// a type (methods, fields), as Type.Name.
+// api is the set of exports of a package: top-level names, and those that belong to a type
+// (methods, fields), as Type.Name.
 type api map[string]bool
 
 // exported reads the sources of a package of this module.
@@ -138,8 +138,8 @@ func TestAllCallsOfCommAreListed(t *testing.T) {
 	require.Greater(t, checked, 70)
 }
 
-// The API overview has every package that others can import, and go doc knows what it
-// gives as its arguments.
+// The API overview has every package that other modules can import, and the arguments that
+// it gives for go doc are valid.
 func TestApiOverview(t *testing.T) {
 	d := find(t, "docs/api.md")
 	named := make(map[string]bool)

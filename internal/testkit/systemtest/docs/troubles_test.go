@@ -16,8 +16,8 @@ import (
 
 var verb = regexp.MustCompile(`%(%|[-+#0]*[\d.]*(?:\[\d+\])?[\d.]*[a-zA-Z])`)
 
-// texts are the strings of the sources of this module, those that a + joins as one, with
-// … in the place of what is formatted.
+// texts returns the strings of the sources of this module, those that a + joins as one,
+// with … in place of formatted values.
 func texts(t *testing.T) (all []string) {
 	t.Helper()
 	add := func(s string) {

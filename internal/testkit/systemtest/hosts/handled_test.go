@@ -19,8 +19,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// workUntil is a program that goes on until there is a file of that name. It
-// passes messages all the time, or, computing, once.
+// workUntil is a program that runs until a file of that name exists. It passes messages all
+// the time, or, computing, once.
 func workUntil(p *intra.Process, how, file string) error {
 	ended := func() (int64, error) {
 		if _, err := os.Stat(file); err != nil {
@@ -58,7 +58,7 @@ func workerMain() {
 	}
 }
 
-// losses is a job of workers, of which some are lost while the test looks on.
+// losses is a job of workers, of which some are lost.
 type losses struct {
 	headless
 	pids map[string]int
@@ -94,7 +94,7 @@ func startLosses(t *testing.T, c *cluster, flags, how string) *losses {
 	return l
 }
 
-// text is what the heads have said so far.
+// text returns the messages of the heads so far.
 func (l *losses) text() string { return l.Stderr() + l.left(".err") }
 
 func (l *losses) kill(processes ...string) {

@@ -21,7 +21,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// binaries are what the tests have built.
+// binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 // The test binary is also the programs that intrarun runs.
@@ -57,7 +57,7 @@ type run struct {
 	t *testing.T
 }
 
-// result is what a user sees of a job.
+// result is the visible result of a job.
 type result struct {
 	jobtest.Result
 	report *jobtest.Report // nil if there is none
@@ -328,7 +328,7 @@ func TestNoEffectsWithoutALease(t *testing.T) {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	}
 	require.Eventually(t, func() bool { return size("verdicts") > 0 }, 30*time.Second, time.Millisecond)
-	// What was about to happen when the lease ended may still happen.
+	// Effects that were about to happen when the lease ended may still happen.
 	require.Eventually(t, func() bool {
 		before := size("effects")
 		time.Sleep(200 * time.Millisecond)
@@ -371,8 +371,8 @@ func sorted(text string) string {
 	return strings.Join(lines, "")
 }
 
-// Every host runs the same command, as under Kubernetes. All that are there at
-// the end say how the job has ended, since any of them may be lost.
+// Every host runs the same command, as under Kubernetes. All hosts that are
+// left at the end report how the job has ended, since any of them may be lost.
 func TestIndexedJob(t *testing.T) {
 	c := newCluster(t, 3)
 	secret, started := filepath.Join(t.TempDir(), "secret"), filepath.Join(t.TempDir(), "pids")

@@ -17,16 +17,15 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// headless is a job on several hosts, of which host 0 runs intrarun as well and is
-// going to be lost.
+// headless is a job on several hosts. Host 0 also runs intrarun, and will be lost.
 type headless struct {
 	run
 	dir string // where it runs
 }
 
-// startHeadless begins the steps as a job on all hosts, of 2 ranks with 2
-// replicas unless the flags say something else, and waits until n processes have
-// written their numbers to the file "pids".
+// startHeadless begins the steps as a job on all hosts, of 2 ranks with 2 replicas unless
+// the flags differ, and waits until n processes have written their numbers to the file
+// "pids".
 func startHeadless(c *cluster, n int, flags string, program ...string) *headless {
 	var all []int
 	for i := range c.Hosts {
@@ -45,21 +44,21 @@ func startHeadless(c *cluster, n int, flags string, program ...string) *headless
 	return h
 }
 
-// await waits until the first head has said that, or one of its successors.
+// await waits until the first head has printed a text, or one of its successors.
 func (h *headless) await(text string) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool { return strings.Contains(h.Stderr()+h.left(".err"), text) },
 		jobtest.Deadline, time.Millisecond, "want %q", text)
 }
 
-// wait waits until nothing is left anywhere, and returns what the job has left.
+// wait waits until nothing is left anywhere, and returns the output of the job.
 func (h *headless) wait() (r result, out, errs string) {
 	h.t.Helper()
 	r = h.run.wait()
 	return r, h.left(".out"), h.left(".err")
 }
 
-// left is what successors of the head have written so far.
+// left returns the output of the head's successors so far.
 func (h *headless) left(suffix string) string {
 	b, _ := os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("intrarun-%d%s", h.PID(), suffix)))
 	return string(b)

@@ -28,8 +28,8 @@ const leaf, inner = 6, 5
 
 func newTree(t *testing.T) *cluster { return newCluster(t, len(starters)) }
 
-// treeFlags are those of a job with a process on each host. instead is what is
-// run in place of the command that starts the agent of the leaf.
+// treeFlags returns the flags of a job with a process on each host. instead
+// replaces the command that starts the agent of the leaf.
 func (c *cluster) treeFlags(instead string) string {
 	dir := c.t.TempDir()
 	for i, h := range c.Hosts {
@@ -148,7 +148,7 @@ func TestAgentsThatCannotStart(t *testing.T) {
 }
 
 // With INTRA_TREE=N a job runs on N hosts as it would for a user, and the test
-// tells how long its start took and what it costs its head.
+// prints the time of its start and the cost for its head.
 func TestManyHosts(t *testing.T) {
 	text := os.Getenv("INTRA_TREE")
 	if text == "" {
@@ -209,7 +209,7 @@ func (c *cluster) introduce() {
 	}
 }
 
-// ticks is how much processor time a process has taken, in units of 10 ms.
+// ticks returns the processor time of a process, in units of 10 ms.
 func ticks(t *testing.T, pid int) int {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

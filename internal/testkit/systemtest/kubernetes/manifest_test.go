@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest is the only one in docs/cluster.md.
+// manifest returns the only manifest in docs/cluster.md.
 func manifest(t *testing.T) *batch.Job {
 	b, err := os.ReadFile("../../../../docs/cluster.md")
 	require.NoError(t, err)
@@ -54,8 +54,8 @@ func TestManifest(t *testing.T) {
 	require.Equal(t, c.VolumeMounts[0].MountPath+"/secret", env["INTRA_SECRET_FILE"])
 }
 
-// succeeds says what the rules of Kubernetes make of the exit codes of the pods,
-// of which -1 stands for one that was lost.
+// succeeds applies the rules of Kubernetes to the exit codes of the pods, of
+// which -1 stands for one that was lost.
 func succeeds(j *batch.Job, codes ...int) bool {
 	for _, r := range j.Spec.SuccessPolicy.Rules {
 		n := 0
@@ -78,9 +78,9 @@ func succeeds(j *batch.Job, codes ...int) bool {
 	return false
 }
 
-// A job that has lost pods, the first one too, has succeeded when it says so, and
-// no pod is started a second time. What the pods exit with, TestIndexedJob of
-// cmd/intrarun says.
+// A job that has lost pods, even the first one, has succeeded when its exit
+// codes say so, and no pod is started a second time. TestIndexedJob of
+// cmd/intrarun checks the exit codes of the pods.
 func TestSuccessPolicy(t *testing.T) {
 	j := manifest(t)
 	require.Zero(t, *j.Spec.BackoffLimitPerIndex)

@@ -27,7 +27,7 @@ type launcher struct {
 	name    string
 	command []string // followed by the number of processes
 	library string   // how that begins
-	hides   bool     // its exit code says nothing
+	hides   bool     // its exit code has no meaning
 	rank    string   // the variable
 }
 
@@ -51,7 +51,7 @@ func each(t *testing.T, test func(t *testing.T, l launcher)) {
 	}
 }
 
-// report is what the report of a job says here.
+// report is the part of a job's report that is used here.
 type report struct {
 	jobtest.Report
 	Link string `json:"link"`
@@ -71,7 +71,7 @@ func (l launcher) run(t *testing.T, processes int, env, flags string, program ..
 	return l.behind(t, nil, processes, env, flags, program...)
 }
 
-// behind is run with the processes started by a wrapper.
+// behind is like run, with the processes started by a wrapper.
 func (l launcher) behind(t *testing.T, wrapper []string, processes int, env, flags string, program ...string) (jobtest.Result, report) {
 	t.Helper()
 	r := jobtest.Run(t, jobtest.Spec{
@@ -89,7 +89,7 @@ func (l launcher) behind(t *testing.T, wrapper []string, processes int, env, fla
 	return r, said
 }
 
-// result is what a program prints but for times.
+// result returns the output of a program without times.
 func result(t *testing.T, stdout string) string {
 	var all map[string]any
 	require.NoError(t, json.Unmarshal([]byte(stdout), &all), stdout)
@@ -103,7 +103,7 @@ func result(t *testing.T, stdout string) string {
 	return string(b)
 }
 
-// reference is the result without MPI and without deaths.
+// reference returns the result without MPI and without deaths.
 func reference(t *testing.T, program []string) string {
 	r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-n 2 -r 2"), Program: program})
 	require.Zero(t, r.Code, r.Stderr)
@@ -213,7 +213,7 @@ func TestRankLost(t *testing.T) {
 	})
 }
 
-// Processes die at random: INTRA_MPI_KILLS says how often.
+// Processes die at random: INTRA_MPI_KILLS is the number of kills.
 func TestKilledAtRandom(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("INTRA_MPI_KILLS"))
 	if n == 0 {
@@ -240,7 +240,7 @@ func TestKilledAtRandom(t *testing.T) {
 	})
 }
 
-// What cannot be is refused, and nothing hangs.
+// Impossible jobs are refused, and nothing hangs.
 func TestRefused(t *testing.T) {
 	tagged, untagged := hpccg(t), append([]string{binaries.Program(t, "examples/hpccg")}, hpccg(t)[1:]...)
 	each(t, func(t *testing.T, l launcher) {
@@ -251,7 +251,7 @@ func TestRefused(t *testing.T) {
 			says      string
 		}{
 			{"no tag", "", 4, untagged, "the program was built without the tag mpi: build it with -tags intra,mpi"},
-			{"no program", "", 4, []string{"./nowhere"}, "./nowhere is neither an executable file nor a Go package"}, // the first process alone says so
+			{"no program", "", 4, []string{"./nowhere"}, "./nowhere is neither an executable file nor a Go package"}, // only the first process reports that
 			{"too few", "", 3, tagged, "has started 3 processes, and the job has 4"},
 			{"no library", "INTRA_MPI_LIBRARY=/nowhere/libmpi.so", 4, tagged, "/nowhere/libmpi.so: cannot open shared object file"},
 			{"no MPI", "INTRA_MPI_LIBRARY=libc.so.6", 4, tagged, "undefined symbol: MPI_Init_thread"},

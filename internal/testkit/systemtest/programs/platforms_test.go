@@ -17,10 +17,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// What users build on their own machines: programs with and without the tag,
-// and the commands, of which intrarun and intrabench only say that they need
-// Linux elsewhere. A platform that is no Unix builds one program. With INTRA_MATRIX
-// (`make matrix`) there are more platforms, and each builds everything both ways.
+// TestPlatforms builds what users build on their own machines: programs with and without
+// the tag, and the commands, of which intrarun and intrabench elsewhere only print that
+// they need Linux. A platform that is no Unix builds one program. With INTRA_MATRIX (`make
+// matrix`) there are more platforms, and each builds everything both ways.
 func TestPlatforms(t *testing.T) {
 	root, err := filepath.Abs("../../../..")
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestInstallFromAnEmptyFolder(t *testing.T) {
 
 const module = "github.com/intrahpc/intra"
 
-// publish puts what git knows of the checkout into a module proxy.
+// publish puts the files of the checkout that git knows into a module proxy.
 func publish(t *testing.T, root, proxy, version string) {
 	dir := filepath.Join(proxy, filepath.FromSlash(module), "@v")
 	require.NoError(t, os.MkdirAll(dir, 0o755))

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// proxies are programs whose results have all bits of what they compute.
+// proxies are programs whose output contains all bits of their results.
 var proxies = []struct {
 	name, folder, args, times string
 	points                    map[string]int // how far a process of two ranks counts at the points at which it may be killed
@@ -82,7 +82,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// valid makes sure that a program does not say of itself that its result is wrong.
+// valid checks that a program does not report a wrong result itself.
 func valid(t testing.TB, line []byte) {
 	t.Helper()
 	var r map[string]any

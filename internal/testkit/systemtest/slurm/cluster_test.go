@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nodes is how many nodes a cluster has.
+// nodes is the number of nodes of a cluster.
 const nodes = 4
 
 // cluster is Slurm with all its daemons on this machine.
@@ -117,7 +117,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// env is what the commands of Slurm need.
+// env returns the environment that the commands of Slurm need.
 func (c *cluster) env() []string { return []string{"SLURM_CONF=" + c.conf} }
 
 // daemon starts a daemon in the foreground, which ends with the test.
@@ -147,8 +147,7 @@ func (c *cluster) ask(t *testing.T, name string, args ...string) (string, error)
 	return string(out), err
 }
 
-// until waits until something is so, and shows what the daemons have said if it
-// is not soon.
+// until waits for a condition, and prints the messages of the daemons if it takes too long.
 func (c *cluster) until(t *testing.T, not string, so func() bool) {
 	for end := time.Now().Add(time.Minute); !so(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().Before(end) {

@@ -19,7 +19,7 @@ var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
-// checksum reads what HPCCG printed.
+// checksum reads the output of HPCCG.
 func checksum(t *testing.T, stdout string) string {
 	var out struct {
 		XSHA256 string `json:"x_sha256"`
