@@ -96,7 +96,7 @@ func TestConvergence(t *testing.T) {
 	}
 }
 
-// GMRES begins anew after 20 iterations, and ends where conjugate gradients do.
+// GMRES restarts after 20 iterations, and ends where conjugate gradients do.
 func TestRestart(t *testing.T) {
 	ends := map[string][]float64{}
 	for _, m := range methods {
@@ -245,8 +245,8 @@ func sum(x []float64) (s float64) {
 	return s
 }
 
-// Groups of a chain, of a chain whose ends are other ranks', and unknowns that are
-// coupled with nobody here, or with nobody at all.
+// Groups of a chain, of a chain whose ends belong to other ranks, and unknowns that are
+// coupled with none here, or with none at all.
 func TestAggregate(t *testing.T) {
 	rows := func(cols int, all ...[]int32) *sparse {
 		s := &sparse{cols: cols, ptr: []int64{0}}

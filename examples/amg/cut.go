@@ -9,7 +9,7 @@ import (
 // leastRows is how many rows of a vector or matrix are worth a task.
 const leastRows = 256
 
-// cut cuts rows into at most so many tasks, between multiples of 8.
+// cut cuts rows into at most that many tasks, between multiples of 8.
 func cut(rows, most int) iter.Seq2[int, int] {
 	return func(yield func(lo, hi int) bool) {
 		for lo, hi := range intra.Blocks((rows+7)/8, max(1, min(most, rows/leastRows))) {

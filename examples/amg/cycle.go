@@ -95,8 +95,8 @@ func (h *hierarchy) factorise(a *sparse, ghosts []ghost) error {
 	return cholesky(h.factor, n)
 }
 
-// parts cuts a vector of the coarsest level, with so many numbers for each unknown,
-// into those of the ranks.
+// parts cuts a vector of the coarsest level, with that many numbers for each unknown, into
+// those of the ranks.
 func (h *hierarchy) parts(x []float64, each int) (all [][]float64) {
 	for rank, end := range h.starts[1:] {
 		all = append(all, x[int(h.starts[rank])*each:int(end)*each])

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// restart is after how many iterations GMRES begins anew from its solution.
+// restart is the number of iterations after which GMRES begins again from its solution.
 const restart = 20
 
 // gmres is GMRES(20), preconditioned from the right: its residual is the true one.
@@ -121,7 +121,7 @@ func (g *gmres) rotate() {
 	g.right[j], g.right[j+1] = turn(j, g.right[j], 0)
 }
 
-// solve adds to x what the basis has found, and lets the next iteration begin anew.
+// solve adds to x the correction from the basis, and lets the next iteration begin again.
 func (g *gmres) solve() error {
 	s := g.s
 	var y [restart]float64

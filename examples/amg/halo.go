@@ -15,9 +15,9 @@ func (g ghost) compare(h ghost) int {
 	return cmp.Or(cmp.Compare(g.rank, h.rank), cmp.Compare(g.index, h.index))
 }
 
-// halo says which unknowns of a level go to its neighbours and come from them. What
-// comes follows the own ones, ordered by rank and number. Matrices are symmetric, so
-// who needs something of a neighbour is needed by it.
+// halo lists the unknowns of a level that go to its neighbours, and those that come from
+// them. The latter follow the own ones, ordered by rank and number. Matrices are symmetric,
+// so a rank that needs unknowns of a neighbour also has some that the neighbour needs.
 //
 //intra:state
 type halo struct {

@@ -121,8 +121,8 @@ func fillSmoothed(a *sparse, near []float64, omega float64, t *sparse, lo int, p
 	}
 }
 
-// combine computes a row of a product: the sum of so many times the rows of b, with
-// columns in ascending order. mark is what no row before has left in seen.
+// combine computes a row of a product: the sum of the given rows of b, each times its
+// value, with columns in ascending order. No earlier row has left mark in seen.
 func combine(columns []int32, values []float64, b *sparse, mark int32, seen []int32, sums []float64, col []int32, val []float64) {
 	at := 0
 	for k, j := range columns {

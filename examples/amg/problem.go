@@ -54,8 +54,8 @@ func newBox(s stencil, n [3]int, rank, size int) box {
 
 func (b box) points() int { return b.n[0] * b.n[1] * b.n[2] }
 
-// owner returns who owns a point next to the box or in it, and its number there; ok
-// if it is in the grid.
+// owner returns the rank that owns a point next to the box or in it, and the point's number
+// there; ok if the point is in the grid.
 func (b box) owner(place [3]int) (o ghost, ok bool) {
 	at := b.at
 	for d, x := range place {

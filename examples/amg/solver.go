@@ -107,7 +107,7 @@ func (s *solver) run() error {
 		if err := s.p.SafePoint(); err != nil {
 			return err
 		}
-		s.p.Progress(s.iterations(), 0) // nobody knows how many it takes
+		s.p.Progress(s.iterations(), 0) // the number of iterations is unknown
 		if err := s.step(); err != nil {
 			return fmt.Errorf("iteration %d: %w", s.iterations()+1, err)
 		}

@@ -40,8 +40,8 @@ func intrarun(t *testing.T, flags, program, args string) (state string, report *
 	return r.StateSHA256, job.Summary(t)
 }
 
-// Any replica may die anywhere: two replicas of two ranks end with the state of
-// the plain program, which nobody killed and nobody helped.
+// Any replica may die anywhere: two replicas of two ranks end with the state of the plain
+// program, which ran without deaths and replicas.
 func TestKillsOfRealProcesses(t *testing.T) {
 	const folder = "examples/gtc"
 	gtc := binaries.Program(t, folder)

@@ -55,7 +55,7 @@ type seconds struct {
 func (seconds) Measured() {}
 
 // write writes the times of a process to a file of its own, unless dir is "".
-// Replicas measure different ones: who lags behind finds the work done.
+// The times of replicas differ: a replica that lags behind finds the work done.
 func (s *seconds) write(dir string, p *intra.Process) error {
 	if dir == "" {
 		return nil
@@ -183,9 +183,9 @@ func (s *solver) solve(maxIter int, tolerance float64) (history []float64, first
 	return s.history, s.first, nil
 }
 
-// gather waits until all are here, so that no time of the solver is that of
-// somebody else's matrix: the replicas in the first section, though it is
-// empty, and then the ranks.
+// gather waits until all processes are here, so that no time of the solver
+// includes the set-up of another process's matrix: the replicas in the first
+// section, though it is empty, and then the ranks.
 func (s *solver) gather() error {
 	if err := s.p.Section().End(); err != nil {
 		return err

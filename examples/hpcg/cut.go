@@ -9,7 +9,7 @@ import (
 // leastRows is how many rows of a vector or matrix are worth a task.
 const leastRows = 512
 
-// parts returns into how many tasks so many rows are cut.
+// parts returns the number of tasks into which rows are cut.
 func parts(rows, most int) int { return max(1, min(most, rows/leastRows)) }
 
 // cut cuts the rows lo to hi-1 into tasks, between multiples of 8 counted from lo.

@@ -170,8 +170,8 @@ func (l *level) connect(s *stencil, scale func(global int) float64) (err error) 
 // ever more iterations to reach the same residual.
 const leastPlanes = 8
 
-// slabs cuts the planes of a box into at most so many slabs and returns the rows
-// where they begin, and the end.
+// slabs cuts the planes of a box into at most that many slabs. It returns the
+// rows where they begin, and the end.
 func slabs(b box, most int) []int {
 	starts := []int{0}
 	plane := b.n[0] * b.n[1]

@@ -115,8 +115,9 @@ func (s *solver) begin() error {
 	return s.measure()
 }
 
-// gather waits until all are here, so that no time of the solver is that of
-// somebody else's matrix: the replicas in a section that is empty, then the ranks.
+// gather waits until all processes are here, so that no time of the solver includes the
+// set-up of another process's matrix: the replicas in a section that is empty, then the
+// ranks.
 func (s *solver) gather() error {
 	if err := s.p.Section().End(); err != nil {
 		return err

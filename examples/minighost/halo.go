@@ -33,7 +33,7 @@ type neighbour struct {
 	packed, arrived []float64
 }
 
-// newHalo prepares the exchange for at most so many variables at once.
+// newHalo prepares the exchange for at most that many variables at once.
 func newHalo(b box, s stencil, variables int) *halo {
 	h := &halo{box: b}
 	phases := [][]int{{0, 1, 2}}

@@ -24,7 +24,7 @@ func (s stencil) phased() bool { return s == square9 || s == cube27 }
 // points returns how many a point is averaged with, and itself.
 func (s stencil) points() int { return [...]int{5, 9, 7, 27}[s] }
 
-// outside returns how many of them are not in the domain, for a point with so many
+// outside returns how many of the points are not in the domain, for a point with that many
 // places in it in each direction.
 func (s stencil) outside(around [3]int) int {
 	x, y, z := around[0], around[1], around[2]
@@ -39,8 +39,8 @@ func (s stencil) outside(around [3]int) int {
 	return 27 - x*y*z
 }
 
-// averageRow sets out to the means around the points of a row of u, and to zero at
-// both ends, which are in the halo. near returns the row so many rows and planes away.
+// averageRow sets out to the means around the points of a row of u, and to zero at both
+// ends, which are in the halo. near returns the row that many rows and planes away.
 func (s stencil) averageRow(out []float64, near func(dy, dz int) []float64) {
 	switch s {
 	case cross5:

@@ -51,9 +51,10 @@ func program(name, fields string) *jobtest.Program {
 		}}
 }
 
-// Class S is verified, and has the bits of a run without replicas, with any degrees,
-// links and schedules, whoever dies, and whether somebody comes in its place.
-// By themselves some programs run in two of the ways, which take turns, in a matrix all in all.
+// Class S is verified, and has the bits of a run without replicas, with any degrees, links
+// and schedules, whichever processes die, whether or not they are replaced. By themselves
+// some programs run in two of the ways, which take turns; in a matrix they run in all of
+// them.
 func TestKills(t *testing.T) {
 	for turn, x := range jobtest.Some(programs, 1, 2, 3, 5) { // SP is like BT; EP and FT send hardly any messages
 		t.Run(x.name, func(t *testing.T) {

@@ -2,7 +2,7 @@
 // fastest, and finds a grid for a number of ranks.
 package cartesian
 
-// Shape returns the grid of so many ranks that has the least surface: as cubic as
+// Shape returns the grid of that many ranks with the least surface: as cubic as
 // possible, its longest side in x.
 func Shape(size int) (best [3]int) {
 	least := 0
@@ -17,7 +17,7 @@ func Shape(size int) (best [3]int) {
 	return best
 }
 
-// Flat returns the grid in one plane of so many ranks that has the least
+// Flat returns the grid in one plane of that many ranks with the least
 // circumference: as square as possible, its longest side in x.
 func Flat(size int) [3]int {
 	y := 1

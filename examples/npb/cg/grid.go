@@ -49,7 +49,7 @@ func mostRanks(n int) int {
 func (g *grid) height() int { return g.n / g.rows }
 func (g *grid) width() int  { return g.n / g.cols }
 
-// rank returns who is at a place.
+// rank returns the rank at a place.
 func (g *grid) rank(row, col int) int { return row*g.cols + col }
 
 // swap sends x to a partner and returns what it has sent here.

@@ -19,7 +19,7 @@ type entry struct {
 	value float64
 }
 
-// randomVectors draws one sparse vector for each row: so many entries at different
+// randomVectors draws one sparse vector for each row: that many entries at different
 // places, and 1/2 at the place of the row itself.
 func randomVectors(of problem) [][]entry {
 	r := nas.Seed

@@ -48,8 +48,8 @@ func transformPlanes(tx, ty *fourier, u []complex128) {
 	}
 }
 
-// transformColumns transforms the columns lo to hi-1 of u, of which there are so
-// many, along z.
+// transformColumns transforms columns lo to hi-1 of u, which has that many columns, along
+// z.
 //
 //intra:task in(t, u, columns, lo, hi) out(v[:, lo:hi:columns])
 func transformColumns(t *fourier, u []complex128, columns, lo, hi int, v []complex128) {

@@ -1,6 +1,6 @@
 package main
 
-// shape is that of an array: so many points in x, y and z, and a layer around them.
+// shape is the shape of an array: that many points in x, y and z, and a layer around them.
 // Points count from 1, the layer has 0 and the last place. x runs fastest.
 type shape struct {
 	nx, ny, nz int

@@ -13,8 +13,8 @@ func solveAlong(g flow.Gas, axis int, u []flow.State, lo int, r []flow.State) {
 	}
 }
 
-// solveColumns solves the systems of columns lo to hi-1 of so many in r and u. The
-// first one is at place y in the cube, and those on its faces are left out.
+// solveColumns solves the systems of columns lo to hi-1 of r and u, which have that many
+// columns. The first one is at place y in the cube, and those on its faces are left out.
 //
 //intra:task in(g, u, columns, y, lo, hi) inout(r[:, lo:hi:columns])
 func solveColumns(g flow.Gas, u []flow.State, columns, y, lo, hi int, r []flow.State) {

@@ -6,10 +6,10 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// locator finds where ions are on the grid. The push finds it anew: to keep
-// what the charge has found would take a third off the time of the push, but
-// double the memory of an ion and triple what replicas send each other, who
-// then gain less by sharing.
+// locator finds the positions of ions on the grid. The push computes them
+// again: to keep those of the charge would take a third off the time of the
+// push, but double the memory of an ion and triple the updates between
+// replicas, which would then gain less by sharing.
 type locator struct {
 	surface        []grid.Surface
 	orbit          []grid.Orbit

@@ -2,9 +2,9 @@ package flow
 
 import "iter"
 
-// Along returns for each line of points along x or y where it begins among so many
-// points in planes, the first of which is lo in the cube, and how far each of its points
-// is from the next. Lines on the faces of the cube are left out.
+// Along returns for each line of points along x or y where it begins among that many points
+// in planes, the first of which is lo in the cube, and the distance of each of its points
+// from the next. Lines on the faces of the cube are left out.
 func (g Gas) Along(axis, lo, points int) iter.Seq2[int, int] {
 	return func(yield func(first, stride int) bool) {
 		n, plane := g.N, g.N*g.N

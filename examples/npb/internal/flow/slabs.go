@@ -75,8 +75,8 @@ func (s *slabs) width(rank int) int {
 	return (hi - lo) * s.n
 }
 
-// space returns memory for the part of so many points in planes that is in the columns
-// of a rank.
+// space returns memory for the part of that many points in planes that is in the columns of
+// a rank.
 func (s *slabs) space(rank, points int) []State {
 	if s.packed == nil {
 		lo, hi := s.seen(s.c.Rank())
@@ -87,8 +87,7 @@ func (s *slabs) space(rank, points int) []State {
 	return s.packed[lo*line : hi*line]
 }
 
-// pieces calls f for the part of each of so many planes that is in the columns of a
-// rank.
+// pieces calls f for the part of each of that many planes that is in the columns of a rank.
 func (s *slabs) pieces(planes []State, number, rank int, f func(piece []State)) {
 	plane := s.n * s.n
 	lo, hi := s.own(rank)

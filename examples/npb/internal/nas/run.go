@@ -13,14 +13,14 @@ import (
 type Run struct {
 	P    *intra.Process
 	Set  Settings
-	told io.Writer // of what is done, nil if nobody is
+	told io.Writer // progress is printed here; nil: nowhere
 
 	Done    int // steps
 	Seconds Seconds
 }
 
-// Do does so many steps, or those that follow the saved state, with a safe point
-// before each. What begin does comes first, and its time does not count.
+// Do runs that many steps, or those that follow the saved state, with a safe
+// point before each. begin runs first, and its time does not count.
 func (r *Run) Do(steps int, begin, step func() error) error {
 	if !r.P.Restored() {
 		if err := begin(); err != nil {
@@ -49,8 +49,9 @@ func (r *Run) Do(steps int, begin, step func() error) error {
 // Elapsed returns how long the benchmark took.
 func (r *Run) Elapsed() Seconds { return r.Seconds }
 
-// gather waits until all are here, so that no time is that of somebody else's
-// set-up: the replicas in a section that is empty, then the ranks.
+// gather waits until all processes are here, so that no time includes the
+// set-up of another process: the replicas in a section that is empty, then the
+// ranks.
 func gather(p *intra.Process) error {
 	if err := p.Section().End(); err != nil {
 		return err

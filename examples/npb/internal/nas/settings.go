@@ -60,8 +60,8 @@ func (s Settings) protect(p *intra.Process) error {
 	return nil
 }
 
-// Ranks checks that a problem can be cut into so many parts: a power of two that
-// is not above most.
+// Ranks checks that a problem can be cut into that many parts: a power of two
+// that is not above most.
 func (s Settings) Ranks(benchmark string, ranks, most int) error {
 	if ranks&(ranks-1) != 0 || ranks > most {
 		return fmt.Errorf("%d ranks do not fit: class %v of %s runs on a power of two, at most %d", ranks, s.Class, benchmark, most)
