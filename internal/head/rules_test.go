@@ -87,25 +87,25 @@ var rules = []ruletest.Rule{
 
 // unshown are rules that no walk proves necessary, with the reasons.
 var unshown = []ruletest.Rule{
-	// TestLinkIsJudgedByWhatIsKept shows it: the walks come to that moment once in 50,000.
+	// TestLinkIsJudgedByWhatIsKept shows it: one walk in 50,000 reaches that moment.
 	ruletest.New("recover.go", "nobody is killed because of a backup that is not kept", "h.recovery.decides == nil || h.recovery.keeping || p", "h.recovery.decides == nil || p"),
 	// TestDoubtOnTheWayBack and TestDoubtAboutAMessageAfterAFailure show these: in the walks nothing is wrong since a certain safe point.
 	ruletest.New("doubt.go", "what is wrong since before the backup that all go back to already is heard", "		return h.doubtedOnTheWay(rank)\n", "		return nil\n"),
 	ruletest.New("doubt.go", "and so is what is older than what was decided on", " && !d.older(told) {", " {"),
-	// TestAProgramThatFails and TestDoubtAtTheEnd show these: the walks come to neither.
+	// TestAProgramThatFails and TestDoubtAtTheEnd show these: no walk reaches either.
 	ruletest.New("doubt.go", "a program that fails again fails", "	h.letFail(d.by, &d.Doubt)\n", ""),
 	ruletest.New("end.go", "nobody goes who may have to go back", " || h.mayGoBack() {", " {"),
-	// spare_given_back.txt shows it: of the jobs of internal/testkit/simulation one in 300,000 comes to that moment.
+	// spare_given_back.txt shows it: one in 300,000 jobs of internal/testkit/simulation reaches that moment.
 	ruletest.New("replace.go", "a spare that was not chosen is there for others", "	h.unwant(p)\n	m := h.places[p]\n", "	delete(h.wanted, p)\n	m := h.places[p]\n"),
-	// let_go_before_its_start.txt shows it: of the jobs of internal/testkit/simulation one in 800,000 comes to that moment.
+	// let_go_before_its_start.txt shows it: one in 800,000 jobs of internal/testkit/simulation reaches that moment.
 	ruletest.New("join.go", "who was let go before its place was kept leaves it to another one", "			h.settled(m) // another one may be wanted by now\n", "			m.settled = true\n"),
 	// let_go_and_refused.txt shows it, and no job of internal/testkit/simulation.
 	ruletest.New("join.go", "and so does who was let go and could not be started", "		h.withdraw(m, e.Err)\n		h.settled(m)\n", "		h.withdraw(m, e.Err)\n		m.settled = true\n"),
-	// broken_link_again.txt shows it: of the jobs of internal/testkit/simulation one in 50,000 comes to that moment.
+	// broken_link_again.txt shows it: one in 50,000 jobs of internal/testkit/simulation reaches that moment.
 	ruletest.New("suspect.go", "a link that breaks again has all of its time", " && o.since == d.since", ""),
-	// freed_joiner.txt shows it: of the jobs of internal/testkit/simulation one in 70,000 comes to that moment.
+	// freed_joiner.txt shows it: one in 70,000 jobs of internal/testkit/simulation reaches that moment.
 	ruletest.New("restore.go", "who has been let go is not counted on", "	case role == Joiner && x.Freed:", "	case false:"),
-	// A link to a process that is dead and not yet declared so is given up as one that breaks, which the walks do not model.
+	// The end of a link to a process that is dead, but not yet declared so, counts as a broken link, which the walks do not model.
 	ruletest.New("join.go", "a death is decided before all begin without the dead", "		case m.state == gone: // and everybody has yet to hear of it\n			return\n", "		case m.state == gone:\n			continue\n"),
 }
 
