@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/testkit/needs"
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
@@ -74,11 +75,11 @@ func TestConnectionsAreCut(t *testing.T) {
 	n := netns.Test(t, 2)
 	want := intrarun(t, "-n 2 -r 1", append(strings.Fields(problem), "-json")...)
 	hash := want.sum(t)
-	for _, c := range []struct{ name, flags string }{
+	for _, c := range jobtest.Some([]struct{ name, flags string }{
 		{"static", "-n 2 -r 2 -sched static"},
 		{"adaptive", "-n 2 -r 2"},
 		{"encrypted", "-n 2 -r 2 -sched static -tls"},
-	} {
+	}, 1, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			var cut *cutter
 			r, got := onHosts(t, n, 2, c.flags, problem, func() { cut = startCutter(t, n.Hosts[0], 100*time.Millisecond) })

@@ -23,7 +23,7 @@ func TestHPCCGOnSeveralHosts(t *testing.T) {
 	const problem = "-nx 24 -ny 24 -nz 24"
 	n := netns.Test(t, 4)
 	want := intrarun(t, "-n 4 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
-	for _, c := range []struct {
+	for _, c := range jobtest.Some([]struct {
 		name   string
 		flags  string
 		during func()
@@ -49,7 +49,7 @@ func TestHPCCGOnSeveralHosts(t *testing.T) {
 		{"in the middle of an update and of a message", "-n 4 -r 2 -kill 1.0@update:40 -kill 2.1@message:60", nil, []string{"1.0 injected", "2.1 injected"}},
 		{"a host is lost", "-n 4 -r 2", func() { require.NoError(t, n.Hosts[3].Kill()) }, []string{"2.1 host", "3.1 host"}},
 		{"a link goes down", "-n 4 -r 2", func() { require.NoError(t, n.Hosts[1].Down()) }, []string{"2.0 host", "3.0 host"}},
-	} {
+	}, 1, 2, 5, 6) {
 		t.Run(c.name, func(t *testing.T) {
 			r, hash := onHosts(t, n, 2, c.flags, problem, c.during)
 			for _, h := range n.Hosts {
