@@ -119,7 +119,7 @@ func heavy(p *intra.Process) error {
 	return stepThrough(p)
 }
 
-// The line that says why a job has failed is no warning.
+// The line that says why a job has failed is not a warning.
 func TestQuietJobSaysWhyItFailed(t *testing.T) {
 	r := runJob(t, "-r 2 -quiet", steps.Program("join", "kill:9")...)
 	require.Equal(t, 3, r.code)

@@ -325,8 +325,9 @@ func TestDigitsOfEquations(t *testing.T) {
 	}
 }
 
-// TestDigitsOfRecurrence: an error in the last bits of task results grows by a factor of 4
-// in each step, relative to results that shrink, on any number of ranks and workers.
+// TestDigitsOfRecurrence: the results of the recurrence shrink in each step. So the relative
+// error that comes from their last bits grows by a factor of 4 in each step, on any number
+// of ranks and workers.
 func TestDigitsOfRecurrence(t *testing.T) {
 	for _, flags := range []string{"alone", "-r 1", "-n 3 -r 1 -threads 2", "-n 2 -r 2 -link tcp"} {
 		r, v := varied(t, "-sets 3 -bits 1 -seed 3", flags, "recur")

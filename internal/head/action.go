@@ -23,7 +23,7 @@ type Role uint8
 // The roles.
 const (
 	First  Role = iota // it is there from the beginning
-	Joiner             // it replaces a dead process; its writes are no output before Resume
+	Joiner             // it replaces a dead process; its writes do not count as output before Resume
 	Spare              // it waits for a slot; its writes belong to no rank before Move
 )
 

@@ -287,7 +287,7 @@ func (h *Head) quiet(m *member, e Quiet) {
 	case job.ReplyReady:
 		if m.muted && r.Generation == h.recovery.decides.Generation() { // else it rolled back under an earlier head
 			m.muted = false
-			h.act(Resume{m.from, h.backupOutput(m.process.Rank), r.Generation, h.anew(r.Generation)})
+			h.act(Resume{m.from, h.backupOutput(m.process.Rank), r.Generation, h.reprints(r.Generation)})
 		}
 	}
 	h.replied(m, *a.reply)

@@ -150,7 +150,7 @@ func (h *Head) restoreVoice(m *member, x Resynced) {
 			}
 		}
 	}
-	h.act(Resume{m.from, at, past.Generation, !joined && h.anew(past.Generation)})
+	h.act(Resume{m.from, at, past.Generation, !joined && h.reprints(past.Generation)})
 }
 
 // restoreSpare sets the state of a spare.

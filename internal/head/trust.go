@@ -87,9 +87,9 @@ func (h *Head) wentBackFor(p job.Process) int {
 	return len(all)
 }
 
-// anew reports whether the ranks have to print again what they printed after the backup of a rollback:
-// it may be wrong.
-func (h *Head) anew(generation uint32) bool {
+// reprints reports whether the ranks print their output after the backup of a rollback again:
+// the lines from before the rollback may be wrong.
+func (h *Head) reprints(generation uint32) bool {
 	return slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool {
 		return b.Generation == generation && (b.Convicted != nil || len(b.Doubt) > 0)
 	})

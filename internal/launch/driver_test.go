@@ -136,7 +136,7 @@ func TestStandardInput(t *testing.T) {
 	close(d.done)
 }
 
-// The writes of a spare are no output. In the slot of a dead process its output
+// The writes of a spare do not count as output. In the slot of a dead process its output
 // continues where its donor stood, and its agent is informed of that.
 func TestOutputOfASpareThatGetsAPlace(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2}, Quiet: true})

@@ -127,7 +127,7 @@ type Variance struct {
 	Name    string `json:"name"`    // the name under which it was registered; all ranks together
 	Set     int    `json:"set"`     // the set
 	Numbers int64  `json:"numbers"` // floating-point numbers in it
-	// significant digits that remain of the largest number, at the last safe point that was
+	// the significant digits that the largest number still has at the last safe point that was
 	// compared; left out for a variable without floating-point numbers
 	Digits     *float64 `json:"digits,omitempty"`
 	MeanDigits *float64 `json:"mean_digits,omitempty"`  // the same of the root of the mean square

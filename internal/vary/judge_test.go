@@ -189,7 +189,7 @@ func TestAttach(t *testing.T) {
 	require.ErrorContains(t, err, "read INTRA_VARY in the environment, which intravary sets")
 }
 
-// Sets that recorded nothing, other ranks, or no disturbance are no result.
+// Sets that recorded nothing, other ranks, or no disturbance do not give a result.
 func TestNothingToJudge(t *testing.T) {
 	some := Records{{{Ranks: 1, Point: 1}}}
 	for _, c := range []struct {

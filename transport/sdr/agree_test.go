@@ -212,7 +212,7 @@ func TestDecisionFrames(t *testing.T) {
 				require.Equal(t, "1:a", r.text(t))
 			}
 			if degree == 1 {
-				continue // the frame is no question
+				continue // the frame is not a question
 			}
 			for p := range degree {
 				require.Equal(t, i, questions.cores[p].Inquire(questions.ctxs[p]))

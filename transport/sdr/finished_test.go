@@ -49,7 +49,9 @@ func TestReceiveFromAFinishedRank(t *testing.T) {
 	}
 }
 
-// The answer may arrive before the last message, on another link.
+// TestAnswerBeforeTheLastMessage: a process that waits for a rank asks the replicas of that
+// rank whether they have finished. The answer of one of them may arrive before the last
+// message, which another one sends.
 func TestAnswerBeforeTheLastMessage(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1)
 	a, b, to := n.p(0, 0), n.p(0, 1), n.p(1, 0)
@@ -88,8 +90,8 @@ func TestReceiveFromAnyOfFinishedRanks(t *testing.T) {
 	require.EqualError(t, n.hopeless(to, &r.Request), "rank 1 waits for any other rank, and all have finished")
 }
 
-// An offered message is hopeless when its destination has finished and no
-// receive has matched it. A message for which a receive waits is taken.
+// The send of an offered message can never complete when the destination has finished and
+// no receive has matched it. A message that a receive waits for still arrives.
 func TestSendToAFinishedRank(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	from := n.p(1, 0)

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allWait makes all messages complete on acknowledgement, as in the paper.
+// allWait are limits with which a send completes only when the message is acknowledged, as
+// in the paper: there is no room to keep copies.
 var allWait = Limits{Eager: 1 << 10, Retain: 1}
 
 // pairs returns two ranks with two replicas each, as in the paper's figures.

@@ -149,8 +149,8 @@ func TestOwnEntryOfSomebodyElse(t *testing.T) {
 	require.Equal(t, []entry{{0, clock{count: 1}}}, n.cores[b].threads[0].known.above)
 }
 
-// epochs makes a collective context for all processes of n, and returns a function that
-// begins a collective which synchronises all ranks.
+// epochs makes a context for collective operations on all processes of n. It returns a
+// function that starts an operation which synchronises all ranks on process p.
 func epochs(n *net) (coll []*Context, begin func(p int) *collective) {
 	coll = make([]*Context, len(n.cores))
 	for p, c := range n.cores {

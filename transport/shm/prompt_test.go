@@ -67,7 +67,7 @@ func TestSendNowFull(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// Remains of earlier laps in the ring are no frame, even if they look like one.
+// Remains of earlier laps in the ring are not a frame, even if they look like one.
 func TestStalePayload(t *testing.T) {
 	a, in, end := started(t, 4096)
 	looks := transport.Header{Channel: transport.ChannelMessage, Kind: 99}

@@ -48,7 +48,7 @@ var errCorrupt = errors.New("corrupt ring")
 // comes it already has the line of the header. The sender writes the word after
 // all else of the frame, and after tail. So a sender that is killed has published
 // a frame or has not. The reader uses tail only inside of a long frame, and after
-// the sender has ended or died: then bytes behind tail are no frame, whatever
+// the sender has ended or died: then bytes behind tail are not a frame, whatever
 // they look like.
 //
 // A frame that was published as a whole may be followed by a gap, see record. It

@@ -266,7 +266,7 @@ func TestAgentsThatComeToANewHead(t *testing.T) {
 	require.Error(t, err, "with the agent all that wait for it go on")
 }
 
-// A host that is no part of the job, or with another secret, does not get in.
+// A host that is not part of the job, or with another secret, does not get in.
 func TestStrangersDoNotGetIn(t *testing.T) {
 	l, _ := takingOver(t)
 	for _, b := range []*spawn.Bootstrap{{Secret: l.bootstrap.Secret, Name: "x"}, {Secret: job.NewSecret(), Name: "a"}} {

@@ -2,7 +2,7 @@
 // user, on this host or in this network namespace.
 //
 // An intrarun listens on a socket whose name contains its user and its process
-// ID. The name is an abstract one of Linux. It is no file, so a killed intrarun
+// ID. The name is an abstract one of Linux. It is not a file, so a killed intrarun
 // leaves nothing behind. Since any user may connect to such a socket, or listen
 // on one, both ends check the user of the other. If another user has taken its
 // name, an intrarun adds a suffix.

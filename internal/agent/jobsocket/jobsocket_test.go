@@ -27,7 +27,7 @@ func take(t *testing.T, at *net.UnixAddr) (release func()) {
 	return release
 }
 
-// A name that another user has taken is no job of this one.
+// A name that another user has taken does not count as a job of this user.
 func TestNamesOfAnotherUser(t *testing.T) {
 	const nobody = 1<<22 + 1 // above all process IDs
 	take(t, address(nobody))

@@ -43,8 +43,9 @@ func TestIdentity(t *testing.T) {
 	require.ErrorContains(t, err, "PMI_FD=x")
 }
 
-// A borrowing process has the variables and the descriptor of the lender. The lender stays
-// until it is released, and then says goodbye to the launcher.
+// TestLend: a process that borrows from an MPI launcher gets the variables and the socket of
+// the lending process. The lending process waits until it is released, and then signs off
+// at the launcher.
 func TestLend(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)

@@ -60,17 +60,17 @@ func (r *ReplayBuffer) Mute() {
 	r.push()
 }
 
-// Resume continues with the output of another process, at its position. text is the output from
-// there on that the head already has. What this process wrote before is dropped. With anew, the
-// head receives everything from that position again.
-func (r *ReplayBuffer) Resume(at Written, text []byte, anew bool) {
+// Resume continues with the output of another process from position at on, and drops what this
+// process itself has written until now. text is the output after that position that the head has
+// already received. If again is set, the head gets that output once more.
+func (r *ReplayBuffer) Resume(at Written, text []byte, again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.muted = false
 	if !r.keep {
 		return
 	}
-	if anew && at.before(r.written) {
+	if again && at.before(r.written) {
 		r.written = at
 	}
 	r.first, r.buf, r.sent = at, bytes.Clone(text), len(text)

@@ -135,7 +135,7 @@ func TestOutputOfALostRankAfterALossOfTheHead(t *testing.T) {
 	require.Equal(t, "c\n", out.String(), "so much is known to be out")
 }
 
-// The text of a process that was sent SIGQUIT is no crash of its own.
+// TestQuitIsNoCrash: the stacks that a process prints on SIGQUIT do not count as a crash.
 func TestQuitIsNoCrash(t *testing.T) {
 	r, _, c := rankOn(2)
 	defer c.Close()

@@ -259,7 +259,7 @@ func TestSignalsReachTheWholeGroup(t *testing.T) {
 	w.KillAll()
 }
 
-// gone reports whether a process is no more, or only waits to be asked how it ended.
+// gone reports whether a process has ended, or only waits to be asked how it ended.
 func gone(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(b), ") Z ")

@@ -52,7 +52,7 @@ type SilenceCause string
 const (
 	SilenceEnd      SilenceCause = "end"      // the connection has ended
 	SilenceRefused  SilenceCause = "refused"  // one side has refused the other in the handshake
-	SilenceNonsense SilenceCause = "nonsense" // the process sent bytes that are no message
+	SilenceNonsense SilenceCause = "nonsense" // the process sent bytes that are not a message
 	SilenceUntold   SilenceCause = "untold"   // a message of the head cannot be sent to the process
 )
 

@@ -221,7 +221,7 @@ func TestSchedules(t *testing.T) {
 }
 
 // TestBusyHours: machines with four times too much work, a network that loses
-// and delays, and occasional pauses of half a second are no reason to declare a
+// and delays, and occasional pauses of half a second are not a reason to declare a
 // node lost, to change the head, or to keep a node from acting for long.
 // INTRA_HOURS is the number of simulated hours.
 func TestBusyHours(t *testing.T) {

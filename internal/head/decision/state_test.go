@@ -91,7 +91,7 @@ func TestReplacement(t *testing.T) {
 	require.Equal(t, Dead, s.Places[at(1, 1)].Status)
 }
 
-// A spare is no process's peer until it has a slot. Then its agent still uses the spare's
+// A spare is not the peer of any process until it has a slot. Then its agent still uses the spare's
 // own name.
 func TestSpares(t *testing.T) {
 	s := placed(t)

@@ -75,7 +75,7 @@ func TestConnectionsThatDoNothing(t *testing.T) {
 	}
 }
 
-// A stream outlasts the time for requests: it is no request that fails to come.
+// A stream outlasts the time for requests: it does not wait for a request.
 func TestStreamsLast(t *testing.T) {
 	s := serveLimited(t, here, limits{connections: 4, streams: 2, request: 50 * time.Millisecond, idle: 50 * time.Millisecond, answer: forever})
 	w := watch(t, s.url("/events"))

@@ -129,7 +129,8 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// A mark does not occur by chance, is no length of a loop, and is a finite number.
+// TestMarks: a mark is too unlikely to occur by chance, finite, and never a positive integer,
+// which a program could take for the length of a loop.
 func TestMarks(t *testing.T) {
 	for v, telling := range map[any]bool{1.0: true, float32(1): true, 1: true, int32(1): true, int16(1): false, int8(1): false,
 		uint64(1): false, true: false, [2]int16{}: true, complex64(1): true, [3]bool{}: false} {

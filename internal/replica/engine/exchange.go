@@ -15,8 +15,9 @@ type exchange interface {
 	enter(s *Section, signature uint64) error
 	// next returns the next step of w in s.
 	next(w *worker, s *Section) (step, error)
-	// along returns a body that runs t and, at the same time, stores its results into the
-	// arrays of peers; nil: the body of t itself runs. The caller does not hold the lock.
+	// along returns a function that replaces the body of t: it computes the results and
+	// stores them into the arrays of peers at the same time. It returns nil if the body of
+	// t itself is to run. The caller does not hold the lock.
 	along(w *worker, s *Section, t *Task) (body func())
 	// ran records that the body of a task has returned on w.
 	ran(w *worker, s *Section, task int)

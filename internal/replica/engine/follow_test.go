@@ -27,8 +27,8 @@ func (h *told) Next() (job.Event, error) {
 
 func (h *told) Handled(uint64) {}
 
-// The end of the job ends a process, but is no error of its program, which would count as
-// the program's failure.
+// TestFollow: a process that ends because the job ends does not report a failure of its
+// program.
 func TestFollow(t *testing.T) {
 	self := job.Process{Rank: 1, Replica: 0}
 	for _, c := range []struct {

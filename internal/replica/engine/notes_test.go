@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// TestNotesOnEmptySections: a loop that sometimes runs zero times is no mistake, nor is a
+// TestNotesOnEmptySections: a loop that sometimes runs zero times is not a mistake, nor is a
 // section in which replicas only meet; a section that computes and never launches a task
 // is.
 func TestNotesOnEmptySections(t *testing.T) {

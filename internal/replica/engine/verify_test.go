@@ -325,8 +325,8 @@ func TestSampledSectionsAreShared(t *testing.T) {
 	}
 }
 
-// The memory that a section changes in place is saved in the buffers of an earlier section,
-// even if one between them has changed nothing.
+// Before tasks change memory in place, its contents are copied into buffers. A section uses
+// the buffers of an earlier one again, even if a section between them has changed nothing.
 func TestEntryStateIsKeptInTheSameMemory(t *testing.T) {
 	a, b, sum := make([]float64, 1000), make([]float64, 2000), 0.0
 	sections := [][]update.Region{

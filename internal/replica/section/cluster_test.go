@@ -10,9 +10,9 @@ import (
 )
 
 // A cluster is a whole rank in one goroutine: replicas with memory, links with
-// delays, and a head that announces deaths, all driven by one seed. Every word
-// that the test checks is computed from the entry state of its section, so a
-// task that runs on wrong memory gives a wrong word.
+// delays, and a head that announces deaths. One seed determines what happens. A
+// task computes each value from the memory at the entry of its section, so a
+// task that runs on wrong memory gives a wrong value, which the test finds.
 type cluster struct {
 	rng      *rand.Rand
 	policy   []sched.Policy // of each section

@@ -7,7 +7,7 @@ import (
 )
 
 // TestHorizon: a safe point is sure once enough tasks were compared after it. Comparisons
-// after the point to which the program rolls back are no evidence for the repeated part.
+// after the point to which the program rolls back say nothing about the repeated part.
 func TestHorizon(t *testing.T) {
 	var h Horizon
 	require.Zero(t, h.Sure())

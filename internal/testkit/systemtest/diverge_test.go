@@ -159,7 +159,7 @@ func TestDivergenceAfterTheProgramHasReturned(t *testing.T) {
 }
 
 // The result of a MarshalBinary that follows the order of a map differs from call to call,
-// and is no divergence.
+// and is not a divergence.
 func TestMarshalBinaryInTheOrderOfAMap(t *testing.T) {
 	t.Parallel()
 	r := diverge(t, "-n 2 -r 3", "order", "60", false)

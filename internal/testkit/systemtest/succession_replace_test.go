@@ -17,10 +17,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// The host of the head is lost in a job whose processes are replaced: before all have
-// joined, as the first that the job loses, or after replacements. Its successor replaces
-// the processes of that host, and later ones, and takes backups to which the job rolls
-// back.
+// The host of the head is lost in a job that replaces lost processes: before all processes
+// have joined, before any other loss, or after replacements. The next head replaces the
+// processes of that host and those that are lost later, and takes backups to which the job
+// rolls back.
 func TestLossOfTheHeadAndReplacements(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 4)

@@ -16,8 +16,9 @@ import (
 // with one event a line: "0.1 injected 0.5" is a death, "0.1 back 0.6" a replacement,
 // "rollback 7 for 1 at 0.5" (or "… over") a rollback to safe point 7, "fired 0.1" a kill
 // that happened, "backups 2" the number of backups, "turned 0.1@task" a flipped bit,
-// "convicted 0.1" a blamed process, "for 0.1" and "doubt 1" the reason of the last
-// rollback.
+// "convicted 0.1" a process that is blamed for a wrong result. "for 0.1" and "doubt 1" give
+// the reason of the last rollback: that process was convicted, or rank 1 has a dispute that
+// nothing resolves.
 func TestJudge(t *testing.T) {
 	const (
 		lost0   = "rank 0 has lost its last replica 0.1 at 0.500 s (injected: x), after 0.0 (injected)"
