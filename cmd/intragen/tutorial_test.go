@@ -15,9 +15,7 @@ import (
 // TestTutorial follows the tutorial, in a module of its own. Package
 // internal/testkit/systemtest/docs runs most of its commands, too.
 func TestTutorial(t *testing.T) {
-	if !jobtest.Matrix() {
-		t.Skip("the tests of the documents run most of it: `make matrix` (INTRA_MATRIX=1) runs it")
-	}
+	jobtest.NeedMatrix(t, "the tests of the documents run most of it")
 	source := filepath.Join(repository(t), "testdata", "tutorial")
 	dir := newModule(t, map[string]string{
 		"kernels.go": readFile(t, source, "kernels.go"),

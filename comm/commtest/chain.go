@@ -23,6 +23,10 @@ const (
 	ways
 )
 
+// mostPolls bounds the tests and probes of a visit, which then waits. A replica that is far
+// behind its leader repeats each of them, and a simulation lets it do so slowly.
+const mostPolls = 500
+
 // visit is the turn of one rank in a chain.
 type visit struct {
 	from, rank int
@@ -133,16 +137,22 @@ func (c *chainRun) visit(i int) error {
 	case postedAny, postedSome:
 		st, err = c.await(i)
 	case postedTest:
-		for done := false; !done && err == nil; {
-			st, done, err = v.req.Test()
+		done := false
+		for range mostPolls {
+			if st, done, err = v.req.Test(); done || err != nil {
+				break
+			}
+		}
+		if !done && err == nil {
+			st, err = v.req.Wait()
 		}
 	case wildProbe, probed, polled:
 		var seen comm.Status
-		if v.way == polled {
-			for ok := false; !ok && err == nil; {
-				seen, ok, err = c.Comm.Iprobe(src, tag)
-			}
-		} else {
+		here := false
+		for n := 0; v.way == polled && n < mostPolls && !here && err == nil; n++ {
+			seen, here, err = c.Comm.Iprobe(src, tag)
+		}
+		if !here && err == nil {
 			seen, err = c.Comm.Probe(src, tag)
 		}
 		if err != nil {

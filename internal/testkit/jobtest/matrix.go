@@ -1,6 +1,9 @@
 package jobtest
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
 // Matrix reports whether tests of whole jobs run in every combination: INTRA_MATRIX is
 // set, as by `make matrix`. By default they run some of each kind, since each job takes
@@ -25,4 +28,13 @@ func Count(some, all int) int {
 		return all
 	}
 	return some
+}
+
+// NeedMatrix skips a test that runs only in a matrix. The reason says why the others are
+// enough elsewhere.
+func NeedMatrix(t testing.TB, reason string) {
+	t.Helper()
+	if !Matrix() {
+		t.Skipf("%s: `make matrix` (INTRA_MATRIX=1) runs it", reason)
+	}
 }

@@ -30,11 +30,11 @@ var chaosProblem = strings.Fields("-nx 20 -ny 20 -nz 20 -iters 150 -json")
 // Whatever happens, a run ends with the bits of one without failures, or reports which rank
 // was lost. No process without a fault is declared dead, and nothing stays behind.
 // INTRA_CHAOS=N tries N seeds, INTRA_SEED=S only S.
-func TestChaos(t *testing.T) { testChaos(t, 3, newSchedule) }
+func TestChaos(t *testing.T) { testChaos(t, jobtest.Count(1, 3), newSchedule) }
 
 // TestChaosOfTheHead does the same with losses of the head, and with checkpoint files, from
 // which another run continues.
-func TestChaosOfTheHead(t *testing.T) { testChaos(t, 2, newHeadSchedule) }
+func TestChaosOfTheHead(t *testing.T) { testChaos(t, jobtest.Count(1, 2), newHeadSchedule) }
 
 func testChaos(t *testing.T, n int, newSchedule func(seed uint64) schedule) {
 	first := 1

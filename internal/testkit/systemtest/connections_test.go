@@ -79,7 +79,7 @@ func TestConnectionsAreCut(t *testing.T) {
 		{"static", "-n 2 -r 2 -sched static"},
 		{"adaptive", "-n 2 -r 2"},
 		{"encrypted", "-n 2 -r 2 -sched static -tls"},
-	}, 1, 2) {
+	}, 1) {
 		t.Run(c.name, func(t *testing.T) {
 			var cut *cutter
 			r, got := onHosts(t, n, 2, c.flags, problem, func() { cut = startCutter(t, n.Hosts[0], 100*time.Millisecond) })

@@ -37,7 +37,7 @@ func TestDirect(t *testing.T) {
 	t.Run("kills", func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(24, 2015))
 		fired := 0
-		for range jobtest.Count(6, 24) {
+		for range jobtest.Count(3, 24) {
 			point := []string{"section", "task", "update"}[rng.IntN(3)]
 			kill := func(rank, replica int) string {
 				return fmt.Sprintf(" -kill %d.%d@%s:%d", rank, replica, point, rng.IntN(map[string]int{"section": 140, "task": 500, "update": 300}[point]))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/testkit/netns"
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
@@ -25,7 +26,7 @@ import (
 // backup of it was whole. INTRA_HEADS=N tries N seeds, INTRA_SEED=S only S.
 func TestHeadsAreLost(t *testing.T) {
 	t.Parallel()
-	first, n := uint64(1), simseed.Environment(t, "INTRA_HEADS", 3)
+	first, n := uint64(1), simseed.Environment(t, "INTRA_HEADS", uint64(jobtest.Count(1, 3)))
 	if s := simseed.Environment(t, "INTRA_SEED", 0); s > 0 {
 		first, n = s, 1
 	}

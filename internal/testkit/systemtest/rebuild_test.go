@@ -65,7 +65,7 @@ func killReplica(t *testing.T, j *jobtest.Job, name string) {
 // TestReplacementAfterARebuild: even if the file of the program changes, a process that is
 // killed is replaced by one of the build of the live ones, and the result is theirs.
 func TestReplacementAfterARebuild(t *testing.T) {
-	for _, c := range []struct {
+	for _, c := range jobtest.Some([]struct {
 		name   string
 		change func(t *testing.T, program string)
 		built  bool // by intrarun, from a package
@@ -73,7 +73,7 @@ func TestReplacementAfterARebuild(t *testing.T) {
 		{"built again", rebuild, false},
 		{"removed", remove, false},
 		{"built by intrarun, removed", remove, true},
-	} {
+	}, 0, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			for iters := 500; ; iters *= 4 { // until it lasts long enough
 				require.Less(t, iters, 200_000, "it has always ended too early")
@@ -112,7 +112,7 @@ func TestReplacementAfterARebuild(t *testing.T) {
 func TestReplacementOnOtherHostsAfterARebuild(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 3)
-	for _, c := range []struct {
+	for _, c := range jobtest.Some([]struct {
 		name     string
 		change   func(t *testing.T, program string)
 		lose     func(t *testing.T, j *jobtest.Job)
@@ -121,7 +121,7 @@ func TestReplacementOnOtherHostsAfterARebuild(t *testing.T) {
 	}{
 		{"built again, a process", rebuild, func(t *testing.T, j *jobtest.Job) { killReplica(t, j, "1.1") }, []string{"1.1"}, 1},
 		{"removed, a host", remove, func(t *testing.T, j *jobtest.Job) { require.NoError(t, n.Hosts[1].Kill()) }, []string{"0.1", "1.1"}, 2},
-	} {
+	}, 1) {
 		t.Run(c.name, func(t *testing.T) {
 			for iters := 500; ; iters *= 4 {
 				require.Less(t, iters, 200_000, "it has always ended too early")

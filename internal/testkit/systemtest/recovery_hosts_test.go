@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
@@ -20,7 +21,7 @@ func TestRecoveryOnSeveralHosts(t *testing.T) {
 	n := netns.Test(t, 3)
 	lose := func() { require.NoError(t, n.Hosts[1].Kill()) }
 	want := make(map[string]string)
-	for _, c := range []struct {
+	for _, c := range jobtest.Some([]struct {
 		name, flags string
 		slots       int
 		passes      int // at first; four times as many until a lost host is detected before the end
@@ -33,7 +34,7 @@ func TestRecoveryOnSeveralHosts(t *testing.T) {
 		{"a spare, encrypted", "-n 2 -r 2 -spares 1 -tls -kill 1.1@section:50", 2, 100, nil, []string{"1.1"}, 0, 1},
 		{"a host", "-n 2 -r 2 -replace", 2, 300, lose, []string{"0.1", "1.1"}, 0, 2},
 		{"a host with the only replica", "-n 2 -r 1 -spares 1 -backup 2", 1, 300, lose, []string{"1.0"}, 1, 1},
-	} {
+	}, 1, 3) {
 		t.Run(c.name, func(t *testing.T) {
 			var (
 				r             jobRun
@@ -70,7 +71,7 @@ func TestLinkBetweenLastReplicas(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 4)
 	cut := func() { n.Between(1, 2, netns.Conditions{Loss: 1}) }
-	problem := "-nx 24 -ny 24 -nz 24 -iters 800"
+	problem := "-nx 16 -ny 16 -nz 16 -iters 800"
 	r, hash := onHosts(t, n, 1, "-n 3 -r 1 -replace -backup 2", problem, cut)
 	require.Zero(t, r.code, r.stderr)
 	want := intrarun(t, "-n 3 -r 1", append(strings.Fields(problem), "-json")...).sum(t)

@@ -38,7 +38,7 @@ func lasting(t *testing.T, flags, args string, enough func(*jobtest.Report) bool
 
 // A process that is killed is replaced, whatever the others are doing.
 func TestReplacementOfRealProcesses(t *testing.T) {
-	for _, c := range []struct {
+	for _, c := range jobtest.Some([]struct {
 		flags    string
 		replaced []string
 	}{
@@ -63,7 +63,7 @@ func TestReplacementOfRealProcesses(t *testing.T) {
 		{"-degrees 2,2 -kill 0.1@section:9 -kill 1.0@join:ask", []string{"0.1", "1.0"}},
 		{"-degrees 2,3 -kill 0.1@section:9 -kill 1.0@join:admit -kill 0.1@join:admit", []string{"0.1", "0.1", "1.0"}},
 		{"-degrees 3,2 -kill 0.1@section:9 -kill 0.0@join:state -kill 1.1@join:drain", []string{"0.0", "0.1", "1.1"}},
-	} {
+	}, 1, 2, 4, 8, 9, 12, 14) {
 		t.Run(c.flags, func(t *testing.T) {
 			r, again := lasting(t, "-replace "+c.flags, "-json", func(r *jobtest.Report) bool {
 				joined := r.Replaced()
@@ -149,7 +149,7 @@ func TestReplacementsAreNotLeftBehind(t *testing.T) {
 
 // A rank without any replica is brought back from its backup.
 func TestRollbackOfRealProcesses(t *testing.T) {
-	for _, c := range []struct {
+	for _, c := range jobtest.Some([]struct {
 		flags string
 		lost  []int // the ranks for which the job rolls back, per rollback
 	}{
@@ -163,7 +163,7 @@ func TestRollbackOfRealProcesses(t *testing.T) {
 		{"-degrees 1,2 -replace -backup 3 -link tcp -kill 0.0@section:150 -kill 0.0@backup:ready", []int{0, 0}}, // its replacement
 		{"-n 2 -r 2 -replace -backup 3 -kill 0.0@backup:send -kill 1.0@backup:receive", nil},
 		{"-n 2 -r 2 -replace -backup 3 -kill 0.0@backup:stored -kill 1.0@backup:copy", nil},
-	} {
+	}, 1, 2, 4, 6, 8) {
 		t.Run(c.flags, func(t *testing.T) {
 			r, again := lasting(t, c.flags, "-json", func(r *jobtest.Report) bool {
 				joined := map[string]bool{}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
@@ -24,7 +25,7 @@ func TestLossOfTheHead(t *testing.T) {
 	r, want := onHosts(t, net, 1, "-n 2 -r 2", strings.Join(chaosProblem[:len(chaosProblem)-1], " "), nil)
 	require.Zero(t, r.code, r.stderr)
 	quiet := time.Since(began)
-	for _, c := range []struct {
+	for _, c := range jobtest.Some([]struct {
 		name string
 		when float64 // part of the time of that run
 		lose func() error
@@ -33,7 +34,7 @@ func TestLossOfTheHead(t *testing.T) {
 		{"killed", 0.2, net.Hosts[0].Kill},
 		{"killed in the middle", 0.4, net.Hosts[0].Kill},
 		{"cut off", 0.2, net.Hosts[0].Down},
-	} {
+	}, 0, 3) {
 		t.Run(c.name, func(t *testing.T) {
 			for when := c.when; !loseHead(t, net, time.Duration(when*float64(quiet)), c.lose, want); when /= 2 {
 				t.Logf("the job had ended after %.2f of the time", when)
