@@ -48,7 +48,7 @@ func TestEveryProblem(t *testing.T) {
 		{Args: flat, Flags: "-degrees 3,1 -sched static"},
 		{Args: uneven, Flags: "-r 2 -link tcp -sched static"},
 		{Args: uneven, Flags: "-n 2 -r 2 -direct"},
-	}, 0, 3, 5, 7)...)
+	}, 0, 5, 7)...)
 }
 
 // A handful of deaths of real processes, and what may follow them; package

@@ -43,7 +43,7 @@ func TestEveryStencil(t *testing.T) {
 		{Args: "-stencil 3d7 -comm bspma", Flags: "-degrees 3,1 -sched static"},
 		{Args: "-stencil 3d27 -comm svaf", Flags: "-r 2 -link tcp -sched static"},
 		{Args: "-stencil 3d27 -comm svaf", Flags: "-n 2 -r 2 -direct"},
-	}, 0, 3, 5, 7)...)
+	}, 3, 5)...)
 }
 
 // A handful of deaths of real processes, and what may follow them; package

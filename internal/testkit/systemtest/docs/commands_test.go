@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
@@ -26,7 +27,13 @@ const commandTime = 10 * time.Minute
 // built from this checkout, unless a note says why it is not run.
 func TestCommands(t *testing.T) {
 	for _, d := range documents(t) {
-		t.Run(d.name, func(t *testing.T) { newReader(t).follow(d) })
+		t.Run(d.name, func(t *testing.T) {
+			switch d.name {
+			case "docs/annotations.md", "docs/recovery.md":
+				jobtest.NeedMatrix(t, "its commands take minutes of processor time, and other tests run such programs and flags")
+			}
+			newReader(t).follow(d)
+		})
 	}
 }
 

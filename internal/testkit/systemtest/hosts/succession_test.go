@@ -15,6 +15,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
+	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
 // headless is a job on several hosts. Host 0 also runs intrarun, and will be lost.
@@ -83,7 +84,7 @@ func requireLines(t *testing.T, n int, text string) {
 
 func TestLossOfTheHead(t *testing.T) {
 	const n = 900 // lines, of rank 1
-	for _, s := range []struct {
+	for _, s := range jobtest.Some([]struct {
 		name     string
 		lose     func(c *cluster, h *headless) error
 		steps    []string
@@ -103,7 +104,7 @@ func TestLossOfTheHead(t *testing.T) {
 		{"a process had died before", func(c *cluster, h *headless) error { return c.Hosts[0].Kill() },
 			[]string{"1.1@kill:9"}, -1, []string{"0.0 host", "1.1 signal"}, ""},
 		{"its host is killed, from which the others were started", func(c *cluster, h *headless) error { return c.Hosts[0].Kill() }, nil, -1, []string{"0.0 host"}, "-fanout 1"},
-	} {
+	}, 1, 2, 3, 5) {
 		t.Run(s.name, func(t *testing.T) {
 			c := newCluster(t, 4)
 			program := append(append([]string{"join:any", "mark:pids"}, s.steps...), fmt.Sprintf("1@slowly:%d", n), "0@sleep:2500ms", "finish")
@@ -129,6 +130,9 @@ func TestLossOfMostDeciders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, 4)
 			h := startHeadless(c, 4, "", steps.Program("join", "mark:pids", "forever")...)
+			for _, i := range lost { // at once, as the head recovers from the loss of one
+				c.Around(i, netns.Conditions{Cut: true})
+			}
 			for _, i := range lost {
 				require.NoError(t, c.Hosts[i].Kill())
 			}
