@@ -2,7 +2,7 @@ package job
 
 import "fmt"
 
-// Diverge says what is done about replicas of a rank whose states differ.
+// Diverge is the reaction to replicas of a rank whose states differ.
 type Diverge string
 
 // The ways.
@@ -51,7 +51,7 @@ type Hashed struct {
 	Hash      uint64 `json:"hash"`
 }
 
-// differs says that another replica has another hash there.
+// differs returns a message about another replica's different hash at the same place.
 func (h Hashed) differs(other Hashed) string {
 	where := fmt.Sprintf("what the tasks of section %d read", h.Number-1)
 	switch {

@@ -30,7 +30,7 @@ const (
 )
 
 // ErrNobody means that the process that should borrow has ended.
-var ErrNobody = errors.New("nobody borrows it: the first process of this host has ended")
+var ErrNobody = errors.New("no process borrows it: the first process of this host has ended")
 
 // Lend lends an identity to the borrower at place, and returns when that no
 // longer uses it. ctx bounds the wait for the borrower; agent is the process that

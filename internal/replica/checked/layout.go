@@ -161,7 +161,7 @@ func (l *layout) soak(mem []byte, p poison, start int) {
 	}
 }
 
-// soaked returns the first elements [lo, hi) of mem, from element from on, that are
+// soaked returns the first elements [lo, hi) of mem at or after element from that are
 // unchanged since soak.
 func (l *layout) soaked(mem []byte, p poison, start, from int) (lo, hi int) {
 	n := len(mem) / l.size

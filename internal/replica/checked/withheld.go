@@ -123,7 +123,8 @@ func (t *Trial) remember(all []withheld) {
 	}
 }
 
-// tellingBits is the number of random bits from which on a value does not occur by chance.
+// tellingBits is the least number of random bits at which a value does not occur by
+// chance.
 const tellingBits = 28
 
 // telling reports whether an element of poison is too unlikely to occur by chance. Without

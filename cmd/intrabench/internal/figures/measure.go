@@ -114,7 +114,7 @@ func (m *Series) config(name string) Config {
 	return m.Configs[slices.IndexFunc(m.Configs, func(c Config) bool { return c.Name == name })]
 }
 
-// base returns the configuration with which one is compared.
+// base returns the configuration that config is compared with.
 func (m *Series) base(config string) Config {
 	if name := m.config(config).Base; name != "" {
 		return m.config(name)

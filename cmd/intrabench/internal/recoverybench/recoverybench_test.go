@@ -186,7 +186,7 @@ func TestMeasureRefuses(t *testing.T) {
 		"another result of a pair":   {func(j Job, r *Run) { r.XSHA256 += strings.Join(j.Flags[:min(1, len(j.Flags))], "") }, "came to"},
 		"another result with files":  {func(j Job, r *Run) { r.XSHA256 += fmt.Sprint(slices.Contains(j.Flags, "-checkpoint")) }, "with files, k = 1 it ended with 0"},
 		"another result after kills": {func(j Job, r *Run) { r.XSHA256 += fmt.Sprint(!j.Traced && slices.Contains(j.Flags, "-kill")) }, "without failures it was"},
-		"nobody comes":               {func(_ Job, r *Run) { r.Replacements = nil }, "nobody came back within"},
+		"no replacement":             {func(_ Job, r *Run) { r.Replacements = nil }, "no replacement joined within"},
 		"no work for the joiner":     {func(_ Job, r *Run) { delete(r.Tasks, 1) }, "ran no task"},
 		"an idle survivor":           {func(_ Job, r *Run) { delete(r.Tasks, 0) }, "too few tasks"},
 	} {
