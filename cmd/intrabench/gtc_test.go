@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A whole call, of real jobs: small ones, whose times mean nothing.
+// The command measures small real jobs. Their times mean nothing.
 func TestFiguresGTC(t *testing.T) {
 	for double, configs := range map[string]int{"": 5, " -double -limits 200MB/s": 7} {
 		t.Run(strings.TrimSpace(double), func(t *testing.T) {
 			if double == "" {
-				inMatrix(t) // the other one runs all of its configurations, too
+				inMatrix(t) // another test runs all of its configurations, too
 			}
 			dir := t.TempDir()
 			var out bytes.Buffer

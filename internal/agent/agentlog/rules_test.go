@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// rules are those of the log. The tables of packages head and simulation have those
-// again without which jobs go wrong.
+// rules are the rules of the log. The tables of packages head and simulation repeat
+// those without which jobs fail.
 var rules = []ruletest.Rule{
 	ruletest.New("host.go", "a process is started once", "before.Incarnation >= of.Incarnation", "before.Incarnation > of.Incarnation"),
 	ruletest.New("host.go", "an old order starts no process", "before.Incarnation >= of.Incarnation", "before.Incarnation == of.Incarnation"),
@@ -61,5 +61,5 @@ var table = ruletest.Table{Root: ".", Rules: rules, Test: "Test[^R].*", Sign: "-
 // TestRulesStand looks for the text of every rule.
 func TestRulesStand(t *testing.T) { table.Stand(t) }
 
-// TestRulesAreNeeded takes every rule out in turn: the tests of the log must fail.
+// TestRulesAreNeeded removes every rule in turn: the tests of the log must fail.
 func TestRulesAreNeeded(t *testing.T) { table.Needed(t) }

@@ -124,7 +124,7 @@ type poison uint8
 const (
 	poisonA    poison = iota // large and positive
 	poisonB                  // of order 1 and negative
-	poisonMark               // tells by its value where it comes from
+	poisonMark               // its value shows where it comes from
 	poisons    = iota
 )
 

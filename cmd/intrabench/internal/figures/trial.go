@@ -163,8 +163,8 @@ type Sample struct {
 // Programs are the executables that trials run.
 type Programs struct {
 	Intrarun, App string
-	// Hosts are those on which the programs run, each one process of a job, by the names of
-	// their network namespaces; none: this host.
+	// Hosts names the network namespaces of the hosts on which the programs run, each host
+	// with one process of a job; none: this host.
 	Hosts []string
 	dir   string
 }

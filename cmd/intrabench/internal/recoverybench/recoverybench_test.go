@@ -61,8 +61,8 @@ func TestParse(t *testing.T) {
 	require.ErrorIs(t, r.addTrace([]byte("{")), trial.ErrOutput)
 }
 
-// cluster stands for intrarun. A pass takes 10 ms, on one process alone 15; a
-// replacement is away for 0.1 s, in which the survivor needs twice as long.
+// cluster replaces intrarun. A pass takes 10 ms, or 15 ms on one process alone. A
+// replacement takes 0.1 s, in which the survivor needs twice as long.
 type cluster struct {
 	jobs []Job
 	hash string
