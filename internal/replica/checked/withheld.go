@@ -98,7 +98,7 @@ func (c *Section) Restore() {
 func (c *Section) release() {
 	var want []byte
 	for _, w := range c.withheld {
-		want = append(want[:0], w.mem...) // for the padding
+		want = append(want[:0], w.mem...) // soak leaves padding as it is
 		w.lay.soak(want, w.poison, w.start)
 		if at := firstDifference(w.mem, want); at >= 0 {
 			lo, _ := bounds(w.mem)

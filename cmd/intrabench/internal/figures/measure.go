@@ -78,7 +78,8 @@ func alternate(ctx context.Context, rounds int, configs []Config, before func(ro
 	return m, nil
 }
 
-// sumUp fills Rows: the whole first, then the kernels, which are unknown for a peer.
+// sumUp fills Rows: the rows of the whole run, then those of each kernel. The times of the
+// kernels are unknown for a peer.
 func (m *Series) sumUp(kernels []string) {
 	for _, k := range append([]string{Total}, kernels...) {
 		for _, c := range m.Configs {

@@ -155,7 +155,7 @@ type Sample struct {
 	WaitSeconds float64 `json:"wait_seconds"`       // of them, waiting for updates: average of the processes
 	UpdateBytes float64 `json:"update_bytes"`       // sent by all processes
 	Sections    bool    `json:"sections,omitempty"` // some sections begin with such a task
-	Run         float64 `json:"run,omitempty"`      // tasks, of all processes
+	Run         float64 `json:"run,omitempty"`      // tasks run by all processes
 	Received    float64 `json:"received,omitempty"` // results taken from a peer
 	Decision    string  `json:"decision,omitempty"` // share or replicate, at the end
 }
