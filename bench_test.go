@@ -15,9 +15,9 @@ import (
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
-// BenchmarkSection is a whole section of 16 tasks on two replicas in this
-// process, shared and, as its rival, replicated; the tasks write as many bytes
-// as the name says.
+// BenchmarkSection measures a whole section of 16 tasks on two replicas in this
+// process: shared and, for comparison, replicated. The names of its cases give the
+// bytes that the tasks write.
 func BenchmarkSection(b *testing.B) {
 	for _, bytes := range []int{128, 64 << 10, 4 << 20} {
 		for _, link := range []string{"shm", "unix"} {
@@ -49,17 +49,17 @@ func BenchmarkSection(b *testing.B) {
 	}
 }
 
-// processorTime is what this process has taken, which hardly depends on what
-// else the machine does.
+// processorTime returns the processor time of this process, which hardly depends on the
+// load of the machine.
 func processorTime(b *testing.B) time.Duration {
 	var u unix.Rusage
 	require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkWaxpby is a kernel whose updates are as long as what it reads: the
-// worst case of sharing. Two replicas work on vectors that no cache holds;
-// native is the half of the work that each would have without replication.
+// BenchmarkWaxpby measures a kernel whose updates are as long as its inputs: the worst
+// case for sharing. Two replicas work on vectors that exceed every cache. The native
+// run does half of the work, the share of each core without replication.
 func BenchmarkWaxpby(b *testing.B) {
 	const n, sets = 2 << 20, 4
 	launch := map[string]func(s *intra.Section, x, y, w []float64){

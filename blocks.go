@@ -37,8 +37,8 @@ type Range struct{ Lo, Hi int }
 // Len returns the number of elements.
 func (r Range) Len() int { return r.Hi - r.Lo }
 
-// Blocks2D cuts a matrix into rowParts times colParts blocks of rows and
-// columns, row by row, each dimension as Blocks does it.
+// Blocks2D cuts a matrix into rowParts times colParts blocks of rows and columns, row
+// by row. It divides each dimension as Blocks does.
 //
 //	for r, c := range intra.Blocks2D(rows, cols, 4, 4) {
 //		relax(u, v, cols, r.Lo, r.Hi, c.Lo, c.Hi)

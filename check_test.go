@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// checked is a job in checked mode.
+// checked returns a job in checked mode.
 func checked(replicas int) intra.Spec { return intra.Spec{Replicas: replicas, Check: true} }
 
 func TestCheckedJobsHaveSerialMeaning(t *testing.T) {
@@ -156,7 +156,7 @@ func TestCheckedReplicasThatDiverge(t *testing.T) {
 	}
 }
 
-// padded has bytes between its fields that mean nothing.
+// padded has meaningless bytes between its fields.
 type padded struct {
 	A int8
 	B int64

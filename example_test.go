@@ -13,8 +13,8 @@ import (
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
-// A whole program. Started by itself it is one rank with one replica; with
-// "intrarun -n 4 -r 2 ." it is eight processes. Main does not return.
+// A whole program. Started by itself it is one rank with one replica; under "intrarun
+// -n 4 -r 2 ." it is eight processes. Main does not return.
 func ExampleMain() {
 	intra.Main(func(p *intra.Process) error {
 		fmt.Printf("rank %d of %d\n", p.Rank(), p.Size())
@@ -22,8 +22,8 @@ func ExampleMain() {
 	})
 }
 
-// A loop is cut into blocks of nearly equal size, each of which becomes a task. The
-// bits of a result may depend on how many there are, and on nothing else.
+// A loop is cut into blocks of nearly equal size, and each block becomes a task. The
+// bits of a result may depend on the number of blocks, and on nothing else.
 func ExampleBlocks() {
 	for lo, hi := range intra.Blocks(10, 4) {
 		fmt.Println(lo, hi)
@@ -46,7 +46,7 @@ func ExampleAlloc() {
 var taskSquare = intra.Register("example.squares")
 
 // A task names the memory that it reads and writes. Its body runs on one of the two
-// replicas, and after the section both have what it has written.
+// replicas, and after the section both replicas have its results.
 func ExampleSection_Launch() {
 	squares := make(chan []int, 2)
 	err := intra.Run(context.Background(), intra.Spec{Replicas: 2}, func(p *intra.Process) error {
@@ -70,7 +70,7 @@ func ExampleSection_Launch() {
 	// Output: [1 4 9 16 25] [1 4 9 16 25] <nil>
 }
 
-// End says what is wrong with a section: here two tasks write the same element.
+// End returns the fault of a section: here two tasks write the same element.
 func ExampleSection_End() {
 	var p *intra.Process // a rank alone
 	y := make([]int, 5)
@@ -86,7 +86,7 @@ func ExampleSection_End() {
 }
 
 // The largest element, folded in the order of the launches. Each task gets a variable of
-// its own in the place of the result.
+// its own for its result.
 func ExampleReduce() {
 	var p *intra.Process // a rank alone
 	x, largest := []float64{3, -1, 4, 1, -5, 9, 2, 6}, 0.0
@@ -100,8 +100,8 @@ func ExampleReduce() {
 	// Output: 9 <nil>
 }
 
-// A loop whose state is registered: a process that takes the place of a lost
-// one goes on in the pass in which the others are.
+// A loop whose state is registered: a process that replaces a lost one continues in the
+// current pass of its peers.
 func ExampleProtect() {
 	var result []float64
 	err := intra.Run(context.Background(), intra.Spec{Check: true}, func(p *intra.Process) error {
@@ -156,8 +156,8 @@ func ExampleProcess_Section() {
 	// Output: 55 55 <nil>
 }
 
-// A random seed would be another one on each replica. Once draws it on one of
-// them and gives it to all.
+// A random seed would differ between replicas. Once draws it on one of them and gives
+// it to all.
 func ExampleOnce() {
 	drawn := make(chan uint64, 3)
 	err := intra.Run(context.Background(), intra.Spec{Replicas: 3}, func(p *intra.Process) error {
@@ -172,8 +172,8 @@ func ExampleOnce() {
 
 var taskAdd = intra.Register("example.add")
 
-// Checked mode restores the program at safe points, and finds that step is
-// needed there and was not registered.
+// Checked mode restores the program at safe points, and finds that step is needed there
+// but is not registered.
 func ExampleProcess_SafePoint() {
 	err := intra.Run(context.Background(), intra.Spec{Check: true}, func(p *intra.Process) error {
 		x, pass, step := make([]float64, 4), 0, 1.0

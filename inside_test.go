@@ -34,7 +34,7 @@ var calls = map[string]func(p *intra.Process) error{
 	},
 }
 
-// insideTask makes a call in the body of a task, and returns what came of it.
+// insideTask makes a call in the body of a task, and returns its result.
 func insideTask(call func(p *intra.Process) error) func(p *intra.Process) error {
 	return func(p *intra.Process) error {
 		s := p.Section()
@@ -79,7 +79,7 @@ func TestCallsInTasksAndInOnceAreRefused(t *testing.T) {
 	}
 }
 
-// So it is for the other workers of a process.
+// The same holds for the other workers of a process.
 func TestCallsInTasksOfOtherWorkersAreRefused(t *testing.T) {
 	r := intratest.Run(t, intra.Spec{Replicas: 2}, insideTask(calls["Barrier"]), intratest.Fails(), intratest.Threads(2))
 	require.ErrorContains(t, r.Err, "Barrier is called at intra/inside_test.go:")

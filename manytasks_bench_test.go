@@ -13,9 +13,8 @@ import (
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
-// BenchmarkManyTasks is a section of many tasks of about 1 µs on two replicas,
-// in times of what it takes a rank alone; the median of pairs of sections, of
-// which one follows the other.
+// BenchmarkManyTasks measures a section of many tasks of about 1 µs on two replicas,
+// relative to a rank alone: the median over pairs of sections, one after the other.
 func BenchmarkManyTasks(b *testing.B) {
 	for _, tasks := range []int{1000, 10_000, 100_000} {
 		for _, link := range []string{"shm", "unix", "tcp"} {
@@ -38,9 +37,8 @@ func BenchmarkManyTasks(b *testing.B) {
 	}
 }
 
-// manyTasks returns what a section takes the slower one of the replicas, and
-// what processor time it takes all of them. The section before made room for its
-// tasks.
+// manyTasks returns the time of a section on the slower replica, and the processor time
+// of all replicas. The previous section made room for its tasks.
 func manyTasks(b *testing.B, tasks int, spec intra.Spec, policy string) (took, used time.Duration) {
 	const sections = 4
 	times := make([]time.Duration, spec.Replicas)

@@ -156,7 +156,7 @@ func ExampleRun() {
 		if err := s.End(); err != nil {
 			return err
 		}
-		if p.Replica() == 0 { // for the example; a program does not look at this
+		if p.Replica() == 0 { // only for the example: programs must not look at the replica
 			fmt.Println(squares)
 		}
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// What is wrong with the registered state, the first SafePoint says, on every
-// replica and with the place.
+// The first SafePoint returns the error in the registered state, on every replica and
+// with the place.
 func TestProtectErrors(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -51,8 +51,8 @@ func TestBlocksOfMatrices(t *testing.T) {
 	}
 }
 
-// Tasks whose blocks have a row or a column in common are not independent,
-// and those that lie between each other's rows are.
+// Tasks whose blocks have a row or a column in common are not independent. Tasks whose
+// blocks interleave by rows are.
 func TestBlocksOverlap(t *testing.T) {
 	const n = 8
 	m := make([]float64, n*n)
@@ -115,7 +115,7 @@ func TestReduceSlice(t *testing.T) {
 	require.ErrorContains(t, s.End(), "in(x) of task 0 is memory that tasks of this section reduce into, and has its value after it; use it after the section")
 }
 
-// A part that is left as it is changes no bit.
+// A part that no task changes alters no bit.
 func TestNeutralElements(t *testing.T) {
 	neutral(t, intraruntime.OpAdd[float64](), 0, negative(0), 3)
 	neutral(t, intraruntime.OpAdd[complex128](), 0, complex(negative(0), negative(0)))

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// Recomputing what was not saved may use sections, but nothing that needs the
-// others.
+// A restored process may use sections to recompute what was not saved, but no operation
+// that needs its peers.
 func TestRestoredProcess(t *testing.T) {
 	before := newProcess(engine.NewProgram())
 	x, i := []float64{1, 2, 3}, 3

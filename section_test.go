@@ -351,7 +351,7 @@ func TestPanicInATaskNamesKernelAndLaunch(t *testing.T) {
 	require.ErrorContains(t, r.Err, "out of plasma")
 }
 
-// A replica that fails is lost; its peer goes on alone.
+// A replica that fails is lost; its peer continues alone.
 func TestOneReplicaFails(t *testing.T) {
 	want := newState()
 	want.serial(2)
@@ -367,9 +367,8 @@ func TestOneReplicaFails(t *testing.T) {
 	require.Equal(t, []string{"0.0"}, r.Deaths)
 }
 
-// TestManyTasks: a section has a hundred thousand tasks, which take no time
-// worth mentioning, and whatever is done for each of them must not depend on how
-// many there are.
+// TestManyTasks: a section has a hundred thousand tasks that take almost no time. The
+// cost per task must not depend on their number.
 func TestManyTasks(t *testing.T) {
 	const sections = 2
 	for _, replicas := range []int{2, 3} {

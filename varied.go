@@ -20,7 +20,7 @@ func (p *Process) attach() (err error) {
 	return err
 }
 
-// vary has the recorder compare the registered variables at a safe point.
+// vary makes the recorder compare the registered variables at a safe point.
 func (p *Process) vary(point uint64) error {
 	vars, err := p.run.Variables()
 	if err == nil {

@@ -64,12 +64,12 @@ func TestThreadsKilled(t *testing.T) {
 					}
 					may := intratest.Kills
 					if policy == "adaptive" {
-						may = intratest.MayKill // the peers may have done it all
+						may = intratest.MayKill // the peers may have run all tasks
 					}
 					got, report := survivors(t, intra.Spec{Replicas: replicas}, rounds, may(kills...),
 						intratest.Sched(policy), intratest.Threads(threads), intratest.Capacity(700))
-					// A replica killed within an update may continue by itself
-					// in this process, unnoticed by all others.
+					// A replica killed within an update may continue alone in this process,
+					// without effect on its peers.
 					require.GreaterOrEqual(t, len(got), replicas-len(report.Deaths))
 					for _, s := range got {
 						require.Equal(t, want, s)
@@ -176,7 +176,7 @@ func TestThreadsWithSharedScratch(t *testing.T) {
 						if running.Add(1) > 1 {
 							together[p.Replica()].Store(1)
 						}
-						// The first one is there until another one is, if that can be.
+						// The first task waits for another one, if there can be one.
 						first := begun.Add(1) == 1 && !common
 						for end := time.Now().Add(10 * time.Second); first && running.Load() < 2 && time.Now().Before(end); {
 							runtime.Gosched()
@@ -253,7 +253,7 @@ func TestThreadsPanic(t *testing.T) {
 	}
 }
 
-// The workers of a section that ends early are gone with it.
+// The workers of a section that ends early end with it.
 func TestThreadsEndWithTheirSection(t *testing.T) {
 	var running atomic.Int32
 	report := intratest.Run(t, intra.Spec{Replicas: 1}, func(p *intra.Process) (err error) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// affine is a sum of multiples of integer values of which only the names are known, and a
-// constant.
+// affine is a constant plus a sum of multiples of integer values, which are known only by
+// name.
 type affine struct {
 	terms map[string]int64 // factor of each value; none is 0
 	c     int64

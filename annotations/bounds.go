@@ -40,7 +40,7 @@ func (c *boundCheck) list(list []ast.Stmt) {
 	}
 }
 
-// leaves reports whether the statements after st may not be reached.
+// leaves reports whether st may keep the statements after it from running.
 func leaves(st ast.Stmt) bool {
 	found := false
 	ast.Inspect(st, func(n ast.Node) bool {
@@ -121,7 +121,7 @@ func (c *boundCheck) counted(st *ast.ForStmt) (string, loop, bool) {
 	if !ok1 || !ok2 || cond.Op != token.LSS && cond.Op != token.LEQ || c.counts(lo) || c.counts(hi) {
 		return "", loop{}, false
 	}
-	delete(c.changed, obj) // only by the loop itself
+	delete(c.changed, obj) // assigned only by the loop itself
 	delete(c.defined, obj)
 	return c.name(obj), loop{lo, hi}, true
 }

@@ -185,7 +185,7 @@ func holdsPointerAt(k *Kernel, it *ItemInfo) bool { return it.Form == NoRegion }
 func (c *kernelCheck) uncovered(ev *event, p *Param, shown, via string) {
 	for _, it := range c.k.Items {
 		if it.Param == p && !ev.write && strings.HasPrefix(it.path, ev.path) {
-			return // on the way to a named part
+			return // the read only follows pointers to a named part
 		}
 	}
 	class, clause := "reads", "in"

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// Control checks the code outside of kernels, which every replica runs and which must have
-// the same effects at all. It reports values that differ between replicas if they leave the
-// replica, or become part of its state. It ignores lines that contain //intra:allow or come
-// directly after it.
+// Control checks the code outside of kernels. Every replica runs this code, and its effects
+// must be the same in all replicas. It reports values that differ between replicas if they
+// leave the replica, or become part of its state. It ignores lines that contain
+// //intra:allow or come directly after it.
 var Control = &analysis.Analyzer{
 	Name: "intracontrol",
 	Doc: `find what makes replicas differ outside of kernels

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNearMisses has comments that almost are directives, and some that are
-// not even that.
+// TestNearMisses has comments that look almost like directives.
 func TestNearMisses(t *testing.T) {
 	for comment, want := range map[string]string{
 		"// intra:task in(x)":   `3:1: "// intra:task" is not a directive and has no effect; write //intra:task, in lower case and without blanks before the name`,
@@ -44,8 +43,8 @@ func TestNearMisses(t *testing.T) {
 	}
 }
 
-// FuzzFindDirectives wants every directive of a Go file to be found or to be
-// an error at a comment.
+// FuzzFindDirectives requires that FindDirectives finds every directive of a Go file,
+// or reports an error at its comment.
 func FuzzFindDirectives(f *testing.F) {
 	for _, text := range []string{
 		"package p\n\n//intra:task in(x)\nfunc f(x int) {}\n",

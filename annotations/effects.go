@@ -80,7 +80,8 @@ type Access struct {
 	Guard uint64
 }
 
-// Flow means that a part of a value that a function makes is memory that the caller knows.
+// Flow describes one part of a value that a function makes: which of the caller's memory
+// it is, or is a copy of.
 type Flow struct {
 	Result int    // number of the result; of a store, not used
 	At     string // the part, as a path from the value
@@ -192,7 +193,7 @@ func (e *effects) of(fn *ssa.Function) *body {
 			known.unknownToAll()
 			break
 		}
-		for _, f := range e.order[from:] { // they may have used less than what is known now
+		for _, f := range e.order[from:] { // these may have used an earlier, incomplete result
 			if !e.open[f] {
 				delete(e.memo, f)
 			}

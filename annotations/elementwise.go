@@ -29,7 +29,7 @@ func (r *resolved) elementwise(c Clause) {
 }
 
 // checkElementwise checks that a kernel with an elementwise clause writes only whole slices
-// that the clause names. It needs the items.
+// that the clause names. The items must be resolved before.
 func (r *resolved) checkElementwise() {
 	k := r.kernel
 	if len(k.Elementwise) == 0 || r.broken {

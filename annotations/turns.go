@@ -185,7 +185,7 @@ func (t *turns) block(r *launched, to *touch) relation {
 	}
 	end := r.hi.plus(affine{terms: map[string]int64{t.hi: 1}}, -1).plus(affine{terms: map[string]int64{t.lo: 1}}, 1)
 	if d, ok := to.lo.minus(end); ok && d >= 0 {
-		return outside // as all blocks launched before
+		return outside // behind all blocks launched before
 	}
 	if d, ok := to.lo.minus(r.hi.add(0)); ok && d >= 0 {
 		return outside // behind this block

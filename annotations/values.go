@@ -267,7 +267,7 @@ type targets struct {
 	local bool  // it may also be memory of this function
 }
 
-// certain reports whether the access hits one memory and nothing else.
+// certain reports whether the access hits exactly one known location.
 func (t targets) certain() bool { return len(t.list) == 1 && !t.list[0].any && !t.local }
 
 // hit returns the memory to which pointers point.

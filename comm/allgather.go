@@ -63,7 +63,7 @@ func planAllgather[T any](c *Comm, send, recv []T) (*schedule, error) {
 }
 
 // allgatherDoubling collects in ceil(log2 n) rounds. In the round with distance d each rank
-// passes on its up to d parts, its own first (Bruck).
+// passes on up to d parts, its own first (Bruck).
 func (s *schedule) allgatherDoubling(own, all []byte, part int) {
 	n, rank := s.c.Size(), s.c.rank
 	acc := s.memory(n * part)

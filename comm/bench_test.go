@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkPingPong measures half a round trip of one byte between two ranks over shared
-// memory, both of which spin. Its ns/best is that of the best batch, the only meaningful
+// memory while both spin. Its ns/best is the time of the best batch, the only meaningful
 // figure on a busy machine.
 func BenchmarkPingPong(b *testing.B) {
 	const batch = 200

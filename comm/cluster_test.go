@@ -129,7 +129,7 @@ func clusterOf(t testing.TB, kind string, degrees []int, mirror bool, limits sdr
 			b.connect(a, lb)
 		}
 	}
-	for _, m := range c.members { // when all links are there: a process may answer a message over any of them
+	for _, m := range c.members { // when all links exist: a process may answer a message over any of them
 		for peer, l := range m.links {
 			l.Start(watch{m.engine.Receiver(peer.rank, peer.replica), m.ended[peer]})
 			m.poller.Add(l)

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
-// The conformance suite calls every collective with every class of types and compares the
-// results with a serial oracle: every rank knows the input of all ranks.
+// The conformance suite calls every collective with every class of types, and compares
+// the results with a serial oracle: every rank can compute the input of all ranks.
 
 // class is a type of elements: the element of rank r at index i, and an associative
 // operator whose result is exact in any grouping.

@@ -335,13 +335,13 @@ const (
 	gives           // the answer: a task, or none
 	ends            // to rank 0: a task is done
 	stops           // from rank 0: all tasks are done
-	idles           // to rank 0: the sender waits for no answer any more
-	leaves          // from rank 0: no rank asks any more
+	idles           // to rank 0: the sender no longer waits for an answer
+	leaves          // from rank 0: no rank asks any longer
 	stealing        // the number of them
 )
 
-// steal runs tasks; each rank has some at first. A rank that has none left asks a rank that
-// it chooses by its observations. Rank 0 counts the tasks that are done, and ends the
+// steal runs tasks; each rank has some at first. A rank without tasks asks a rank that it
+// chooses by its observations. Rank 0 counts the tasks that are done, and ends the
 // iteration.
 func (l *course) steal(iteration int) error {
 	plan, tag := l.plan(iteration)

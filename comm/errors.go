@@ -22,8 +22,9 @@ var (
 	// ErrPending means that the program has not waited for a receive, a synchronous send or
 	// a collective operation before a safe point.
 	ErrPending = sdr.ErrPending
-	// ErrRestored means that a restored process communicates before its first safe point,
-	// while the others did so before the safe point at which it begins.
+	// ErrRestored means that a restored process communicates before its first safe point.
+	// Its peers have finished that communication before the safe point at which it
+	// begins.
 	ErrRestored = errors.New("communication before the first safe point of a restored process: do it only if !p.Restored()")
 	// ErrRank means that the communicator or group has no such rank.
 	ErrRank = errors.New("invalid rank")

@@ -37,7 +37,7 @@ func Example() {
 	// <nil>
 }
 
-// Rank 0 sends to rank 1, which has room for more and learns the number of elements.
+// Rank 0 sends to rank 1, whose buffer is longer. Rank 1 learns the number of elements.
 func ExampleSend() {
 	err := intra.Run(context.Background(), intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
 		c, tag := p.World(), 7
@@ -57,7 +57,7 @@ func ExampleSend() {
 	// <nil>
 }
 
-// Any rank may be the source; Status says which one it was.
+// The source may be any rank. Status contains it.
 func ExampleRecv() {
 	c := comm.Self()
 	sent := comm.Isend(c, []int{42}, 0, 5)
@@ -70,8 +70,8 @@ func ExampleRecv() {
 	// Output: [42] 0 5 1 <nil>
 }
 
-// Both ranks send to each other at once, where a Send of each before its Recv could wait
-// for the other's.
+// Both ranks send to each other at the same time. With a Send before a Recv each could
+// wait for the other.
 func ExampleSendrecv() {
 	err := intra.Run(context.Background(), intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
 		c := p.World()
@@ -164,7 +164,8 @@ func ExampleSendrecvReplace() {
 	// <nil>
 }
 
-// All ranks get the sums of all; without a slice to send, those take its place.
+// All ranks get the sums over all ranks. A nil slice to send means that the receive
+// buffer contains the elements.
 func ExampleAllreduce() {
 	err := intra.Run(context.Background(), intra.Spec{Ranks: 3, Replicas: 2}, func(p *intra.Process) error {
 		c := p.World()

@@ -39,8 +39,8 @@ var tooMuch = map[string]func(c *comm.Comm) error{
 	},
 }
 
-// A wait for a rank that has finished returns an error: after all messages of
-// that rank, whichever processes are slow or die.
+// A wait for a rank that has finished returns an error after all messages of that rank
+// have arrived, whichever processes are slow or die.
 func TestWaitForAFinishedRank(t *testing.T) {
 	for name, wait := range tooMuch {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func sendsFew(p *sdrtest.Process, wait func(c *comm.Comm) error) error {
 	return nil
 }
 
-// Ranks that call different collectives get an error that names both.
+// Ranks that call different collectives get an error that names both calls.
 func TestDifferentCollectives(t *testing.T) {
 	for want, call := range map[string]func(c *comm.Comm) error{
 		"rank 0 has called Barrier, rank 1 Allreduce of 8 bytes": func(c *comm.Comm) error {
@@ -126,7 +126,7 @@ func TestDifferentCollectives(t *testing.T) {
 					return err
 				}
 				err = call(c)
-				if !errors.Is(err, comm.ErrMismatch) && !errors.Is(err, comm.ErrFinished) { // of a process that has stopped before
+				if !errors.Is(err, comm.ErrMismatch) && !errors.Is(err, comm.ErrFinished) { // from a process that has stopped before
 					return fmt.Errorf("want a mismatch, got %w", errors.Join(err))
 				}
 				if errors.Is(err, comm.ErrMismatch) && !strings.Contains(err.Error(), want) {

@@ -126,7 +126,7 @@ func TestOverlappingParts(t *testing.T) {
 		if err := comm.Alltoallv(c, none, none); err != nil {
 			return fmt.Errorf("no elements overlap nothing: %w", err)
 		}
-		// Arguments of other ranks than the root are not used, and may be anything.
+		// Only the root uses these arguments, so other ranks may pass anything.
 		if c.Rank() > 0 {
 			if err := comm.Gather(c, x[:2], x, 0); err != nil {
 				return err

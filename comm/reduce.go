@@ -57,7 +57,7 @@ func AllreduceValue[T any](c *Comm, v T, op func(a, b T) T) (T, error) {
 	x := (*T)(unsafe.Pointer(memory))
 	*x = v
 	if err := Allreduce(c, nil, unsafe.Slice(x, 1), op); err != nil {
-		return v, err // the memory may still be received into
+		return v, err // a receive may still write to the memory
 	}
 	c.value = memory
 	return *x, nil

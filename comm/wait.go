@@ -164,7 +164,7 @@ func anyAwaited(reqs []*Request) sdr.Awaited {
 			continue
 		}
 		a := r.c.engine.Awaited(r.call)
-		any.Moving = any.Moving || a.Moving || r.call.Done() // but not visible
+		any.Moving = any.Moving || a.Moving || r.call.Done() // complete, but not visible yet
 		if !a.One && len(a.Ranks) > 1 {
 			a.Ranks = a.Ranks[:1]
 		}

@@ -99,7 +99,7 @@ func TestCheckedProcesses(t *testing.T) {
 			cmd.Env = append(os.Environ(), asProgram+"="+tt.fault)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
-			_ = cmd.Run() // the exit code tells
+			_ = cmd.Run() // the exit code shows the result
 			require.Equal(t, tt.code, cmd.ProcessState.ExitCode(), "%s", &stderr)
 			require.Contains(t, stderr.String(), tt.want)
 			if tt.code == 1 && tt.fault != "it fails" {

@@ -359,7 +359,7 @@ func TestRepeatedSlices(t *testing.T) {
 			var next row
 			for _, c := range before.col {
 				switch r.IntN(150) {
-				case 0: // goes
+				case 0: // removed
 				case 1:
 					c++
 					fallthrough

@@ -52,7 +52,7 @@ func TestWaxpbyCases(t *testing.T) {
 	}
 }
 
-// TestWaxpbyLong crosses the length from which on the stores change.
+// TestWaxpbyLong crosses the length at which the stores change.
 func TestWaxpbyLong(t *testing.T) {
 	n := int(simd.StreamBytes/4) + 3
 	x, y := make([]float32, n), make([]float32, n)

@@ -3,6 +3,6 @@
 // peers. Any replica may run any task, so a wrong guess costs time, but never changes a
 // result.
 //
-// Programs do not import it; they choose a policy with the options of package
-// runtime or the sched clause of a section.
+// Programs do not import it; they choose a policy with the options of package intra or the
+// sched clause of a section.
 package sched

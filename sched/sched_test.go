@@ -39,7 +39,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// knowledge is what a replica knows, task by task.
+// knowledge is the knowledge of a replica, task by task.
 type knowledge struct {
 	done, expected map[int]bool
 	gone           map[int]bool

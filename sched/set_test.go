@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// members is a Set in the simplest way.
+// members is a simple implementation of a Set.
 type members struct {
 	in       []bool
 	replicas int
@@ -91,7 +91,7 @@ type indexed struct {
 
 func (v indexed) Open(i int) int { return v.Count(i) }
 
-// asked is a view that may not be asked for every task.
+// asked is a view that must not be asked for every task.
 func (v indexed) Todo(int) bool     { panic("a task was asked for") }
 func (v indexed) Expected(int) bool { panic("a task was asked for") }
 

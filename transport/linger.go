@@ -7,9 +7,9 @@ import "time"
 // starts again soon. To report both to the peers would cost more than the
 // frames that they send in between.
 
-// lingers is the interval at which the poller checks whether the attention is
-// still of use. A frame that arrives in between may have to wait for two
-// intervals. But a peer that goes to sleep over it wakes this process.
+// lingers is the interval at which the poller checks whether the attention is still of
+// use. A frame that arrives in between may have to wait for two intervals. But a peer
+// that falls asleep meanwhile wakes this process.
 const lingers = time.Millisecond
 
 // Linger is Attend(false) by a caller that expects to attend again soon: until
@@ -80,9 +80,9 @@ func (p *Poller) lapse() {
 	}
 }
 
-// sleep is called by a waiter before it sleeps. A waiter that attends suspends
-// its promise, and renews it with Attend(true) when it wakes. From here on only
-// the promises of others keep the links from moving by themselves.
+// sleep is called by a waiter before it sleeps. A waiter that attends suspends its
+// promise, and renews it with Attend(true) when it wakes. From here on only the
+// promises of other goroutines keep the links from moving by themselves.
 func (p *Poller) sleep(attends bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ func Size(payload [][]byte) uint64 {
 	return n
 }
 
-// Gather fills dst with the bytes of a payload from offset from on. The payload
+// Gather fills dst with the bytes of a payload that begin at offset from. The payload
 // must have that many.
 func Gather(dst []byte, payload [][]byte, from int) {
 	for _, p := range payload {

@@ -145,10 +145,10 @@ func (p *Poller) WaitUntil(ctx context.Context, deadline time.Time, done func() 
 	return p.wait(ctx, deadline, 0, false, done)
 }
 
-// WaitAttending is WaitUntil by a goroutine that has promised to poll: the
-// promise is suspended while it sleeps. A zero deadline never passes.
-// WaitAttending panics if there is no promise, since the links would be left with
-// attention although no goroutine polls.
+// WaitAttending is WaitUntil by a goroutine that has promised to poll: the promise is
+// suspended while it sleeps. A zero deadline never passes. WaitAttending panics if
+// there is no promise: otherwise the links would keep attention although no goroutine
+// polls.
 func (p *Poller) WaitAttending(ctx context.Context, deadline time.Time, done func() bool) error {
 	return p.wait(ctx, deadline, 0, true, done)
 }
@@ -233,7 +233,7 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, spin time.Dura
 	}
 	ok := p.look(ctx, deadline, spin, stays, done)
 	p.waits.Add(^uint64(0))
-	if !ok || p.sleeping.Load() > 0 { // a sleeper depends on the links moving by themselves
+	if !ok || p.sleeping.Load() > 0 { // a sleeper needs links that move by themselves
 		p.mu.Lock()
 		p.lapse()
 		p.mu.Unlock()

@@ -186,7 +186,7 @@ func TestPollerDeadlineAndContext(t *testing.T) {
 	require.Zero(t, l.attended.Load(), "attention ends with the wait")
 }
 
-// In a bubble of its own the test knows when all waiters sleep.
+// In a synctest bubble the test knows when all waiters sleep.
 func TestPollerWakeReachesEverySleeper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := transport.NewPoller()
@@ -206,8 +206,8 @@ func TestPollerWakeReachesEverySleeper(t *testing.T) {
 		}
 		p.Add(l)
 		for i := range int32(5) {
-			// The fake clock moves only when all goroutines are blocked, so
-			// the time that waiters spend looking has to be let pass.
+			// The fake clock moves only when all goroutines are blocked, so the test lets
+			// the time pass that waiters spend looking.
 			time.Sleep(time.Second)
 			synctest.Wait()
 			require.Equal(t, i, through.Load())
@@ -222,7 +222,7 @@ func TestPollerWakeReachesEverySleeper(t *testing.T) {
 // No wake-up is lost, whatever the moment at which the state changes.
 func TestPollerLosesNoWake(t *testing.T) { testLosesNoWake(t, 0) }
 
-// Neither if waiters give their core away.
+// The same holds if waiters give their core away.
 func TestCrowdedPollerLosesNoWake(t *testing.T) { testLosesNoWake(t, 1<<20) }
 
 func testLosesNoWake(t *testing.T, processes int) {
@@ -249,8 +249,8 @@ func testLosesNoWake(t *testing.T, processes int) {
 	wg.Wait()
 }
 
-// Links that come and go during waits are attended, in the end, exactly as long
-// as some goroutine polls.
+// Links that are added and removed during waits are attended, in the end, exactly as
+// long as some goroutine polls.
 func TestPollerLinksComeAndGo(t *testing.T) {
 	p := transport.NewPoller()
 	links := make([]*plainLink, 20)
@@ -281,8 +281,8 @@ func TestPollerLinksComeAndGo(t *testing.T) {
 	}
 }
 
-// Attention that lingers spares the links its end and its beginning. It is
-// withdrawn when no goroutine takes it up again, or one falls asleep.
+// Attention that lingers saves the links an end and a beginning. It is withdrawn when
+// no goroutine renews it, or one falls asleep.
 func TestPollerLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := transport.NewPoller()

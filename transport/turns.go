@@ -18,11 +18,11 @@ import (
 // want this one.
 
 const (
-	turnTime   = 500 * time.Microsecond // how long to poll before a sleep while turns are short,
-	stayTime   = time.Millisecond       // with a core for each process,
-	crowdTime  = 15 * time.Microsecond  // and while turns are long
-	longTurn   = time.Millisecond       // a turn of this length is long,
-	workTime   = longTurn / 2           // or of this length for each process that shares the core,
+	turnTime   = 500 * time.Microsecond // longest polling before a sleep while turns are short
+	stayTime   = time.Millisecond       // the same where each process has a core
+	crowdTime  = 15 * time.Microsecond  // the same while turns are long
+	longTurn   = time.Millisecond       // least length of a long turn: this,
+	workTime   = longTurn / 2           // or this for each process that shares the core, if more,
 	longest    = 4 * time.Millisecond   // up to this bound: of many processes, some always compute
 	freePolls  = 2                      // idle polls before the first turn
 	firstPause = 2                      // waits without turns after a long one
@@ -36,7 +36,7 @@ const (
 // processes.
 type turns struct {
 	crowded bool
-	long    time.Duration // length of a turn from which on it is better to sleep
+	long    time.Duration // least length of a long turn, after which sleeping is better
 	away    func()        // yields the core for a turn
 	balance func()        // called now and then by a waiter that takes turns where it is crowded; nil: none
 	taken   atomic.Uint32

@@ -61,8 +61,8 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// The more processes share a core, the longer takes a turn in which each of them works for
-// a short time.
+// The more processes share a core, the longer is a turn in which each of them works for a
+// short time.
 func TestLongTurns(t *testing.T) {
 	for _, tt := range []struct {
 		processes, cores int
@@ -98,7 +98,7 @@ func TestTurnsBalance(t *testing.T) {
 }
 
 // With a core for each process a waiter gives it away only if it stays after it has
-// looked for a while, and not if the core comes back late.
+// polled for a while, and not if the core comes back late.
 func TestTurnsWithCores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var back time.Duration // of the core

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// A whole call, of real jobs on hosts, once each: the times mean nothing.
+// The command measures real jobs on hosts, each once. Their times mean nothing.
 func TestDetect(t *testing.T) {
 	netns.Test(t, 1).Close()
 	file := filepath.Join(t.TempDir(), "d.json")

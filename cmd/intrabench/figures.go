@@ -87,7 +87,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 		return runGTC(ctx, o, out)
 	}
 	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Send}
-	if !*between { // without stores it is the same as Send
+	if !*between { // without direct stores it equals Send
 		configs = append(configs, figures.Auto)
 	}
 	for _, l := range splitLimits(*limits) {

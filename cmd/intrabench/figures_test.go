@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 )
 
-// A whole call, of real jobs: small ones, whose times mean nothing.
+// The command measures small real jobs. Their times mean nothing.
 func TestFigures(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/grain"
 )
 
-// A whole call: small jobs, once each, whose times mean nothing.
+// The command measures small jobs, each once. Their times mean nothing.
 func TestGrain(t *testing.T) {
 	peer := filepath.Join(t.TempDir(), "peer")
 	require.NoError(t, os.WriteFile(peer, []byte("#!/bin/sh\nshift 4\nfor w; do echo $w $w; done\n"), 0o700))

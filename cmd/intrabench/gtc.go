@@ -36,7 +36,7 @@ func gtcFlags(fs *flag.FlagSet, pr *figures.GTCProblem) {
 	fs.IntVar(&pr.MaxZeta, "mzetamax", 2, "gtc: toroidal planes; even")
 }
 
-// check returns the configurations.
+// check checks the options, and returns the configurations.
 func (o gtcOptions) check() ([]figures.Config, error) {
 	if err := checkGTC(o.problem); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (o gtcOptions) check() ([]figures.Config, error) {
 		overLinks = append(overLinks, limited(c, o.hosts)...)
 	}
 	configs := figures.GTCConfigs(o.doubled, overLinks...)
-	if o.hosts { // without stores it is the same as Send
+	if o.hosts { // without direct stores it equals Send
 		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Auto.Name })
 	}
 	return only(configs, o.only)

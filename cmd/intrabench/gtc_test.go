@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A whole call, of real jobs: small ones, whose times mean nothing.
+// The command measures small real jobs. Their times mean nothing.
 func TestFiguresGTC(t *testing.T) {
 	for double, configs := range map[string]int{"": 5, " -double -limits 200MB/s": 7} {
 		t.Run(strings.TrimSpace(double), func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 type jsonFile struct {
 	name  string
 	begun *results.Begun
-	err   error // why the measurement has no begin
+	err   error // why the measurement could not begin
 }
 
 // jsonFlag defines -json. The measurement with these arguments begins here.

@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// The processes that are measured are those of this executable.
+// This executable is also the program of the measured processes.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == asRank {
 		messages.Rank(os.Args[2])
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// inMatrix skips a test that runs what others run in another form, unless every
-// combination is wanted.
+// inMatrix skips a test that repeats other tests in another form, unless the matrix is
+// requested.
 func inMatrix(t *testing.T) {
 	t.Helper()
 	if !jobtest.Matrix() {
@@ -38,7 +38,7 @@ func inMatrix(t *testing.T) {
 	}
 }
 
-// A whole call, of real jobs: small ones, whose times mean nothing.
+// The command measures small real jobs. Their times mean nothing.
 func TestPingpong(t *testing.T) {
 	call := func(t *testing.T, args string) string {
 		var out bytes.Buffer

@@ -25,7 +25,7 @@ func TestPapers(t *testing.T) {
 	require.NotEmpty(t, all.Forecasts)
 }
 
-// A program of another suite, without the claims of the papers about it.
+// The program of another suite has no claims of the papers.
 func TestDoubled(t *testing.T) {
 	inMatrix(t)
 	var out bytes.Buffer

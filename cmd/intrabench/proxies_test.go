@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// whole makes a whole call with -json and -plot, of real jobs: small ones, once each, whose
-// times mean nothing. It reads the measurements into all, and returns what was printed.
+// whole runs a command with -json and -plot on small real jobs, each once. Their times mean
+// nothing. It reads the measurements into all, and returns what the command printed.
 func whole(t *testing.T, args string, all any) string {
 	dir := t.TempDir()
 	var out bytes.Buffer

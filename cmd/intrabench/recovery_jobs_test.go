@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/recoverybench"
 )
 
-// The measurements come from the messages and the output of a real job with a
+// The measurements are read from the messages and the output of a real job with a
 // death.
 func TestJobWhoseReplicaComesBack(t *testing.T) {
 	programs, err := figures.Build(t.Context(), figures.HPCCG)

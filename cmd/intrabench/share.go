@@ -37,7 +37,7 @@ func runShare(ctx context.Context, args []string, out io.Writer) error {
 	case o.Ranks < 1 || o.Rounds < 1:
 		return errors.New("-n and -rounds must be at least 1")
 	case o.Replicas < 2:
-		return errors.New("-r must be at least 2: one replica shares with nobody")
+		return errors.New("-r must be at least 2: one replica has no peer to share with")
 	}
 	dir, err := os.MkdirTemp("", "intrabench-")
 	if err != nil {

@@ -51,6 +51,6 @@ func TestShare(t *testing.T) {
 
 func TestShareUsage(t *testing.T) {
 	require.ErrorIs(t, run(t.Context(), []string{"share"}, nil, nil), errUsage)
-	require.EqualError(t, run(t.Context(), []string{"share", "-r", "1", "x"}, nil, nil), "-r must be at least 2: one replica shares with nobody")
+	require.EqualError(t, run(t.Context(), []string{"share", "-r", "1", "x"}, nil, nil), "-r must be at least 2: one replica has no peer to share with")
 	require.ErrorContains(t, run(t.Context(), []string{"share", "./nothing"}, nil, nil), "./nothing is neither an executable file nor a Go package that can be built")
 }

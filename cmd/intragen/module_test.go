@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newModule makes a module of a user, which requires this one, and moves into
-// its folder.
+// newModule makes the module of a user, which requires this one, and changes into its
+// folder.
 func newModule(t testing.TB, files map[string]string) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -35,7 +35,8 @@ func writeFiles(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// TestBrokenDependency wants the errors where they are, not their traces.
+// TestBrokenDependency requires that errors are reported where they are, not where they
+// show.
 func TestBrokenDependency(t *testing.T) {
 	dir := newModule(t, map[string]string{
 		"kern/kern.go": "package kern\n\nvar X missing\n\nfunc F() unknown { return 1 }\n",

@@ -74,8 +74,8 @@ func TestPrograms(t *testing.T) {
 	})
 }
 
-// TestHandwrittenLaunches has calls of launchers that are not there yet, in
-// two packages, and a kernel of a module that was never generated.
+// TestHandwrittenLaunches has calls of launchers that do not exist yet, in two
+// packages, and a kernel of a module that intragen never generated.
 func TestHandwrittenLaunches(t *testing.T) {
 	dir := newModule(t, map[string]string{
 		"other/go.mod": "module example.org/other\n\ngo 1.26\n",
@@ -163,8 +163,8 @@ func twice(p *intra.Process, x []float64) {
 	}
 }
 
-// TestState follows state types of two packages, whose methods are called
-// before they are there, and the edit of a struct.
+// TestState follows state types of two packages, whose methods are called before they
+// exist, and the edit of a struct.
 func TestState(t *testing.T) {
 	files := map[string]string{
 		"mesh/mesh.go": `package mesh

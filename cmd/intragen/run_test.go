@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// TestGeneratedCodeRuns runs the golden cases against their serial meaning, in
-// the plain build and in the rewritten one.
+// TestGeneratedCodeRuns compares the golden cases with their serial results, in the
+// plain build and in the rewritten one.
 func TestGeneratedCodeRuns(t *testing.T) {
 	for _, tags := range []string{"", "intra"} {
 		out := mustRun(t, repository(t), "go", "test", "-count=1", "-tags", tags, "./testdata/generate/...")
@@ -23,9 +23,9 @@ func TestGeneratedCodeRuns(t *testing.T) {
 	}
 }
 
-// TestVet runs the checks alone and under go vet. That runs them in each package of the
-// standard library, too, which takes most of a minute: by itself the test has a package
-// that imports none, and the others in a matrix.
+// TestVet runs the checks alone and under go vet. go vet also runs them in each package
+// of the standard library, which takes most of a minute. So by default the test has a
+// package that imports none; the matrix has the others.
 func TestVet(t *testing.T) {
 	repo := repository(t)
 	tool := filepath.Join(t.TempDir(), "intravet")
@@ -60,8 +60,8 @@ func TestVet(t *testing.T) {
 	require.Equal(t, userMain, readFile(t, dir, "main.go"))
 }
 
-// BenchmarkHundredKernels generates for 100 kernels in 20 packages. One run is
-// a whole run of the command on outputs that are up to date.
+// BenchmarkHundredKernels generates for 100 kernels in 20 packages. Each iteration runs
+// the whole command on outputs that are up to date.
 func BenchmarkHundredKernels(b *testing.B) {
 	files := map[string]string{}
 	for p := range 20 {

@@ -21,8 +21,8 @@ func TestTutorial(t *testing.T) {
 		"kernels.go": readFile(t, source, "kernels.go"),
 		"main.go":    readFile(t, source, "main.go"),
 	})
-	// A proxy that has the modules that this one needs, and answers "not found"
-	// to all other requests, so that nothing is fetched from the network.
+	// A proxy serves the modules that this one needs, and answers "not found" to all
+	// other requests, so that nothing is fetched from the network.
 	cache := strings.TrimSpace(mustRun(t, dir, "go", "env", "GOMODCACHE"))
 	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download")))
 	mustRun(t, dir, "go", "get", "-tool", "github.com/intrahpc/intra/cmd/intragen", "github.com/intrahpc/intra/cmd/intrarun")

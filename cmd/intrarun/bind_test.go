@@ -40,8 +40,8 @@ func bindings(t *testing.T, pid int) string {
 	return ""
 }
 
-// Replicas of a rank run on cores of their own, unless the user decides
-// otherwise; the process that starts them is not bound.
+// Replicas of a rank run on cores of their own, unless the user decides otherwise. The
+// process that starts them is not bound.
 func TestBind(t *testing.T) {
 	usable, err := affinity.Usable()
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// tool writes a script that is a tool, and returns its name.
+// tool writes a script that acts as a tool, and returns its name.
 func tool(t *testing.T, script string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "tool")
@@ -24,8 +24,8 @@ func tool(t *testing.T, script string) string {
 	return name
 }
 
-// TestClone: one replica is started by a tool. If that ends before its time, the
-// program under it has died.
+// TestClone: a tool starts one replica. If the tool ends early, the program under it
+// has died.
 func TestClone(t *testing.T) {
 	const after = `"$@" & while [ ! -s "$0.there" ]; do sleep 0.05; done; ` // the program has joined
 	for _, c := range []struct {
@@ -89,8 +89,8 @@ func TestReplacedClone(t *testing.T) {
 	require.ElementsMatch(t, []any{nil, "nice", nil}, clones)
 }
 
-// TestCloneUnderStrace: a replica under a tool that slows it down takes part, and all have
-// the same result.
+// TestCloneUnderStrace: a replica under a tool that slows it down takes part, and all
+// replicas have the same result.
 func TestCloneUnderStrace(t *testing.T) {
 	needs.Tool(t, "strace", "strace")
 	want := storer(t, "-r 1", "")
@@ -107,8 +107,8 @@ func TestCloneUnderStrace(t *testing.T) {
 	require.Contains(t, string(b), "+++ exited with 0 +++")
 }
 
-// goAhead is a program in which a replica of rank 1 receives nothing before a replica
-// of rank 0 has sent all, and has made a file.
+// goAhead is a program in which a replica of rank 1 receives nothing until a replica of
+// rank 0 has sent everything and made a file.
 func goAhead(p *intra.Process, file string) error {
 	const messages, size = 200, 64 << 10
 	c, buf := p.World(), make([]byte, size)
@@ -134,7 +134,7 @@ func goAhead(p *intra.Process, file string) error {
 	return nil
 }
 
-// TestAheadOfAClone: messages to the other replicas of its rank do not wait for a clone.
+// TestAheadOfAClone: messages to the other replicas of a rank do not wait for its clone.
 func TestAheadOfAClone(t *testing.T) {
 	r := runJob(t, "-n 2 -r 2 -clone 1.1=nice", os.Args[0], asAhead, filepath.Join(t.TempDir(), "sent"))
 	require.Zero(t, r.code, r.stderr)

@@ -31,7 +31,7 @@ func counted(t *testing.T, flags string) (*runreport.Report, string) {
 	return report, string(out)
 }
 
-// tasksOf returns in how many tasks something was counted.
+// tasksOf returns the number of tasks in which a counter was read.
 func tasksOf(r *runreport.Report, name string) (n int64) {
 	for _, k := range r.TaskTypes {
 		n += k.Counters[name].Tasks
@@ -39,8 +39,8 @@ func tasksOf(r *runreport.Report, name string) (n int64) {
 	return n
 }
 
-// TestCounters: each replica counts its part, and the report has all. What is counted
-// is counted on every machine, by perf or without it.
+// TestCounters: each replica counts its part, and the report contains all parts. Every
+// machine can count these events, with or without perf.
 func TestCounters(t *testing.T) {
 	r, text := counted(t, "-r 2 -sched static -counters cycles,page-faults,task-clock")
 	who := make(map[string][]string)
@@ -77,8 +77,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestNoCounters: without the flag nothing is counted, but values that need no counter are
-// in the report.
+// TestNoCounters: without the flag nothing is counted, but the report contains the values
+// that need no counter.
 func TestNoCounters(t *testing.T) {
 	r, text := counted(t, "-r 2")
 	require.Empty(t, r.Counters)

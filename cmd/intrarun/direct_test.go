@@ -27,11 +27,11 @@ var (
 
 const drifting = 1 << 14 // particles
 
-// drift is a program whose sections push particles in place, in arrays of intra.Alloc and
+// drift is a program whose sections push particles in place, in arrays of intra.Alloc,
 // reduce, and print a hash of them. what names its fault: "order" makes one replica
-// allocate in another order, "heap" elsewhere, and "late" lets one fall behind by far more
-// than a section. With "again" it makes its arrays again in each round, and with "state" it
-// can continue in another process.
+// allocate in another order, "heap" outside of shared memory, and "late" delays one by far
+// more than a section. With "again" it makes its arrays again in each round, and with
+// "state" it can continue in another process.
 func drift(p *intra.Process, what string) error {
 	var x, v []float64
 	if what == "order" && p.Replica() == 1 {
@@ -88,7 +88,7 @@ func drift(p *intra.Process, what string) error {
 			s.Launch(task, func() {
 				counts := part.Slice()
 				*cell = 0
-				time.Sleep(500 * time.Microsecond) // so that others get on, however busy the machine is
+				time.Sleep(500 * time.Microsecond) // so that the other processes progress, however busy the machine is
 				for i := range x {
 					v[i] = float64(v[i]*0.75) + float64(x[i]*0.125)
 					x[i] = float64(x[i]*0.875) - float64(v[i]*0.5) + 1/float64(i+1)
@@ -115,8 +115,8 @@ func storer(t *testing.T, flags, what string) result {
 	return wait()
 }
 
-// stored returns how often results of a type of task were stored into the
-// arrays of a peer.
+// stored returns how often results of a type of task were stored into the arrays of a
+// peer.
 func (r result) stored(task string) int64 { return r.TaskTypes["direct."+task].Stored }
 
 func TestDirect(t *testing.T) {
@@ -142,8 +142,8 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// until runs a program until results of a type of task have been stored, which
-// they are not where the machine gives one replica no time.
+// until runs a program until results of a type of task have been stored. On a busy
+// machine one replica may get no time, and then none are stored.
 func until(t *testing.T, task, flags, what string) (r result) {
 	t.Helper()
 	for range 10 {
@@ -157,7 +157,7 @@ func until(t *testing.T, task, flags, what string) (r result) {
 	return r
 }
 
-// Nobody has to ask for stores.
+// Replicas store by default.
 func TestStoresByDefault(t *testing.T) {
 	want := storer(t, "-r 1", "").stdout
 	for _, flags := range []string{"-r 2", "-r 2 -direct=auto", "-direct auto -r 3", "-r 2 -direct on", "-r 2 -sched adaptive"} {
@@ -173,13 +173,13 @@ func TestStoresIntoArraysThatAreMadeAgain(t *testing.T) {
 	require.Equal(t, want, until(t, "later", "-r 2", "again").stdout)
 }
 
-// A process that takes the place of another one shares memory with the others.
+// A replacement shares memory with the other replicas.
 func TestStoresAfterAReplacement(t *testing.T) {
 	want := storer(t, "-r 1", "state").stdout
 	for flags, replacements := range map[string]int{
 		"-r 2 -replace -kill 0.1@section:0":                     1, // before anything was stored
 		"-r 2 -spares 1 -kill 0.0@task:0":                       1,
-		"-degrees 2,1 -replace -backup 20 -kill 1.0@section:60": 1, // all go back
+		"-degrees 2,1 -replace -backup 20 -kill 1.0@section:60": 1, // all processes roll back
 	} {
 		r := until(t, "later", flags, "state")
 		require.Equal(t, strings.Repeat(want, 1+strings.Count(flags, ",")), r.stdout, flags)
@@ -188,7 +188,8 @@ func TestStoresAfterAReplacement(t *testing.T) {
 	}
 }
 
-// By themselves some kills run, each with one value of -direct, in a matrix all with both.
+// By default some kills run, each with one value of -direct. The matrix runs all with
+// both.
 func TestKillsAmongStores(t *testing.T) {
 	want := storer(t, "-r 1", "").stdout
 	type kills struct {
@@ -212,7 +213,7 @@ func TestKillsAmongStores(t *testing.T) {
 	}
 }
 
-// A replica that has fallen behind is waited for, and shares again.
+// The peers wait for a replica that has fallen behind, and it shares again.
 func TestStoresAfterALag(t *testing.T) {
 	r := storer(t, "-direct -r 2", "late")
 	require.Zero(t, r.code, r.stderr)
@@ -230,13 +231,13 @@ func TestArraysInAnotherOrder(t *testing.T) {
 	}
 }
 
-// If one replica has made its arrays elsewhere, results are sent, and a note names the
-// place.
+// If one replica has allocated its arrays elsewhere, results are sent, and a note names
+// the place.
 func TestArraysElsewhere(t *testing.T) {
 	want := storer(t, "-r 1", "heap").stdout
 	for _, flags := range []string{"-direct -r 2", "-r 2"} {
 		r := storer(t, flags, "heap")
-		for try := 0; !strings.Contains(r.stderr, "not stored"); try++ { // one may have been far ahead
+		for try := 0; !strings.Contains(r.stderr, "not stored"); try++ { // one replica may have been far ahead
 			require.Less(t, try, 10, r.stderr)
 			r = storer(t, flags, "heap")
 		}

@@ -22,9 +22,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// The test binary is intrarun as well, and the programs that it runs: one made
-// of steps, one that passes messages, one that shares work, and one of safe
-// points.
+// The test binary is also intrarun, and the programs that it runs: one made of steps,
+// one that passes messages, one that shares work, and one of safe points.
 const (
 	asIntrarun = "INTRARUN_TEST_COMMAND"
 	asSender   = "sender:" // first argument
@@ -73,14 +72,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is a command that the test binary is.
+// program returns the command line that makes the test binary that program.
 func program(name string) []string { return []string{os.Args[0], name} }
 
-// environ makes the test binary intrarun. With the race detector a process
-// would sleep for a second at its exit.
+// environ makes the test binary act as intrarun. With the race detector a process would
+// sleep for a second at its exit.
 var environ = []string{asIntrarun + "=1", "GORACE=atexit_sleep_ms=0"}
 
-// command is a call of intrarun that starts no job, or none that could hang.
+// command returns a command line of intrarun that starts no job, or none that could
+// hang.
 func command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), environ...)

@@ -40,7 +40,7 @@ func writes(t *testing.T, umask int, flag, name string, fds ...*os.File) (code i
 	return cmd.ProcessState.ExitCode(), string(b)
 }
 
-// holds checks that a file holds the output of a flag.
+// holds checks that a file contains the output of a flag.
 func holds(t *testing.T, flag string, text []byte) {
 	t.Helper()
 	if flag == "-trace" {
@@ -105,7 +105,7 @@ func TestFilesAreReplacedAndNothingElse(t *testing.T) {
 					b, _ := os.ReadFile(pipe) // to its end
 					got <- b
 				}()
-				require.Eventually(t, func() bool { // the reader is there
+				require.Eventually(t, func() bool { // the reader has opened it
 					f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 					if err == nil {
 						defer f.Close()
@@ -148,7 +148,7 @@ func TestFilesAreReplacedAndNothingElse(t *testing.T) {
 	}
 }
 
-// deviceNode makes a node of its own for the device that takes everything.
+// deviceNode makes a device node that accepts everything.
 func deviceNode(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {

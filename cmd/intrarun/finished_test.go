@@ -14,9 +14,8 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// sendAndReturn is a program whose rank 0 returns with most of its messages
-// still in its memory: less than Send copies, more than rank 1 takes before it
-// receives.
+// sendAndReturn is a program whose rank 0 returns while most of its messages are still
+// in its memory: fewer than Send copies, and more than rank 1 receives in advance.
 func sendAndReturn(p *intra.Process) error {
 	const messages, size = 480, 8 << 10
 	c, buf := p.World(), make([]byte, size)

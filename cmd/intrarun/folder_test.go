@@ -14,7 +14,7 @@ import (
 )
 
 // Two jobs with one folder would remove each other's sets, so the second one is refused. It
-// has the folder once the first one is dead, however that died.
+// gets the folder once the first one is dead, whatever the cause.
 func TestTwoJobsWithOneFolder(t *testing.T) {
 	dir := t.TempDir()
 	state, mark := filepath.Join(dir, "state"), filepath.Join(dir, "mark")

@@ -18,7 +18,7 @@ import (
 )
 
 // onDisk runs intrarun with a disk of its own, mounted at dir with these options, after a
-// script has used it. It returns the exit code and all that was written.
+// script has used the disk. It returns the exit code and the whole output.
 func onDisk(t *testing.T, dir, options, script string, args ...string) (int, string) {
 	line := append(needs.Mounts(t), "mount -t tmpfs -o "+options+" none "+dir+"; "+script, os.Args[0])
 	line = append(line, args...)
@@ -31,8 +31,8 @@ func onDisk(t *testing.T, dir, options, script string, args ...string) (int, str
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// A file that cannot be written for lack of room is an error that names the file, whatever
-// it is, and the job has failed.
+// A write that fails for lack of room is an error that names the file, whatever its kind,
+// and the job fails.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -69,7 +69,7 @@ func TestCommandsOnAFullDisk(t *testing.T) {
 	}
 }
 
-// late is a file on a network file system, which finds out late that it has no room.
+// late is a file on a network file system, which reports late that it has no room.
 type late struct{ error }
 
 func (l late) Close() error { return l.error }
@@ -112,14 +112,14 @@ func TestLimitOnFileSizes(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// heavy has more state than such a file may hold.
+// heavy has more state than the limit allows for a file.
 func heavy(p *intra.Process) error {
 	x := make([]float64, 1<<15)
 	intra.Protect(p, "x", &x)
 	return stepThrough(p)
 }
 
-// The line that says why a job has failed is not a warning.
+// The line that gives the cause of a failed job is not a warning.
 func TestQuietJobSaysWhyItFailed(t *testing.T) {
 	r := runJob(t, "-r 2 -quiet", steps.Program("join", "kill:9")...)
 	require.Equal(t, 3, r.code)

@@ -16,7 +16,7 @@ import (
 
 var taskEnder = intra.Register("test.ender")
 
-// endHere is a program that ends its goroutine in the way that is named.
+// endHere is a program that ends its goroutine in the given way.
 func endHere(p *intra.Process, way string) error {
 	switch way {
 	case "program":
@@ -34,7 +34,8 @@ func endHere(p *intra.Process, way string) error {
 	return errors.New("no such way")
 }
 
-// A program that ends its goroutine fails, with the place, by itself and in a job.
+// A program that ends its goroutine fails, and the error names the place, alone and in
+// a job.
 func TestGoexit(t *testing.T) {
 	for way, want := range map[string]string{
 		"program": "the program called runtime.Goexit (intrarun/goexit_test.go:",

@@ -37,7 +37,8 @@ func launched(t *testing.T, launcher []string, processes int, wrapper, args []st
 	return cmd.ProcessState.ExitCode(), out.String(), err.String()
 }
 
-// The processes of a launcher are the job's hosts: the first on each is the agent.
+// The processes of a launcher determine the hosts of the job. The first process on each
+// host is its agent.
 func TestUnderLauncher(t *testing.T) {
 	for _, l := range []struct {
 		name     string
@@ -84,8 +85,8 @@ func TestUnderLauncher(t *testing.T) {
 			if l.survives == nil {
 				return
 			}
-			// Process 2 is the agent of h1, and dies with those that it has started, 3 s
-			// after they were.
+			// Process 2 is the agent of h1, and dies with the processes that it started, 3
+			// s after their start.
 			begun := filepath.Join(t.TempDir(), "begun")
 			lost := []string{"unshare", "--uts", "sh", "-c", `hostname h$(($` + l.rank + `/2))
 				[ $` + l.rank + ` = 2 ] && (until [ -e ` + begun + ` ]; do sleep 0.1; done; sleep 3; kill -9 $$) & exec "$0" "$@"`}
@@ -116,10 +117,10 @@ func TestLauncherLeftOver(t *testing.T) {
 			needs.Tool(t, l.command[0], map[string]string{"mpirun": "openmpi-bin", "mpiexec": "mpich"}[l.name])
 			code, out, stderr := launched(t, l.command, 2, once, append([]string{"-n", "1", "-r", "2"}, steps.Program("join", "out:x", "finish")...))
 			require.NotZero(t, code, stderr)
-			require.NotContains(t, "\n"+out, "\nx\n") // mpiexec writes of the failure there
+			require.NotContains(t, "\n"+out, "\nx\n") // mpiexec writes about the failure there
 			require.Contains(t, stderr, l.variable+" are those of "+l.name+", but none of the other 1 processes that it has started on this host runs intrarun")
 			require.Contains(t, stderr, "give -alone")
-			// mpirun ends the other one once the first has failed.
+			// mpirun ends the other process once the first has failed.
 			once := append(once[:2:2], strings.Replace(once[2], "sleep 1000", "sleep 1", 1))
 			code, out, stderr = launched(t, l.command, 2, once, append([]string{"-alone", "-n", "1", "-r", "2"}, steps.Program("join", "out:x", "finish")...))
 			require.Zero(t, code, stderr)

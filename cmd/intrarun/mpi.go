@@ -35,7 +35,7 @@ func lend(c *launch.Config) error {
 	return nil
 }
 
-// leaveTime bounds how long this process reports success to the launcher.
+// leaveTime bounds how long leave waits.
 const leaveTime = 2 * time.Second
 
 // leave waits until this process, too, has reported success to the launcher. If the agent

@@ -54,8 +54,8 @@ func TestPageFlags(t *testing.T) {
 	require.Contains(t, string(out), "intrarun: serve the live page: listen tcp "+taken.Addr().String()+": bind: address already in use; -http :0 takes a free port")
 }
 
-// The token can come from where ps does not show it: a file, or the environment, which the
-// program does not get. The flag counts before the environment.
+// The token can come from a source that ps does not show: a file, or the environment,
+// which the program does not inherit. The flag takes precedence over the environment.
 func TestTokenOfThePage(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "token")
@@ -106,7 +106,7 @@ func TestManyConnectionsToThePage(t *testing.T) {
 	require.NotNil(t, url)
 	hostile(t, url[2], connections)
 	var s runreport.Status
-	// The page shows an event at its next beat.
+	// The page shows an event at its next update.
 	bothRun := func() {
 		require.Eventually(t, func() bool {
 			r, err := http.Get(url[1] + "status.json")
@@ -127,7 +127,8 @@ func TestManyConnectionsToThePage(t *testing.T) {
 	require.NotContains(t, r.Stderr, "cannot be replaced")
 }
 
-// hostile opens connections, as another user if this one is root, that ask once and stay.
+// hostile opens connections, as another user if this one is root. Each sends one request
+// and stays open.
 func hostile(t *testing.T, address string, connections int) {
 	cmd := exec.Command(os.Args[0])
 	if os.Geteuid() == 0 {
@@ -143,7 +144,7 @@ func hostile(t *testing.T, address string, connections int) {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait() // it has no more to say
+		_ = cmd.Wait() // it has nothing more to write
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
@@ -168,14 +169,14 @@ func openMany(what string) {
 		if err != nil {
 			panic(err)
 		}
-		defer c.Close()                                                                  // which also keeps it open
+		defer c.Close()                                                                  // it also stays open until then
 		_, _ = io.WriteString(c, "GET /status.json HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be closed by now
 	}
 	fmt.Println("connected")
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// copyForOthers copies the test binary to where other users can run it.
+// copyForOthers copies the test binary to a folder from which other users can run it.
 func copyForOthers(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "others-")
 	require.NoError(t, err)
@@ -188,7 +189,7 @@ func copyForOthers(t *testing.T) string {
 	return name
 }
 
-// The page of a job is there as long as the job; the status tells where.
+// The page of a job exists as long as the job. The status contains its address.
 func TestPageOfAJob(t *testing.T) {
 	j, end := start(t, "-http :0 -n 1 -r 2", steps.Program("join", "0.1@kill:9", "forever")...)
 	var url string

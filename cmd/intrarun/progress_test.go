@@ -30,7 +30,7 @@ func walk(p *intra.Process) error {
 	return nil
 }
 
-// onTerminal runs intrarun on a terminal of that width, and returns its output.
+// onTerminal runs intrarun on a terminal of that width, and returns the output.
 func onTerminal(t *testing.T, columns uint16, environ []string, args ...string) string {
 	cmd := command(args...)
 	cmd.Env = append(cmd.Env, append([]string{"TERM=xterm"}, environ...)...)
@@ -45,8 +45,8 @@ func onTerminal(t *testing.T, columns uint16, environ []string, args ...string) 
 
 const clearToEnd = "\x1b[K"
 
-// The progress line stays in its place, below the output of the program, and is as long as
-// the terminal is wide.
+// The progress line stays below the output of the program, and is as long as the terminal
+// is wide.
 func TestProgressLine(t *testing.T) {
 	program := append([]string{"-r", "2", "-kill", "0.1@500ms"}, program(asWalker)...)
 	t.Run("on a terminal", func(t *testing.T) {

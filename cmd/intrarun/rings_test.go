@@ -32,7 +32,7 @@ func rings(t *testing.T, pid int) (all []string) {
 	return all
 }
 
-// A process of another user cannot attach to the rings, nor see them.
+// A process of another user can neither attach to the rings nor see them.
 func TestRingsAreClosedToOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can play another user")
@@ -53,7 +53,7 @@ func TestRingsAreClosedToOthers(t *testing.T) {
 	found := 0
 	for _, pid := range steps.PIDs(t, marks, 2) {
 		for _, path := range append(rings(t, pid), maps(t, pid)...) {
-			if open(path, 0) != nil { // root may be without this right, in a container
+			if open(path, 0) != nil { // in a container, root may lack this right
 				continue
 			}
 			found++

@@ -86,8 +86,8 @@ func (o *options) refuse(hostsKnown bool) error {
 	return nil
 }
 
-// clash returns the first exclusion of a flag that the command line violates. With whatever
-// the flag counts as given, with an argument to which every exclusion applies.
+// clash returns the first exclusion of a flag that the command line violates. If whatever
+// is set, the flag counts as given, with an argument to which every exclusion applies.
 func (o *options) clash(r *row, whatever bool) error {
 	for _, c := range r.excludes {
 		name := "-" + r.name

@@ -28,13 +28,13 @@ func stepThrough(p *intra.Process) error {
 	return nil
 }
 
-// inFolder gives flags a folder of their own.
+// inFolder gives each flag a folder of its own.
 func inFolder(t *testing.T, flags string) string {
 	return strings.ReplaceAll(flags, "DIR", t.TempDir())
 }
 
-// Flags that need safe points warn at the end that there were none, whether or
-// not they would have been needed.
+// Flags that need safe points print a warning at the end if there were none, whether or
+// not they were needed.
 func TestFlagsThatNeedSafePoints(t *testing.T) {
 	const none = ", because the program reached no safe point (intra.SafePoint)\n"
 	for _, c := range []struct {
@@ -67,7 +67,7 @@ func TestFlagsThatNeedSafePoints(t *testing.T) {
 	}
 }
 
-// A restored program has been at a safe point.
+// A restored program has passed a safe point.
 func TestSafePointsOfARestoredProgram(t *testing.T) {
 	dir := t.TempDir()
 	r := runJob(t, "-r 2 -checkpoint "+dir, program(asStepper)...)

@@ -39,7 +39,7 @@ func patient(p *intra.Process, file string) error {
 	}
 }
 
-// starve takes the room for new descriptors from a process, until the function returned is
+// starve takes the room for new descriptors from a process, until the returned function is
 // called.
 func starve(t *testing.T, pid int) (feed func()) {
 	var old unix.Rlimit
@@ -54,7 +54,7 @@ func awaitText(t *testing.T, j *jobtest.Job, text string) {
 	require.Eventually(t, func() bool { return strings.Contains(j.Stderr(), text) }, jobtest.Deadline, 10*time.Millisecond, "want %q", text)
 }
 
-// An intrarun that has no descriptors left for a while replaces a lost process later.
+// An intrarun that has no free descriptors for a while replaces a lost process later.
 func TestAReplacementIsStartedOnceThereIsRoom(t *testing.T) {
 	enough := filepath.Join(t.TempDir(), "enough")
 	j, wait := start(t, "-v -r 2 -replace", append(program(asPatient), enough)...)

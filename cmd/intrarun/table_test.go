@@ -106,7 +106,7 @@ func TestEveryRuleRefuses(t *testing.T) {
 	require.Greater(t, rules, 25)
 }
 
-// TestFlagsThatAreOff give nothing that a rule could be about.
+// TestFlagsThatAreOff: a flag that is off triggers no rule.
 func TestFlagsThatAreOff(t *testing.T) {
 	for _, args := range []string{"-check -spares 0", "-check -replace=false", "-check -sdc off", "-check -direct off", "-check -direct=auto", "-restart-anyway=false",
 		"-sdc sample -r 1", "-tls=0", "-v -quiet=f", "-link tcp -link shm -direct"} {
@@ -165,7 +165,7 @@ func TestHelp(t *testing.T) {
 	require.Equal(t, help(), string(out))
 }
 
-// TestGuide wants the table of docs/flags.md to be that of the code.
+// TestGuide requires that the table of docs/flags.md equals that of the code.
 func TestGuide(t *testing.T) {
 	page := filepath.Join("..", "..", "docs", "flags.md")
 	b, err := os.ReadFile(page)

@@ -53,7 +53,7 @@ func number(at func(*options) *int, least, most int, of string) setter {
 	}
 }
 
-// one sets one of some words.
+// one sets an argument that must be one of a list of words.
 func one(at func(*options) *string, of ...string) setter {
 	return func(o *options, text string) error {
 		if !slices.Contains(of, text) {

@@ -27,7 +27,7 @@ var (
 	taskAdd   = intra.Register("vary.add")
 )
 
-// unstable is a program whose results are known to lose digits.
+// unstable is a program whose results lose a known number of digits.
 func unstable(p *intra.Process, what string) error {
 	switch what {
 	case "solve":
@@ -228,8 +228,8 @@ func race(p *intra.Process) error {
 	return p.SafePoint()
 }
 
-// settle adds until a sum has a value that only an undisturbed set reaches. The others
-// continue for ten steps, and for "fail" return an error.
+// settle adds until a sum has a value that only an undisturbed set reaches. Disturbed
+// sets continue for ten steps, and with "fail" return an error.
 func settle(p *intra.Process, what string) error {
 	sum := []float64{0}
 	intra.Protect(p, "sum", &sum)
@@ -341,13 +341,14 @@ func TestDigitsOfRecurrence(t *testing.T) {
 			require.InDelta(t, 53*math.Log10(2)-float64(step.SafePoint-2)*math.Log10(4), step.Digits, 1, flags)
 		}
 	}
-	// The same seed disturbs the same, however many workers there are; another one does not.
+	// The same seed disturbs the same numbers, whatever the number of workers. Another seed
+	// does not.
 	_, a := varied(t, "-sets 3 -bits 10% -seed 3", "-r 1", "recur")
 	_, b := varied(t, "-jobs 2 -sets 3 -bits 10% -seed 3", "-r 2 -threads 4", "recur")
 	_, c := varied(t, "-sets 3 -bits 10% -seed 4", "-r 1", "recur")
 	require.Equal(t, a, b)
 	require.NotEqual(t, a.Sets, c.Sets)
-	// Values at some safe points only.
+	// Values are compared at some safe points only.
 	_, d := varied(t, "-sets 3 -bits 10% -every 5 -seed 3", "-r 1", "recur")
 	require.Equal(t, []uint64{1, 6, 11, 16}, pointsOf(d.Sets[0].Variables[0]))
 }
@@ -390,8 +391,7 @@ func TestSetsThatGoAnotherWay(t *testing.T) {
 	require.Contains(t, r.Stderr, "exit code 1 after 10 safe points")
 }
 
-// An interrupt in any set ends all, and even if intravary is killed nothing is left, which
-// the end of a job looks for.
+// An interrupt in any set ends all sets. Even if intravary is killed, no process is left.
 func TestInterruptEndsAllSets(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		j := start(t, "-v -sets 3 -state 1e-3 -jobs 1", "-n 2 -r 1 -stuck off", "wait")
@@ -439,8 +439,8 @@ func TestNothingToCompare(t *testing.T) {
 	}
 }
 
-// A process that is stopped now and then is overtaken by others, and a program whose result
-// depends on the order of messages shows it.
+// Peers overtake a process that is stopped now and then. A program whose result depends on
+// the order of messages then shows it.
 func TestOrderOfMessages(t *testing.T) {
 	r, v := varied(t, "-sets 2 -hold 20ms", "-n 3 -r 1", "race")
 	require.Zero(t, r.Code, r.Stderr)

@@ -2,14 +2,14 @@ package main
 
 import "math"
 
-// noAggregate is what an unknown belongs to that is coupled with no other one.
+// noAggregate marks an unknown that is coupled with no other one.
 const noAggregate = -1
 
 // aggregate puts the unknowns of this rank into groups of neighbours and returns the
 // number of the group of each, and how many there are. All entries of a, whose rows
 // are the unknowns, count as strong couplings, but no group crosses ranks.
 func aggregate(a *sparse) (group []int32, count int) {
-	const open, joining = -2, -3 // joining - g: joins group g when all is done
+	const open, joining = -2, -3 // joining - g: joins group g at the end
 	n := a.rows()
 	group = make([]int32, n)
 	for i := range group {
@@ -33,7 +33,7 @@ func aggregate(a *sparse) (group []int32, count int) {
 		})
 		count++
 	}
-	// Who has no neighbour in a group founds one with all of them.
+	// An unknown without a neighbour in a group founds one with all of its neighbours.
 	for i := range group {
 		neighbours, free := 0, true
 		own(i, func(j int32) bool {
@@ -49,7 +49,7 @@ func aggregate(a *sparse) (group []int32, count int) {
 			found(i)
 		}
 	}
-	// The others join the first neighbour that got into one so.
+	// The others join the group of the first neighbour that got into one in this way.
 	for i := range group {
 		if group[i] == open {
 			own(i, func(j int32) bool {
@@ -60,7 +60,7 @@ func aggregate(a *sparse) (group []int32, count int) {
 			})
 		}
 	}
-	// What is left founds groups with what is left around it.
+	// The rest founds groups with the unknowns that are left around it.
 	for i := range group {
 		if group[i] == open {
 			found(i)

@@ -19,7 +19,7 @@ func poisson(s stencil, method string, nx, ny, nz int) settings {
 	return settings{stencil: s, n: [3]int{nx, ny, nz}, method: method, tolerance: 1e-8, iterations: 500, tasks: 16}
 }
 
-// solve returns a program that finds its result.
+// solve returns a program that computes the result of these settings.
 func solve(set settings) agreement.Program[*result] {
 	return func(p *intra.Process) (*result, error) {
 		s, err := newSolver(p, set)
@@ -115,7 +115,7 @@ func TestRestart(t *testing.T) {
 	require.InDeltaSlice(t, ends["pcg"], ends["gmres"], 1e-8)
 }
 
-// A run that may not iterate long enough says that it has not converged.
+// A run that has too few iterations reports that it has not converged.
 func TestNotConverged(t *testing.T) {
 	for _, m := range methods {
 		set := poisson(cube27, m, 8, 8, 8)

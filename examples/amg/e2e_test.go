@@ -16,7 +16,7 @@ import (
 // with real signals. They build the programs both ways themselves, so running
 // them without the tag is enough.
 
-// binaries are what the tests have built.
+// binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
@@ -51,8 +51,8 @@ func TestEveryProblem(t *testing.T) {
 	}, 0, 5, 7)...)
 }
 
-// A handful of deaths of real processes, and what may follow them; package
-// internal/testkit/systemtest has many more. Nothing shows in the result.
+// Some real processes die, and recovery follows; package internal/testkit/systemtest
+// has many more cases. The result shows no difference.
 func TestKills(t *testing.T) {
 	const args = "-problem 7pt -nx 16 -ny 16 -nz 16"
 	amg.Same(t, []jobtest.Case{
@@ -64,7 +64,7 @@ func TestKills(t *testing.T) {
 	}...)
 }
 
-// What is printed for people.
+// A run without -json prints text for people.
 func TestOutput(t *testing.T) {
 	amg.Prints(t, "-problem 27pt -nx 32 -ny 32 -nz 32",
 		"AMG, 27pt stencil on 32 × 32 × 32 points for each of 1 ranks, pcg, at most 16 tasks a section",

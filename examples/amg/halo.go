@@ -35,7 +35,7 @@ const (
 	tagColumns
 )
 
-// newHalo tells the neighbours which of their unknowns are needed here.
+// newHalo sends the neighbours the list of their unknowns that are needed here.
 func newHalo(c *comm.Comm, ghosts []ghost) (halo, error) {
 	h := halo{gives: []int32{0}, takes: []int32{0}}
 	need := make([]int32, len(ghosts))

@@ -13,9 +13,9 @@ const (
 	coarsest   = 10 // unknowns of a level that has no coarser one
 )
 
-// hierarchy is the levels of the multigrid method. The finest matrix is made again by
-// a process that goes on from saved state, the others are saved: to make them takes
-// the other ranks.
+// hierarchy is the levels of the multigrid method. The finest matrix is made again by a
+// process that continues from saved state. The others are saved: making them needs the
+// other ranks.
 //
 //intra:state skip(p, world, levels, seconds)
 type hierarchy struct {
@@ -47,7 +47,7 @@ func newHierarchy(p *intra.Process, tasks int, b box, times *seconds) (*hierarch
 	return h, h.build(ghosts)
 }
 
-// ready makes what follows from the saved state.
+// ready makes everything that follows from the saved state.
 func (h *hierarchy) ready() error {
 	for k, l := range h.levels[:h.depth] {
 		if err := l.ready(); err != nil {
@@ -88,7 +88,7 @@ func (h *hierarchy) build(ghosts []ghost) error {
 	}
 }
 
-// add makes a level whose matrix is there ready for use.
+// add makes a level with its matrix ready for use.
 func (h *hierarchy) add(l *level, ghosts []ghost) error {
 	var err error
 	if *l.halo, err = newHalo(h.world, ghosts); err != nil {

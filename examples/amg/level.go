@@ -31,7 +31,7 @@ type level struct {
 	rest    []float64 // residual
 }
 
-// ready makes what follows from the matrix.
+// ready makes everything that follows from the matrix.
 func (l *level) ready() error {
 	var err error
 	if l.matrix, err = l.a.matrix(); err != nil {
@@ -51,7 +51,7 @@ func (l *level) ready() error {
 	return nil
 }
 
-// connect makes the ways to the next level and back.
+// connect makes the operators to the next level and back.
 func (l *level) connect(restriction *sparse) error {
 	var err error
 	if l.up, err = l.interpolation.matrix(); err != nil {

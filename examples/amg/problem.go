@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/examples/internal/cartesian"
 )
 
-// stencil says with which neighbours a point is coupled.
+// stencil determines the neighbours with which a point is coupled.
 type stencil int
 
 const (
@@ -87,8 +87,8 @@ func (s stencil) steps() (all [][3]int) {
 	return all
 }
 
-// matrix makes the rows of the points of the box, and says which points of other
-// ranks they are coupled with: their columns follow the own ones.
+// matrix makes the rows of the points of the box. It also returns the points of other
+// ranks with which they are coupled: their columns follow the own ones.
 func (b box) matrix() (*sparse, []ghost) {
 	self := int32(cartesian.Join(b.ranks, b.at))
 	steps := b.stencil.steps()
@@ -112,7 +112,7 @@ func (b box) matrix() (*sparse, []ghost) {
 	slices.SortFunc(ghosts, ghost.compare)
 	ghosts = slices.Compact(ghosts)
 
-	// All points inside have the same row, but for where it is.
+	// All points inside have the same row, shifted.
 	var offsets []int32
 	var values []float64
 	for _, step := range steps {

@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/examples/internal/digest"
 )
 
-// result is what a run prints, as JSON one line.
+// result is the output of a run; as JSON it is one line.
 type result struct {
 	Problem            string     `json:"problem"`
 	Solver             string     `json:"solver"`
@@ -31,7 +31,7 @@ type result struct {
 	Times              seconds    `json:"times"`
 }
 
-// result puts the result together.
+// result computes the result.
 func (s *solver) result() (*result, error) {
 	set, h := s.set, s.hierarchy
 	r := &result{
@@ -48,13 +48,13 @@ func (s *solver) result() (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The last residual of the iterations was updated, or estimated: rounding makes it
-	// differ a little.
+	// The last residual of the iterations was updated or estimated, so rounding makes
+	// it differ a little.
 	r.Residual, r.Converged = cli.Number(residual), residual <= 1.01*set.tolerance
 	if r.XSHA256, err = digest.Of(s.p.World(), s.x); err != nil {
 		return nil, err
 	}
-	// Replicas measure different times, but print the same ones.
+	// Replicas measure different times, but print the same times.
 	if r.Times, err = intra.Once(s.p, func() (seconds, error) { return s.seconds, nil }); err != nil {
 		return nil, fmt.Errorf("agree on the times: %w", err)
 	}
@@ -70,7 +70,7 @@ func complexity(levels []int64) float64 {
 	return float64(sum) / float64(levels[0])
 }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *result) Print(w io.Writer) {
 	verdict := "converged"
 	if !r.Converged {

@@ -43,7 +43,7 @@ type seconds struct {
 // Measured implements intra.Measured.
 func (seconds) Measured() {}
 
-// clock starts a stop-watch; calling what it returns adds the time to sum.
+// clock starts a stopwatch. The returned function adds the elapsed time to sum.
 func clock(sum *float64) func() {
 	from := time.Now()
 	return func() { *sum += time.Since(from).Seconds() }
@@ -96,7 +96,7 @@ func (s *solver) done() bool {
 	return !(s.norm() > s.set.tolerance*s.history[0]) || s.iterations() >= s.set.iterations
 }
 
-// iterations returns how many have been done.
+// iterations returns the number of iterations done.
 func (s *solver) iterations() int { return len(s.history) - 1 }
 
 func (s *solver) norm() float64 { return s.history[len(s.history)-1] }
@@ -121,7 +121,7 @@ func (s *solver) step() error {
 	return s.method.iterate()
 }
 
-// precondition solves A·x = r roughly and returns x, with room for what comes from
+// precondition solves A·x = r roughly and returns x, with room for the unknowns of
 // other ranks.
 func (s *solver) precondition(r []float64) ([]float64, error) {
 	defer clock(&s.seconds.Precondition)()

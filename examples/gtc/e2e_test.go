@@ -19,7 +19,7 @@ import (
 // with real signals. It builds the programs both ways itself, so running it
 // without the tag is enough.
 
-// binaries are what the test has built.
+// binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }

@@ -15,9 +15,8 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// A replica dies at every kind of point, at many places in the program. The
-// static schedule makes every replica run its own tasks, so each number is
-// another place.
+// A replica dies at every kind of point, at many places in the program. The static
+// schedule makes every replica run its own tasks, so each number is another place.
 func TestKills(t *testing.T) {
 	set := small(2)
 	want := state(t, set)
@@ -56,10 +55,10 @@ func TestSeveralKills(t *testing.T) {
 	}
 }
 
-// Each update of a step is torn in turn, and received in each way the runtime
-// knows. Received in place without a snapshot of what was there, an update of
-// the weights that breaks off leaves weights that are corrected twice: the
-// digest shows it, so the tests above would too.
+// Each update of a step is torn in turn, and received in each way the runtime knows.
+// Received in place without a snapshot of what was there, an update of the weights that
+// breaks off leaves weights that are corrected twice. The digest shows this, so the
+// tests above would show it, too.
 func TestTornUpdatesNeedSnapshots(t *testing.T) {
 	set := small(1)
 	want := state(t, set)

@@ -32,7 +32,7 @@ func defaults() settings {
 	}
 }
 
-// parse reads the flags; it is called again when the job goes back to a backup.
+// parse reads the flags; it is called again when the job rolls back.
 func parse() (settings, error) {
 	s := defaults()
 	f := cli.NewFlags(&s.tasks, "most tasks of a section; the last digits of the result depend on it", &s.json)

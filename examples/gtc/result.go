@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// result is what a run prints, as JSON one line.
+// result is the output of a run; as JSON it is one line.
 type result struct {
 	Ranks       int         `json:"ranks"`
 	Steps       []diagnosis `json:"steps"`
@@ -20,7 +20,7 @@ func (d *diagnosis) print(w io.Writer) {
 		d.Step, float64(d.RMS), float64(d.Eradial), float64(d.HeatFlux), float64(d.FieldEnergy[1]))
 }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *result) Print(w io.Writer) {
 	if n := len(r.Steps); n > 0 {
 		ions := 0

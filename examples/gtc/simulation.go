@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/ions"
 )
 
-// simulation is the simulation on one rank. A process that goes on from saved
-// state makes the grid and the Poisson operator again.
+// simulation is the simulation on one rank. A process that continues from saved state
+// makes the grid and the Poisson operator again.
 //
 //intra:state skip(p, tasks, grid, poisson, parts, sums, heat, stopTotal)
 type simulation struct {
@@ -23,7 +23,7 @@ type simulation struct {
 	ions    *ions.Ions
 	fields  *fields.Fields
 	poisson *fields.Poisson
-	field   ions.Field // what the ions feel
+	field   ions.Field // the field in which the ions move
 
 	parts  [][]float64 // charge that each task deposits
 	sums   []ions.Sums
@@ -51,7 +51,7 @@ type seconds struct {
 // Measured implements intra.Measured.
 func (seconds) Measured() {}
 
-// clock starts a stop-watch; calling what it returns adds the time to sum.
+// clock starts a stopwatch. The returned function adds the elapsed time to sum.
 func clock(sum *float64) func() {
 	from := time.Now()
 	return func() { *sum += time.Since(from).Seconds() }
@@ -92,7 +92,7 @@ func newSimulation(p *intra.Process, set settings) (*simulation, error) {
 	return s, nil
 }
 
-// problem is what may not change when a simulation goes on from saved state.
+// problem is what must not change when a simulation continues from saved state.
 type problem struct {
 	grid.Size
 	Tasks int

@@ -21,14 +21,14 @@ import (
 // with real signals. They build the programs both ways themselves, so running
 // them without the tag is enough.
 
-// binaries are what the tests have built.
+// binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
 const folder = "examples/hpccg"
 
-// jobRun is what a user sees of a job.
+// jobRun is the visible result of a job.
 type jobRun struct {
 	jobtest.Result
 	report *jobtest.Report
@@ -53,9 +53,8 @@ func plain(t *testing.T, ranks int, args ...string) jobRun {
 	return intrarun(t, fmt.Sprintf("-n %d -r 1", ranks), append([]string{binaries.Plain(t, folder)}, args...)...)
 }
 
-// sum returns the one line of JSON that a run printed, and a text that tells all
-// its bits: x does not change any more once it has converged, the residuals go
-// on to do so.
+// sum returns the one line of JSON that a run printed, and a text that shows all its
+// bits: x no longer changes once it has converged, but the residuals do.
 func (r jobRun) sum(t *testing.T) (result, string) {
 	t.Helper()
 	require.Zero(t, r.Code, "%s", r.Stderr)
@@ -96,8 +95,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// A handful of deaths of real processes, and what may follow them; package
-// internal/testkit/systemtest has many more. Nothing shows in the result.
+// Some real processes die, and recovery follows; package internal/testkit/systemtest
+// has many more cases. The result shows no difference.
 func TestKills(t *testing.T) {
 	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 40 -json")
 	want := make(map[int]string) // by ranks
@@ -151,8 +150,8 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
-// Deaths with -fused: at a task, before an update that has been stored or sent,
-// and with a backup to go back to, which is told from one without -fused.
+// Deaths with -fused: at a task, before an update that has been stored or sent, and
+// with a rollback to a backup, which differs from one without -fused.
 func TestFusedKills(t *testing.T) {
 	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 40 -json -fused")
 	_, want := plain(t, 2, args...).sum(t)
@@ -171,8 +170,8 @@ func TestFusedKills(t *testing.T) {
 	}
 }
 
-// Vectors that are large enough for tasks to store their results while they run.
-// Whether they do is decided by what was measured, so not every kill comes to it.
+// Vectors are large enough for tasks to store their results while they run.
+// Measurements decide whether they do, so not every kill happens.
 func TestKillsInTheMiddleOfStores(t *testing.T) {
 	args := strings.Fields("-nx 128 -ny 64 -nz 64 -iters 6 -json")
 	_, want := plain(t, 1, args...).sum(t)
@@ -210,8 +209,8 @@ func TestEveryKernelPathAgrees(t *testing.T) {
 	}
 }
 
-// What the program prints while checked mode tries to restore it is not seen;
-// here the last trial goes on to the end of the program.
+// The output of the program during a trial of checked mode is not shown. Here the last
+// trial continues to the end of the program.
 func TestTrialsPrintNothing(t *testing.T) {
 	lines := func(r jobRun) (list []string) {
 		for l := range strings.Lines(r.Stdout) {

@@ -9,9 +9,9 @@ import (
 // haloTag marks the planes that neighbours exchange.
 const haloTag = 99
 
-// exchange fills the planes of the neighbours in v. As in the original the
-// receives take any source; what came is stored by where it came from, so
-// that the order of arrival does not matter.
+// exchange fills the planes of the neighbours in v. As in the original the receives
+// take any source; each plane is stored by its source, so that the order of arrival
+// does not matter.
 func (b box) exchange(c *comm.Comm, v []float64, arrived [][]float64) error {
 	plane := b.plane()
 	var receives []*comm.Request

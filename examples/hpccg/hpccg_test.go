@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// outcome is what a test looks at after a run on one rank.
+// outcome is the part of a run on one rank that a test examines.
 type outcome struct {
 	history []float64
 	x       []float64
@@ -90,8 +90,8 @@ func TestReferenceValues(t *testing.T) {
 	}
 }
 
-// The residual norms with -fused, which doc.go shows: their sums are in another
-// order. What adds in sequence does so in the same order as without.
+// The residual norms with -fused, which doc.go shows: their sums are in another order.
+// Sequential sums have the same order as without -fused.
 func TestFused(t *testing.T) {
 	set := settings{nx: 16, ny: 16, nz: 16, iters: 150, tasks: 1, how: sequential, fused: true}
 	for ranks, last := range map[int]float64{1: 1.430476575833492e-60, 2: 1.3637861204333476e-43} {

@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/examples/internal/cli"
 )
 
-// result is what a run prints, as JSON one line.
+// result is the output of a run; as JSON it is one line.
 type result struct {
 	Ranks      int          `json:"ranks"`
 	NX         int          `json:"nx"`
@@ -23,7 +23,8 @@ type result struct {
 	Seconds    seconds      `json:"seconds"`
 }
 
-// warnings says, a line each, what in the result is not a number and why.
+// warnings returns a line for each part of the result that is not a number, with the
+// reason.
 func (r *result) warnings() []string {
 	var w []string
 	if e := float64(r.Error); math.IsNaN(e) || math.IsInf(e, 0) {
@@ -35,7 +36,7 @@ func (r *result) warnings() []string {
 	return w
 }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *result) Print(w io.Writer) {
 	rows := float64(r.NX) * float64(r.NY) * float64(r.NZ) * float64(r.Ranks)
 	passes := float64(r.Iterations)

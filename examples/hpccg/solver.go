@@ -13,9 +13,9 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// solver is the method of conjugate gradients on one rank. A process that
-// goes on from saved state makes the matrix and the right-hand side again;
-// what else is left out means nothing between two passes.
+// solver is the method of conjugate gradients on one rank. A process that continues
+// from saved state makes the matrix and the right-hand side again. The other skipped
+// fields have no meaning between two passes.
 //
 //intra:state skip(p, box, tasks, how, fused, a, b, ap, arrived, progress)
 type solver struct {
@@ -67,7 +67,7 @@ func (s *seconds) write(dir string, p *intra.Process) error {
 	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.%d.json", p.Rank(), p.Replica())), b, 0o666)
 }
 
-// clock starts a stop-watch; calling what it returns adds the time to sum.
+// clock starts a stopwatch. The returned function adds the elapsed time to sum.
 func (s *solver) clock(sum *float64) func() {
 	from := time.Now()
 	return func() { *sum += time.Since(from).Seconds() }
@@ -98,7 +98,7 @@ func newSolver(p *intra.Process, b box, set settings) (*solver, error) {
 // dot returns the inner product of x and y over all ranks.
 func (s *solver) dot(x, y []float64) (float64, error) { return s.total(s.ddot(x, y)) }
 
-// total adds up what the ranks have of an inner product.
+// total adds up the parts of the ranks of an inner product.
 func (s *solver) total(local float64) (float64, error) {
 	defer s.clock(&s.seconds.Allreduce)()
 	sum, err := comm.AllreduceValue(s.p.World(), local, comm.Sum)

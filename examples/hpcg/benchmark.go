@@ -14,7 +14,7 @@ import (
 type stage int
 
 const (
-	reference    stage = iota // the residual that has to be reached
+	reference    stage = iota // the residual to be reached
 	plainTest                 // spectral test without the preconditioner
 	spectralTest              // and with it
 	symmetryTest              // and the set-up of the operator that is timed
@@ -172,8 +172,8 @@ func (b *benchmark) step() error {
 	return nil
 }
 
-// plan returns how many sets are to be done: as many as were asked for, or as fill
-// the time. Each process has measured another time, so they agree.
+// plan returns the number of sets to do: as many as were requested, or as fill the
+// time. Each process has measured another time, so they agree.
 func (b *benchmark) plan() (int, error) {
 	if b.set.time == 0 {
 		return b.set.sets, nil
@@ -188,7 +188,7 @@ func (b *benchmark) plan() (int, error) {
 	return max(1, int(math.Ceil(b.set.time.Seconds()/took))), nil
 }
 
-// count takes in a set that is done.
+// count records a set that is done.
 func (b *benchmark) count() error {
 	if done := b.cg.iterations(); done < b.reached {
 		return fmt.Errorf("the residual is %v after %d of %d iterations", b.cg.residual(), done, b.reached)

@@ -16,7 +16,7 @@ import (
 // with real signals. They build the programs both ways themselves, so running
 // them without the tag is enough.
 
-// binaries are what the tests have built.
+// binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
@@ -52,8 +52,8 @@ func TestNaturalOrderOfRealProcesses(t *testing.T) {
 	}, 3)...)
 }
 
-// A handful of deaths of real processes, and what may follow them; package
-// internal/testkit/systemtest has many more. Nothing shows in the result.
+// Some real processes die, and recovery follows; package internal/testkit/systemtest
+// has many more cases. The result shows no difference.
 func TestKills(t *testing.T) {
 	hpcg.Same(t, jobtest.Some([]jobtest.Case{
 		{Flags: "-r 2"},
@@ -70,7 +70,7 @@ func TestKills(t *testing.T) {
 	}, 1, 3, 4, 7, 9, 10)...)
 }
 
-// What is printed for people.
+// A run without -json prints text for people.
 func TestOutput(t *testing.T) {
 	hpcg.Prints(t, "-nx 16 -ny 16 -nz 16 -sets 2",
 		"HPCG on 16 × 16 × 16 points for each of 1 × 1 × 1 ranks, smoother slab",

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/examples/internal/cartesian"
 )
 
-// halo is what a rank knows of its neighbours: their points next to its box follow
-// its own in every vector that a matrix is applied to.
+// halo describes the neighbours of a rank: in every vector that a matrix is applied to,
+// their points next to the box follow the rank's own.
 type halo struct {
 	box        box
 	columns    int // own points and theirs

@@ -20,7 +20,7 @@ func cube(n int, how smoother) settings {
 	return settings{nx: n, ny: n, nz: n, sets: 1, smoother: how, tasks: 16}
 }
 
-// measure returns a program that finds its result.
+// measure returns a program that computes the result of these settings.
 func measure(set settings) agreement.Program[*result] {
 	return func(p *intra.Process) (*result, error) {
 		b, err := newBenchmark(p, set)
@@ -71,7 +71,7 @@ func TestReferenceValues(t *testing.T) {
 					require.InEpsilon(t, want, r.History[k], 1e-10, "iteration %d", k)
 				case k <= 10:
 					require.InEpsilon(t, want, r.History[k], 1e-6, "iteration %d", k)
-				default: // rounding has its own way
+				default: // rounding differs
 					require.InDelta(t, math.Log10(want), math.Log10(r.History[k]), 2, "iteration %d", k)
 				}
 			}
@@ -81,7 +81,7 @@ func TestReferenceValues(t *testing.T) {
 	}
 }
 
-// However Gauss-Seidel goes about it, the sets end where the original's order is
+// In every order of Gauss-Seidel the sets reach the residual of the original's order
 // after 50 iterations, and all sets end with the same bits.
 func TestSetsReachTheReference(t *testing.T) {
 	for _, how := range []smoother{natural, slab, colour} {

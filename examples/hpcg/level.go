@@ -31,7 +31,7 @@ type level struct {
 	coarser  []int32                  // and there
 }
 
-// vectors are what a level works on. Operators come and go, these stay.
+// vectors are the data of a level. Operators are replaced, but these stay.
 type vectors struct {
 	r       []float64 // right-hand side
 	x, next []float64 // solution, before and after a sweep

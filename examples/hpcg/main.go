@@ -23,7 +23,7 @@ type settings struct {
 	json       bool
 }
 
-// parse reads the flags; it is called again when the job goes back to a backup.
+// parse reads the flags; it is called again when the job rolls back.
 func parse() (settings, error) {
 	s := settings{tasks: (*intra.Process)(nil).Tasks()}
 	f := cli.NewFlags(&s.tasks, "most tasks of each section, and slabs; the result depends on it", &s.json)

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// result is what a run prints, as JSON one line.
+// result is the output of a run; as JSON it is one line.
 type result struct {
 	Ranks      int        `json:"ranks"`
 	Grid       [3]int     `json:"grid"` // of the ranks
@@ -73,7 +73,7 @@ func (r *result) rate() {
 	r.GFLOPS = sets * r.flops.total() / (r.Seconds + sets*(r.Times.SetUp+r.Times.Optimise)/10) / 1e9
 }
 
-// faults says, a line each, why a result is not valid.
+// faults returns a line for each reason why a result is not valid.
 func (r *result) faults() (all []string) {
 	for k, most := range [2]int{12, 2} {
 		if r.Spectral[k] > most {
@@ -107,7 +107,7 @@ func summarise(ends []float64) (largest, variance float64) {
 	return largest, variance
 }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *result) Print(w io.Writer) {
 	verdict := "valid"
 	if !r.Valid {

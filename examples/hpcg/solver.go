@@ -52,7 +52,7 @@ func (s *seconds) add(o seconds) {
 	s.Allreduce += o.Allreduce
 }
 
-// clock starts a stop-watch; calling what it returns adds the time to sum.
+// clock starts a stopwatch. The returned function adds the elapsed time to sum.
 func clock(sum *float64) func() {
 	from := time.Now()
 	return func() { *sum += time.Since(from).Seconds() }
@@ -91,7 +91,7 @@ func (s *solver) solve(a aim) error {
 	return nil
 }
 
-// iterations returns how many have been done.
+// iterations returns the number of iterations done.
 func (s *solver) iterations() int { return len(s.history) - 1 }
 
 // residual returns the norm of the residual, divided by that at the start.

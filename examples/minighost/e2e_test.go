@@ -16,7 +16,7 @@ import (
 // with real signals. They build the programs both ways themselves, so running
 // them without the tag is enough.
 
-// binaries are what the tests have built.
+// binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
@@ -46,8 +46,8 @@ func TestEveryStencil(t *testing.T) {
 	}, 3, 5)...)
 }
 
-// A handful of deaths of real processes, and what may follow them; package
-// internal/testkit/systemtest has many more. Nothing shows in the result.
+// Some real processes die, and recovery follows; package internal/testkit/systemtest
+// has many more cases. The result shows no difference.
 func TestKills(t *testing.T) {
 	const args = "-stencil 3d27"
 	minighost.Same(t, []jobtest.Case{
@@ -59,7 +59,7 @@ func TestKills(t *testing.T) {
 	}...)
 }
 
-// What is printed for people.
+// A run without -json prints text for people.
 func TestOutput(t *testing.T) {
 	minighost.Prints(t, "-nx 16 -ny 16 -nz 16 -steps 20",
 		"miniGhost, 2d5 stencil, 5 variables on 16 × 16 × 16 points for each of 1 × 1 × 1 ranks, bspma",

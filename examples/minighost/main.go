@@ -27,7 +27,7 @@ type settings struct {
 // mostVars is how many variables there may be, as in the original.
 const mostVars = 40
 
-// parse reads the flags; it is called again when the job goes back to a backup.
+// parse reads the flags; it is called again when the job rolls back.
 func parse() (settings, error) {
 	s := settings{tasks: (*intra.Process)(nil).Tasks()}
 	f := cli.NewFlags(&s.tasks, "most tasks for the rows of a grid", &s.json)

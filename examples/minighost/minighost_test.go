@@ -15,7 +15,7 @@ func small(s stencil, m method, nx, ny, nz int) settings {
 	return settings{stencil: s, method: m, n: [3]int{nx, ny, nz}, vars: 2, steps: 12, spikes: 2, tasks: 16}
 }
 
-// simulate returns a program that finds its result.
+// simulate returns a program that computes the result of these settings.
 func simulate(set settings) agreement.Program[*result] {
 	return func(p *intra.Process) (*result, error) {
 		s, err := newSimulation(p, set)
@@ -34,7 +34,7 @@ func simulate(set settings) agreement.Program[*result] {
 	}
 }
 
-// What is in the grids and what has left them stays what was put in.
+// The sum of a grid and of all that has left it stays constant.
 func TestSumsAreConserved(t *testing.T) {
 	for s := range stencils {
 		for _, n := range [][3]int{{10, 9, 8}, {7, 1, 2}, {1, 1, 1}} {

@@ -13,7 +13,7 @@ import (
 // tolerance is the largest relative error of a sum that is right.
 const tolerance = 1e-8
 
-// result is what a run prints, as JSON one line.
+// result is the output of a run; as JSON it is one line.
 type result struct {
 	Stencil  string     `json:"stencil"`
 	Comm     string     `json:"comm"`
@@ -35,7 +35,7 @@ type result struct {
 	Times    seconds    `json:"times"`
 }
 
-// result puts the result together.
+// result computes the result.
 func (s *simulation) result() (*result, error) {
 	set := s.set
 	r := &result{
@@ -50,7 +50,7 @@ func (s *simulation) result() (*result, error) {
 	if r.Hash, err = s.hash(); err != nil {
 		return nil, err
 	}
-	// Replicas measure different times, but print the same ones.
+	// Replicas measure different times, but print the same times.
 	if r.Times, err = intra.Once(s.p, func() (seconds, error) { return s.seconds, nil }); err != nil {
 		return nil, fmt.Errorf("agree on the times: %w", err)
 	}
@@ -76,7 +76,7 @@ func (s *simulation) hash() (string, error) {
 	return fmt.Sprintf("%016x%016x", all[0], all[1]), nil
 }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *result) Print(w io.Writer) {
 	verdict := "verified"
 	if !r.Verified {

@@ -29,7 +29,7 @@ type simulation struct {
 	progress  func()
 }
 
-// variable is what one of them is on this rank.
+// variable is the part of one variable on this rank.
 //
 //intra:state
 type variable struct {
@@ -51,7 +51,7 @@ type seconds struct {
 // Measured implements intra.Measured.
 func (seconds) Measured() {}
 
-// clock starts a stop-watch; calling what it returns adds the time to sum.
+// clock starts a stopwatch. The returned function adds the elapsed time to sum.
 func clock(sum *float64) func() {
 	from := time.Now()
 	return func() { *sum += time.Since(from).Seconds() }
@@ -89,7 +89,7 @@ func newSimulation(p *intra.Process, set settings) (*simulation, error) {
 	return s, nil
 }
 
-// problem is what may not change when a run goes on from saved state.
+// problem is what must not change when a run continues from saved state.
 type problem struct {
 	Stencil                    stencil
 	Points, Ranks              [3]int

@@ -1,6 +1,6 @@
 package main
 
-// stencil says which neighbours a point is averaged with.
+// stencil determines the neighbours with which a point is averaged.
 type stencil int
 
 const (

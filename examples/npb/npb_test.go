@@ -17,13 +17,13 @@ import (
 // The tests in this file start real processes through intrarun, and kill them
 // with real signals. They build the programs both ways themselves.
 
-// binaries are what the tests have built.
+// binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
-// programs are the benchmarks, with what they print, places in a job of two ranks
-// where something may die, and whether any number of ranks will do.
+// programs are the benchmarks: the fields that they print, points in a job of two ranks
+// where something may die, and whether they accept any number of ranks.
 var programs = []struct {
 	name, fields string
 	kills        [6]string // of degrees 2, 3, 2 with messages, mixed, 2 with replacements, 1
@@ -74,8 +74,8 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// A program without replicas and without intrarun, what it prints for people, and
-// what it says of flags that are wrong.
+// A program without replicas and without intrarun: its text output, and its errors
+// about wrong flags.
 func TestOutput(t *testing.T) {
 	for _, x := range programs {
 		p, title := program(x.name, x.fields), strings.ToUpper(x.name)

@@ -66,8 +66,8 @@ func (t *recorder) Write(b []byte) (int, error) {
 	return t.ReadWriter.Write(b)
 }
 
-// The messages of either side in a good handshake convince no process a second
-// time, nor in the role of the other side.
+// The messages of either side in a good handshake prove nothing in a second handshake,
+// nor in the role of the other side.
 func TestHandshakeCannotBeReplayed(t *testing.T) {
 	secret := NewSecret()
 	a, b := net.Pipe()
@@ -87,8 +87,8 @@ func TestHandshakeCannotBeReplayed(t *testing.T) {
 	_, err = dialHandshake(&stranger{Reader: bytes.NewReader(answer.sent.Bytes())}, &secret, dialler, listener, 0)
 	require.ErrorIs(t, err, ErrSecret, "the listener's words of another connection")
 
-	// A listener that is asked for its proof must not thereby make one of a
-	// dialler, also if both have the same name.
+	// A listener must not use the proof of a dialler as its own, even if both have the
+	// same name.
 	c, d := net.Pipe()
 	go func() {
 		call := call{from: dialler, to: dialler, nonce: newNonce()}

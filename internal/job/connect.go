@@ -126,7 +126,7 @@ func (s *Session) meet(p Peer, files []*os.File) {
 	}
 	l, err := s.open(p, f)
 	if err != nil {
-		// Without the link one of the two has to die, as when a link breaks.
+		// The head ends one of the two processes, as when a link breaks.
 		go s.doubt(end, fmt.Errorf("make the link: %w", err))
 		return
 	}

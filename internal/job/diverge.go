@@ -2,7 +2,7 @@ package job
 
 import "fmt"
 
-// Diverge says what is done about replicas of a rank whose states differ.
+// Diverge is the reaction to replicas of a rank whose states differ.
 type Diverge string
 
 // The ways.
@@ -32,11 +32,11 @@ func DivergeAdvice(checked bool) string {
 	return DivergeCauses + ": run with -check"
 }
 
-// Watched is what a process has counted of the comparisons of -diverge.
+// Watched holds the counts of a process about the comparisons of -diverge.
 type Watched struct {
 	Hashes   int64   `json:"hashes"`             // taken here
 	Compared int64   `json:"compared"`           // with those of a higher replica
-	Seconds  float64 `json:"seconds"`            // for all of them
+	Seconds  float64 `json:"seconds"`            // time spent on all Hashes
 	Known    string  `json:"known,omitempty"`    // a difference of hashes that this process knows of
 	Differed string  `json:"differed,omitempty"` // what differed, as this process has described it
 	// Last are the newest hashes of a process that has finished, one of each level.
@@ -51,7 +51,7 @@ type Hashed struct {
 	Hash      uint64 `json:"hash"`
 }
 
-// differs says that another replica has another hash there.
+// differs returns a message about another replica's different hash at the same place.
 func (h Hashed) differs(other Hashed) string {
 	where := fmt.Sprintf("what the tasks of section %d read", h.Number-1)
 	switch {

@@ -39,7 +39,7 @@ type End struct {
 
 func (e End) Error() string { return "the job has ended: " + e.Text }
 
-// FailureKind says how a run of the program failed.
+// FailureKind is the way in which a run of the program failed.
 type FailureKind string
 
 // The ways to fail.

@@ -6,14 +6,15 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// Files says where the processes write the state of their ranks, and for which job.
+// Files is the folder into which the processes write the state of their ranks, and the
+// job that owns it.
 type Files struct {
 	Dir   string         `json:"dir"`
 	Owner string         `json:"owner,omitempty"` // ID of the job in its lock, see checkpoint.Owner; "": there is none
 	Job   checkpoint.Job `json:"job"`
 }
 
-// Restart says with which files the processes begin.
+// Restart selects the files with which the processes begin.
 type Restart struct {
 	Dir string         `json:"dir"`
 	Set checkpoint.Set `json:"set"`

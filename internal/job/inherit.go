@@ -14,7 +14,7 @@ const (
 	EnvControl = "INTRA_CONTROL"
 	// EnvProcess is RANK.REPLICA, for wrapper scripts.
 	EnvProcess = "INTRA_PROCESS"
-	// EnvLocal is the number of processes of the job that the host was meant to have.
+	// EnvLocal is the number of processes of the job that were planned for this host.
 	EnvLocal = "INTRA_LOCAL"
 	// EnvSlot is "BOARD,SLOT": an inherited descriptor, and the number of the process's
 	// slot on the board.
@@ -29,7 +29,7 @@ type Inheritance struct {
 	Lease   *os.File // of a lease.Word; nil if the host has no lease
 	Board   *os.File // of an affinity.Board; nil if there is no slot for the process
 	Slot    int      // number of the process's slot on the board
-	Local   int      // number of processes that the host was meant to have
+	Local   int      // number of processes that were planned for this host
 }
 
 // Files lists the descriptors in the order of os/exec.Cmd.ExtraFiles.

@@ -59,8 +59,8 @@ type Links struct{ sleeper *shm.Sleeper }
 // waits for all of them.
 func NewLinks() Links { return Links{shm.NewSleeper()} }
 
-// Open makes a link of a descriptor that came from LinkFiles, and takes it
-// over. higher says that the process at the other end comes first in Compare.
+// Open makes a link of a descriptor that came from LinkFiles, and takes it over. higher
+// means that the process at the other end comes first in Compare.
 func (l Links) Open(kind string, f *os.File, higher bool) (transport.Link, error) {
 	defer f.Close()
 	switch kind {

@@ -31,8 +31,8 @@ type Local struct {
 	Warnings  []string // warnings about sets of files
 }
 
-// Receive says where an update is received that does not lie whole in the memory of a
-// link.
+// Receive selects the memory into which an update is received that does not lie whole
+// in the memory of a link.
 type Receive int
 
 const (

@@ -92,12 +92,12 @@ type Setup struct {
 	Threads     int     `json:"threads,omitempty"` // workers that run tasks; 0 means 1
 	Kills       []Kill  `json:"kills,omitempty"`   // counted kill points of this process
 	Flips       []Flip  `json:"flips,omitempty"`   // requested bit flips of this process
-	// Verify says which tasks all replicas run and compare; nil: none.
+	// Verify selects the tasks that all replicas run and compare; nil: none.
 	Verify *Verification `json:"verify,omitempty"`
 	// Together: the rank has several replicas, and all began on one host. Replicas on one
 	// host share memory; its message (KindArena) follows this one.
 	Together bool `json:"together,omitempty"`
-	// Diverge says what is done if replicas of a rank differ; empty: they are not compared.
+	// Diverge is the reaction if replicas of a rank differ; empty: they are not compared.
 	Diverge Diverge `json:"diverge,omitempty"`
 	// Counters names the counters of tasks. The replicas of a rank count together.
 	Counters []string `json:"counters,omitempty"`

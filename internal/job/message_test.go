@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// peers lists n processes, with addresses as long as they come.
+// peers lists n processes, with the longest addresses.
 func peers(n int) (all []Peer) {
 	for i := range n {
 		all = append(all, Peer{Process: Process{i, 1}, Incarnation: 1, Link: LinkTCP, Address: "[2001:db8:1234:5678:9abc:def0:1234:5678]:65535"})
@@ -56,8 +56,8 @@ func TestTooLargeMessage(t *testing.T) {
 	require.Equal(t, Release{}, event)
 }
 
-// A process that cannot send a message for which the head waits does not
-// continue as if it had.
+// A process that cannot send a message for which the head waits fails, and does not
+// continue.
 func TestProcessThatCannotSayIt(t *testing.T) {
 	for name, say := range map[string]func(s *Session){
 		"stats": func(s *Session) {
@@ -77,7 +77,7 @@ func TestProcessThatCannotSayIt(t *testing.T) {
 	}
 }
 
-// Texts of any length and of any bytes arrive, cut if need be.
+// Texts of any length and any bytes arrive, cut if necessary.
 func TestTextsOfAnyLength(t *testing.T) {
 	for name, text := range map[string]string{
 		"letters": strings.Repeat("x", 2*MaxMessage),

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// World says how a process has joined MPI_COMM_WORLD.
+// World describes how a process has joined MPI_COMM_WORLD.
 type World struct {
 	Rank    int    `json:"rank"`
 	Library string `json:"library,omitempty"` // name and version that the library reports

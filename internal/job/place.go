@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Placement says on which host each process runs.
+// Placement assigns each process to a host.
 type Placement struct {
 	Hosts  []Host          // the hosts that are used
 	Of     map[Process]int // index in Hosts

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// rules are those of placement: where processes and spares go.
+// rules are the rules of placement of processes and spares.
 var rules = []ruletest.Rule{
 	ruletest.New("place.go", "replicas of a rank are in different racks where that is possible",
 		"	return slices.ContainsFunc(chosen, func(h int) bool { return pl.hosts[h].Rack == rack })", "	return false"),
@@ -60,5 +60,5 @@ var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "Tes
 // TestRulesStand looks for the text of every rule.
 func TestRulesStand(t *testing.T) { table.Stand(t) }
 
-// TestRulesAreNeeded takes every rule out in turn: the tests of placement must fail.
+// TestRulesAreNeeded removes every rule in turn: the tests of placement must fail.
 func TestRulesAreNeeded(t *testing.T) { table.Needed(t) }

@@ -68,8 +68,8 @@ func TestSecure(t *testing.T) {
 	require.ErrorContains(t, err, "want 1 to 255")
 }
 
-// A man in the middle passes the first handshake on as it is, and then makes
-// an encrypted connection of his own to each side: he is found out.
+// A man in the middle forwards the first handshake unchanged, and then makes an
+// encrypted connection of his own to each side. Both sides refuse it.
 func TestMiddlemanIsRefused(t *testing.T) {
 	secret := NewSecret()
 	address := serve(t, &secret, listener, true)
@@ -117,8 +117,8 @@ func TestMiddlemanIsRefused(t *testing.T) {
 	require.LessOrEqual(t, len(heard), secretSize, "not a byte after the proof")
 }
 
-// A flood of strangers, silent ones and talkers, keeps no member out, and none
-// of them receives anything.
+// A flood of strangers, silent and talking, excludes no member, and none of them
+// receives anything.
 func TestFloodOfStrangers(t *testing.T) {
 	secret := NewSecret()
 	address := serve(t, &secret, listener, false)

@@ -22,7 +22,7 @@ type Session struct {
 	conn     *Conn
 	secret   Secret
 	setup    Setup
-	local    int // processes of the job that this host was meant to have
+	local    int // processes of the job that were planned for this host
 	links    Links
 	lease    *lease.Lease   // of this host; nil if it has none
 	slot     *affinity.Slot // on the board of its host; nil if it has none
@@ -146,7 +146,7 @@ func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err er
 // Setup returns the process's place in the job.
 func (s *Session) Setup() Setup { return s.setup }
 
-// Local returns the number of processes of the job that this host was meant to have.
+// Local returns the number of processes of the job that were planned for this host.
 func (s *Session) Local() int { return s.local }
 
 // Slot returns this process's place on the board of its host, nil if it has none.
@@ -242,8 +242,8 @@ func (s *Session) Next() (Event, error) {
 	}
 }
 
-// Stats has a report of the counts sent to the head. It calls count right before it sends.
-// It never blocks: if a report is already pending, it does nothing.
+// Stats makes the session send the head a report of the counts. It calls count right
+// before it sends. It never blocks: if a report is already pending, it does nothing.
 func (s *Session) Stats(count func() Stats) {
 	select {
 	case s.latest <- count:

@@ -33,7 +33,7 @@ func newHead(t *testing.T, secret Secret) *heads {
 	return h
 }
 
-// admit lets the process in.
+// admit completes the handshake with the process.
 func (h *heads) admit(t *testing.T, setup Setup) *Session {
 	answered := make(chan error, 1)
 	go func() {
@@ -70,8 +70,8 @@ func TestJoinWithoutALauncher(t *testing.T) {
 	}
 }
 
-// Counts that were taken before a process has finished do not reach the head
-// after that: it would compare them with those of other replicas.
+// Counts that were taken before a process has finished do not reach the head after
+// that: the head would compare them with those of other replicas.
 func TestCountsDoNotComeLate(t *testing.T) {
 	h := newHead(t, NewSecret())
 	s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
@@ -79,7 +79,7 @@ func TestCountsDoNotComeLate(t *testing.T) {
 	s.Stats(func() Stats {
 		close(taken)
 		go func() { finish <- s.Finish(Stats{Sections: 2}) }()
-		time.Sleep(10 * time.Millisecond) // Finish has every chance to be first
+		time.Sleep(10 * time.Millisecond) // gives Finish time to be first
 		return Stats{Sections: 1}
 	})
 	<-taken

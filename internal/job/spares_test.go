@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Spares go where most slots are free, so that one host takes few of them along.
+// Spares are placed where most slots are free, so that the loss of one host loses few
+// of them.
 func TestSparesAreSpread(t *testing.T) {
 	for _, c := range []struct {
 		name    string

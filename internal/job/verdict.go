@@ -1,6 +1,6 @@
 package job
 
-// Cause says why a process was declared dead. The report contains the values.
+// Cause is the reason why a process was declared dead. The report contains the values.
 type Cause string
 
 // The causes of a verdict.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Verification says which tasks all replicas of a rank run to compare the results, and at
-// which safe points they compare their state.
+// Verification selects the tasks that all replicas of a rank run to compare the results,
+// and the safe points at which they compare their state.
 type Verification struct {
 	Share float64 `json:"share"` // the share of tasks that is compared; 1: all
 	State uint64  `json:"state"` // states are compared at each safe point with a multiple of this number; 0: at none

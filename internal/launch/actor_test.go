@@ -17,8 +17,8 @@ import (
 // a message. It returns false for the usual behaviour.
 type life func(a *actor, of agentwire.Name, m *job.Message) bool
 
-// actor is an agent without processes: it plays them, to the head's end of its
-// connection.
+// actor is an agent without processes: it simulates them, at the agent's end of the
+// connection to the head.
 type actor struct {
 	conn  *agentwire.Conn
 	lives map[string]life // by process
@@ -29,7 +29,7 @@ type actor struct {
 	bye   chan int // how the job has ended; closed without that if the connection has
 }
 
-// begin has the agent obey the head.
+// begin makes the agent execute the orders of the head.
 func (a *actor) begin() {
 	defer close(a.bye)
 	for {
@@ -136,7 +136,7 @@ func (a *actor) exit(of agentwire.Name, status syscall.WaitStatus) {
 	a.conn.SendJSON(agentwire.KindExited, of, supervise.Exit{Status: status, Text: fmt.Sprint("status ", int(status))})
 }
 
-// The lives of processes that are not as they should be.
+// The lives of faulty processes.
 
 // waits is a life without an end of its own.
 func waits(_ *actor, _ agentwire.Name, m *job.Message) bool {
@@ -163,7 +163,7 @@ func quits(a *actor, of agentwire.Name, m *job.Message) bool {
 	return a.explain(of, m, "SIGQUIT: "+of.ID.String()+", 3.000 s after its start\nit waits\n")
 }
 
-// explain has a process say why it ends once it has begun.
+// explain makes a process report the reason for its end once it has begun.
 func (a *actor) explain(of agentwire.Name, m *job.Message, words string) bool {
 	if m == nil || m.Kind != job.KindStart {
 		return false

@@ -31,8 +31,7 @@ type agent interface {
 	// Quiet calls observer.Quiet with n once all that the process has written so
 	// far was taken. For a process that is gone it does nothing.
 	Quiet(of agentwire.Name, n uint64)
-	// Resume sets where the output of a process continues, in case of another
-	// head.
+	// Resume sets where the output of a process continues, for a later head.
 	Resume(of agentwire.Name, at agentd.OutputResume)
 	// Written reports how much of the output of the process's rank has been
 	// written.

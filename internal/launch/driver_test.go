@@ -53,7 +53,7 @@ func (d *diary) take() []string {
 	return all
 }
 
-// desk is a driver with an agent that notes everything.
+// desk is a driver with an agent that records everything.
 type desk struct {
 	*driver
 	agent    *diary
@@ -77,8 +77,8 @@ func of(rank, replica int, incarnation uint32) head.From {
 	return head.From{Node: agentOf(0), ID: job.Process{Rank: rank, Replica: replica}, Incarnation: incarnation}
 }
 
-// Alone a head decides for itself: its processes are started at once, get their
-// places and begin.
+// A head alone decides for itself: its processes start at once, get their slots and
+// begin.
 func TestDriverAlone(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2}, Link: job.LinkSHM, Quiet: true})
 	d.step(head.Begin{})
@@ -93,8 +93,8 @@ func TestDriverAlone(t *testing.T) {
 	require.False(t, d.head.Ended())
 }
 
-// If other nodes keep the decisions, nothing is started before they have them,
-// and the effects of an entry come after those of the one before.
+// If other nodes keep the decisions, nothing starts before they have them, and the
+// effects of an entry follow those of the previous one.
 func TestDriverHasItKeptFirst(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2}, Quiet: true})
 	var log []decision.Entry
@@ -108,7 +108,7 @@ func TestDriverHasItKeptFirst(t *testing.T) {
 	require.Equal(t, []string{"start 0.1#1 as 0"}, d.agent.take())
 }
 
-// A head that cannot have its decisions kept gives the job up to another one.
+// A head whose decisions cannot be replicated gives up the job to another head.
 func TestDriverWithoutALog(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{1}, Quiet: true})
 	w := d.attach(new(clerk), nil)
@@ -123,7 +123,7 @@ func TestDriverWithoutALog(t *testing.T) {
 	require.Equal(t, ExitLost, d.head.Code())
 }
 
-// Standard input goes to the replicas of rank 0, to each once it is started.
+// Standard input is copied to the replicas of rank 0, to each once it is started.
 func TestStandardInput(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2, 1}, Quiet: true})
 	go d.feed(strings.NewReader("text"))
@@ -136,8 +136,8 @@ func TestStandardInput(t *testing.T) {
 	close(d.done)
 }
 
-// The writes of a spare do not count as output. In the slot of a dead process its output
-// continues where its donor stood, and its agent is informed of that.
+// The output of a spare does not count. In the slot of a dead process its output
+// continues at the position of its donor, and its agent is informed.
 func TestOutputOfASpareThatGetsAPlace(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2}, Quiet: true})
 	donor, spare := of(0, 1, 1), of(1, 0, 1)

@@ -35,7 +35,7 @@ func TestFoldersAreLookedAtFirst(t *testing.T) {
 	require.DirExists(t, filepath.Join(dir, "a", "b"))
 }
 
-// Sets are numbered on from those that are there, and a restart needs a set.
+// New sets are numbered after the existing ones, and a restart needs a set.
 func TestWhatIsInTheFolders(t *testing.T) {
 	of := checkpoint.Job{Build: "b", Arch: "a", Ranks: 1, Tasks: 16}
 	dir := t.TempDir()

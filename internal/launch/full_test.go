@@ -16,8 +16,8 @@ func full(t *testing.T) *os.File {
 	return f
 }
 
-// A job whose output is lost has failed, and its report says why. A job whose reader has
-// left has not failed.
+// A job whose output is lost has failed, and its report contains the reason. A job whose
+// reader has left has not failed.
 func TestJobWhoseOutputIsLost(t *testing.T) {
 	const lost = "output of the job is lost: write /dev/full: no space left on device"
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestJobWhoseOutputIsLost(t *testing.T) {
 	}
 }
 
-// So has one that ends otherwise than the report, which goes to standard error, can say.
+// A job whose report on standard error is lost has failed, too.
 func TestReportThatIsLost(t *testing.T) {
 	r := newRun([]int{1}, "join", "finish")
 	r.Report, r.Stderr = "-", full(t)

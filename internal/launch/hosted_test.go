@@ -27,7 +27,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// clerk is an arbiter that keeps everything at once, if it may.
+// clerk is an arbiter that keeps every entry at once, if it may.
 type clerk struct {
 	mu      sync.Mutex
 	refuse  error
@@ -45,7 +45,7 @@ func (c *clerk) Propose(e decision.Entry) error {
 	return nil
 }
 
-// keep has an entry kept. It is called with mu held.
+// keep adds an entry to the log. It is called with mu held.
 func (c *clerk) keep(e decision.Entry) {
 	c.kept = append(c.kept, e)
 	c.actions <- arbiter.Committed{Entry: e}
@@ -208,9 +208,9 @@ func TestHostedJob(t *testing.T) {
 	}
 }
 
-// An agent whose connection ends, or that sends nonsense, has no effect before its host is
-// declared lost: then all of its processes are, and the evidence says how the connection
-// had ended.
+// An agent whose connection ends, or that sends nonsense, has no effect until its host is
+// declared lost. Then all of its processes are lost, and the evidence contains the reason
+// for the end of the connection.
 func TestLossOfAnAgent(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -258,7 +258,7 @@ func read(t *testing.T, file string, r *runreport.Report) {
 	require.NoError(t, json.Unmarshal(b, r))
 }
 
-// An agent that cannot do its part ends the job, and the error names its host.
+// An agent that cannot do its work ends the job, and the error names its host.
 func TestAgentThatFails(t *testing.T) {
 	s := newStage(t, Job{Degrees: []int{2}}, 2).cast(t, map[string]life{"0.1": func(a *actor, _ agentwire.Name, m *job.Message) bool {
 		if m == nil {
@@ -324,7 +324,7 @@ func TestHeadThatRetires(t *testing.T) {
 	}
 }
 
-// While the head may not decide its job stands still, and continues after that.
+// While the head may not decide, its job stands still, and continues after that.
 func TestHeadThatMayNotDecideForTheMoment(t *testing.T) {
 	s := newStage(t, Job{Degrees: []int{2}}, 3)
 	s.clerk.refusing(fmt.Errorf("propose: %w", arbiter.ErrNotHead))
@@ -339,7 +339,7 @@ func TestHeadThatMayNotDecideForTheMoment(t *testing.T) {
 	require.Equal(t, "start 0.0#1", s.actors[0].all()[0])
 }
 
-// The user is warned when the job would end with its head, also without -v.
+// The user is warned when the job would end with its head, even without -v.
 func TestUserHearsWhoKeepsTheDecisions(t *testing.T) {
 	for _, c := range []struct {
 		members []detect.ID

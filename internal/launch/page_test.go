@@ -17,7 +17,7 @@ import (
 )
 
 // A head that takes over serves the page on its host, at the same port, or at another one
-// if that is taken, and announces it.
+// if that port is taken, and announces it.
 func TestPageMovesWithTheHead(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

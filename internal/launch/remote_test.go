@@ -38,7 +38,7 @@ func FuzzRemote(f *testing.F) {
 	})
 }
 
-// deafObserver takes everything and does nothing.
+// deafObserver ignores all events.
 type deafObserver struct{}
 
 func (deafObserver) Started(agentwire.Name, int, string)          {}
@@ -62,7 +62,8 @@ func largeMessage(n int) *job.Message {
 	return m
 }
 
-// unheardOf notes why nothing more comes from, or gets to, processes.
+// unheardOf records the processes that can no longer be reached or send, with the
+// reasons.
 type unheardOf struct {
 	deafObserver
 	why chan string
@@ -72,8 +73,8 @@ func (u unheardOf) Unheard(of agentwire.Name, s supervise.Silence) {
 	u.why <- fmt.Sprintf("%v %s: %s", of.ID, s.Why, s.Text)
 }
 
-// A message that the agent of another host is to pass on arrives there, or the head learns
-// that it does not, and for which process.
+// A message that the agent of another host has to forward arrives there, or the head gets
+// an error with the process.
 func TestLargeMessagesToAnotherHost(t *testing.T) {
 	a, b := net.Pipe()
 	heard := unheardOf{why: make(chan string, 1)}
@@ -133,7 +134,7 @@ func (w *witness) Exited(of agentwire.Name, e supervise.Exit) {
 func (w *witness) Failed(err error)       { w.note("failed: %v", err) }
 func (w *witness) Disconnected(err error) { w.note("disconnected: %v", err) }
 
-// heardBy returns the head's end of a connection, that of the agent, and a record of the
+// heardBy returns both ends of a connection between head and agent, and a record of the
 // events for the head.
 func heardBy(t *testing.T, quick bool) (*remote, *agentwire.Conn, *witness) {
 	here, there := net.Pipe()
@@ -218,7 +219,7 @@ func TestEndOfAConnection(t *testing.T) {
 }
 
 // Output waits for the user, and other events do not wait for output. An event that follows
-// from the output, such as that a process is quiet, does wait.
+// from the output, such as that a process is quiet, waits for it.
 func TestOutputWaitsForTheUser(t *testing.T) {
 	r, agent, w := heardBy(t, false)
 	r.adopt(second)

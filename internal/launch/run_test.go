@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beAgent runs the agent of a host: a good one, unless the name of the host names a fault.
+// beAgent runs the agent of a host: a correct one, unless the name of the host names a
+// fault.
 func beAgent(host string) int {
 	switch host {
 	case "mute":
@@ -72,8 +73,8 @@ func newRun(degrees []int, program ...string) *run {
 	return r
 }
 
-// on has the job run on these hosts, all of which are this machine: one process of
-// a rank after the other.
+// on makes the job run on these hosts, all of which are this machine: one process of a
+// rank on each host in turn.
 func (r *run) on(t *testing.T, hosts ...string) *run {
 	var all []job.Host
 	for _, name := range hosts {
@@ -139,8 +140,8 @@ func TestJobsThatAreRefused(t *testing.T) {
 	require.Len(t, left, 1, "beside %s", plain)
 }
 
-// The exit code and the last lines say how a job has ended; the report says it in
-// more detail.
+// The exit code and the last lines show how a job has ended. The report contains more
+// detail.
 func TestHowAJobEnds(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -223,8 +224,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// The end of the context ends the job as a signal does, and one that comes before
-// anything has started starts nothing.
+// The end of the context ends the job as a signal does. If the context ends before
+// anything has started, nothing starts.
 func TestEndOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -235,7 +236,7 @@ func TestEndOfTheContext(t *testing.T) {
 	require.Equal(t, 143, Run(ctx, r.Config))
 }
 
-// On several hosts a job ends as on one, and its lines and its report name the
+// On several hosts a job ends as on one host, and its lines and its report name the
 // hosts.
 func TestJobOnHosts(t *testing.T) {
 	r := newRun([]int{2, 2}, "join:any", "0.1@kill:9", "out:x", "finish").on(t, "h1", "h2")
@@ -261,8 +262,8 @@ func TestDryRun(t *testing.T) {
 	require.NotContains(t, r.out.String(), "it runs")
 }
 
-// A program that is there on one host only, or cannot be run on one, ends the job
-// and the host is named.
+// A program that exists on one host only, or cannot run on one, ends the job, and the
+// error names the host.
 func TestProgramThatOneHostLacks(t *testing.T) {
 	r := newRun([]int{2}, "join", "forever").on(t, "h1", "h2")
 	r.Program = []string{"/proc/self/cwd/no such program"}
@@ -325,7 +326,7 @@ func indexed(hosts ...string) *spawn.Indexed {
 }
 
 // The hosts of an indexed job start by themselves. Each of them learns how the job has
-// ended, as it may be the only one that is left to report it.
+// ended, since it may be the only one that is left to report it.
 func TestIndexedJob(t *testing.T) {
 	for _, c := range []struct {
 		end  string
@@ -353,7 +354,7 @@ func TestIndexedJob(t *testing.T) {
 		}
 		if c.code == ExitOK {
 			require.Equal(t, "x\nx\n", r.out.String())
-		} else { // the first that fails ends the job, maybe before the other has written
+		} else { // the first failure ends the job, perhaps before the other process has written
 			require.Contains(t, []string{"x\n", "x\nx\n"}, r.out.String())
 		}
 	}

@@ -55,7 +55,7 @@ func inherit(t *testing.T, has ...[]agentd.ProcessResync) *inherited {
 	return s
 }
 
-// goOn makes the head, and returns its driver.
+// goOn makes the head, and returns its hosts.
 func (s *inherited) goOn(t *testing.T) *hosts {
 	require.True(t, s.complete())
 	d := newDriver(&s.job, s.out.console, s.lead.Entered)
@@ -77,7 +77,7 @@ func resynced(replica int, x agentd.ProcessResync) agentd.ProcessResync {
 	return x
 }
 
-// A host that is neither there nor lost is waited for.
+// The successor waits for a host that has neither connected nor been lost.
 func TestSuccessorWaitsForAllHosts(t *testing.T) {
 	require.False(t, inherit(t, nil).complete())
 	s := inherit(t, nil, nil)
@@ -85,7 +85,7 @@ func TestSuccessorWaitsForAllHosts(t *testing.T) {
 }
 
 // A successor starts a process that was placed and that no agent has. It does not start one
-// again that is there. It requests the rest of the output only after it has sent the agents
+// again that exists. It requests the rest of the output only after it has sent the agents
 // the positions.
 func TestSuccessorStartsWhatIsMissing(t *testing.T) {
 	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{State: agentlog.State{PID: 100, Joined: true, Voiced: true}})}, nil)
@@ -162,13 +162,13 @@ func TestWhatAHeadLeavesBehind(t *testing.T) {
 type estate struct {
 	*inherited
 	actors   []*actor
-	incoming chan *agentd.Incoming // agents that have come
+	incoming chan *agentd.Incoming // agents that have connected
 	arrive   func(host string)
 	over     chan struct{}
 	code     chan int
 }
 
-// leave has the head be lost in the middle of a job that has begun.
+// leave loses the head in the middle of a job that has begun.
 func leave(t *testing.T, output string) *estate {
 	e := &estate{incoming: make(chan *agentd.Incoming, 9), over: make(chan struct{}), code: make(chan int, 1)}
 	x := agentd.ProcessResync{State: agentlog.State{PID: 7, Joined: true, Begun: true, Voiced: true}}
@@ -207,7 +207,7 @@ func leave(t *testing.T, output string) *estate {
 	return e
 }
 
-// begin has the agent of b become the head.
+// begin makes the agent of b the head.
 func (e *estate) begin() { go func() { e.code <- e.successor.run() }() }
 
 // written returns the contents of a file, "" if there is none.
@@ -259,7 +259,7 @@ func TestLifeOfASuccessor(t *testing.T) {
 	}
 }
 
-// A head that was succeeded before it has begun writes nothing, and releases the agents
+// A head that is replaced before it has begun writes nothing, and releases the agents
 // that had connected.
 func TestSuccessorThatIsSucceeded(t *testing.T) {
 	for name, end := range map[string]func(*estate){

@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/head/arbiter"
 )
 
-// Serve runs an agent that reads from in which head it belongs to. command starts
-// its watchdog.
+// Serve runs an agent, which reads the address of its head from in. command starts its
+// watchdog.
 func Serve(ctx context.Context, in io.Reader, command []string) error {
 	return agentd.Serve(ctx, in, agentd.Config{Watchdog: command, Takeover: takeOver})
 }

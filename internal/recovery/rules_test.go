@@ -31,7 +31,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("../agent/agentlog/replies.go", "copies of older backups are told of again",
 		" || slices.Contains(s.older, number)", ""),
 	ruletest.New("../agent/agentlog/replies.go", "that a process went back to an older backup too is told again",
-		"	case job.ReplyReady: // it says as well that the process holds a copy\n		return r.Number == old.Number\n", ""),
+		"	case job.ReplyReady: // it also confirms that the process holds a copy\n		return r.Number == old.Number\n", ""),
 	ruletest.New("slots.go", "copies of older backups are kept",
 		"return n >= number || slices.Contains(older, n)", "return n >= number"),
 	ruletest.New("replace.go", "a process that cannot be started is asked for again",

@@ -44,8 +44,8 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// After a rollback a message may have the name of an earlier one. One end that has
-// no other is no arrow.
+// After a rollback a message may have the name of an earlier one. An end without
+// another end is no arrow.
 func TestArrowsOfOneName(t *testing.T) {
 	a := newArrows()
 	sent := func(at int64) { a.add(0, 1, "x", &Event{Kind: Message, At: at, Number: 3}) }

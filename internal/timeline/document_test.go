@@ -37,8 +37,8 @@ func documented(t *testing.T) map[string][]string {
 	return kinds
 }
 
-// requireDocumented wants the kinds of a timeline that has all, and their
-// arguments, to be those of docs/timeline.md.
+// requireDocumented requires that docs/timeline.md lists the kinds of a timeline that
+// has all of them, and their arguments.
 func requireDocumented(t *testing.T, f *traceformat.File) {
 	found := make(map[string]map[string]bool)
 	for _, e := range f.Events {

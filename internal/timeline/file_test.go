@@ -53,7 +53,7 @@ func (f *file) close() (*traceformat.File, uint64) {
 
 func process(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
 
-// Everything that there is is drawn, by the rules.
+// All events are drawn, by the rules of the format.
 func TestFileOfAllKinds(t *testing.T) {
 	f := newFile(t, DefaultLimit, 2, 2)
 	c := f.clock
@@ -162,8 +162,7 @@ func TestFileOfTwoHosts(t *testing.T) {
 	require.Equal(t, 40, arrows)
 }
 
-// Unreadable blocks are left out and counted; a file that is not wanted is
-// removed.
+// Unreadable blocks are skipped and counted. A file that is not wanted is removed.
 func TestFileOfUnreadableBlocks(t *testing.T) {
 	f := newFile(t, DefaultLimit, 1)
 	f.Add(process(0, 0), []byte("no block"))

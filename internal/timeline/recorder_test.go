@@ -23,7 +23,7 @@ func flushed(t *testing.T, r *Recorder) (events []Event, lost uint64) {
 	return events, lost
 }
 
-// The newest events are kept, and how many others there were is known.
+// The recorder keeps the newest events, and counts the others.
 func TestRecorderIsBounded(t *testing.T) {
 	r := NewRecorder()
 	for round := range 3 {
@@ -99,7 +99,7 @@ func TestCallInto(t *testing.T) {
 	require.Equal(t, "unknown place", place)
 }
 
-// However busy the machine is, processes agree on when something was.
+// Processes agree on the time of an event, however busy the machine is.
 func TestMoment(t *testing.T) {
 	start := time.Now()
 	first := Moment(start)

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// TestTurnBits turns the last bit of each number of a share, of nothing else, and the same
-// ones each time.
+// TestTurnBits flips the last bit of a share of the numbers, of nothing else, and of the
+// same numbers each time.
 func TestTurnBits(t *testing.T) {
 	type pair struct {
 		N int64
@@ -57,7 +57,7 @@ func TestTurnBits(t *testing.T) {
 	require.Zero(t, turnBits(nil, 1, chance(1)))
 }
 
-// TestShake changes numbers up and down by the part that was asked for.
+// TestShake changes numbers up and down by the given relative amount.
 func TestShake(t *testing.T) {
 	x := append(ones(1000), 0, math.Inf(1))
 	require.Equal(t, int64(1000), shake(reflect.TypeFor[float64](), memory(x), 1e-6, chance(3)))

@@ -151,7 +151,7 @@ func TestRecorder(t *testing.T) {
 	require.ErrorContains(t, pass(base.Spec, 0, vars), "keep what safe points show")
 }
 
-// TestBrokenOff: the last record of a process that was killed may lack its end.
+// TestBrokenOff: the last record of a process that was killed may be incomplete.
 func TestBrokenOff(t *testing.T) {
 	run := Run{Spec: Spec{Sets: 2, Bits: 1, Every: 1, Size: 1 << 20}, Dir: t.TempDir()}
 	walk(t, run, 5, func(_, point int) ([]float64, uint64) { return ones(3), uint64(point) })

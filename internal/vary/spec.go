@@ -18,7 +18,7 @@ type Spec struct {
 	Order bool          `json:"order,omitempty"` // the partial results of tasks are added up, or multiplied, in another order
 	State []Disturbance `json:"state,omitempty"` // at the first safe point
 	Hold  time.Duration `json:"hold,omitempty"`  // processes are stopped for up to that long, again and again
-	Every uint64        `json:"every"`           // values are compared at each safe point that follows on a multiple of this number
+	Every uint64        `json:"every"`           // values are compared at the first safe point and at every N-th after it
 	Size  int64         `json:"size"`            // bound on the values of the undisturbed set in files, in bytes
 }
 

@@ -31,8 +31,8 @@ func chosen(list []string, name string) bool {
 // Sizes lists the names of the sizes.
 func Sizes() []string { return []string{"L1", "L2", "L3", "DRAM"} }
 
-// vectorBytes returns how long a vector of the size is, so that four of them fit
-// the cache and do not fit the one below.
+// vectorBytes returns the size of a vector of which four fit the given cache, and do
+// not fit the smaller cache below it.
 func vectorBytes(size string) int {
 	l1, l2, l3 := cpuid.CPU.Cache.L1D, cpuid.CPU.Cache.L2, cpuid.CPU.Cache.L3
 	if l1 <= 0 {
@@ -120,7 +120,8 @@ func vectors[T kernels.Float](ctx context.Context, o Options, size string) ([]Re
 		bytes := int64(n) * int64(256/simd.Lanes[T]())
 		variants = append(variants, Variant{
 			Kernel: k.name, Elem: elem, Path: path, Size: size, N: n, Bytes: int64(k.reads+k.writes) * bytes,
-			// A vector written costs what copying one costs, with one read.
+			// A vector that is written costs as much as a copy: the copy also pays for one
+			// read.
 			limit: func(ref reference) float64 {
 				return float64(bytes) * (float64(max(k.reads-k.writes, 0))*ref.read + float64(k.writes)*2*ref.copy)
 			},

@@ -43,7 +43,7 @@ type link struct {
 
 	mu        sync.Mutex
 	attended  int
-	urged     bool // by the peer, to look even if the user attends
+	urged     bool // the peer wants run to look even if the user attends
 	peerDead  bool
 	started   bool
 	receiver  transport.Receiver

@@ -121,7 +121,7 @@ func (p *pipe) release(data []byte) {
 	}
 }
 
-// finish ends the pipe behind what it holds; the first end stays.
+// finish ends the pipe after the chunks that it holds. The first end counts.
 func (p *pipe) finish(e end) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

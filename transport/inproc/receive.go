@@ -19,8 +19,8 @@ func (l *link) deliver() (moved bool) {
 				l.mu.Lock()
 				l.delivered = false
 				l.mu.Unlock()
-				// A chunk may have come after the look and before the
-				// hand-over of the delivery to others.
+				// A chunk may have arrived after the last look, before another goroutine
+				// could take over the delivery.
 				if l.in.readable() {
 					l.notifyIdle()
 				}

@@ -46,7 +46,7 @@ func ends(a, b *lazy.Link) {
 	b.Made(y)
 }
 
-// skipping leaves out the frame that made the link be asked for.
+// skipping drops the frame that requested the link.
 type skipping struct{ *lazy.Link }
 
 func (s skipping) Start(r transport.Receiver) { s.Link.Start(skip{r}) }
@@ -121,8 +121,8 @@ func TestMadeAtFirstUse(t *testing.T) {
 	require.NoError(t, y.Close())
 }
 
-// However a link ends that is not made, it returns its frames, informs its receiver once,
-// and closes an end that comes too late.
+// A link that ends without having been made returns its frames, informs its receiver
+// once, and closes an end that arrives too late.
 func TestEndsUnmade(t *testing.T) {
 	tests := map[string]struct {
 		end  func(*lazy.Link)
@@ -179,7 +179,7 @@ func TestShutdownUnused(t *testing.T) {
 	require.Equal(t, []error{nil}, at.closed)
 }
 
-// A peer may be dead before this side has started its end, which is informed of that.
+// A peer may be dead before this side has started its end. That end is informed.
 func TestDeadBeforeStart(t *testing.T) {
 	l := lazy.New(func() {})
 	l.PeerDied()
@@ -241,13 +241,13 @@ type turning struct {
 
 func (l *turning) TakeTurns() { l.told = true }
 
-// The link that is made learns whether processes take turns.
+// The made link is informed whether processes take turns.
 func TestTakeTurns(t *testing.T) {
 	inner, _ := inproc.Pair()
 	made := &turning{Link: inner}
 	l := lazy.New(func() {})
 	l.WhenMade(l.TakeTurns)
-	l.TakeTurns() // of no use yet
+	l.TakeTurns() // has no effect yet
 	require.False(t, made.told)
 	l.Made(made)
 	l.Start(&notes{})

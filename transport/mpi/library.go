@@ -73,7 +73,7 @@ var functionNames = [functions]string{
 type library struct {
 	abi
 	name    string // file name by which it was found
-	version string // by its own account
+	version string // as the library reports it
 	entries [functions]uintptr
 }
 

@@ -102,7 +102,7 @@ func launched(t *testing.T, processes int, test string, dies bool) {
 				"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 			out, err := cmd.CombinedOutput()
 			t.Logf("%s", out)
-			if !dies || l.wrapper == nil { // hydra sees that no wrapper says goodbye
+			if !dies || l.wrapper == nil { // hydra notices that no wrapper reports its end
 				require.NoError(t, err)
 			}
 			want := processes
@@ -114,7 +114,7 @@ func launched(t *testing.T, processes int, test string, dies bool) {
 	}
 }
 
-// only skips a test that the ones under a launcher are made of.
+// only skips a test unless it runs under a launcher.
 func only(t *testing.T) {
 	if world == nil {
 		t.Skip("runs under a launcher, started by another test")
@@ -168,8 +168,8 @@ func (c *counter) Torn(*transport.Header, int)    {}
 func (c *counter) Lost(*transport.Header)         {}
 func (c *counter) Closed(error)                   {}
 
-// A small frame costs no memory, which would have to be collected, and a large one that
-// the Receiver leaves to the link not that of its payload.
+// A small frame allocates nothing that would have to be collected, and a large one that
+// the Receiver leaves to the link does not allocate its payload.
 func TestAllocations(t *testing.T) {
 	only(t)
 	a, b := pair(t)
@@ -223,7 +223,7 @@ func TestPeers(t *testing.T) {
 func TestDeathMid(t *testing.T)     { death(t, "mid") }
 func TestDeathBetween(t *testing.T) { death(t, "between") }
 
-// death lets rank 1 die. Ranks 0 and 2 have its messages, and continue.
+// death makes rank 1 die. Ranks 0 and 2 have its messages, and continue.
 func death(t *testing.T, how string) {
 	only(t)
 	file := filepath.Join(os.Getenv(underLauncher), "pid")

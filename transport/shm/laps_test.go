@@ -21,8 +21,8 @@ type tally struct{ inbox }
 
 func (t *tally) End(*transport.Header, []byte) { t.n.Add(1) }
 
-// A reader that keeps up makes the sender stay with the memory that both have touched:
-// only little by little it takes more.
+// If the reader keeps up, the sender stays in the memory that both have touched, and
+// uses more only little by little.
 func TestMemoryGrowsSlowly(t *testing.T) {
 	s, err := shm.Create(4 << 20)
 	require.NoError(t, err)

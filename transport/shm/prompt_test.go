@@ -45,7 +45,7 @@ func TestSendNow(t *testing.T) {
 	require.Eventually(t, func() bool { return !a.(transport.Prompt).SendNow(&h, nil, nil) }, 20*time.Second, time.Millisecond, "the link is closed")
 }
 
-// A frame that does not fit goes the way of all others.
+// A frame that does not fit is queued like any other.
 func TestSendNowFull(t *testing.T) {
 	a, b := pairOf(4096)(t)
 	in := &inbox{closed: make(chan error, 1)}

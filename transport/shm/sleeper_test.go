@@ -107,7 +107,7 @@ func TestManyLinksOfASleeper(t *testing.T) {
 			<-back[i].closed
 		}
 	}
-	// Links come when all have gone.
+	// Links are added when all have gone.
 	late, other := pair(t)
 	got := &inbox{closed: make(chan error, 1)}
 	late.Start(&inbox{closed: make(chan error, 1)})

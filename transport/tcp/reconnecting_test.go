@@ -37,8 +37,8 @@ func number(n uint64) *transport.Frame {
 	return &transport.Frame{Header: transport.Header{Channel: transport.ChannelMessage, Args: [6]uint64{n}}}
 }
 
-// halfDeaf is a relay that can stop passing on one direction, while both
-// connections stay as they are: only the links can notice.
+// halfDeaf is a relay that can stop forwarding one direction, while both connections
+// stay as they are: only the links can notice.
 type halfDeaf struct {
 	listener net.Listener
 	target   string
@@ -122,7 +122,7 @@ func TestHalfDeadConnection(t *testing.T) {
 
 	relay.silent.Store(true)
 	a.Send(number(2))
-	for err = range doubts { // a loaded machine may have had doubts of its own
+	for err = range doubts { // on a loaded machine the peer may have reported doubts, too
 		if err != nil && relay.silent.Load() {
 			break
 		}
@@ -157,8 +157,8 @@ func adopt(t testing.TB, l *tcp.Reconnecting, say []byte) (net.Conn, error) {
 	return ours, l.Adopt(theirs)
 }
 
-// A connection that was dialled before the one in use, and came late, does not
-// take its place.
+// A connection that was dialled before the one in use, but arrived late, does not
+// replace it.
 func TestLateConnectionIsRefused(t *testing.T) {
 	l := tcp.NewReconnecting(tcp.Options{})
 	r := newArrivals()

@@ -249,8 +249,8 @@ func (s *reconnecting) install(o *offer) (*connection, error) {
 	return c, nil
 }
 
-// rewind makes the first frame that the peer lacks the next one to be sent;
-// install sets from which byte on.
+// rewind makes the first frame that the peer lacks the next one to be sent; install
+// sets its first byte to send.
 func (l *link) rewind(peer position) error {
 	o := &l.outbox
 	if err := l.acknowledged(peer.received); err != nil {

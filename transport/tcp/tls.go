@@ -124,7 +124,7 @@ func (s *encrypted) send(pieces []iovec) (total int, err error) {
 				return total, err
 			}
 			if b = b[n:]; total >= maxPending {
-				// What record holds is not accepted.
+				// Bytes in record do not count as accepted.
 				return total, s.more(s.flush())
 			}
 		}

@@ -17,7 +17,7 @@ const (
 // writer is the state of sending, guarded by tx.
 type writer struct {
 	conn   *connection // nil: none now
-	offset int         // bytes of the first entry that is not handed over that already are
+	offset int         // bytes handed over of the entry in progress
 	ended  bool
 
 	control   [transport.HeaderSize]byte // a message of the link itself

@@ -1,5 +1,4 @@
-// Package digest tells the results of two runs of an example apart to the last
-// bit.
+// Package digest distinguishes the results of two runs of an example to the last bit.
 package digest
 
 import (

@@ -19,7 +19,7 @@ func measure(of flow.Problem) agreement.Program[*flow.Result] {
 	}
 }
 
-// small is a problem that is quickly solved; its norms are not known.
+// small is a problem with a short run; its norms are not known.
 var small = flow.Problem{Points: 8, Steps: 3, Dt: 0.01}
 
 // Class S is verified on any number of ranks, also where a rank has a plane only.

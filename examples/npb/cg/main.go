@@ -27,28 +27,28 @@ type problem struct {
 // tolerance is the relative error that the result may have.
 const tolerance = 1e-10
 
-// describe says what is done.
+// describe returns the name and the counted operations of the problem.
 func (of problem) describe() nas.Problem {
 	product := float64(of.entries * (of.entries + 1))
 	return nas.Problem{Size: fmt.Sprint(of.rows), Iterations: of.steps, Operation: "floating point",
 		Count: 2 * float64(of.steps*of.rows) * (3 + product + iterations*(5+product) + 3)}
 }
 
-// result is what a run prints, as JSON one line.
+// result is the output of a run; as JSON it is one line.
 type result struct {
 	nas.Result
 	Zeta  float64 `json:"zeta"`
 	RNorm float64 `json:"rnorm"` // of the residual of the last system
 }
 
-// program is what runs.
+// program is the benchmark.
 var program = nas.Program[problem, *benchmark, *result]{
 	Name: "CG", Problems: problems, Describe: problem.describe, New: newBenchmark,
 }
 
 func main() { program.Main() }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *result) Print(w io.Writer) {
 	fmt.Fprintf(w, "zeta %.13f\n", r.Zeta)
 	r.Result.Print(w)

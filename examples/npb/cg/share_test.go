@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
-// small is a problem that is quickly solved.
+// small is a problem with a short run.
 var small = problem{rows: 128, entries: 4, steps: 4, shift: 10, zeta: 1}
 
 // Clauses are right, and everything that a step depends on is registered.

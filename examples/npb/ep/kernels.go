@@ -12,9 +12,9 @@ const seed nas.Random = 271828183
 // annuli is how many there are.
 const annuli = 10
 
-// chunk is how many pairs are drawn before those in the circle are looked at. They
-// are put one after the other without a branch, which could not be predicted, and their
-// logarithms are made apart, so that the CPU need not wait for one to go on.
+// chunk is how many pairs are drawn before those in the circle are looked at. They are
+// stored one after the other without a branch, which could not be predicted. A separate
+// loop computes their logarithms, so that the CPU need not wait for each one.
 const chunk = 256
 
 // tally adds up the pairs of normally distributed numbers of the batches first to

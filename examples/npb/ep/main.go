@@ -21,7 +21,7 @@ type problem struct {
 	sums [2]float64 // of the numbers in x and in y
 }
 
-// describe says what is done.
+// describe returns the name and the counted operations of the problem.
 func (of problem) describe() nas.Problem {
 	numbers := 2 << of.log
 	return nas.Problem{Size: fmt.Sprint(numbers), Operation: "Random numbers generated", Count: float64(numbers)}
@@ -30,7 +30,7 @@ func (of problem) describe() nas.Problem {
 // tolerance is the relative error that a sum may have.
 const tolerance = 1e-8
 
-// result is what a run prints, as JSON one line.
+// result is the output of a run; as JSON it is one line.
 type result struct {
 	nas.Result
 	SX     float64     `json:"sx"`
@@ -39,14 +39,14 @@ type result struct {
 	Pairs  int         `json:"pairs"` // that were accepted
 }
 
-// program is what runs.
+// program is the benchmark.
 var program = nas.Program[problem, *benchmark, *result]{
 	Name: "EP", Problems: problems, Describe: problem.describe, New: newBenchmark,
 }
 
 func main() { program.Main() }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *result) Print(w io.Writer) {
 	fmt.Fprintf(w, "EP: %d pairs of normally distributed numbers\n", r.Pairs)
 	fmt.Fprintf(w, "sums %22.15e %22.15e\n", r.SX, r.SY)

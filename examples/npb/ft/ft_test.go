@@ -40,7 +40,7 @@ func TestTolerance(t *testing.T) {
 	require.False(t, measure(of).Alone(t, 1)[0].Verified)
 }
 
-// small is a problem that is quickly solved; its sums are not known.
+// small is a problem with a short run; its sums are not known.
 var small = problem{32, 16, 16, []complex128{1, 1}}
 
 // Transforms of every length are what the definition says.

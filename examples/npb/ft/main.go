@@ -35,18 +35,18 @@ func (of problem) describe() nas.Problem {
 		Count: n * (14.8157 + 7.19641*math.Log(n) + (5.23518+7.21113*math.Log(n))*float64(len(of.sums)))}
 }
 
-// result is what a run prints, as JSON one line.
+// result is the output of a run; as JSON it is one line.
 type result struct {
 	nas.Result
 	Checksums [][2]float64 `json:"checksums"`
 }
 
-// program is what runs.
+// program is the benchmark.
 var program = nas.Program[problem, *benchmark, *result]{
 	Name: "FT", Problems: problems, Describe: problem.describe, New: newBenchmark,
 }
 
 func main() { program.Main() }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *result) Print(w io.Writer) { r.Result.Print(w) }

@@ -26,7 +26,7 @@ type problem struct {
 // shift is how many low bits of a key do not matter for its bucket.
 func (of problem) shift() int { return of.values - of.buckets }
 
-// describe says what is done.
+// describe returns the name and the counted operations of the problem.
 func (of problem) describe() nas.Problem {
 	keys := 1 << of.keys
 	return nas.Problem{Size: fmt.Sprint(keys), Iterations: iterations, Operation: "keys ranked", Count: float64(iterations * keys)}
@@ -43,20 +43,20 @@ type sample struct {
 
 func (s sample) want(iteration int) int { return s.rank + s.moves*(iteration-s.from) }
 
-// result is what a run prints, as JSON one line.
+// result is the output of a run; as JSON it is one line.
 type result struct {
 	nas.Result
 	Passed int `json:"passed"` // tests: the samples in each iteration, and the order on each rank
 }
 
-// program is what runs.
+// program is the benchmark.
 var program = nas.Program[problem, *benchmark, *result]{
 	Name: "IS", Problems: problems, Describe: problem.describe, New: newBenchmark,
 }
 
 func main() { program.Main() }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *result) Print(w io.Writer) {
 	fmt.Fprintf(w, "%d tests passed\n", r.Passed)
 	r.Result.Print(w)

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
-// small is a problem that is quickly solved.
+// small is a problem with a short run.
 var small = problem{keys: 12, values: 9, buckets: 4}
 
 // Clauses are right, and everything that an iteration depends on is registered.

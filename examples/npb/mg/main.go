@@ -26,7 +26,7 @@ type problem struct {
 // edge returns how many points there are along an edge.
 func (of problem) edge() int { return 1 << of.log }
 
-// describe says what is done.
+// describe returns the name and the counted operations of the problem.
 func (of problem) describe() nas.Problem {
 	n := of.edge()
 	return nas.Problem{Size: fmt.Sprintf("%dx%dx%d", n, n, n), Iterations: of.iterations,
@@ -36,20 +36,20 @@ func (of problem) describe() nas.Problem {
 // tolerance is the relative error that the result may have.
 const tolerance = 1e-8
 
-// result is what a run prints, as JSON one line.
+// result is the output of a run; as JSON it is one line.
 type result struct {
 	nas.Result
 	Norm float64 `json:"rnm2"` // of the last residual
 }
 
-// program is what runs.
+// program is the benchmark.
 var program = nas.Program[problem, *benchmark, *result]{
 	Name: "MG", Problems: problems, Describe: problem.describe, New: newBenchmark,
 }
 
 func main() { program.Main() }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *result) Print(w io.Writer) {
 	fmt.Fprintf(w, "norm of the residual %.13e\n", r.Norm)
 	r.Result.Print(w)

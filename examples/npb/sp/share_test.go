@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
-// small is a problem that is quickly solved; its norms are not known.
+// small is a problem with a short run; its norms are not known.
 var small = flow.Problem{Points: 8, Steps: 3, Dt: 0.01}
 
 // Clauses are right, and everything that a step depends on is registered.

@@ -26,8 +26,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// An agent that gets nonsense, or a bootstrap of another version of intrarun, ends with an
-// error that names the cure.
+// An agent that reads nonsense, or a bootstrap of another version of intrarun, ends with
+// an error that names the cure.
 func TestBootstrapsThatAreNone(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                 "read from standard input which job this agent belongs to",
@@ -40,7 +40,7 @@ func TestBootstrapsThatAreNone(t *testing.T) {
 	}
 }
 
-// listening accepts connections as the head, and returns where.
+// listening accepts connections as the head, and returns its address.
 func listening(t *testing.T, secret job.Secret, name string, take func(net.Conn, string)) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -81,8 +81,8 @@ func TestConnect(t *testing.T) {
 	require.EqualError(t, err, "it has no address")
 }
 
-// If the head listens before its address is known to others, an agent does not wait for a
-// head that has ended, but does wait for one that has accepted its connection and is busy.
+// If the head was listening before the agent started, an agent does not wait for a head
+// that has ended, but waits for one that has accepted its connection and is busy.
 func TestConnectToAHeadThatHasEnded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -194,8 +194,8 @@ func TestPrepareWithAProgramThatIsSent(t *testing.T) {
 	require.ErrorContains(t, <-done, "receive the program: ")
 }
 
-// An agent ends when it gets nonsense for a plan, or a plan that this host cannot carry
-// out.
+// An agent ends when it receives nonsense instead of a plan, or a plan that this host
+// cannot carry out.
 func TestPlansThatCannotBe(t *testing.T) {
 	head, done, _ := preparing(t)
 	head.SendJSON(agentwire.KindStart, agentwire.Name{}, 0)
@@ -209,8 +209,8 @@ func TestPlansThatCannotBe(t *testing.T) {
 	require.ErrorContains(t, <-done, "open files")
 }
 
-// takingOver listens on behalf of the agent of b, as the head in place of one that was
-// lost, for agents of a and c; join lets one of them come.
+// takingOver listens as the agent of b, the head in place of a lost one, for the agents
+// of a and c; join makes one of them connect.
 func takingOver(t *testing.T) (l *takeoverListener, join func(host string, term uint64) *agentwire.Conn) {
 	b := &spawn.Bootstrap{Secret: job.NewSecret(), Name: "b"}
 	l, err := listenForTakeover(b)
@@ -232,8 +232,9 @@ func takingOver(t *testing.T) (l *takeoverListener, join func(host string, term 
 	}
 }
 
-// A head admits agents that come for its term. It sends those of an earlier term away to
-// look for their head, and lets those of a later one wait.
+// A head admits agents that connect for its term. It closes the connections of those
+// with an earlier term, which then look for their head, and keeps those with a later one
+// waiting.
 func TestAgentsThatComeToANewHead(t *testing.T) {
 	l, join := takingOver(t)
 	join("a", 5)
@@ -266,7 +267,7 @@ func TestAgentsThatComeToANewHead(t *testing.T) {
 	require.Error(t, err, "with the agent all that wait for it go on")
 }
 
-// A host that is not part of the job, or with another secret, does not get in.
+// A host that is not part of the job, or has another secret, is not admitted.
 func TestStrangersDoNotGetIn(t *testing.T) {
 	l, _ := takingOver(t)
 	for _, b := range []*spawn.Bootstrap{{Secret: l.bootstrap.Secret, Name: "x"}, {Secret: job.NewSecret(), Name: "a"}} {
@@ -278,7 +279,8 @@ func TestStrangersDoNotGetIn(t *testing.T) {
 	require.Empty(t, l.admit(1))
 }
 
-// All that wait for the first lease of a host get it, and the lease only grows.
+// All calls that wait for the first lease of a host return with it, and the lease only
+// grows.
 func TestLease(t *testing.T) {
 	h := newTestNode(t, new(spawn.Bootstrap), nil)
 	require.True(t, h.paused(), "there is none yet")
@@ -409,8 +411,8 @@ func TestNonsenseOfTheHead(t *testing.T) {
 	}
 }
 
-// serving is an agent that serves with that command as its watchdog, and the head's
-// end of its connection.
+// serving returns an agent that serves with that command as its watchdog, and the
+// head's end of its connection.
 func serving(t *testing.T, dog string) (*server, *agentwire.Conn, chan error) {
 	s, head := serverWithout(t)
 	w, err := watchdog.Start([]string{dog}, nil)
@@ -423,7 +425,7 @@ func serving(t *testing.T, dog string) (*server, *agentwire.Conn, chan error) {
 }
 
 // An agent ends with its job, and with the job's exit code; with the connection to the head
-// if there can be no other head; or because the arbiter reports that its host is lost.
+// if there can be no other head; or when the arbiter reports that its host is lost.
 func TestHowAnAgentEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -463,8 +465,8 @@ func TestHowAnAgentEnds(t *testing.T) {
 	}
 }
 
-// An agent that has become the head ends with the exit code of its job, and an error
-// that has come before counts.
+// An agent that has become the head ends with the exit code of its job. An earlier
+// error takes precedence.
 func TestEndOfAnAgentThatIsTheHead(t *testing.T) {
 	lost := errors.New("its watchdog is gone")
 	for _, c := range []struct {

@@ -25,7 +25,7 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 	defer cancel()
 	type result struct {
 		conn     net.Conn
-		accepted bool // the connection
+		accepted bool // conn was made, even if the handshake failed
 		err      error
 	}
 	results := make(chan result)

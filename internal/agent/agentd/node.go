@@ -29,9 +29,9 @@ import (
 const (
 	abandonTime = 15 * time.Second
 
-	// DoubtTime is the silence of a host after which the head does not yet judge
-	// by reports from or about its processes. It is also the rest of a lease from
-	// which on the processes may be paused.
+	// DoubtTime is the silence of a host after which the head does not yet judge by
+	// reports from or about its processes. It is also the time before the end of a
+	// lease during which the processes may be paused.
 	DoubtTime = 300 * time.Millisecond
 )
 
@@ -39,9 +39,9 @@ const (
 // longer, so that it receives the agent's report.
 const LeaseTime = 10 * time.Second
 
-// Timing returns the timing of the arbiter's nodes. join bounds how long they
-// wait for each other's first message. Beats are sent rarer times less often than
-// normally, to measure their cost; up to 1 does nothing.
+// Timing returns the timing of the arbiter's nodes. join bounds how long they wait for
+// each other's first message. If rarer exceeds 1, the nodes send beats that many times
+// less often, to measure their cost.
 func Timing(join time.Duration, rarer int) arbiter.Timing {
 	t := arbiter.DefaultTiming
 	if rarer > 1 {

@@ -7,8 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/lease"
 )
 
-// attach switches to the connection of a new head, and sends it all that it has
-// to know.
+// attach switches to the connection of a new head, and brings that head up to date.
 func (s *server) attach(conn net.Conn, term uint64) {
 	m := agentwire.NewConn(conn)
 	s.mu.Lock()

@@ -23,9 +23,9 @@ type Config struct {
 	Takeover func(*Lead) int // acts as the head if this agent is elected, and returns the exit code of the job
 }
 
-// Serve runs an agent. It reads from in which head the agent belongs to,
-// connects, and executes the head's orders until the job is over. The error is
-// why it ended otherwise; its processes are dead by then.
+// Serve runs an agent. It reads the address of its head from in, connects, and executes
+// the head's orders until the job is over. The error is why it ended otherwise; its
+// processes are dead by then.
 func Serve(ctx context.Context, in io.Reader, c Config) error {
 	var s spawn.Bootstrap
 	if err := json.NewDecoder(in).Decode(&s); err != nil {

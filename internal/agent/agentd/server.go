@@ -29,7 +29,7 @@ type server struct {
 	mu    sync.Mutex
 	keeps bool            // the log keeps what is sent to the head, since the job survives it
 	conn  *agentwire.Conn // to the head that it obeys
-	term  uint64          // in which that one became the head, 0 for the first
+	term  uint64          // in which the peer of conn became the head, 0 for the first head
 	log   hostLog
 	code  int // exit code of the job
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// serverWithout is a server whose agent has no processes, and the head's end of its
-// connection.
+// serverWithout returns a server whose agent has no processes, and the head's end of
+// its connection.
 func serverWithout(t *testing.T) (*server, *agentwire.Conn) {
 	here, there := net.Pipe()
 	t.Cleanup(func() { there.Close() })
@@ -26,8 +26,8 @@ func incarnation(n uint32) agentwire.Name {
 	return agentwire.Name{ID: job.Process{Rank: 1}, Incarnation: n}
 }
 
-// A process is started once, however many heads want it started; the next one in
-// its place is another.
+// A process is started once, even if several heads order it. The next one in its slot
+// is another process.
 func TestStartsAreDoneOnce(t *testing.T) {
 	s, _ := serverWithout(t)
 	require.True(t, s.open(incarnation(1), supervise.First))
@@ -53,8 +53,8 @@ func TestFramesOfOtherIncarnationsAreDropped(t *testing.T) {
 	require.Error(t, s.take(&agentwire.Frame{Kind: agentwire.KindReady, Of: incarnation(4)}))
 }
 
-// The writes of a joiner count as output from the position that the head names, once in
-// each generation, and another head is informed of that.
+// The output of a joiner counts from the position that the head names, once in each
+// generation, and the agent reports that to another head.
 func TestOutputGoesOnOnceInEachGeneration(t *testing.T) {
 	s, _ := serverWithout(t)
 	s.open(incarnation(2), supervise.Joiner)

@@ -12,8 +12,8 @@ func name(rank int, incarnation uint32) Name {
 	return Name{ID: job.Process{Rank: rank}, Incarnation: incarnation}
 }
 
-// However many heads order it, a process is started once; one of a later
-// incarnation takes its place in the log.
+// A process is started once, even if several heads order it. A process of a later
+// incarnation replaces it in the log.
 func TestAProcessIsStartedOnce(t *testing.T) {
 	var h Host[string, int]
 	require.Nil(t, h.Latest(job.Process{Rank: 1}))

@@ -145,7 +145,7 @@ func TestASuccessorGetsTheLastReplies(t *testing.T) {
 		say(job.Reply{Kind: job.ReplyStored, Number: 100})
 	}
 	obey(job.Order{Kind: job.OrderRollback, Generation: 1, Number: 50})
-	say(job.Reply{Kind: job.ReplyStored, Number: 150}) // it has not heard that yet
+	say(job.Reply{Kind: job.ReplyStored, Number: 150}) // the agent does not know of it yet
 	end()
 	require.Equal(t, []string{"finish", "stored 50 of rank 0", "finish"}, repliesOf(s))
 	say(job.Reply{Kind: job.ReplyReady, Generation: 1})

@@ -23,7 +23,7 @@ type reply[T any] struct {
 // say records a reply.
 func (s *replies[T]) say(r job.Reply, again T) {
 	switch r.Kind {
-	case job.ReplyCount, job.ReplyCopied: // answers, for which each head asks anew
+	case job.ReplyCount, job.ReplyCopied: // answers; each head asks again
 		return
 	case job.ReplyStored:
 		// A copy that was stored before the rollback order, but is reported after
@@ -63,7 +63,7 @@ func replaces(r, old *job.Reply) bool {
 		return old.Set+1 < r.Set
 	case job.ReplyStored:
 		return r.Rank == old.Rank && r.Number == old.Number
-	case job.ReplyReady: // it says as well that the process holds a copy
+	case job.ReplyReady: // it also confirms that the process holds a copy
 		return r.Number == old.Number
 	}
 	return true

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A successor of the head learns of every copy that a process may have to give away,
-// and of no other one.
+// A successor of the head receives every copy that the process may have to send, and no
+// other one.
 func TestASuccessorGetsEveryCopy(t *testing.T) {
 	stored := func(generation uint32, number uint64, rank int) job.Reply {
 		return job.Reply{Kind: job.ReplyStored, Generation: generation, Number: number, Rank: rank}

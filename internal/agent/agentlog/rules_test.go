@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// rules are those of the log. The tables of packages head and simulation have those
-// again without which jobs go wrong.
+// rules are the rules of the log. The tables of packages head and simulation repeat
+// those without which jobs fail.
 var rules = []ruletest.Rule{
 	ruletest.New("host.go", "a process is started once", "before.Incarnation >= of.Incarnation", "before.Incarnation > of.Incarnation"),
 	ruletest.New("host.go", "an old order starts no process", "before.Incarnation >= of.Incarnation", "before.Incarnation == of.Incarnation"),
@@ -42,7 +42,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("orders.go", "the end of a rollback comes once", "o.Generation <= h.resumed", "o.Generation < h.resumed"),
 	ruletest.New("orders.go", "a backup is complete once", "o.Number <= h.complete", "o.Number < h.complete"),
 	ruletest.New("orders.go", "and again when the job has gone back behind it", "		h.complete = o.Number // which may be an older one\n", "		h.complete = max(h.complete, o.Number)\n"),
-	ruletest.New("replies.go", "answers to questions are not repeated", "	case job.ReplyCount, job.ReplyCopied: // answers, for which each head asks anew\n		return\n", ""),
+	ruletest.New("replies.go", "answers to questions are not repeated", "	case job.ReplyCount, job.ReplyCopied: // answers; each head asks again\n		return\n", ""),
 	ruletest.New("replies.go", "a copy from before the last complete backup is void", "r.Number < s.complete || r.Generation < s.generation", "r.Generation < s.generation"),
 	ruletest.New("replies.go", "a copy from before a rollback is void", "r.Number < s.complete || r.Generation < s.generation", "r.Number < s.complete"),
 	ruletest.New("replies.go", "but for one of what the job goes back to", "if kept := s.kept(r.Number); !kept && (", "if kept := s.kept(r.Number) && false; !kept && ("),
@@ -61,5 +61,5 @@ var table = ruletest.Table{Root: ".", Rules: rules, Test: "Test[^R].*", Sign: "-
 // TestRulesStand looks for the text of every rule.
 func TestRulesStand(t *testing.T) { table.Stand(t) }
 
-// TestRulesAreNeeded takes every rule out in turn: the tests of the log must fail.
+// TestRulesAreNeeded removes every rule in turn: the tests of the log must fail.
 func TestRulesAreNeeded(t *testing.T) { table.Needed(t) }

@@ -33,7 +33,7 @@ const (
 	KindExited                  // A exit
 	KindFailed                  // A text
 	KindRoster                  // H node config
-	KindQuiet                   // H A number: all output that was written so far has been taken
+	KindQuiet                   // A number: the agent has read all output that was written so far
 	KindResync                  // A resync, to a head that takes over
 	KindWritten                 // H written
 	KindBye                     // H exit code: the job is over

@@ -66,8 +66,8 @@ func TestReadAhead(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// A connection may end in the middle of a frame, with the head that sends it: that
-// is the end of a connection, and no nonsense.
+// A connection may end in the middle of a frame when the head dies. That counts as the
+// end of the connection, not as nonsense.
 func TestConnectionThatEndsInAFrame(t *testing.T) {
 	b := (&Frame{KindOutput, Name{ID: job.Process{Rank: 1}, Incarnation: 2}, []byte("output")}).append(nil)
 	for n := range b {

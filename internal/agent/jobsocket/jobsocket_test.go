@@ -79,8 +79,8 @@ func TestAsk(t *testing.T) {
 	require.ErrorContains(t, err, "is no intrarun of yours")
 }
 
-// A question that comes while intrarun has no descriptor left is answered when it has,
-// and so are later ones.
+// A question that arrives while intrarun has no free descriptor is answered once it has
+// one, and so are later ones.
 func TestAskWithoutDescriptors(t *testing.T) {
 	s, err := Serve(strings.ToUpper)
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestAskWithoutDescriptors(t *testing.T) {
 		require.NoError(t, unix.Connect(fd, &unix.SockaddrUnix{Name: address(os.Getpid()).Name}))
 		_, err := os.Open(os.DevNull)
 		require.ErrorIs(t, err, unix.EMFILE)
-		time.Sleep(50 * time.Millisecond) // the listener finds that out too
+		time.Sleep(50 * time.Millisecond) // the listener notices that, too
 	})
 	_, err = c.WriteString("status")
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestAskWithoutDescriptors(t *testing.T) {
 	require.Equal(t, "STATUS", answer)
 }
 
-// Another user gets no answer, and is not taken for an intrarun.
+// Another user gets no answer, and does not count as an intrarun.
 func TestAskAsAStranger(t *testing.T) {
 	s, err := Serve(strings.ToUpper)
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestAskAsAStranger(t *testing.T) {
 		failed = errors.Join(write, closed, err)
 	})
 	require.Empty(t, got)
-	if failed != nil { // it was sent away before it had asked
+	if failed != nil { // its connection was closed before it had asked
 		require.True(t, errors.Is(failed, unix.EPIPE) || errors.Is(failed, unix.ECONNRESET) || errors.Is(failed, unix.ENOTCONN), "%v", failed)
 	}
 	require.NoError(t, s.Close())

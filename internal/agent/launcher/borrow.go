@@ -73,8 +73,7 @@ func (b *Borrower) refuse(why error) {
 	b.refused = why
 }
 
-// take receives the identity of a process, after that has proved that it knows
-// the secret.
+// take receives the identity of a process that has proved that it knows the secret.
 func (b *Borrower) take(c *net.UnixConn) {
 	if err := admit(context.Background(), b.self, c); err != nil {
 		b.refuse(err)
@@ -127,9 +126,9 @@ func (b *Borrower) Next() (*Identity, error) {
 	return nil, err
 }
 
-// Dismiss releases up to lenders processes that wait there for a borrower which
-// will not come, and returns when they have ended. It returns earlier when ctx
-// ends or leaveTime has passed. This process may be among the lenders.
+// Dismiss releases up to lenders processes that wait at place for a borrower that never
+// comes, and returns when they have ended. It returns earlier when ctx ends or
+// leaveTime has passed. This process may be among the lenders.
 func Dismiss(ctx context.Context, place Place, lenders int) {
 	self, err := place.end(borrowerName)
 	if err != nil {

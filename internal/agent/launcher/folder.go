@@ -37,9 +37,9 @@ type meeting struct {
 	word       entry
 }
 
-// entry is the word of a process.
+// entry is what a process puts into the folder.
 type entry struct {
-	Fresh string // random, so that no two words are equal
+	Fresh string // random, so that an entry differs from all earlier ones
 	Word  []byte
 }
 

@@ -30,7 +30,7 @@ const (
 )
 
 // ErrNobody means that the process that should borrow has ended.
-var ErrNobody = errors.New("nobody borrows it: the first process of this host has ended")
+var ErrNobody = errors.New("no process borrows it: the first process of this host has ended")
 
 // Lend lends an identity to the borrower at place, and returns when that no
 // longer uses it. ctx bounds the wait for the borrower; agent is the process that
@@ -84,7 +84,7 @@ func (i *Identity) lend(ctx context.Context, place Place, agent int) (_ *net.Uni
 		return nil, err
 	}
 	var c *net.UnixConn
-	seen := lives(agent) // otherwise it may have another number here, as in a separate container
+	seen := lives(agent) // if not, the agent may have another number here, as in a separate container
 	for {
 		gone := seen && !lives(agent) // check before meeting: it may have listened until then
 		if c, err = meet(ctx, place, self); err == nil {

@@ -17,12 +17,12 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// place is a place that no other test uses.
+// place returns a place that no other test uses.
 func place(t *testing.T) Place {
 	return Lender([32]byte{}, fmt.Sprintf("%s %d", t.Name(), os.Getpid()))
 }
 
-// hearGoodbye acts as a launcher when a process reports that all is well.
+// hearGoodbye acts as a launcher that receives the regular end of a process.
 func hearGoodbye(t *testing.T, launcher io.ReadWriter) {
 	t.Helper()
 	text := make([]byte, len("cmd=finalize\n"))
@@ -44,8 +44,8 @@ func TestIdentity(t *testing.T) {
 }
 
 // TestLend: a process that borrows from an MPI launcher gets the variables and the socket of
-// the lending process. The lending process waits until it is released, and then signs off
-// at the launcher.
+// the lending process. The lending process waits until it is released, and then reports its
+// regular end to the launcher.
 func TestLend(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -92,7 +92,8 @@ func TestLendToNobody(t *testing.T) {
 	require.ErrorContains(t, err, "lend what the launcher has given")
 }
 
-// A process that comes while the borrower has no descriptor left is taken when it has.
+// A process that connects while the borrower has no free descriptor is accepted once it
+// has one.
 func TestBorrowWithoutDescriptors(t *testing.T) {
 	b, err := Borrow(place(t))
 	require.NoError(t, err)
@@ -102,7 +103,7 @@ func TestBorrowWithoutDescriptors(t *testing.T) {
 	defer unix.Close(fd)
 	needs.NoDescriptors(t, func() {
 		require.NoError(t, unix.Connect(fd, &unix.SockaddrUnix{Name: place(t).address().Name}))
-		time.Sleep(50 * time.Millisecond) // the listener finds that out
+		time.Sleep(50 * time.Millisecond) // the listener notices that
 	})
 	go func() { _ = (&Identity{Variables: []string{"PMI_RANK=1"}}).Lend(t.Context(), place(t), 0) }()
 	got, err := b.Next()
@@ -110,7 +111,7 @@ func TestBorrowWithoutDescriptors(t *testing.T) {
 	require.Equal(t, []string{"PMI_RANK=1"}, got.Variables)
 }
 
-// Nobody waits for a process that has ended without borrowing.
+// Lend does not wait for a process that has ended without borrowing.
 func TestLendToTheDead(t *testing.T) {
 	agent := exec.Command("sleep", "1000")
 	require.NoError(t, agent.Start())
@@ -170,7 +171,8 @@ func TestDismiss(t *testing.T) {
 	require.NoError(t, err, "it was lent to who borrows")
 }
 
-// MPI needs a launcher that its library can talk to, and begins after us there.
+// MPI needs a launcher that its library can communicate with, and starts after this
+// process there.
 func TestForMPI(t *testing.T) {
 	find := func(environment map[string]string) *Process {
 		p, err := Find(func(name string) string { return environment[name] })

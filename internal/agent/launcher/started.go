@@ -256,5 +256,5 @@ func checkSocket(fd int) error {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && s.Mode()&fs.ModeSocket == 0 {
 		return fmt.Errorf("%w: %s=%d is no socket here, so no launcher has started intrarun itself: have it do so, or give -alone", ErrLauncher, envPMI, fd)
 	}
-	return nil // or it is unknown
+	return nil // it is a socket, or its kind is unknown
 }

@@ -61,7 +61,7 @@ func TestStarted(t *testing.T) {
 	}
 }
 
-// The others get twice the time that this process had from its beginning, within bounds.
+// The other processes get twice the time that this process needed, within bounds.
 func TestPatience(t *testing.T) {
 	for age, want := range map[time.Duration]time.Duration{0: time.Second, 3 * time.Second: 6 * time.Second, time.Hour: 10 * time.Second} {
 		require.Equal(t, want, table{self: {age: time.Minute, parent: first, rank: "0"}, first: {age: age, rank: "0"}}.patience(self))
@@ -80,7 +80,7 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// This process and those above it are found as they are.
+// ReadTable finds this process and its ancestors.
 func TestReadTable(t *testing.T) {
 	for _, all := range []table{readTable("NO_SUCH_RANK"), readAbove(os.Getpid(), "NO_SUCH_RANK")} {
 		p, ok := all[os.Getpid()]

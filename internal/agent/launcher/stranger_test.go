@@ -127,8 +127,8 @@ func open(t *testing.T) string {
 	return dir
 }
 
-// Another user may make the folder of a meeting, or something else of that name, before
-// the job begins. All its processes refuse it, and say which.
+// Another user may create the folder of a meeting, or another file of that name, before
+// the job begins. All its processes refuse it and name it.
 func TestMeetsInNoFolderOfAStranger(t *testing.T) {
 	hostile := entry{"x", []byte("hostile")}
 	for _, c := range []struct {

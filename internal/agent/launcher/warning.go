@@ -1,11 +1,11 @@
 package launcher
 
-// spares tells whether a launcher spares the other processes when one that it has
-// started dies. With a host its agent dies, which the launcher has started.
+// spares is whether a launcher spares its other processes when one of them dies. The
+// loss of a host also ends its agent, which is one of them.
 type spares uint8
 
 const (
-	unknown  spares = iota // the environment does not tell
+	unknown  spares = iota // the environment does not show it
 	notAsked               // it would, with an option that was not given
 	never
 )

@@ -36,7 +36,7 @@ func TestLinesThatDiffer(t *testing.T) {
 	}
 }
 
-// A replica that has written more or fewer lines is found at the end.
+// A replica that has written more or fewer lines than another is reported at the end.
 func TestNumbersOfLinesThatDiffer(t *testing.T) {
 	for _, texts := range [][2]string{{"a\nb\n", "a\n"}, {"a\n", "a\nb\n"}, {"", "a\n"}} {
 		f, _, c := forwarderOn(Stdout, 2)
@@ -53,8 +53,8 @@ func TestNumbersOfLinesThatDiffer(t *testing.T) {
 	}
 }
 
-// Replicas that write the same never differ, in whatever pieces they write,
-// whichever of them die, and after rollbacks to where another one stood.
+// Replicas that write the same lines never differ, in whatever pieces they write,
+// whichever of them die, and after rollbacks to the position of another one.
 func TestTheSameLinesNeverDiffer(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 16))

@@ -34,7 +34,7 @@ func (s *screen) String() string {
 	return s.b.String()
 }
 
-// give does the same as write, without waiting.
+// give is write without waiting.
 func (f *forwarder) give(replica int, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -239,8 +239,8 @@ func TestProgressLineGivesWay(t *testing.T) {
 	require.Equal(t, "\r1 s\x1b[K\r2 s\x1b[K\r\x1b[Kx\nnote\n", s.String())
 }
 
-// A replica that takes the place of a dead one continues where its donor
-// stood, in the middle of a line too, and speaks for the rank.
+// A replica that replaces a dead one continues at the position of its donor, even in
+// the middle of a line, and becomes the speaker of the rank.
 func TestAReplacementContinuesTheOutput(t *testing.T) {
 	f, out, c := forwarderOn(Stdout, 2)
 	defer c.Close()
@@ -258,8 +258,8 @@ func TestAReplacementContinuesTheOutput(t *testing.T) {
 	require.Equal(t, "a\nb\nc\nd1d2\ne\nf\n", out.String())
 }
 
-// Replicas that roll back print lines again, which do not appear twice. Lines
-// that they print while they leave their old life are dropped.
+// Replicas that roll back print lines again, which do not appear twice. Lines that they
+// print while they end their earlier run are dropped.
 func TestOutputOfReplicasThatGoBack(t *testing.T) {
 	f, out, c := forwarderOn(Stdout, 2)
 	defer c.Close()

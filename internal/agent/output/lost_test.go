@@ -14,13 +14,13 @@ import (
 	"github.com/intrahpc/intra/internal/base/cure"
 )
 
-// broken takes nothing.
+// broken accepts nothing.
 type broken struct{ err error }
 
 func (b broken) Write([]byte) (int, error) { return 0, b.err }
 
 // Output is lost when it cannot be written, and the user is informed once. A reader that
-// leaves has read enough.
+// leaves loses nothing.
 func TestLostOutput(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
 	for _, c := range []struct {

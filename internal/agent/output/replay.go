@@ -21,10 +21,10 @@ func (w Written) before(v Written) bool {
 // maxPiece bounds the bytes that are sent at once.
 const maxPiece = 32 << 10
 
-// ReplayBuffer is one stream of a process at its agent. It drops what the head
-// has received. Where another head may follow, it drops only what the head has
-// written, so that no output is lost with a head. It sends a head no more than
-// that has room for.
+// ReplayBuffer is one stream of a process at its agent. It drops what the head has
+// received. Where another head may follow, it drops only what the head has written, so
+// that no output is lost with a head. It sends a head no more than the head has room
+// for.
 type ReplayBuffer struct {
 	window int // number of bytes that a head has room for
 	keep   bool
@@ -60,7 +60,7 @@ func (r *ReplayBuffer) Mute() {
 	r.push()
 }
 
-// Resume continues with the output of another process from position at on, and drops what this
+// Resume continues with the output of another process from position at. It drops what this
 // process itself has written until now. text is the output after that position that the head has
 // already received. If again is set, the head gets that output once more.
 func (r *ReplayBuffer) Resume(at Written, text []byte, again bool) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recorder is a head that keeps the pieces that it is sent.
+// recorder is a head that keeps the pieces that it receives.
 type recorder struct{ pieces [][]byte }
 
 func (r *recorder) send(b []byte) { r.pieces = append(r.pieces, bytes.Clone(b)) }
@@ -103,7 +103,7 @@ func TestReplayBuffer(t *testing.T) {
 	}
 }
 
-// A buffer that no other head will request keeps nothing that was sent.
+// A buffer whose output no other head will request keeps nothing that was sent.
 func TestReplayBufferThatIsNotKept(t *testing.T) {
 	m := new(recorder)
 	rb := NewReplayBuffer(recorderWindow, false, m.send)

@@ -95,7 +95,7 @@ func TestOutputOfReplacementsAfterALossOfTheHead(t *testing.T) {
 	b.print("44\n5\n6\n")
 	a.print("6\n")
 	confirm(of, a, b)
-	for _, r := range []*replica{a, b} { // they go back
+	for _, r := range []*replica{a, b} { // they roll back
 		r.Mute()
 		r.print("half of something")
 		r.resume(t, backup)

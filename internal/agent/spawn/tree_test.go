@@ -30,8 +30,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Every host is started once, after the one that starts it. No host starts more
-// than the fanout, and the tree has no more levels than necessary.
+// Every host is started once, after its starter. No host starts more than the fanout,
+// and the tree has no more levels than necessary.
 func TestTreesAreLow(t *testing.T) {
 	for _, fanout := range []int{1, 2, 3, 7, 32, 100} {
 		for n := range 150 {

@@ -133,7 +133,7 @@ func (w *ward) ProgramGone(p job.Process)    { w.see("gone %v", p) }
 func (w *ward) Exited(p job.Process, e Exit) { w.see("exited %v, %s", p, e.Text) }
 func (w *ward) Failed(err error)             { w.see("failed: %v", err) }
 
-// seat gives a process its place, as the only one of its job.
+// seat gives a process its slot, as the only one of its job.
 func (w *ward) seat(p job.Process) {
 	w.Send(p, &job.Message{Kind: job.KindSetup, Setup: &job.Setup{Self: p, Incarnation: 1, Degrees: []int{1}}})
 	w.Send(p, &job.Message{Kind: job.KindStart})
@@ -200,8 +200,8 @@ func descriptors(t *testing.T) int {
 	return len(all)
 }
 
-// A process ends while it is being started, or before it has joined, or violates the
-// protocol: the agent reports each of these ends as what it is.
+// A process ends while it is being started, before it has joined, or because it
+// violates the protocol: the agent reports each of these ends with its cause.
 func TestEndsOfProcesses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -259,7 +259,7 @@ func TestSignalsReachTheWholeGroup(t *testing.T) {
 	w.KillAll()
 }
 
-// gone reports whether a process has ended, or only waits to be asked how it ended.
+// gone reports whether a process has ended, or is a zombie.
 func gone(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(b), ") Z ")
@@ -313,7 +313,7 @@ func TestInputOfProcesses(t *testing.T) {
 	require.Empty(t, w.written(two, output.Stdout)+w.written(job.Process{Rank: 1}, output.Stdout))
 }
 
-// A process is quiet once all is taken that it has written; one that is gone never is.
+// A process is quiet once all of its output has been read. One that is gone never is.
 func TestQuiet(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	w := newWard(t, "lines:20000", "mark:"+file, "cat")
@@ -328,8 +328,8 @@ func TestQuiet(t *testing.T) {
 	require.NotContains(t, w.all(), "quiet 0.0, 8")
 }
 
-// The agent reports a stopped process until it continues. If the agent itself is held up,
-// that does not count against the process.
+// The agent reports a stopped process until it continues. If the agent itself was
+// stopped, that time does not count against the process.
 func TestStoppedProcesses(t *testing.T) {
 	w := newWard(t, "forever")
 	w.Start(one, First)
@@ -371,7 +371,7 @@ func TestLinksOfAHost(t *testing.T) {
 	w.await("suspect 0.0")
 }
 
-// A process shares memory with those that come later, also when none of them is there yet.
+// A process shares memory with later ones, even if none of them exists yet.
 func TestMemoryOfAHost(t *testing.T) {
 	for _, together := range []bool{false, true} {
 		w := newWard(t, "join:any", "memory", "finish")

@@ -63,8 +63,8 @@ func (a *Agent) arena(rank int) (*os.File, error) {
 	return job.Duplicate(a.arenas[rank])
 }
 
-// meet gives two processes their link, of which one joins later. If the link
-// cannot be made, meet reports it as broken: then one of the two has to go.
+// meet gives a process and a later joiner the two ends of their link. If the link
+// cannot be made, meet reports it as broken, and the head ends one of the two.
 func (a *Agent) meet(l HostLink, lower, higher *os.File, err error) {
 	if err != nil {
 		m := &job.Message{Kind: job.KindSuspect, Process: &l.Meet[1].Process, Incarnation: l.Meet[1].Incarnation, Text: fmt.Sprintf("make it: %v", err)}

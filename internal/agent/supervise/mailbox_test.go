@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// manyPeers is a message that names n processes.
+// manyPeers returns a message that names n processes.
 func manyPeers(n int) *job.Message {
 	m := &job.Message{Kind: job.KindStart}
 	for i := range n {
@@ -20,7 +20,7 @@ func manyPeers(n int) *job.Message {
 	return m
 }
 
-// controlled is a process's end of its control connection.
+// controlled returns both ends of the control connection of a process.
 func controlled(t *testing.T) (head, process *job.Conn) {
 	head, f, err := job.Pair()
 	require.NoError(t, err)

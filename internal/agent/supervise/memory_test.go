@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each kill for want of memory explains one death, wherever the kernel counts it.
+// Each kill for lack of memory explains one death, in every file in which the kernel
+// may count it.
 func TestKillsForWantOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		name  string

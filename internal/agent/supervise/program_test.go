@@ -27,7 +27,7 @@ func executable(t *testing.T, name string) string {
 }
 
 // Processes are started from the program as it was at first, even if its file changes; from
-// the file itself while that is the same.
+// the file itself while it is unchanged.
 func TestProgramIsWhatTheJobBeganWith(t *testing.T) {
 	truth, lie := executable(t, "true"), executable(t, "false")
 	for _, c := range []struct {
@@ -80,8 +80,8 @@ func TestProgramThatIsNotKept(t *testing.T) {
 	}
 }
 
-// A program that could not be copied, and has changed, is not started: the error describes
-// that.
+// A program that could not be copied, and has changed, is not started, and the error
+// describes that.
 func TestProgramWithoutACopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	place(t, path, executable(t, "true"))
@@ -97,7 +97,7 @@ func TestProgramWithoutACopy(t *testing.T) {
 	require.EqualError(t, err, path+" is not the program any more that the job began with, and that could not be copied: permission denied")
 }
 
-// A process that takes the place of another one is of the build of those that live.
+// A replacement is of the same build as the live processes.
 func TestJoinerAfterARebuild(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	place(t, path, os.Args[0])

@@ -36,7 +36,7 @@ func (a *Agent) want(c *child, peer job.Endpoint) {
 		return
 	}
 	lower, higher, err := job.LinkFiles(a.plan.Link, a.plan.Ring)
-	if err != nil { // one of the two has to go, as when a link breaks
+	if err != nil { // both report a broken link, and the head ends one of the two
 		a.mu.Lock()
 		delete(c.linked, peer)
 		delete(other.linked, c.as) // the peer may not know c yet, and requests the link when it does

@@ -52,8 +52,8 @@ func nothing(t *testing.T, a *Agent, c *child, conn *job.Conn) {
 	require.Equal(t, job.KindRelease, m.Kind)
 }
 
-// A link that is wanted is made once, by whatever name the processes were started, and
-// however many ask.
+// A requested link is made once, whatever the names under which the processes were
+// started, and however many of them request it.
 func TestWantedLinks(t *testing.T) {
 	for _, kind := range []string{job.LinkSHM, job.LinkUnix} {
 		a := &Agent{plan: Plan{Link: kind, Ring: 4096}, children: make(map[job.Process]*child)}
@@ -91,8 +91,8 @@ func TestWantedFromTheDead(t *testing.T) {
 	require.True(t, end, "the one that lives")
 }
 
-// If a link cannot be made, both ends learn why, and the other end may ask again when it
-// knows of the first.
+// If a link cannot be made, both ends receive the reason, and the other end may request
+// it again once it knows the first.
 func TestWantedInVain(t *testing.T) {
 	a := &Agent{plan: Plan{Link: "string"}, children: make(map[job.Process]*child)}
 	x, y := job.Endpoint{Process: job.Process{Rank: 3}, Incarnation: 1}, job.Endpoint{Process: job.Process{Rank: 1}, Incarnation: 1}

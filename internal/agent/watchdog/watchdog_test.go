@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A process that is started in the moment in which its parent dies has no
-// number that the watchdog knows, and may have started others by then.
+// A process that is started at the moment when its parent dies has no number that the
+// watchdog knows, and may already have started others.
 func TestWatchdogFindsWhatIsBeingStarted(t *testing.T) {
 	parent := 1<<30 + os.Getpid() // the number of no process, and of no other test
 	for _, c := range []struct {
@@ -23,7 +23,7 @@ func TestWatchdogFindsWhatIsBeingStarted(t *testing.T) {
 	}{
 		{"being started", "watch 0\nstarting\nstarting\n", false},
 		{"not started", "starting\nfailed\n", true},
-		{"known", "starting\nwatch 0\n", true}, // by another number: it is none of ours
+		{"known", "starting\nwatch 0\n", true}, // by another number: it does not belong to this intrarun
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := exec.Command("sleep", "1000")

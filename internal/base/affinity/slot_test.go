@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stay is that of a process that does not move.
+// stay is the result for a process that does not move.
 const stay = -1
 
 func TestBalance(t *testing.T) {
@@ -60,7 +60,7 @@ func TestBalanceRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all [4]atomic.Uint32
 		var used atomic.Uint32
-		used.Store(9) // more than there are: another process has written nonsense
+		used.Store(9) // more than exist: another process has written nonsense
 		s := newSlot(&all[0], &used, all[:], []int{0, 1})
 		var tried int
 		may := false

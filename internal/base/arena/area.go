@@ -33,8 +33,8 @@ func (l Life) pack() uint64 { return uint64(l.Incarnation)<<8 | uint64(l.Replica
 func (r *Area) Word(k int) *atomic.Uint64 { return r.word(k, Words) }
 
 // Mark sets word k, which no replica may read before this process is dead. It is
-// cheaper than a store through [Area.Word]: after the end of a process its stores
-// are seen in order in any case.
+// cheaper than a store through [Area.Word]: other processes see the stores of a dead
+// process in order in any case.
 func (r *Area) Mark(k int, v uint64) { *(*uint64)(unsafe.Pointer(r.Word(k))) = v }
 
 // Place returns the entry of place k, which the owner of the area sets.

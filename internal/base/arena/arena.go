@@ -134,7 +134,7 @@ func (a *Arena) take() *Area {
 }
 
 const (
-	// From leastSpan on, the Go runtime gives an array pages of its own.
+	// The Go runtime gives an array of at least leastSpan pages of its own.
 	leastSpan = 40 << 10
 	// Arrays smaller than least share chunks of memory, each at the beginning of
 	// a line. A chunk is freed with the last of its arrays.

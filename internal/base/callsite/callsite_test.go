@@ -42,7 +42,8 @@ func TestSite(t *testing.T) {
 	require.Equal(t, "unknown place", none.String())
 }
 
-// Of generated code it is the user's source that counts, if that has called it.
+// For generated code the place is that in the user's source that has called it, if
+// there is one.
 func TestGeneratedCode(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	s := launcher()
@@ -56,7 +57,7 @@ func inside(deep bool) string {
 	return callsite.Outside("github.com/intrahpc/intra/internal/base/callsite_test.inside")
 }
 
-// Code of one package is left out, however deep it is.
+// Code of one package is skipped, however deep the calls are.
 func TestOutside(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	require.Equal(t, fmt.Sprintf("callsite/callsite_test.go:%d", line+1), inside(true))
@@ -69,7 +70,7 @@ func (typed[T]) call() (string, string) {
 	return callsite.Into("github.com/intrahpc/intra/internal/base/callsite_test.typed")
 }
 
-// The function is named that the user has called.
+// Into names the function that the user has called.
 func TestInto(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	function, at := typed[int]{}.call()

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// measured is the interface that package runtime exports: replicas may have
-// different values of a type with it.
+// measured is the interface that package intra exports: replicas may have different
+// values of a type with it.
 var measured = reflect.TypeFor[interface{ Measured() }]()
 
 // Hash returns a hash of the current state: of the contents and sizes of all

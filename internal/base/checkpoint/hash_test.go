@@ -57,7 +57,7 @@ func TestHash(t *testing.T) {
 	require.Equal(t, was, hash())
 }
 
-// What is measured differs by nature.
+// Measured values differ between replicas.
 func TestHashOfMeasured(t *testing.T) {
 	var s checkpoint.State
 	x, laps, one := 1.0, []lap{1, 2}, lap(3)

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// owned is a job of this process.
+// owned returns a job of this process.
 func owned(name string) Owner { return NewOwner(name, true) }
 
-// ended is the job of a process that has ended.
+// ended returns the job of a process that has ended.
 func ended(t *testing.T, name string) Owner {
 	cmd := exec.Command("true")
 	require.NoError(t, cmd.Run())
@@ -29,7 +29,7 @@ func ended(t *testing.T, name string) Owner {
 func noLocks(*os.File, bool) error { return errNoLocks }
 
 // A folder belongs to one job as long as any of its processes lives, and each of them
-// knows whose it is.
+// knows the owner.
 func TestFolderBelongsToOneJob(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state", "of job")
 	first := owned("hpccg -nx 8")
@@ -70,8 +70,8 @@ func left(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// The processes of a job whose intrarun is dead are being killed: the next job waits for
-// that.
+// The processes of a job whose intrarun is dead are being killed. The next job waits
+// until they are gone.
 func TestFolderIsHandedOver(t *testing.T) {
 	dir := t.TempDir()
 	dead := ended(t, "hpccg")
@@ -118,8 +118,8 @@ func TestFolderThatIsNotShared(t *testing.T) {
 	require.ErrorIs(t, err, ErrElsewhere)
 }
 
-// Without locks the name of the job has to do. A dead job of this host is found out; of
-// another one the user has to say it.
+// Without locks the file with the name of the job serves as one. A dead job of this
+// host is recognised. For a job of another host the user has to decide.
 func TestFolderWithoutLocks(t *testing.T) {
 	far := ended(t, "far")
 	far.System = "another"

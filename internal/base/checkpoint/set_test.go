@@ -352,8 +352,7 @@ func TestWriterFails(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(dir, "set-000001"), "nothing is left of it")
 }
 
-// A file has its name only when that may be, and its contents are on disk by
-// then.
+// A file gets its name only when may agrees, and its contents are on disk by then.
 func TestWriterAsksBeforeTheName(t *testing.T) {
 	dir := t.TempDir()
 	h := checkpoint.Header{Job: ours, Set: 1, Cut: 7, Rank: 1}

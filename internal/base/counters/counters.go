@@ -10,10 +10,10 @@ const (
 	NotCounted = ""
 )
 
-// Counter says how a process counts one of the things it was asked for.
+// Counter describes how a process counts one of the requested events.
 type Counter struct {
 	Name string `json:"name"`           // its name in perf
-	From string `json:"from"`           // what counts it: perf_event_open, getrusage or clock_gettime; empty if nothing does
+	From string `json:"from"`           // its source: perf_event_open, getrusage or clock_gettime; empty if it is not counted
 	User bool   `json:"user,omitempty"` // whether only what happens outside the kernel is counted
 	Why  string `json:"why,omitempty"`  // why it is not counted, or not by perf_event_open, or not on all threads
 }
@@ -53,7 +53,8 @@ func (c *Count) Add(o Count) {
 // PerTask returns the mean per task.
 func (c Count) PerTask() float64 { return c.Count / float64(max(c.Tasks, 1)) }
 
-// Usage is what getrusage says of a process; no right is needed for it.
+// Usage is the resource usage of a process as getrusage reports it, which needs no
+// privilege.
 type Usage struct {
 	User          float64 `json:"user_seconds"`         // time of all its threads outside the kernel
 	System        float64 `json:"system_seconds"`       // time in the kernel

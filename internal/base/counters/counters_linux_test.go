@@ -47,7 +47,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// touch takes as many pages as it is given, each for the first time.
+// touch uses the given number of pages, each for the first time.
 func touch(t *testing.T, pages int) (do func()) {
 	size := os.Getpagesize()
 	mem, err := unix.Mmap(-1, 0, pages*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)

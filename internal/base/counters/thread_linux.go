@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnThread calls f and returns how long its thread has run meanwhile: time in which others had the core
-// does not count.
+// OnThread calls f and returns how long its thread has run meanwhile: time in which other threads had
+// the core does not count.
 func OnThread(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -50,11 +50,11 @@ type Observer struct {
 
 // monitor is the state of one watched host.
 type monitor struct {
-	met   bool          // it has been heard at least once
+	met   bool          // there was at least one round trip
 	heard time.Duration // time of the last round trip
 	awake time.Duration // the observer's awake time at heard
-	peak  time.Duration // longest silence that it has survived,
-	since time.Duration // as of this time
+	peak  time.Duration // longest silence that it has survived; fades with time
+	since time.Duration // when peak was set
 }
 
 // NewObserver returns an observer that watches no host yet.
@@ -112,7 +112,7 @@ type Sighting struct {
 	Age time.Duration `json:"age"`
 	// Silence is the part of Age in which the observer was awake.
 	Silence time.Duration `json:"silence"`
-	// Limit is the silence from which on the host is suspect.
+	// Limit is the silence at which the host becomes suspect.
 	Limit time.Duration `json:"limit"`
 }
 

@@ -48,9 +48,8 @@ func TestSilence(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestOwnLateness: time that an observer has slept through does not count
-// against the host, whether it is one long sleep or the observer is always
-// late.
+// TestOwnLateness: time during which an observer has slept does not count against the
+// host, whether it is one long sleep or many short ones.
 func TestOwnLateness(t *testing.T) {
 	o := NewObserver(DefaultConfig, 0)
 	o.Watch(1, 0)
@@ -71,8 +70,8 @@ func TestOwnLateness(t *testing.T) {
 	require.True(t, sighting(t, o, now).Suspect(), "it is only slower, not blind")
 }
 
-// TestAdapts: a host that was silent for long and lived is given longer, until
-// that is forgotten; there is an end to patience.
+// TestAdapts: a host that survived a long silence gets a higher limit, until that
+// silence fades. The limit has a ceiling.
 func TestAdapts(t *testing.T) {
 	o := NewObserver(DefaultConfig, 0)
 	o.Watch(1, 0)

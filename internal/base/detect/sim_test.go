@@ -245,8 +245,8 @@ func TestNoFalseVerdict(t *testing.T) {
 	}
 }
 
-// TestLossIsFound: every host that is lost, or that can be heard but not reached
-// or the other way round, is found, in time where machines keep time.
+// TestLossIsFound: every host that is lost, or reachable in one direction only, is
+// detected, in time on machines that keep time.
 func TestLossIsFound(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -285,8 +285,8 @@ func TestLossIsFound(t *testing.T) {
 	}
 }
 
-// TestChecksBite: a detector without patience, or one that asks no other
-// observers, fails the tests above.
+// TestChecksBite: a detector without patience, or one that consults no other observers,
+// fails the tests above.
 func TestChecksBite(t *testing.T) {
 	n := newNet(1, 4, busy)
 	for _, h := range n.hosts {

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// asked has the test binary print its loopback address.
+// asked makes the test binary print its loopback address.
 const asked = "LISTEN_LOOPBACK"
 
 func TestMain(m *testing.M) {

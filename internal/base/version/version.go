@@ -1,4 +1,4 @@
-// Package version tells from which version of this module a command was built.
+// Package version reports the version of this module from which a command was built.
 package version
 
 import (

@@ -77,7 +77,7 @@ func TestContentsAppearAsAWhole(t *testing.T) {
 	require.Equal(t, []string{"f"}, names(t, dir))
 }
 
-// A pipe gets the contents once, and is not waited for.
+// A pipe gets the contents once, and Write does not wait for its reader.
 func TestPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(name, 0o600))

@@ -46,7 +46,8 @@ func TestParseAddress(t *testing.T) {
 	require.NotEqual(t, a.Token, b.Token)
 }
 
-// A head that takes over is on another host, where an address of this one is none.
+// A head that takes over is on another host, where an address of this host is not
+// valid.
 func TestAddressOnAnotherHost(t *testing.T) {
 	for at, want := range map[string]string{"127.0.0.1:80": "127.0.0.1:80", "0.0.0.0:80": "0.0.0.0:80", "10.0.0.1:80": "10.0.0.2:80", "h1:80": "10.0.0.2:80"} {
 		a := &Address{Listen: at, Token: secret}

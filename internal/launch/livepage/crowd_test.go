@@ -88,8 +88,7 @@ func TestStreamsLast(t *testing.T) {
 	require.Equal(t, 3, f.Alive)
 }
 
-// However many connections are open, a new one is answered: the oldest that waits for
-// nothing gives way.
+// A new connection is always served: it replaces the oldest one without a request.
 func TestIdleConnectionsGiveWay(t *testing.T) {
 	const most = 8
 	for _, a := range []Address{here, {Listen: "127.0.0.1:0", Token: secret}} {
@@ -112,7 +111,7 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 	}
 }
 
-// Viewers that stay leave room for others, and get an error when there are too many.
+// Streams leave room for other requests. Too many streams get an error.
 func TestStreamsAreLimited(t *testing.T) {
 	const most, streams = 6, 4
 	s := serveLimited(t, here, limits{connections: most, streams: streams, request: forever, idle: forever, answer: forever})

@@ -78,7 +78,7 @@ type Model struct {
 	Events  []Event
 
 	sent                         map[job.Endpoint]int64 // number of bytes, as of Frame
-	failures, returns, rollbacks int                    // number of those that are among the events
+	failures, returns, rollbacks int                    // how many of each are among the events
 }
 
 // Take updates the model from the status of the job and the report that it would

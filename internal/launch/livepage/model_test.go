@@ -13,7 +13,7 @@ import (
 
 func process(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
 
-// aReport is the report after that many bytes of updates of 0.0.
+// aReport is the report when 0.0 has sent that many bytes of updates.
 func aReport(sent int64) *runreport.Report {
 	r := &runreport.Report{Degrees: []int{2, 1}, TaskTypes: make(map[string]runreport.TaskType)}
 	r.Add(runreport.Process{Process: process(0, 0), Incarnation: 1},
@@ -27,8 +27,8 @@ func doing(p job.Process, d job.Doing) runreport.ProcessStatus {
 	return runreport.ProcessStatus{Process: p, State: string(d.State), Doing: &d}
 }
 
-// The letter of a process shows its activity; that of an absent one shows that
-// it is dead, if it once lived.
+// The letter of a process shows its activity. That of an absent process shows that it
+// is dead, if it once lived.
 func TestLetters(t *testing.T) {
 	wait := []job.Wait{{Call: "Recv"}}
 	for want, p := range map[string]runreport.ProcessStatus{

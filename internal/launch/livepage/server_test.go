@@ -27,7 +27,7 @@ func serve(t *testing.T, a Address) *Server {
 
 var here = Address{Listen: "127.0.0.1:0"}
 
-// url is that of something the server serves.
+// url returns the URL of a path on the server.
 func (s *Server) url(path string) string {
 	at := s.Address()
 	base, query, _ := strings.Cut(at.URL(""), "/?")

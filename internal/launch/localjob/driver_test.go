@@ -24,7 +24,7 @@ func endpoint(rank, replica int, incarnation uint32) job.Endpoint {
 	return job.Endpoint{Process: job.Process{Rank: rank, Replica: replica}, Incarnation: incarnation}
 }
 
-// newJob is a job whose processes run nothing yet.
+// newJob returns a job whose processes do not run a program yet.
 func newJob(t *testing.T, all ...head.From) *localJob {
 	l := &localJob{ctx: t.Context(), want: new(job.Local), procs: make(map[head.From]*process), some: make(chan struct{}, 1)}
 	for _, p := range all {
@@ -33,8 +33,8 @@ func newJob(t *testing.T, all ...head.From) *localJob {
 	return l
 }
 
-// If no other node keeps the decisions, and nothing is written, the head has
-// its answers at once.
+// If no other node keeps the decisions, and nothing is written, the head gets its
+// answers at once.
 func TestAnswers(t *testing.T) {
 	p := at(1, 0, 1)
 	e := decision.Entry{Kind: decision.Started}
@@ -138,8 +138,8 @@ func TestEndOfAProcess(t *testing.T) {
 	}
 }
 
-// A process receives the messages of the head in order, also those from before
-// it lives.
+// A process receives the messages of the head in order, even those from before it
+// lives.
 func TestWordsOfTheHead(t *testing.T) {
 	p := at(0, 1, 1)
 	l := newJob(t, p)
@@ -226,7 +226,7 @@ func TestWhatHappened(t *testing.T) {
 	}, l.want)
 }
 
-// A set that cannot be made complete is none.
+// A set that cannot be made complete is not published.
 func TestPublish(t *testing.T) {
 	set := &checkpoint.Set{Number: 1}
 	require.NotEmpty(t, publish(head.Publish{Dir: "/proc/nowhere", Set: set}).Err)

@@ -24,7 +24,7 @@ var relax = intra.Register("localjob_test.relax")
 // walk is a program with state, safe points, sections and messages.
 type walk struct {
 	steps int64
-	slow  time.Duration                     // of a step, so that a replacement comes in time
+	slow  time.Duration                     // of a step, so that a replacement joins in time
 	at    func(*intra.Process, int64) error // called in each step; nil: nothing
 
 	mu   sync.Mutex
@@ -81,7 +81,7 @@ func (w *walk) run(p *intra.Process) error {
 }
 
 // until runs the program, each time slower, until that many replacements have joined before
-// its end: on a busy machine that takes a while.
+// its end. On a busy machine that takes several runs.
 func (w *walk) until(t *testing.T, joins int, spec intra.Spec, local job.Local) (map[int]map[float64]bool, *job.Local, error) {
 	t.Helper()
 	for {
@@ -112,7 +112,7 @@ func kills(t *testing.T, all ...string) (parsed []job.Kill) {
 	return parsed
 }
 
-// deaths writes down the verdicts.
+// deaths returns the verdicts as text.
 func deaths(l *job.Local) (all []string) {
 	for _, v := range l.Verdicts {
 		all = append(all, fmt.Sprintf("%v#%d %s", v.Process, v.Incarnation, v.Cause))
@@ -129,7 +129,7 @@ func names(all []job.Process) (s []string) {
 
 var errLicence = errors.New("no licence")
 
-// fails is a hook that has some processes fail in a step.
+// fails is a hook that makes some processes fail in a step.
 func fails(step int64, how func() error, who ...job.Process) func(*intra.Process, int64) error {
 	return func(p *intra.Process, at int64) error {
 		for _, q := range who {
@@ -244,7 +244,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A rank that has finished may die once the others have all that it sent, and not
+// A rank that has finished may die once the others have all of its messages, and not
 // before.
 func TestDeathOfAFinishedRank(t *testing.T) {
 	const size = 50_000 // too large to be sent before a receive asks for it
@@ -267,7 +267,7 @@ func TestDeathOfAFinishedRank(t *testing.T) {
 					comm.Isend(p.World(), x, 1, 0)
 					return nil
 				}
-				returned.Wait() // or as good as
+				returned.Wait() // or is about to
 				_, err := comm.Recv(p.World(), x, 0, 0)
 				return err
 			})
@@ -315,7 +315,7 @@ func TestEndOfTheContext(t *testing.T) {
 	}
 }
 
-// A kill at a time comes from the head's clock.
+// The head's clock triggers a kill at a time.
 func TestKillAtATime(t *testing.T) {
 	local := &job.Local{Kills: kills(t, "0.0@1ms")}
 	err := intra.Run(job.WithLocal(t.Context(), local), intra.Spec{}, func(p *intra.Process) error {

@@ -2,8 +2,8 @@ package checked
 
 import "github.com/intrahpc/intra/update"
 
-// blame finds out why task i did not do the same when it ran again; d is the
-// difference. It looks first for the cause that would explain the others.
+// blame finds out why task i had another effect when it ran again; d is the difference.
+// It looks first for the cause that would explain the others.
 func (c *Section) blame(i int, d difference) {
 	if c.trespass(i) {
 		return

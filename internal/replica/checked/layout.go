@@ -124,7 +124,7 @@ type poison uint8
 const (
 	poisonA    poison = iota // large and positive
 	poisonB                  // of order 1 and negative
-	poisonMark               // tells by its value where it comes from
+	poisonMark               // its value shows where it comes from
 	poisons    = iota
 )
 
@@ -161,7 +161,7 @@ func (l *layout) soak(mem []byte, p poison, start int) {
 	}
 }
 
-// soaked returns the first elements [lo, hi) of mem, from element from on, that are
+// soaked returns the first elements [lo, hi) of mem at or after element from that are
 // unchanged since soak.
 func (l *layout) soaked(mem []byte, p poison, start, from int) (lo, hi int) {
 	n := len(mem) / l.size

@@ -94,7 +94,7 @@ func newRoot(v reflect.Value) root {
 	return root{v.Type(), string(unsafe.Slice((*byte)(own.UnsafePointer()), v.Type().Size()))}
 }
 
-// reachesMore reports to a curious user that only a part of what an argument leads to is
+// reachesMore records, as a detail, that only a part of what an argument leads to is
 // watched.
 func (c *Section) reachesMore(i int, name string, r *reached) {
 	t := &c.s.Tasks[i]

@@ -174,7 +174,7 @@ func (d *digest) compare(c *Section, other *digest, v *section.Divergence) {
 			}
 		}
 	}
-	v.Mine, v.Theirs = "the section was completed", "another word about it was sent" // same hashes, other text
+	v.Mine, v.Theirs = "the section was completed", "another message about it was sent" // same hashes, other text
 }
 
 func (t *taskDigest) shape() string {

@@ -146,8 +146,9 @@ func (c *Section) run(i int) {
 		panic(clean.panicked) // as without checks
 	}
 	if i == 0 && c.place == 0 {
-		// What bodies keep where nothing is watched, such as variables of closures, now
-		// differs between replicas, and between this run of the tasks and the next one.
+		// State that bodies keep in memory that is not watched, such as variables of
+		// closures, now differs between replicas, and between this run of the tasks and the
+		// next one.
 		c.attempt(i, &c.a, nil)
 	}
 	if c.mine(i) && c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
@@ -283,7 +284,7 @@ func (c *Section) compare(i int, others ...*outcome) (difference, bool) {
 			same, left := true, string(result[at:at+n]) == string(clean.initial[k][at:at+n])
 			for _, o := range others {
 				if o.clean {
-					left = false // its contents before differed
+					left = false // its initial contents differed
 					continue
 				}
 				now := string(o.results[k][at : at+n])

@@ -277,7 +277,7 @@ type result struct {
 	err   error
 }
 
-// Once makes a call of Once have the same result in the trial and after it.
+// Once gives a call of Once the same result in the trial and after it.
 func (t *Trial) Once(call func() ([]byte, error)) ([]byte, error) {
 	if !t.watches() || t.progress.light || !t.running && t.replays == len(t.results) {
 		return call()

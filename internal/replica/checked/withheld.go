@@ -98,7 +98,7 @@ func (c *Section) Restore() {
 func (c *Section) release() {
 	var want []byte
 	for _, w := range c.withheld {
-		want = append(want[:0], w.mem...) // for the padding
+		want = append(want[:0], w.mem...) // soak leaves padding as it is
 		w.lay.soak(want, w.poison, w.start)
 		if at := firstDifference(w.mem, want); at >= 0 {
 			lo, _ := bounds(w.mem)
@@ -123,7 +123,8 @@ func (t *Trial) remember(all []withheld) {
 	}
 }
 
-// tellingBits is the number of random bits from which on a value does not occur by chance.
+// tellingBits is the least number of random bits at which a value does not occur by
+// chance.
 const tellingBits = 28
 
 // telling reports whether an element of poison is too unlikely to occur by chance. Without

@@ -59,8 +59,7 @@ func TestReplicasThatAgreeAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// A replica that was far behind may send; those that were there got the
-	// same.
+	// A replica that was far behind may send. The others got the same way.
 	for s := range sections {
 		var ways [4]int
 		for r := range replicas {

@@ -381,8 +381,8 @@ func (b *ClaimTable) Received(yield func(task int) bool) {
 	}
 }
 
-// view is the table as the scheduler sees it: a claimed task is not open, and
-// this replica waits for no task that is.
+// view is the table as the scheduler sees it: a claimed task is not open, and no open
+// task makes this replica wait.
 type view struct{ *ClaimTable }
 
 func (v view) Todo(t int) bool { return v.free.Has(t) }

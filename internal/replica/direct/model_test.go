@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// world is all replicas of a rank with their words and arrays. They run one at a time, by
-// one access to shared memory; a choice says which one runs.
+// world is all replicas of a rank with their words and arrays. They take turns: each
+// makes one access to shared memory. A choice selects the next one.
 type world struct {
 	shape
 	words    [][]uint64

@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// From is the size of an array, in bytes, from which writing past the caches pays: a
-// part of the cache that the cores of a machine share.
+// From is the least size of an array, in bytes, at which writing past the caches pays:
+// a part of the cache that the cores of a machine share.
 const From = 4 << 20
 
 // Copy copies min(len(to), len(from)) bytes, which must not overlap. A process that

@@ -216,7 +216,7 @@ func TestHeldResultIsAnswered(t *testing.T) {
 	}
 }
 
-// TestLateWord: nothing is kept of sections that were left.
+// TestLateWord: no message about a section that was left is kept.
 func TestLateWord(t *testing.T) {
 	m := disputed()
 	for p := 1; p < 3; p++ {

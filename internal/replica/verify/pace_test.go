@@ -43,7 +43,7 @@ func TestPace(t *testing.T) {
 		}
 		between, cost := time.Duration(1+rng.Int64N(int64(10*time.Millisecond))), time.Duration(1+rng.Int64N(int64(10*time.Millisecond)))
 		places := 3000 + rng.Uint64N(3000)
-		slow := first + places/2 // from there on places are rarer
+		slow := first + places/2 // from there on places are further apart
 		since := 0
 		for n := first + 1; n <= first+places; n++ {
 			apart := between

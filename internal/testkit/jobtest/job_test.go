@@ -36,7 +36,7 @@ var programs = map[string]func(*intra.Process) error{
 		_, err := comm.Recv(p.World(), x, 1-p.Rank(), 70+p.Rank())
 		return err
 	},
-	// The last of three ranks is through; one of the others never comes.
+	// The last of three ranks has finished the call. One of the others never makes it.
 	"collective:": func(p *intra.Process) error {
 		c, err := p.World().Split(p.Rank()/2, 0)
 		if err != nil {
@@ -108,8 +108,8 @@ func TestTheDeadlineSaysWhoWaitsForWhom(t *testing.T) {
 		t.Run(c.program, func(t *testing.T) {
 			t.Parallel()
 			s := spec(t, c.program, c.flags)
-			// Of intrarun that of a goroutine which waits for the time: a stack of one that
-			// runs at this moment, as events of the ranks' ends arrive, cannot be shown.
+			// For intrarun a goroutine that waits for the time is required: the stack of a
+			// running goroutine, as events of the ranks' ends arrive, cannot be shown.
 			says := append(c.says, "intra.Main(", "supervise.(*Agent).watchStops", s.String())
 			for s.Deadline = 3 * time.Second; ; s.Deadline *= 2 {
 				j := jobtest.Start(t, s)
@@ -120,7 +120,7 @@ func TestTheDeadlineSaysWhoWaitsForWhom(t *testing.T) {
 				if missing < 0 {
 					return
 				}
-				// A busy machine may not have brought the processes to their waits so early.
+				// On a busy machine the processes may not have reached their waits yet.
 				require.Less(t, s.Deadline, time.Minute, "%s is not in %.20000s", says[missing], err)
 			}
 		})

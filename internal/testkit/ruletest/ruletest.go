@@ -31,7 +31,7 @@ type Table struct {
 	Rules   []Rule
 	Unshown []Rule // rules that the test has not been seen to need; the table says why
 	Test    string // of the package under test
-	Soak    int    // INTRA_SOAK for it
+	Soak    int    // value of INTRA_SOAK for the test
 	Sign    string // matches the output of a failure of the test
 }
 

@@ -63,7 +63,7 @@ func (p *process) note(e head.Event) {
 	p.log.Note(e)
 }
 
-// repeat puts on its way to another head what that head has to know.
+// repeat queues everything that another head needs to know of the process.
 func (p *process) repeat() {
 	p.says = nil
 	for _, s := range p.log.Repeat(p.now()) {

@@ -112,8 +112,8 @@ func (w *world) strike() {
 	}
 }
 
-// kill ends a process where it stands. From some point on, all frames and
-// messages that it had not handed over are lost.
+// kill ends a process immediately. From some point on, all frames and messages that it
+// had not handed over are lost.
 func (w *world) kill(p *process, where string) {
 	if p.dead || p.left {
 		return

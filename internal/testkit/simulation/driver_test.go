@@ -47,7 +47,7 @@ type driver struct {
 	drained   bool   // the links have taken over all frames of this process, and it has reported that
 }
 
-// position is where a rank stands at a cut, besides its state.
+// position is the position of a rank at a cut, besides its state.
 type position struct {
 	section  section.Position
 	point    uint64
@@ -127,8 +127,8 @@ func (p *process) live() {
 	}
 }
 
-// runProgram runs the program, which may end with errBack or errors of aborted
-// calls. Then it informs the other replicas that nothing more comes.
+// runProgram runs the program, which may end with errBack or errors of aborted calls.
+// Then it informs the other replicas that no more messages follow.
 func (p *process) runProgram() error {
 	g, err := p.newProgram()
 	if err == nil {

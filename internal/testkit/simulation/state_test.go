@@ -259,7 +259,7 @@ func (p *process) copyState(number uint64, holder job.Process) error {
 	p.reach("backup copy")
 	p.pause()
 	if p.member.Generation() != generation {
-		return nil // younger than what the job goes back to
+		return nil // newer than the backup to which the job rolls back
 	}
 	if p.slots.Put(p.self.Rank, number, s) {
 		p.reply(job.Reply{Kind: job.ReplyStored, Generation: p.member.Generation(), Number: number, Rank: p.self.Rank, Seconds: p.w.spec.cost.Seconds()})

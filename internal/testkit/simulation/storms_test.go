@@ -36,8 +36,8 @@ func (s *spec) falls(random *rand.Rand, p job.Process, step int) {
 	s.kills = append(s.kills, kill{process: p, point: atStep, count: random.IntN(step)})
 }
 
-// aheadOfCuts plans deaths of processes that are ahead of the others when the
-// head asks how far they are.
+// aheadOfCuts plans deaths of processes that are ahead of the others when the head asks
+// for their positions.
 func (s *spec) aheadOfCuts(random *rand.Rand) {
 	s.calm(random, 1, 2, 2, 3)
 	s.degrees[0], s.heirs = 3, 0
@@ -134,7 +134,7 @@ func (s *spec) joins(random *rand.Rand) {
 		return
 	case 1: // the state of a dead donor arrives after that of the next one
 		s.degrees[0], s.echo = 3, 1000
-		s.start, s.spares = false, 1 // another joiner would have to have a link to this one
+		s.start, s.spares = false, 1 // another joiner would need a link to this one
 		s.falls(random, job.Process{Replica: 2}, 600)
 		s.dies(random, 2, "transferred")
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// witness is what the simulation knows about the state that can be recovered: from the log,
+// witness is the simulation's knowledge of the state that can be recovered: from the log,
 // and from the reports that the head has received. While a decision about recovery is being
 // kept, the head handles no report; until then its effect is unsure.
 type witness struct {
@@ -44,7 +44,7 @@ func newWitness() witness {
 	return witness{tries: make(map[job.Process]int), holds: make(map[*process][]witnessed), given: make(map[*process]gave), savers: make(map[*process]bool), promised: make(map[job.Process]bool)}
 }
 
-// succeed begins again with the deaths: the new head has received no other reports.
+// succeed keeps only the deaths: the new head has received no other reports.
 func (t *witness) succeed(*leader) {
 	clear(t.holds)
 	clear(t.given)

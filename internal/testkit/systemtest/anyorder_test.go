@@ -13,7 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// A program whose messages depend on the order of arrival is right whichever replicas die.
+// A program whose messages depend on the order of arrival has right results whichever
+// replicas die.
 func TestMessagesInAnyOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(jobtest.Count(6, 12)) {
@@ -52,7 +53,7 @@ func TestWrongAssertionIsFound(t *testing.T) {
 	}
 }
 
-// Such a program is right after a rollback, too. It may take another order than before; a line that then
+// Such a program is right after a rollback, too. It may take another order than before. A line that then
 // differs is reported.
 func TestRollbackOfMessagesInAnyOrder(t *testing.T) {
 	t.Parallel()

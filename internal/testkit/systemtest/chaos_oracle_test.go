@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// done records the faults that a run really had.
+// done records the faults that really occurred in a run.
 type done struct {
 	hostOf  map[job.Process]int
 	killed  map[job.Process]bool
@@ -29,13 +29,13 @@ type done struct {
 	// pauses is the longest time for which the machine held up the network
 	// itself, which cuts everything.
 	pauses time.Duration
-	// succeeded: another host has taken the head's place.
+	// succeeded: a head on another host has taken over.
 	succeeded bool
-	headless  bool // nothing was done to the first head's host, but to the head
+	headless  bool // the first head was lost, but its host had no fault
 }
 
-// deciders is the number of hosts that keep the head's decisions at first: the
-// first ones. The fourth is among them only after one of these was lost.
+// deciders is the number of hosts that keep the head's decisions at first: the hosts 0
+// to 2. The fourth host joins them only after one of these was lost.
 const deciders = 3
 
 // undecided reports whether a head may have found itself without a majority of
@@ -134,7 +134,7 @@ func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 	for p := range d.killed {
 		end := r.report.End(p)
 		if end == "left" && strings.HasPrefix(r.report.Error, "this head gives up: ") {
-			continue // it was cut off by then from its host, or from the hosts that keep its decisions
+			continue // by then it was cut off from its host, or from the hosts that keep its decisions
 		}
 		if !dead[p] && end != "finished" && end != "ended" {
 			return fmt.Sprintf("%v was killed without a verdict, and its end is reported as %q", p, end)
@@ -224,7 +224,7 @@ func (d *done) unfounded(p job.Process, cause job.Cause, detail string) string {
 	return "processes do not end like this by themselves"
 }
 
-// The judge of chaos lets nothing pass that is wrong.
+// The judge of chaos accepts no wrong run.
 func TestChaosJudge(t *testing.T) {
 	proc := func(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
 	hosts := map[job.Process]int{proc(0, 0): 0, proc(1, 0): 1, proc(0, 1): 2, proc(1, 1): 3}

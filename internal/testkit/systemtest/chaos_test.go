@@ -153,13 +153,13 @@ func (c *chaos) run() (*jobRun, string) {
 		return r, ""
 	}
 	end.Decode(t, &r.report)
-	if r.code < 0 && errs == "" && c.schedule.head { // lost when nothing was left to do but to exit
+	if r.code < 0 && errs == "" && c.schedule.head { // it was lost when only its exit was left to do
 		r.code = r.report.ExitCode
 	}
 	if errs != "" {
 		c.done.succeeded = true
 		switch first := r.stderr; {
-		case r.code == 0: // it was stopped when nothing was left to decide
+		case r.code == 0: // it was stopped when no decision was left
 			require.Contains(t, first, "all have finished", errs)
 		case r.code > 0:
 			require.Equal(t, 3, r.code, first)
@@ -227,7 +227,7 @@ func (c *chaos) watchPauses() chan time.Duration {
 	return result
 }
 
-// meet learns the host of each process.
+// meet reads the host of each process.
 func (c *chaos) meet(text string) {
 	c.pids, c.agents = make(map[job.Process]int), make(map[int]int)
 	c.done.hostOf = make(map[job.Process]int)
@@ -332,7 +332,7 @@ func (c *chaos) act(a act) {
 	})
 }
 
-// signal signals a process if it still is one of that program.
+// signal signals a process if it still runs that program.
 func (c *chaos) signal(pid int, program string, s syscall.Signal) error {
 	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil || exe != program {
 		return syscall.ESRCH
@@ -405,7 +405,7 @@ func (c *chaos) cut(a act, begins bool) {
 	}
 }
 
-// mend makes all hosts and their network as new.
+// mend repairs all hosts and their network.
 func (c *chaos) mend() {
 	c.net.All(netns.Conditions{})
 	for _, h := range c.net.Hosts {

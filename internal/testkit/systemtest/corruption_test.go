@@ -115,9 +115,9 @@ func TestCorruption(t *testing.T) {
 	}
 }
 
-// A core that errs again and again is found, and another process does its work. What it
-// has spoiled before that stays, if its tasks were not all verified; with the static
-// schedule on all replicas alike, since then no task runs on two by chance.
+// A core that errs repeatedly is found, and another process does its work. Earlier
+// errors remain if not all of its tasks were verified; with the static schedule on all
+// replicas alike, since then no task runs on two by chance.
 func TestDefectiveCore(t *testing.T) {
 	program := wrongPrograms(t)["hpccg"]
 	want, _ := verified(t, "-n 2 -sdc dual", program)
@@ -142,7 +142,7 @@ func TestDefectiveCoreAndBackup(t *testing.T) {
 		want, _ := verified(t, "-n 2 -sdc dual", program)
 		for i, flags := range []string{
 			"-backup 3", "-backup 2 -direct off", "-backup auto -link tcp -direct off", "-backup 1 -threads 2", "-backup 2 -sched static",
-			"-backup 3 -r 3", "-backup 2 -kill 0.1@backup:abort", "-backup 2 -kill 1.0@backup:abort", "-backup 1 -kill 1.0@backup:ready", "-backup 2 -fault defect:0.0,q=0.2", // one that seldom errs may do so only where nothing is compared
+			"-backup 3 -r 3", "-backup 2 -kill 0.1@backup:abort", "-backup 2 -kill 1.0@backup:abort", "-backup 1 -kill 1.0@backup:ready", "-backup 2 -fault defect:0.0,q=0.2", // a process that seldom errs may do so only where nothing is compared
 		} {
 			if !jobtest.Matrix() && (i%2 == 0) != (name == "hpccg") {
 				continue // each with one of the programs
@@ -163,7 +163,7 @@ func TestDefectiveCoreAndBackup(t *testing.T) {
 	}
 }
 
-// Two replicas each of which insists on its result: exit code 4, and both hashes.
+// Two replicas insist on different results: exit code 4, and both hashes.
 func TestCorruptionThatCannotBeRepaired(t *testing.T) {
 	r, c := verified(t, "-sdc dual -fault flip:0.1@task:4:9 -fault flip:0.1@task:16:9", wrongPrograms(t)["hpccg"])
 	require.Equal(t, 4, r.Code, r.Stderr)

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// diverge runs the program that is wrong in one way, with safe points or with sections only.
+// diverge runs the program with one fault, with safe points or with sections only.
 func diverge(t *testing.T, flags, how, passes string, sections bool) jobRun {
 	t.Helper()
 	program := []string{binaries.Program(t, "internal/testkit/systemtest/diverge"), how, passes}
@@ -49,7 +49,7 @@ func TestDivergenceIsFound(t *testing.T) {
 						of = ` of task \d+ \((?:scale|shift)\)`
 					}
 					if strings.Contains(r.report.Error, "only the hash is known") {
-						return // the replicas were far apart, or alike again
+						return // the replicas were far apart, or equal again
 					}
 					valued.Add(1)
 					// Elements of x and y follow from each other.
@@ -134,7 +134,8 @@ func TestDivergenceIsOnlyToldOrNot(t *testing.T) {
 	require.Nil(t, r.report.Diverge)
 }
 
-// A replica that dies after its hash was sent, or while the replicas compare values, leaves none that waits.
+// If a replica dies after its hash was sent, or while the replicas compare values, no replica waits for it
+// forever.
 func TestDivergenceAndDeath(t *testing.T) {
 	t.Parallel()
 	for _, kill := range []string{"0.0@section:8", "0.0@section:9", "0.1@section:9", "0.1@section:11", "0.0@task:60", "0.2@task:70"} {

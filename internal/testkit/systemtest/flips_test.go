@@ -64,12 +64,12 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 		mode, count = "state", rng.Int64N(tasks/int64(degree))
 		p.sees, more = false, " -sched static -direct off"
 	}
-	// A result that one replica alone has, or a message that it alone sends, cannot be
+	// A result that only one replica has, or a message that only one sends, cannot be
 	// compared.
 	if p.sees && (p.point == job.FlipTask || degree > 2) && rng.IntN(3) == 0 {
 		other := job.Process{Rank: wrong.Rank, Replica: (wrong.Replica + 1) % degree}
 		at := rng.Int64N(tasks)
-		if degree == 2 { // after it, the blamed process and this one would be all of the rank
+		if degree == 2 { // otherwise the blamed process and this one would be the whole rank
 			at = rng.Int64N(count + 1)
 		}
 		more += fmt.Sprintf(" -kill %v@task:%d", other, at)

@@ -45,7 +45,7 @@ func TestHeadsAreLost(t *testing.T) {
 				j := &headsJob{plan: p}
 				r := j.run(t, net, strings.Fields(problem))
 				require.NotEmpty(t, r.report.Processes, "no head has written a report: %v\nreplay with INTRA_SEED=%d\n%s", p, seed, r.stderr)
-				if r.code == 3 && noBackup.MatchString(r.stderr) { // all of a rank were killed too early after others
+				if r.code == 3 && noBackup.MatchString(r.stderr) { // all replicas of a rank were killed too early after other losses
 					seen["lost"]++
 					return
 				}
@@ -78,7 +78,7 @@ type headsPlan struct {
 	killed []string // one after the other, each replaced before the next; a rank by its number
 	hasty  string   // the process that dies right before the head, "" for none
 	wait   time.Duration
-	how    []string // is each head lost
+	how    []string // the way in which each head is lost
 }
 
 func (p headsPlan) String() string {
@@ -109,7 +109,7 @@ func newHeadsPlan(seed uint64) headsPlan {
 		if rng.IntN(3) == 0 {
 			p.hasty = fmt.Sprintf("%d.0", rng.IntN(2))
 		}
-		if strings.HasPrefix(p.flags, "-spares") { // it is open which of them has a slot, and so is to be killed
+		if strings.HasPrefix(p.flags, "-spares") { // the slots of the processes, and so the victims, are not known
 			p.killed, p.hasty = p.killed[:min(1, len(p.killed))], ""
 		}
 	}
@@ -124,12 +124,11 @@ type headsJob struct {
 	*hostedJob
 	plan  headsPlan
 	gone  map[string]bool // hosts that were lost
-	early bool            // it has ended before all was done to it
+	early bool            // it has ended before all faults were injected
 	lost  int             // heads
 }
 
-// noBackup matches the report about a rank that is lost while no backup is
-// whole.
+// noBackup matches the report about a rank that is lost while no backup is complete.
 var noBackup = regexp.MustCompile(`could not be brought back: (no backup was complete yet|all processes that held the last backup)`)
 
 var headNow = regexp.MustCompile(`(\S+) is the new head, in place of `)
@@ -203,7 +202,7 @@ func (j *headsJob) settle() {
 // said returns the messages of all heads so far.
 func (j *headsJob) said() string { return j.Stderr() + j.errs() }
 
-// until waits until that is so, or the job has ended, which is too early.
+// until waits until the condition is true, or the job has ended, which is too early.
 func (j *headsJob) until(so func(said string) bool) {
 	end := time.Now().Add(patience)
 	for !so(j.said()) {
@@ -223,7 +222,7 @@ func (j *headsJob) done() bool {
 	return strings.Contains(j.said(), finished) || strings.Contains(j.errs(), "intrarun: exit code")
 }
 
-// loseHead loses the head of now, and waits for the next one.
+// loseHead loses the current head, and waits for the next one.
 func (j *headsJob) loseHead(how string) {
 	if j.done() {
 		j.early = true
@@ -264,7 +263,7 @@ func (j *headsJob) over() jobRun {
 	r.stderr += j.errs()
 	if j.errs() != "" {
 		r.code = r.report.ExitCode
-		if out := successor(j.spec.Dir, j.PID(), ".out"); out != "" { // it may have been out before the loss
+		if out := successor(j.spec.Dir, j.PID(), ".out"); out != "" { // it may have taken over before the loss
 			r.stdout = merged(t, "", out, len(j.plan.how))
 		}
 	}

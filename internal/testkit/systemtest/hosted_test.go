@@ -146,7 +146,7 @@ func (j *hostedJob) kill(process string) {
 	require.NoError(j.t, ignoreGone(syscall.Kill(pid, syscall.SIGKILL)))
 }
 
-// end waits until nothing is left, makes the hosts whole again, and returns the successor's
+// end waits until no process is left, repairs the hosts, and returns the successor's
 // output. lost is false if the job had ended before the head was lost.
 func (j *hostedJob) end() (r jobRun, lost bool) {
 	t := j.t
@@ -162,7 +162,7 @@ func (j *hostedJob) end() (r jobRun, lost bool) {
 	require.Contains(t, r.stderr, " is the new head, in place of the one on "+j.net.Hosts[0].Name)
 	r.code = r.report.ExitCode
 	require.Contains(t, r.stderr, fmt.Sprintf("intrarun: exit code %d\n", r.code))
-	r.stdout = cmp.Or(successor(j.spec.Dir, j.PID(), ".out"), r.stdout) // it may have been out before the loss
+	r.stdout = cmp.Or(successor(j.spec.Dir, j.PID(), ".out"), r.stdout) // it may have taken over before the loss
 	return r, true
 }
 

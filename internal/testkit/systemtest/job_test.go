@@ -60,7 +60,7 @@ func intrarun(t *testing.T, flags string, args ...string) jobRun {
 	return wait()
 }
 
-// serial runs HPCCG that knows nothing of replicas, alone.
+// serial runs HPCCG built without the tag, alone.
 func serial(t *testing.T, args ...string) jobRun {
 	t.Helper()
 	_, wait := start(t, "-r 1", append([]string{plain(t)}, args...)...)

@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// kills runs the small problem with kills and checks that all of them fired
-// and nothing shows in the result.
+// kills runs the small problem with kills, and checks that all of them happened and
+// that the result has the same bits.
 func kills(t *testing.T, want, flags string, list ...string) jobRun {
 	t.Helper()
 	for _, k := range list {
@@ -81,7 +81,7 @@ func TestKillAtEveryPoint(t *testing.T) {
 	})
 }
 
-// Where an update can be torn, one is seen to be.
+// Where an update can be torn, one is.
 func TestTornUpdatesOfRealProcesses(t *testing.T) {
 	args := strings.Fields("-nx 64 -ny 64 -nz 32 -iters 6 -json")
 	want := serial(t, args...).sum(t)

@@ -47,7 +47,7 @@ func TestKindsOfPrograms(t *testing.T) {
 			t.Parallel()
 			r := run(t, flags, binaries.Program(t, kindsFolder))
 			require.Equal(t, want, r.Stdout)
-			if !strings.Contains(flags, "-check") { // there kills are at other places
+			if !strings.Contains(flags, "-check") { // with -check the kill points are elsewhere
 				r.Summary(t).RequireFired(t)
 			}
 		})
@@ -55,7 +55,7 @@ func TestKindsOfPrograms(t *testing.T) {
 }
 
 // Programs of the same kinds that are wrong end with exit code 4 or are found by checked
-// mode, and the reason is true. By -r 1 -check some are not found, which a note says.
+// mode, and the reason is true. With -r 1 -check some are not found, and a note says so.
 func TestWrongKindsOfPrograms(t *testing.T) {
 	t.Parallel()
 	const each = "-n 3 -r 1 -check"

@@ -29,7 +29,7 @@ func TestLinksAreMadeAtFirstUse(t *testing.T) {
 }
 
 // A process that is killed when a link arrives, before anything was sent on it, has never
-// existed for the other side; the result is that of a job without deaths.
+// existed for the other side. The result is that of a job without deaths.
 func TestKillsWhenALinkComes(t *testing.T) {
 	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 20 -json")
 	const ranks = 5

@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// A stopped replica is fenced, and the job ends with the right result, though
-// the other one waits for a task that it has begun.
+// A stopped replica is fenced, and the job ends with the right result, although the
+// other one waits for a task that the stopped replica has begun.
 func TestStoppedReplica(t *testing.T) {
 	args := strings.Fields("-nx 80 -ny 80 -nz 80 -json") // a second or more
 	want := serial(t, args...).sum(t)

@@ -33,7 +33,7 @@ func ownHPCCG(t *testing.T) (path string) {
 	return path
 }
 
-// rebuild puts another build in the place of a program, as go build does.
+// rebuild replaces a program by another build, as go build does.
 func rebuild(t *testing.T, program string) {
 	t.Helper()
 	b, err := os.ReadFile(program)
@@ -62,8 +62,8 @@ func killReplica(t *testing.T, j *jobtest.Job, name string) {
 	require.True(t, ended(j), "there is no "+name)
 }
 
-// TestReplacementAfterARebuild: even if the file of the program changes, a process that is
-// killed is replaced by one of the build of the live ones, and the result is theirs.
+// TestReplacementAfterARebuild: even if the file of the program changes, a killed process
+// is replaced by one of the build of the live ones, and the results are equal.
 func TestReplacementAfterARebuild(t *testing.T) {
 	for _, c := range jobtest.Some([]struct {
 		name   string

@@ -18,11 +18,11 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// The tests in this file kill real processes of jobs that bring them back.
+// The tests in this file kill real processes of jobs that replace them or roll back.
 
-// lasting runs a job that lasts until enough has happened in it: a machine may
-// be so busy that a small one ends before a process has been started again. It
-// returns the last run, and how to run the same problem without failures.
+// lasting runs a job that lasts until enough has happened in it: on a busy machine a
+// small one may end before a process has been started again. It returns the last run,
+// and a function that runs the same problem without failures.
 func lasting(t *testing.T, flags, args string, enough func(*jobtest.Report) bool) (r jobRun, again func(flags string) jobRun) {
 	t.Helper()
 	for _, p := range []struct{ size, iters int }{{10, 60}, {10, 211}, {20, 211}, {28, 211}, {40, 211}, {60, 211}} {
@@ -36,7 +36,7 @@ func lasting(t *testing.T, flags, args string, enough func(*jobtest.Report) bool
 	return r, again
 }
 
-// A process that is killed is replaced, whatever the others are doing.
+// A process that is killed is replaced, whatever its peers are doing.
 func TestReplacementOfRealProcesses(t *testing.T) {
 	for _, c := range jobtest.Some([]struct {
 		flags    string
@@ -45,7 +45,7 @@ func TestReplacementOfRealProcesses(t *testing.T) {
 		{"-n 2 -r 2 -link shm -kill 0.1@section:20", []string{"0.1"}},
 		{"-n 2 -r 2 -link unix -kill 1.0@task:33", []string{"1.0"}},
 		{"-n 2 -r 2 -link tcp -kill 0.0@update:7 -kill 1.1@section:40", []string{"0.0", "1.1"}},
-		{"-n 2 -r 2 -kill 0.1@section:20 -kill 0.1@section:30", []string{"0.1", "0.1"}}, // and the one in its place
+		{"-n 2 -r 2 -kill 0.1@section:20 -kill 0.1@section:30", []string{"0.1", "0.1"}}, // and its replacement
 		{"-degrees 2,1 -link tcp -kill 0.0@section:9", []string{"0.0"}},
 		{"-degrees 2,3 -kill 1.0@message:4 -kill 1.1@section:9", []string{"1.0", "1.1"}},
 		// The joiner.
@@ -147,7 +147,7 @@ func TestReplacementsAreNotLeftBehind(t *testing.T) {
 	wait() // which looks for leftovers
 }
 
-// A rank without any replica is brought back from its backup.
+// A rank without any replica is restored from its backup.
 func TestRollbackOfRealProcesses(t *testing.T) {
 	for _, c := range jobtest.Some([]struct {
 		flags string
@@ -225,8 +225,8 @@ func TestNoWayBack(t *testing.T) {
 	}
 }
 
-// A rank is lost while the job rolls back for another one: the newer rollback overtakes the
-// older one wherever a process is in it.
+// A rank is lost while the job rolls back for another one: the newer rollback replaces the
+// older one at any step of a process.
 func TestRollbacksThatOvertakeEachOther(t *testing.T) {
 	problem := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 211 -json")
 	want := intrarun(t, "-n 2 -r 1", problem...).sum(t)
@@ -237,8 +237,8 @@ func TestRollbacksThatOvertakeEachOther(t *testing.T) {
 	}
 }
 
-// A process that cannot be started again is not waited for forever. intrarun keeps no copy
-// of a script.
+// The job does not wait forever for a process that cannot be started again. intrarun keeps
+// no copy of a script.
 func TestAReplacementThatCannotBeStarted(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "hpccg")
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nexec "+hpccg(t)+" \"$@\"\n"), 0o755))
@@ -251,7 +251,7 @@ func TestAReplacementThatCannotBeStarted(t *testing.T) {
 	require.Contains(t, r.report.Error, "no process takes its place: start 1.0: fork/exec "+program+": no such file or directory")
 }
 
-// Lines that are printed again after a rollback are seen once.
+// Lines that are printed again after a rollback appear once.
 func TestOutputAcrossRollbacks(t *testing.T) {
 	for _, flags := range []string{
 		"-n 2 -r 1 -spares 2 -backup 30 -kill 0.0@section:400 -kill 1.0@section:900",

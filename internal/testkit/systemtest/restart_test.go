@@ -48,8 +48,8 @@ func since(t *testing.T, dir, last string) (n int) {
 }
 
 // TestRestartAfterEverythingDied repeatedly kills intrarun and with it all processes, at
-// random and so also in the middle of writing. Each time the job continues from its files,
-// with other degrees, and it ends with the bits of a run without failures.
+// random times and so also during writes. Each time the job continues from its files, with
+// other degrees, and it ends with the bits of a run without failures.
 func TestRestartAfterEverythingDied(t *testing.T) {
 	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 1500 -json")
 	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
@@ -65,7 +65,7 @@ func TestRestartAfterEverythingDied(t *testing.T) {
 		kill := life < 4
 		j, wait := start(t, flags, append([]string{hpccg(t)}, args...)...)
 		if kill {
-			// Once there is something new on disk, so that the job gets on.
+			// Wait for new files on disk, so that the job progresses.
 			for newest(t, dir) == last && !ended(j) {
 				time.Sleep(time.Millisecond)
 			}
@@ -114,13 +114,13 @@ func TestRestartAfterALostRank(t *testing.T) {
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.stderr, "it was made with `"+strings.Join(args, " ")+"`, this job has `"+strings.Join(other, " ")+"`")
 	require.Contains(t, r.stderr, "-restart-anyway continues from it nevertheless")
-	r = intrarun(t, "-n 2 -r 2 -restart-anyway -restart "+dir, other...) // the program sees to it, too
+	r = intrarun(t, "-n 2 -r 2 -restart-anyway -restart "+dir, other...) // the program refuses them, too
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stderr, "the saved state is of -nx 24")
 }
 
-// TestDamagedCheckpoints: whatever is wrong with a set, it is refused with the
-// name of the file, and the older one is used; without one nothing is started.
+// TestDamagedCheckpoints: a damaged set is refused with the name of the file, and the
+// older one is used. Without an older one nothing is started.
 func TestDamagedCheckpoints(t *testing.T) {
 	args := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 30 -json")
 	want := intrarun(t, "-n 2 -r 1", args...).sum(t)

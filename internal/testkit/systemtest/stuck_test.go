@@ -22,7 +22,7 @@ func waitsSpec(t *testing.T, flags, way string) jobtest.Spec {
 		Flags: strings.Fields(flags), Program: []string{binaries.Program(t, "internal/testkit/systemtest/waits"), way}}
 }
 
-// Ranks that wait for each other are found, with the places, and the job ends.
+// Ranks that wait for each other are detected, with the places, and the job ends.
 func TestDeadlocks(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"-n 2 -r 1", "-n 2 -r 2 -kill 0.1@1s", "-degrees 1,2 -link tcp -replace -kill 1.0@1s"}
@@ -65,7 +65,7 @@ func TestNoDeadlocks(t *testing.T) {
 }
 
 // Without abort the job continues, and reports the deadlock once; with off it reports
-// nothing. Every viewer of the status sees what its processes do.
+// nothing. Every request for the status shows the activity of its processes.
 func TestStatus(t *testing.T) {
 	ask := func(j *jobtest.Job) string {
 		out, err := exec.Command(binaries.Intrarun(t), "status", fmt.Sprint(j.PID())).CombinedOutput()
@@ -175,7 +175,7 @@ func TestDeadlockAfterTheLossOfTheHead(t *testing.T) {
 }
 
 // A replica that never ends is named, and then killed, once every rank has finished in
-// another replica: the job ends well. One that still does something is left alone.
+// another replica: the job ends well. A replica that still progresses continues.
 func TestEndlessReplicas(t *testing.T) {
 	t.Parallel()
 	for way, killed := range map[string]string{
@@ -200,8 +200,8 @@ func TestEndlessReplicas(t *testing.T) {
 	}
 }
 
-// Replicas of a rank one of which is in a task, or in the function of Once, that never
-// ends do not wait for each other: the other one waits for it, and the status names it.
+// If one replica of a rank is in a task, or in the function of Once, that never ends,
+// its peer waits for it. That is not a deadlock, and the status names the replica.
 func TestEndlessTaskIsNoDeadlock(t *testing.T) {
 	t.Parallel()
 	for way, what := range map[string]string{

@@ -62,8 +62,8 @@ func loseHead(t *testing.T, net *netns.Net, after time.Duration, lose func() err
 	return true
 }
 
-// Two hosts that keep the head's decisions are lost, each when the place of the
-// one before has been taken, and then the head's.
+// Two hosts that keep the head's decisions are lost, each when the previous one was
+// replaced, and then the head's host.
 func TestLossesOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 5)

@@ -16,7 +16,7 @@ import (
 // Several workers in each process change no bit, whichever processes die.
 func TestThreads(t *testing.T) {
 	want := serial(t, small...).sum(t)
-	var each int64 // tasks that a replica has to get done
+	var each int64 // tasks that a replica has to complete
 	for _, threads := range []int{1, 2, 4} {
 		for replicas := 1; replicas <= 3; replicas++ {
 			flags := fmt.Sprintf("-threads %d -r %d", threads, replicas)

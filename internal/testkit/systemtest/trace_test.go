@@ -142,7 +142,7 @@ func TestTraceOfRecovery(t *testing.T) {
 	}
 }
 
-// A timeline that would exceed its bound lacks the oldest events, and says so.
+// A timeline that would exceed its bound lacks the oldest events, and reports that.
 func TestTraceLimit(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trace.json")
 	r := intrarun(t, "-r 2 -trace-limit 1M -trace "+name, "-nx", "8", "-ny", "8", "-nz", "8")
@@ -157,8 +157,8 @@ func TestTraceLimit(t *testing.T) {
 	require.Contains(t, r.stderr, fmt.Sprintf("the timeline lacks %.0f events", dropped))
 }
 
-// A rank alone has a timeline too, and a trace that cannot be written is found
-// out before anything is started.
+// A rank alone has a timeline too, and a trace that cannot be written is an error
+// before anything is started.
 func TestTraceOfRanksAlone(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trace.json")
 	r := intrarun(t, "-n 2 -r 1 -trace "+name, small...)

@@ -18,8 +18,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// Processes that take turns on the cores of their host tell each other where they run, as
-// long as they are there.
+// Processes that take turns on the cores of their host record their processors for each
+// other, as long as they live.
 func TestProcessesSayWhereTheyRun(t *testing.T) {
 	cores, err := affinity.Allowed()
 	require.NoError(t, err)

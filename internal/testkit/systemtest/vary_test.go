@@ -13,8 +13,8 @@ import (
 )
 
 // TestVary runs HPCCG and GTC undisturbed, and with the last bits of results disturbed.
-// What they print is that of an ordinary run, and of what they solve for most digits are
-// left; residuals have none.
+// Their output is that of an ordinary run. Most digits of the solutions remain
+// significant; residuals have none.
 func TestVary(t *testing.T) {
 	for name, c := range map[string]struct {
 		solution string

@@ -12,11 +12,11 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// hang bounds how long a job may go on that can never end.
+// hang bounds the time of a job that can never end.
 const hang = 25 * time.Second
 
 // A wait for a rank whose program has returned, or for one that is in another
-// operation, fails with an error that says so. The degrees take turns, and in a
+// operation, fails with an error that names the cause. The degrees take turns, and in a
 // matrix all run.
 func TestWaitsThatNeverEnd(t *testing.T) {
 	t.Parallel()
@@ -47,8 +47,8 @@ func TestWaitsThatNeverEnd(t *testing.T) {
 	}
 }
 
-// Replicas that print different lines are found: a warning, and in checked mode
-// the end of the job.
+// Replicas that print different lines are detected: a warning, and in checked mode the
+// end of the job.
 func TestReplicasPrintDifferentLines(t *testing.T) {
 	for _, test := range []struct{ way, want string }{
 		{"same", ""},

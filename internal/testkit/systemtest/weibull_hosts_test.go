@@ -13,10 +13,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// TestWeibullOnHosts: on four hosts processes die at random for minutes, and
-// are replaced; ranks come back from backups. INTRA_WEIBULL is how many seeds
-// run for each choice of degrees, about half a minute each. Every run ends with
-// the bits of one without failures, or says which rank nothing could bring back.
+// TestWeibullOnHosts: on four hosts processes die at random for minutes, and are
+// replaced; ranks come back from backups. INTRA_WEIBULL is how many seeds run for each
+// choice of degrees, about half a minute each. Every run ends with the bits of one
+// without failures, or names the rank that could not be restored.
 func TestWeibullOnHosts(t *testing.T) {
 	runs := simseed.Environment(t, "INTRA_WEIBULL", 0)
 	if runs == 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// TestWeibull lets real processes die at random: the bits are those of the
-// plain program as long as a replica is left. How many die depends on how
-// fast the machine is; a job that lost all of them says so.
+// TestWeibull lets real processes die at random: the bits are those of the plain
+// program as long as a replica is left. The number of deaths depends on the speed of
+// the machine. A job that lost all processes reports that.
 func TestWeibull(t *testing.T) {
 	args := strings.Fields("-nx 32 -ny 32 -nz 32 -iters 800 -json")
 	want := serial(t, args...).sum(t)

@@ -20,7 +20,7 @@ const right = `{"displayTimeUnit":"ms","otherData":{"a":1},"traceEvents":[
 {"name":"z","cat":"c","ph":"i","ts":50,"pid":1,"tid":1,"s":"t"}
 ]}`
 
-// The rules are those that a broken file breaks.
+// Each broken file violates one rule.
 func TestCheck(t *testing.T) {
 	f, err := Check([]byte(right))
 	require.NoError(t, err)

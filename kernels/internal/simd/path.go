@@ -99,8 +99,8 @@ func mustSelect(name string) *Path {
 	return p
 }
 
-// StreamBytes is the size from which on a vector takes more than half of the last-level
-// cache: with its operands it will not stay there.
+// StreamBytes is the least size at which a vector takes more than half of the
+// last-level cache: with its operands it will not stay there.
 var StreamBytes = streamBytes(cpuid.CPU.Cache.L3)
 
 // streamBytes returns StreamBytes for a cache of the given size, which is -1 if the CPU

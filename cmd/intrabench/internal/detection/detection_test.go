@@ -16,10 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// made is a lab where everything takes a known time.
+// made is a lab in which everything takes a known time.
 type made struct {
 	losses []Kind
-	runs   []int // how rare beats were
+	runs   []int // how much rarer the beats were, for each run
 	spoil  func(w *Work)
 }
 
@@ -93,7 +93,7 @@ func TestMeasureRefuses(t *testing.T) {
 	require.ErrorIs(t, err, errRun)
 }
 
-// tooEarly has losses handled before they happen.
+// tooEarly reports losses that were handled before they happened.
 type tooEarly struct{}
 
 func (tooEarly) Lose(context.Context, Kind) (float64, error) { return -0.001, nil }

@@ -204,7 +204,7 @@ func (l *Lab) lose(k Kind, pid int) error {
 // tidy restores the hosts.
 func (l *Lab) tidy() {
 	for _, h := range l.net.Hosts {
-		_ = h.Kill() // if it does not help, the next job fails
+		_ = h.Kill() // if Kill fails, the next job fails, too
 		_ = h.Up()
 	}
 	l.net.All(netns.Conditions{})

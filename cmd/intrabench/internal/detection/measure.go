@@ -80,7 +80,7 @@ type Runner interface {
 	// Lose causes a loss in a job, and returns how many seconds later the last survivor had
 	// handled it.
 	Lose(ctx context.Context, k Kind) (float64, error)
-	// Work runs a job to its end over hosts.
+	// Work runs a job to its end on separate hosts.
 	Work(ctx context.Context, passes, rarer int, about time.Duration) (Work, error)
 }
 

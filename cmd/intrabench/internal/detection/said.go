@@ -62,5 +62,5 @@ func (s *said) pid(process string) (int, error) {
 			return pid, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: nobody says which process is %s:\n%s", errRun, process, s)
+	return 0, fmt.Errorf("%w: no line names the process %s:\n%s", errRun, process, s)
 }

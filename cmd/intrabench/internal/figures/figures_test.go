@@ -70,8 +70,9 @@ func TestParseTrial(t *testing.T) {
 	}
 }
 
-// fake stands for intrarun: native takes 1 s of everything in round 0, 2 s in
-// round 1 and so on, the others a fixed multiple of that. It notes the order.
+// fake replaces intrarun: in the native run everything takes 1 s in round 0, 2 s in
+// round 1 and so on. The other runs take a fixed multiple of that. It records the order
+// of the runs.
 func fake(order *[]string) Runner {
 	runs := make(map[string]int)
 	factor := map[string]float64{"native": 1, "replicated": 2, "static": 1.25, "send": 1.25}

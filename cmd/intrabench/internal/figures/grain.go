@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// PlotGrain plots which share of the cores' time is work, over the work of a core, for each
-// way to run a section.
+// PlotGrain plots the share of the cores' time that is work, over the work of a core, for
+// each way to run a section.
 func PlotGrain(name string, o grain.Options, results []grain.Result) error {
 	if err := CheckPlotName(name); err != nil {
 		return err

@@ -29,8 +29,8 @@ var GTCKernels = []string{"push", "charge"}
 // gtcTasks are the types of tasks of each kernel; push has inout ones.
 var gtcTasks = map[string][]string{"push": {"Predict", "Correct"}, "charge": {"Charge"}}
 
-// GTCConfigs are the configurations of figure 6c, and those in more: on the two cores of
-// the native run, or doubled, on four cores, as in the paper.
+// GTCConfigs returns the configurations of figure 6c, followed by more. They use the two
+// cores of the native run, or with doubled four cores, as in the paper.
 func GTCConfigs(doubled bool, more ...Config) []Config {
 	configs := append([]Config{Native, Replicated, Static, Send, Auto}, more...)
 	if doubled {

@@ -51,8 +51,8 @@ func TestParseGTC(t *testing.T) {
 	}
 }
 
-// fakeGTC stands for intrarun: native takes 1 s of everything in the first
-// round, 2 s in the second and so on, the others a multiple of that.
+// fakeGTC replaces intrarun: in the native run everything takes 1 s in the first round,
+// 2 s in the second and so on. The other runs take a multiple of that.
 func fakeGTC(doubled bool) GTCRunner {
 	runs := make(map[string]int)
 	factor := map[string]float64{"native": 1, "replicated": 2, "static": 1.25, "send": 1.25, "auto": 1.25}
@@ -94,7 +94,7 @@ func measuredGTC(t *testing.T, doubled bool) *GTCMeasurement {
 func TestMeasureGTC(t *testing.T) {
 	for _, doubled := range []bool{false, true} {
 		m := measuredGTC(t, doubled)
-		// Half the time on twice the cores is worth the same.
+		// Half the time on twice the cores is the same efficiency.
 		for name, e := range map[string]float64{"native": 1, "replicated": 0.5, "static": 0.8, "send": 0.8, "auto": 0.8} {
 			r, ok := m.Row("push", name)
 			require.True(t, ok)

@@ -139,7 +139,7 @@ func (m *Series) link(task, config, forced string) (Link, bool) {
 	for i, s := range own {
 		better := min(shared[i].SectionSeconds, plain[i].SectionSeconds)
 		if s.SectionSeconds <= 0 || better <= 0 || shared[i].UpdateBytes == 0 {
-			return Link{}, false // the first task of no section, or one of those that the program does not share
+			return Link{}, false // no section begins with this task, or the program does not share it
 		}
 		bodies, sent = append(bodies, plain[i].Seconds), append(sent, shared[i].UpdateBytes)
 		// Some tasks wait in sections that begin with tasks of another type.

@@ -35,8 +35,9 @@ func TestForced(t *testing.T) {
 	require.True(t, c.shares())
 }
 
-// overLinks stands for intrarun: the bodies of push take 2 s, its updates 2 GB for each
-// process. Nothing is hidden, and at 1 GB/s the replicas share though they should not.
+// overLinks replaces intrarun: the bodies of push take 2 s, its updates 2 GB for each
+// process. No transfer is hidden, and at 1 GB/s the replicas share although they should
+// not.
 func overLinks(t *testing.T) *GTCMeasurement {
 	var more []Config
 	for _, l := range []string{"1GB/s", "4GB/s"} {
@@ -55,7 +56,7 @@ func overLinks(t *testing.T) *GTCMeasurement {
 				push.SectionSeconds += push.WaitSeconds
 			}
 		}
-		charge := TaskSample{Seconds: 1, SectionSeconds: 1} // the program itself does not share it
+		charge := TaskSample{Seconds: 1, SectionSeconds: 1} // the program does not share it
 		tr.Tasks = map[string]TaskSample{"push": push, "charge": charge, "tiny": {SectionSeconds: 1e-6, UpdateBytes: 1}}
 		return tr, err
 	}, GTCProblem{Steps: 3}, 3, false, GTCConfigs(false, more...), nil)
@@ -110,7 +111,7 @@ func TestLinks(t *testing.T) {
 	require.Greater(t, at["unlimited"].X, at["2"].X)
 }
 
-// Without limits the output says nothing about links.
+// Without limits the output contains nothing about links.
 func TestNoLinks(t *testing.T) {
 	m := measuredGTC(t, false)
 	require.Empty(t, m.Links)

@@ -78,7 +78,8 @@ func alternate(ctx context.Context, rounds int, configs []Config, before func(ro
 	return m, nil
 }
 
-// sumUp fills Rows: the whole first, then the kernels, which are unknown for a peer.
+// sumUp fills Rows: the rows of the whole run, then those of each kernel. The times of the
+// kernels are unknown for a peer.
 func (m *Series) sumUp(kernels []string) {
 	for _, k := range append([]string{Total}, kernels...) {
 		for _, c := range m.Configs {
@@ -114,7 +115,7 @@ func (m *Series) config(name string) Config {
 	return m.Configs[slices.IndexFunc(m.Configs, func(c Config) bool { return c.Name == name })]
 }
 
-// base returns the configuration with which one is compared.
+// base returns the configuration that config is compared with.
 func (m *Series) base(config string) Config {
 	if name := m.config(config).Base; name != "" {
 		return m.config(name)

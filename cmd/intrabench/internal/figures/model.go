@@ -45,7 +45,7 @@ func (m *Series) models(kernels []string) []Model {
 			bytes = append(bytes, s.UpdateBytes/ranks)
 		}
 		model := Model{Kernel: k, Seconds: r.Seconds.Median, Bytes: spread.Of(bytes).Median}
-		if k == Total || model.Bytes > 0 { // not a kernel that the program does not share
+		if k == Total || model.Bytes > 0 { // leave out kernels that the program does not share
 			all = append(all, model)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// texts are where a figure's texts stand.
+// texts returns the positions of a figure's texts.
 func texts(panels ...*panel) map[string]vg.Point {
 	var c recorder.Canvas
 	const room = 4 * vg.Centimeter
@@ -25,7 +25,7 @@ func texts(panels ...*panel) map[string]vg.Point {
 	return found
 }
 
-// uneven is a runner whose replicated trials take anything.
+// uneven is a runner whose replicated trials take random times.
 func uneven(t *testing.T, rounds int) *Measurement {
 	var order []string
 	run, n := fake(&order), 0
@@ -67,7 +67,7 @@ func TestLegendsAreClearOfBars(t *testing.T) {
 	require.GreaterOrEqual(t, at[bars.warning].Y, vg.Length(0))
 }
 
-// A figure whose quartiles are too far apart says so.
+// A figure whose quartiles are too far apart contains a warning.
 func TestFigureThatSaysLittle(t *testing.T) {
 	m := uneven(t, 6)
 	bars, err := m.barPlot("HPCCG", Kernels)

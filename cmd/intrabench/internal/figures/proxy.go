@@ -197,7 +197,7 @@ type ProxyMeasurement struct {
 	Series
 }
 
-// leastShare is the fraction of a replicated run from which on a kernel gets a row.
+// leastShare is the least fraction of a replicated run at which a kernel gets a row.
 const leastShare = 0.01
 
 // MeasureProxy measures a proxy application in all configurations, in alternation. Configurations

@@ -29,7 +29,7 @@ func TestParseProxy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]Sample{
 		"multiply": {Seconds: 3.5, WaitSeconds: 0.5, UpdateBytes: 80, Sections: true, Run: 9, Received: 7, Decision: "share"},
-		"second":   {Seconds: 1.5, WaitSeconds: 0.5, Run: 9, Decision: "share"}, // it begins no section
+		"second":   {Seconds: 1.5, WaitSeconds: 0.5, Run: 9, Decision: "share"}, // no section begins with it
 		Total:      {Seconds: 4, WaitSeconds: 1, UpdateBytes: 80},
 		Wall:       {Seconds: 5, WaitSeconds: 1, UpdateBytes: 80},
 	}, got.Samples)
@@ -72,9 +72,9 @@ func TestProxyCommand(t *testing.T) {
 	require.ErrorContains(t, err, "not a bandwidth")
 }
 
-// fakeProxy stands for intrarun: everything takes 1 s in the first round, 2 s in the
-// second and so on, times a factor that depends on the configuration. A kernel takes a
-// half of the time, another one next to nothing, and a third is not shared.
+// fakeProxy replaces intrarun: everything takes 1 s in the first round, 2 s in the
+// second and so on, times a factor that depends on the configuration. One kernel takes
+// half of the time, another next to nothing, and a third is not shared.
 func fakeProxy() ProxyRunner {
 	runs := make(map[string]int)
 	return func(_ context.Context, c Config, _ Proxy, native int) (Trial, error) {
@@ -100,7 +100,7 @@ func fakeProxy() ProxyRunner {
 			multiply.WaitSeconds = multiply.Seconds / 10
 		}
 		t.Samples["multiply"] = multiply
-		multiply.Sections = false // it runs in sections that begin with others
+		multiply.Sections = false // no section begins with it
 		t.Samples["second"] = multiply
 		return t, nil
 	}

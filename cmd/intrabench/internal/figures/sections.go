@@ -17,7 +17,7 @@ type SectionTime struct {
 	Ratio  spread.Spread `json:"ratio"` // of the quotients of each round
 }
 
-// slower is the ratio from which on a type of section counts as slower with sharing.
+// slower is the least ratio at which a type of section counts as slower with sharing.
 const slower = 1.02
 
 // sectionTimes returns the times for all types of task that take a relevant part of the

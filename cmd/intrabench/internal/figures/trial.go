@@ -155,7 +155,7 @@ type Sample struct {
 	WaitSeconds float64 `json:"wait_seconds"`       // of them, waiting for updates: average of the processes
 	UpdateBytes float64 `json:"update_bytes"`       // sent by all processes
 	Sections    bool    `json:"sections,omitempty"` // some sections begin with such a task
-	Run         float64 `json:"run,omitempty"`      // tasks, of all processes
+	Run         float64 `json:"run,omitempty"`      // tasks run by all processes
 	Received    float64 `json:"received,omitempty"` // results taken from a peer
 	Decision    string  `json:"decision,omitempty"` // share or replicate, at the end
 }
@@ -163,8 +163,8 @@ type Sample struct {
 // Programs are the executables that trials run.
 type Programs struct {
 	Intrarun, App string
-	// Hosts are those on which the programs run, each one process of a job, by the names of
-	// their network namespaces; none: this host.
+	// Hosts names the network namespaces of the hosts on which the programs run, each host
+	// with one process of a job; none: this host.
 	Hosts []string
 	dir   string
 }

@@ -1,4 +1,5 @@
-// Package grain measures how short a section may be and still pay: its time over the work in
-// it, in each way to run it, and the minimum effective task granularity METG(50 %), the work
-// of a core from which on half of the time is work [Slaughter et al., Task Bench, SC20].
+// Package grain measures how short a section may be and still pay. For each way to run a
+// section it reports the time relative to the work, and the minimum effective task
+// granularity METG(50 %): the least work of a core at which half of its time is work
+// [Slaughter et al., Task Bench, SC20].
 package grain

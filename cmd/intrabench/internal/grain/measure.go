@@ -38,7 +38,7 @@ var Ways = []Way{
 	{"two, sent over TCP", []string{"-r", "2", "-link", "tcp", "-sched", "static"}, 2, false},
 }
 
-// Peers are the ways of a program beside ours, with its own plain loop.
+// Peers are the ways to run an outside program, which has its own plain loop.
 var Peers = []Way{{Name: "peer, 1 thread", Cores: 1}, {Name: "peer, 2 threads", Cores: 2}}
 
 // Result is what one way took.
@@ -56,7 +56,8 @@ type Runner func(ctx context.Context, w Way, steps []Step, o Options) (Outcome, 
 // parallel one for each size.
 type PeerRunner func(ctx context.Context, threads int, o Options) (plain, parallel []float64, err error)
 
-// overhead is about what a section costs, for the number of sections in a job.
+// overhead is the approximate cost of a section in seconds, from which the number of
+// sections in a job follows.
 const overhead = 5e-6
 
 // Measure runs a job in each way in each round, and those of the peer, if there is one.
@@ -126,7 +127,7 @@ func (r *Result) efficiency(round, i int) float64 {
 // above is the METG where no size reaches half: longer than any section.
 const above = 1e9
 
-// METG returns the work of a core, in seconds, from which on at least half of its time is
+// METG returns the least work of a core, in seconds, at which at least half of its time is
 // work, summarised over the rounds. Zero means that all sizes are above, 1e9 that none is.
 func (r *Result) METG() spread.Spread {
 	var all []float64
@@ -148,7 +149,8 @@ func (r *Result) metg(round int) float64 {
 	case len(r.Seconds[round]):
 		return above
 	}
-	// The efficiency is taken for linear in the logarithm of the work.
+	// Between two sizes the efficiency is assumed to be linear in the logarithm of the
+	// work.
 	low, high := r.efficiency(round, i-1), r.efficiency(round, i)
 	at := (0.5 - low) / (high - low)
 	return math.Exp(math.Log(work(i-1)) + at*(math.Log(work(i))-math.Log(work(i-1))))

@@ -56,8 +56,9 @@ type Outcome struct {
 	Sum     float64   `json:"sum"`     // of all results, which no way to run the sections changes
 }
 
-// Program runs all steps, in sections of that many tasks whose results have that many
-// bytes. With plain it calls the bodies of the tasks, without a section.
+// Program runs all steps. Each section has the given number of tasks, each with a
+// result of the given size. With plain it calls the bodies of the tasks, without a
+// section.
 func Program(p *intra.Process, steps []Step, tasks, bytes int, plain bool) (Outcome, error) {
 	results := max(bytes/8, 1)
 	x, y := make([]float64, elements), intra.Alloc[float64](tasks*results)
@@ -82,7 +83,7 @@ func Program(p *intra.Process, steps []Step, tasks, bytes int, plain bool) (Outc
 	for _, st := range steps {
 		began := time.Now()
 		for n := range st.Sections + st.Sections/4 {
-			if n == st.Sections/4 { // what comes before teaches the scheduler
+			if n == st.Sections/4 { // the first sections train the scheduler
 				if err := together(p); err != nil {
 					return Outcome{}, err
 				}
@@ -104,7 +105,7 @@ func Program(p *intra.Process, steps []Step, tasks, bytes int, plain bool) (Outc
 	return o, nil
 }
 
-// together runs a section with a task for each of two replicas, which none leaves before
+// together runs a section with a task for each of two replicas. Neither leaves it before
 // both have entered it.
 func together(p *intra.Process) error {
 	var here [2]int

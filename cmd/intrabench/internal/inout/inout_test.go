@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// In place or from one array to another, the particles go the same way; none
-// is left where it was.
+// The particles move in the same way in place and from one array to another, and every
+// particle moves.
 func TestPush(t *testing.T) {
 	a, b := start(100), start(100)
 	to := make([]particle, 100)

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// The processes of jobs are those of this executable.
+// This executable is also the program of the jobs.
 const asRank = "-rank"
 
 func TestMain(m *testing.M) {
@@ -128,7 +128,7 @@ func TestTable(t *testing.T) {
  +2,2 mirror +300 +\[300 300\] +2.00 +\[1.50 2.50\] +0.25\n$`, out.String())
 }
 
-// full is an output that takes nothing.
+// full is an output that accepts nothing.
 type full struct{}
 
 var errFull = errors.New("full")
@@ -148,8 +148,8 @@ func TestPingpongCases(t *testing.T) {
 	require.Equal(t, []Case{{Pingpong, 2 << 20}, {Pingpong, 8 << 20}}, cases[len(cases)-2:])
 }
 
-// peer is an outside program for the shell: it has two ranks, and a launcher
-// that talks.
+// peer is a shell script that acts as an outside program: it has two ranks, and a
+// launcher that prints lines of its own.
 const peer = `says() { echo hello to you; echo ranks $1; echo allreduce:3 2e-3; echo barrier:0 4e-3; }; says`
 
 func TestMeasurePeer(t *testing.T) {

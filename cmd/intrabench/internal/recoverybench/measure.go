@@ -130,7 +130,7 @@ func (o *Options) returns(ctx context.Context, run Runner, nz int) (*Return, err
 			return nil, err
 		}
 		if len(a.Replacements) == 0 || a.Code != 0 {
-			return nil, fmt.Errorf("nobody came back within %.1f s: give a longer -time", a.Wall)
+			return nil, fmt.Errorf("no replacement joined within %.1f s: give a longer -time", a.Wall)
 		}
 		r := a.Replacements[0]
 		out.Bytes = r.Bytes
@@ -141,7 +141,7 @@ func (o *Options) returns(ctx context.Context, run Runner, nz int) (*Return, err
 		}
 		sharing = append(sharing, a.Tasks[1][i]-r.Died)
 		if len(b.Deaths) == 0 {
-			return nil, fmt.Errorf("%w: nobody died", trial.ErrOutput)
+			return nil, fmt.Errorf("%w: no process died", trial.ErrOutput)
 		}
 		beside, alone := perTask(a.Tasks[0], r.Died, r.Joined), perTask(b.Tasks[0], b.Deaths[0], b.Wall)
 		if beside == 0 || alone == 0 {

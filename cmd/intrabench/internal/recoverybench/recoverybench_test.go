@@ -61,8 +61,8 @@ func TestParse(t *testing.T) {
 	require.ErrorIs(t, r.addTrace([]byte("{")), trial.ErrOutput)
 }
 
-// cluster stands for intrarun. A pass takes 10 ms, on one process alone 15; a
-// replacement is away for 0.1 s, in which the survivor needs twice as long.
+// cluster replaces intrarun. A pass takes 10 ms, or 15 ms on one process alone. A
+// replacement takes 0.1 s, in which the survivor needs twice as long.
 type cluster struct {
 	jobs []Job
 	hash string
@@ -186,7 +186,7 @@ func TestMeasureRefuses(t *testing.T) {
 		"another result of a pair":   {func(j Job, r *Run) { r.XSHA256 += strings.Join(j.Flags[:min(1, len(j.Flags))], "") }, "came to"},
 		"another result with files":  {func(j Job, r *Run) { r.XSHA256 += fmt.Sprint(slices.Contains(j.Flags, "-checkpoint")) }, "with files, k = 1 it ended with 0"},
 		"another result after kills": {func(j Job, r *Run) { r.XSHA256 += fmt.Sprint(!j.Traced && slices.Contains(j.Flags, "-kill")) }, "without failures it was"},
-		"nobody comes":               {func(_ Job, r *Run) { r.Replacements = nil }, "nobody came back within"},
+		"no replacement":             {func(_ Job, r *Run) { r.Replacements = nil }, "no replacement joined within"},
 		"no work for the joiner":     {func(_ Job, r *Run) { delete(r.Tasks, 1) }, "ran no task"},
 		"an idle survivor":           {func(_ Job, r *Run) { delete(r.Tasks, 0) }, "too few tasks"},
 	} {

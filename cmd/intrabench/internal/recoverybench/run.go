@@ -28,7 +28,7 @@ type Job struct {
 type Run struct {
 	Code    int     // of intrarun: 0, or 3 when a rank was lost
 	Wall    float64 // seconds since all had joined
-	Seconds float64 // of the solver, 0 if it did not come to its end
+	Seconds float64 // of the solver, 0 if it did not finish
 	XSHA256 string
 
 	Replacements []trial.Replacement
@@ -118,7 +118,7 @@ func (r *Run) addTrace(trace []byte) error {
 		return err
 	}
 	offset, set := 0.0, false
-	replicas := make(map[row]int) // of rank 0, whose rows these are
+	replicas := make(map[row]int) // the replica of rank 0 that a row belongs to
 	for _, e := range t.Events {
 		switch {
 		case e.Phase == "M" && e.Name == "thread_name":

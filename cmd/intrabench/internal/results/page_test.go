@@ -21,8 +21,8 @@ const (
 	folder = root + "docs/results"
 )
 
-// TestPageIsCurrent wants docs/results.md, and the table in README.md, to be those that follow
-// from the files in docs/results.
+// TestPageIsCurrent requires that docs/results.md, and the table in README.md, follow from the
+// files in docs/results.
 func TestPageIsCurrent(t *testing.T) {
 	s, err := readSite(folder)
 	require.NoError(t, err)
@@ -71,7 +71,8 @@ func TestEveryFileIsShown(t *testing.T) {
 	require.ElementsMatch(t, shown, there)
 }
 
-// TestClaimsHaveCommands wants a command for figures that were copied, and cells for all columns.
+// TestClaimsHaveCommands requires a command for figures that were copied, and cells for all
+// columns.
 func TestClaimsHaveCommands(t *testing.T) {
 	s, err := readSite(folder)
 	require.NoError(t, err)

@@ -102,7 +102,7 @@ func measure(ctx context.Context, programs Programs, o Options, n int) (r Row, e
 	if err != nil {
 		return r, err
 	}
-	// The rest is a quarter longer than the observation.
+	// When watch returned, a quarter of the rest was left.
 	r.End = max(0, (time.Since(rested) - o.Rest/4).Seconds())
 	b, err := os.ReadFile(report)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// A process below this one whose first argument is the name is one of the job.
+// A process below this one belongs to the job if its first argument is the name.
 func TestLook(t *testing.T) {
 	for range 2 {
 		cmd := exec.CommandContext(t.Context(), "sleep", "60")

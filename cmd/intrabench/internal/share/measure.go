@@ -60,7 +60,7 @@ type Row struct {
 	E       spread.Spread `json:"efficiency"`
 }
 
-// Kernel is the time of one process in one configuration by use, as the median of the
+// Kernel is how one process in one configuration spends its time, as the median of the
 // rounds.
 type Kernel struct {
 	Name     string  `json:"kernel"`

@@ -44,7 +44,7 @@ func inside(g *grid.Grid, f func(r, theta, zeta float64, at int)) {
 	}
 }
 
-// What GTC prints about its solver.
+// GTC prints these numbers about its solver.
 func TestPoissonOperatorOfTheBenchmark(t *testing.T) {
 	w, err := grid.NewWedge(comm.Self(), 1)
 	require.NoError(t, err)

@@ -60,8 +60,8 @@ func resized[T any](s []T, n int) []T {
 	return larger
 }
 
-// Begin starts a step: what is now becomes what was. What was before means
-// nothing any more, and need not even be there.
+// Begin starts a step: the current state becomes the old one. The previous old state is
+// lost, and need not exist.
 func (z *Ions) Begin() {
 	z.resize(z.Len())
 	z.Now, z.Old = z.Old, z.Now

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// Field is what the ions move in.
+// Field is the field in which the ions move.
 //
 //intra:state skip(Grid, Gradient)
 type Field struct {

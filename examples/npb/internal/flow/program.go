@@ -43,13 +43,13 @@ func NewProgram(name string, problems map[nas.Class]Problem, operations func(n f
 	}
 }
 
-// Result is what a run prints, as JSON one line.
+// Result is the output of a run; as JSON it is one line.
 type Result struct {
 	nas.Result
 	Norms
 }
 
-// Print writes the result for people.
+// Print writes the result as text for people.
 func (r *Result) Print(w io.Writer) {
 	r.Norms.Print(w)
 	r.Result.Print(w)

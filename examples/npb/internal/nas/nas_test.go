@@ -30,7 +30,7 @@ func TestRandom(t *testing.T) {
 	require.Equal(t, Seed.After(123456).After(1<<40), Seed.After(1<<40+123456))
 }
 
-// Fill gives what as many calls of Next give, and goes on from there.
+// Fill gives the same numbers as repeated calls of Next, and continues after them.
 func TestFill(t *testing.T) {
 	one, many := Seed, Seed
 	for _, n := range []int{0, 1, 3, 4, 5, 7, 8, 511, 512, 513} {
@@ -102,8 +102,8 @@ func TestOneTime(t *testing.T) {
 	})
 }
 
-// A run begins once, which does not count as time, and goes on until all steps are done
-// or one of them fails.
+// A run begins once, which does not count as time, and continues until all steps are
+// done or one of them fails.
 func TestDo(t *testing.T) {
 	intratest.Run(t, intra.Spec{Ranks: 2}, func(p *intra.Process) error {
 		r := Run{P: p}

@@ -86,7 +86,7 @@ func Close(got, want, tolerance float64) bool {
 	return math.Abs((got-want)/want) <= tolerance
 }
 
-// Clock starts a stop-watch; calling what it returns adds the time to sum.
+// Clock starts a stopwatch. The returned function adds the elapsed time to sum.
 func Clock(sum *Seconds) func() {
 	from := time.Now()
 	return func() { *sum += Seconds(time.Since(from).Seconds()) }

@@ -7,7 +7,8 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// Run is what each benchmark holds: where it runs, and how far it has come.
+// Run is the part that all benchmarks have in common: the process, the settings and the
+// progress.
 //
 //intra:state skip(P, Set, told)
 type Run struct {
@@ -59,7 +60,7 @@ func gather(p *intra.Process) error {
 	return p.World().Barrier()
 }
 
-// Tell prints how far the benchmark has come, for people.
+// Tell prints the progress of the benchmark, for people.
 func (r *Run) Tell(format string, args ...any) {
 	if r.told != nil {
 		fmt.Fprintf(r.told, format, args...)

@@ -36,7 +36,7 @@ type Settings struct {
 	JSON  bool
 }
 
-// Parse reads the flags; it is called again when the job goes back to a backup.
+// Parse reads the flags; it is called again when the job rolls back.
 func Parse() (Settings, error) {
 	s := Settings{Tasks: (*intra.Process)(nil).Tasks()}
 	f := cli.NewFlags(&s.Tasks, "most tasks of each section; sums of floating-point numbers depend on it", &s.JSON)

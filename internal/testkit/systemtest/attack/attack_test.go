@@ -35,8 +35,8 @@ const few = 10
 // deadline bounds a job that normally takes seconds, on a machine with much other work.
 const deadline = 90 * time.Second
 
-// TestAttack runs INTRA_ATTACK random jobs, or that of INTRA_SEED and, with both,
-// as many from there on. INTRA_CORRUPTION=1 leaves those out in which nothing is wrong.
+// TestAttack runs INTRA_ATTACK random jobs, or that of INTRA_SEED and, with both, as
+// many from that seed on. INTRA_CORRUPTION=1 leaves out those without injected errors.
 func TestAttack(t *testing.T) {
 	count, first := few, rand.Uint64()%1_000_000_000
 	if s := os.Getenv("INTRA_SEED"); s != "" {
@@ -190,7 +190,7 @@ func inject(j *jobtest.Job, program string, injections []injection) (d deed) {
 			default:
 				d.stopped[b.victim] = true
 				_ = syscall.Kill(p.PID, syscall.SIGSTOP)
-				// The last replica of a rank is waited for.
+				// Wait for the last replica of a rank.
 				rest := map[string]time.Duration{"pause": 100 * time.Millisecond, "stop": 3 * time.Second}[b.signal]
 				goOn := time.AfterFunc(rest, func() { _ = syscall.Kill(p.PID, syscall.SIGCONT) })
 				defer func() {

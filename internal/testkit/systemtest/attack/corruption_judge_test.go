@@ -19,7 +19,7 @@ type corruption struct {
 // wrong is an error that was injected on request.
 type wrong struct {
 	process job.Process
-	what    job.FlipPoint // empty: again and again, in tasks
+	what    job.FlipPoint // empty: repeatedly, in tasks
 }
 
 // fired lists the errors that have occurred.
@@ -112,8 +112,8 @@ func (v *verdict) misled(w wrong, p job.Process) bool {
 	return len(v.degrees) > 1 && w.what == job.FlipMessage
 }
 
-// endsWrong judges a job that ended for something wrong: nothing could be repaired, or that
-// has not helped.
+// endsWrong judges a job that ended because of an error: no repair was possible, or it did
+// not help.
 func (v *verdict) endsWrong() string {
 	text, complete := v.report.Error, 0
 	if v.report.Backup != nil {
@@ -131,7 +131,7 @@ func (v *verdict) endsWrong() string {
 	case slices.ContainsFunc(v.report.Rollbacks, func(b rollback) bool {
 		return b.Convicted != nil || len(b.Differed) > 0
 	}):
-		return "" // it came again
+		return "" // the error occurred again
 	case strings.Contains(v.stderr+text, "there is no backup to go back to from before that"), strings.Contains(v.stderr+text, "there is no backup to go back to of which it is known"):
 		return ""
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// corruption makes a job in which one process of a rank, or of several, computes or sends
-// something wrong, or has it in its memory, while all that is compared.
+// corruption makes a job with comparisons in which one process of a rank, or of several,
+// computes or sends wrong data, or has it in its memory.
 func (p *plan) corruption(d dice) {
 	modes := []string{"dual", "dual", "dual,state", "state", "sample=40%", "sample=10%", "sample=40%,state"}
 	mode := one(d, modes)

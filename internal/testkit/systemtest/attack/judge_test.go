@@ -61,7 +61,7 @@ type rollback struct {
 	Differed  []int        `json:"differed"`
 }
 
-// wrong reports whether all went back since something was wrong.
+// wrong reports whether an error was the reason for the rollback.
 func (b rollback) wrong() bool { return b.Convicted != nil || len(b.Differed) > 0 }
 
 // deed lists the actions on the processes of a job from outside.
@@ -71,7 +71,7 @@ type deed struct {
 	gone            bool // intrarun was killed
 }
 
-// verdict is what the judge needs of a job.
+// verdict holds all data that the judge needs of a job.
 type verdict struct {
 	degrees                  []int
 	replace, backup, weibull bool
@@ -82,7 +82,7 @@ type verdict struct {
 	stderr                   string
 	bits, want               string // bits is empty if nothing was printed
 	corrupt                  *corruption
-	escaped                  bool // the bits are wrong, and may be
+	escaped                  bool // the bits are wrong, and are allowed to be
 }
 
 // history lists the lives of the processes according to the report.
@@ -126,7 +126,7 @@ func (v *verdict) history() *history {
 		case !v.replace && v.spares == 0:
 			h.wrong = fmt.Sprintf("two verdicts on %v", e.p)
 		default:
-			h.deaths[e.p]++ // of one that had no place yet
+			h.deaths[e.p]++ // a death of a process that had no slot yet
 		}
 	}
 	return h
@@ -143,7 +143,7 @@ func (h *history) left(rank int) int {
 	return n
 }
 
-// judge says what is wrong with the end of a job, "" if nothing is.
+// judge returns an objection to the end of a job, "" if there is none.
 func (v *verdict) judge() string {
 	switch {
 	case v.deed.gone && v.code == -1:
@@ -183,7 +183,7 @@ func (v *verdict) judge() string {
 	return fmt.Sprintf("exit code %d: %s", v.code, v.report.Error)
 }
 
-// unfounded looks for deaths that nothing explains.
+// unfounded looks for deaths without a cause.
 func (v *verdict) unfounded(h *history) string {
 	injected := make(map[job.Process]int)
 	for _, k := range v.report.Kills {
@@ -208,7 +208,7 @@ func (v *verdict) unfounded(h *history) string {
 		case job.CauseFenced:
 			ok = v.deed.stopped[f.Process] || v.foundWrong(f.Process, f.Detail)
 		case job.CauseExit, job.CausePanic:
-			ok = len(v.fired()) > 0 // its program failed of that
+			ok = len(v.fired()) > 0 // its program failed because of the error
 		}
 		if !ok {
 			return fmt.Sprintf("false alarm: %v was declared dead (%s: %s) and nothing was done to it", f.Process, f.Cause, f.Detail)
@@ -232,7 +232,7 @@ func (v *verdict) over(p job.Process) bool {
 	return false
 }
 
-// rollbacks looks for ways back for ranks that lived.
+// rollbacks looks for rollbacks for ranks that lived.
 func (v *verdict) rollbacks() string {
 	for _, b := range v.report.Rollbacks {
 		if !v.backup {
@@ -288,7 +288,7 @@ var (
 		`the last process that held the state of rank (\d+) is dead: (\d+)\.(\d+), at [\d.]+ s \(`)
 )
 
-// explained judges what is said of a job that was lost.
+// explained judges the error of a job that was lost.
 func (v *verdict) explained(h *history) string {
 	text := v.report.Error
 	if !strings.Contains(v.stderr, text) {
@@ -339,7 +339,7 @@ func (v *verdict) onTheWay(h *history, m []string) string {
 	return ""
 }
 
-// rankLost says what speaks against the loss of a rank.
+// rankLost returns an objection to the loss of a rank.
 func (v *verdict) rankLost(h *history, m []string) string {
 	text := v.report.Error
 	rank, replica := number(m[2]), number(m[3])
@@ -374,7 +374,7 @@ func (v *verdict) tie(h *history, rank, replica int) bool {
 	return false
 }
 
-// reason says what speaks against the reason why a rank did not come back.
+// reason returns an objection to the reason why a rank was not restored.
 func (v *verdict) reason(why string, h *history) string {
 	complete := 0
 	if v.report.Backup != nil {
@@ -407,7 +407,7 @@ func (v *verdict) reason(why string, h *history) string {
 			return "there was none"
 		}
 	case strings.HasPrefix(why, "its replacements died too"):
-		if !slices.ContainsFunc(slices.Collect(maps.Values(h.deaths)), func(n int) bool { return n > 1 }) { // in one place
+		if !slices.ContainsFunc(slices.Collect(maps.Values(h.deaths)), func(n int) bool { return n > 1 }) { // in one slot
 			return "no replacement died"
 		}
 	default:

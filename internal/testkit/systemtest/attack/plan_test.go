@@ -43,7 +43,7 @@ type plan struct {
 
 	replace, backup, weibull bool
 	spares                   int
-	corrupt                  *corruption // nil: nothing is wrong, and nothing is compared
+	corrupt                  *corruption // nil: no error is injected, and nothing is compared
 	files                    int         // safe points from one set to the next, 0: none
 	then                     *plan       // the job that continues from the files
 }
@@ -92,7 +92,7 @@ func newPlan(seed uint64) *plan {
 	return p
 }
 
-// corrupted: in the job of that seed something is wrong, and is compared.
+// corrupted reports whether the job of that seed has injected errors and comparisons.
 func corrupted(seed uint64) bool { return seed%3 == 2 }
 
 type dice struct{ *rand.Rand }

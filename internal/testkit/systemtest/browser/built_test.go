@@ -19,14 +19,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// folder is where the commands are that the tests have built.
+// folder contains the commands that the tests have built.
 var folder string
 
 // root is the folder of the repository.
 var root, _ = filepath.Abs(filepath.Join("..", "..", "..", ".."))
 
-// built returns the path of a command of the repository, all of which are built when
-// the first one is asked for.
+// built returns the path of a command of the repository. The first call builds all of
+// them.
 func built(t *testing.T, name string) string {
 	require.NoError(t, build())
 	return filepath.Join(folder, name)

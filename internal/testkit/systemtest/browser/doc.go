@@ -1,6 +1,6 @@
-// Package browser tests the live page of a job in a headless browser, by what a user
-// sees. It is a module of its own, so that users of intra do not depend on the module
-// that drives the browser.
+// Package browser tests what a user sees of the live page of a job, in a headless
+// browser. It is a module of its own, so that users of intra do not depend on the
+// module that drives the browser.
 //
 // Without Chromium the tests are skipped. With INTRA_PICTURES they take the pictures of
 // docs/see.md again.

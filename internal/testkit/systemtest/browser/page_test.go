@@ -24,7 +24,7 @@ import (
 // deadline bounds each test: whole jobs and a browser on a busy machine.
 const deadline = 3 * time.Minute
 
-// chromium finds a browser that can go without a window.
+// chromium finds a browser that runs without a window.
 func chromium(t *testing.T) string {
 	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -86,7 +86,7 @@ func cells(state string, n int) string {
 	return fmt.Sprintf("document.querySelectorAll('.cell[data-state=%q]').length === %d", state, n)
 }
 
-// picture takes a picture of the whole page for the documents, if they are asked for.
+// picture takes a picture of the whole page for the documents, if requested.
 func picture(t *testing.T, ctx context.Context, name string) {
 	if os.Getenv("INTRA_PICTURES") == "" {
 		return
@@ -177,8 +177,7 @@ func TestAJobWithADeath(t *testing.T) {
 	picture(t, ctx, "page-end")
 }
 
-// A job of a thousand processes can be watched: all of them are there, and the page
-// keeps up.
+// The page shows all processes of a job of a thousand, and keeps up with it.
 func TestAThousandProcesses(t *testing.T) {
 	chromium(t)
 	const ranks = 500

@@ -113,7 +113,7 @@ func TestADeadlock(t *testing.T) {
 	shows(t, ctx, text("#report", `exit code +143`))
 }
 
-// The job begins when the browser is there: it ends soon.
+// The job begins when the browser has started: it ends soon.
 func TestARankThatWaitsForAFinishedOne(t *testing.T) {
 	chromium(t)
 	const heading = "A rank that waits for a finished one"

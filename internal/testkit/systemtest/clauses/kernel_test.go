@@ -318,7 +318,7 @@ func start(n int) []float64 {
 	return x
 }
 
-// turn makes the next pass another one, without loss of what the last one has done.
+// turn makes the next pass differ, and keeps the results of the last one.
 func turn(pass int, all ...[]float64) {
 	for k, x := range all {
 		for i := range x {

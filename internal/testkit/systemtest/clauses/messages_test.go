@@ -3,11 +3,11 @@
 package clauses
 
 // messages is the code by which the ranks of a random program exchange messages between the
-// passes of its sections. A kernel names the patterns that its passes use. What a pattern
-// does to x does not depend on the order of messages. What depends on it goes into order,
-// which the ranks compare: they agree on it, whichever replicas die.
+// passes of its sections. A kernel names the patterns that its passes use. The effect of a
+// pattern on x does not depend on the order of messages. Data that depends on it is hashed
+// into order, which the ranks compare: they agree on it, whichever replicas die.
 const messages = `
-// ranks is what a process knows of the messages so far.
+// ranks is the state of a process in the exchange of messages.
 type ranks struct {
 	w     *comm.Comm
 	order []uint64 // by rank: a hash of what each rank has seen of the order of messages

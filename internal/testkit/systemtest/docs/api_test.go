@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Packages that programs import show no type that programs cannot name, or should not:
-// none of internal/, and none of the messages between replicas.
+// Packages that programs import expose no type that programs cannot name, or should not
+// use: none of internal/, and none of the messages between replicas.
 func TestExportedNamesShowNoInternalTypes(t *testing.T) {
 	cfg := &packages.Config{Dir: root, Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports}
 	loaded, err := packages.Load(cfg, ".", "./comm", "./kernels", "./intratest")
@@ -85,8 +85,8 @@ func exposed(p *types.Package) []string {
 	return w.found
 }
 
-// walk goes through the types that a program meets when it uses a package. What types of
-// other packages consist of is their business.
+// walk goes through the types that a program meets when it uses a package. It does not
+// look into types of other packages.
 type walk struct {
 	own   *types.Package
 	seen  map[types.Type]bool
@@ -158,7 +158,7 @@ func (w *walk) look(name string, t types.Type) {
 	}
 }
 
-// owned reports whether a type is one of the package, and notes one that is not for
+// owned reports whether a type belongs to the package, and records one that is not for
 // programs.
 func (w *walk) owned(name string, o *types.TypeName) bool {
 	if o.Pkg() == nil || o.Pkg() == w.own {

@@ -37,7 +37,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// reader follows a document in an empty folder, as a user would.
+// reader executes a document in an empty folder, as a user would.
 type reader struct {
 	t       *testing.T
 	dir     string
@@ -60,8 +60,8 @@ func newReader(t *testing.T) *reader {
 	program := "#!/bin/sh\nexec " + binaries.Program(t, "examples/hpccg") + " -nx 8 -ny 8 -nz 8 -iters 100 \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "PROGRAM"), []byte(program), 0o755))
 	r := &reader{t: t, dir: dir}
-	// A proxy that has the modules that this one needs, and answers "not found"
-	// to all other requests, so that nothing is fetched from the network.
+	// A proxy serves the modules that this one needs, and answers "not found" to all
+	// other requests, so that nothing is fetched from the network.
 	cache := strings.TrimSpace(r.output(root, "go env GOMODCACHE"))
 	r.proxy = strings.TrimSpace(r.output(root, "go env GOPROXY"))
 	r.environ = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),

@@ -30,7 +30,7 @@ func TestChangelogIsShort(t *testing.T) {
 	require.Less(t, find(t, "CHANGELOG.md").lines, 60)
 }
 
-// Links lead to files that are there, and to their headings.
+// Links lead to existing files and headings.
 func TestLinks(t *testing.T) {
 	all := documents(t)
 	checked := 0

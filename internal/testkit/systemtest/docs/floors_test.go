@@ -62,7 +62,7 @@ func TestPackagesThatStandAlone(t *testing.T) {
 	for name, knows := range map[string][]string{
 		"sched": nil, "transport": nil,
 		"annotations": {"internal/base/clauses"},                                                      // programs compute the fingerprint, too
-		"kernels":     {"kernels/internal/bridge", "kernels/internal/simd", "internal/base/hugepage"}, // large pages are asked for in one place
+		"kernels":     {"kernels/internal/bridge", "kernels/internal/simd", "internal/base/hugepage"}, // large pages are requested in one place
 	} {
 		cmd := exec.Command("go", "list", "-f", "{{join .Imports \" \"}}", "./"+name)
 		cmd.Dir = root

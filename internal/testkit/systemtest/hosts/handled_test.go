@@ -114,8 +114,8 @@ func (l *losses) awaitHandled(survivors []string, dead ...string) {
 	}
 }
 
-// requireHandled lets the workers end: the report has every survivor for each of the dead, when it
-// can have been.
+// requireHandled lets the workers end: the report lists every survivor for each of the dead, with
+// a possible time.
 func (l *losses) requireHandled(survivors []string, dead ...string) {
 	l.t.Helper()
 	require.NoError(l.t, os.WriteFile(filepath.Join(l.dir, "end"), nil, 0o644))
@@ -136,7 +136,7 @@ func (l *losses) requireHandled(survivors []string, dead ...string) {
 		for _, s := range survivors {
 			require.Contains(l.t, f.Handled, s, f.Process)
 		}
-		for p, at := range f.Handled { // those that died soon after may be there
+		for p, at := range f.Handled { // those that died soon afterwards may be listed
 			require.GreaterOrEqual(l.t, at, f.At, "%s of %s", p, f.Process)
 			require.NotEqual(l.t, f.Process, p)
 			require.Contains(l.t, append(slices.Clone(dead), survivors...), p)
@@ -191,7 +191,7 @@ func TestSurvivorsOnOtherHosts(t *testing.T) {
 			s.lose(c, l)
 			l.awaitHandled(s.survivors, s.dead...)
 			if s.lost >= 0 {
-				require.NoError(t, c.Hosts[s.lost].Kill()) // one that is cut off lives on for a while
+				require.NoError(t, c.Hosts[s.lost].Kill()) // a host that is cut off lives on for a while
 			}
 			l.requireHandled(s.survivors, s.dead...)
 			for _, h := range c.Hosts {

@@ -71,7 +71,7 @@ func (c *cluster) spec(hosts, flags string, program ...string) jobtest.Spec {
 		Program:  program,
 		Prefix:   []string{"ip", "netns", "exec", c.Hosts[0].Name},
 		Outlived: true,
-		Deadline: 2 * jobtest.Deadline, // the loss of a host takes its time
+		Deadline: 2 * jobtest.Deadline, // detecting the loss of a host takes time
 	}
 }
 
@@ -305,8 +305,8 @@ func TestLossOfAHost(t *testing.T) {
 	}
 }
 
-// Processes that no agent stops notice by themselves that the lease of their
-// host is over, by the time at which the others learn of their death.
+// Processes that no agent stops notice by themselves that the lease of their host is
+// over, before the others learn of their death.
 func TestNoEffectsWithoutALease(t *testing.T) {
 	c := newCluster(t, 3)
 	dir := t.TempDir()
@@ -371,8 +371,8 @@ func sorted(text string) string {
 	return strings.Join(lines, "")
 }
 
-// Every host runs the same command, as under Kubernetes. All hosts that are
-// left at the end report how the job has ended, since any of them may be lost.
+// Every host runs the same command, as under Kubernetes. All hosts that are left at the
+// end report the end of the job, since any of them may be lost.
 func TestIndexedJob(t *testing.T) {
 	c := newCluster(t, 3)
 	secret, started := filepath.Join(t.TempDir(), "secret"), filepath.Join(t.TempDir(), "pids")
@@ -422,8 +422,7 @@ func TestIndexedJob(t *testing.T) {
 	c.requireEmpty()
 }
 
-// A firewall that lets connections through, and no datagrams, is found at the
-// start.
+// A firewall that passes connections, but no datagrams, is detected at the start.
 func TestHostsWithoutDatagrams(t *testing.T) {
 	c := newCluster(t, 2)
 	c.Around(1, netns.Conditions{NoUDP: true})

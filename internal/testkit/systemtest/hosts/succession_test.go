@@ -149,9 +149,9 @@ func TestLossOfMostDeciders(t *testing.T) {
 	}
 }
 
-// Others take the places of those that keep the decisions, one after the other,
-// so that the head can be lost after them. In the end two hosts are left, of
-// which the one with the head keeps them alone.
+// Other hosts replace those that keep the decisions, one after the other, so that the
+// head can be lost after them. In the end two hosts are left, of which the one with the
+// head keeps them alone.
 func TestLossesOneAfterTheOther(t *testing.T) {
 	for name, flags := range map[string]string{"in the clear": "-r 5", "encrypted": "-r 5 -tls"} {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestLossesOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// On two hosts neither could know which of them is to continue.
+// On two hosts neither could determine which of them has to continue.
 func TestLossOfTheHeadOfTwoHosts(t *testing.T) {
 	c := newCluster(t, 2)
 	marks := filepath.Join(t.TempDir(), "pids")

@@ -19,9 +19,9 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// Every survivor learns of a death, whatever its cause. With INTRA_VERDICTS=N
-// it happens N times each, and the test prints how long after the death the
-// last survivor knew of it.
+// Every survivor learns of a death, whatever its cause. With INTRA_VERDICTS=N each case
+// runs N times, and the test prints the time from the death until the last survivor
+// knew of it.
 func TestEverySurvivorHears(t *testing.T) {
 	runs := simseed.Environment(t, "INTRA_VERDICTS", 1)
 	c := newCluster(t, 4)

@@ -10,7 +10,7 @@ import (
 
 //go:generate go run github.com/intrahpc/intra/cmd/intragen
 
-// The kernels of this file write y by other names of it.
+// The kernels of this file write y under other names.
 
 type vector []float64
 

@@ -275,7 +275,7 @@ func bestBound(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// tokenRing: the holder of a token adds to it, and messages from elsewhere come meanwhile.
+// tokenRing: the holder of a token adds to it, while messages from other ranks arrive.
 func tokenRing(p *intra.Process, a *arrays) error {
 	w := p.World()
 	right := (w.Rank() + 1) % w.Size()
@@ -314,7 +314,7 @@ func tokenRing(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// wrongAssertion says that messages depend on no order, and they do.
+// wrongAssertion asserts that messages depend on no order, although they do.
 func wrongAssertion(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if a.s == 1 {
@@ -358,7 +358,7 @@ func ownReplica(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// orderKeptInMemory takes the order from something that each replica has for itself.
+// orderKeptInMemory derives the order from data that differs between replicas.
 func orderKeptInMemory(p *intra.Process, a *arrays) error {
 	info, err := os.Stat(fmt.Sprintf("/proc/%d", os.Getpid()))
 	if err != nil {

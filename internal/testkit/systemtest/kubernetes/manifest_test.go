@@ -78,9 +78,9 @@ func succeeds(j *batch.Job, codes ...int) bool {
 	return false
 }
 
-// A job that has lost pods, even the first one, has succeeded when its exit
-// codes say so, and no pod is started a second time. TestIndexedJob of
-// cmd/intrarun checks the exit codes of the pods.
+// A job that has lost pods, even the first one, has succeeded if its exit codes show
+// that, and no pod is started a second time. TestIndexedJob of cmd/intrarun checks the
+// exit codes of the pods.
 func TestSuccessPolicy(t *testing.T) {
 	j := manifest(t)
 	require.Zero(t, *j.Spec.BackoffLimitPerIndex)

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 type launcher struct {
 	name    string
 	command []string // followed by the number of processes
-	library string   // how that begins
+	library string   // prefix of its name
 	hides   bool     // its exit code has no meaning
 	rank    string   // the variable
 }
@@ -136,8 +136,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// Within a host messages go over intrarun's links if that is asked for. Here a process of each
-// rank is on each of two hosts.
+// Within a host messages use intrarun's links if requested. Here a process of each rank is on
+// each of two hosts.
 func TestBetweenHosts(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give a host another name (unshare --uts)")
@@ -258,7 +258,7 @@ func TestRefused(t *testing.T) {
 			{"the other library", "INTRA_MPI_LIBRARY=libmpich.so.12", 4, tagged, "is not the launcher's library; set INTRA_MPI_LIBRARY to that"},
 		} {
 			if c.name == "the other library" && l.name == "MPICH" {
-				continue // that is it; and Open MPI would leave a folder behind
+				continue // not needed; and Open MPI would leave a folder behind
 			}
 			t.Run(c.name, func(t *testing.T) {
 				r, _ := l.run(t, c.processes, c.env, "", c.program...)

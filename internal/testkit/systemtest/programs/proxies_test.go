@@ -16,7 +16,7 @@ import (
 // proxies are programs whose output contains all bits of their results.
 var proxies = []struct {
 	name, folder, args, times string
-	points                    map[string]int // how far a process of two ranks counts at the points at which it may be killed
+	points                    map[string]int // number of passages of each kill point by a process of two ranks
 	backup                    int            // safe points from one backup to the next
 	safe                      int            // a section after the first backup
 	long                      bool           // only with INTRA_MATRIX
