@@ -25,8 +25,8 @@ var proxies = []struct {
 	{"HPCG slab", "examples/hpcg", "-smoother slab" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, false},
 	{"HPCG colour", "examples/hpcg", "-smoother colour" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, true},
 	{"miniGhost", "examples/minighost", "-stencil 3d27 -nx 32 -ny 24 -nz 16 -vars 3 -steps 20", "seconds times",
-		map[string]int{"section": 110, "task": 400, "update": 400, "message": 70}, 2, 60, false},
-	{"AMG", "examples/amg", "-problem 7pt -nx 16 -ny 16 -nz 16", "seconds times", amgPoints, 2, 420, false},
+		map[string]int{"section": 110, "task": 400, "update": 400, "message": 70}, 2, 60, true},
+	{"AMG", "examples/amg", "-problem 7pt -nx 16 -ny 16 -nz 16", "seconds times", amgPoints, 2, 420, true},
 	{"AMG, GMRES", "examples/amg", "-problem 27pt -solver gmres -nx 16 -ny 16 -nz 16", "seconds times", amgPoints, 2, 420, true},
 }
 
