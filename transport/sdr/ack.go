@@ -6,14 +6,14 @@ package sdr
 // acknowledgement. A replica that waits for acknowledgements gets one at once; the others
 // get theirs in batches.
 func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce bool) {
-	r := &c.ranks[s.rank]
+	r := &c.job.ranks[s.rank]
 	if r.degree == 1 || r.live == 0 {
 		return
 	}
 	var targets uint64
 	substitute := -1
 	switch {
-	case !c.mirror:
+	case !c.job.mirror:
 		if s.among != r.live {
 			substitute = c.regroup(s)
 		}
@@ -51,10 +51,10 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 // message and when the live replicas have changed. It returns the replica that serves this
 // process in place of a dead one, or -1.
 func (c *Core) regroup(s *inStream) (substitute int) {
-	r := &c.ranks[s.rank]
-	server := c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact)
+	r := &c.job.ranks[s.rank]
+	server := c.job.server(r.live, s.rank, c.job.rank, c.job.replica, s.ctx.exact)
 	s.among, s.others = r.live, r.live&^(1<<server)
-	if server == c.server(1<<r.degree-1, s.rank, c.rank, c.replica, s.ctx.exact) || s.ctx == c.cuts {
+	if server == c.job.server(1<<r.degree-1, s.rank, c.job.rank, c.job.replica, s.ctx.exact) || s.ctx == c.contexts.bookmarks {
 		return -1
 	}
 	return server
@@ -62,14 +62,14 @@ func (c *Core) regroup(s *inStream) (substitute int) {
 
 // ackOne reports to one replica of the source what has been received.
 func (c *Core) ackOne(s *inStream, replica int) {
-	c.sendAck(s.ctx, c.ranks[s.rank].first+replica, &s.received)
+	c.sendAck(s.ctx, c.job.ranks[s.rank].first+replica, &s.received)
 }
 
 // ackTo sends set to all live replicas of a rank. A nil set means that the context is
 // closed.
 func (c *Core) ackTo(ctx *Context, rank int, set *numbers) {
-	r := &c.ranks[rank]
-	if rank == c.rank {
+	r := &c.job.ranks[rank]
+	if rank == c.job.rank {
 		return
 	}
 	for d := range each(r.live) {
@@ -78,7 +78,7 @@ func (c *Core) ackTo(ctx *Context, rank int, set *numbers) {
 }
 
 func (c *Core) sendAck(ctx *Context, p int, set *numbers) {
-	a := c.frame(p, kindAck, ctx, ackAll)
+	a := c.out.frame(p, kindAck, ctx, ackAll)
 	h := &a.Header
 	if set != nil {
 		a.Payload = encodeAck(h, set)
@@ -86,20 +86,20 @@ func (c *Core) sendAck(ctx *Context, p int, set *numbers) {
 	a.Payload = c.tell(ctx, p, h, a.Payload)
 	if tells(h) {
 		c.telling++
-		c.processes[p].sent++
+		c.job.processes[p].sent++
 	}
 }
 
 // wanted records whether process p waits for acknowledgements, and sends it those that are
 // due.
 func (c *Core) wanted(p int, on bool) {
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	if !on {
-		c.ranks[pr.rank].impatient &^= 1 << pr.replica
+		c.job.ranks[pr.rank].impatient &^= 1 << pr.replica
 		return
 	}
-	c.ranks[pr.rank].impatient |= 1 << pr.replica
-	for _, ctx := range c.order {
+	c.job.ranks[pr.rank].impatient |= 1 << pr.replica
+	for _, ctx := range c.contexts.order {
 		if s := ctx.in[pr.rank]; s != nil && s.unacked > 0 {
 			c.ackOne(s, pr.replica)
 		}

@@ -86,7 +86,7 @@ func newAgreement(degree int) *agreement {
 // choose a message for: messages need not carry their causal history.
 func (c *Core) agree() {
 	c.causal = false
-	if degree := c.ranks[c.rank].degree; degree > 1 || c.recorder != nil {
+	if degree := c.job.ranks[c.job.rank].degree; degree > 1 || c.recorder != nil {
 		c.agreed = newAgreement(degree)
 	}
 }
@@ -98,20 +98,20 @@ func (c *Core) SendDeterministic() error {
 	if c.used {
 		return errUsed
 	}
-	c.agreed, c.causal = nil, c.replicated && !c.noAny
+	c.agreed, c.causal = nil, c.job.replicated && !c.noAny
 	return nil
 }
 
 // leads reports whether this process makes the decisions of its rank.
 func (c *Core) leads() bool {
-	return !c.replays() && bits.TrailingZeros64(c.ranks[c.rank].live) == c.replica
+	return !c.replays() && bits.TrailingZeros64(c.job.ranks[c.job.rank].live) == c.job.replica
 }
 
 // follows reports whether another replica makes the decisions of this rank.
 func (c *Core) follows() bool { return c.agreed != nil && !c.leads() }
 
 // siblings returns the other live replicas of this rank.
-func (c *Core) siblings() uint64 { return c.ranks[c.rank].live &^ (1 << c.replica) }
+func (c *Core) siblings() uint64 { return c.job.ranks[c.job.rank].live &^ (1 << c.job.replica) }
 
 // Inquire returns the number of the question that the program asks now in a context. A program asks
 // one question of a context at a time, and all replicas ask the same ones in the same order.
@@ -150,10 +150,10 @@ func (c *Core) Answered(ctx *Context, number uint64) (value []byte, settled bool
 // all siblings.
 func (c *Core) decide(d *decision) {
 	a := c.agreed
-	if a.maker != c.replica {
-		a.setMaker(c.replica)
+	if a.maker != c.job.replica {
+		a.setMaker(c.job.replica)
 	}
-	d.maker, d.number = c.replica, a.made
+	d.maker, d.number = c.job.replica, a.made
 	a.made++
 	if !slices.Contains(a.open, d) {
 		a.open = append(a.open, d)
@@ -161,7 +161,7 @@ func (c *Core) decide(d *decision) {
 	for k := range each(c.siblings()) {
 		h := transport.Header{Kind: kindDecision}
 		h.Args[0], h.Args[1], h.Args[2], h.Args[3] = d.key.context, d.key.number, d.number, d.key.kind
-		c.send(c.ranks[c.rank].first+k, h, d.value)
+		c.out.send(c.job.ranks[c.job.rank].first+k, h, d.value)
 	}
 	c.settleHeld()
 }
@@ -173,14 +173,14 @@ func (a *agreement) setMaker(k int) { a.maker, a.made = k, 0 }
 // that has passed the next cut already are kept until this process passes it. Older frames
 // are obsolete.
 func (c *Core) concerns(p int, h *transport.Header, payload []byte) (bool, error) {
-	pr := &c.processes[p]
-	if pr.rank != c.rank || c.agreed == nil {
+	pr := &c.job.processes[p]
+	if pr.rank != c.job.rank || c.agreed == nil {
 		return false, violation(pr, h, "decision for a rank that makes none")
 	}
-	if h.Args[5] > c.passed {
+	if h.Args[5] > c.out.passed {
 		c.agreed.later = append(c.agreed.later, laterFrame{p, earlyFrame{*h, slices.Clone(payload)}})
 	}
-	return h.Args[5] == c.passed, nil
+	return h.Args[5] == c.out.passed, nil
 }
 
 // handleDecision records a decision of process p and acknowledges it to all siblings.
@@ -188,9 +188,9 @@ func (c *Core) handleDecision(p int, h *transport.Header, payload []byte) error 
 	if now, err := c.concerns(p, h, payload); !now {
 		return err
 	}
-	a, pr := c.agreed, &c.processes[p]
+	a, pr := c.agreed, &c.job.processes[p]
 	key := decisionKey{h.Args[0], h.Args[3], h.Args[1]}
-	if key.kind == decidesReceive && (len(payload) != receiveBytes || binary.LittleEndian.Uint64(payload) >= uint64(len(c.ranks))) || key.kind > decidesQuestion {
+	if key.kind == decidesReceive && (len(payload) != receiveBytes || binary.LittleEndian.Uint64(payload) >= uint64(len(c.job.ranks))) || key.kind > decidesQuestion {
 		return violation(pr, h, "decision")
 	}
 	switch {
@@ -212,7 +212,7 @@ func (c *Core) handleDecision(p int, h *transport.Header, payload []byte) error 
 	}
 	for k := range each(c.siblings()) {
 		h := transport.Header{Kind: kindHolds, Args: [6]uint64{1: h.Args[2] + 1, 2: uint64(pr.replica)}}
-		c.send(c.ranks[c.rank].first+k, h, nil)
+		c.out.send(c.job.ranks[c.job.rank].first+k, h, nil)
 	}
 	c.settleHeld()
 	return nil
@@ -221,7 +221,7 @@ func (c *Core) handleDecision(p int, h *transport.Header, payload []byte) error 
 // carriedOut reports whether a decision has taken effect already. A new leader may send
 // such a decision again.
 func (c *Core) carriedOut(key decisionKey) bool {
-	ctx, known := c.contexts[key.context]
+	ctx, known := c.contexts.byID[key.context]
 	switch {
 	case ctx == nil: // closed: the program may still test requests of a freed communicator
 		return known && key.kind == decidesReceive
@@ -238,9 +238,9 @@ func (c *Core) handleHolds(p int, h *transport.Header) error {
 		return err
 	}
 	if h.Args[2] >= uint64(len(c.agreed.held)) {
-		return violation(&c.processes[p], h, "decisions of no replica")
+		return violation(&c.job.processes[p], h, "decisions of no replica")
 	}
-	held := &c.agreed.held[h.Args[2]][c.processes[p].replica]
+	held := &c.agreed.held[h.Args[2]][c.job.processes[p].replica]
 	*held = max(*held, h.Args[1])
 	c.settleHeld()
 	return nil
@@ -264,13 +264,13 @@ func (c *Core) settleHeld() {
 func (c *Core) settleDecision(d *decision) {
 	d.settled = true
 	c.agreed.open = slices.DeleteFunc(c.agreed.open, func(o *decision) bool { return o == d })
-	c.news = true
+	c.out.news = true
 	if req := d.req; req != nil {
 		d.req = nil
 		c.unhold(req)
 		return
 	}
-	if ctx := c.contexts[d.key.context]; ctx != nil && d.key.kind == decidesReceive {
+	if ctx := c.contexts.byID[d.key.context]; ctx != nil && d.key.kind == decidesReceive {
 		if req := ctx.undecided(d.key.number); req != nil {
 			c.carryOut(req)
 		}
@@ -286,11 +286,11 @@ func (c *Core) lostSibling() {
 	if a == nil {
 		return
 	}
-	if c.leads() && a.maker != c.replica {
+	if c.leads() && a.maker != c.job.replica {
 		for _, d := range slices.Clone(a.open) {
 			c.decide(d)
 		}
-		for _, ctx := range slices.Clone(c.order) {
+		for _, ctx := range slices.Clone(c.contexts.order) {
 			var decided []*Request
 			for req := range ctx.any.receives() {
 				if c.obey(req) {
@@ -304,7 +304,7 @@ func (c *Core) lostSibling() {
 			c.rematch(ctx)
 			c.ripen(ctx)
 		}
-		c.news = true // questions wait for an answer
+		c.out.news = true // questions wait for an answer
 	}
 	c.settleHeld()
 }
@@ -317,7 +317,7 @@ func (c *Core) resetAgreement() []laterFrame {
 	}
 	later := c.agreed.later
 	c.agreed = newAgreement(len(c.agreed.held))
-	for _, ctx := range c.order {
+	for _, ctx := range c.contexts.order {
 		ctx.anyReceives, ctx.questions, ctx.claimed = 0, 0, false
 	}
 	return later

@@ -12,7 +12,7 @@ import (
 // orders are rules of decisions that the random trials of package comm hardly ever need.
 var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSource.*", Sign: "--- FAIL: Test", Rules: []ruletest.Rule{
 	ruletest.New("agree.go", "decisions count within one cut",
-		"	return h.Args[5] == c.passed, nil\n", "	return true, nil\n"),
+		"	return h.Args[5] == c.out.passed, nil\n", "	return true, nil\n"),
 	ruletest.New("agree.go", "messages carry no past where replicas agree",
 		"	c.causal = false\n	if degree", "	if degree"),
 }}

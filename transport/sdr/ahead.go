@@ -17,7 +17,7 @@ import (
 // From then on the message counts as sent after that cut, and has the causal history of the
 // new copy.
 func (c *Core) confirm(s *inStream, h *transport.Header, of *past) {
-	if h.Args[5] <= c.passed {
+	if h.Args[5] <= c.out.passed {
 		return // the sender has passed no later cut than this process
 	}
 	m := s.held(h.Args[1])

@@ -12,8 +12,8 @@ import "github.com/intrahpc/intra/transport"
 // arrived. It asks the processes that have not confirmed that.
 func (c *Core) confirmed() bool {
 	all := true
-	for p := range c.processes {
-		pr := &c.processes[p]
+	for p := range c.job.processes {
+		pr := &c.job.processes[p]
 		if !pr.alive || pr.arrived == pr.sent {
 			continue
 		}
@@ -22,7 +22,7 @@ func (c *Core) confirmed() bool {
 			pr.asked = pr.sent
 			h := transport.Header{Kind: kindArrived}
 			h.Args[0], h.Args[1] = question, pr.sent
-			c.send(p, h, nil)
+			c.out.send(p, h, nil)
 		}
 	}
 	return all
@@ -39,11 +39,11 @@ func (c *Core) arrived(p int, h *transport.Header) {
 	if h.Args[0] == question {
 		reply := transport.Header{Kind: kindArrived}
 		reply.Args[0], reply.Args[1] = answer, h.Args[1]
-		c.send(p, reply, nil)
+		c.out.send(p, reply, nil)
 		return
 	}
-	c.processes[p].arrived = h.Args[1]
-	c.news = true
+	c.job.processes[p].arrived = h.Args[1]
+	c.out.news = true
 }
 
 // Received reports whether every live destination has received all that this process sent,

@@ -122,7 +122,7 @@ func (c *Core) operate(ctx *Context, epoch bool) {
 		c.reference.Operate(ctx.thread.id)
 	}
 	if c.hidden {
-		c.hidden, c.news = false, true
+		c.hidden, c.out.news = false, true
 	}
 	for i := 0; i < len(c.aside); {
 		o := c.aside[i]
@@ -223,7 +223,7 @@ func (c *Core) causalPast(of *thread, base uint64) *past {
 		p.reference = c.reference.Past()
 	}
 	for _, seen := range c.ahead {
-		needs := seen.of(c.rank, of.id)
+		needs := seen.of(c.job.rank, of.id)
 		earlier := needs.less(of.own)
 		if c.reference != nil {
 			c.reference.Earlier(seen.reference, of.id, earlier)
@@ -242,8 +242,8 @@ func (c *Core) causalPast(of *thread, base uint64) *past {
 // mine returns the entry of this rank in a clock domain. Its clock is 0 if base implies it,
 // or if the rank has a single replica: then no other replica lags behind.
 func (c *Core) mine(l *thread, base uint64) entry {
-	e := entry{rank: c.rank}
-	if k := (knowledge{base: base}); c.ranks[c.rank].degree > 1 && k.exceeded(l.own) {
+	e := entry{rank: c.job.rank}
+	if k := (knowledge{base: base}); c.job.ranks[c.job.rank].degree > 1 && k.exceeded(l.own) {
 		e.clock = l.own
 	}
 	return e
@@ -274,7 +274,7 @@ func (c *Core) merge(into, p *past) {
 		d := make(decoded, 0, 4)
 		d.add(into)
 		d.add(p)
-		d.encode(into, c.rank)
+		d.encode(into, c.job.rank)
 	}
 	if c.reference != nil {
 		into.reference = c.reference.Merge(into.reference, p.reference)
@@ -309,7 +309,7 @@ func (c *Core) begun(p *past) bool {
 	for id, r := range p.threads() {
 		needs := clock{epoch: r.base}
 		for e, ok := r.next(); ok; e, ok = r.next() {
-			if e.rank == c.rank {
+			if e.rank == c.job.rank {
 				needs = e.clock
 			}
 		}
@@ -342,7 +342,7 @@ func (c *Core) absorb(p *past) {
 	}
 	if l := c.findThread(p.thread); l != nil {
 		news := l.known.raise(p.base)
-		if p.hasOwn() && p.own.rank != c.rank {
+		if p.hasOwn() && p.own.rank != c.job.rank {
 			news = l.known.learn(p.own) || news
 		}
 		if news {
@@ -365,7 +365,7 @@ func (c *Core) absorb(p *past) {
 		news := l.known.raise(r.base)
 		i := 0
 		for e, ok := r.next(); ok; e, ok = r.next() {
-			if e.rank != c.rank {
+			if e.rank != c.job.rank {
 				news = l.known.join(&i, e) || news
 			}
 		}
@@ -385,7 +385,7 @@ func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, 
 	}
 	n := pastBytes(h)
 	if n > uint64(len(b)) {
-		return nil, nil, fmt.Errorf("%w: %d bytes of causal past in a frame of %d", violation(&c.processes[p], h, "causal past"), n, len(b))
+		return nil, nil, fmt.Errorf("%w: %d bytes of causal past in a frame of %d", violation(&c.job.processes[p], h, "causal past"), n, len(b))
 	}
 	cut := len(b) - int(n)
 	payload, list := b[:cut], b[cut:]
@@ -403,14 +403,14 @@ func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, 
 	} else { // Args[3] of an offer is its size, so the base comes before the list
 		base, n := binary.Uvarint(list)
 		if n <= 0 {
-			return nil, nil, violation(&c.processes[p], h, "causal past")
+			return nil, nil, violation(&c.job.processes[p], h, "causal past")
 		}
 		of.base, list = base, list[n:]
 	}
 	of.list = append(of.list[:0], list...)
-	of.setOwn(c.processes[p].rank, word)
+	of.setOwn(c.job.processes[p].rank, word)
 	if !c.scanFrom(p, of) {
-		return nil, nil, violation(&c.processes[p], h, "causal past")
+		return nil, nil, violation(&c.job.processes[p], h, "causal past")
 	}
 	return payload, of, nil
 }

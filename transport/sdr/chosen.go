@@ -79,7 +79,7 @@ func (c *Core) unhold(req *Request) {
 	}
 	if req.ended {
 		req.ended = false
-		c.completed = append(c.completed, req)
+		c.out.completed = append(c.out.completed, req)
 	} else if m := req.bound; m != nil && m.offers != 0 && c.wants(m) {
 		c.ask(m)
 	}

@@ -119,11 +119,11 @@ type told struct {
 // sent the frame. It gets the report, too, if from is dead by now, or has replaced a
 // process whose death is not known here. Callers check that messages are compared.
 func (c *Core) note(s *inStream, number uint64, payload []byte, from int) {
-	targets := c.ranks[s.rank].live
+	targets := c.job.ranks[s.rank].live
 	if targets&^s.others == 1<<from {
 		targets = s.others
 	}
-	if targets != 0 && s.ctx != c.cuts {
+	if targets != 0 && s.ctx != c.contexts.bookmarks {
 		s.sums = append(s.sums, received{number, c.sum(payload), from, targets})
 	}
 }
@@ -132,7 +132,7 @@ func (c *Core) note(s *inStream, number uint64, payload []byte, from int) {
 // ended: reports before the end of the cut do not count.
 func (c *Core) noteAgain(s *inStream) {
 	s.sums, s.among = s.sums[:0], 0
-	if c.sum == nil || s.unacked == 0 || c.ranks[s.rank].live == 0 { // nothing lies behind the cut, or the rank has no live replica to report to
+	if c.sum == nil || s.unacked == 0 || c.job.ranks[s.rank].live == 0 { // nothing lies behind the cut, or the rank has no live replica to report to
 		return
 	}
 	c.regroup(s)
@@ -161,7 +161,7 @@ func (s *inStream) forgetTarget(replica int) {
 // their number into the header. It sets flagServed if p serves this process and none are
 // left.
 func (c *Core) tell(ctx *Context, p int, h *transport.Header, payload []byte) []byte {
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	if c.sum == nil || pr.rank >= len(ctx.in) || ctx.in[pr.rank] == nil {
 		return payload
 	}
@@ -184,7 +184,7 @@ func (c *Core) tell(ctx *Context, p int, h *transport.Header, payload []byte) []
 		}
 	}
 	s.sums = rest
-	if !more && pr.replica == c.server(c.ranks[pr.rank].live, pr.rank, c.rank, c.replica, ctx.exact) {
+	if !more && pr.replica == c.job.server(c.job.ranks[pr.rank].live, pr.rank, c.job.rank, c.job.replica, ctx.exact) {
 		h.Flags |= flagServed
 	}
 	return payload
@@ -237,7 +237,7 @@ func tells(h *transport.Header) bool { return h.Kind == kindAck && h.Args[3] > 0
 
 // tellAll sends all live targets all hashes that they have yet to get.
 func (c *Core) tellAll() {
-	for _, ctx := range c.order {
+	for _, ctx := range c.contexts.order {
 		for rank, s := range ctx.in {
 			if s == nil {
 				continue
@@ -246,7 +246,7 @@ func (c *Core) tellAll() {
 			for _, r := range s.sums {
 				targets |= r.targets
 			}
-			for d := range each(targets & c.ranks[rank].live) {
+			for d := range each(targets & c.job.ranks[rank].live) {
 				c.tellOne(s, d)
 			}
 		}
@@ -266,23 +266,23 @@ func (c *Core) tellOne(s *inStream, replica int) {
 // returns the rest of the payload.
 func (c *Core) heard(p int, h *transport.Header, s *outStream, payload []byte) ([]byte, error) {
 	if h.Args[3] > uint64(len(payload)/toldBytes) {
-		return nil, violation(&c.processes[p], h, "hashes that are missing")
+		return nil, violation(&c.job.processes[p], h, "hashes that are missing")
 	}
 	at := len(payload) - toldBytes*int(h.Args[3])
-	if c.sum == nil || h.Args[5] < c.passed { // from before a cut: it was compared, or is reported again
+	if c.sum == nil || h.Args[5] < c.out.passed { // from before a cut: it was compared, or is reported again
 		return payload[:at], nil
 	}
-	own := &c.ranks[c.rank]
-	replica := c.processes[p].replica
+	own := &c.job.ranks[c.job.rank]
+	replica := c.job.processes[p].replica
 	for b := payload[at:]; len(b) > 0; b = b[toldBytes:] {
 		number, hash, from := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
 		if from >= uint64(own.degree) {
-			return nil, violation(&c.processes[p], h, "hash of a frame of no replica")
+			return nil, violation(&c.job.processes[p], h, "hash of a frame of no replica")
 		}
 		t := told{replica, h.Args[5], Sent{Replica: int(from), Hash: hash}}
-		if m := s.compared.own[number]; m != nil && t.cut == c.passed {
+		if m := s.compared.own[number]; m != nil && t.cut == c.out.passed {
 			c.compare(s, m, t)
-		} else if s.ctx.exact || number >= s.next || t.cut > c.passed {
+		} else if s.ctx.exact || number >= s.next || t.cut > c.out.passed {
 			if s.compared.early == nil {
 				s.compared.early = make(map[uint64][]told)
 			}
@@ -303,7 +303,7 @@ func (c *Core) heard(p int, h *transport.Header, s *outStream, payload []byte) (
 func (c *Core) fallsSilent(s *outStream, replica int, cut uint64) {
 	of := &s.compared
 	switch d := uint64(1) << replica; {
-	case cut > c.passed:
+	case cut > c.out.passed:
 		of.later |= d
 	case of.silent&d == 0:
 		of.silent |= d
@@ -316,9 +316,9 @@ func (c *Core) fallsSilent(s *outStream, replica int, cut uint64) {
 // which this process alone has sent since the last cut, and those that have announced that
 // they report nothing more.
 func (c *Core) awaited(s *outStream) (set uint64) {
-	all := uint64(1)<<c.ranks[c.rank].degree - 1
-	for d := range each(c.ranks[s.rank].live &^ s.compared.silent) {
-		if c.server(all, c.rank, s.rank, d, s.ctx.exact) != c.replica {
+	all := uint64(1)<<c.job.ranks[c.job.rank].degree - 1
+	for d := range each(c.job.ranks[s.rank].live &^ s.compared.silent) {
+		if c.job.server(all, c.job.rank, s.rank, d, s.ctx.exact) != c.job.replica {
 			set |= 1 << d
 		}
 	}
@@ -327,18 +327,18 @@ func (c *Core) awaited(s *outStream) (set uint64) {
 
 // posts records a message of this process, to compare it with what receivers report.
 func (c *Core) posts(s *outStream, number uint64, tag int, data []byte) {
-	if c.sum == nil || c.mirror || c.ranks[c.rank].degree == 1 {
+	if c.sum == nil || c.job.mirror || c.job.ranks[c.job.rank].degree == 1 {
 		return
 	}
 	want, early := c.awaited(s), s.compared.early[number]
 	if want == 0 && len(early) == 0 {
 		return
 	}
-	m := &posted{Difference: Difference{From: c.rank, To: s.rank, Number: number, Tag: tag, Bytes: len(data), Asserted: c.assertedAt}, want: want}
+	m := &posted{Difference: Difference{From: c.job.rank, To: s.rank, Number: number, Tag: tag, Bytes: len(data), Asserted: c.assertedAt}, want: want}
 	if c.point != nil {
 		m.Point = c.point()
 	}
-	m.Sent = append(make([]Sent, 0, 2), Sent{c.replica, c.incarnation, c.sum(data)})
+	m.Sent = append(make([]Sent, 0, 2), Sent{c.job.replica, c.out.incarnation, c.sum(data)})
 	if s.compared.own == nil {
 		s.compared.own = make(map[uint64]*posted)
 	}
@@ -352,7 +352,7 @@ func (c *Core) posts(s *outStream, number uint64, tag int, data []byte) {
 func (c *Core) compare(s *outStream, m *posted, all ...told) {
 	for _, t := range all {
 		m.want &^= 1 << t.replica
-		t.Incarnation = c.processes[c.ranks[c.rank].first+t.Sent.Replica].incarnation
+		t.Incarnation = c.job.processes[c.job.ranks[c.job.rank].first+t.Sent.Replica].incarnation
 		m.Sent = append(m.Sent, t.Sent)
 		m.differs = m.differs || t.Hash != m.Sent[0].Hash
 	}
@@ -387,7 +387,7 @@ func (c *Core) expectFewer() {
 	if c.sum == nil {
 		return
 	}
-	for _, ctx := range slices.Clone(c.order) {
+	for _, ctx := range slices.Clone(c.contexts.order) {
 		for _, s := range ctx.out {
 			if s != nil && len(s.compared.own) > 0 {
 				c.awaitFewer(s, c.awaited(s))

@@ -29,15 +29,15 @@ func (n *net) report(p int) {
 func nothingKept(t *testing.T, cores ...*Core) {
 	t.Helper()
 	for _, c := range cores {
-		for _, ctx := range c.order {
+		for _, ctx := range c.contexts.order {
 			for rank, s := range ctx.out {
 				if s != nil {
-					require.Empty(t, s.compared.own, "of %d.%d to rank %d", c.rank, c.replica, rank)
-					require.Empty(t, s.compared.early, "of %d.%d to rank %d", c.rank, c.replica, rank)
+					require.Empty(t, s.compared.own, "of %d.%d to rank %d", c.job.rank, c.job.replica, rank)
+					require.Empty(t, s.compared.early, "of %d.%d to rank %d", c.job.rank, c.job.replica, rank)
 				}
 			}
 			for rank, s := range ctx.in {
-				require.True(t, s == nil || len(s.sums) == 0, "%d.%d has yet to report what it took from rank %d", c.rank, c.replica, rank)
+				require.True(t, s == nil || len(s.sums) == 0, "%d.%d has yet to report what it took from rank %d", c.job.rank, c.job.replica, rank)
 			}
 		}
 	}
@@ -156,7 +156,7 @@ func TestWrongMessageIsThatOfTheDead(t *testing.T) {
 func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
 	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
-	n.cores[second].processes[p].credit = 0
+	n.cores[second].job.processes[p].credit = 0
 	n.recv(p, 0, 0)
 	n.send(first, "right", 1, 0)
 	n.send(second, "right", 1, 0)
@@ -183,7 +183,7 @@ func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 func TestCopyOfTheDeadIsComparedByTheLastReplica(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
 	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
-	n.cores[second].processes[p].credit = 0
+	n.cores[second].job.processes[p].credit = 0
 	n.recv(p, 0, 0)
 	n.send(second, "right", 1, 0)
 	n.send(third, "wrong", 1, 0)
@@ -215,7 +215,7 @@ func TestFreedContextIsComparedToTheEnd(t *testing.T) {
 	n.carry(survivor)
 	n.report(receiver)
 	require.Len(t, n.cores[survivor].differences, 1)
-	require.Nil(t, n.cores[survivor].contexts[testContext], "it is closed now")
+	require.Nil(t, n.cores[survivor].contexts.byID[testContext], "it is closed now")
 }
 
 // 1.0 takes a message that 0.0 sent after the cut before it passes the cut itself. 0.1
@@ -391,7 +391,7 @@ func TestNothingIsReportedOfBeforeALife(t *testing.T) {
 func TestTheLastDiesWhileItsPayloadComes(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 2, 2)
 	p := n.p(1, 1)
-	n.cores[n.p(0, 1)].processes[p].credit = 0
+	n.cores[n.p(0, 1)].job.processes[p].credit = 0
 	r := n.recv(p, 0, 0)
 	n.send(n.p(0, 0), "message", 1, 0)
 	n.send(n.p(0, 1), "message", 1, 0)
@@ -414,7 +414,7 @@ func TestMessagesAreComparedAtCuts(t *testing.T) {
 	}
 	n.send(n.p(0, 0), "right", 1, 0)
 	n.deliverAll()
-	require.Len(t, n.cores[n.p(1, 0)].inStream(n.ctxs[n.p(1, 0)], 0).sums, 1)
+	require.Len(t, n.ctxs[n.p(1, 0)].inStream(0).sums, 1)
 	n.recv(n.p(1, 0), 0, 0)
 	n.begin(1, n.p(1, 0))
 	n.deliverAll()

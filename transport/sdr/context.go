@@ -76,12 +76,21 @@ type inStream struct {
 	total      uint64              // and has posted this number of messages
 }
 
+// contexts holds the contexts of a process, by id and in order of creation.
+type contexts struct {
+	job       *job
+	byID      map[uint64]*Context // nil value: closed
+	order     []*Context          // the open ones, in order of creation
+	recent    *Context            // the one that get has returned last, or nil
+	bookmarks *Context            // of the bookmarks of cuts
+}
+
 // Join returns the context with this id, on which the program has just agreed with the
 // other members; frames for it may have arrived before. Exact contexts are those of
 // collectives. thread is the id of its clock domain. members are the ranks of the
 // communicator; nil means all.
 func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
-	ctx := c.context(id, exact)
+	ctx := c.contexts.get(id, exact)
 	if ctx == nil || ctx.joined {
 		return nil, errContextUsed
 	}
@@ -89,8 +98,8 @@ func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, err
 		return nil, errContextUsed
 	}
 	ctx.joined = true
-	if len(members) > 0 && len(members) < len(c.ranks) {
-		ctx.member = make([]bool, len(c.ranks))
+	if len(members) > 0 && len(members) < len(c.job.ranks) {
+		ctx.member = make([]bool, len(c.job.ranks))
 		for _, m := range members {
 			ctx.member[m] = true
 		}
@@ -99,20 +108,20 @@ func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, err
 	return ctx, nil
 }
 
-// context returns the state of a context, and creates it if it is new. It returns nil if
+// get returns the state of a context, and creates it if it is new. It returns nil if
 // the context has been closed.
-func (c *Core) context(id uint64, exact bool) *Context {
-	if c.recent != nil && c.recent.id == id {
-		return c.recent
+func (t *contexts) get(id uint64, exact bool) *Context {
+	if t.recent != nil && t.recent.id == id {
+		return t.recent
 	}
-	ctx, known := c.contexts[id]
+	ctx, known := t.byID[id]
 	if !known {
-		ctx = &Context{id: id, exact: exact, out: make([]*outStream, len(c.ranks)), in: make([]*inStream, len(c.ranks))}
-		c.contexts[id] = ctx
-		c.order = append(c.order, ctx)
+		ctx = &Context{id: id, exact: exact, out: make([]*outStream, len(t.job.ranks)), in: make([]*inStream, len(t.job.ranks))}
+		t.byID[id] = ctx
+		t.order = append(t.order, ctx)
 	}
 	if ctx != nil {
-		c.recent = ctx
+		t.recent = ctx
 	}
 	return ctx
 }
@@ -162,29 +171,29 @@ func (c *Core) close(ctx *Context) {
 			c.ackTo(ctx, rank, nil)
 		}
 	}
-	c.contexts[ctx.id] = nil
+	c.contexts.byID[ctx.id] = nil
 	c.leaveThread(ctx.thread)
-	for i, o := range c.order {
+	for i, o := range c.contexts.order {
 		if o == ctx {
-			c.order = append(c.order[:i], c.order[i+1:]...)
+			c.contexts.order = append(c.contexts.order[:i], c.contexts.order[i+1:]...)
 			break
 		}
 	}
-	if c.recent == ctx {
-		c.recent = nil
+	if c.contexts.recent == ctx {
+		c.contexts.recent = nil
 	}
 }
 
-func (c *Core) outStream(ctx *Context, rank int) *outStream {
+func (t *contexts) outStream(ctx *Context, rank int) *outStream {
 	s := ctx.out[rank]
 	if s == nil {
-		s = &outStream{ctx: ctx, rank: rank, acked: make([]numbers, c.ranks[rank].degree), later: make([]numbers, c.ranks[rank].degree)}
+		s = &outStream{ctx: ctx, rank: rank, acked: make([]numbers, t.job.ranks[rank].degree), later: make([]numbers, t.job.ranks[rank].degree)}
 		ctx.out[rank] = s
 	}
 	return s
 }
 
-func (c *Core) inStream(ctx *Context, rank int) *inStream {
+func (ctx *Context) inStream(rank int) *inStream {
 	s := ctx.in[rank]
 	if s == nil {
 		s = &inStream{ctx: ctx, rank: rank, live: make(map[uint64]*arrival)}

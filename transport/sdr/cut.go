@@ -67,7 +67,7 @@ func (c *Core) Pending() error {
 			}
 		}
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range c.contexts.order {
 		for r := range ctx.any.receives() {
 			return fmt.Errorf("a receive from any rank%s is %w", tagged(r.tag), ErrPending)
 		}
@@ -128,8 +128,8 @@ func (c *Core) BeginCut(number uint64) error {
 	}
 	c.newest = number
 	c.tellAll()
-	c.cut = &cut{number: number, marked: make([]bool, len(c.ranks)), fresh: true}
-	for _, ctx := range c.order {
+	c.cut = &cut{number: number, marked: make([]bool, len(c.job.ranks)), fresh: true}
+	for _, ctx := range c.contexts.order {
 		for _, s := range ctx.in {
 			if s != nil {
 				s.before = 0
@@ -137,16 +137,16 @@ func (c *Core) BeginCut(number uint64) error {
 		}
 	}
 	c.forgetBookmarks(number)
-	for rank := range c.ranks {
-		if rank == c.rank {
+	for rank := range c.job.ranks {
+		if rank == c.job.rank {
 			continue
 		}
 		if said := c.bookmark(rank); len(said) > 0 {
-			c.cut.carried = append(c.cut.carried, bookmark{c.rank, rank, said})
+			c.cut.carried = append(c.cut.carried, bookmark{c.job.rank, rank, said})
 		}
 	}
 	c.sendBookmarks()
-	for _, ctx := range c.order {
+	for _, ctx := range c.contexts.order {
 		for _, s := range ctx.in {
 			if s == nil {
 				continue
@@ -163,13 +163,13 @@ func (c *Core) BeginCut(number uint64) error {
 
 // sendBookmarks sends the bookmarks of the round that begins, if there is one.
 func (c *Core) sendBookmarks() {
-	n, step := len(c.ranks), 1<<c.cut.round
+	n, step := len(c.job.ranks), 1<<c.cut.round
 	if step >= n {
 		return
 	}
 	var data []byte
 	c.cut.carried = slices.DeleteFunc(c.cut.carried, func(b bookmark) bool {
-		if (b.to-c.rank+n)%n&step == 0 {
+		if (b.to-c.job.rank+n)%n&step == 0 {
 			return false
 		}
 		data = binary.LittleEndian.AppendUint32(data, uint32(b.from))
@@ -178,11 +178,11 @@ func (c *Core) sendBookmarks() {
 		data = append(data, b.said...)
 		return true
 	})
-	rank := (c.rank + step) % n
-	s := c.outStream(c.cuts, rank)
+	rank := (c.job.rank + step) % n
+	s := c.contexts.outStream(c.contexts.bookmarks, rank)
 	m := c.newMessage()
 	m.stream, m.number, m.data, m.bookmark = s, c.cut.number, data, true
-	if m.lacking = s.lacking(c.ranks[rank].live, c.cut.number); m.lacking == 0 {
+	if m.lacking = s.lacking(c.job.ranks[rank].live, c.cut.number); m.lacking == 0 {
 		c.reuseMessage(m)
 		return
 	}
@@ -199,11 +199,11 @@ func (c *Core) takeBookmarks(rank int, data []byte) error {
 		b := bookmark{from: int(binary.LittleEndian.Uint32(data)), to: int(binary.LittleEndian.Uint32(data[4:]))}
 		size := binary.LittleEndian.Uint64(data[8:])
 		data = data[head:]
-		if b.from >= len(c.ranks) || b.to >= len(c.ranks) || b.from == b.to || b.from == c.rank || size > uint64(len(data)) {
+		if b.from >= len(c.job.ranks) || b.to >= len(c.job.ranks) || b.from == b.to || b.from == c.job.rank || size > uint64(len(data)) {
 			return fmt.Errorf("%w: bookmark of rank %d for rank %d with %d bytes from rank %d", ErrProtocol, b.from, b.to, size, rank)
 		}
 		b.said, data = data[:size], data[size:]
-		if b.to != c.rank {
+		if b.to != c.job.rank {
 			b.said = slices.Clone(b.said) // the memory of the message is reused
 			c.cut.carried = append(c.cut.carried, b)
 			continue
@@ -222,14 +222,14 @@ func (c *Core) takeBookmarks(rank int, data []byte) error {
 // forgetBookmarks discards the bookmarks of cuts before number: it stops keeping its own,
 // and ignores those of other ranks that arrive late.
 func (c *Core) forgetBookmarks(number uint64) {
-	for rank := range c.ranks {
-		if rank == c.rank {
+	for rank := range c.job.ranks {
+		if rank == c.job.rank {
 			continue
 		}
-		if s := c.cuts.out[rank]; s != nil {
+		if s := c.contexts.bookmarks.out[rank]; s != nil {
 			c.abandon(s, number)
 		}
-		s := c.inStream(c.cuts, rank)
+		s := c.contexts.bookmarks.inStream(rank)
 		for m := range s.unexpected.messages() {
 			if m.number < number {
 				m.place.leave()
@@ -256,8 +256,8 @@ const bookmarkEntry = 24
 
 func (c *Core) bookmark(rank int) []byte {
 	var open []*Context
-	for _, ctx := range c.order {
-		if ctx != c.cuts && ctx.common(rank) {
+	for _, ctx := range c.contexts.order {
+		if ctx != c.contexts.bookmarks && ctx.common(rank) {
 			open = append(open, ctx)
 		}
 	}
@@ -294,9 +294,9 @@ func (c *Core) Arrived() (bool, error) {
 		return c.cut.done, nil
 	}
 	c.cut.fresh = false
-	for n := len(c.ranks); 1<<c.cut.round < n; {
-		rank := (c.rank - 1<<c.cut.round + n) % n
-		s := c.cuts.in[rank]
+	for n := len(c.job.ranks); 1<<c.cut.round < n; {
+		rank := (c.job.rank - 1<<c.cut.round + n) % n
+		s := c.contexts.bookmarks.in[rank]
 		at := s.unexpected.find(c.cut.number)
 		if at == nil || !at.message.whole {
 			return false, nil
@@ -314,7 +314,7 @@ func (c *Core) Arrived() (bool, error) {
 			continue
 		}
 		for rank, marked := range c.cut.marked {
-			if rank == c.rank || marked {
+			if rank == c.job.rank || marked {
 				continue
 			}
 			if err := c.mark(rank, nil); err != nil { // it has no communicator with this rank
@@ -323,9 +323,9 @@ func (c *Core) Arrived() (bool, error) {
 			c.cut.marked[rank] = true
 		}
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range c.contexts.order {
 		for rank, s := range ctx.in {
-			if s != nil && rank != c.rank && !ctx.freed && s.received.low < s.before {
+			if s != nil && rank != c.job.rank && !ctx.freed && s.received.low < s.before {
 				return false, nil
 			}
 		}
@@ -343,19 +343,19 @@ func (c *Core) mark(rank int, b []byte) error {
 	for ; len(b) > 0; b = b[bookmarkEntry:] {
 		id, flags := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 		exact := flags == uint64(flagExact)
-		ctx := c.context(id, exact)
+		ctx := c.contexts.get(id, exact)
 		if ctx == nil {
 			continue // freed here: the other rank reports the error
 		}
-		if ctx.exact != exact || !exact && flags != 0 || ctx == c.cuts {
+		if ctx.exact != exact || !exact && flags != 0 || ctx == c.contexts.bookmarks {
 			return fmt.Errorf("%w: bookmark from rank %d with flags %x in context %x", ErrProtocol, rank, flags, id)
 		}
 		listed[ctx] = true
-		c.inStream(ctx, rank).before = binary.LittleEndian.Uint64(b[16:])
+		ctx.inStream(rank).before = binary.LittleEndian.Uint64(b[16:])
 	}
-	for _, ctx := range c.order {
-		if ctx != c.cuts && ctx.common(rank) && !listed[ctx] {
-			return fmt.Errorf("rank %d has freed a communicator that rank %d still has, or has not made it yet: all members make and free one on the same side of a safe point", rank, c.rank)
+	for _, ctx := range c.contexts.order {
+		if ctx != c.contexts.bookmarks && ctx.common(rank) && !listed[ctx] {
+			return fmt.Errorf("rank %d has freed a communicator that rank %d still has, or has not made it yet: all members make and free one on the same side of a safe point", rank, c.job.rank)
 		}
 	}
 	return nil
@@ -374,26 +374,26 @@ func (c *Core) Cut(joined []Joiner) error {
 		return fmt.Errorf("end of a cut: %w", errNoCut)
 	}
 	for _, n := range joined {
-		if c.Process(n.Rank, n.Replica) < 0 {
+		if c.job.index(n.Rank, n.Replica) < 0 {
 			return fmt.Errorf("end of a cut: no process %d.%d", n.Rank, n.Replica)
 		}
 	}
-	for _, ctx := range slices.Clone(c.order) {
+	for _, ctx := range slices.Clone(c.contexts.order) {
 		for rank, s := range ctx.out {
-			if s != nil && rank != c.rank {
+			if s != nil && rank != c.job.rank {
 				c.abandon(s, s.next)
 				c.compareBehind(s)
 				s.forget()
 			}
 		}
 		for rank, s := range ctx.in {
-			if s != nil && rank != c.rank && ctx != c.cuts {
+			if s != nil && rank != c.job.rank && ctx != c.contexts.bookmarks {
 				c.takeBack(s)
 				c.settle(s)
 			}
 		}
 	}
-	c.passed = c.cut.number
+	c.out.passed = c.cut.number
 	later := c.resetAgreement()
 	c.forgetBookmarks(c.cut.number + 1)
 	c.resetThreads()
@@ -401,9 +401,9 @@ func (c *Core) Cut(joined []Joiner) error {
 	for _, n := range joined {
 		c.revive(n)
 	}
-	for _, ctx := range slices.Clone(c.order) {
+	for _, ctx := range slices.Clone(c.contexts.order) {
 		for rank, s := range ctx.in {
-			if s == nil || rank == c.rank || ctx == c.cuts {
+			if s == nil || rank == c.job.rank || ctx == c.contexts.bookmarks {
 				continue
 			}
 			c.noteAgain(s)
@@ -415,7 +415,7 @@ func (c *Core) Cut(joined []Joiner) error {
 			c.close(ctx)
 		}
 	}
-	for rank := range c.ranks {
+	for rank := range c.job.ranks {
 		c.updateWant(rank)
 	}
 	for _, n := range joined {

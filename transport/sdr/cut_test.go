@@ -37,8 +37,8 @@ func (n *net) restore(p int, incarnation uint32, limits Limits, degrees []int, b
 	var pos Position
 	require.NoError(n.t, pos.UnmarshalBinary(b))
 	old := n.cores[p]
-	c := NewCore(old.rank, old.replica, 0, degrees, false, limits)
-	c.incarnation = incarnation
+	c := NewCore(old.job.rank, old.job.replica, 0, degrees, false, limits)
+	c.out.incarnation = incarnation
 	require.NoError(n.t, c.Restore(&pos))
 	ctx, err := c.Join(testContext, testContext, false, nil)
 	require.NoError(n.t, err)
@@ -86,7 +86,7 @@ func TestDrain(t *testing.T) {
 	// the numbers.
 	n.restore(1, 1, limits, []int{1, 1}, taken)
 	n.end(nil, 1)
-	n.cores[0].processes[1].incarnation = 1
+	n.cores[0].job.processes[1].incarnation = 1
 	require.Equal(t, "0:small", n.recv(1, 0, 6).text(t))
 	require.Equal(t, "0:larger than eight bytes", n.recv(1, 0, 5).text(t))
 	next := n.recv(1, 0, Any)
@@ -211,7 +211,7 @@ func TestLivesAgain(t *testing.T) {
 		require.Equal(t, "0:after", n.recv(n.p(1, k), 0, 0).text(t))
 	}
 	require.NoError(t, c.End(p01, &late.header, late.payload), "refused, silently")
-	require.Empty(t, c.processes[p01].early.frames)
+	require.Empty(t, c.job.processes[p01].early.frames)
 
 	// The process dies again; 0.0 serves in its place again.
 	n.die(p01)
@@ -261,9 +261,9 @@ func TestEarlyFramesOutliveTheVerdict(t *testing.T) {
 	h := transport.Header{Channel: transport.ChannelMessage, Kind: kindWant, Incarnation: 2}
 	require.NoError(t, c.End(p01, &h, nil))
 	c.Dead(p01)
-	require.Len(t, c.processes[p01].early.frames, 1)
+	require.Len(t, c.job.processes[p01].early.frames, 1)
 	c.Dead(p01)
-	require.Empty(t, c.processes[p01].early.frames)
+	require.Empty(t, c.job.processes[p01].early.frames)
 }
 
 // TestRoomOfTheFirstLife: messages that a process sent before it died take none
@@ -287,7 +287,7 @@ func TestRoomOfTheFirstLife(t *testing.T) {
 	c.Recv(n.ctxs[n.p(1, 1)], new(Request), make([]byte, 400), 0, 0)
 	n.carry(n.p(1, 1))
 	require.Empty(t, n.sent(), "no room is returned")
-	require.Zero(t, c.processes[p01].owed)
+	require.Zero(t, c.job.processes[p01].owed)
 }
 
 // TestUnannouncedLife: frames of a life that is never announced are kept up to
@@ -361,7 +361,7 @@ func TestCancelCut(t *testing.T) {
 	for p := range n.cores {
 		require.True(t, n.arrived(p))
 		n.end(nil, p)
-		for _, s := range n.cores[p].cuts.in {
+		for _, s := range n.cores[p].contexts.bookmarks.in {
 			require.True(t, s == nil || s.unexpected.first == nil, "bookmarks are forgotten")
 		}
 	}

@@ -19,7 +19,7 @@ func (c *Core) describe() string {
 	if a := c.agreed; a != nil && len(a.open) > 0 {
 		fmt.Fprintf(&b, "%d decisions of replica %d are not settled, the others hold %v\n", len(a.open), a.maker, a.held[a.maker])
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range c.contexts.order {
 		for rank, s := range ctx.out {
 			if s == nil {
 				continue

@@ -126,19 +126,19 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
-	e.core.point, e.core.observer, e.core.sum, e.core.now, e.core.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
+	e.core.point, e.core.observer, e.core.sum, e.core.out.now, e.core.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
 	if e.core.recorder = cfg.Recorder; cfg.Ordered {
 		e.core.agree()
 		e.agrees.Store(e.core.agreed != nil)
 	}
 	e.patient, _ = cfg.Poller.(patient)
-	e.links = make([]transport.Link, len(e.core.processes))
-	e.prompt = make([]transport.Prompt, len(e.core.processes))
-	e.lent = make([]bool, len(e.core.processes))
-	for p := range e.core.processes {
-		if pr := &e.core.processes[p]; cfg.Peers != nil && !(pr.rank == cfg.Rank && pr.replica == cfg.Replica) {
+	e.links = make([]transport.Link, len(e.core.job.processes))
+	e.prompt = make([]transport.Prompt, len(e.core.job.processes))
+	e.lent = make([]bool, len(e.core.job.processes))
+	for p := range e.core.job.processes {
+		if pr := &e.core.job.processes[p]; cfg.Peers != nil && !(pr.rank == cfg.Rank && pr.replica == cfg.Replica) {
 			incarnation, alive := cfg.Peers(pr.rank, pr.replica)
-			e.core.Peer(p, incarnation, alive)
+			e.core.job.setPeer(p, incarnation, alive)
 		}
 	}
 	e.unused = newUnused()
@@ -160,7 +160,7 @@ func newUnused() *unused {
 func (e *Engine) Rank() int { return e.cfg.Rank }
 
 // Size returns the number of ranks of the job.
-func (e *Engine) Size() int { return len(e.core.ranks) }
+func (e *Engine) Size() int { return len(e.core.job.ranks) }
 
 // outFrame is a frame on its way. It reports to the core when the link no longer uses its
 // payload.
@@ -205,8 +205,8 @@ func (e *Engine) flushAndUnlock() { e.flush(e.settle()) }
 // actions, without the lock, so that the frames of a link keep their order and a link may
 // call back.
 func (e *Engine) flush(news bool) {
-	for len(e.core.actions) > 0 && !e.flushing {
-		acts := e.core.Actions()
+	for len(e.core.out.actions) > 0 && !e.flushing {
+		acts := e.core.out.Actions()
 		if e.aborted {
 			clear(acts)
 			continue
@@ -234,11 +234,11 @@ func (e *Engine) flush(news bool) {
 		e.flushing = false
 		news = e.settle() || e.aborted // Released waits for the end of flushing
 	}
-	if c := e.core; c.news || c.draining && c.Drained() || c.pulling() && c.cut.fresh {
-		news, c.news = true, false
+	if c := e.core; c.out.news || c.draining && c.Drained() || c.pulling() && c.cut.fresh {
+		news, c.out.news = true, false
 	}
-	if e.core.ends != e.ends.Load() {
-		e.ends.Store(e.core.ends)
+	if e.core.out.ends != e.ends.Load() {
+		e.ends.Store(e.core.out.ends)
 		news = true
 	}
 	differences := e.core.differences
@@ -257,7 +257,7 @@ func (e *Engine) flush(news bool) {
 // settle marks the completed requests as complete, and reports whether there were any. The
 // lock is held.
 func (e *Engine) settle() bool {
-	done := e.core.Completed()
+	done := e.core.out.Completed()
 	if len(done) == 0 || e.aborted {
 		return false
 	}
@@ -332,7 +332,7 @@ func (e *Engine) transmit(a *Action) {
 	}
 	link := e.links[a.To]
 	if link == nil {
-		p := &e.core.processes[a.To] // rank and replica never change
+		p := &e.core.job.processes[a.To] // rank and replica never change
 		if link = e.cfg.Link(p.rank, p.replica); link == nil {
 			f.Sent(&f.frame, transport.ErrPeerGone)
 			return
@@ -355,7 +355,7 @@ func (e *Engine) fail(err error) {
 // deaths in the order in which they were declared, after the last byte of the link has been
 // delivered.
 func (e *Engine) Dead(rank, replica int) {
-	p := e.core.Process(rank, replica)
+	p := e.core.job.index(rank, replica)
 	if p < 0 {
 		return
 	}

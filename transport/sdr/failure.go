@@ -9,25 +9,25 @@ import (
 // its link has been delivered before [SDR, Algorithm 1, line 18]. Frames of its incarnation
 // are refused from now on.
 func (c *Core) Dead(p int) {
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	if !pr.alive { // a joiner that died before its incarnation was announced
 		pr.early = early{}
 		return
 	}
-	r := &c.ranks[pr.rank]
+	r := &c.job.ranks[pr.rank]
 	before := r.live
 	pr.alive = false
 	r.live &^= 1 << pr.replica
 	r.impatient &^= 1 << pr.replica
 	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool { return a.p == p })
-	c.ends++ // waiters look again which process to ask
+	c.out.ends++ // waiters look again which process to ask
 	defer c.expectFewer()
-	if pr.rank == c.rank {
+	if pr.rank == c.job.rank {
 		c.substitute(before)
 		c.lostSibling()
 		return
 	}
-	for _, ctx := range slices.Clone(c.order) {
+	for _, ctx := range slices.Clone(c.contexts.order) {
 		if s := ctx.out[pr.rank]; s != nil { // lines 31 to 33: it needs nothing any more
 			d := uint64(1) << pr.replica
 			c.sweep(s, func(m *Message) {
@@ -48,16 +48,16 @@ func (c *Core) Dead(p int) {
 // substitute sends what the replicas may lack that this process serves from now on [lines
 // 21 to 25].
 func (c *Core) substitute(before uint64) {
-	if c.mirror {
+	if c.job.mirror {
 		return
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range c.contexts.order {
 		for rank, s := range ctx.out {
 			if s == nil {
 				continue
 			}
-			for d := range each(c.ranks[rank].live) {
-				if !c.serves(rank, d, ctx.exact) || c.server(before, c.rank, rank, d, ctx.exact) == c.replica {
+			for d := range each(c.job.ranks[rank].live) {
+				if !c.job.serves(rank, d, ctx.exact) || c.job.server(before, c.job.rank, rank, d, ctx.exact) == c.job.replica {
 					continue
 				}
 				for _, m := range s.kept {
@@ -68,7 +68,7 @@ func (c *Core) substitute(before uint64) {
 			}
 		}
 	}
-	for rank := range c.ranks {
+	for rank := range c.job.ranks {
 		c.updateWant(rank)
 	}
 }
@@ -85,7 +85,7 @@ func (c *Core) lose(s *inStream, p int) {
 	if s.asked == p+1 {
 		s.asked = 0 // another one is asked
 	}
-	replica := c.processes[p].replica
+	replica := c.job.processes[p].replica
 	var lost []*arrival
 	for _, m := range s.live {
 		if m.whole || m.offers>>replica&1 == 0 {

@@ -208,7 +208,7 @@ func TestEagerCopyOfOffered(t *testing.T) {
 		t.Run(fmt.Sprint("broke ", broke), func(t *testing.T) {
 			n := newNet(t, Limits{Window: frameCost + 10}, 2, 2)
 			p := n.p(1, 1)
-			n.cores[n.p(0, 1)].processes[p].credit = 0
+			n.cores[n.p(0, 1)].job.processes[p].credit = 0
 			r := n.recv(p, 0, 0)
 			n.send(n.p(0, 0), "message", 1, 0)
 			n.send(n.p(0, 1), "message", 1, 0)

@@ -87,7 +87,7 @@ func (c *Core) Hopeless(req *Request) error {
 // hopelessScript implements Hopeless for a script: a round that lacks one message never
 // ends.
 func (c *Core) hopelessScript(s *Script) (err error) {
-	for rank := range c.ranks {
+	for rank := range c.job.ranks {
 		if in := s.ctx.in[rank]; in != nil {
 			for r := range in.posted.receives() {
 				if r.script == s && err == nil {
@@ -110,16 +110,16 @@ func (c *Core) hopelessScript(s *Script) (err error) {
 func (c *Core) hopelessReceive(req *Request) error {
 	if req.source != Any {
 		if c.nothingFrom(req, req.source) {
-			return &FinishedError{c.rank, req.source}
+			return &FinishedError{c.job.rank, req.source}
 		}
 		return nil
 	}
 	others := false
-	for rank := range c.ranks {
+	for rank := range c.job.ranks {
 		switch {
-		case rank == c.rank && req.ctx.in[rank].offers(req): // the leader may have given it a message of the rank itself
+		case rank == c.job.rank && req.ctx.in[rank].offers(req): // the leader may have given it a message of the rank itself
 			return nil
-		case rank == c.rank || req.ctx.member != nil && !req.ctx.member[rank]:
+		case rank == c.job.rank || req.ctx.member != nil && !req.ctx.member[rank]:
 		case !c.nothingFrom(req, rank):
 			return nil // the function asks the next rank once this rank has finished
 		default:
@@ -129,16 +129,16 @@ func (c *Core) hopelessReceive(req *Request) error {
 	if !others { // a rank alone: its other goroutines may send
 		return nil
 	}
-	return &FinishedError{c.rank, Any}
+	return &FinishedError{c.job.rank, Any}
 }
 
 // nothingFrom reports whether no message of a rank will ever match a receive
 // that is posted and not bound to one.
 func (c *Core) nothingFrom(req *Request, rank int) bool {
-	if rank == c.rank {
+	if rank == c.job.rank {
 		return false
 	}
-	s := c.inStream(req.ctx, rank)
+	s := req.ctx.inStream(rank)
 	if !s.finished && !c.departed(rank) {
 		c.askAbout(s)
 		return false
@@ -172,13 +172,15 @@ func (s *inStream) offers(req *Request) bool {
 
 // departed reports whether a rank had finished, and all that it sent is here,
 // when it lost its last replica.
-func (c *Core) departed(rank int) bool { return c.ranks[rank].through && c.ranks[rank].live == 0 }
+func (c *Core) departed(rank int) bool {
+	return c.job.ranks[rank].through && c.job.ranks[rank].live == 0
+}
 
 // Through records that a rank has finished and no process lacks what it sent. It matters
 // only once the rank has lost its last replica.
 func (c *Core) Through(rank int) {
-	c.ranks[rank].through = true
-	c.ends++
+	c.job.ranks[rank].through = true
+	c.out.ends++
 }
 
 // askAbout asks the replica that serves this one how many messages there are in
@@ -187,11 +189,11 @@ func (c *Core) askAbout(s *inStream) {
 	if s.asked != 0 {
 		return
 	}
-	k := c.server(c.ranks[s.rank].live, s.rank, c.rank, c.replica, s.ctx.exact)
+	k := c.job.server(c.job.ranks[s.rank].live, s.rank, c.job.rank, c.job.replica, s.ctx.exact)
 	if k < 0 {
 		return // the job rolls back, or ends
 	}
-	p := c.ranks[s.rank].first + k
+	p := c.job.ranks[s.rank].first + k
 	s.asked = p + 1
 	c.question(p, s.ctx, askSent, 0)
 }
@@ -200,13 +202,13 @@ func (c *Core) askAbout(s *inStream) {
 func (c *Core) hopelessSend(m *Message) error {
 	rank := m.stream.rank
 	if m.unwanted {
-		return &FinishedError{c.rank, rank}
+		return &FinishedError{c.job.rank, rank}
 	}
-	if rank == c.rank || m.asked != 0 {
+	if rank == c.job.rank || m.asked != 0 {
 		return nil
 	}
-	for d := range each(m.lacking & c.ranks[rank].live) {
-		p := c.ranks[rank].first + d
+	for d := range each(m.lacking & c.job.ranks[rank].live) {
+		p := c.job.ranks[rank].first + d
 		m.asked = p + 1
 		c.question(p, m.stream.ctx, askTaken, m.number)
 		break
@@ -220,18 +222,18 @@ func (c *Core) question(p int, ctx *Context, what, number uint64) {
 	if ctx.exact {
 		h.Flags = flagExact
 	}
-	c.send(p, h, nil)
+	c.out.send(p, h, nil)
 }
 
 // asked records a question. It discards older ones about messages that have been received
 // since: they need no answer.
 func (c *Core) asked(p int, h *transport.Header) {
 	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool {
-		ctx := c.contexts[a.context]
+		ctx := c.contexts.byID[a.context]
 		if a.what != askTaken || ctx == nil {
 			return false
 		}
-		s := ctx.in[c.processes[a.p].rank]
+		s := ctx.in[c.job.processes[a.p].rank]
 		return s != nil && s.received.has(a.number)
 	})
 	c.asks = append(c.asks, ask{p: p, context: h.Args[0], exact: h.Flags&flagExact != 0, what: h.Args[2], number: h.Args[1]})
@@ -257,15 +259,15 @@ func (c *Core) answer() {
 		if a.exact {
 			h.Flags = flagExact
 		}
-		c.send(a.p, h, nil)
+		c.out.send(a.p, h, nil)
 	}
 	c.asks = open
 }
 
 // reply returns Args[1] of the answer to a question, if there is one by now.
 func (c *Core) reply(a ask) (number uint64, known bool) {
-	rank := c.processes[a.p].rank
-	ctx, seen := c.contexts[a.context]
+	rank := c.job.processes[a.p].rank
+	ctx, seen := c.contexts.byID[a.context]
 	if a.what == askSent {
 		switch {
 		case !seen:
@@ -292,11 +294,11 @@ func (c *Core) reply(a ask) (number uint64, known bool) {
 
 // heardEnd handles the answer to a question.
 func (c *Core) heardEnd(p int, h *transport.Header) {
-	ctx := c.contexts[h.Args[0]]
+	ctx := c.contexts.byID[h.Args[0]]
 	if ctx == nil {
 		return
 	}
-	rank := c.processes[p].rank
+	rank := c.job.processes[p].rank
 	if h.Args[2] == askTaken {
 		if s := ctx.out[rank]; s != nil {
 			if m := s.find(h.Args[1]); m != nil {
@@ -304,7 +306,7 @@ func (c *Core) heardEnd(p int, h *transport.Header) {
 			}
 		}
 	} else {
-		s := c.inStream(ctx, rank)
+		s := ctx.inStream(rank)
 		s.finished, s.total = true, h.Args[1]
 		if s.total == ackAll { // then it came behind all of them
 			s.total = s.due
@@ -313,8 +315,8 @@ func (c *Core) heardEnd(p int, h *transport.Header) {
 			}
 		}
 	}
-	c.ends++
-	c.news = true
+	c.out.ends++
+	c.out.news = true
 }
 
 // GiveUp completes a request that is hopeless, with the error of Hopeless. A script keeps
@@ -331,5 +333,5 @@ func (c *Core) GiveUp(req *Request, err error) {
 		req.ctx.unbind(req)
 		c.rematch(req.ctx)
 	}
-	c.complete(req, Status{}, err)
+	c.out.complete(req, Status{}, err)
 }

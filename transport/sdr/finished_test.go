@@ -8,7 +8,7 @@ import (
 
 // finish reports that the programs of all replicas of a rank have returned.
 func (n *net) finish(rank int) {
-	for k := range n.cores[0].ranks[rank].degree {
+	for k := range n.cores[0].job.ranks[rank].degree {
 		n.cores[n.p(rank, k)].Drain()
 		n.carry(n.p(rank, k))
 	}

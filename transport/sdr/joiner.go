@@ -36,19 +36,19 @@ func (pr *process) hold(h *transport.Header, payload []byte) error {
 // sent to the rank before. The live replicas alone determine which replica sends to which.
 // So from now on the state is as if the process had never died.
 func (c *Core) revive(n Joiner) {
-	p := c.Process(n.Rank, n.Replica)
-	if n.Rank == c.rank && n.Replica == c.replica {
+	p := c.job.index(n.Rank, n.Replica)
+	if n.Rank == c.job.rank && n.Replica == c.job.replica {
 		return
 	}
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	held := pr.early
 	for _, s := range pr.short {
 		s.short &^= 1 << n.Replica
 	}
-	r := &c.ranks[n.Rank]
-	*pr = process{rank: n.Rank, replica: n.Replica, alive: true, incarnation: n.Incarnation, credit: c.limits.Window, early: held}
+	r := &c.job.ranks[n.Rank]
+	*pr = process{rank: n.Rank, replica: n.Replica, alive: true, incarnation: n.Incarnation, credit: c.job.limits.Window, early: held}
 	r.live |= 1 << n.Replica
-	for _, ctx := range c.order {
+	for _, ctx := range c.contexts.order {
 		s := ctx.in[n.Rank]
 		if s == nil {
 			continue
@@ -59,27 +59,18 @@ func (c *Core) revive(n Joiner) {
 			}
 		}
 	}
-	c.actions = append(c.actions, Action{Kind: ActRenew, To: p})
+	c.out.actions = append(c.out.actions, Action{Kind: ActRenew, To: p})
 }
 
 // replay handles the frames of a joiner that arrived early.
 func (c *Core) replay(n Joiner) error {
-	p := c.Process(n.Rank, n.Replica)
-	frames := c.processes[p].early.frames
-	c.processes[p].early = early{}
+	p := c.job.index(n.Rank, n.Replica)
+	frames := c.job.processes[p].early.frames
+	c.job.processes[p].early = early{}
 	for i := range frames {
 		if err := c.End(p, &frames[i].header, frames[i].payload); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// Peer sets whether a process is live, before anything has been sent.
-func (c *Core) Peer(p int, incarnation uint32, alive bool) {
-	pr := &c.processes[p]
-	pr.incarnation, pr.alive = incarnation, alive
-	if !alive {
-		c.ranks[pr.rank].live &^= 1 << pr.replica
-	}
 }

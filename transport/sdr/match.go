@@ -36,7 +36,7 @@ func (c *Core) postRecv(req *Request) {
 	req.place.receive = req
 	l := &req.ctx.any
 	if req.source != Any {
-		l = &c.inStream(req.ctx, req.source).posted
+		l = &req.ctx.inStream(req.source).posted
 	}
 	behind := l.last
 	for behind != nil && behind.receive.order > req.order {
@@ -116,7 +116,7 @@ func (c *Core) bind(m *arrival, req *Request) {
 	switch {
 	case m.local != nil:
 		out := m.local
-		c.fill(req, m.stream, c.replica, m.number, m.tag, out.data, nil)
+		c.fill(req, m.stream, c.job.replica, m.number, m.tag, out.data, nil)
 		c.endLocal(out, req)
 		c.release(m)
 	case m.whole:
@@ -159,7 +159,7 @@ func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag i
 		s.newest[tag] = max(s.newest[tag], req.order)
 	}
 	req.bound, req.buf = nil, nil
-	c.complete(req, Status{Source: s.rank, Tag: tag, Size: n}, err)
+	c.out.complete(req, Status{Source: s.rank, Tag: tag, Size: n}, err)
 	if s.ctx.freed {
 		c.close(s.ctx)
 	}
@@ -198,7 +198,7 @@ func (c *Core) Cancel(req *Request) bool {
 	req.place.leave()
 	req.ctx.unbind(req)
 	c.rematch(req.ctx)
-	c.complete(req, Status{Source: Any, Tag: Any, Cancelled: true}, nil)
+	c.out.complete(req, Status{Source: Any, Tag: Any, Cancelled: true}, nil)
 	if req.ctx.freed {
 		c.close(req.ctx)
 	}
@@ -209,13 +209,13 @@ func (c *Core) Cancel(req *Request) bool {
 // replica.
 func (c *Core) postLocal(m *Message) {
 	ctx := m.stream.ctx
-	s := c.inStream(ctx, c.rank)
+	s := ctx.inStream(c.job.rank)
 	if req := c.takePosted(s, m.number, m.tag, nil); req != nil {
-		c.fill(req, s, c.replica, m.number, m.tag, m.data, nil)
+		c.fill(req, s, c.job.replica, m.number, m.tag, m.data, nil)
 		c.endLocal(m, req)
 		return
 	}
-	if !m.sync && len(m.data) <= c.limits.Eager && c.ranks[c.rank].retained+len(m.data)+frameCost <= c.limits.Retain {
+	if !m.sync && len(m.data) <= c.job.limits.Eager && c.job.ranks[c.job.rank].retained+len(m.data)+frameCost <= c.job.limits.Retain {
 		c.copyOut(m)
 	}
 	a := c.newArrival(s, m.number, m.tag, len(m.data))
@@ -231,10 +231,10 @@ func (c *Core) endLocal(m *Message, req *Request) {
 		return
 	}
 	if m.copied {
-		c.ranks[c.rank].retained -= len(m.data) + frameCost
+		c.job.ranks[c.job.rank].retained -= len(m.data) + frameCost
 		c.buffers.put(m.data)
 	} else {
-		c.complete(m.req, Status{}, nil)
+		c.out.complete(m.req, Status{}, nil)
 	}
 	c.reuseMessage(m)
 }
@@ -298,7 +298,7 @@ func (c *Core) release(m *arrival) {
 	c.readmit(m)
 	c.unawait(m)
 	if m.eager >= 0 {
-		c.processes[m.eager].held -= m.size + frameCost
+		c.job.processes[m.eager].held -= m.size + frameCost
 		c.consumed(m.eager, m.size+frameCost)
 	}
 	if len(c.arrivals) < 256 {

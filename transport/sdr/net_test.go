@@ -42,17 +42,17 @@ func newNet(t testing.TB, limits Limits, degrees ...int) *net {
 var kindNames = map[uint8]string{kindEager: "eager", kindOffer: "offer", kindGrant: "grant", kindData: "data", kindAck: "ack", kindWant: "want", kindCredit: "credit", kindArrived: "arrived", kindAsk: "ask", kindFinished: "finished", kindDecision: "decision", kindHolds: "holds"}
 
 func (n *net) name(p int) string {
-	pr := n.cores[p].processes[p]
+	pr := n.cores[p].job.processes[p]
 	return fmt.Sprintf("%d.%d", pr.rank, pr.replica)
 }
 
 // p returns the index of a process.
-func (n *net) p(rank, replica int) int { return n.cores[0].Process(rank, replica) }
+func (n *net) p(rank, replica int) int { return n.cores[0].job.index(rank, replica) }
 
 // carry puts the actions of a process on the wire. A payload stays in the
 // memory of the process until the frame is delivered.
 func (n *net) carry(p int) {
-	for _, a := range n.cores[p].Actions() {
+	for _, a := range n.cores[p].out.Actions() {
 		switch a.Kind {
 		case ActSend:
 			a.Header.Size = uint64(len(a.Payload) + len(a.CausalPast))
@@ -61,7 +61,7 @@ func (n *net) carry(p int) {
 			n.log = append(n.log, fmt.Sprintf("%s->%s %s", n.name(p), n.name(a.To), kindNames[a.Header.Kind]))
 		}
 	}
-	for _, r := range n.cores[p].Completed() {
+	for _, r := range n.cores[p].out.Completed() {
 		r.done.Store(true)
 	}
 }

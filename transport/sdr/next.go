@@ -7,8 +7,8 @@ import "github.com/intrahpc/intra/transport"
 // for its source accepts it. It then does what eager would do, and returns the completed
 // request. Otherwise it changes nothing and returns nil.
 func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
-	pr, ctx, exact := &c.processes[p], c.recent, h.Flags&flagExact != 0
-	if h.Kind != kindEager || h.Incarnation != pr.incarnation || !pr.alive || pr.rank == c.rank ||
+	pr, ctx, exact := &c.job.processes[p], c.contexts.recent, h.Flags&flagExact != 0
+	if h.Kind != kindEager || h.Incarnation != pr.incarnation || !pr.alive || pr.rank == c.job.rank ||
 		ctx == nil || ctx.id != h.Args[0] || ctx.exact != exact || ctx.freed || ctx.bound > 0 || ctx.any.first != nil ||
 		c.draining || c.cut != nil || c.observer != nil || pr.awaited > 0 {
 		return nil
@@ -36,7 +36,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	req.place.leave()
 	s.received.low++
 	s.due++
-	if c.ranks[pr.rank].degree > 1 {
+	if c.job.ranks[pr.rank].degree > 1 {
 		c.acknowledge(s, n, payload, pr.replica, size+frameCost, false)
 	}
 	if of != nil {

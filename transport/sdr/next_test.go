@@ -46,12 +46,12 @@ func TestTakeNext(t *testing.T) {
 			case 2:
 				if r.IntN(8) == 0 {
 					trace += " dead"
-					each(func(c *Core, _ [2]*Context) { c.Dead(c.ranks[1].first + degrees[1] - 1) })
+					each(func(c *Core, _ [2]*Context) { c.Dead(c.job.ranks[1].first + degrees[1] - 1) })
 				}
 			case 3:
 				trace += " want"
 				each(func(c *Core, _ [2]*Context) {
-					_ = c.End(c.ranks[1].first, &transport.Header{Kind: kindWant, Args: [6]uint64{1}, Incarnation: 1}, nil)
+					_ = c.End(c.job.ranks[1].first, &transport.Header{Kind: kindWant, Args: [6]uint64{1}, Incarnation: 1}, nil)
 				})
 			default: // mostly a receive, and its message
 				number := next[source][k]
@@ -96,14 +96,14 @@ func TestTakeNext(t *testing.T) {
 					if !early {
 						post()
 					}
-					p := c.ranks[source].first + replica
+					p := c.job.ranks[source].first + replica
 					if i == 1 {
 						_ = c.end(p, &h, payload)
 					} else if req := c.takeNext(p, &h, payload); req == nil {
 						_ = c.end(p, &h, payload)
 					} else {
 						taken++
-						c.completed = append(c.completed, req)
+						c.out.completed = append(c.out.completed, req)
 					}
 					if early {
 						post()
@@ -111,8 +111,8 @@ func TestTakeNext(t *testing.T) {
 				}
 			}
 			require.Equal(t, cores[0], cores[1], "seed %d:%s", seed, trace)
-			require.Equal(t, cores[0].Actions(), cores[1].Actions())
-			require.Equal(t, cores[0].Completed(), cores[1].Completed())
+			require.Equal(t, cores[0].out.Actions(), cores[1].out.Actions())
+			require.Equal(t, cores[0].out.Completed(), cores[1].out.Completed())
 		}
 	}
 	require.Greater(t, taken, 3000)

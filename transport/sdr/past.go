@@ -221,7 +221,7 @@ func (c *Core) scan(p *past) bool {
 		if !c.mayBe(p.own, p.base) {
 			return false
 		}
-		if p.own.rank == c.rank {
+		if p.own.rank == c.job.rank {
 			p.needs = p.own.clock
 		}
 	}
@@ -238,7 +238,7 @@ func (c *Core) scan(p *past) bool {
 			case p.more:
 			case p.hasOwn() && e.rank == p.own.rank:
 				return false
-			case e.rank == c.rank:
+			case e.rank == c.job.rank:
 				p.needs = e.clock
 			}
 		}
@@ -252,7 +252,7 @@ func (c *Core) scan(p *past) bool {
 
 // mayBe reports whether an entry of a domain with this base is valid in this job.
 func (c *Core) mayBe(e entry, base uint64) bool {
-	return e.rank >= 0 && e.rank < len(c.ranks) && c.ranks[e.rank].degree > 1 && e.epoch < maxClock && (e.count > 0 || e.epoch > base)
+	return e.rank >= 0 && e.rank < len(c.job.ranks) && c.job.ranks[e.rank].degree > 1 && e.epoch < maxClock && (e.count > 0 || e.epoch > base)
 }
 
 // of returns the clock of a rank in a domain that p contains.

@@ -213,7 +213,7 @@ func TestEpochs(t *testing.T) {
 	require.Equal(t, clock{count: 1}, n.cores[b].threads[0].known.at(0))
 	s := begin(b)
 	n.cores[b].SendExact(coll[b], &s.request, []byte("part"), 2, 0, 0)
-	acts := n.cores[b].Actions()
+	acts := n.cores[b].out.Actions()
 	sent := acts[len(acts)-1].Header
 	require.Equal(t, kindEager, sent.Kind)
 	require.Equal(t, uint64(1), sent.Args[3])
@@ -248,7 +248,7 @@ func TestNoAnySource(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	require.NoError(t, n.cores[0].NoAnySource())
 	n.cores[0].Send(n.ctxs[0], new(Request), []byte("m"), 1, 0, false)
-	acts := n.cores[0].Actions()
+	acts := n.cores[0].out.Actions()
 	h := acts[len(acts)-1].Header
 	require.Equal(t, kindEager, h.Kind)
 	require.Zero(t, h.Args[3]+h.Args[4])
@@ -283,7 +283,7 @@ func FuzzPast(f *testing.F) {
 		require.True(t, c.scan(again))
 		require.LessOrEqual(t, len(again.list), len(list))
 		for _, id := range []uint64{testContext, 9} {
-			for rank := range c.ranks {
+			for rank := range c.job.ranks {
 				require.Equal(t, p.of(rank, id), again.of(rank, id))
 			}
 		}

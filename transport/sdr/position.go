@@ -49,21 +49,21 @@ func (c *Core) Position() (*Position, error) {
 	if c.cut == nil || !c.cut.done {
 		return nil, fmt.Errorf("position in the messages: %w", errNoCut)
 	}
-	pos := &Position{rank: c.rank, size: len(c.ranks), cut: c.cut.number}
-	for _, ctx := range c.order {
-		if ctx == c.cuts || !ctx.joined || ctx.freed {
+	pos := &Position{rank: c.job.rank, size: len(c.job.ranks), cut: c.cut.number}
+	for _, ctx := range c.contexts.order {
+		if ctx == c.contexts.bookmarks || !ctx.joined || ctx.freed {
 			continue
 		}
-		at := contextPosition{id: ctx.id, exact: ctx.exact, sent: make([]uint64, len(c.ranks)), received: make([]uint64, len(c.ranks))}
-		for rank := range c.ranks {
+		at := contextPosition{id: ctx.id, exact: ctx.exact, sent: make([]uint64, len(c.job.ranks)), received: make([]uint64, len(c.job.ranks))}
+		for rank := range c.job.ranks {
 			if s := ctx.out[rank]; s != nil {
 				at.sent[rank] = s.next
 			}
-			if s := ctx.in[rank]; s != nil && rank != c.rank {
+			if s := ctx.in[rank]; s != nil && rank != c.job.rank {
 				at.received[rank] = s.before
 			}
 		}
-		at.received[c.rank] = at.sent[c.rank]
+		at.received[c.job.rank] = at.sent[c.job.rank]
 		at.messages = ctx.unmatched(at.received)
 		pos.contexts = append(pos.contexts, at)
 	}
@@ -94,28 +94,28 @@ func (ctx *Context) unmatched(before []uint64) []messagePosition {
 
 // Restore puts a new core into a position, inside the cut.
 func (c *Core) Restore(pos *Position) error {
-	if pos.rank != c.rank || pos.size != len(c.ranks) {
-		return fmt.Errorf("position of rank %d of %d, for rank %d of %d", pos.rank, pos.size, c.rank, len(c.ranks))
+	if pos.rank != c.job.rank || pos.size != len(c.job.ranks) {
+		return fmt.Errorf("position of rank %d of %d, for rank %d of %d", pos.rank, pos.size, c.job.rank, len(c.job.ranks))
 	}
 	for _, at := range pos.contexts {
-		ctx := c.context(at.id, at.exact)
-		for rank := range c.ranks {
+		ctx := c.contexts.get(at.id, at.exact)
+		for rank := range c.job.ranks {
 			if at.sent[rank] > 0 {
-				c.outStream(ctx, rank).next = at.sent[rank]
+				c.contexts.outStream(ctx, rank).next = at.sent[rank]
 			}
 			if n := at.received[rank]; n > 0 {
-				s := c.inStream(ctx, rank)
+				s := ctx.inStream(rank)
 				s.due, s.before, s.received = n, n, numbers{low: n}
 			}
 		}
 		for _, mp := range at.messages {
-			m := c.newArrival(c.inStream(ctx, mp.source), mp.number, mp.tag, len(mp.data))
+			m := c.newArrival(ctx.inStream(mp.source), mp.number, mp.tag, len(mp.data))
 			m.whole = true
 			m.keepCopy(c, mp.data)
 			c.enqueue(m)
 		}
 	}
-	c.cut = &cut{number: pos.cut, marked: make([]bool, len(c.ranks)), done: true}
+	c.cut = &cut{number: pos.cut, marked: make([]bool, len(c.job.ranks)), done: true}
 	c.newest = pos.cut
 	return nil
 }

@@ -36,7 +36,7 @@ func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 		return false
 	}
 	e.mu.Lock()
-	if e.core.spent {
+	if e.core.job.spent {
 		e.pace(dst, len(data), false)
 	}
 	sent := e.core.SendNow(ctx, data, dst, tag)

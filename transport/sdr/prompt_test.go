@@ -10,9 +10,9 @@ import (
 
 // hasty lets the links of a process take frames at once, as long as a test wants that.
 func (n *net) hasty(p int, takes *bool) {
-	n.cores[p].now = func(a *Action) bool {
-		if a != &n.cores[p].direct {
-			require.Len(n.t, n.cores[p].actions, 1, "nothing was to be done before")
+	n.cores[p].out.now = func(a *Action) bool {
+		if a != &n.cores[p].out.direct {
+			require.Len(n.t, n.cores[p].out.actions, 1, "nothing was to be done before")
 		}
 		if !*takes {
 			return false
@@ -34,9 +34,9 @@ func TestSendNow(t *testing.T) {
 	c := n.cores[0]
 	now := func(data string) bool { return c.SendNow(n.ctxs[0], []byte(data), 1, 7) }
 	require.False(t, now("a"), "the link does not take it")
-	require.Empty(t, c.actions)
-	require.Zero(t, c.processes[1].sent)
-	require.Equal(t, 400, c.processes[1].credit)
+	require.Empty(t, c.out.actions)
+	require.Zero(t, c.job.processes[1].sent)
+	require.Equal(t, 400, c.job.processes[1].credit)
 	n.send(0, "a", 1, 7)
 	takes = true
 	require.True(t, now("b"))
@@ -51,13 +51,13 @@ func TestSendNow(t *testing.T) {
 		require.Equal(t, want, n.recv(1, 0, 7).text(t))
 	}
 	require.True(t, c.Drained())
-	require.Equal(t, uint64(3), c.processes[1].sent)
+	require.Equal(t, uint64(3), c.job.processes[1].sent)
 	require.False(t, now(string(make([]byte, 101))), "it has to be offered")
-	c.processes[1].credit = 400
-	c.send(1, transport.Header{Kind: kindWant}, nil)
+	c.job.processes[1].credit = 400
+	c.out.send(1, transport.Header{Kind: kindWant}, nil)
 	require.False(t, now("d"), "something is to be done before")
-	require.Len(t, c.actions, 1)
-	c.Actions()
+	require.Len(t, c.out.actions, 1)
+	c.out.Actions()
 	c.Dead(1)
 	require.False(t, now("d"), "nobody is there")
 }

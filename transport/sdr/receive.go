@@ -5,7 +5,7 @@ import "github.com/intrahpc/intra/transport"
 // Begin handles the header of a frame from process p, which has arrived. The result is the
 // memory for its payload, or nil.
 func (c *Core) Begin(p int, h *transport.Header) []byte {
-	if h.Kind != kindData || c.refused(p, h) {
+	if h.Kind != kindData || c.job.refused(p, h) {
 		return nil
 	}
 	m := c.expected(p, h)
@@ -18,8 +18,8 @@ func (c *Core) Begin(p int, h *transport.Header) []byte {
 
 // expected returns the message whose payload process p was asked for.
 func (c *Core) expected(p int, h *transport.Header) *arrival {
-	pr := &c.processes[p]
-	ctx := c.contexts[h.Args[0]]
+	pr := &c.job.processes[p]
+	ctx := c.contexts.byID[h.Args[0]]
 	if ctx == nil || ctx.in[pr.rank] == nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (c *Core) expected(p int, h *transport.Header) *arrival {
 // a frame.
 func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	if req := c.takeNext(p, h, payload); req != nil {
-		c.completed = append(c.completed, req)
+		c.out.completed = append(c.out.completed, req)
 		return nil
 	}
 	return c.end(p, h, payload)
@@ -42,10 +42,10 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 
 // end is End of a frame that takeNext has not handled.
 func (c *Core) end(p int, h *transport.Header, payload []byte) error {
-	if c.refused(p, h) {
+	if c.job.refused(p, h) {
 		return nil
 	}
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	if err := checkHeader(h); err != nil {
 		return err
 	}
@@ -60,10 +60,10 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		c.wanted(p, h.Args[0] != 0)
 		return nil
 	case kindCredit:
-		pr.credit += int(min(h.Args[0], uint64(c.limits.Window-pr.credit)))
+		pr.credit += int(min(h.Args[0], uint64(c.job.limits.Window-pr.credit)))
 		pr.busy = false
 		c.push(p)
-		c.spent = c.anyLow()
+		c.job.spent = c.job.anyLow()
 		return nil
 	case kindArrived:
 		c.arrived(p, h)
@@ -79,10 +79,10 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 	case kindHolds:
 		return c.handleHolds(p, h)
 	}
-	if pr.rank == c.rank {
+	if pr.rank == c.job.rank {
 		return violation(pr, h, "message from the own rank")
 	}
-	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
+	ctx := c.contexts.get(h.Args[0], h.Flags&flagExact != 0)
 	if ctx != nil && ctx.exact != (h.Flags&flagExact != 0) {
 		return violation(pr, h, "wrong kind of context")
 	}
@@ -100,7 +100,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		c.ackTo(&Context{id: h.Args[0], exact: h.Flags&flagExact != 0}, pr.rank, nil)
 		return nil
 	}
-	s := c.inStream(ctx, pr.rank)
+	s := ctx.inStream(pr.rank)
 	if s.received.far(h.Args[1]) {
 		return violation(pr, h, "number too far ahead")
 	}
@@ -126,7 +126,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 // eager handles a message that came with its payload.
 func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of *past) error {
 	n, tag := h.Args[1], int(h.Args[2])
-	replica := c.processes[p].replica
+	replica := c.job.processes[p].replica
 	cost := len(payload) + frameCost
 	if s.received.has(n) {
 		c.confirm(s, h, of)
@@ -135,7 +135,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 	}
 	if m := s.known(n); m != nil { // another replica has offered it
 		if m.size != len(payload) || m.tag != tag {
-			return violation(&c.processes[p], h, "differs from what another replica sent")
+			return violation(&c.job.processes[p], h, "differs from what another replica sent")
 		}
 		c.confirm(s, h, of)
 		if !m.filling {
@@ -184,14 +184,14 @@ func (m *arrival) keepCopy(c *Core, payload []byte) {
 // enqueue appends an unmatched message to those of its stream.
 func (c *Core) enqueue(m *arrival) {
 	m.stream.unexpected.push(&m.place)
-	c.news = true
+	c.out.news = true
 	c.setAside(m)
 }
 
 // offer handles the announcement of a message.
 func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 	n, tag, size := h.Args[1], int(h.Args[2]), int(h.Args[3])
-	replica := c.processes[p].replica
+	replica := c.job.processes[p].replica
 	if s.received.has(n) {
 		c.confirm(s, h, of)
 		c.ackOne(s, replica)
@@ -199,7 +199,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 	}
 	if m := s.live[n]; m != nil {
 		if m.size != size || m.tag != tag {
-			return violation(&c.processes[p], h, "differs from what another replica sent")
+			return violation(&c.job.processes[p], h, "differs from what another replica sent")
 		}
 		c.confirm(s, h, of)
 		m.offers |= 1 << replica
@@ -263,17 +263,17 @@ func (c *Core) wants(m *arrival) bool {
 // one that serves this replica if it is among them. It does not request a message that
 // comes unrequested, unless the sender may lack room here.
 func (c *Core) ask(m *arrival) {
-	r := &c.ranks[m.stream.rank]
-	replica := c.server(m.offers, m.stream.rank, c.rank, c.replica, m.stream.ctx.exact)
+	r := &c.job.ranks[m.stream.rank]
+	replica := c.job.server(m.offers, m.stream.rank, c.job.rank, c.job.replica, m.stream.ctx.exact)
 	p := r.first + replica
 	c.unawait(m)
 	if m.comes && c.roomy(p) && !c.pulling() {
 		m.awaited = p + 1
-		c.processes[p].awaited++
+		c.job.processes[p].awaited++
 		return
 	}
 	m.granted = replica
-	c.frame(p, kindGrant, m.stream.ctx, m.number)
+	c.out.frame(p, kindGrant, m.stream.ctx, m.number)
 }
 
 // data handles a payload that was requested.
@@ -283,14 +283,14 @@ func (c *Core) data(p int, s *inStream, h *transport.Header, payload []byte) err
 	}
 	m := c.expected(p, h)
 	if m == nil || m.size != len(payload) {
-		return violation(&c.processes[p], h, "payload that was not asked for")
+		return violation(&c.job.processes[p], h, "payload that was not asked for")
 	}
 	if m.hasData { // kept in case this transfer broke off
 		c.buffers.put(m.data)
 		m.data, m.hasData = nil, false
 	}
 	m.filling = false
-	c.whole(m, c.processes[p].replica, -1, payload)
+	c.whole(m, c.job.processes[p].replica, -1, payload)
 	return nil
 }
 
@@ -320,7 +320,7 @@ func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 // Torn handles the loss of the link from process p inside the payload of a frame for which
 // Begin returned memory.
 func (c *Core) Torn(p int, h *transport.Header) {
-	if h.Kind != kindData || c.refused(p, h) {
+	if h.Kind != kindData || c.job.refused(p, h) {
 		return
 	}
 	if m := c.expected(p, h); m != nil {

@@ -47,7 +47,7 @@ func (c *Core) scanFrom(p int, of *past) bool {
 	if len(r.b) < longRest {
 		return c.scan(of)
 	}
-	pr, whole := &c.processes[p], of.list
+	pr, whole := &c.job.processes[p], of.list
 	if last := pr.rest; last != nil && bytes.Equal(last.list, r.b) {
 		of.list = whole[:len(whole)-len(r.b)]
 		fine := c.scan(of)

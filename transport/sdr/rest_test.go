@@ -41,9 +41,9 @@ func TestRestOfThreads(t *testing.T) {
 			}
 			for k := range 2 {
 				p, q := n.p(from, k), n.p(to, k)
-				before := n.cores[q].processes[p].rest
+				before := n.cores[q].job.processes[p].rest
 				n.deliverAll()
-				if after := n.cores[q].processes[p].rest; after != nil && after == before {
+				if after := n.cores[q].job.processes[p].rest; after != nil && after == before {
 					known++
 				} else if after != nil {
 					fresh++
@@ -75,7 +75,7 @@ func TestRestOfThreads(t *testing.T) {
 		require.Greater(t, known, 10)
 		require.Greater(t, fresh, 10)
 		for _, c := range n.cores { // all messages were seen, so replicas have the same knowledge
-			peer := n.cores[n.p(c.rank, 1-c.replica)]
+			peer := n.cores[n.p(c.job.rank, 1-c.job.replica)]
 			for _, l := range c.threads {
 				require.Equal(t, l.own, peer.findThread(l.id).own)
 				require.ElementsMatch(t, l.known.above, peer.findThread(l.id).known.above)

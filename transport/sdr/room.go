@@ -23,57 +23,39 @@ import (
 // gets credit.
 const creditParts = 16
 
-// spend subtracts from the credit at a process.
-func (c *Core) spend(pr *process, cost int) {
-	pr.credit -= cost
-	c.spent = c.spent || c.low(pr)
-}
-
-// low reports whether this process may lack room at pr for the next small message.
-func (c *Core) low(pr *process) bool { return pr.alive && pr.credit < c.limits.Eager+frameCost }
-
-func (c *Core) anyLow() bool {
-	for i := range c.processes {
-		if c.low(&c.processes[i]) {
-			return true
-		}
-	}
-	return false
-}
-
 // roomy reports whether process p will have room here for any small message, once it has
 // received all credit that was returned. Then it sends all that it has offered for lack of
 // room.
 func (c *Core) roomy(p int) bool {
-	pr := &c.processes[p]
-	return pr.held+pr.owed+c.limits.Eager+frameCost <= c.limits.Window
+	pr := &c.job.processes[p]
+	return pr.held+pr.owed+c.job.limits.Eager+frameCost <= c.job.limits.Window
 }
 
 // hold records that m uses room of process p until m is released.
 func (c *Core) hold(m *arrival, p int) {
 	m.eager = p
-	c.processes[p].held += m.size + frameCost
+	c.job.processes[p].held += m.size + frameCost
 }
 
 // consumed records that an eager message of process p needs no room any more, and returns
 // the room in batches.
 func (c *Core) consumed(p, bytes int) {
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	if !pr.alive {
 		return
 	}
-	if pr.owed += bytes; pr.owed >= c.limits.Window/creditParts {
+	if pr.owed += bytes; pr.owed >= c.job.limits.Window/creditParts {
 		h := transport.Header{Kind: kindCredit}
 		h.Args[0] = uint64(pr.owed)
 		pr.owed = 0
-		c.send(p, h, nil)
+		c.out.send(p, h, nil)
 	}
 }
 
 // unawait records that m is no longer expected to come unrequested.
 func (c *Core) unawait(m *arrival) {
 	if m.awaited > 0 {
-		c.processes[m.awaited-1].awaited--
+		c.job.processes[m.awaited-1].awaited--
 		m.awaited = 0
 	}
 }
@@ -81,11 +63,11 @@ func (c *Core) unawait(m *arrival) {
 // askAgain is called when process p may have used up its room. It requests the messages
 // that should have come unrequested.
 func (c *Core) askAgain(p int) {
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	if pr.awaited == 0 || c.roomy(p) {
 		return
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range c.contexts.order {
 		s := ctx.in[pr.rank]
 		if s == nil {
 			continue
@@ -100,7 +82,7 @@ func (c *Core) askAgain(p int) {
 
 // lacksRoom records that a message of s was offered to process p for lack of room.
 func (c *Core) lacksRoom(s *outStream, p int) {
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	if d := uint64(1) << pr.replica; s.short&d == 0 {
 		s.short |= d
 		pr.short = append(pr.short, s)
@@ -109,7 +91,7 @@ func (c *Core) lacksRoom(s *outStream, p int) {
 
 // push sends what was offered to process p for lack of room, as far as there is room now.
 func (c *Core) push(p int) {
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	d := uint64(1) << pr.replica
 	for len(pr.short) > 0 {
 		s := pr.short[0]

@@ -20,7 +20,7 @@ func TestClosedContext(t *testing.T) {
 	n.send(n.p(0, 1), "m", 1, 0)
 	n.deliverAll()
 	require.True(t, n.cores[0].Drained() && n.cores[1].Drained())
-	require.Equal(t, []*Context{n.cores[2].cuts}, n.cores[2].order)
+	require.Equal(t, []*Context{n.cores[2].contexts.bookmarks}, n.cores[2].contexts.order)
 	_, err := n.cores[2].Join(testContext, testContext, false, nil)
 	require.Error(t, err, "contexts are not used twice")
 }
@@ -63,7 +63,7 @@ func TestDivergence(t *testing.T) {
 func TestMirror(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
-		c.mirror = true
+		c.job.mirror = true
 	}
 	r := n.recv(n.p(1, 1), 0, 0)
 	n.send(n.p(0, 0), "m", 1, 0)

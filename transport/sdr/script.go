@@ -55,7 +55,7 @@ type Post struct {
 // lock is held, and released.
 func (e *Engine) run(s *Script, round []Post) {
 	for len(round) > 0 {
-		if e.core.spent {
+		if e.core.job.spent {
 			e.paceAll(round)
 		}
 		s.pending = 1

@@ -141,7 +141,7 @@ func (c *Core) EndCollective(s *Script) {
 		s.past = c.joined(s.past, &past{thread: s.ctx.thread.id, base: s.epoch})
 	}
 	r.past, r.age, s.past = s.past, c.age, nil
-	c.complete(r, Status{}, nil)
+	c.out.complete(r, Status{}, nil)
 	if s.ctx.plans--; c.draining {
 		c.answer()
 	}

@@ -308,7 +308,7 @@ func TestCollectivePassesOn(t *testing.T) {
 	n.deliver(0, c)
 	require.True(t, part.Done())
 	n.cores[c].SendExact(coll[c], &on, []byte("on"), 1, 0, 0)
-	acts := n.cores[c].Actions()
+	acts := n.cores[c].out.Actions()
 	of := past{thread: testContext, list: acts[len(acts)-1].CausalPast}
 	of.setOwn(2, acts[len(acts)-1].Header.Args[4])
 	require.Equal(t, clock{count: 2}, of.of(0, testContext), "the message and the collective of rank 0")

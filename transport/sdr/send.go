@@ -9,7 +9,7 @@ import "github.com/intrahpc/intra/transport"
 // sync, req is not complete before a receive has matched the message.
 func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync bool) {
 	c.operate(ctx, false)
-	s := c.outStream(ctx, dst)
+	s := c.contexts.outStream(ctx, dst)
 	n := s.next
 	c.post(s, req, data, n, tag, sync)
 }
@@ -28,7 +28,7 @@ func (c *Core) SendExactNow(ctx *Context, data []byte, dst int, number uint64, p
 
 // mayNow reports whether SendNow is possible, as far as that depends on this process alone.
 func (c *Core) mayNow(dst int, data []byte) bool {
-	return !c.replicated && c.now != nil && dst != c.rank && len(data) <= c.limits.Eager && len(c.actions) == 0
+	return !c.job.replicated && c.out.now != nil && dst != c.job.rank && len(data) <= c.job.limits.Eager && len(c.out.actions) == 0
 }
 
 // sendWithout sends a message without a record of it. Its number is n in an exact context,
@@ -37,9 +37,9 @@ func (c *Core) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag int
 	if !c.mayNow(dst, data) {
 		return false
 	}
-	s := c.outStream(ctx, dst)
-	p := c.ranks[dst].first
-	pr := &c.processes[p]
+	s := c.contexts.outStream(ctx, dst)
+	p := c.job.ranks[dst].first
+	pr := &c.job.processes[p]
 	cost := len(data) + frameCost
 	if !ctx.exact {
 		n = s.next
@@ -47,20 +47,20 @@ func (c *Core) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag int
 	if !pr.alive || pr.credit < cost || s.acked[0].has(n) {
 		return false
 	}
-	a := &c.direct
+	a := &c.out.direct
 	h := &a.Header
-	h.Channel, h.Kind, h.Flags, h.Incarnation = transport.ChannelMessage, kindEager, 0, c.incarnation
-	h.Args = [6]uint64{ctx.id, n, uint64(tag), 0, 0, c.passed}
+	h.Channel, h.Kind, h.Flags, h.Incarnation = transport.ChannelMessage, kindEager, 0, c.out.incarnation
+	h.Args = [6]uint64{ctx.id, n, uint64(tag), 0, 0, c.out.passed}
 	if ctx.exact {
 		h.Flags = flagExact
 	}
 	a.Kind, a.To, a.Payload = ActSend, p, data
-	taken := c.now(a)
+	taken := c.out.now(a)
 	a.Payload = nil
 	if !taken {
 		return false
 	}
-	c.spend(pr, cost)
+	c.job.spend(pr, cost)
 	pr.sent++
 	s.next, c.used = max(s.next, n+1), true
 	return true
@@ -70,7 +70,7 @@ func (c *Core) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag int
 // replica uses the same numbers, each once, but may post them in any order.
 // purpose, at most MaxPurpose, is compared with that of the receive.
 func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, number uint64, purpose int) {
-	c.post(c.outStream(ctx, dst), req, data, number, purpose, false)
+	c.post(c.contexts.outStream(ctx, dst), req, data, number, purpose, false)
 }
 
 func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag int, sync bool) {
@@ -80,19 +80,19 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 		req.sends = m
 	}
 	s.next = max(s.next, number+1)
-	r := &c.ranks[s.rank]
-	if s.rank == c.rank {
+	r := &c.job.ranks[s.rank]
+	if s.rank == c.job.rank {
 		c.postLocal(m)
 		return
 	}
 	c.posts(s, number, tag, data)
 	if m.lacking = s.lacking(r.live, number); m.lacking == 0 {
 		c.reuseMessage(m)
-		c.complete(req, Status{}, nil)
+		c.out.complete(req, Status{}, nil)
 		return
 	}
 	small := c.eagerly(m)
-	if small && r.retained+len(data)+frameCost <= c.limits.Retain {
+	if small && r.retained+len(data)+frameCost <= c.job.limits.Retain {
 		c.copyOut(m)
 	} else if small {
 		r.waiting++
@@ -121,14 +121,14 @@ func (s *outStream) lacking(live, number uint64) uint64 {
 func (c *Core) dispatch(m *Message) {
 	s := m.stream
 	s.keep(m)
-	c.ranks[s.rank].unfinished++
+	c.job.ranks[s.rank].unfinished++
 	c.unfinished++
-	served := c.served(s.rank, m.lacking, s.ctx.exact)
+	served := c.job.served(s.rank, m.lacking, s.ctx.exact)
 	if !m.bookmark {
 		m.first = served
 	}
 	for d := range each(served) {
-		if c.transmit(m, d); m.inflight > 0 && c.sendNow() {
+		if c.transmit(m, d); m.inflight > 0 && c.out.sendNow() {
 			m.inflight--
 			m.lacking &^= 1 << d
 		}
@@ -141,21 +141,21 @@ func (c *Core) copyOut(m *Message) {
 	data := c.buffers.get(len(m.data))
 	copy(data, m.data)
 	m.data, m.copied = data, true
-	c.ranks[m.stream.rank].retained += len(data) + frameCost
-	c.complete(m.req, Status{}, nil)
+	c.job.ranks[m.stream.rank].retained += len(data) + frameCost
+	c.out.complete(m.req, Status{}, nil)
 	m.req = nil
 }
 
 // transmit sends m to replica d of its destination, or offers it if it is
 // large or the receiver's room for unmatched messages is used up.
 func (c *Core) transmit(m *Message, d int) {
-	p := c.ranks[m.stream.rank].first + d
-	if c.eagerly(m) && c.processes[p].credit >= len(m.data)+frameCost {
+	p := c.job.ranks[m.stream.rank].first + d
+	if c.eagerly(m) && c.job.processes[p].credit >= len(m.data)+frameCost {
 		c.sendEager(m, p)
 		return
 	}
 	m.offered |= 1 << d
-	a := c.frame(p, kindOffer, m.stream.ctx, m.number)
+	a := c.out.frame(p, kindOffer, m.stream.ctx, m.number)
 	a.Payload = c.pastList(m, true)
 	h := &a.Header
 	if c.eagerly(m) {
@@ -168,13 +168,13 @@ func (c *Core) transmit(m *Message, d int) {
 }
 
 // eagerly reports whether m is sent unrequested to a receiver that has room.
-func (c *Core) eagerly(m *Message) bool { return !m.sync && len(m.data) <= c.limits.Eager }
+func (c *Core) eagerly(m *Message) bool { return !m.sync && len(m.data) <= c.job.limits.Eager }
 
 // sendEager sends m to process p, which has room for it.
 func (c *Core) sendEager(m *Message, p int) {
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	m.offered &^= 1 << pr.replica
-	c.spend(pr, len(m.data)+frameCost)
+	c.job.spend(pr, len(m.data)+frameCost)
 	a := c.sendPayload(m, p, kindEager)
 	h := &a.Header
 	if h.Args[2] = uint64(m.tag); m.past != nil {
@@ -186,10 +186,10 @@ func (c *Core) sendEager(m *Message, p int) {
 // sendPayload appends a frame with the payload of m to process p.
 func (c *Core) sendPayload(m *Message, p int, kind uint8) *Action {
 	m.inflight++
-	c.processes[p].sent++
-	a := c.frame(p, kind, m.stream.ctx, m.number)
+	c.job.processes[p].sent++
+	a := c.out.frame(p, kind, m.stream.ctx, m.number)
 	a.Payload = m.data
-	d := uint64(1) << c.processes[p].replica
+	d := uint64(1) << c.job.processes[p].replica
 	a.Message, a.First = m, m.first&d != 0
 	m.first &^= d
 	return a
@@ -198,8 +198,8 @@ func (c *Core) sendPayload(m *Message, p int, kind uint8) *Action {
 // grant handles the request of process p for the payload of a message that was offered to
 // it.
 func (c *Core) grant(p int, h *transport.Header) {
-	pr := &c.processes[p]
-	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
+	pr := &c.job.processes[p]
+	ctx := c.contexts.get(h.Args[0], h.Flags&flagExact != 0)
 	if ctx == nil || ctx.out[pr.rank] == nil {
 		return
 	}
@@ -217,7 +217,7 @@ func (c *Core) grant(p int, h *transport.Header) {
 func (c *Core) Sent(m *Message, p int, err error) {
 	m.inflight--
 	if err == nil {
-		m.lacking &^= 1 << c.processes[p].replica
+		m.lacking &^= 1 << c.job.processes[p].replica
 	}
 	c.finish(m)
 }
@@ -226,14 +226,14 @@ func (c *Core) Sent(m *Message, p int, err error) {
 // with a copy. Where more processes run than there are cores, this one then need not wait
 // until the other replicas have had their turn.
 func (c *Core) detach(m *Message) {
-	if m.sync || m.req == nil || m.inflight != 0 || len(m.data) > c.limits.Detach {
+	if m.sync || m.req == nil || m.inflight != 0 || len(m.data) > c.job.limits.Detach {
 		return
 	}
 	s := m.stream
-	if c.served(s.rank, m.lacking, s.ctx.exact) != 0 {
+	if c.job.served(s.rank, m.lacking, s.ctx.exact) != 0 {
 		return
 	}
-	if r := &c.ranks[s.rank]; len(m.data) > c.limits.Eager && r.retained+len(m.data)+frameCost <= c.limits.Retain {
+	if r := &c.job.ranks[s.rank]; len(m.data) > c.job.limits.Eager && r.retained+len(m.data)+frameCost <= c.job.limits.Retain {
 		c.copyOut(m)
 	}
 }
@@ -248,7 +248,7 @@ func (c *Core) finish(m *Message) {
 	}
 	s := m.stream
 	s.drop(m)
-	r := &c.ranks[s.rank]
+	r := &c.job.ranks[s.rank]
 	r.unfinished--
 	c.unfinished--
 	switch {
@@ -260,7 +260,7 @@ func (c *Core) finish(m *Message) {
 		if c.eagerly(m) {
 			r.waiting--
 		}
-		c.complete(m.req, Status{}, nil)
+		c.out.complete(m.req, Status{}, nil)
 	}
 	c.drop(m.past)
 	c.reuseMessage(m)
@@ -272,12 +272,12 @@ func (c *Core) finish(m *Message) {
 
 // acknowledged handles an acknowledgement of process p.
 func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
-	pr := &c.processes[p]
-	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
+	pr := &c.job.processes[p]
+	ctx := c.contexts.get(h.Args[0], h.Flags&flagExact != 0)
 	if ctx == nil {
 		return nil
 	}
-	s := c.outStream(ctx, pr.rank)
+	s := c.contexts.outStream(ctx, pr.rank)
 	payload, err := c.heard(p, h, s, payload)
 	if err != nil {
 		return err
@@ -285,9 +285,9 @@ func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
 	set := &s.acked[pr.replica]
 	low := set.low // messages below it were not lacking before
 	switch {
-	case h.Args[5] < c.passed:
+	case h.Args[5] < c.out.passed:
 		return nil // the message that it acknowledges may have been taken back at the cut
-	case h.Args[5] > c.passed:
+	case h.Args[5] > c.out.passed:
 		decodeAck(h, payload, &s.later[pr.replica])
 	}
 	decodeAck(h, payload, set)
@@ -319,8 +319,8 @@ func (c *Core) sweep(s *outStream, f func(m *Message)) {
 // updateWant notifies the replicas of a rank whose acknowledgements this process needs
 // whether it waits for them.
 func (c *Core) updateWant(rank int) {
-	r := &c.ranks[rank]
-	if rank == c.rank {
+	r := &c.job.ranks[rank]
+	if rank == c.job.rank {
 		return
 	}
 	want := r.waiting > 0 || c.draining && r.unfinished > 0
@@ -329,8 +329,8 @@ func (c *Core) updateWant(rank int) {
 	}
 	r.told = want
 	for d := range each(r.live) {
-		pr := &c.processes[r.first+d]
-		if pr.wanted == want || want && c.serves(rank, d, false) && c.serves(rank, d, true) {
+		pr := &c.job.processes[r.first+d]
+		if pr.wanted == want || want && c.job.serves(rank, d, false) && c.job.serves(rank, d, true) {
 			continue
 		}
 		pr.wanted = want
@@ -338,7 +338,7 @@ func (c *Core) updateWant(rank int) {
 		if want {
 			h.Args[0] = 1
 		}
-		c.send(r.first+d, h, nil)
+		c.out.send(r.first+d, h, nil)
 	}
 }
 

@@ -40,8 +40,8 @@ func (c *Core) Awaited(req *Request) Awaited {
 		return a
 	}
 	a.One = true
-	for rank := range c.ranks {
-		if rank != c.rank && (req.ctx.member == nil || req.ctx.member[rank]) {
+	for rank := range c.job.ranks {
+		if rank != c.job.rank && (req.ctx.member == nil || req.ctx.member[rank]) {
 			a.Ranks = append(a.Ranks, rank)
 		}
 	}
@@ -52,7 +52,7 @@ func (c *Core) Awaited(req *Request) Awaited {
 // complete.
 func (c *Core) awaitedScript(s *Script) Awaited {
 	var a Awaited
-	for rank := range c.ranks {
+	for rank := range c.job.ranks {
 		lacks := false
 		if in := s.ctx.in[rank]; in != nil {
 			for r := range in.posted.receives() {
