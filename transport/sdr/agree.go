@@ -85,7 +85,7 @@ func newAgreement(degree int) *agreement {
 // decision, so that no message can depend on the completion of a receive that a replica has yet to
 // choose a message for: messages need not carry their causal history.
 func (c *Core) agree() {
-	c.causal = false
+	c.history.on = false
 	if degree := c.job.ranks[c.job.rank].degree; degree > 1 || c.recorder != nil {
 		c.agreed = newAgreement(degree)
 	}
@@ -95,10 +95,10 @@ func (c *Core) agree() {
 // order in which messages arrive, so that no decisions are needed. All ranks call it before they
 // send anything or look for a message from any source.
 func (c *Core) SendDeterministic() error {
-	if c.used {
+	if c.contexts.used {
 		return errUsed
 	}
-	c.agreed, c.causal = nil, c.job.replicated && !c.noAny
+	c.agreed, c.history.on = nil, c.job.replicated && !c.noAny
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (c *Core) siblings() uint64 { return c.job.ranks[c.job.rank].live &^ (1 << 
 // Inquire returns the number of the question that the program asks now in a context. A program asks
 // one question of a context at a time, and all replicas ask the same ones in the same order.
 func (c *Core) Inquire(ctx *Context) (number uint64) {
-	c.used = true
+	c.contexts.used = true
 	ctx.questions++
 	c.number(decisionKey{ctx.id, decidesQuestion, ctx.questions - 1})
 	return ctx.questions - 1

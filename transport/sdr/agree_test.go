@@ -14,7 +14,7 @@ var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSo
 	ruletest.New("agree.go", "decisions count within one cut",
 		"	return h.Args[5] == c.out.passed, nil\n", "	return true, nil\n"),
 	ruletest.New("agree.go", "messages carry no past where replicas agree",
-		"	c.causal = false\n	if degree", "	if degree"),
+		"	c.history.on = false\n	if degree", "	if degree"),
 }}
 
 func TestRulesStand(t *testing.T) { orders.Stand(t) }

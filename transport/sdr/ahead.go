@@ -25,8 +25,8 @@ func (c *Core) confirm(s *inStream, h *transport.Header, of *past) {
 		return
 	}
 	m.cut = h.Args[5]
-	c.drop(m.past)
-	m.past = c.take(of)
+	c.history.drop(m.past)
+	m.past = c.history.take(of)
 }
 
 // held returns the message with this number if it has not completed a receive yet, or nil.

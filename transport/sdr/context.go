@@ -81,6 +81,7 @@ type contexts struct {
 	job       *job
 	byID      map[uint64]*Context // nil value: closed
 	order     []*Context          // the open ones, in order of creation
+	used      bool                // the program has begun an operation, or looked for a message from any source
 	recent    *Context            // the one that get has returned last, or nil
 	bookmarks *Context            // of the bookmarks of cuts
 }
@@ -104,7 +105,7 @@ func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, err
 			ctx.member[m] = true
 		}
 	}
-	c.enterThread(ctx, thread)
+	ctx.thread = c.history.enter(thread)
 	return ctx, nil
 }
 
@@ -172,7 +173,7 @@ func (c *Core) close(ctx *Context) {
 		}
 	}
 	c.contexts.byID[ctx.id] = nil
-	c.leaveThread(ctx.thread)
+	c.history.leave(ctx.thread)
 	for i, o := range c.contexts.order {
 		if o == ctx {
 			c.contexts.order = append(c.contexts.order[:i], c.contexts.order[i+1:]...)

@@ -25,21 +25,13 @@ type Core struct {
 	job         job
 	contexts    contexts
 	out         outbox
-	threads     []*thread          // clock domains, in order of creation
-	threadOf    map[uint64]*thread // nil value: closed
-	causal      bool               // messages carry their causal history
-	noAny       bool               // no rank receives or probes from any source
-	used        bool               // the program has begun an operation, or looked for a message from any source
-	reference   Reference          // nil: none
-	recorder    Recorder           // nil: none
-	aside       []*Context         // contexts with messages that are held back from a receive from any source
-	ahead       []*past            // causal histories of messages that the program saw before they were deliverable
-	hidden      bool               // a probe or a test has skipped a message that is held back
-	age         uint64             // number of times that the count of operations has restarted
-	changes     uint64             // number of changes in all clock domains
-	others      others             // the last encoding of the other clock domains
-	clock       uint64             // numbers receives and arrivals
-	unfinished  int                // messages kept
+	history     history
+	noAny       bool       // no rank receives or probes from any source
+	recorder    Recorder   // nil: none
+	aside       []*Context // contexts with messages that are held back from a receive from any source
+	hidden      bool       // a probe or a test has skipped a message that is held back
+	clock       uint64     // numbers receives and arrivals
+	unfinished  int        // messages kept
 	draining    bool
 	asks        []ask  // from processes that wait for this rank to finish
 	cut         *cut   // the one that is being passed, or nil
@@ -47,8 +39,6 @@ type Core struct {
 	buffers     buffers
 	messages    []*Message                  // for reuse
 	arrivals    []*arrival                  // for reuse
-	pasts       []*past                     // for reuse
-	incoming    *past                       // causal history of the current frame, for reuse
 	observer    Observer                    // nil: none
 	sum         func(payload []byte) uint64 // nil: messages are not compared
 	assertedAt  string                      // where the program calls AssertSendDeterministic, if sum is set for that
@@ -61,10 +51,10 @@ type Core struct {
 // NewCore returns the core of process rank.replica in a job with these degrees. All
 // processes are live and have this incarnation.
 func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, limits Limits) *Core {
-	c := &Core{job: newJob(rank, replica, incarnation, degrees, mirror, limits), threadOf: make(map[uint64]*thread)}
+	c := &Core{job: newJob(rank, replica, incarnation, degrees, mirror, limits)}
 	c.out.incarnation = incarnation
 	c.contexts.job, c.contexts.byID = &c.job, make(map[uint64]*Context)
-	c.causal = c.job.replicated
+	c.history = newHistory(&c.job)
 	c.contexts.bookmarks = c.contexts.get(cutContext, true)
 	c.contexts.bookmarks.joined = true
 	return c
@@ -91,4 +81,15 @@ func (c *Core) Retained() (messages, bytes int) {
 		bytes += c.job.ranks[i].retained
 	}
 	return c.unfinished, bytes
+}
+
+// NoAnySource asserts that no rank ever receives or probes from any source, so that
+// messages carry no causal history. All ranks call it before they send anything or look for
+// a message from any source.
+func (c *Core) NoAnySource() error {
+	if c.contexts.used {
+		return errUsed
+	}
+	c.noAny, c.history.on = true, false
+	return nil
 }

@@ -396,7 +396,7 @@ func (c *Core) Cut(joined []Joiner) error {
 	c.out.passed = c.cut.number
 	later := c.resetAgreement()
 	c.forgetBookmarks(c.cut.number + 1)
-	c.resetThreads()
+	c.history.reset()
 	c.cut = nil
 	for _, n := range joined {
 		c.revive(n)
@@ -443,28 +443,9 @@ func (c *Core) settle(s *inStream) {
 		if m.number >= s.before {
 			continue
 		}
-		c.drop(m.past)
+		c.history.drop(m.past)
 		m.past = nil
 		c.readmit(m)
-	}
-}
-
-// resetThreads restarts the count of operations: every replica has done those before the
-// cut.
-func (c *Core) resetThreads() {
-	c.threads = slices.DeleteFunc(c.threads, func(l *thread) bool {
-		l.own, l.known = clock{}, knowledge{}
-		return l.users == 0
-	})
-	clear(c.threadOf)
-	c.age++
-	c.changes++
-	c.ahead = nil
-	if c.reference != nil {
-		c.reference.Reset()
-	}
-	for _, l := range c.threads {
-		c.threadOf[l.id] = l
 	}
 }
 

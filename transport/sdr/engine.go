@@ -126,7 +126,7 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
-	e.core.point, e.core.observer, e.core.sum, e.core.out.now, e.core.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
+	e.core.point, e.core.observer, e.core.sum, e.core.out.now, e.core.history.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
 	if e.core.recorder = cfg.Recorder; cfg.Ordered {
 		e.core.agree()
 		e.agrees.Store(e.core.agreed != nil)

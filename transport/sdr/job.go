@@ -49,7 +49,6 @@ type process struct {
 	rank, replica int
 	alive         bool
 	incarnation   uint32       // of the live process, or of the last one
-	rest          *rest        // the last long causal history that came from it
 	early         early        // frames of an incarnation that was not announced yet
 	credit        int          // eager bytes that may still be sent to it
 	held          int          // eager bytes of its messages that no receive has taken yet

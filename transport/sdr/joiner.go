@@ -48,6 +48,7 @@ func (c *Core) revive(n Joiner) {
 	r := &c.job.ranks[n.Rank]
 	*pr = process{rank: n.Rank, replica: n.Replica, alive: true, incarnation: n.Incarnation, credit: c.job.limits.Window, early: held}
 	r.live |= 1 << n.Replica
+	c.history.rests[p] = nil
 	for _, ctx := range c.contexts.order {
 		s := ctx.in[n.Rank]
 		if s == nil {

@@ -6,7 +6,7 @@ package sdr
 // complete.
 func (c *Core) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
 	c.clock++
-	c.used = c.used || src == Any
+	c.contexts.used = c.contexts.used || src == Any
 	c.forget(req)
 	req.ctx, req.buf, req.source, req.tag, req.order, req.back = ctx, buf, src, tag, c.clock, false
 	req.chosen, req.held, req.ended, req.local = false, false, false, nil
@@ -98,7 +98,7 @@ func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Reques
 		if s.passed(p.receive) {
 			continue
 		}
-		if c.ripe(of.in(s.ctx)) {
+		if c.history.ripe(of.in(s.ctx.thread)) {
 			at = p
 		}
 		break
@@ -135,7 +135,7 @@ func (c *Core) bind(m *arrival, req *Request) {
 
 // fill completes a receive with a whole message, which came from the given replica.
 func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag int, payload []byte, of *past) {
-	c.keepPast(req, of.in(s.ctx))
+	c.keepPast(req, of.in(s.ctx.thread))
 	n := len(payload)
 	var err error
 	if n > len(req.buf) {
@@ -177,7 +177,7 @@ func (ctx *Context) unbind(req *Request) {
 // it in place. The next such receive gets the message that a probe has shown, whichever
 // replicas die. The program sees the message: it enters the causal history.
 func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
-	c.used = c.used || src == Any
+	c.contexts.used = c.contexts.used || src == Any
 	req := Request{ctx: ctx, source: src, tag: tag, probe: true}
 	req.place.key = req.key()
 	m := c.unexpected(&req)
@@ -186,7 +186,7 @@ func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
 	}
 	s := m.stream
 	s.shown = max(s.shown, m.number+1)
-	c.absorb(m.past.in(ctx))
+	c.history.absorb(m.past.in(ctx.thread))
 	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
 }
 
@@ -255,7 +255,7 @@ func (c *Core) first(s *inStream, req *Request) *arrival {
 	if (req.source != Any || req.probe) && c.claimed(m, req) {
 		return nil
 	}
-	if (req.source == Any || req.probe) && !c.ripe(m.past.in(s.ctx)) {
+	if (req.source == Any || req.probe) && !c.history.ripe(m.past.in(s.ctx.thread)) {
 		c.hidden = c.hidden || req.probe
 		return nil // nor may req take a later message
 	}
@@ -294,7 +294,7 @@ func (c *Core) release(m *arrival) {
 	if m.hasData {
 		c.buffers.put(m.data)
 	}
-	c.drop(m.past)
+	c.history.drop(m.past)
 	c.readmit(m)
 	c.unawait(m)
 	if m.eager >= 0 {

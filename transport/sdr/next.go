@@ -40,7 +40,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 		c.acknowledge(s, n, payload, pr.replica, size+frameCost, false)
 	}
 	if of != nil {
-		c.keepPast(req, of.in(ctx))
+		c.keepPast(req, of.in(ctx.thread))
 	}
 	copy(req.buf, payload)
 	s.taken = max(s.taken, n+1)

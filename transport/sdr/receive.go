@@ -1,6 +1,11 @@
 package sdr
 
-import "github.com/intrahpc/intra/transport"
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/intrahpc/intra/transport"
+)
 
 // Begin handles the header of a frame from process p, which has arrived. The result is the
 // memory for its payload, or nil.
@@ -156,7 +161,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 		m.whole, m.from, m.cut = true, replica, h.Args[5]
 		c.hold(m, p)
 		m.keepCopy(c, payload)
-		m.past = c.take(of)
+		m.past = c.history.take(of)
 		s.live[n] = m
 		return nil
 	}
@@ -169,7 +174,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 		m.whole, m.from, m.cut = true, replica, h.Args[5]
 		c.hold(m, p)
 		m.keepCopy(c, payload)
-		m.past = c.take(of)
+		m.past = c.history.take(of)
 		c.enqueue(m)
 	}
 	c.advance(s)
@@ -210,7 +215,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 	}
 	m := c.newArrival(s, n, tag, size)
 	m.offers, m.comes, m.cut = 1<<replica, h.Flags&flagComes != 0, h.Args[5]
-	m.past = c.take(of)
+	m.past = c.history.take(of)
 	s.live[n] = m
 	if s.ctx.exact || n == s.due {
 		s.due++
@@ -339,4 +344,30 @@ func (c *Core) torn(m *arrival) {
 		c.whole(m, m.from, -1, data)
 		c.buffers.put(data)
 	}
+}
+
+// splitPast separates the content of a frame into payload and causal history, see
+// history.read.
+func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, of *past, err error) {
+	base, word := h.Args[3], h.Args[4]
+	if word == 0 && (h.Kind != kindEager || base == 0) {
+		return b, nil, nil
+	}
+	n := pastBytes(h)
+	if n > uint64(len(b)) {
+		return nil, nil, fmt.Errorf("%w: %d bytes of causal past in a frame of %d", violation(&c.job.processes[p], h, "causal past"), n, len(b))
+	}
+	cut := len(b) - int(n)
+	payload, list := b[:cut], b[cut:]
+	if h.Kind != kindEager { // Args[3] of an offer is its size, so the base comes before the list
+		var n int
+		if base, n = binary.Uvarint(list); n <= 0 {
+			return nil, nil, violation(&c.job.processes[p], h, "causal past")
+		}
+		list = list[n:]
+	}
+	if of = c.history.read(p, c.job.processes[p].rank, base, word, list); of == nil {
+		return nil, nil, violation(&c.job.processes[p], h, "causal past")
+	}
+	return payload, of, nil
 }

@@ -1,7 +1,5 @@
 package sdr
 
-import "slices"
-
 // A message enters the causal history of a process when the program sees it, not when it
 // fills a receive. What the program sends before it sees the message does not depend on it;
 // a replica that lags behind would wait forever if the history contained it. The program
@@ -23,27 +21,18 @@ func (c *Core) keepPast(req *Request, of *past) {
 	switch {
 	case of == nil:
 	case req.script != nil:
-		req.script.past = c.joined(req.script.past, of)
+		req.script.past = c.history.joined(req.script.past, of)
 	case req.awaited:
-		c.learn(of)
+		c.history.learn(of)
 	default:
-		req.past, req.age = c.take(of), c.age
+		req.past, req.age = c.history.take(of), c.history.age
 	}
-}
-
-// joined merges a history into one that this rank is going to send, which may be nil.
-func (c *Core) joined(into, of *past) *past {
-	if into == nil {
-		into = c.newPast(of.thread, of.base)
-	}
-	c.merge(into, of)
-	return into
 }
 
 // See records that the program sees the completion of req.
 func (c *Core) See(req *Request) {
-	if req.past != nil && req.age == c.age {
-		c.learn(req.past)
+	if req.past != nil && req.age == c.history.age {
+		c.history.learn(req.past)
 	}
 	c.forget(req)
 }
@@ -51,7 +40,7 @@ func (c *Core) See(req *Request) {
 // forget drops the history of the message that completed req.
 func (c *Core) forget(req *Request) {
 	if req.past != nil {
-		c.drop(req.past)
+		c.history.drop(req.past)
 		req.past = nil
 	}
 }
@@ -60,35 +49,11 @@ func (c *Core) forget(req *Request) {
 // that does not wait for req alone. If an operation of another goroutine changes the result
 // to true, the engine wakes the waiters.
 func (c *Core) Visible(req *Request) bool {
-	if req.past == nil || req.age != c.age || c.ripe(req.past) {
+	if req.past == nil || req.age != c.history.age || c.history.ripe(req.past) {
 		return true
 	}
 	c.hidden = true
 	return false
-}
-
-// learn adds the history of a message that the program sees to that of this process, or to
-// ahead if the message is not deliverable yet.
-func (c *Core) learn(of *past) {
-	if c.ripe(of) {
-		c.absorb(of)
-		return
-	}
-	c.ahead = append(c.ahead, c.take(of))
-}
-
-// mature absorbs the histories in ahead that have become deliverable. It is called before
-// an operation is counted, since the operation on which a message depends does not depend
-// on the message.
-func (c *Core) mature() {
-	c.ahead = slices.DeleteFunc(c.ahead, func(of *past) bool {
-		if !c.ripe(of) {
-			return false
-		}
-		c.absorb(of)
-		c.drop(of)
-		return true
-	})
 }
 
 // Sync is what the end of a collective implies at a rank.
@@ -115,16 +80,16 @@ func (c *Core) BeginCollective(ctx *Context, s *Script) {
 	c.operate(ctx, s.Sync != SyncNone)
 	ctx.plans++
 	s.ctx, s.Failed = ctx, false
-	c.drop(s.past)
+	c.history.drop(s.past)
 	s.past, s.epoch = nil, 0
 	if ctx.thread == nil {
 		return
 	}
 	s.epoch = ctx.thread.own.epoch
 	if s.Sync == SyncAll {
-		s.past = c.causalPast(ctx.thread, s.epoch)
+		s.past = c.history.causalPast(ctx.thread, s.epoch)
 	} else {
-		s.past = c.causalPast(ctx.thread, 0)
+		s.past = c.history.causalPast(ctx.thread, 0)
 	}
 }
 
@@ -135,12 +100,12 @@ func (c *Core) EndCollective(s *Script) {
 	c.forget(r)
 	switch {
 	case s.Failed && s.Sync == SyncAll: // its history contains what the end would imply, but does not
-		c.drop(s.past)
+		c.history.drop(s.past)
 		s.past = nil
-	case s.Sync == SyncHere && !s.Failed && c.causal && s.ctx.thread != nil:
-		s.past = c.joined(s.past, &past{thread: s.ctx.thread.id, base: s.epoch})
+	case s.Sync == SyncHere && !s.Failed && c.history.on && s.ctx.thread != nil:
+		s.past = c.history.joined(s.past, &past{thread: s.ctx.thread.id, base: s.epoch})
 	}
-	r.past, r.age, s.past = s.past, c.age, nil
+	r.past, r.age, s.past = s.past, c.history.age, nil
 	c.out.complete(r, Status{}, nil)
 	if s.ctx.plans--; c.draining {
 		c.answer()

@@ -326,7 +326,7 @@ func TestSeenAcrossCut(t *testing.T) {
 	r := n.recv(0, 1, 0)
 	n.deliver(n.p(1, 0), 0)
 	require.True(t, r.Done())
-	n.cores[0].resetThreads()
+	n.cores[0].history.reset()
 	n.cores[0].See(&r.Request)
-	require.Zero(t, n.cores[0].threads[0].known.at(1))
+	require.Zero(t, n.cores[0].history.threads[0].known.at(1))
 }

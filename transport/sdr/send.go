@@ -1,6 +1,10 @@
 package sdr
 
-import "github.com/intrahpc/intra/transport"
+import (
+	"encoding/binary"
+
+	"github.com/intrahpc/intra/transport"
+)
 
 // Send posts a message with the next number of its stream [SDR, Algorithm 1, line 4]. dst
 // is a rank of the job. If the message is small, and the copies kept for dst stay within
@@ -62,7 +66,7 @@ func (c *Core) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag int
 	}
 	c.job.spend(pr, cost)
 	pr.sent++
-	s.next, c.used = max(s.next, n+1), true
+	s.next, c.contexts.used = max(s.next, n+1), true
 	return true
 }
 
@@ -98,7 +102,7 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 		r.waiting++
 	}
 	m.past = c.pastOf(s.ctx, req)
-	if c.reference != nil {
+	if c.history.reference != nil {
 		c.tellSent(m.past)
 	}
 	c.dispatch(m)
@@ -262,7 +266,7 @@ func (c *Core) finish(m *Message) {
 		}
 		c.out.complete(m.req, Status{}, nil)
 	}
-	c.drop(m.past)
+	c.history.drop(m.past)
 	c.reuseMessage(m)
 	c.updateWant(s.rank)
 	if s.ctx.freed {
@@ -356,4 +360,43 @@ func (c *Core) reuseMessage(m *Message) {
 	if len(c.messages) < 256 {
 		c.messages = append(c.messages, m)
 	}
+}
+
+// pastOf returns the causal history of the message that req posts now.
+func (c *Core) pastOf(ctx *Context, req *Request) *past {
+	if s := req.script; s != nil {
+		return s.past.clone(&c.history)
+	}
+	return c.history.causalPast(ctx.thread, 0)
+}
+
+// tellSent reports to the reference what a message carries.
+func (c *Core) tellSent(p *past) {
+	if p == nil {
+		p = new(past)
+	}
+	c.history.reference.Sent(p.reference, len(p.list))
+}
+
+// pastBytes returns the size of the causal history in an eager message or an offer.
+func pastBytes(h *transport.Header) uint64 { return h.Args[4] & maxList }
+
+// pastList returns the causal history of m as a frame carries it, behind the payload. In an
+// offer the base comes first.
+func (c *Core) pastList(m *Message, offer bool) []byte {
+	switch {
+	case m.past == nil:
+		return nil
+	case !offer && c.history.reference == nil:
+		return m.past.list
+	}
+	var b []byte // a copy: m may end before the link has sent the offer
+	if offer {
+		b = binary.AppendUvarint(nil, m.past.base)
+	}
+	b = append(b, m.past.list...)
+	if c.history.reference != nil {
+		b = binary.LittleEndian.AppendUint64(b, m.past.reference)
+	}
+	return b
 }
