@@ -290,7 +290,7 @@ func (c *Core) lostSibling() {
 		for _, d := range slices.Clone(a.open) {
 			c.decide(d)
 		}
-		for _, ctx := range slices.Clone(c.contexts.order) {
+		for _, ctx := range c.contexts.order {
 			var decided []*Request
 			for req := range ctx.any.receives() {
 				if c.obey(req) {

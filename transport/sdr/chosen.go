@@ -80,8 +80,8 @@ func (c *Core) unhold(req *Request) {
 	if req.ended {
 		req.ended = false
 		c.out.completed = append(c.out.completed, req)
-	} else if m := req.bound; m != nil && m.offers != 0 && c.wants(m) {
-		c.ask(m)
+	} else if m := req.bound; m != nil && m.offers != 0 && c.requests.wants(m) {
+		c.requests.ask(m)
 	}
 }
 

@@ -82,6 +82,7 @@ type contexts struct {
 	byID      map[uint64]*Context // nil value: closed
 	order     []*Context          // the open ones, in order of creation
 	used      bool                // the program has begun an operation, or looked for a message from any source
+	over      []*Context          // freed contexts in which something has ended
 	recent    *Context            // the one that get has returned last, or nil
 	bookmarks *Context            // of the bookmarks of cuts
 }
@@ -131,13 +132,21 @@ func (t *contexts) get(id uint64, exact bool) *Context {
 // it still complete.
 func (c *Core) Free(ctx *Context) {
 	ctx.freed = true
-	c.close(ctx)
+	c.contexts.ended(ctx)
+}
+
+// ended records that something has ended in a context. If the context was freed, it may be
+// over.
+func (t *contexts) ended(ctx *Context) {
+	if ctx.freed {
+		t.over = append(t.over, ctx)
+	}
 }
 
 // close removes a freed context once nothing is under way in it. Its id stays known, so
 // that late frames do not create a new context.
 func (c *Core) close(ctx *Context) {
-	if !ctx.freed || ctx.any.first != nil {
+	if c.contexts.byID[ctx.id] != ctx || ctx.any.first != nil {
 		return
 	}
 	for _, s := range ctx.out {
@@ -169,7 +178,7 @@ func (c *Core) close(ctx *Context) {
 				c.release(s.live[n])
 			}
 			clear(s.live)
-			c.ackTo(ctx, rank, nil)
+			c.acks.ackTo(ctx, rank, nil)
 		}
 	}
 	c.contexts.byID[ctx.id] = nil

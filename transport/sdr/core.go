@@ -22,30 +22,26 @@ const MaxPurpose = 1<<62 - 1
 
 // Core is the protocol of one process. Its methods must not be called concurrently.
 type Core struct {
-	job         job
-	contexts    contexts
-	out         outbox
-	history     history
-	noAny       bool       // no rank receives or probes from any source
-	recorder    Recorder   // nil: none
-	aside       []*Context // contexts with messages that are held back from a receive from any source
-	hidden      bool       // a probe or a test has skipped a message that is held back
-	clock       uint64     // numbers receives and arrivals
-	unfinished  int        // messages kept
-	draining    bool
-	asks        []ask  // from processes that wait for this rank to finish
-	cut         *cut   // the one that is being passed, or nil
-	newest      uint64 // the last cut that was begun
-	buffers     buffers
-	messages    []*Message                  // for reuse
-	arrivals    []*arrival                  // for reuse
-	observer    Observer                    // nil: none
-	sum         func(payload []byte) uint64 // nil: messages are not compared
-	assertedAt  string                      // where the program calls AssertSendDeterministic, if sum is set for that
-	point       func() uint64               // the safe point of the program; nil: not known
-	differences []*Difference
-	telling     int        // frames with hashes that the links have yet to send
-	agreed      *agreement // nil: the replicas of this rank make no decisions
+	job      job
+	contexts contexts
+	out      outbox
+	history  history
+	comparer comparer
+	acks     acks
+	requests requests
+	outgoing outgoing
+	noAny    bool       // no rank receives or probes from any source
+	recorder Recorder   // nil: none
+	aside    []*Context // contexts with messages that are held back from a receive from any source
+	hidden   bool       // a probe or a test has skipped a message that is held back
+	clock    uint64     // numbers receives and arrivals
+	asks     []ask      // from processes that wait for this rank to finish
+	cut      *cut       // the one that is being passed, or nil
+	newest   uint64     // the last cut that was begun
+	buffers  buffers
+	arrivals []*arrival // for reuse
+	observer Observer   // nil: none
+	agreed   *agreement // nil: the replicas of this rank make no decisions
 }
 
 // NewCore returns the core of process rank.replica in a job with these degrees. All
@@ -55,32 +51,61 @@ func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, 
 	c.out.incarnation = incarnation
 	c.contexts.job, c.contexts.byID = &c.job, make(map[uint64]*Context)
 	c.history = newHistory(&c.job)
+	c.comparer = comparer{job: &c.job, out: &c.out, contexts: &c.contexts}
+	c.acks = acks{job: &c.job, out: &c.out, contexts: &c.contexts, comparer: &c.comparer}
+	c.requests = requests{job: &c.job, out: &c.out, contexts: &c.contexts}
+	c.outgoing = outgoing{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, comparer: &c.comparer, buffers: &c.buffers}
 	c.contexts.bookmarks = c.contexts.get(cutContext, true)
 	c.contexts.bookmarks.joined = true
 	return c
 }
 
+// Send posts a message with the next number of its stream [SDR, Algorithm 1, line 4]. dst
+// is a rank of the job. If the message is small, and the copies kept for dst stay within
+// their limit, it is copied and req is complete at once. Otherwise data belongs to the core
+// until req is complete, which is when every live replica of dst has the message. With
+// sync, req is not complete before a receive has matched the message.
+func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync bool) {
+	c.operate(ctx, false)
+	s := c.contexts.outStream(ctx, dst)
+	c.send(c.outgoing.message(s, req, data, s.next, tag, sync))
+}
+
+// SendExact posts the message with this number, in an exact context. Every
+// replica uses the same numbers, each once, but may post them in any order.
+// purpose, at most MaxPurpose, is compared with that of the receive.
+func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, number uint64, purpose int) {
+	c.send(c.outgoing.message(c.contexts.outStream(ctx, dst), req, data, number, purpose, false))
+}
+
+func (c *Core) send(m *Message) {
+	if m.stream.rank == c.job.rank {
+		c.postLocal(m)
+	} else {
+		c.outgoing.post(m)
+	}
+}
+
+// Completed returns the requests that have become complete, with their status and error,
+// and clears the list. The slice is valid until the next event. It is called after each
+// event, and closes the contexts in which nothing is under way any more.
+func (c *Core) Completed() []*Request {
+	for _, ctx := range c.contexts.over {
+		c.close(ctx)
+	}
+	c.contexts.over = c.contexts.over[:0]
+	return c.out.done()
+}
+
 // Drain records that the program has returned. From now on the core requests
 // acknowledgements while it keeps messages.
 func (c *Core) Drain() {
-	c.draining = true
-	c.tellAll()
+	c.outgoing.draining = true
+	c.acks.tellAll()
 	for rank := range c.job.ranks {
-		c.updateWant(rank)
+		c.outgoing.updateWant(rank)
 	}
 	c.answer()
-}
-
-// Drained reports whether no message is kept: every live destination has all that this
-// process sent, or would have to send in place of another replica.
-func (c *Core) Drained() bool { return c.unfinished == 0 }
-
-// Retained returns how many messages are kept, and the bytes of their copies.
-func (c *Core) Retained() (messages, bytes int) {
-	for i := range c.job.ranks {
-		bytes += c.job.ranks[i].retained
-	}
-	return c.unfinished, bytes
 }
 
 // NoAnySource asserts that no rank ever receives or probes from any source, so that

@@ -53,9 +53,6 @@ type bookmark struct {
 	said     []byte
 }
 
-// pulling reports whether the core requests payloads that no receive wants yet.
-func (c *Core) pulling() bool { return c.cut != nil && !c.cut.done }
-
 // Pending returns an error that names a request which cannot be pending across
 // a safe point, if there is one: a receive, or a synchronous send. Other sends
 // to other ranks complete at the cut.
@@ -127,8 +124,9 @@ func (c *Core) BeginCut(number uint64) error {
 		return err
 	}
 	c.newest = number
-	c.tellAll()
+	c.acks.tellAll()
 	c.cut = &cut{number: number, marked: make([]bool, len(c.job.ranks)), fresh: true}
+	c.requests.pulling = true
 	for _, ctx := range c.contexts.order {
 		for _, s := range ctx.in {
 			if s != nil {
@@ -152,8 +150,8 @@ func (c *Core) BeginCut(number uint64) error {
 				continue
 			}
 			for _, n := range slices.Sorted(maps.Keys(s.live)) {
-				if m := s.live[n]; !m.whole && m.offers != 0 && c.wants(m) {
-					c.ask(m)
+				if m := s.live[n]; !m.whole && m.offers != 0 && c.requests.wants(m) {
+					c.requests.ask(m)
 				}
 			}
 		}
@@ -180,13 +178,13 @@ func (c *Core) sendBookmarks() {
 	})
 	rank := (c.job.rank + step) % n
 	s := c.contexts.outStream(c.contexts.bookmarks, rank)
-	m := c.newMessage()
+	m := c.outgoing.newMessage()
 	m.stream, m.number, m.data, m.bookmark = s, c.cut.number, data, true
 	if m.lacking = s.lacking(c.job.ranks[rank].live, c.cut.number); m.lacking == 0 {
-		c.reuseMessage(m)
+		c.outgoing.reuseMessage(m)
 		return
 	}
-	c.dispatch(m)
+	c.outgoing.dispatch(m)
 }
 
 // takeBookmarks handles the bookmarks that a rank has sent in the current round.
@@ -227,7 +225,7 @@ func (c *Core) forgetBookmarks(number uint64) {
 			continue
 		}
 		if s := c.contexts.bookmarks.out[rank]; s != nil {
-			c.abandon(s, number)
+			c.outgoing.abandon(s, number)
 		}
 		s := c.contexts.bookmarks.inStream(rank)
 		for m := range s.unexpected.messages() {
@@ -239,15 +237,6 @@ func (c *Core) forgetBookmarks(number uint64) {
 		}
 		s.received.merge(number, 0, nil)
 	}
-}
-
-// abandon stops keeping messages with numbers below number.
-func (c *Core) abandon(s *outStream, number uint64) {
-	c.sweep(s, func(m *Message) {
-		if m.number < number {
-			m.lacking, m.first = 0, 0
-		}
-	})
 }
 
 // A bookmark lists the contexts that both ranks have, ordered by id. Each entry has the id,
@@ -330,7 +319,7 @@ func (c *Core) Arrived() (bool, error) {
 			}
 		}
 	}
-	c.cut.done = true
+	c.cut.done, c.requests.pulling = true, false
 	return true, nil
 }
 
@@ -378,11 +367,11 @@ func (c *Core) Cut(joined []Joiner) error {
 			return fmt.Errorf("end of a cut: no process %d.%d", n.Rank, n.Replica)
 		}
 	}
-	for _, ctx := range slices.Clone(c.contexts.order) {
+	for _, ctx := range c.contexts.order {
 		for rank, s := range ctx.out {
 			if s != nil && rank != c.job.rank {
-				c.abandon(s, s.next)
-				c.compareBehind(s)
+				c.outgoing.abandon(s, s.next)
+				c.comparer.compareBehind(s, c.cut.number)
 				s.forget()
 			}
 		}
@@ -401,22 +390,20 @@ func (c *Core) Cut(joined []Joiner) error {
 	for _, n := range joined {
 		c.revive(n)
 	}
-	for _, ctx := range slices.Clone(c.contexts.order) {
+	for _, ctx := range c.contexts.order {
 		for rank, s := range ctx.in {
 			if s == nil || rank == c.job.rank || ctx == c.contexts.bookmarks {
 				continue
 			}
-			c.noteAgain(s)
+			c.acks.noteAgain(s)
 			if s.unacked > 0 { // a sender that has passed the cut has discarded the acknowledgements before it
-				c.ackTo(ctx, rank, &s.received)
+				c.acks.ackTo(ctx, rank, &s.received)
 			}
 		}
-		if ctx.freed { // a comparison may have kept it
-			c.close(ctx)
-		}
+		c.contexts.ended(ctx) // a comparison may have kept it
 	}
 	for rank := range c.job.ranks {
-		c.updateWant(rank)
+		c.outgoing.updateWant(rank)
 	}
 	for _, n := range joined {
 		if err := c.replay(n); err != nil {
@@ -455,5 +442,5 @@ func (c *Core) CancelCut() {
 		return
 	}
 	c.forgetBookmarks(c.cut.number + 1)
-	c.cut = nil
+	c.cut, c.requests.pulling = nil, false
 }

@@ -78,7 +78,7 @@ func TestDrain(t *testing.T) {
 
 	n.end(nil, 0, 1)
 	require.True(t, large.Done())
-	kept, bytes := n.cores[0].Retained()
+	kept, bytes := n.cores[0].outgoing.Retained()
 	require.Zero(t, kept+bytes)
 	require.Equal(t, "0:larger than eight bytes", n.recv(1, 0, 5).text(t))
 
@@ -145,7 +145,7 @@ func TestAheadOfTheCut(t *testing.T) {
 	n.cores[n.p(0, 0)].Drain()
 	n.carry(n.p(0, 0))
 	n.deliverAll()
-	require.True(t, n.cores[n.p(0, 0)].Drained())
+	require.True(t, n.cores[n.p(0, 0)].outgoing.Drained())
 }
 
 // TestAcknowledgedAheadOfTheCut: 0.0 knows that 1.1 has a message which 0.1 had
@@ -351,7 +351,7 @@ func TestCancelCut(t *testing.T) {
 	_, err := n.cores[0].Arrived()
 	require.Error(t, err)
 	require.Error(t, n.cores[0].Cut(nil))
-	kept, _ := n.cores[0].Retained()
+	kept, _ := n.cores[0].outgoing.Retained()
 	require.Zero(t, kept)
 	require.Error(t, n.cores[0].BeginCut(1), "cuts are numbered upwards")
 	n.send(0, "m", 1, 0)

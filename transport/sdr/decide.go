@@ -10,8 +10,8 @@ func (e *Engine) SendDeterministic(at string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err := e.core.SendDeterministic()
-	if err == nil && e.core.sum == nil {
-		e.core.sum, e.core.assertedAt = e.cfg.SumAsserted, at
+	if err == nil && e.core.comparer.sum == nil {
+		e.core.comparer.sum, e.core.comparer.assertedAt = e.cfg.SumAsserted, at
 	}
 	e.agrees.Store(e.core.agreed != nil)
 	return err

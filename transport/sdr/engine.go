@@ -126,7 +126,7 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
-	e.core.point, e.core.observer, e.core.sum, e.core.out.now, e.core.history.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
+	e.core.comparer.point, e.core.observer, e.core.comparer.sum, e.core.out.now, e.core.history.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
 	if e.core.recorder = cfg.Recorder; cfg.Ordered {
 		e.core.agree()
 		e.agrees.Store(e.core.agreed != nil)
@@ -179,7 +179,7 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	if m := f.message; m != nil {
 		e.mu.Lock()
 		e.handed--
-		e.core.Sent(m, f.to, err)
+		e.core.outgoing.Sent(m, f.to, err)
 		aborted := e.aborted
 		e.flushAndUnlock()
 		if aborted {
@@ -188,7 +188,7 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	}
 	if f.tells {
 		e.mu.Lock()
-		e.core.telling--
+		e.core.acks.telling--
 		e.mu.Unlock()
 		e.cfg.Poller.Wake()
 	}
@@ -234,16 +234,16 @@ func (e *Engine) flush(news bool) {
 		e.flushing = false
 		news = e.settle() || e.aborted // Released waits for the end of flushing
 	}
-	if c := e.core; c.out.news || c.draining && c.Drained() || c.pulling() && c.cut.fresh {
+	if c := e.core; c.out.news || c.outgoing.draining && c.outgoing.Drained() || c.requests.pulling && c.cut.fresh {
 		news, c.out.news = true, false
 	}
 	if e.core.out.ends != e.ends.Load() {
 		e.ends.Store(e.core.out.ends)
 		news = true
 	}
-	differences := e.core.differences
+	differences := e.core.comparer.differences
 	if differences != nil {
-		e.core.differences = nil
+		e.core.comparer.differences = nil
 	}
 	e.mu.Unlock()
 	for _, d := range differences {
@@ -257,7 +257,7 @@ func (e *Engine) flush(news bool) {
 // settle marks the completed requests as complete, and reports whether there were any. The
 // lock is held.
 func (e *Engine) settle() bool {
-	done := e.core.out.Completed()
+	done := e.core.Completed()
 	if len(done) == 0 || e.aborted {
 		return false
 	}
@@ -381,10 +381,10 @@ func (e *Engine) HandedOver() bool {
 	e.Advance()
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	if !e.core.draining {
+	if !e.core.outgoing.draining {
 		e.core.Drain()
 	}
-	return e.core.Drained()
+	return e.core.outgoing.Drained()
 }
 
 // Received reports whether every live destination has received all that this process had to
@@ -396,7 +396,7 @@ func (e *Engine) Received() bool {
 	}
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	return e.core.Received()
+	return e.core.outgoing.Received()
 }
 
 // Drained returns when everything is handed over and the process may leave. Until the
@@ -414,7 +414,7 @@ func (e *Engine) Drained(ctx context.Context) error {
 func (e *Engine) Retained() (messages, bytes int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.core.Retained()
+	return e.core.outgoing.Retained()
 }
 
 func (e *Engine) failure() error {

@@ -21,16 +21,16 @@ func (c *Core) Dead(p int) {
 	r.impatient &^= 1 << pr.replica
 	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool { return a.p == p })
 	c.out.ends++ // waiters look again which process to ask
-	defer c.expectFewer()
+	defer c.comparer.expectFewer()
 	if pr.rank == c.job.rank {
-		c.substitute(before)
+		c.outgoing.substitute(before)
 		c.lostSibling()
 		return
 	}
-	for _, ctx := range slices.Clone(c.contexts.order) {
+	for _, ctx := range c.contexts.order {
 		if s := ctx.out[pr.rank]; s != nil { // lines 31 to 33: it needs nothing any more
 			d := uint64(1) << pr.replica
-			c.sweep(s, func(m *Message) {
+			c.outgoing.sweep(s, func(m *Message) {
 				m.lacking &^= d
 				m.first &^= d
 				if m.asked == p+1 {
@@ -42,34 +42,6 @@ func (c *Core) Dead(p int) {
 			s.forgetTarget(pr.replica)
 			c.lose(s, p)
 		}
-	}
-}
-
-// substitute sends what the replicas may lack that this process serves from now on [lines
-// 21 to 25].
-func (c *Core) substitute(before uint64) {
-	if c.job.mirror {
-		return
-	}
-	for _, ctx := range c.contexts.order {
-		for rank, s := range ctx.out {
-			if s == nil {
-				continue
-			}
-			for d := range each(c.job.ranks[rank].live) {
-				if !c.job.serves(rank, d, ctx.exact) || c.job.server(before, c.job.rank, rank, d, ctx.exact) == c.job.replica {
-					continue
-				}
-				for _, m := range s.kept {
-					if m != nil && m.lacking>>d&1 != 0 {
-						c.transmit(m, d)
-					}
-				}
-			}
-		}
-	}
-	for rank := range c.job.ranks {
-		c.updateWant(rank)
 	}
 }
 
@@ -99,7 +71,7 @@ func (c *Core) lose(s *inStream, p int) {
 	for _, m := range lost {
 		m.offers &^= 1 << replica
 		if m.awaited == p+1 {
-			c.unawait(m)
+			c.requests.unawait(m)
 		}
 		if m.granted == replica {
 			c.torn(m)
@@ -110,8 +82,8 @@ func (c *Core) lose(s *inStream, p int) {
 		}
 		switch {
 		case m.offers != 0:
-			if c.wants(m) {
-				c.ask(m)
+			if c.requests.wants(m) {
+				c.requests.ask(m)
 			}
 		case s.ctx.exact || m.number < s.shown || m.number >= s.due:
 			// The message keeps its state: it is matched by its number, was shown to the

@@ -237,7 +237,7 @@ func (c *Core) asked(p int, h *transport.Header) {
 		return s != nil && s.received.has(a.number)
 	})
 	c.asks = append(c.asks, ask{p: p, context: h.Args[0], exact: h.Flags&flagExact != 0, what: h.Args[2], number: h.Args[1]})
-	if c.draining {
+	if c.outgoing.draining {
 		c.answer()
 	}
 }
@@ -325,7 +325,7 @@ func (c *Core) GiveUp(req *Request, err error) {
 	switch m := req.sends; {
 	case m != nil: // no replica of its destination receives it
 		m.req, m.lacking = nil, 0
-		defer c.finish(m)
+		defer c.outgoing.finish(m)
 	case req.endOf != nil:
 		req.endOf.ctx.plans-- // it posts nothing more
 	case req.place.line != nil:

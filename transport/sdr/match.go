@@ -127,8 +127,8 @@ func (c *Core) bind(m *arrival, req *Request) {
 		if req.source == Any && !req.back {
 			req.ctx.bound++
 		}
-		if m.offers != 0 && c.wants(m) {
-			c.ask(m)
+		if m.offers != 0 && c.requests.wants(m) {
+			c.requests.ask(m)
 		}
 	}
 }
@@ -160,9 +160,7 @@ func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag i
 	}
 	req.bound, req.buf = nil, nil
 	c.out.complete(req, Status{Source: s.rank, Tag: tag, Size: n}, err)
-	if s.ctx.freed {
-		c.close(s.ctx)
-	}
+	c.contexts.ended(s.ctx)
 }
 
 // unbind records that a receive ends, whether or not it was bound to an offer.
@@ -199,9 +197,7 @@ func (c *Core) Cancel(req *Request) bool {
 	req.ctx.unbind(req)
 	c.rematch(req.ctx)
 	c.out.complete(req, Status{Source: Any, Tag: Any, Cancelled: true}, nil)
-	if req.ctx.freed {
-		c.close(req.ctx)
-	}
+	c.contexts.ended(req.ctx)
 	return true
 }
 
@@ -216,7 +212,7 @@ func (c *Core) postLocal(m *Message) {
 		return
 	}
 	if !m.sync && len(m.data) <= c.job.limits.Eager && c.job.ranks[c.job.rank].retained+len(m.data)+frameCost <= c.job.limits.Retain {
-		c.copyOut(m)
+		c.outgoing.copyOut(m)
 	}
 	a := c.newArrival(s, m.number, m.tag, len(m.data))
 	a.local = m
@@ -236,7 +232,7 @@ func (c *Core) endLocal(m *Message, req *Request) {
 	} else {
 		c.out.complete(m.req, Status{}, nil)
 	}
-	c.reuseMessage(m)
+	c.outgoing.reuseMessage(m)
 }
 
 // first returns the first message of a stream that req accepts, if req may have it now.
@@ -296,10 +292,10 @@ func (c *Core) release(m *arrival) {
 	}
 	c.history.drop(m.past)
 	c.readmit(m)
-	c.unawait(m)
+	c.requests.unawait(m)
 	if m.eager >= 0 {
 		c.job.processes[m.eager].held -= m.size + frameCost
-		c.consumed(m.eager, m.size+frameCost)
+		c.requests.consumed(m.eager, m.size+frameCost)
 	}
 	if len(c.arrivals) < 256 {
 		*m = arrival{}

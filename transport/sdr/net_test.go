@@ -52,6 +52,9 @@ func (n *net) p(rank, replica int) int { return n.cores[0].job.index(rank, repli
 // carry puts the actions of a process on the wire. A payload stays in the
 // memory of the process until the frame is delivered.
 func (n *net) carry(p int) {
+	for _, r := range n.cores[p].Completed() {
+		r.done.Store(true)
+	}
 	for _, a := range n.cores[p].out.Actions() {
 		switch a.Kind {
 		case ActSend:
@@ -60,9 +63,6 @@ func (n *net) carry(p int) {
 			n.wire[[2]int{p, a.To}] = append(n.wire[[2]int{p, a.To}], wireFrame{a.Header, payload, a.Message})
 			n.log = append(n.log, fmt.Sprintf("%s->%s %s", n.name(p), n.name(a.To), kindNames[a.Header.Kind]))
 		}
-	}
-	for _, r := range n.cores[p].out.Completed() {
-		r.done.Store(true)
 	}
 }
 
@@ -80,7 +80,7 @@ func (n *net) deliver(from, to int) {
 	f := n.wire[key][0]
 	n.wire[key] = n.wire[key][1:]
 	if f.message != nil {
-		n.cores[from].Sent(f.message, to, nil)
+		n.cores[from].outgoing.Sent(f.message, to, nil)
 		n.carry(from)
 	}
 	if len(f.payload) > 0 {
@@ -126,7 +126,7 @@ func (n *net) die(p int) {
 func (n *net) hear(q, p int, c *Core) {
 	for _, f := range n.wire[[2]int{q, p}] {
 		if f.message != nil {
-			c.Sent(f.message, p, transport.ErrPeerGone)
+			c.outgoing.Sent(f.message, p, transport.ErrPeerGone)
 		}
 	}
 	delete(n.wire, [2]int{q, p})

@@ -10,7 +10,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	pr, ctx, exact := &c.job.processes[p], c.contexts.recent, h.Flags&flagExact != 0
 	if h.Kind != kindEager || h.Incarnation != pr.incarnation || !pr.alive || pr.rank == c.job.rank ||
 		ctx == nil || ctx.id != h.Args[0] || ctx.exact != exact || ctx.freed || ctx.bound > 0 || ctx.any.first != nil ||
-		c.draining || c.cut != nil || c.observer != nil || pr.awaited > 0 {
+		c.outgoing.draining || c.cut != nil || c.observer != nil || pr.awaited > 0 {
 		return nil
 	}
 	s, n, tag := ctx.in[pr.rank], h.Args[1], h.Args[2]
@@ -37,7 +37,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	s.received.low++
 	s.due++
 	if c.job.ranks[pr.rank].degree > 1 {
-		c.acknowledge(s, n, payload, pr.replica, size+frameCost, false)
+		c.acks.acknowledge(s, n, payload, pr.replica, size+frameCost, false)
 	}
 	if of != nil {
 		c.keepPast(req, of.in(ctx.thread))
@@ -46,6 +46,6 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	s.taken = max(s.taken, n+1)
 	req.buf = nil
 	req.status, req.err = Status{Source: pr.rank, Tag: int(tag), Size: size}, nil
-	c.consumed(p, size+frameCost)
+	c.requests.consumed(p, size+frameCost)
 	return req
 }

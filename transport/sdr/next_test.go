@@ -112,7 +112,7 @@ func TestTakeNext(t *testing.T) {
 			}
 			require.Equal(t, cores[0], cores[1], "seed %d:%s", seed, trace)
 			require.Equal(t, cores[0].out.Actions(), cores[1].out.Actions())
-			require.Equal(t, cores[0].out.Completed(), cores[1].out.Completed())
+			require.Equal(t, cores[0].Completed(), cores[1].Completed())
 		}
 	}
 	require.Greater(t, taken, 3000)

@@ -91,9 +91,9 @@ func (b *outbox) complete(r *Request, st Status, err error) {
 	b.completed = append(b.completed, r)
 }
 
-// Completed returns the requests that have become complete, with their status and error,
-// and clears the list. The slice is valid until the next event.
-func (b *outbox) Completed() []*Request {
+// done returns the requests that have become complete, and clears the list. The slice is
+// valid until the next event.
+func (b *outbox) done() []*Request {
 	done := b.completed
 	b.completed = b.completed[:0]
 	return done

@@ -39,7 +39,7 @@ func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 	if e.core.job.spent {
 		e.pace(dst, len(data), false)
 	}
-	sent := e.core.SendNow(ctx, data, dst, tag)
+	sent := e.core.outgoing.SendNow(ctx, data, dst, tag)
 	e.mu.Unlock()
 	return sent
 }

@@ -32,7 +32,7 @@ func TestSendNow(t *testing.T) {
 	takes := false
 	n.hasty(0, &takes)
 	c := n.cores[0]
-	now := func(data string) bool { return c.SendNow(n.ctxs[0], []byte(data), 1, 7) }
+	now := func(data string) bool { return c.outgoing.SendNow(n.ctxs[0], []byte(data), 1, 7) }
 	require.False(t, now("a"), "the link does not take it")
 	require.Empty(t, c.out.actions)
 	require.Zero(t, c.job.processes[1].sent)
@@ -43,14 +43,14 @@ func TestSendNow(t *testing.T) {
 	require.True(t, n.send(0, "c", 1, 7).Done())
 	require.Equal(t, []string{"0.0->1.0 eager", "0.0->1.0 eager at once", "0.0->1.0 eager at once"}, n.sent())
 	require.False(t, now("d"), "the receiver's room is used up")
-	require.False(t, c.SendNow(n.ctxs[0], nil, 0, 7), "to itself")
-	messages, _ := c.Retained()
+	require.False(t, c.outgoing.SendNow(n.ctxs[0], nil, 0, 7), "to itself")
+	messages, _ := c.outgoing.Retained()
 	require.Equal(t, 1, messages, "only the one that is on its way")
 	for _, want := range []string{"0:a", "0:b", "0:c"} {
 		n.deliver(0, 1)
 		require.Equal(t, want, n.recv(1, 0, 7).text(t))
 	}
-	require.True(t, c.Drained())
+	require.True(t, c.outgoing.Drained())
 	require.Equal(t, uint64(3), c.job.processes[1].sent)
 	require.False(t, now(string(make([]byte, 101))), "it has to be offered")
 	c.job.processes[1].credit = 400
@@ -69,12 +69,12 @@ func TestSendNowReplicated(t *testing.T) {
 	takes := true
 	n.hasty(n.p(0, 0), &takes)
 	c := n.cores[0]
-	require.False(t, c.SendNow(n.ctxs[0], []byte("x"), 1, 0))
+	require.False(t, c.outgoing.SendNow(n.ctxs[0], []byte("x"), 1, 0))
 	require.True(t, n.send(0, "x", 1, 0).Done())
 	require.Equal(t, []string{"0.0->1.0 eager at once"}, n.sent())
-	require.False(t, c.Drained(), "1.1 may lack it")
+	require.False(t, c.outgoing.Drained(), "1.1 may lack it")
 	n.die(n.p(0, 1))
 	require.Equal(t, []string{"0.0->1.1 eager"}, n.sent(), "in place of 0.1")
 	n.deliver(0, n.p(1, 1))
-	require.True(t, c.Drained())
+	require.True(t, c.outgoing.Drained())
 }

@@ -57,21 +57,21 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 	if h.Incarnation > pr.incarnation {
 		return pr.hold(h, payload)
 	}
-	if c.pulling() {
+	if c.requests.pulling {
 		c.cut.fresh = true
 	}
 	switch h.Kind {
 	case kindWant:
-		c.wanted(p, h.Args[0] != 0)
+		c.acks.wanted(p, h.Args[0] != 0)
 		return nil
 	case kindCredit:
 		pr.credit += int(min(h.Args[0], uint64(c.job.limits.Window-pr.credit)))
 		pr.busy = false
-		c.push(p)
+		c.outgoing.push(p)
 		c.job.spent = c.job.anyLow()
 		return nil
 	case kindArrived:
-		c.arrived(p, h)
+		c.outgoing.arrived(p, h)
 		return nil
 	case kindAsk:
 		c.asked(p, h)
@@ -93,16 +93,16 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 	}
 	switch h.Kind {
 	case kindAck:
-		return c.acknowledged(p, h, payload)
+		return c.outgoing.acknowledged(p, h, payload)
 	case kindGrant:
-		c.grant(p, h)
+		c.outgoing.grant(p, h)
 		return nil
 	}
 	if ctx == nil { // closed: it will never be received
 		if h.Kind == kindEager {
-			c.consumed(p, len(payload)-int(pastBytes(h))+frameCost)
+			c.requests.consumed(p, len(payload)-int(pastBytes(h))+frameCost)
 		}
-		c.ackTo(&Context{id: h.Args[0], exact: h.Flags&flagExact != 0}, pr.rank, nil)
+		c.acks.ackTo(&Context{id: h.Args[0], exact: h.Flags&flagExact != 0}, pr.rank, nil)
 		return nil
 	}
 	s := ctx.inStream(pr.rank)
@@ -120,9 +120,9 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		err = c.offer(p, s, h, of)
 	} else {
 		err = c.eager(p, s, h, payload, of)
-		c.askAgain(p)
+		c.requests.askAgain(p)
 	}
-	if c.draining {
+	if c.outgoing.draining {
 		c.answer()
 	}
 	return err
@@ -135,7 +135,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 	cost := len(payload) + frameCost
 	if s.received.has(n) {
 		c.confirm(s, h, of)
-		c.consumed(p, cost)
+		c.requests.consumed(p, cost)
 		return nil
 	}
 	if m := s.known(n); m != nil { // another replica has offered it
@@ -151,15 +151,15 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 			m.keepCopy(c, payload)
 			m.from = replica
 		}
-		c.consumed(p, cost)
+		c.requests.consumed(p, cost)
 		return nil
 	}
 	s.received.add(n)
-	c.acknowledge(s, n, payload, replica, cost, false)
+	c.acks.acknowledge(s, n, payload, replica, cost, false)
 	if !s.ctx.exact && n != s.due {
 		m := c.newArrival(s, n, tag, len(payload))
 		m.whole, m.from, m.cut = true, replica, h.Args[5]
-		c.hold(m, p)
+		c.requests.hold(m, p)
 		m.keepCopy(c, payload)
 		m.past = c.history.take(of)
 		s.live[n] = m
@@ -168,11 +168,11 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 	s.due++
 	if req := c.takePosted(s, n, tag, of); req != nil {
 		c.fill(req, s, replica, n, tag, payload, of)
-		c.consumed(p, cost)
+		c.requests.consumed(p, cost)
 	} else {
 		m := c.newArrival(s, n, tag, len(payload))
 		m.whole, m.from, m.cut = true, replica, h.Args[5]
-		c.hold(m, p)
+		c.requests.hold(m, p)
 		m.keepCopy(c, payload)
 		m.past = c.history.take(of)
 		c.enqueue(m)
@@ -199,7 +199,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 	replica := c.job.processes[p].replica
 	if s.received.has(n) {
 		c.confirm(s, h, of)
-		c.ackOne(s, replica)
+		c.acks.ackOne(s, replica)
 		return nil
 	}
 	if m := s.live[n]; m != nil {
@@ -208,8 +208,8 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 		}
 		c.confirm(s, h, of)
 		m.offers |= 1 << replica
-		if c.wants(m) {
-			c.ask(m)
+		if c.requests.wants(m) {
+			c.requests.ask(m)
 		}
 		return nil
 	}
@@ -222,8 +222,8 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 		c.deliver(m)
 		c.advance(s)
 	}
-	if c.pulling() && s.live[n] == m {
-		c.ask(m)
+	if c.requests.pulling && s.live[n] == m {
+		c.requests.ask(m)
 	}
 	return nil
 }
@@ -259,28 +259,6 @@ func (c *Core) advance(s *inStream) {
 	}
 }
 
-// wants reports whether the core should request the payload of an offered message.
-func (c *Core) wants(m *arrival) bool {
-	return m.granted < 0 && (m.req != nil && !m.req.held || c.pulling())
-}
-
-// ask requests the payload of a message from one of the replicas that offer it: from the
-// one that serves this replica if it is among them. It does not request a message that
-// comes unrequested, unless the sender may lack room here.
-func (c *Core) ask(m *arrival) {
-	r := &c.job.ranks[m.stream.rank]
-	replica := c.job.server(m.offers, m.stream.rank, c.job.rank, c.job.replica, m.stream.ctx.exact)
-	p := r.first + replica
-	c.unawait(m)
-	if m.comes && c.roomy(p) && !c.pulling() {
-		m.awaited = p + 1
-		c.job.processes[p].awaited++
-		return
-	}
-	m.granted = replica
-	c.out.frame(p, kindGrant, m.stream.ctx, m.number)
-}
-
 // data handles a payload that was requested.
 func (c *Core) data(p int, s *inStream, h *transport.Header, payload []byte) error {
 	if s.received.has(h.Args[1]) {
@@ -304,11 +282,11 @@ func (c *Core) data(p int, s *inStream, h *transport.Header, payload []byte) err
 func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 	s := m.stream
 	s.received.add(m.number)
-	c.acknowledge(s, m.number, payload, replica, m.size, true)
+	c.acks.acknowledge(s, m.number, payload, replica, m.size, true)
 	m.whole, m.from = true, replica
-	c.unawait(m)
+	c.requests.unawait(m)
 	if eager >= 0 {
-		c.hold(m, eager)
+		c.requests.hold(m, eager)
 	}
 	switch {
 	case m.req != nil:

@@ -19,7 +19,7 @@ func TestClosedContext(t *testing.T) {
 	n.send(n.p(0, 0), "m", 1, 0)
 	n.send(n.p(0, 1), "m", 1, 0)
 	n.deliverAll()
-	require.True(t, n.cores[0].Drained() && n.cores[1].Drained())
+	require.True(t, n.cores[0].outgoing.Drained() && n.cores[1].outgoing.Drained())
 	require.Equal(t, []*Context{n.cores[2].contexts.bookmarks}, n.cores[2].contexts.order)
 	_, err := n.cores[2].Join(testContext, testContext, false, nil)
 	require.Error(t, err, "contexts are not used twice")
@@ -71,7 +71,7 @@ func TestMirror(t *testing.T) {
 	n.deliverAll()
 	require.Equal(t, "0:m", r.text(t))
 	require.Equal(t, []string{"0.0->1.0 eager", "0.0->1.1 eager", "0.1->1.0 eager", "0.1->1.1 eager"}, n.sent())
-	require.True(t, n.cores[0].Drained() && n.cores[1].Drained())
+	require.True(t, n.cores[0].outgoing.Drained() && n.cores[1].outgoing.Drained())
 }
 
 // TestCancel withdraws a receive that no message has matched, and no other.

@@ -107,7 +107,7 @@ func (c *Core) EndCollective(s *Script) {
 	}
 	r.past, r.age, s.past = s.past, c.history.age, nil
 	c.out.complete(r, Status{}, nil)
-	if s.ctx.plans--; c.draining {
+	if s.ctx.plans--; c.outgoing.draining {
 		c.answer()
 	}
 }

@@ -37,7 +37,7 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 	takers := make(map[int]bool) // receivers of the wrong message
 	for p, c := range n.cores {
 		alive[p] = true
-		c.sum = func(payload []byte) uint64 {
+		c.comparer.sum = func(payload []byte) uint64 {
 			hash := xxh3.Hash(payload)
 			if hash == j.hash {
 				takers[p] = true
@@ -75,8 +75,8 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 				step[p] = messages
 				switch {
 				case !told:
-					moves = append(moves, func() { told = true; c.tellAll(); n.carry(p) })
-				case c.confirmed():
+					moves = append(moves, func() { told = true; c.acks.tellAll(); n.carry(p) })
+				case c.outgoing.confirmed():
 					moves = append(moves, func() {
 						alive[p] = false
 						require.True(t, heardOf(n, wrong, j.number), "seed %d", seed)
@@ -122,11 +122,11 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 	n.deliverAll()
 	for p, c := range n.cores {
 		if alive[p] {
-			require.True(t, c.Drained())
+			require.True(t, c.outgoing.Drained())
 			nothingKept(t, c)
 		}
 		j.died = j.died || p == wrong && !alive[p]
-		j.found = append(j.found, c.differences)
+		j.found = append(j.found, c.comparer.differences)
 		if wrong >= 0 && p != wrong && c.job.rank == n.cores[wrong].job.rank && alive[p] {
 			for taker := range takers {
 				j.taken = j.taken || alive[taker]
@@ -145,7 +145,7 @@ func heardOf(n *net, wrong int, number uint64) bool {
 			continue
 		}
 		s := c.contexts.outStream(n.ctxs[p], (c.job.rank+1)%len(c.job.ranks))
-		if len(c.differences)+len(s.compared.early[number]) == 0 && (s.compared.own[number] == nil || !s.compared.own[number].differs) {
+		if len(c.comparer.differences)+len(s.compared.early[number]) == 0 && (s.compared.own[number] == nil || !s.compared.own[number].differs) {
 			return false
 		}
 	}
