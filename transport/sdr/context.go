@@ -172,10 +172,10 @@ func (c *Core) close(ctx *Context) {
 			for m := range s.unexpected.messages() {
 				m.place.leave()
 				delete(s.live, m.number)
-				c.release(m)
+				c.matching.release(m)
 			}
 			for _, n := range slices.Sorted(maps.Keys(s.live)) { // in order, to be the same in every run
-				c.release(s.live[n])
+				c.matching.release(s.live[n])
 			}
 			clear(s.live)
 			c.acks.ackTo(ctx, rank, nil)

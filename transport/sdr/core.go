@@ -30,18 +30,13 @@ type Core struct {
 	acks     acks
 	requests requests
 	outgoing outgoing
-	noAny    bool       // no rank receives or probes from any source
-	recorder Recorder   // nil: none
-	aside    []*Context // contexts with messages that are held back from a receive from any source
-	hidden   bool       // a probe or a test has skipped a message that is held back
-	clock    uint64     // numbers receives and arrivals
-	asks     []ask      // from processes that wait for this rank to finish
-	cut      *cut       // the one that is being passed, or nil
-	newest   uint64     // the last cut that was begun
+	matching matching
+	incoming incoming
+	noAny    bool   // no rank receives or probes from any source
+	asks     []ask  // from processes that wait for this rank to finish
+	cut      *cut   // the one that is being passed, or nil
+	newest   uint64 // the last cut that was begun
 	buffers  buffers
-	arrivals []*arrival // for reuse
-	observer Observer   // nil: none
-	agreed   *agreement // nil: the replicas of this rank make no decisions
 }
 
 // NewCore returns the core of process rank.replica in a job with these degrees. All
@@ -55,6 +50,8 @@ func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, 
 	c.acks = acks{job: &c.job, out: &c.out, contexts: &c.contexts, comparer: &c.comparer}
 	c.requests = requests{job: &c.job, out: &c.out, contexts: &c.contexts}
 	c.outgoing = outgoing{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, comparer: &c.comparer, buffers: &c.buffers}
+	c.matching = matching{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, outgoing: &c.outgoing, buffers: &c.buffers}
+	c.incoming = incoming{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, acks: &c.acks, matching: &c.matching, buffers: &c.buffers}
 	c.contexts.bookmarks = c.contexts.get(cutContext, true)
 	c.contexts.bookmarks.joined = true
 	return c
@@ -66,7 +63,7 @@ func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, 
 // until req is complete, which is when every live replica of dst has the message. With
 // sync, req is not complete before a receive has matched the message.
 func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync bool) {
-	c.operate(ctx, false)
+	c.matching.operate(ctx, false)
 	s := c.contexts.outStream(ctx, dst)
 	c.send(c.outgoing.message(s, req, data, s.next, tag, sync))
 }
@@ -80,7 +77,7 @@ func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, numbe
 
 func (c *Core) send(m *Message) {
 	if m.stream.rank == c.job.rank {
-		c.postLocal(m)
+		c.matching.postLocal(m)
 	} else {
 		c.outgoing.post(m)
 	}
@@ -116,5 +113,27 @@ func (c *Core) NoAnySource() error {
 		return errUsed
 	}
 	c.noAny, c.history.on = true, false
+	return nil
+}
+
+// agree makes this process agree with its siblings. It is called before anything else, at all
+// processes. No replica then gets past a receive from any source before all its siblings know the
+// decision, so that no message can depend on the completion of a receive that a replica has yet to
+// choose a message for: messages need not carry their causal history.
+func (c *Core) agree(r Recorder) {
+	c.history.on = false
+	if degree := c.job.ranks[c.job.rank].degree; degree > 1 || r != nil {
+		c.matching.agreed = &agreement{job: &c.job, out: &c.out, contexts: &c.contexts, recorder: r, decided: newDecided(degree)}
+	}
+}
+
+// SendDeterministic asserts that the messages and the output of the program do not depend on the
+// order in which messages arrive, so that no decisions are needed. All ranks call it before they
+// send anything or look for a message from any source.
+func (c *Core) SendDeterministic() error {
+	if c.contexts.used {
+		return errUsed
+	}
+	c.matching.agreed, c.history.on = nil, c.job.replicated && !c.noAny
 	return nil
 }

@@ -57,8 +57,8 @@ type bookmark struct {
 // a safe point, if there is one: a receive, or a synchronous send. Other sends
 // to other ranks complete at the cut.
 func (c *Core) Pending() error {
-	if c.agreed != nil {
-		for _, d := range c.agreed.open {
+	if c.matching.agreed != nil {
+		for _, d := range c.matching.agreed.open {
 			if d.req != nil {
 				return c.pendingRecv(d.req, d.req.source)
 			}
@@ -232,7 +232,7 @@ func (c *Core) forgetBookmarks(number uint64) {
 			if m.number < number {
 				m.place.leave()
 				delete(s.live, m.number)
-				c.release(m)
+				c.matching.release(m)
 			}
 		}
 		s.received.merge(number, 0, nil)
@@ -293,7 +293,7 @@ func (c *Core) Arrived() (bool, error) {
 		at.leave()
 		m := at.message
 		err := c.takeBookmarks(rank, m.data)
-		c.release(m)
+		c.matching.release(m)
 		if err != nil {
 			return false, err
 		}
@@ -377,13 +377,16 @@ func (c *Core) Cut(joined []Joiner) error {
 		}
 		for rank, s := range ctx.in {
 			if s != nil && rank != c.job.rank && ctx != c.contexts.bookmarks {
-				c.takeBack(s)
-				c.settle(s)
+				c.matching.takeBack(s, c.cut.number)
+				c.incoming.settle(s)
 			}
 		}
 	}
 	c.out.passed = c.cut.number
-	later := c.resetAgreement()
+	var later []laterFrame
+	if c.matching.agreed != nil {
+		later = c.matching.agreed.reset()
+	}
 	c.forgetBookmarks(c.cut.number + 1)
 	c.history.reset()
 	c.cut = nil
@@ -421,7 +424,7 @@ func (c *Core) Cut(joined []Joiner) error {
 // settle ends the cut for the messages from one rank. Messages that were sent after the cut
 // may have arrived already, from faster processes. A replica of their rank that has just
 // joined may wait for their acknowledgement.
-func (c *Core) settle(s *inStream) {
+func (in *incoming) settle(s *inStream) {
 	s.unacked, s.unackedB = 0, 0
 	if s.received.low > s.before || len(s.received.words) > 0 {
 		s.unacked = 1
@@ -430,9 +433,9 @@ func (c *Core) settle(s *inStream) {
 		if m.number >= s.before {
 			continue
 		}
-		c.history.drop(m.past)
+		in.history.drop(m.past)
 		m.past = nil
-		c.readmit(m)
+		in.matching.readmit(m)
 	}
 }
 

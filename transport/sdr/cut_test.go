@@ -123,7 +123,7 @@ func TestAheadOfTheCut(t *testing.T) {
 		n.send(n.p(1, k), "before", 0, 0)
 		r := n.recv(n.p(0, k), 1, 0)
 		n.deliverAll()
-		n.cores[n.p(0, k)].See(&r.Request)
+		n.cores[n.p(0, k)].matching.See(&r.Request)
 	}
 	n.send(n.p(0, 1), "behind", 1, 0)
 	n.deliverAll()
@@ -284,7 +284,7 @@ func TestRoomOfTheFirstLife(t *testing.T) {
 		n.end([]Joiner{{0, 1, 2}}, p)
 	}
 	n.sent()
-	c.Recv(n.ctxs[n.p(1, 1)], new(Request), make([]byte, 400), 0, 0)
+	c.matching.Recv(n.ctxs[n.p(1, 1)], new(Request), make([]byte, 400), 0, 0)
 	n.carry(n.p(1, 1))
 	require.Empty(t, n.sent(), "no room is returned")
 	require.Zero(t, c.job.processes[p01].owed)
@@ -310,11 +310,11 @@ func TestPending(t *testing.T) {
 	}{
 		"receive": {func(n *net) func() {
 			r := n.recv(0, 1, 4)
-			return func() { n.cores[0].Cancel(&r.Request) }
+			return func() { n.cores[0].matching.Cancel(&r.Request) }
 		}, "a receive from rank 1 with tag 4 is pending across a safe point"},
 		"receive from any": {func(n *net) func() {
 			r := n.recv(0, Any, Any)
-			return func() { n.cores[0].Cancel(&r.Request) }
+			return func() { n.cores[0].matching.Cancel(&r.Request) }
 		}, "a receive from any rank is pending across a safe point"},
 		"synchronous send": {func(n *net) func() {
 			n.ssend(0, "x", 1, 9)

@@ -16,7 +16,7 @@ func (e *Engine) Describe() string {
 
 func (c *Core) describe() string {
 	var b strings.Builder
-	if a := c.agreed; a != nil && len(a.open) > 0 {
+	if a := c.matching.agreed; a != nil && len(a.open) > 0 {
 		fmt.Fprintf(&b, "%d decisions of replica %d are not settled, the others hold %v\n", len(a.open), a.maker, a.held[a.maker])
 	}
 	for _, ctx := range c.contexts.order {

@@ -126,10 +126,10 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
-	e.core.comparer.point, e.core.observer, e.core.comparer.sum, e.core.out.now, e.core.history.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
-	if e.core.recorder = cfg.Recorder; cfg.Ordered {
-		e.core.agree()
-		e.agrees.Store(e.core.agreed != nil)
+	e.core.comparer.point, e.core.matching.observer, e.core.comparer.sum, e.core.out.now, e.core.history.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
+	if cfg.Ordered {
+		e.core.agree(cfg.Recorder)
+		e.agrees.Store(e.core.matching.agreed != nil)
 	}
 	e.patient, _ = cfg.Poller.(patient)
 	e.links = make([]transport.Link, len(e.core.job.processes))

@@ -331,7 +331,7 @@ func (c *Core) GiveUp(req *Request, err error) {
 	case req.place.line != nil:
 		req.place.leave()
 		req.ctx.unbind(req)
-		c.rematch(req.ctx)
+		c.matching.rematch(req.ctx)
 	}
 	c.out.complete(req, Status{}, err)
 }

@@ -167,6 +167,9 @@ func each(set uint64) func(yield func(int) bool) {
 	}
 }
 
+// siblings returns the other live replicas of this rank.
+func (j *job) siblings() uint64 { return j.ranks[j.rank].live &^ (1 << j.replica) }
+
 // refused reports whether a frame must be ignored, because the incarnation that sent it has
 // been declared dead. This is the only reason to ignore a frame: a live sender may know of
 // more or of fewer deaths than this process.

@@ -84,7 +84,7 @@ func (n *net) deliver(from, to int) {
 		n.carry(from)
 	}
 	if len(f.payload) > 0 {
-		if place := n.cores[to].Begin(from, &f.header); place != nil {
+		if place := n.cores[to].incoming.Begin(from, &f.header); place != nil {
 			f.payload = place[:copy(place, f.payload)]
 		}
 	}
@@ -155,7 +155,7 @@ type pendingRecv struct {
 
 func (n *net) recv(p, src, tag int) *pendingRecv {
 	r := &pendingRecv{room: make([]byte, 64)}
-	n.cores[p].Recv(n.ctxs[p], &r.Request, r.room, src, tag)
+	n.cores[p].matching.Recv(n.ctxs[p], &r.Request, r.room, src, tag)
 	n.carry(p)
 	return r
 }

@@ -10,7 +10,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	pr, ctx, exact := &c.job.processes[p], c.contexts.recent, h.Flags&flagExact != 0
 	if h.Kind != kindEager || h.Incarnation != pr.incarnation || !pr.alive || pr.rank == c.job.rank ||
 		ctx == nil || ctx.id != h.Args[0] || ctx.exact != exact || ctx.freed || ctx.bound > 0 || ctx.any.first != nil ||
-		c.outgoing.draining || c.cut != nil || c.observer != nil || pr.awaited > 0 {
+		c.outgoing.draining || c.cut != nil || c.matching.observer != nil || pr.awaited > 0 {
 		return nil
 	}
 	s, n, tag := ctx.in[pr.rank], h.Args[1], h.Args[2]
@@ -25,7 +25,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	var of *past
 	if h.Args[3] != 0 || h.Args[4] != 0 {
 		var err error
-		if payload, of, err = c.splitPast(p, h, payload); err != nil {
+		if payload, of, err = c.incoming.splitPast(p, h, payload); err != nil {
 			return nil // the slow path reports the error
 		}
 	}
@@ -40,7 +40,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 		c.acks.acknowledge(s, n, payload, pr.replica, size+frameCost, false)
 	}
 	if of != nil {
-		c.keepPast(req, of.in(ctx.thread))
+		c.matching.keepPast(req, of.in(ctx.thread))
 	}
 	copy(req.buf, payload)
 	s.taken = max(s.taken, n+1)

@@ -39,7 +39,7 @@ func TestTakeNext(t *testing.T) {
 			switch r.IntN(40) {
 			case 0:
 				trace += " any"
-				each(func(c *Core, ctx [2]*Context) { c.Recv(ctx[0], new(Request), make([]byte, 8), Any, Any) })
+				each(func(c *Core, ctx [2]*Context) { c.matching.Recv(ctx[0], new(Request), make([]byte, 8), Any, Any) })
 			case 1:
 				trace += " send"
 				each(func(c *Core, ctx [2]*Context) { c.Send(ctx[0], new(Request), []byte("m"), 1, 0, false) })
@@ -88,9 +88,9 @@ func TestTakeNext(t *testing.T) {
 					ctx := contexts[i][k]
 					post := func() {
 						if req := (&Request{awaited: awaited}); k == 1 {
-							c.RecvExact(ctx, req, make([]byte, room), source, number, tag)
+							c.matching.RecvExact(ctx, req, make([]byte, room), source, number, tag)
 						} else {
-							c.Recv(ctx, req, make([]byte, room), source, want)
+							c.matching.Recv(ctx, req, make([]byte, room), source, want)
 						}
 					}
 					if !early {

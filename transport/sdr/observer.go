@@ -45,8 +45,8 @@ func (e *Engine) observeSent(a *Action) {
 }
 
 // observeMatch reports a message that has completed a receive, unless the message is local.
-func (c *Core) observeMatch(s *inStream, replica int, number uint64, tag, bytes int) {
-	if s.rank != c.job.rank { // else it has crossed no link
-		c.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: bytes})
+func (x *matching) observeMatch(s *inStream, replica int, number uint64, tag, bytes int) {
+	if s.rank != x.job.rank { // else it has crossed no link
+		x.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: bytes})
 	}
 }

@@ -104,7 +104,7 @@ func TestOwnEntry(t *testing.T) {
 		}
 		l.known.above = []entry{{0, clock{9, 4}}, {2, clock{10, 0}}}
 		if c.at.count == 0 {
-			n.cores[a].operate(n.ctxs[a], true)
+			n.cores[a].matching.operate(n.ctxs[a], true)
 			p := n.cores[a].history.causalPast(l, 0)
 			require.Equal(t, c.apart, p.hasOwn(), "%v", c.at)
 			n.cores[b].history.learn(travel(p, 1))
@@ -133,19 +133,19 @@ func TestOwnEntryOfSomebodyElse(t *testing.T) {
 	}
 	at, through, end := begin(a), begin(c), begin(b)
 	n.cores[a].SendExact(coll[a], &at.request, []byte("part"), 1, 0, 0)
-	n.cores[c].RecvExact(coll[c], &through.request, through.room, 0, 0, 0)
+	n.cores[c].matching.RecvExact(coll[c], &through.request, through.room, 0, 0, 0)
 	n.carry(a)
 	n.deliver(a, c)
 	require.True(t, through.request.Done())
 	var on Request
 	on.script = through.Script
 	n.cores[c].SendExact(coll[c], &on, []byte("on"), 2, 0, 0)
-	n.cores[b].RecvExact(coll[b], &end.request, end.room, 1, 0, 0)
+	n.cores[b].matching.RecvExact(coll[b], &end.request, end.room, 1, 0, 0)
 	n.carry(c)
 	n.deliver(c, b)
 	require.True(t, end.request.Done())
 	n.cores[b].EndCollective(end.Script)
-	n.cores[b].See(&end.done.Request)
+	n.cores[b].matching.See(&end.done.Request)
 	require.Equal(t, []entry{{0, clock{count: 1}}}, n.cores[b].history.threads[0].known.above)
 }
 
@@ -182,14 +182,14 @@ func TestBeyondAnEpoch(t *testing.T) {
 	n.see(b0, r)
 
 	part, end := begin(b0), begin(c)
-	n.cores[c].RecvExact(coll[c], &end.request, end.room, 2, 0, 0)
+	n.cores[c].matching.RecvExact(coll[c], &end.request, end.room, 2, 0, 0)
 	n.cores[b0].SendExact(coll[b0], &part.request, []byte("part"), 0, 0, 0)
 	n.carry(b0)
 	n.deliver(b0, c)
 	require.True(t, end.request.Done())
 	n.cores[c].EndCollective(end.Script)
 	n.carry(c)
-	n.cores[c].See(&end.done.Request)
+	n.cores[c].matching.See(&end.done.Request)
 	require.Equal(t, uint64(1), n.cores[c].history.threads[0].known.base)
 
 	n.send(c, "to a", 1, 0)
@@ -219,12 +219,12 @@ func TestEpochs(t *testing.T) {
 	require.Equal(t, uint64(1), sent.Args[3])
 	require.Zero(t, sent.Args[4])
 	n.cores[b].EndCollective(s.Script)
-	n.cores[b].See(&s.done.Request)
+	n.cores[b].matching.See(&s.done.Request)
 	require.Equal(t, knowledge{base: 1, above: []entry{}}, n.cores[b].history.threads[0].known)
 	s = begin(b)
 	s.Failed = true
 	n.cores[b].EndCollective(s.Script)
-	n.cores[b].See(&s.done.Request)
+	n.cores[b].matching.See(&s.done.Request)
 	require.Equal(t, uint64(1), n.cores[b].history.threads[0].known.base, "it was not carried out")
 }
 
@@ -237,7 +237,7 @@ func TestRootSynchronises(t *testing.T) {
 		s := &Script{Sync: sync, done: new(Call)}
 		n.cores[0].BeginCollective(coll[0], s)
 		n.cores[0].EndCollective(s)
-		n.cores[0].See(&s.done.Request)
+		n.cores[0].matching.See(&s.done.Request)
 		require.Equal(t, base, n.cores[0].history.threads[0].known.base)
 	}
 }
@@ -253,7 +253,7 @@ func TestNoAnySource(t *testing.T) {
 	require.Equal(t, kindEager, h.Kind)
 	require.Zero(t, h.Args[3]+h.Args[4])
 	require.Error(t, n.cores[0].NoAnySource())
-	n.cores[1].Probe(n.ctxs[1], Any, 0)
+	n.cores[1].matching.Probe(n.ctxs[1], Any, 0)
 	require.Error(t, n.cores[1].NoAnySource())
 }
 

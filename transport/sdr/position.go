@@ -109,10 +109,10 @@ func (c *Core) Restore(pos *Position) error {
 			}
 		}
 		for _, mp := range at.messages {
-			m := c.newArrival(ctx.inStream(mp.source), mp.number, mp.tag, len(mp.data))
+			m := c.matching.newArrival(ctx.inStream(mp.source), mp.number, mp.tag, len(mp.data))
 			m.whole = true
-			m.keepCopy(c, mp.data)
-			c.enqueue(m)
+			c.matching.keepCopy(m, mp.data)
+			c.matching.enqueue(m)
 		}
 	}
 	c.cut = &cut{number: pos.cut, marked: make([]bool, len(c.job.ranks)), done: true}

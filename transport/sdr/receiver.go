@@ -22,7 +22,7 @@ func (r receiver) Begin(h *transport.Header) []byte {
 	if r.e.aborted {
 		return nil
 	}
-	place := r.e.core.Begin(r.p, h)
+	place := r.e.core.incoming.Begin(r.p, h)
 	r.e.lent[r.p] = place != nil
 	return place
 }
@@ -61,7 +61,7 @@ func (r receiver) Torn(h *transport.Header, _ int) {
 	r.e.lent[r.p] = false
 	wake := r.e.aborted
 	if !r.e.aborted {
-		r.e.core.Torn(r.p, h)
+		r.e.core.incoming.Torn(r.p, h)
 	}
 	r.e.flushAndUnlock()
 	if wake {

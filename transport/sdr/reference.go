@@ -38,20 +38,20 @@ type Recorder interface {
 }
 
 // number is called when the program reaches the place of a decision.
-func (c *Core) number(key decisionKey) {
-	if c.recorder == nil {
+func (a *agreement) number(key decisionKey) {
+	if a.recorder == nil {
 		return
 	}
-	if value := c.recorder.Number(key.context, key.kind, key.number); value != nil {
-		c.agreed.due[key] = &decision{key: key, value: value, settled: true}
+	if value := a.recorder.Number(key.context, key.kind, key.number); value != nil {
+		a.due[key] = &decision{key: key, value: value, settled: true}
 	}
 }
 
 // carries is called when this process carries out a decision.
-func (c *Core) carries(key decisionKey, value []byte) {
-	if c.recorder != nil {
-		c.recorder.Decided(key.context, key.kind, key.number, value)
+func (a *agreement) carries(key decisionKey, value []byte) {
+	if a.recorder != nil {
+		a.recorder.Decided(key.context, key.kind, key.number, value)
 	}
 }
 
-func (c *Core) replays() bool { return c.recorder != nil && c.recorder.Replays() }
+func (a *agreement) replays() bool { return a.recorder != nil && a.recorder.Replays() }

@@ -81,7 +81,7 @@ func (e *Engine) post(s *Script, m *Post) {
 	if m.Receive {
 		s.pending++
 		m.Request.script = s
-		e.core.RecvExact(s.ctx, m.Request, m.Data, m.Peer, m.Number, s.Purpose)
+		e.core.matching.RecvExact(s.ctx, m.Request, m.Data, m.Peer, m.Number, s.Purpose)
 		return
 	}
 	if e.cfg.Mid == nil && e.cfg.Flip == nil && e.core.outgoing.SendExactNow(s.ctx, m.Data, m.Peer, m.Number, s.Purpose) {

@@ -17,30 +17,30 @@ package sdr
 
 // keepPast keeps the causal history of the message that has completed req until the program
 // sees the message.
-func (c *Core) keepPast(req *Request, of *past) {
+func (x *matching) keepPast(req *Request, of *past) {
 	switch {
 	case of == nil:
 	case req.script != nil:
-		req.script.past = c.history.joined(req.script.past, of)
+		req.script.past = x.history.joined(req.script.past, of)
 	case req.awaited:
-		c.history.learn(of)
+		x.history.learn(of)
 	default:
-		req.past, req.age = c.history.take(of), c.history.age
+		req.past, req.age = x.history.take(of), x.history.age
 	}
 }
 
 // See records that the program sees the completion of req.
-func (c *Core) See(req *Request) {
-	if req.past != nil && req.age == c.history.age {
-		c.history.learn(req.past)
+func (x *matching) See(req *Request) {
+	if req.past != nil && req.age == x.history.age {
+		x.history.learn(req.past)
 	}
-	c.forget(req)
+	x.forget(req)
 }
 
 // forget drops the history of the message that completed req.
-func (c *Core) forget(req *Request) {
+func (x *matching) forget(req *Request) {
 	if req.past != nil {
-		c.history.drop(req.past)
+		x.history.drop(req.past)
 		req.past = nil
 	}
 }
@@ -48,11 +48,11 @@ func (c *Core) forget(req *Request) {
 // Visible reports whether the completion of req, which is Done, may be shown to a program
 // that does not wait for req alone. If an operation of another goroutine changes the result
 // to true, the engine wakes the waiters.
-func (c *Core) Visible(req *Request) bool {
-	if req.past == nil || req.age != c.history.age || c.history.ripe(req.past) {
+func (x *matching) Visible(req *Request) bool {
+	if req.past == nil || req.age != x.history.age || x.history.ripe(req.past) {
 		return true
 	}
-	c.hidden = true
+	x.hidden = true
 	return false
 }
 
@@ -77,7 +77,7 @@ const (
 // on what the program has seen by now, and on each other. The messages of a collective that
 // synchronises all ranks leave out what its end implies anyway.
 func (c *Core) BeginCollective(ctx *Context, s *Script) {
-	c.operate(ctx, s.Sync != SyncNone)
+	c.matching.operate(ctx, s.Sync != SyncNone)
 	ctx.plans++
 	s.ctx, s.Failed = ctx, false
 	c.history.drop(s.past)
@@ -97,7 +97,7 @@ func (c *Core) BeginCollective(ctx *Context, s *Script) {
 // when it sees its completion.
 func (c *Core) EndCollective(s *Script) {
 	r := &s.done.Request
-	c.forget(r)
+	c.matching.forget(r)
 	switch {
 	case s.Failed && s.Sync == SyncAll: // its history contains what the end would imply, but does not
 		c.history.drop(s.past)

@@ -51,7 +51,7 @@ func (e *Engine) Visible(r *Call) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.core.Visible(&r.Request)
+	return e.core.matching.Visible(&r.Request)
 }
 
 // Wait blocks until r is complete and returns its result, which the program then sees. If r
@@ -69,7 +69,7 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 	}
 	if r.past != nil {
 		e.mu.Lock()
-		e.core.See(&r.Request)
+		e.core.matching.See(&r.Request)
 		e.mu.Unlock()
 	}
 	return r.Result()
