@@ -100,7 +100,7 @@ func TestBookmarksCarryNonsense(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := newNet(t, Limits{}, 1, 1, 1)
 			n.begin(1, 0)
-			require.ErrorIs(t, n.cores[0].takeBookmarks(2, []byte(data)), ErrProtocol)
+			require.ErrorIs(t, n.cores[0].cuts.takeBookmarks(2, []byte(data)), ErrProtocol)
 		})
 	}
 }

@@ -22,21 +22,20 @@ const MaxPurpose = 1<<62 - 1
 
 // Core is the protocol of one process. Its methods must not be called concurrently.
 type Core struct {
-	job      job
-	contexts contexts
-	out      outbox
-	history  history
-	comparer comparer
-	acks     acks
-	requests requests
-	outgoing outgoing
-	matching matching
-	incoming incoming
-	noAny    bool   // no rank receives or probes from any source
-	asks     []ask  // from processes that wait for this rank to finish
-	cut      *cut   // the one that is being passed, or nil
-	newest   uint64 // the last cut that was begun
-	buffers  buffers
+	job       job
+	contexts  contexts
+	out       outbox
+	history   history
+	comparer  comparer
+	acks      acks
+	requests  requests
+	outgoing  outgoing
+	matching  matching
+	incoming  incoming
+	cuts      cuts
+	finishing finishing
+	noAny     bool // no rank receives or probes from any source
+	buffers   buffers
 }
 
 // NewCore returns the core of process rank.replica in a job with these degrees. All
@@ -52,6 +51,8 @@ func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, 
 	c.outgoing = outgoing{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, comparer: &c.comparer, buffers: &c.buffers}
 	c.matching = matching{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, outgoing: &c.outgoing, buffers: &c.buffers}
 	c.incoming = incoming{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, acks: &c.acks, matching: &c.matching, buffers: &c.buffers}
+	c.cuts = cuts{job: &c.job, out: &c.out, contexts: &c.contexts, requests: &c.requests, acks: &c.acks, outgoing: &c.outgoing, matching: &c.matching}
+	c.finishing = finishing{job: &c.job, out: &c.out, contexts: &c.contexts, outgoing: &c.outgoing, matching: &c.matching}
 	c.contexts.bookmarks = c.contexts.get(cutContext, true)
 	c.contexts.bookmarks.joined = true
 	return c
@@ -102,7 +103,7 @@ func (c *Core) Drain() {
 	for rank := range c.job.ranks {
 		c.outgoing.updateWant(rank)
 	}
-	c.answer()
+	c.finishing.answer()
 }
 
 // NoAnySource asserts that no rank ever receives or probes from any source, so that

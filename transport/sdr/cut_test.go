@@ -13,13 +13,13 @@ import (
 // begin begins a cut at processes, whose bookmarks stay on the wire.
 func (n *net) begin(cut uint64, ps ...int) {
 	for _, p := range ps {
-		require.NoError(n.t, n.cores[p].BeginCut(cut))
+		require.NoError(n.t, n.cores[p].cuts.BeginCut(cut))
 		n.carry(p)
 	}
 }
 
 func (n *net) arrived(p int) bool {
-	done, err := n.cores[p].Arrived()
+	done, err := n.cores[p].cuts.Arrived()
 	require.NoError(n.t, err)
 	n.carry(p)
 	return done
@@ -39,7 +39,7 @@ func (n *net) restore(p int, incarnation uint32, limits Limits, degrees []int, b
 	old := n.cores[p]
 	c := NewCore(old.job.rank, old.job.replica, 0, degrees, false, limits)
 	c.out.incarnation = incarnation
-	require.NoError(n.t, c.Restore(&pos))
+	require.NoError(n.t, c.cuts.Restore(&pos))
 	ctx, err := c.Join(testContext, testContext, false, nil)
 	require.NoError(n.t, err)
 	n.cores[p], n.ctxs[p] = c, ctx
@@ -47,7 +47,7 @@ func (n *net) restore(p int, incarnation uint32, limits Limits, degrees []int, b
 }
 
 func (n *net) position(p int) []byte {
-	pos, err := n.cores[p].Position()
+	pos, err := n.cores[p].cuts.Position()
 	require.NoError(n.t, err)
 	b, err := pos.MarshalBinary()
 	require.NoError(n.t, err)
@@ -327,13 +327,13 @@ func TestPending(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNet(t, Limits{}, 1, 1)
-			require.NoError(t, n.cores[0].Pending())
+			require.NoError(t, n.cores[0].cuts.Pending())
 			cancel := c.begin(n)
-			err := n.cores[0].BeginCut(1)
+			err := n.cores[0].cuts.BeginCut(1)
 			require.ErrorIs(t, err, ErrPending)
 			require.Equal(t, c.want, err.Error())
 			cancel()
-			require.NoError(t, n.cores[0].BeginCut(1))
+			require.NoError(t, n.cores[0].cuts.BeginCut(1))
 		})
 	}
 }
@@ -345,15 +345,15 @@ func TestCancelCut(t *testing.T) {
 	n.begin(1, n.p(0, 0), n.p(1, 0))
 	n.deliverAll()
 	for p := range n.cores {
-		n.cores[p].CancelCut()
+		n.cores[p].cuts.CancelCut()
 		n.carry(p)
 	}
-	_, err := n.cores[0].Arrived()
+	_, err := n.cores[0].cuts.Arrived()
 	require.Error(t, err)
 	require.Error(t, n.cores[0].Cut(nil))
 	kept, _ := n.cores[0].outgoing.Retained()
 	require.Zero(t, kept)
-	require.Error(t, n.cores[0].BeginCut(1), "cuts are numbered upwards")
+	require.Error(t, n.cores[0].cuts.BeginCut(1), "cuts are numbered upwards")
 	n.send(0, "m", 1, 0)
 	n.send(1, "m", 1, 0)
 	n.begin(2, 0, 1, 2)
@@ -376,7 +376,7 @@ func TestFreedOnOneSide(t *testing.T) {
 	n.begin(1, 0, 1)
 	n.deliverAll()
 	require.True(t, n.arrived(0))
-	_, err := n.cores[1].Arrived()
+	_, err := n.cores[1].cuts.Arrived()
 	require.ErrorContains(t, err, "rank 0 has freed a communicator that rank 1 still has")
 }
 
@@ -390,7 +390,7 @@ func samplePosition(t testing.TB) *Position {
 	n.begin(1, 0, 1)
 	n.deliverAll()
 	require.True(t, n.arrived(0))
-	pos, err := n.cores[0].Position()
+	pos, err := n.cores[0].cuts.Position()
 	require.NoError(t, err)
 	pos.program = []byte("more")
 	return pos
@@ -413,9 +413,9 @@ func TestPosition(t *testing.T) {
 	future := append([]byte(nil), b...)
 	future[4] = 9
 	require.ErrorContains(t, new(Position).UnmarshalBinary(future), "version 9")
-	require.Error(t, NewCore(1, 0, 0, []int{1, 1}, false, Limits{}).Restore(pos), "of another rank")
-	require.Error(t, NewCore(0, 0, 0, []int{1, 1, 1}, false, Limits{}).Restore(pos), "of another job")
-	_, err = NewCore(0, 0, 0, []int{1}, false, Limits{}).Position()
+	require.Error(t, NewCore(1, 0, 0, []int{1, 1}, false, Limits{}).cuts.Restore(pos), "of another rank")
+	require.Error(t, NewCore(0, 0, 0, []int{1, 1, 1}, false, Limits{}).cuts.Restore(pos), "of another job")
+	_, err = NewCore(0, 0, 0, []int{1}, false, Limits{}).cuts.Position()
 	require.Error(t, err, "not in a cut")
 }
 
@@ -440,8 +440,8 @@ func FuzzPosition(f *testing.F) {
 		}
 		degrees := make([]int, pos.size)
 		c := NewCore(pos.rank, 0, 0, degrees, false, Limits{})
-		require.NoError(t, c.Restore(&pos))
+		require.NoError(t, c.cuts.Restore(&pos))
 		require.NoError(t, c.Cut(nil))
-		require.NoError(t, c.BeginCut(pos.cut+1))
+		require.NoError(t, c.cuts.BeginCut(pos.cut+1))
 	})
 }

@@ -234,7 +234,7 @@ func (e *Engine) flush(news bool) {
 		e.flushing = false
 		news = e.settle() || e.aborted // Released waits for the end of flushing
 	}
-	if c := e.core; c.out.news || c.outgoing.draining && c.outgoing.Drained() || c.requests.pulling && c.cut.fresh {
+	if c := e.core; c.out.news || c.outgoing.draining && c.outgoing.Drained() || c.requests.pulling && c.cuts.now.fresh {
 		news, c.out.news = true, false
 	}
 	if e.core.out.ends != e.ends.Load() {
@@ -369,7 +369,7 @@ func (e *Engine) Dead(rank, replica int) {
 // The engine then does not wait for the rank once it has lost its last replica.
 func (e *Engine) Through(rank int) {
 	e.mu.Lock()
-	e.core.Through(rank)
+	e.core.finishing.Through(rank)
 	e.flushAndUnlock()
 }
 

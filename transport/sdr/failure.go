@@ -18,7 +18,7 @@ func (c *Core) Dead(p int) {
 	pr.alive = false
 	r.live &^= 1 << pr.replica
 	r.impatient &^= 1 << pr.replica
-	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool { return a.p == p })
+	c.finishing.asks = slices.DeleteFunc(c.finishing.asks, func(a ask) bool { return a.p == p })
 	c.out.ends++ // waiters look again which process to ask
 	defer c.comparer.expectFewer()
 	if pr.rank == c.job.rank {

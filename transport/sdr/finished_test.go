@@ -17,7 +17,7 @@ func (n *net) finish(rank int) {
 // hopeless makes process p check whether a request can still complete, and
 // moves its questions.
 func (n *net) hopeless(p int, r *Request) error {
-	err := n.cores[p].Hopeless(r)
+	err := n.cores[p].finishing.Hopeless(r)
 	n.carry(p)
 	return err
 }
@@ -42,10 +42,10 @@ func TestReceiveFromAFinishedRank(t *testing.T) {
 		err := n.hopeless(to, &other.Request)
 		require.ErrorIs(t, err, ErrFinished)
 		require.EqualError(t, err, "rank 1 waits for rank 0, which has finished")
-		n.cores[to].GiveUp(&other.Request, err)
+		n.cores[to].finishing.GiveUp(&other.Request, err)
 		n.carry(to)
 		require.True(t, other.Done())
-		require.NoError(t, n.cores[to].Pending(), "it is still posted")
+		require.NoError(t, n.cores[to].cuts.Pending(), "it is still posted")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestSendToAFinishedRank(t *testing.T) {
 	require.True(t, taken.Done())
 	err := n.hopeless(from, not)
 	require.EqualError(t, err, "rank 1 waits for rank 0, which has finished")
-	n.cores[from].GiveUp(not, err)
+	n.cores[from].finishing.GiveUp(not, err)
 	n.carry(from)
 	require.True(t, not.Done())
 }
@@ -141,7 +141,7 @@ func TestAFinishedRankIsLost(t *testing.T) {
 	r := n.recv(to, 0, 1)
 	n.die(n.p(0, 0))
 	require.NoError(t, n.hopeless(to, &r.Request))
-	n.cores[to].Through(0)
+	n.cores[to].finishing.Through(0)
 	require.ErrorIs(t, n.hopeless(to, &r.Request), ErrFinished)
 }
 

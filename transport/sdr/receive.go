@@ -70,7 +70,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		return pr.hold(h, payload)
 	}
 	if c.requests.pulling {
-		c.cut.fresh = true
+		c.cuts.now.fresh = true
 	}
 	switch h.Kind {
 	case kindWant:
@@ -86,10 +86,10 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		c.outgoing.arrived(p, h)
 		return nil
 	case kindAsk:
-		c.asked(p, h)
+		c.finishing.asked(p, h)
 		return nil
 	case kindFinished:
-		c.heardEnd(p, h)
+		c.finishing.heardEnd(p, h)
 		return nil
 	case kindDecision, kindHolds:
 		return c.matching.handleDecision(p, h, payload)
@@ -133,7 +133,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		c.requests.askAgain(p)
 	}
 	if c.outgoing.draining {
-		c.answer()
+		c.finishing.answer()
 	}
 	return err
 }

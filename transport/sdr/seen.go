@@ -108,6 +108,6 @@ func (c *Core) EndCollective(s *Script) {
 	r.past, r.age, s.past = s.past, c.history.age, nil
 	c.out.complete(r, Status{}, nil)
 	if s.ctx.plans--; c.outgoing.draining {
-		c.answer()
+		c.finishing.answer()
 	}
 }
