@@ -47,7 +47,7 @@ func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, 
 	c.history = newHistory(&c.job)
 	c.comparer = comparer{job: &c.job, out: &c.out, contexts: &c.contexts}
 	c.acks = acks{job: &c.job, out: &c.out, contexts: &c.contexts, comparer: &c.comparer}
-	c.requests = requests{job: &c.job, out: &c.out, contexts: &c.contexts}
+	c.requests = requests{job: &c.job, out: &c.out, contexts: &c.contexts, batch: c.job.limits.Window / creditParts}
 	c.outgoing = outgoing{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, comparer: &c.comparer, buffers: &c.buffers}
 	c.matching = matching{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, outgoing: &c.outgoing, buffers: &c.buffers}
 	c.incoming = incoming{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, acks: &c.acks, matching: &c.matching, buffers: &c.buffers}
@@ -87,12 +87,23 @@ func (c *Core) send(m *Message) {
 // Completed returns the requests that have become complete, with their status and error,
 // and clears the list. The slice is valid until the next event. It is called after each
 // event, and closes the contexts in which nothing is under way any more.
-func (c *Core) Completed() []*Request {
+func (c *Core) Completed() (done []*Request) {
+	if c.contexts.over != nil {
+		c.closeOver()
+	}
+	done, c.out.completed = c.out.completed, c.out.completed[:0]
+	return done
+}
+
+// closeOver closes the freed contexts in which nothing is under way any more. It is not
+// inlined, so that Completed can be.
+//
+//go:noinline
+func (c *Core) closeOver() {
 	for _, ctx := range c.contexts.over {
 		c.close(ctx)
 	}
-	c.contexts.over = c.contexts.over[:0]
-	return c.out.done()
+	c.contexts.over = nil
 }
 
 // Drain records that the program has returned. From now on the core requests

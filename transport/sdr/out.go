@@ -91,14 +91,6 @@ func (b *outbox) complete(r *Request, st Status, err error) {
 	b.completed = append(b.completed, r)
 }
 
-// done returns the requests that have become complete, and clears the list. The slice is
-// valid until the next event.
-func (b *outbox) done() []*Request {
-	done := b.completed
-	b.completed = b.completed[:0]
-	return done
-}
-
 // Actions returns the requested actions and clears the list. The slice is valid until the
 // next call of Actions.
 func (b *outbox) Actions() []Action {

@@ -29,6 +29,7 @@ type requests struct {
 	job      *job
 	out      *outbox
 	contexts *contexts
+	batch    int  // bytes of room that are returned at a time
 	pulling  bool // a cut draws in all payloads, also those that no receive wants yet
 }
 
@@ -50,15 +51,22 @@ func (q *requests) hold(m *arrival, p int) {
 // the room in batches.
 func (q *requests) consumed(p, bytes int) {
 	pr := &q.job.processes[p]
-	if !pr.alive {
-		return
+	if pr.owed += bytes; pr.owed >= q.batch {
+		q.returnRoom(p)
 	}
-	if pr.owed += bytes; pr.owed >= q.job.limits.Window/creditParts {
+}
+
+// returnRoom is not inlined, so that consumed can be.
+//
+//go:noinline
+func (q *requests) returnRoom(p int) {
+	pr := &q.job.processes[p]
+	if pr.alive {
 		h := transport.Header{Kind: kindCredit}
 		h.Args[0] = uint64(pr.owed)
-		pr.owed = 0
 		q.out.send(p, h, nil)
 	}
+	pr.owed = 0
 }
 
 // unawait records that m is no longer expected to come unrequested.
