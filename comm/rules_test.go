@@ -8,7 +8,7 @@ import (
 
 // rules are rules of messages that package simulation hardly ever needs.
 var rules = []ruletest.Rule{
-	ruletest.New("transport/sdr/cut.go", "newcomers may wait for acknowledgements of what was sent behind the cut",
+	ruletest.New("transport/sdr/ahead.go", "newcomers may wait for acknowledgements of what was sent behind the cut",
 		"		s.unacked = 1\n", ""),
 	ruletest.New("comm/operation.go", "only the root of a reduction has waited for all",
 		"			return sdr.SyncHere\n		}\n		return sdr.SyncElsewhere\n", "		}\n		return sdr.SyncHere\n"),

@@ -8,6 +8,11 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
+const (
+	ackEvery = 32 // messages that may wait for a lazy acknowledgement
+	ackBytes = 64 << 10
+)
+
 // acks reports to the replicas of other ranks what this process has received.
 type acks struct {
 	job      *job

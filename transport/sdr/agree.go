@@ -256,3 +256,22 @@ func (a *agreement) reset() []laterFrame {
 	}
 	return later
 }
+
+// number is called when the program reaches the place of a decision.
+func (a *agreement) number(key decisionKey) {
+	if a.recorder == nil {
+		return
+	}
+	if value := a.recorder.Number(key.context, key.kind, key.number); value != nil {
+		a.due[key] = &decision{key: key, value: value, settled: true}
+	}
+}
+
+// carries is called when this process carries out a decision.
+func (a *agreement) carries(key decisionKey, value []byte) {
+	if a.recorder != nil {
+		a.recorder.Decided(key.context, key.kind, key.number, value)
+	}
+}
+
+func (a *agreement) replays() bool { return a.recorder != nil && a.recorder.Replays() }

@@ -28,7 +28,7 @@ func (s *inStream) held(number uint64) *arrival {
 
 // takeBack discards the messages beyond the cut whose senders had not passed it, and
 // matches the others beyond it again.
-func (x *matching) takeBack(s *inStream, cut uint64) {
+func (in *incoming) takeBack(s *inStream, cut uint64) {
 	for m := range s.unexpected.messages() {
 		if m.number >= s.before && (!s.ctx.exact || m.cut < cut) {
 			m.place.leave()
@@ -44,7 +44,7 @@ func (x *matching) takeBack(s *inStream, cut uint64) {
 		}
 		if m.cut < cut {
 			delete(s.live, n)
-			x.release(m)
+			in.matching.release(m)
 		} else if m.whole {
 			s.received.add(n)
 		}
@@ -58,7 +58,7 @@ func (x *matching) takeBack(s *inStream, cut uint64) {
 		return
 	}
 	s.due, s.shown = s.before, min(s.shown, s.before)
-	x.advance(s)
+	in.matching.advance(s)
 }
 
 // forget discards the acknowledgements for messages beyond the cut that is being passed,
@@ -84,4 +84,22 @@ func (in *incoming) confirm(s *inStream, h *transport.Header, of *past) {
 	m.cut = h.Args[5]
 	in.history.drop(m.past)
 	m.past = in.history.take(of)
+}
+
+// settle ends the cut for the messages from one rank. Messages that were sent after the cut
+// may have arrived already, from faster processes. A replica of their rank that has just
+// joined may wait for their acknowledgement.
+func (in *incoming) settle(s *inStream) {
+	s.unacked, s.unackedB = 0, 0
+	if s.received.low > s.before || len(s.received.words) > 0 {
+		s.unacked = 1
+	}
+	for m := range s.unexpected.messages() {
+		if m.number >= s.before {
+			continue
+		}
+		in.history.drop(m.past)
+		m.past = nil
+		in.matching.readmit(m)
+	}
 }

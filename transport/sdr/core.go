@@ -2,14 +2,8 @@ package sdr
 
 import (
 	"errors"
-)
-
-const (
-	maxTag    = 1 << 30
-	maxEager  = 1 << 20 // largest message that a process sends unrequested
-	frameCost = 128     // bytes that a message counts beside its payload
-	ackEvery  = 32      // messages that may wait for a lazy acknowledgement
-	ackBytes  = 64 << 10
+	"maps"
+	"slices"
 )
 
 var (
@@ -17,15 +11,13 @@ var (
 	errUsed        = errors.New("after messages were sent, or received from any source")
 )
 
-// MaxPurpose bounds the purpose that messages of an exact context carry.
-const MaxPurpose = 1<<62 - 1
-
 // Core is the protocol of one process. Its methods must not be called concurrently.
 type Core struct {
 	job       job
-	contexts  contexts
 	out       outbox
 	history   history
+	contexts  contexts
+	buffers   buffers
 	comparer  comparer
 	acks      acks
 	requests  requests
@@ -35,7 +27,6 @@ type Core struct {
 	cuts      cuts
 	finishing finishing
 	noAny     bool // no rank receives or probes from any source
-	buffers   buffers
 }
 
 // NewCore returns the core of process rank.replica in a job with these degrees. All
@@ -148,4 +139,85 @@ func (c *Core) SendDeterministic() error {
 	}
 	c.matching.agreed, c.history.on = nil, c.job.replicated && !c.noAny
 	return nil
+}
+
+// Join returns the context with this id, on which the program has just agreed with the
+// other members; frames for it may have arrived before. Exact contexts are those of
+// collectives. thread is the id of its clock domain. members are the ranks of the
+// communicator; nil means all.
+func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
+	ctx := c.contexts.get(id, exact)
+	if ctx == nil || ctx.joined {
+		return nil, errContextUsed
+	}
+	if ctx.exact != exact {
+		return nil, errContextUsed
+	}
+	ctx.joined = true
+	if len(members) > 0 && len(members) < len(c.job.ranks) {
+		ctx.member = make([]bool, len(c.job.ranks))
+		for _, m := range members {
+			ctx.member[m] = true
+		}
+	}
+	ctx.thread = c.history.enter(thread)
+	return ctx, nil
+}
+
+// Free records that the program does not use the context any more. Operations under way in
+// it still complete.
+func (c *Core) Free(ctx *Context) {
+	ctx.freed = true
+	c.contexts.ended(ctx)
+}
+
+// close removes a freed context once nothing is under way in it. Its id stays known, so
+// that late frames do not create a new context.
+func (c *Core) close(ctx *Context) {
+	if c.contexts.byID[ctx.id] != ctx || ctx.any.first != nil {
+		return
+	}
+	for _, s := range ctx.out {
+		if s != nil && (len(s.kept) > 0 || len(s.compared.own) > 0) {
+			return
+		}
+	}
+	for _, s := range ctx.in {
+		if s == nil {
+			continue
+		}
+		if s.posted.first != nil {
+			return
+		}
+		for _, m := range s.live {
+			if m.req != nil {
+				return
+			}
+		}
+	}
+	for rank, s := range ctx.in {
+		if s != nil {
+			for m := range s.unexpected.messages() {
+				m.place.leave()
+				delete(s.live, m.number)
+				c.matching.release(m)
+			}
+			for _, n := range slices.Sorted(maps.Keys(s.live)) { // in order, to be the same in every run
+				c.matching.release(s.live[n])
+			}
+			clear(s.live)
+			c.acks.ackTo(ctx, rank, nil)
+		}
+	}
+	c.contexts.byID[ctx.id] = nil
+	c.history.leave(ctx.thread)
+	for i, o := range c.contexts.order {
+		if o == ctx {
+			c.contexts.order = append(c.contexts.order[:i], c.contexts.order[i+1:]...)
+			break
+		}
+	}
+	if c.contexts.recent == ctx {
+		c.contexts.recent = nil
+	}
 }

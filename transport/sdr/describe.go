@@ -6,14 +6,6 @@ import (
 	"strings"
 )
 
-// Describe lists what the process keeps and what it waits for, for reports on jobs that
-// hang.
-func (e *Engine) Describe() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.core.describe()
-}
-
 func (c *Core) describe() string {
 	var b strings.Builder
 	if a := c.matching.agreed; a != nil && len(a.open) > 0 {

@@ -345,3 +345,51 @@ func (f *finishing) GiveUp(req *Request, err error) {
 	}
 	f.out.complete(req, Status{}, err)
 }
+
+// Awaited returns what a request that is not complete lacks.
+func (f *finishing) Awaited(req *Request) Awaited {
+	switch {
+	case req.endOf != nil:
+		return f.awaitedScript(req.endOf)
+	case req.sends != nil:
+		return Awaited{Ranks: []int{req.sends.stream.rank}, Tag: req.sends.tag, Tagged: true, Moving: req.sends.inflight > 0}
+	case req.ctx == nil:
+		return Awaited{Moving: true} // it is being completed
+	}
+	a := Awaited{Tag: req.tag, Tagged: true, Moving: req.bound != nil}
+	if req.source != Any {
+		a.Ranks = []int{req.source}
+		return a
+	}
+	a.One = true
+	for rank := range f.job.ranks {
+		if rank != f.job.rank && (req.ctx.member == nil || req.ctx.member[rank]) {
+			a.Ranks = append(a.Ranks, rank)
+		}
+	}
+	return a
+}
+
+// awaitedScript returns what a script lacks: all messages of the current round that are not
+// complete.
+func (f *finishing) awaitedScript(s *Script) Awaited {
+	var a Awaited
+	for rank := range f.job.ranks {
+		lacks := false
+		if in := s.ctx.in[rank]; in != nil {
+			for r := range in.posted.receives() {
+				lacks = lacks || r.script == s
+			}
+		}
+		if out := s.ctx.out[rank]; out != nil && !lacks {
+			lacks = slices.ContainsFunc(out.kept, func(m *Message) bool {
+				return m != nil && m.req != nil && m.req.script == s && m.inflight == 0
+			})
+		}
+		if lacks {
+			a.Ranks = append(a.Ranks, rank)
+		}
+	}
+	a.Moving = len(a.Ranks) == 0
+	return a
+}

@@ -1,6 +1,7 @@
 package sdr
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/intrahpc/intra/transport"
@@ -70,6 +71,77 @@ func (c *Core) replay(n Joiner) error {
 	c.job.processes[p].early = early{}
 	for i := range frames {
 		if err := c.End(p, &frames[i].header, frames[i].payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Joiner is a process that joins at a cut.
+type Joiner struct {
+	Rank, Replica int
+	Incarnation   uint32
+}
+
+// Cut ends the cut: every live process has what was sent before it. From now on the joiners
+// are live.
+func (c *Core) Cut(joined []Joiner) error {
+	if c.cuts.now == nil || !c.cuts.now.done {
+		return fmt.Errorf("end of a cut: %w", errNoCut)
+	}
+	for _, n := range joined {
+		if c.job.index(n.Rank, n.Replica) < 0 {
+			return fmt.Errorf("end of a cut: no process %d.%d", n.Rank, n.Replica)
+		}
+	}
+	for _, ctx := range c.contexts.order {
+		for rank, s := range ctx.out {
+			if s != nil && rank != c.job.rank {
+				c.outgoing.abandon(s, s.next)
+				c.comparer.compareBehind(s, c.cuts.now.number)
+				s.forget()
+			}
+		}
+		for rank, s := range ctx.in {
+			if s != nil && rank != c.job.rank && ctx != c.contexts.bookmarks {
+				c.incoming.takeBack(s, c.cuts.now.number)
+				c.incoming.settle(s)
+			}
+		}
+	}
+	c.out.passed = c.cuts.now.number
+	var later []laterFrame
+	if c.matching.agreed != nil {
+		later = c.matching.agreed.reset()
+	}
+	c.cuts.forgetBookmarks(c.cuts.now.number + 1)
+	c.history.reset()
+	c.cuts.now = nil
+	for _, n := range joined {
+		c.revive(n)
+	}
+	for _, ctx := range c.contexts.order {
+		for rank, s := range ctx.in {
+			if s == nil || rank == c.job.rank || ctx == c.contexts.bookmarks {
+				continue
+			}
+			c.acks.noteAgain(s)
+			if s.unacked > 0 { // a sender that has passed the cut has discarded the acknowledgements before it
+				c.acks.ackTo(ctx, rank, &s.received)
+			}
+		}
+		c.contexts.ended(ctx) // a comparison may have kept it
+	}
+	for rank := range c.job.ranks {
+		c.outgoing.updateWant(rank)
+	}
+	for _, n := range joined {
+		if err := c.replay(n); err != nil {
+			return err
+		}
+	}
+	for i := range later {
+		if err := c.End(later[i].from, &later[i].header, later[i].payload); err != nil {
 			return err
 		}
 	}

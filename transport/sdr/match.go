@@ -364,3 +364,10 @@ func (x *matching) keepCopy(m *arrival, payload []byte) {
 	m.data, m.hasData = x.buffers.get(len(payload)), true
 	copy(m.data, payload)
 }
+
+// observeMatch reports a message that has completed a receive, unless the message is local.
+func (x *matching) observeMatch(s *inStream, replica int, number uint64, tag, bytes int) {
+	if s.rank != x.job.rank { // else it has crossed no link
+		x.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: bytes})
+	}
+}

@@ -43,10 +43,3 @@ func (e *Engine) observeSent(a *Action) {
 	e.cfg.Observer.Sent(Passage{Rank: p.rank, Replica: p.replica, Context: a.Header.Args[0], Number: a.Header.Args[1],
 		Exact: a.Header.Flags&flagExact != 0, Tag: tag, Bytes: len(a.Payload)})
 }
-
-// observeMatch reports a message that has completed a receive, unless the message is local.
-func (x *matching) observeMatch(s *inStream, replica int, number uint64, tag, bytes int) {
-	if s.rank != x.job.rank { // else it has crossed no link
-		x.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: bytes})
-	}
-}

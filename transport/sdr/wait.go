@@ -95,7 +95,7 @@ func (e *Engine) await(r *Call) error {
 		if err := e.core.finishing.Hopeless(&r.Request); err != nil && !r.Done() {
 			e.core.finishing.GiveUp(&r.Request, err)
 		} else if !r.Done() {
-			stall = e.stalled(stall, e.core.Awaited(&r.Request))
+			stall = e.stalled(stall, e.core.finishing.Awaited(&r.Request))
 		}
 		e.flushAndUnlock()
 	}
