@@ -8,7 +8,7 @@ import (
 
 // rules are rules of messages that package simulation hardly ever needs.
 var rules = []ruletest.Rule{
-	ruletest.New("transport/sdr/cut.go", "newcomers may wait for acknowledgements of what was sent behind the cut",
+	ruletest.New("transport/sdr/ahead.go", "newcomers may wait for acknowledgements of what was sent behind the cut",
 		"		s.unacked = 1\n", ""),
 	ruletest.New("comm/operation.go", "only the root of a reduction has waited for all",
 		"			return sdr.SyncHere\n		}\n		return sdr.SyncElsewhere\n", "		}\n		return sdr.SyncHere\n"),
@@ -19,25 +19,25 @@ var table = ruletest.Table{Root: "..", Rules: rules, Test: "TestRecovery", Soak:
 // orders are the rules by which replicas agree on the order of messages.
 var orders = ruletest.Table{Root: "..", Test: "TestAnyOrder", Soak: 3000, Sign: `INTRA_SEED=\d+`, Rules: []ruletest.Rule{
 	ruletest.New("transport/sdr/agree.go", "a decision takes effect once all live replicas hold it",
-		"held = held && d.number < c.agreed.held[d.maker][k]", "_ = k"),
+		"held = held && d.number < a.held[d.maker][k]", "_ = k"),
 	ruletest.New("transport/sdr/chosen.go", "a follower ignores decisions that are not settled",
-		"if d == nil || !d.settled && !c.leads() {", "if d == nil {"),
-	ruletest.New("transport/sdr/agree.go", "a new leader makes the decisions its own that it holds",
-		"			c.decide(d)\n		}\n		for _, ctx", "			_ = d\n		}\n		for _, ctx"),
-	ruletest.New("transport/sdr/agree.go", "all posted receives take what is decided before any message is matched",
-		"				if c.obey(req) {\n					req.place.leave()", "				if false {\n					req.place.leave()"),
+		"if d == nil || !d.settled && !x.agreed.leads() {", "if d == nil {"),
+	ruletest.New("transport/sdr/chosen.go", "a new leader makes the decisions its own that it holds",
+		"			a.decide(d)\n		}\n		for _, ctx", "			_ = d\n		}\n		for _, ctx"),
+	ruletest.New("transport/sdr/chosen.go", "all posted receives take what is decided before any message is matched",
+		"				if x.obey(req) {\n					req.place.leave()", "				if false {\n					req.place.leave()"),
 	ruletest.New("transport/sdr/agree.go", "decisions of a dead leader are settled when all live replicas hold them",
-		"d.number < c.agreed.held[d.maker][k]", "d.number < c.agreed.held[d.maker][k] && d.maker == c.agreed.maker"),
+		"d.number < a.held[d.maker][k]", "d.number < a.held[d.maker][k] && d.maker == a.maker"),
 	ruletest.New("transport/sdr/agree.go", "a decision of an earlier leader is refused once a later one is known",
 		"		return nil // the sender is dead: a later leader has decided since\n", ""),
 	ruletest.New("transport/sdr/match.go", "a follower leaves an arriving message to the receive posted first",
 		"			s.ctx.claimed = true\n			return nil\n", "			break\n"),
 	ruletest.New("transport/sdr/agree.go", "the plain program carries out the decisions of the job",
-		"	return !c.replays() && bits", "	return bits"),
+		"	return !a.replays() && bits", "	return bits"),
 	ruletest.New("transport/sdr/sdrtest/record.go", "what was decided before a cut counts",
 		"key := recordKey{place, r.base[place] + number}", "key := recordKey{place, number}"),
 	ruletest.New("transport/sdr/match.go", "a receive takes no claimed message",
-		"	if (req.source != Any || req.probe) && c.claimed(m, req) {\n		return nil\n	}\n", ""),
+		"	if (req.source != Any || req.probe) && x.claimed(m, req) {\n		return nil\n	}\n", ""),
 }, Unshown: []ruletest.Rule{
 	// A receive is chosen for a message only when the receives before it have theirs.
 	ruletest.New("transport/sdr/match.go", "a chosen receive takes the decided message only",

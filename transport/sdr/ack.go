@@ -1,30 +1,52 @@
 package sdr
 
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+const (
+	ackEvery = 32 // messages that may wait for a lazy acknowledgement
+	ackBytes = 64 << 10
+)
+
+// acks reports to the replicas of other ranks what this process has received.
+type acks struct {
+	job      *job
+	out      *outbox
+	contexts *contexts
+	comparer *comparer
+	telling  int // frames with hashes that the links have yet to send
+}
+
 // acknowledge runs when a message has been received completely, whether or not the program
 // has posted its receive: otherwise two processes that send to each other would deadlock
 // [SDR, Algorithm 1, line 15]. The replica that serves this process gets no
 // acknowledgement. A replica that waits for acknowledgements gets one at once; the others
 // get theirs in batches.
-func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce bool) {
-	r := &c.ranks[s.rank]
+func (a *acks) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce bool) {
+	r := &a.job.ranks[s.rank]
 	if r.degree == 1 || r.live == 0 {
 		return
 	}
 	var targets uint64
 	substitute := -1
 	switch {
-	case !c.mirror:
+	case !a.job.mirror:
 		if s.among != r.live {
-			substitute = c.regroup(s)
+			substitute = a.regroup(s)
 		}
 		targets = s.others
 	case atOnce: // the other replicas have only offered the message
 		targets = r.live &^ (1 << from)
 	}
-	if c.sum != nil {
-		c.note(s, number, payload, from)
+	if a.comparer.sum != nil {
+		a.note(s, number, payload, from)
 		if substitute >= 0 { // tellOne sends all its hashes, then flagServed
-			c.tellOne(s, substitute)
+			a.tellOne(s, substitute)
 		}
 	}
 	if targets == 0 {
@@ -43,65 +65,170 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 		s.unacked, s.unackedB = 0, 0
 	}
 	for d := range each(now) {
-		c.ackOne(s, d)
+		a.ackOne(s, d)
 	}
 }
 
 // regroup determines which replicas of the source get acknowledgements, at the first
 // message and when the live replicas have changed. It returns the replica that serves this
 // process in place of a dead one, or -1.
-func (c *Core) regroup(s *inStream) (substitute int) {
-	r := &c.ranks[s.rank]
-	server := c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact)
+func (a *acks) regroup(s *inStream) (substitute int) {
+	r := &a.job.ranks[s.rank]
+	server := a.job.server(r.live, s.rank, a.job.rank, a.job.replica, s.ctx.exact)
 	s.among, s.others = r.live, r.live&^(1<<server)
-	if server == c.server(1<<r.degree-1, s.rank, c.rank, c.replica, s.ctx.exact) || s.ctx == c.cuts {
+	if server == a.job.server(1<<r.degree-1, s.rank, a.job.rank, a.job.replica, s.ctx.exact) || s.ctx == a.contexts.bookmarks {
 		return -1
 	}
 	return server
 }
 
 // ackOne reports to one replica of the source what has been received.
-func (c *Core) ackOne(s *inStream, replica int) {
-	c.sendAck(s.ctx, c.ranks[s.rank].first+replica, &s.received)
+func (a *acks) ackOne(s *inStream, replica int) {
+	a.sendAck(s.ctx, a.job.ranks[s.rank].first+replica, &s.received)
 }
 
 // ackTo sends set to all live replicas of a rank. A nil set means that the context is
 // closed.
-func (c *Core) ackTo(ctx *Context, rank int, set *numbers) {
-	r := &c.ranks[rank]
-	if rank == c.rank {
+func (a *acks) ackTo(ctx *Context, rank int, set *numbers) {
+	r := &a.job.ranks[rank]
+	if rank == a.job.rank {
 		return
 	}
 	for d := range each(r.live) {
-		c.sendAck(ctx, r.first+d, set)
+		a.sendAck(ctx, r.first+d, set)
 	}
 }
 
-func (c *Core) sendAck(ctx *Context, p int, set *numbers) {
-	a := c.frame(p, kindAck, ctx, ackAll)
-	h := &a.Header
+func (a *acks) sendAck(ctx *Context, p int, set *numbers) {
+	f := a.out.frame(p, kindAck, ctx, ackAll)
+	h := &f.Header
 	if set != nil {
-		a.Payload = encodeAck(h, set)
+		f.Payload = encodeAck(h, set)
 	}
-	a.Payload = c.tell(ctx, p, h, a.Payload)
+	f.Payload = a.tell(ctx, p, h, f.Payload)
 	if tells(h) {
-		c.telling++
-		c.processes[p].sent++
+		a.telling++
+		a.job.processes[p].sent++
 	}
 }
 
 // wanted records whether process p waits for acknowledgements, and sends it those that are
 // due.
-func (c *Core) wanted(p int, on bool) {
-	pr := &c.processes[p]
+func (a *acks) wanted(p int, on bool) {
+	pr := &a.job.processes[p]
 	if !on {
-		c.ranks[pr.rank].impatient &^= 1 << pr.replica
+		a.job.ranks[pr.rank].impatient &^= 1 << pr.replica
 		return
 	}
-	c.ranks[pr.rank].impatient |= 1 << pr.replica
-	for _, ctx := range c.order {
+	a.job.ranks[pr.rank].impatient |= 1 << pr.replica
+	for _, ctx := range a.contexts.order {
 		if s := ctx.in[pr.rank]; s != nil && s.unacked > 0 {
-			c.ackOne(s, pr.replica)
+			a.ackOne(s, pr.replica)
 		}
+	}
+}
+
+// note records the hash of a message that came in a frame of replica from, and which
+// replicas are to get the report: all but the one that serves this process, if that one
+// sent the frame. It gets the report, too, if from is dead by now, or has replaced a
+// process whose death is not known here. Callers check that messages are compared.
+func (a *acks) note(s *inStream, number uint64, payload []byte, from int) {
+	targets := a.job.ranks[s.rank].live
+	if targets&^s.others == 1<<from {
+		targets = s.others
+	}
+	if targets != 0 && s.ctx != a.contexts.bookmarks {
+		s.sums = append(s.sums, received{number, a.comparer.sum(payload), from, targets})
+	}
+}
+
+// noteAgain schedules a report on everything received from beyond the cut that has just
+// ended: reports before the end of the cut do not count.
+func (a *acks) noteAgain(s *inStream) {
+	s.sums, s.among = s.sums[:0], 0
+	if a.comparer.sum == nil || s.unacked == 0 || a.job.ranks[s.rank].live == 0 { // nothing lies behind the cut, or the rank has no live replica to report to
+		return
+	}
+	a.regroup(s)
+	again := func(m *arrival) {
+		if m.whole && m.number >= s.before {
+			a.note(s, m.number, m.data, m.from)
+		}
+	}
+	for m := range s.unexpected.messages() {
+		again(m)
+	}
+	for _, n := range slices.Sorted(maps.Keys(s.live)) {
+		again(s.live[n])
+	}
+}
+
+// received is a message whose hash is to be reported to other replicas of its sender.
+type received struct {
+	number, hash uint64
+	from         int    // replica that sent the frame
+	targets      uint64 // replicas that have yet to get the report
+}
+
+// tell appends the hashes for process p to the payload of an acknowledgement, and puts
+// their number into the header. It sets flagServed if p serves this process and none are
+// left.
+func (a *acks) tell(ctx *Context, p int, h *transport.Header, payload []byte) []byte {
+	pr := &a.job.processes[p]
+	if a.comparer.sum == nil || pr.rank >= len(ctx.in) || ctx.in[pr.rank] == nil {
+		return payload
+	}
+	s := ctx.in[pr.rank]
+	rest, more := s.sums[:0], false
+	for _, r := range s.sums {
+		switch d := uint64(1) << pr.replica; {
+		case r.targets&d == 0:
+		case h.Args[3] == maxTold:
+			more = true
+		default:
+			h.Args[3]++
+			for _, v := range []uint64{r.number, r.hash, uint64(r.from)} {
+				payload = binary.LittleEndian.AppendUint64(payload, v)
+			}
+			r.targets &^= d
+		}
+		if r.targets != 0 {
+			rest = append(rest, r)
+		}
+	}
+	s.sums = rest
+	if !more && pr.replica == a.job.server(a.job.ranks[pr.rank].live, pr.rank, a.job.rank, a.job.replica, ctx.exact) {
+		h.Flags |= flagServed
+	}
+	return payload
+}
+
+// tells reports whether a frame carries hashes.
+func tells(h *transport.Header) bool { return h.Kind == kindAck && h.Args[3] > 0 }
+
+// tellAll sends all live targets all hashes that they have yet to get.
+func (a *acks) tellAll() {
+	for _, ctx := range a.contexts.order {
+		for rank, s := range ctx.in {
+			if s == nil {
+				continue
+			}
+			var targets uint64
+			for _, r := range s.sums {
+				targets |= r.targets
+			}
+			for d := range each(targets & a.job.ranks[rank].live) {
+				a.tellOne(s, d)
+			}
+		}
+	}
+}
+
+// tellOne sends one replica of the source what has been received, and all hashes that it
+// has yet to get.
+func (a *acks) tellOne(s *inStream, replica int) {
+	for told := false; !told; {
+		a.ackOne(s, replica)
+		told = !slices.ContainsFunc(s.sums, func(r received) bool { return r.targets>>replica&1 != 0 })
 	}
 }

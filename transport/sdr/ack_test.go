@@ -53,7 +53,7 @@ func TestDetached(t *testing.T) {
 	n.deliverAll()
 	require.Equal(t, "0:large", got[1].text(t))
 	require.True(t, larger.Done())
-	messages, bytes := n.cores[0].Retained()
+	messages, bytes := n.cores[0].outgoing.Retained()
 	require.Zero(t, messages+bytes)
 }
 
@@ -73,14 +73,14 @@ func TestLazyAcks(t *testing.T) {
 	n.send(n.p(0, 0), "m", 1, 0)
 	n.send(n.p(0, 1), "m", 1, 0)
 	n.deliverAll()
-	require.False(t, n.cores[0].Drained())
+	require.False(t, n.cores[0].outgoing.Drained())
 	n.sent()
 	n.cores[0].Drain() // the process is about to leave, and waits
 	n.carry(0)
 	n.deliverAll()
-	require.True(t, n.cores[0].Drained())
+	require.True(t, n.cores[0].outgoing.Drained())
 	require.Equal(t, []string{"0.0->1.1 want", "1.1->0.0 ack", "0.0->1.1 want"}, n.sent())
-	require.False(t, n.cores[1].Drained(), "the other replica has not asked")
+	require.False(t, n.cores[1].outgoing.Drained(), "the other replica has not asked")
 }
 
 // TestDrainedServes: a process whose program has returned resends messages for a replica
@@ -92,32 +92,32 @@ func TestDrainedServes(t *testing.T) {
 	n.cores[0].Drain()
 	n.carry(0)
 	n.deliverAll()
-	require.False(t, n.cores[0].Drained(), "1.1 has nothing yet")
+	require.False(t, n.cores[0].outgoing.Drained(), "1.1 has nothing yet")
 	n.die(n.p(0, 1)) // before that replica sent
 	n.deliverAll()
 	require.Equal(t, "0:m", r.text(t))
-	require.True(t, n.cores[0].Drained())
+	require.True(t, n.cores[0].outgoing.Drained())
 }
 
 // TestReceived: a message that was handed over is under way, and may be lost with this
 // host. A process that sends in place of another one requests confirmations again.
 func TestReceived(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)
-	require.True(t, n.cores[0].Received(), "nothing was sent")
+	require.True(t, n.cores[0].outgoing.Received(), "nothing was sent")
 	n.send(0, "m", 1, 0)
 	n.cores[0].Drain()
 	n.carry(0)
 	wire := n.wire[[2]int{0, 1}]
-	n.cores[0].Sent(wire[0].message, 1, nil) // the kernel has the message
+	n.cores[0].outgoing.Sent(wire[0].message, 1, nil) // the kernel has the message
 	wire[0].message = nil
-	require.True(t, n.cores[0].Drained())
-	require.False(t, n.cores[0].Received())
+	require.True(t, n.cores[0].outgoing.Drained())
+	require.False(t, n.cores[0].outgoing.Received())
 	n.carry(0)
 	n.deliver(0, 1) // the message
-	require.False(t, n.cores[0].Received())
+	require.False(t, n.cores[0].outgoing.Received())
 	n.carry(0)
 	n.deliverAll()
-	require.True(t, n.cores[0].Received())
+	require.True(t, n.cores[0].outgoing.Received())
 	require.Equal(t, []string{"0.0->1.0 eager", "0.0->1.0 arrived", "1.0->0.0 arrived"}, n.sent())
 
 	n = newNet(t, Limits{}, 2, 1)
@@ -128,11 +128,11 @@ func TestReceived(t *testing.T) {
 	n.die(0) // its message has not left; the other replica sends it
 	n.carry(1)
 	n.deliverAll()
-	require.True(t, n.cores[1].Drained())
-	require.False(t, n.cores[1].Received())
+	require.True(t, n.cores[1].outgoing.Drained())
+	require.False(t, n.cores[1].outgoing.Received())
 	n.carry(1)
 	n.deliverAll()
-	require.True(t, n.cores[1].Received())
+	require.True(t, n.cores[1].outgoing.Received())
 }
 
 // TestRetentionIsBounded: copies for one destination stay within the limit. Beyond the
@@ -143,7 +143,7 @@ func TestRetentionIsBounded(t *testing.T) {
 	var sends []*Request
 	for i := range 25 {
 		sends = append(sends, n.send(n.p(0, 0), "12345678", 1, i))
-		_, bytes := n.cores[0].Retained()
+		_, bytes := n.cores[0].outgoing.Retained()
 		require.LessOrEqual(t, bytes, limits.Retain)
 	}
 	require.True(t, sends[9].Done())
@@ -157,7 +157,7 @@ func TestRetentionIsBounded(t *testing.T) {
 	for i, s := range sends {
 		require.True(t, s.Done(), "send %d", i)
 	}
-	_, bytes := n.cores[0].Retained()
+	_, bytes := n.cores[0].outgoing.Retained()
 	require.LessOrEqual(t, bytes, limits.Retain)
 }
 

@@ -52,14 +52,25 @@ type decision struct {
 	req     *Request // receive of this process that is held until the decision is settled; or nil
 }
 
-// agreement is the state of the decisions of this rank since the last cut.
+// agreement makes the decisions of this rank, together with its siblings, and holds those
+// since the last cut.
 type agreement struct {
-	due   map[decisionKey]*decision // not carried out
-	open  []*decision               // not settled, in order of arrival
-	maker int                       // highest replica that is known to lead or to have led; all lower ones are dead
-	made  uint64                    // decisions that this process has made as maker
-	held  [][]uint64                // held[m][k]: replica k holds the decisions of maker m with lower numbers
-	later []laterFrame              // frames of replicas that passed a cut before this process
+	job      *job
+	out      *outbox
+	contexts *contexts
+	recorder Recorder // nil: none
+	decided
+}
+
+// decided is the state of the decisions since the last cut.
+type decided struct {
+	due     map[decisionKey]*decision // not carried out
+	open    []*decision               // not settled, in order of arrival
+	settled []*decision               // of receives, settled since the last matching.carrySettled
+	maker   int                       // highest replica that is known to lead or to have led; all lower ones are dead
+	made    uint64                    // decisions that this process has made as maker
+	held    [][]uint64                // held[m][k]: replica k holds the decisions of maker m with lower numbers
+	later   []laterFrame              // frames of replicas that passed a cut before this process
 }
 
 type laterFrame struct {
@@ -72,98 +83,69 @@ const (
 	decisionBytes = 1 << 20 // bounds that of a decision
 )
 
-func newAgreement(degree int) *agreement {
-	a := &agreement{due: make(map[decisionKey]*decision), held: make([][]uint64, degree)}
-	for k := range a.held {
-		a.held[k] = make([]uint64, degree)
+func newDecided(degree int) decided {
+	d := decided{due: make(map[decisionKey]*decision), held: make([][]uint64, degree)}
+	for k := range d.held {
+		d.held[k] = make([]uint64, degree)
 	}
-	return a
-}
-
-// agree makes this process agree with its siblings. It is called before anything else, at all
-// processes. No replica then gets past a receive from any source before all its siblings know the
-// decision, so that no message can depend on the completion of a receive that a replica has yet to
-// choose a message for: messages need not carry their causal history.
-func (c *Core) agree() {
-	c.causal = false
-	if degree := c.ranks[c.rank].degree; degree > 1 || c.recorder != nil {
-		c.agreed = newAgreement(degree)
-	}
-}
-
-// SendDeterministic asserts that the messages and the output of the program do not depend on the
-// order in which messages arrive, so that no decisions are needed. All ranks call it before they
-// send anything or look for a message from any source.
-func (c *Core) SendDeterministic() error {
-	if c.used {
-		return errUsed
-	}
-	c.agreed, c.causal = nil, c.replicated && !c.noAny
-	return nil
+	return d
 }
 
 // leads reports whether this process makes the decisions of its rank.
-func (c *Core) leads() bool {
-	return !c.replays() && bits.TrailingZeros64(c.ranks[c.rank].live) == c.replica
+func (a *agreement) leads() bool {
+	return !a.replays() && bits.TrailingZeros64(a.job.ranks[a.job.rank].live) == a.job.replica
 }
-
-// follows reports whether another replica makes the decisions of this rank.
-func (c *Core) follows() bool { return c.agreed != nil && !c.leads() }
-
-// siblings returns the other live replicas of this rank.
-func (c *Core) siblings() uint64 { return c.ranks[c.rank].live &^ (1 << c.replica) }
 
 // Inquire returns the number of the question that the program asks now in a context. A program asks
 // one question of a context at a time, and all replicas ask the same ones in the same order.
-func (c *Core) Inquire(ctx *Context) (number uint64) {
-	c.used = true
+func (a *agreement) Inquire(ctx *Context) (number uint64) {
+	a.contexts.used = true
 	ctx.questions++
-	c.number(decisionKey{ctx.id, decidesQuestion, ctx.questions - 1})
+	a.number(decisionKey{ctx.id, decidesQuestion, ctx.questions - 1})
 	return ctx.questions - 1
 }
 
 // MayAnswer reports whether this process has to answer a question.
-func (c *Core) MayAnswer(ctx *Context, number uint64) bool {
-	return c.leads() && c.agreed.due[decisionKey{ctx.id, decidesQuestion, number}] == nil
+func (a *agreement) MayAnswer(ctx *Context, number uint64) bool {
+	return a.leads() && a.due[decisionKey{ctx.id, decidesQuestion, number}] == nil
 }
 
 // Answer decides a question for all replicas.
-func (c *Core) Answer(ctx *Context, number uint64, value []byte) {
+func (a *agreement) Answer(ctx *Context, number uint64, value []byte) {
 	d := &decision{key: decisionKey{ctx.id, decidesQuestion, number}, value: value}
-	c.agreed.due[d.key] = d
-	c.decide(d)
+	a.due[d.key] = d
+	a.decide(d)
+	a.settleHeld()
 }
 
 // Answered returns the answer to a question once it is settled, and removes it.
-func (c *Core) Answered(ctx *Context, number uint64) (value []byte, settled bool) {
+func (a *agreement) Answered(ctx *Context, number uint64) (value []byte, settled bool) {
 	key := decisionKey{ctx.id, decidesQuestion, number}
-	d := c.agreed.due[key]
+	d := a.due[key]
 	if d == nil || !d.settled {
 		return nil, false
 	}
-	delete(c.agreed.due, key)
-	c.carries(key, d.value)
+	delete(a.due, key)
+	a.carries(key, d.value)
 	return d.value, true
 }
 
 // decide makes d a decision of this process, also if a dead leader made it before, and sends it to
 // all siblings.
-func (c *Core) decide(d *decision) {
-	a := c.agreed
-	if a.maker != c.replica {
-		a.setMaker(c.replica)
+func (a *agreement) decide(d *decision) {
+	if a.maker != a.job.replica {
+		a.setMaker(a.job.replica)
 	}
-	d.maker, d.number = c.replica, a.made
+	d.maker, d.number = a.job.replica, a.made
 	a.made++
 	if !slices.Contains(a.open, d) {
 		a.open = append(a.open, d)
 	}
-	for k := range each(c.siblings()) {
+	for k := range each(a.job.siblings()) {
 		h := transport.Header{Kind: kindDecision}
 		h.Args[0], h.Args[1], h.Args[2], h.Args[3] = d.key.context, d.key.number, d.number, d.key.kind
-		c.send(c.ranks[c.rank].first+k, h, d.value)
+		a.out.send(a.job.ranks[a.job.rank].first+k, h, d.value)
 	}
-	c.settleHeld()
 }
 
 // setMaker records that replica k leads.
@@ -172,25 +154,25 @@ func (a *agreement) setMaker(k int) { a.maker, a.made = k, 0 }
 // concerns reports whether a sibling sent a frame since the last cut. Frames of a sibling
 // that has passed the next cut already are kept until this process passes it. Older frames
 // are obsolete.
-func (c *Core) concerns(p int, h *transport.Header, payload []byte) (bool, error) {
-	pr := &c.processes[p]
-	if pr.rank != c.rank || c.agreed == nil {
+func (a *agreement) concerns(p int, h *transport.Header, payload []byte) (bool, error) {
+	pr := &a.job.processes[p]
+	if pr.rank != a.job.rank {
 		return false, violation(pr, h, "decision for a rank that makes none")
 	}
-	if h.Args[5] > c.passed {
-		c.agreed.later = append(c.agreed.later, laterFrame{p, earlyFrame{*h, slices.Clone(payload)}})
+	if h.Args[5] > a.out.passed {
+		a.later = append(a.later, laterFrame{p, earlyFrame{*h, slices.Clone(payload)}})
 	}
-	return h.Args[5] == c.passed, nil
+	return h.Args[5] == a.out.passed, nil
 }
 
 // handleDecision records a decision of process p and acknowledges it to all siblings.
-func (c *Core) handleDecision(p int, h *transport.Header, payload []byte) error {
-	if now, err := c.concerns(p, h, payload); !now {
+func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) error {
+	if now, err := a.concerns(p, h, payload); !now {
 		return err
 	}
-	a, pr := c.agreed, &c.processes[p]
+	pr := &a.job.processes[p]
 	key := decisionKey{h.Args[0], h.Args[3], h.Args[1]}
-	if key.kind == decidesReceive && (len(payload) != receiveBytes || binary.LittleEndian.Uint64(payload) >= uint64(len(c.ranks))) || key.kind > decidesQuestion {
+	if key.kind == decidesReceive && (len(payload) != receiveBytes || binary.LittleEndian.Uint64(payload) >= uint64(len(a.job.ranks))) || key.kind > decidesQuestion {
 		return violation(pr, h, "decision")
 	}
 	switch {
@@ -199,7 +181,7 @@ func (c *Core) handleDecision(p int, h *transport.Header, payload []byte) error 
 	case pr.replica > a.maker:
 		a.setMaker(pr.replica)
 	}
-	if !c.carriedOut(key) {
+	if !a.carriedOut(key) {
 		d := a.due[key]
 		if d == nil {
 			d = &decision{key: key}
@@ -210,18 +192,18 @@ func (c *Core) handleDecision(p int, h *transport.Header, payload []byte) error 
 			d.maker, d.number, d.value = pr.replica, h.Args[2], slices.Clone(payload)
 		}
 	}
-	for k := range each(c.siblings()) {
+	for k := range each(a.job.siblings()) {
 		h := transport.Header{Kind: kindHolds, Args: [6]uint64{1: h.Args[2] + 1, 2: uint64(pr.replica)}}
-		c.send(c.ranks[c.rank].first+k, h, nil)
+		a.out.send(a.job.ranks[a.job.rank].first+k, h, nil)
 	}
-	c.settleHeld()
+	a.settleHeld()
 	return nil
 }
 
 // carriedOut reports whether a decision has taken effect already. A new leader may send
 // such a decision again.
-func (c *Core) carriedOut(key decisionKey) bool {
-	ctx, known := c.contexts[key.context]
+func (a *agreement) carriedOut(key decisionKey) bool {
+	ctx, known := a.contexts.byID[key.context]
 	switch {
 	case ctx == nil: // closed: the program may still test requests of a freed communicator
 		return known && key.kind == decidesReceive
@@ -233,92 +215,63 @@ func (c *Core) carriedOut(key decisionKey) bool {
 
 // handleHolds records the acknowledgement of process p. A decision that all live replicas
 // hold is settled even if its maker is dead.
-func (c *Core) handleHolds(p int, h *transport.Header) error {
-	if now, err := c.concerns(p, h, nil); !now {
+func (a *agreement) handleHolds(p int, h *transport.Header) error {
+	if now, err := a.concerns(p, h, nil); !now {
 		return err
 	}
-	if h.Args[2] >= uint64(len(c.agreed.held)) {
-		return violation(&c.processes[p], h, "decisions of no replica")
+	if h.Args[2] >= uint64(len(a.held)) {
+		return violation(&a.job.processes[p], h, "decisions of no replica")
 	}
-	held := &c.agreed.held[h.Args[2]][c.processes[p].replica]
+	held := &a.held[h.Args[2]][a.job.processes[p].replica]
 	*held = max(*held, h.Args[1])
-	c.settleHeld()
+	a.settleHeld()
 	return nil
 }
 
 // settleHeld settles the decisions that all live replicas of this rank hold: their maker, this process,
 // and all that have acknowledged them.
-func (c *Core) settleHeld() {
-	for _, d := range slices.Clone(c.agreed.open) {
+func (a *agreement) settleHeld() {
+	for _, d := range slices.Clone(a.open) {
 		held := true
-		for k := range each(c.siblings() &^ (1 << d.maker)) {
-			held = held && d.number < c.agreed.held[d.maker][k]
+		for k := range each(a.job.siblings() &^ (1 << d.maker)) {
+			held = held && d.number < a.held[d.maker][k]
 		}
 		if held && !d.settled {
-			c.settleDecision(d)
-		}
-	}
-}
-
-// settleDecision makes a decision take effect.
-func (c *Core) settleDecision(d *decision) {
-	d.settled = true
-	c.agreed.open = slices.DeleteFunc(c.agreed.open, func(o *decision) bool { return o == d })
-	c.news = true
-	if req := d.req; req != nil {
-		d.req = nil
-		c.unhold(req)
-		return
-	}
-	if ctx := c.contexts[d.key.context]; ctx != nil && d.key.kind == decidesReceive {
-		if req := ctx.undecided(d.key.number); req != nil {
-			c.carryOut(req)
-		}
-	}
-}
-
-// lostSibling handles the death of another replica of this rank. If this process leads from
-// now on, it takes over the decisions that it holds and that its siblings may lack. All
-// posted receives apply the decisions before any message is matched: otherwise a receive
-// could take the message that a decision gives to another one.
-func (c *Core) lostSibling() {
-	a := c.agreed
-	if a == nil {
-		return
-	}
-	if c.leads() && a.maker != c.replica {
-		for _, d := range slices.Clone(a.open) {
-			c.decide(d)
-		}
-		for _, ctx := range slices.Clone(c.order) {
-			var decided []*Request
-			for req := range ctx.any.receives() {
-				if c.obey(req) {
-					req.place.leave()
-					decided = append(decided, req)
-				}
+			d.settled = true
+			a.open = slices.DeleteFunc(a.open, func(o *decision) bool { return o == d })
+			if a.out.news = true; d.key.kind == decidesReceive {
+				a.settled = append(a.settled, d)
 			}
-			for _, req := range decided {
-				c.postRecv(req)
-			}
-			c.rematch(ctx)
-			c.ripen(ctx)
 		}
-		c.news = true // questions wait for an answer
 	}
-	c.settleHeld()
 }
 
-// resetAgreement starts again after a cut, where every decision has been carried out. It
-// returns the frames of siblings that passed the cut before this process.
-func (c *Core) resetAgreement() []laterFrame {
-	if c.agreed == nil {
-		return nil
-	}
-	later := c.agreed.later
-	c.agreed = newAgreement(len(c.agreed.held))
-	for _, ctx := range c.order {
+// reset starts again after a cut, where every decision has been carried out. It returns the
+// frames of siblings that passed the cut before this process.
+func (a *agreement) reset() []laterFrame {
+	later := a.later
+	a.decided = newDecided(len(a.held))
+	for _, ctx := range a.contexts.order {
 		ctx.anyReceives, ctx.questions, ctx.claimed = 0, 0, false
 	}
 	return later
 }
+
+// number is called when the program reaches the place of a decision.
+func (a *agreement) number(key decisionKey) {
+	if a.recorder == nil {
+		return
+	}
+	if value := a.recorder.Number(key.context, key.kind, key.number); value != nil {
+		a.due[key] = &decision{key: key, value: value, settled: true}
+	}
+}
+
+// carries is called when this process carries out a decision.
+func (a *agreement) carries(key decisionKey, value []byte) {
+	if a.recorder != nil {
+		a.recorder.Decided(key.context, key.kind, key.number, value)
+	}
+}
+
+func (a *agreement) replays() bool { return a.recorder != nil && a.recorder.Replays() }

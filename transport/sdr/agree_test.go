@@ -12,9 +12,9 @@ import (
 // orders are rules of decisions that the random trials of package comm hardly ever need.
 var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSource.*", Sign: "--- FAIL: Test", Rules: []ruletest.Rule{
 	ruletest.New("agree.go", "decisions count within one cut",
-		"	return h.Args[5] == c.passed, nil\n", "	return true, nil\n"),
-	ruletest.New("agree.go", "messages carry no past where replicas agree",
-		"	c.causal = false\n	if degree", "	if degree"),
+		"	return h.Args[5] == a.out.passed, nil\n", "	return true, nil\n"),
+	ruletest.New("core.go", "messages carry no past where replicas agree",
+		"	c.history.on = false\n	if degree", "	if degree"),
 }}
 
 func TestRulesStand(t *testing.T) { orders.Stand(t) }
@@ -27,7 +27,7 @@ func TestRulesAreNeeded(t *testing.T) { orders.Needed(t) }
 func newOrderedNet(t *testing.T) *net {
 	n := newNet(t, Limits{}, 2, 1, 1)
 	for _, c := range n.cores {
-		c.agree()
+		c.agree(nil)
 	}
 	return n
 }
@@ -118,7 +118,7 @@ func TestSynchronousSendWaitsForTheDecision(t *testing.T) {
 func TestDecisionsOfBeforeACutDoNotCount(t *testing.T) {
 	n := newNet(t, Limits{}, 4, 1)
 	for _, c := range n.cores {
-		c.agree()
+		c.agree(nil)
 	}
 	var receives []*pendingRecv
 	for p := range 4 {
@@ -156,7 +156,7 @@ func TestDecisionsOfBeforeACutDoNotCount(t *testing.T) {
 func TestMessagesOfOneSourceKeepTheirOrderBehindASibling(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
-		c.agree()
+		c.agree(nil)
 	}
 	any, from := n.recv(0, Any, 7), n.recv(0, 1, 7)
 	n.recv(1, Any, 7)
@@ -166,7 +166,7 @@ func TestMessagesOfOneSourceKeepTheirOrderBehindASibling(t *testing.T) {
 	n.send(1, "cause", 1, 7) // the first replica has not reached that point
 	n.deliver(1, 3)
 	require.Equal(t, "0:cause", cause.text(t))
-	n.cores[3].See(&cause.Request)
+	n.cores[3].matching.See(&cause.Request)
 	n.send(3, "effect", 0, 7)
 	n.send(3, "next", 0, 7)
 	n.deliverAll()
@@ -198,7 +198,7 @@ func TestDecisionFrames(t *testing.T) {
 		questions := newNet(t, Limits{}, degree, 1)
 		for _, n := range []*net{receives, questions} {
 			for _, c := range n.cores {
-				c.agree()
+				c.agree(nil)
 			}
 		}
 		for i := range uint64(calls) {
@@ -215,13 +215,13 @@ func TestDecisionFrames(t *testing.T) {
 				continue // the frame is not a question
 			}
 			for p := range degree {
-				require.Equal(t, i, questions.cores[p].Inquire(questions.ctxs[p]))
+				require.Equal(t, i, questions.cores[p].matching.agreed.Inquire(questions.ctxs[p]))
 			}
-			questions.cores[0].Answer(questions.ctxs[0], i, []byte{0})
+			questions.cores[0].matching.agreed.Answer(questions.ctxs[0], i, []byte{0})
 			questions.carry(0)
 			questions.deliverAll()
 			for p := range degree {
-				_, settled := questions.cores[p].Answered(questions.ctxs[p], i)
+				_, settled := questions.cores[p].matching.agreed.Answered(questions.ctxs[p], i)
 				require.True(t, settled)
 			}
 		}

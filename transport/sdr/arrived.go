@@ -10,10 +10,10 @@ import "github.com/intrahpc/intra/transport"
 
 // confirmed reports whether all payloads and hashes that were sent to live processes have
 // arrived. It asks the processes that have not confirmed that.
-func (c *Core) confirmed() bool {
+func (o *outgoing) confirmed() bool {
 	all := true
-	for p := range c.processes {
-		pr := &c.processes[p]
+	for p := range o.job.processes {
+		pr := &o.job.processes[p]
 		if !pr.alive || pr.arrived == pr.sent {
 			continue
 		}
@@ -22,7 +22,7 @@ func (c *Core) confirmed() bool {
 			pr.asked = pr.sent
 			h := transport.Header{Kind: kindArrived}
 			h.Args[0], h.Args[1] = question, pr.sent
-			c.send(p, h, nil)
+			o.out.send(p, h, nil)
 		}
 	}
 	return all
@@ -35,18 +35,18 @@ const (
 )
 
 // arrived handles a question, or the answer to one.
-func (c *Core) arrived(p int, h *transport.Header) {
+func (o *outgoing) arrived(p int, h *transport.Header) {
 	if h.Args[0] == question {
 		reply := transport.Header{Kind: kindArrived}
 		reply.Args[0], reply.Args[1] = answer, h.Args[1]
-		c.send(p, reply, nil)
+		o.out.send(p, reply, nil)
 		return
 	}
-	c.processes[p].arrived = h.Args[1]
-	c.news = true
+	o.job.processes[p].arrived = h.Args[1]
+	o.out.news = true
 }
 
 // Received reports whether every live destination has received all that this process sent,
 // or would have to send in place of another replica. It asks the destinations that have not
 // confirmed that.
-func (c *Core) Received() bool { return c.Drained() && c.confirmed() }
+func (o *outgoing) Received() bool { return o.Drained() && o.confirmed() }

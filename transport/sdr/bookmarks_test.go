@@ -46,7 +46,7 @@ func bookmarks(t *testing.T, ranks int, deaths bool, random *rand.Rand) {
 		c := n.cores[p]
 		switch {
 		case dead[p] || dead[q]:
-		case deaths && c.ranks[c.rank].live == 3 && random.IntN(50) == 0:
+		case deaths && c.job.ranks[c.job.rank].live == 3 && random.IntN(50) == 0:
 			n.die(p)
 			dead[p] = true
 			delete(arrived, p)
@@ -60,22 +60,22 @@ func bookmarks(t *testing.T, ranks int, deaths bool, random *rand.Rand) {
 		}
 	}
 	for p, c := range n.cores {
-		for rank, s := range c.cuts.out {
-			far := bits.OnesCount(uint((rank-c.rank+ranks)%ranks)) != 1
-			require.False(t, far && s != nil, "%d tells %d", c.rank, rank)
+		for rank, s := range c.contexts.bookmarks.out {
+			far := bits.OnesCount(uint((rank-c.job.rank+ranks)%ranks)) != 1
+			require.False(t, far && s != nil, "%d tells %d", c.job.rank, rank)
 		}
 		if dead[p] {
 			continue
 		}
 		for rank := range degrees {
-			if rank == c.rank {
+			if rank == c.job.rank {
 				continue
 			}
 			sent := uint64(0)
-			if s := n.ctxs[n.p(rank, 0)].out[c.rank]; s != nil {
+			if s := n.ctxs[n.p(rank, 0)].out[c.job.rank]; s != nil {
 				sent = s.next
 			}
-			s := c.inStream(n.ctxs[p], rank)
+			s := n.ctxs[p].inStream(rank)
 			require.Equal(t, sent, s.before, "from %d to %s", rank, n.name(p))
 			require.GreaterOrEqual(t, s.received.low, sent)
 		}
@@ -100,7 +100,7 @@ func TestBookmarksCarryNonsense(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := newNet(t, Limits{}, 1, 1, 1)
 			n.begin(1, 0)
-			require.ErrorIs(t, n.cores[0].takeBookmarks(2, []byte(data)), ErrProtocol)
+			require.ErrorIs(t, n.cores[0].cuts.takeBookmarks(2, []byte(data)), ErrProtocol)
 		})
 	}
 }

@@ -2,6 +2,9 @@ package sdr
 
 import (
 	"encoding/binary"
+	"slices"
+
+	"github.com/intrahpc/intra/transport"
 )
 
 // A receive from any source waits in Context.any until its message is chosen: by the leader from what
@@ -14,27 +17,27 @@ import (
 
 // numberReceive gives a receive from any source its number in its context, and the message that has
 // been decided for it, if one has.
-func (c *Core) numberReceive(req *Request) {
-	if c.agreed == nil {
+func (x *matching) numberReceive(req *Request) {
+	if x.agreed == nil {
 		return
 	}
 	req.number = req.ctx.anyReceives
 	req.ctx.anyReceives++
-	c.number(decisionKey{req.ctx.id, decidesReceive, req.number})
-	c.obey(req)
+	x.agreed.number(decisionKey{req.ctx.id, decidesReceive, req.number})
+	x.obey(req)
 }
 
 // obey turns a receive from any source into one of the message that was decided for it, and reports
 // whether one was. A follower ignores decisions that are not settled, as another leader may decide
 // otherwise.
-func (c *Core) obey(req *Request) bool {
+func (x *matching) obey(req *Request) bool {
 	key := decisionKey{req.ctx.id, decidesReceive, req.number}
-	d := c.agreed.due[key]
-	if d == nil || !d.settled && !c.leads() {
+	d := x.agreed.due[key]
+	if d == nil || !d.settled && !x.agreed.leads() {
 		return false
 	}
-	delete(c.agreed.due, key)
-	c.carries(key, d.value)
+	delete(x.agreed.due, key)
+	x.agreed.carries(key, d.value)
 	req.source, req.number, req.chosen = int(binary.LittleEndian.Uint64(d.value)), binary.LittleEndian.Uint64(d.value[8:]), true
 	if !d.settled {
 		d.req, req.held = req, true
@@ -44,20 +47,20 @@ func (c *Core) obey(req *Request) bool {
 
 // choose decides that a receive from any source gets a message. The decision stands even if the sender
 // dies in the middle of the message: another replica of the source sends it.
-func (c *Core) choose(req *Request, s *inStream, number uint64) {
-	if c.agreed == nil || req.source != Any {
+func (x *matching) choose(req *Request, s *inStream, number uint64) {
+	if x.agreed == nil || req.source != Any {
 		return
 	}
 	key := decisionKey{req.ctx.id, decidesReceive, req.number}
 	req.source, req.number, req.chosen = s.rank, number, true
 	value := binary.LittleEndian.AppendUint64(make([]byte, 0, receiveBytes), uint64(s.rank))
 	value = binary.LittleEndian.AppendUint64(value, number)
-	c.carries(key, value)
-	if c.siblings() == 0 {
+	x.agreed.carries(key, value)
+	if x.job.siblings() == 0 {
 		return
 	}
 	req.held = true
-	c.decide(&decision{key: key, value: value, req: req})
+	x.agreed.decide(&decision{key: key, value: value, req: req})
 }
 
 // undecided returns the posted receive from any source with this number, nil if there is none.
@@ -71,35 +74,35 @@ func (ctx *Context) undecided(number uint64) *Request {
 }
 
 // unhold completes a receive whose decision is settled, or requests its payload.
-func (c *Core) unhold(req *Request) {
+func (x *matching) unhold(req *Request) {
 	req.held = false
 	if m := req.local; m != nil {
 		req.local = nil
-		c.endLocal(m, req)
+		x.endLocal(m, req)
 	}
 	if req.ended {
 		req.ended = false
-		c.completed = append(c.completed, req)
-	} else if m := req.bound; m != nil && m.offers != 0 && c.wants(m) {
-		c.ask(m)
+		x.out.completed = append(x.out.completed, req)
+	} else if m := req.bound; m != nil && m.offers != 0 && x.requests.wants(m) {
+		x.requests.ask(m)
 	}
 }
 
 // carryOut matches a posted receive from any source with the message that was decided for it.
-func (c *Core) carryOut(req *Request) {
-	if !c.obey(req) {
+func (x *matching) carryOut(req *Request) {
+	if !x.obey(req) {
 		return
 	}
 	req.place.leave()
-	c.postRecv(req)
-	c.rematch(req.ctx)
+	x.postRecv(req)
+	x.rematch(req.ctx)
 }
 
 // claimed reports whether the leader may give a message to a receive from any source that was posted
 // before req. Then req can take neither this message nor a later one of the same source yet.
-func (c *Core) claimed(m *arrival, req *Request) bool {
+func (x *matching) claimed(m *arrival, req *Request) bool {
 	ctx := m.stream.ctx
-	if ctx.any.first == nil || !c.follows() {
+	if ctx.any.first == nil || !x.follows() {
 		return false
 	}
 	p := ctx.any.find(m.place.key)
@@ -112,7 +115,7 @@ func (c *Core) claimed(m *arrival, req *Request) bool {
 
 // rematch matches the messages of a context that were claimed, each one with the receive that was
 // posted first, in the order in which its source sent them.
-func (c *Core) rematch(ctx *Context) {
+func (x *matching) rematch(ctx *Context) {
 	if !ctx.claimed {
 		return
 	}
@@ -122,10 +125,76 @@ func (c *Core) rematch(ctx *Context) {
 			continue
 		}
 		for m := range s.unexpected.messages() {
-			if req := c.takePosted(s, m.number, m.tag, m.past); req != nil {
+			if req := x.takePosted(s, m.number, m.tag, m.past); req != nil {
 				m.place.leave()
-				c.bind(m, req)
+				x.bind(m, req)
 			}
 		}
 	}
+}
+
+// follows reports whether another replica makes the decisions of this rank.
+func (x *matching) follows() bool { return x.agreed != nil && !x.agreed.leads() }
+
+// handleDecision handles a frame of process p about decisions.
+func (x *matching) handleDecision(p int, h *transport.Header, payload []byte) (err error) {
+	switch {
+	case x.agreed == nil:
+		return violation(&x.job.processes[p], h, "decision for a rank that makes none")
+	case h.Kind == kindDecision:
+		err = x.agreed.handleDecision(p, h, payload)
+	default:
+		err = x.agreed.handleHolds(p, h)
+	}
+	x.carrySettled()
+	return err
+}
+
+// carrySettled makes the decisions take effect that have become settled.
+func (x *matching) carrySettled() {
+	settled := x.agreed.settled
+	x.agreed.settled = nil
+	for _, d := range settled {
+		if req := d.req; req != nil {
+			d.req = nil
+			x.unhold(req)
+		} else if ctx := x.contexts.byID[d.key.context]; ctx != nil {
+			if req := ctx.undecided(d.key.number); req != nil {
+				x.carryOut(req)
+			}
+		}
+	}
+}
+
+// lostSibling handles the death of another replica of this rank. If this process leads from
+// now on, it takes over the decisions that it holds and that its siblings may lack. All
+// posted receives apply the decisions before any message is matched: otherwise a receive
+// could take the message that a decision gives to another one.
+func (x *matching) lostSibling() {
+	a := x.agreed
+	if a == nil {
+		return
+	}
+	if a.leads() && a.maker != x.job.replica {
+		for _, d := range slices.Clone(a.open) {
+			a.decide(d)
+		}
+		for _, ctx := range x.contexts.order {
+			var decided []*Request
+			for req := range ctx.any.receives() {
+				if x.obey(req) {
+					req.place.leave()
+					decided = append(decided, req)
+				}
+			}
+			for _, req := range decided {
+				x.postRecv(req)
+			}
+			x.rematch(ctx)
+			x.ripen(ctx)
+		}
+		x.out.news = true // questions wait for an answer
+	}
+	a.settleHeld()
+	x.carrySettled()
 }

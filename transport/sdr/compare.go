@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Where Core.sum is set, the replicas of a rank compare the messages that they send. The
+// Where comparer.sum is set, the replicas of a rank compare the messages that they send. The
 // acknowledgement that a receiver sends to the other replicas of the sender carries the
 // hash of what it has received, and the replica whose frame that was. Each of them compares
 // the hash with that of its own copy. The rest of the protocol does not depend on these
@@ -77,13 +77,6 @@ func (d *Difference) Minority() []Sent {
 	return nil
 }
 
-// received is a message whose hash is to be reported to other replicas of its sender.
-type received struct {
-	number, hash uint64
-	from         int    // replica that sent the frame
-	targets      uint64 // replicas that have yet to get the report
-}
-
 const (
 	// toldBytes is the size of one report in an acknowledgement: number, hash, and the
 	// replica that sent the frame.
@@ -100,6 +93,17 @@ type comparison struct {
 	later  uint64             // and those that have passed a cut which this process has yet to pass, and report nothing after it
 }
 
+// comparer compares what the replicas of this rank send.
+type comparer struct {
+	job         *job
+	out         *outbox
+	contexts    *contexts
+	sum         func(payload []byte) uint64 // nil: messages are not compared
+	assertedAt  string                      // where the program calls AssertSendDeterministic, if sum is set for that
+	point       func() uint64               // the safe point of the program; nil: not known
+	differences []*Difference
+}
+
 // posted is a message that was posted here, and on which reports are still due.
 type posted struct {
 	Difference
@@ -114,41 +118,6 @@ type told struct {
 	Sent
 }
 
-// note records the hash of a message that came in a frame of replica from, and which
-// replicas are to get the report: all but the one that serves this process, if that one
-// sent the frame. It gets the report, too, if from is dead by now, or has replaced a
-// process whose death is not known here. Callers check that messages are compared.
-func (c *Core) note(s *inStream, number uint64, payload []byte, from int) {
-	targets := c.ranks[s.rank].live
-	if targets&^s.others == 1<<from {
-		targets = s.others
-	}
-	if targets != 0 && s.ctx != c.cuts {
-		s.sums = append(s.sums, received{number, c.sum(payload), from, targets})
-	}
-}
-
-// noteAgain schedules a report on everything received from beyond the cut that has just
-// ended: reports before the end of the cut do not count.
-func (c *Core) noteAgain(s *inStream) {
-	s.sums, s.among = s.sums[:0], 0
-	if c.sum == nil || s.unacked == 0 || c.ranks[s.rank].live == 0 { // nothing lies behind the cut, or the rank has no live replica to report to
-		return
-	}
-	c.regroup(s)
-	again := func(m *arrival) {
-		if m.whole && m.number >= s.before {
-			c.note(s, m.number, m.data, m.from)
-		}
-	}
-	for m := range s.unexpected.messages() {
-		again(m)
-	}
-	for _, n := range slices.Sorted(maps.Keys(s.live)) {
-		again(s.live[n])
-	}
-}
-
 // forgetTarget removes a dead replica of a rank from the targets of all reports.
 func (s *inStream) forgetTarget(replica int) {
 	s.sums = slices.DeleteFunc(s.sums, func(r received) bool { return r.targets&^(1<<replica) == 0 })
@@ -157,45 +126,12 @@ func (s *inStream) forgetTarget(replica int) {
 	}
 }
 
-// tell appends the hashes for process p to the payload of an acknowledgement, and puts
-// their number into the header. It sets flagServed if p serves this process and none are
-// left.
-func (c *Core) tell(ctx *Context, p int, h *transport.Header, payload []byte) []byte {
-	pr := &c.processes[p]
-	if c.sum == nil || pr.rank >= len(ctx.in) || ctx.in[pr.rank] == nil {
-		return payload
-	}
-	s := ctx.in[pr.rank]
-	rest, more := s.sums[:0], false
-	for _, r := range s.sums {
-		switch d := uint64(1) << pr.replica; {
-		case r.targets&d == 0:
-		case h.Args[3] == maxTold:
-			more = true
-		default:
-			h.Args[3]++
-			for _, v := range []uint64{r.number, r.hash, uint64(r.from)} {
-				payload = binary.LittleEndian.AppendUint64(payload, v)
-			}
-			r.targets &^= d
-		}
-		if r.targets != 0 {
-			rest = append(rest, r)
-		}
-	}
-	s.sums = rest
-	if !more && pr.replica == c.server(c.ranks[pr.rank].live, pr.rank, c.rank, c.replica, ctx.exact) {
-		h.Flags |= flagServed
-	}
-	return payload
-}
-
 // TellSums sends the other replicas of the senders the hashes of all that has been received
 // and not reported. A wrong message may make all ranks wait, and then no more
 // acknowledgements become due that could carry them.
 func (e *Engine) TellSums() {
 	e.mu.Lock()
-	e.core.tellAll()
+	e.core.acks.tellAll()
 	e.flushAndUnlock()
 }
 
@@ -206,7 +142,7 @@ func (e *Engine) TellSumsNow(ctx context.Context) error {
 	return e.waitUntil(ctx, func() bool {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		return e.core.telling == 0 || e.aborted
+		return e.core.acks.telling == 0 || e.aborted
 	})
 }
 
@@ -215,7 +151,7 @@ func (e *Engine) TellSumsNow(ctx context.Context) error {
 // that of ctx, or of the engine. It returns at once where messages are not compared.
 func (e *Engine) SumsHeard(ctx context.Context) error {
 	e.mu.Lock()
-	compares := e.core.sum != nil
+	compares := e.core.comparer.sum != nil
 	e.mu.Unlock()
 	if !compares {
 		return nil
@@ -224,7 +160,7 @@ func (e *Engine) SumsHeard(ctx context.Context) error {
 	err := e.waitUntil(ctx, func() bool {
 		e.mu.Lock()
 		defer e.flushAndUnlock()
-		return e.aborted || e.err != nil || e.core.confirmed()
+		return e.aborted || e.err != nil || e.core.outgoing.confirmed()
 	})
 	if err != nil {
 		return err
@@ -232,57 +168,27 @@ func (e *Engine) SumsHeard(ctx context.Context) error {
 	return e.failure()
 }
 
-// tells reports whether a frame carries hashes.
-func tells(h *transport.Header) bool { return h.Kind == kindAck && h.Args[3] > 0 }
-
-// tellAll sends all live targets all hashes that they have yet to get.
-func (c *Core) tellAll() {
-	for _, ctx := range c.order {
-		for rank, s := range ctx.in {
-			if s == nil {
-				continue
-			}
-			var targets uint64
-			for _, r := range s.sums {
-				targets |= r.targets
-			}
-			for d := range each(targets & c.ranks[rank].live) {
-				c.tellOne(s, d)
-			}
-		}
-	}
-}
-
-// tellOne sends one replica of the source what has been received, and all hashes that it
-// has yet to get.
-func (c *Core) tellOne(s *inStream, replica int) {
-	for told := false; !told; {
-		c.ackOne(s, replica)
-		told = !slices.ContainsFunc(s.sums, func(r received) bool { return r.targets>>replica&1 != 0 })
-	}
-}
-
 // heard compares the hashes that process p reports with those of the own copies, and
 // returns the rest of the payload.
-func (c *Core) heard(p int, h *transport.Header, s *outStream, payload []byte) ([]byte, error) {
+func (c *comparer) heard(p int, h *transport.Header, s *outStream, payload []byte) ([]byte, error) {
 	if h.Args[3] > uint64(len(payload)/toldBytes) {
-		return nil, violation(&c.processes[p], h, "hashes that are missing")
+		return nil, violation(&c.job.processes[p], h, "hashes that are missing")
 	}
 	at := len(payload) - toldBytes*int(h.Args[3])
-	if c.sum == nil || h.Args[5] < c.passed { // from before a cut: it was compared, or is reported again
+	if c.sum == nil || h.Args[5] < c.out.passed { // from before a cut: it was compared, or is reported again
 		return payload[:at], nil
 	}
-	own := &c.ranks[c.rank]
-	replica := c.processes[p].replica
+	own := &c.job.ranks[c.job.rank]
+	replica := c.job.processes[p].replica
 	for b := payload[at:]; len(b) > 0; b = b[toldBytes:] {
 		number, hash, from := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
 		if from >= uint64(own.degree) {
-			return nil, violation(&c.processes[p], h, "hash of a frame of no replica")
+			return nil, violation(&c.job.processes[p], h, "hash of a frame of no replica")
 		}
 		t := told{replica, h.Args[5], Sent{Replica: int(from), Hash: hash}}
-		if m := s.compared.own[number]; m != nil && t.cut == c.passed {
+		if m := s.compared.own[number]; m != nil && t.cut == c.out.passed {
 			c.compare(s, m, t)
-		} else if s.ctx.exact || number >= s.next || t.cut > c.passed {
+		} else if s.ctx.exact || number >= s.next || t.cut > c.out.passed {
 			if s.compared.early == nil {
 				s.compared.early = make(map[uint64][]told)
 			}
@@ -292,18 +198,16 @@ func (c *Core) heard(p int, h *transport.Header, s *outStream, payload []byte) (
 	if h.Flags&flagServed != 0 || h.Args[1] == ackAll {
 		c.fallsSilent(s, replica, h.Args[5])
 	}
-	if s.ctx.freed {
-		c.close(s.ctx)
-	}
+	c.contexts.ended(s.ctx)
 	return payload[:at], nil
 }
 
 // fallsSilent records that a replica of the destination has passed that cut, and reports
 // nothing more until it passes another one.
-func (c *Core) fallsSilent(s *outStream, replica int, cut uint64) {
+func (c *comparer) fallsSilent(s *outStream, replica int, cut uint64) {
 	of := &s.compared
 	switch d := uint64(1) << replica; {
-	case cut > c.passed:
+	case cut > c.out.passed:
 		of.later |= d
 	case of.silent&d == 0:
 		of.silent |= d
@@ -315,10 +219,10 @@ func (c *Core) fallsSilent(s *outStream, replica int, cut uint64) {
 // they take from other replicas of this rank. These are the live ones, except those to
 // which this process alone has sent since the last cut, and those that have announced that
 // they report nothing more.
-func (c *Core) awaited(s *outStream) (set uint64) {
-	all := uint64(1)<<c.ranks[c.rank].degree - 1
-	for d := range each(c.ranks[s.rank].live &^ s.compared.silent) {
-		if c.server(all, c.rank, s.rank, d, s.ctx.exact) != c.replica {
+func (c *comparer) awaited(s *outStream) (set uint64) {
+	all := uint64(1)<<c.job.ranks[c.job.rank].degree - 1
+	for d := range each(c.job.ranks[s.rank].live &^ s.compared.silent) {
+		if c.job.server(all, c.job.rank, s.rank, d, s.ctx.exact) != c.job.replica {
 			set |= 1 << d
 		}
 	}
@@ -326,19 +230,19 @@ func (c *Core) awaited(s *outStream) (set uint64) {
 }
 
 // posts records a message of this process, to compare it with what receivers report.
-func (c *Core) posts(s *outStream, number uint64, tag int, data []byte) {
-	if c.sum == nil || c.mirror || c.ranks[c.rank].degree == 1 {
+func (c *comparer) posts(s *outStream, number uint64, tag int, data []byte) {
+	if c.sum == nil || c.job.mirror || c.job.ranks[c.job.rank].degree == 1 {
 		return
 	}
 	want, early := c.awaited(s), s.compared.early[number]
 	if want == 0 && len(early) == 0 {
 		return
 	}
-	m := &posted{Difference: Difference{From: c.rank, To: s.rank, Number: number, Tag: tag, Bytes: len(data), Asserted: c.assertedAt}, want: want}
+	m := &posted{Difference: Difference{From: c.job.rank, To: s.rank, Number: number, Tag: tag, Bytes: len(data), Asserted: c.assertedAt}, want: want}
 	if c.point != nil {
 		m.Point = c.point()
 	}
-	m.Sent = append(make([]Sent, 0, 2), Sent{c.replica, c.incarnation, c.sum(data)})
+	m.Sent = append(make([]Sent, 0, 2), Sent{c.job.replica, c.out.incarnation, c.sum(data)})
 	if s.compared.own == nil {
 		s.compared.own = make(map[uint64]*posted)
 	}
@@ -349,10 +253,10 @@ func (c *Core) posts(s *outStream, number uint64, tag int, data []byte) {
 
 // compare compares a message with the reports of receivers. Between two cuts a slot has one
 // incarnation, so the slot identifies the process that sent a frame.
-func (c *Core) compare(s *outStream, m *posted, all ...told) {
+func (c *comparer) compare(s *outStream, m *posted, all ...told) {
 	for _, t := range all {
 		m.want &^= 1 << t.replica
-		t.Incarnation = c.processes[c.ranks[c.rank].first+t.Sent.Replica].incarnation
+		t.Incarnation = c.job.processes[c.job.ranks[c.job.rank].first+t.Sent.Replica].incarnation
 		m.Sent = append(m.Sent, t.Sent)
 		m.differs = m.differs || t.Hash != m.Sent[0].Hash
 	}
@@ -360,7 +264,7 @@ func (c *Core) compare(s *outStream, m *posted, all ...told) {
 }
 
 // compared ends the comparison of a message on which no more reports are to come.
-func (c *Core) compared(s *outStream, m *posted) {
+func (c *comparer) compared(s *outStream, m *posted) {
 	if m.want != 0 {
 		return
 	}
@@ -374,7 +278,7 @@ func (c *Core) compared(s *outStream, m *posted) {
 
 // awaitFewer makes the comparisons of a stream wait for no replicas but the awaited ones,
 // and ends those that have all their reports.
-func (c *Core) awaitFewer(s *outStream, awaited uint64) {
+func (c *comparer) awaitFewer(s *outStream, awaited uint64) {
 	for _, n := range slices.Sorted(maps.Keys(s.compared.own)) { // in order, to be the same in every run
 		m := s.compared.own[n]
 		m.want &= awaited
@@ -383,29 +287,27 @@ func (c *Core) awaitFewer(s *outStream, awaited uint64) {
 }
 
 // expectFewer ends the comparisons that have all their reports after a death.
-func (c *Core) expectFewer() {
+func (c *comparer) expectFewer() {
 	if c.sum == nil {
 		return
 	}
-	for _, ctx := range slices.Clone(c.order) {
+	for _, ctx := range c.contexts.order {
 		for _, s := range ctx.out {
 			if s != nil && len(s.compared.own) > 0 {
 				c.awaitFewer(s, c.awaited(s))
 			}
 		}
-		if ctx.freed {
-			c.close(ctx)
-		}
+		c.contexts.ended(ctx)
 	}
 }
 
 // compareBehind restarts the comparisons of a stream at the end of a cut. Receivers have
 // reported all that was sent before it.
-func (c *Core) compareBehind(s *outStream) {
+func (c *comparer) compareBehind(s *outStream, cut uint64) {
 	c.awaitFewer(s, 0)
 	of := &s.compared
 	for n, all := range of.early {
-		if all = slices.DeleteFunc(all, func(t told) bool { return t.cut < c.cut.number }); len(all) > 0 {
+		if all = slices.DeleteFunc(all, func(t told) bool { return t.cut < cut }); len(all) > 0 {
 			of.early[n] = all
 		} else {
 			delete(of.early, n)

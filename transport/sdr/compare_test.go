@@ -13,14 +13,14 @@ import (
 func comparing(t *testing.T, limits Limits, degrees ...int) *net {
 	n := newNet(t, limits, degrees...)
 	for _, c := range n.cores {
-		c.sum = xxh3.Hash
+		c.comparer.sum = xxh3.Hash
 	}
 	return n
 }
 
 // report makes a process report all hashes that it has yet to report, and delivers them.
 func (n *net) report(p int) {
-	n.cores[p].tellAll()
+	n.cores[p].acks.tellAll()
 	n.carry(p)
 	n.deliverAll()
 }
@@ -29,15 +29,15 @@ func (n *net) report(p int) {
 func nothingKept(t *testing.T, cores ...*Core) {
 	t.Helper()
 	for _, c := range cores {
-		for _, ctx := range c.order {
+		for _, ctx := range c.contexts.order {
 			for rank, s := range ctx.out {
 				if s != nil {
-					require.Empty(t, s.compared.own, "of %d.%d to rank %d", c.rank, c.replica, rank)
-					require.Empty(t, s.compared.early, "of %d.%d to rank %d", c.rank, c.replica, rank)
+					require.Empty(t, s.compared.own, "of %d.%d to rank %d", c.job.rank, c.job.replica, rank)
+					require.Empty(t, s.compared.early, "of %d.%d to rank %d", c.job.rank, c.job.replica, rank)
 				}
 			}
 			for rank, s := range ctx.in {
-				require.True(t, s == nil || len(s.sums) == 0, "%d.%d has yet to report what it took from rank %d", c.rank, c.replica, rank)
+				require.True(t, s == nil || len(s.sums) == 0, "%d.%d has yet to report what it took from rank %d", c.job.rank, c.job.replica, rank)
 			}
 		}
 	}
@@ -69,9 +69,9 @@ func TestWrongMessageOfTheDeadIsFound(t *testing.T) {
 					}
 				}
 				n.report(n.p(1, 1))
-				require.Len(t, n.cores[survivor].differences, 1)
+				require.Len(t, n.cores[survivor].comparer.differences, 1)
 				require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("wrong")}, {Replica: 1, Hash: xxh3.HashString("right")}},
-					n.cores[survivor].differences[0].Sent)
+					n.cores[survivor].comparer.differences[0].Sent)
 				for i := range 3 { // a message that 1.0 takes from 0.1 itself is not compared
 					n.post(survivor, "more", 1, uint64(1+i))
 					n.deliverAll()
@@ -118,8 +118,8 @@ func TestReceiverHearsOfTheDeathLater(t *testing.T) {
 	n.deliverAll()
 	require.Len(t, n.ctxs[survivor].out[1].compared.own, 2)
 	n.report(receiver)
-	require.Len(t, n.cores[survivor].differences, 1)
-	require.EqualValues(t, 0, n.cores[survivor].differences[0].Number)
+	require.Len(t, n.cores[survivor].comparer.differences, 1)
+	require.EqualValues(t, 0, n.cores[survivor].comparer.differences[0].Number)
 	nothingKept(t, n.cores[survivor])
 	n.send(survivor, "third", 1, 0)
 	n.hear(receiver, sender, n.cores[receiver])
@@ -143,7 +143,7 @@ func TestWrongMessageIsThatOfTheDead(t *testing.T) {
 		n.report(n.p(1, k))
 	}
 	for k := 1; k < 3; k++ {
-		all := n.cores[n.p(0, k)].differences
+		all := n.cores[n.p(0, k)].comparer.differences
 		require.Len(t, all, 1)
 		require.Contains(t, all[0].Sent, Sent{Replica: 0, Hash: xxh3.HashString("wrong")})
 		require.Equal(t, []int{0}, minority(all[0]), "%v", all[0])
@@ -156,7 +156,7 @@ func TestWrongMessageIsThatOfTheDead(t *testing.T) {
 func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
 	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
-	n.cores[second].processes[p].credit = 0
+	n.cores[second].job.processes[p].credit = 0
 	n.recv(p, 0, 0)
 	n.send(first, "right", 1, 0)
 	n.send(second, "right", 1, 0)
@@ -164,18 +164,18 @@ func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 	n.deliver(second, p)
 	n.deliver(p, second)
 	f := n.wire[[2]int{second, p}][0]
-	require.NotNil(t, n.cores[p].Begin(second, &f.header))
+	require.NotNil(t, n.cores[p].incoming.Begin(second, &f.header))
 	n.hear(first, second, n.cores[first])
 	n.hear(third, second, n.cores[third])
 	n.deliver(third, p)
-	n.cores[p].Torn(second, &f.header)
+	n.cores[p].incoming.Torn(second, &f.header)
 	delete(n.wire, [2]int{second, p})
 	n.carry(p)
 	for k := range 3 {
 		n.report(n.p(1, k))
 	}
-	require.Len(t, n.cores[first].differences, 1)
-	require.Contains(t, n.cores[first].differences[0].Sent, Sent{Replica: 2, Hash: xxh3.HashString("wrong")})
+	require.Len(t, n.cores[first].comparer.differences, 1)
+	require.Contains(t, n.cores[first].comparer.differences[0].Sent, Sent{Replica: 2, Hash: xxh3.HashString("wrong")})
 }
 
 // This also holds if the sender of the copy dies first, and the remaining replica serves
@@ -183,13 +183,13 @@ func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 func TestCopyOfTheDeadIsComparedByTheLastReplica(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
 	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
-	n.cores[second].processes[p].credit = 0
+	n.cores[second].job.processes[p].credit = 0
 	n.recv(p, 0, 0)
 	n.send(second, "right", 1, 0)
 	n.send(third, "wrong", 1, 0)
 	n.deliver(second, p)
 	n.deliver(p, second)
-	require.NotNil(t, n.cores[p].Begin(second, &n.wire[[2]int{second, p}][0].header))
+	require.NotNil(t, n.cores[p].incoming.Begin(second, &n.wire[[2]int{second, p}][0].header))
 	n.hear(third, second, n.cores[third])
 	n.deliver(third, p)
 	n.die(third)
@@ -197,8 +197,8 @@ func TestCopyOfTheDeadIsComparedByTheLastReplica(t *testing.T) {
 	n.send(first, "right", 1, 0)
 	n.deliverAll()
 	n.report(p)
-	require.Len(t, n.cores[first].differences, 1)
-	require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("right")}, {Replica: 2, Hash: xxh3.HashString("wrong")}}, n.cores[first].differences[0].Sent)
+	require.Len(t, n.cores[first].comparer.differences, 1)
+	require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("right")}, {Replica: 2, Hash: xxh3.HashString("wrong")}}, n.cores[first].comparer.differences[0].Sent)
 }
 
 // The survivor has freed the context before the receiver reports.
@@ -214,8 +214,8 @@ func TestFreedContextIsComparedToTheEnd(t *testing.T) {
 	n.cores[survivor].Free(n.ctxs[survivor])
 	n.carry(survivor)
 	n.report(receiver)
-	require.Len(t, n.cores[survivor].differences, 1)
-	require.Nil(t, n.cores[survivor].contexts[testContext], "it is closed now")
+	require.Len(t, n.cores[survivor].comparer.differences, 1)
+	require.Nil(t, n.cores[survivor].contexts.byID[testContext], "it is closed now")
 }
 
 // 1.0 takes a message that 0.0 sent after the cut before it passes the cut itself. 0.1
@@ -234,7 +234,7 @@ func TestNewcomerComparesWhatCameInTheCut(t *testing.T) {
 		for _, p := range []int{sender, receiver, other} {
 			require.True(t, n.arrived(p))
 		}
-		n.restore(newcomer, 3, Limits{Eager: 16}, []int{2, 2}, n.position(sender)).sum = xxh3.Hash
+		n.restore(newcomer, 3, Limits{Eager: 16}, []int{2, 2}, n.position(sender)).comparer.sum = xxh3.Hash
 		joined := []Joiner{{0, 1, 3}}
 		n.end(joined, sender, other, newcomer)
 		n.send(sender, wrong, 1, 0)
@@ -246,8 +246,8 @@ func TestNewcomerComparesWhatCameInTheCut(t *testing.T) {
 		n.report(receiver)
 		n.send(newcomer, right, 1, 0)
 		n.deliverAll()
-		require.Len(t, n.cores[newcomer].differences, 1)
-		require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString(wrong)}, {Replica: 1, Incarnation: 3, Hash: xxh3.HashString(right)}}, n.cores[newcomer].differences[0].Sent)
+		require.Len(t, n.cores[newcomer].comparer.differences, 1)
+		require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString(wrong)}, {Replica: 1, Incarnation: 3, Hash: xxh3.HashString(right)}}, n.cores[newcomer].comparer.differences[0].Sent)
 		n.recv(other, 0, 0)
 		n.deliverAll()
 		n.report(other)
@@ -266,7 +266,7 @@ func TestNewcomerComparesWhatTheDeadHadSentInTheCut(t *testing.T) {
 	for _, p := range []int{sender, receiver, other} {
 		require.True(t, n.arrived(p))
 	}
-	n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)).sum = xxh3.Hash
+	n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)).comparer.sum = xxh3.Hash
 	joined := []Joiner{{0, 1, 3}}
 	n.end(joined, sender, other, newcomer)
 	n.send(sender, "wrong", 1, 0)
@@ -277,7 +277,7 @@ func TestNewcomerComparesWhatTheDeadHadSentInTheCut(t *testing.T) {
 	n.deliverAll()
 	n.report(receiver)
 	n.report(other)
-	require.Len(t, n.cores[newcomer].differences, 1)
+	require.Len(t, n.cores[newcomer].comparer.differences, 1)
 	nothingKept(t, n.cores[newcomer], n.cores[receiver], n.cores[other])
 }
 
@@ -303,7 +303,7 @@ func TestHashesOfWhatWasTakenBack(t *testing.T) {
 		n.deliverAll()
 		for _, p := range live {
 			n.report(p)
-			require.Empty(t, n.cores[p].differences)
+			require.Empty(t, n.cores[p].comparer.differences)
 		}
 		nothingKept(t, n.cores[0], n.cores[2], n.cores[3])
 	}
@@ -335,9 +335,9 @@ func TestHashesOfBothSidesOfACut(t *testing.T) {
 	for k := range 3 {
 		n.report(n.p(1, k))
 	}
-	require.Len(t, n.cores[last].differences, 1)
-	require.Contains(t, n.cores[last].differences[0].Sent, Sent{Replica: 2, Hash: xxh3.HashString("wrong")})
-	require.NotContains(t, n.cores[last].differences[0].Sent, Sent{Replica: 1, Hash: xxh3.HashString("taken back")})
+	require.Len(t, n.cores[last].comparer.differences, 1)
+	require.Contains(t, n.cores[last].comparer.differences[0].Sent, Sent{Replica: 2, Hash: xxh3.HashString("wrong")})
+	require.NotContains(t, n.cores[last].comparer.differences[0].Sent, Sent{Replica: 1, Hash: xxh3.HashString("taken back")})
 	for _, p := range live {
 		nothingKept(t, n.cores[p])
 	}
@@ -354,7 +354,7 @@ func TestManyHashes(t *testing.T) {
 	for _, p := range []int{sender, receiver, other} {
 		require.True(t, n.arrived(p))
 	}
-	n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)).sum = xxh3.Hash
+	n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)).comparer.sum = xxh3.Hash
 	joined := []Joiner{{0, 1, 3}}
 	n.end(joined, sender, other, newcomer)
 	const many = 2*maxTold + 10
@@ -371,7 +371,7 @@ func TestManyHashes(t *testing.T) {
 	n.deliverAll()
 	n.report(receiver)
 	n.report(other)
-	require.Len(t, n.cores[newcomer].differences, many)
+	require.Len(t, n.cores[newcomer].comparer.differences, many)
 	nothingKept(t, n.cores[newcomer], n.cores[receiver], n.cores[other])
 }
 
@@ -391,13 +391,13 @@ func TestNothingIsReportedOfBeforeALife(t *testing.T) {
 func TestTheLastDiesWhileItsPayloadComes(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 2, 2)
 	p := n.p(1, 1)
-	n.cores[n.p(0, 1)].processes[p].credit = 0
+	n.cores[n.p(0, 1)].job.processes[p].credit = 0
 	r := n.recv(p, 0, 0)
 	n.send(n.p(0, 0), "message", 1, 0)
 	n.send(n.p(0, 1), "message", 1, 0)
 	n.deliver(n.p(0, 1), p)
 	n.deliver(p, n.p(0, 1))
-	require.NotNil(t, n.cores[p].Begin(n.p(0, 1), &n.wire[[2]int{n.p(0, 1), p}][0].header))
+	require.NotNil(t, n.cores[p].incoming.Begin(n.p(0, 1), &n.wire[[2]int{n.p(0, 1), p}][0].header))
 	n.hear(n.p(0, 0), n.p(0, 1), n.cores[n.p(0, 0)])
 	n.deliver(n.p(0, 0), p)
 	n.die(n.p(0, 0))
@@ -410,18 +410,18 @@ func TestTheLastDiesWhileItsPayloadComes(t *testing.T) {
 func TestMessagesAreComparedAtCuts(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
-		c.sum, c.point = xxh3.Hash, func() uint64 { return 7 }
+		c.comparer.sum, c.comparer.point = xxh3.Hash, func() uint64 { return 7 }
 	}
 	n.send(n.p(0, 0), "right", 1, 0)
 	n.deliverAll()
-	require.Len(t, n.cores[n.p(1, 0)].inStream(n.ctxs[n.p(1, 0)], 0).sums, 1)
+	require.Len(t, n.ctxs[n.p(1, 0)].inStream(0).sums, 1)
 	n.recv(n.p(1, 0), 0, 0)
 	n.begin(1, n.p(1, 0))
 	n.deliverAll()
 	n.send(n.p(0, 1), "wrong", 1, 0)
-	require.Len(t, n.cores[n.p(0, 1)].differences, 1)
-	require.EqualValues(t, 7, n.cores[n.p(0, 1)].differences[0].Point)
-	require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("right")}, {Replica: 1, Hash: xxh3.HashString("wrong")}}, n.cores[n.p(0, 1)].differences[0].Sent)
+	require.Len(t, n.cores[n.p(0, 1)].comparer.differences, 1)
+	require.EqualValues(t, 7, n.cores[n.p(0, 1)].comparer.differences[0].Point)
+	require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("right")}, {Replica: 1, Hash: xxh3.HashString("wrong")}}, n.cores[n.p(0, 1)].comparer.differences[0].Sent)
 }
 
 // minority returns the replicas of a minority.

@@ -1,7 +1,6 @@
 package sdr
 
 import (
-	"maps"
 	"slices"
 )
 
@@ -76,115 +75,53 @@ type inStream struct {
 	total      uint64              // and has posted this number of messages
 }
 
-// Join returns the context with this id, on which the program has just agreed with the
-// other members; frames for it may have arrived before. Exact contexts are those of
-// collectives. thread is the id of its clock domain. members are the ranks of the
-// communicator; nil means all.
-func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
-	ctx := c.context(id, exact)
-	if ctx == nil || ctx.joined {
-		return nil, errContextUsed
-	}
-	if ctx.exact != exact {
-		return nil, errContextUsed
-	}
-	ctx.joined = true
-	if len(members) > 0 && len(members) < len(c.ranks) {
-		ctx.member = make([]bool, len(c.ranks))
-		for _, m := range members {
-			ctx.member[m] = true
-		}
-	}
-	c.enterThread(ctx, thread)
-	return ctx, nil
+// contexts holds the contexts of a process, by id and in order of creation.
+type contexts struct {
+	job       *job
+	byID      map[uint64]*Context // nil value: closed
+	order     []*Context          // the open ones, in order of creation
+	used      bool                // the program has begun an operation, or looked for a message from any source
+	over      []*Context          // freed contexts in which something has ended
+	recent    *Context            // the one that get has returned last, or nil
+	bookmarks *Context            // of the bookmarks of cuts
 }
 
-// context returns the state of a context, and creates it if it is new. It returns nil if
+// get returns the state of a context, and creates it if it is new. It returns nil if
 // the context has been closed.
-func (c *Core) context(id uint64, exact bool) *Context {
-	if c.recent != nil && c.recent.id == id {
-		return c.recent
+func (t *contexts) get(id uint64, exact bool) *Context {
+	if t.recent != nil && t.recent.id == id {
+		return t.recent
 	}
-	ctx, known := c.contexts[id]
+	ctx, known := t.byID[id]
 	if !known {
-		ctx = &Context{id: id, exact: exact, out: make([]*outStream, len(c.ranks)), in: make([]*inStream, len(c.ranks))}
-		c.contexts[id] = ctx
-		c.order = append(c.order, ctx)
+		ctx = &Context{id: id, exact: exact, out: make([]*outStream, len(t.job.ranks)), in: make([]*inStream, len(t.job.ranks))}
+		t.byID[id] = ctx
+		t.order = append(t.order, ctx)
 	}
 	if ctx != nil {
-		c.recent = ctx
+		t.recent = ctx
 	}
 	return ctx
 }
 
-// Free records that the program does not use the context any more. Operations under way in
-// it still complete.
-func (c *Core) Free(ctx *Context) {
-	ctx.freed = true
-	c.close(ctx)
-}
-
-// close removes a freed context once nothing is under way in it. Its id stays known, so
-// that late frames do not create a new context.
-func (c *Core) close(ctx *Context) {
-	if !ctx.freed || ctx.any.first != nil {
-		return
-	}
-	for _, s := range ctx.out {
-		if s != nil && (len(s.kept) > 0 || len(s.compared.own) > 0) {
-			return
-		}
-	}
-	for _, s := range ctx.in {
-		if s == nil {
-			continue
-		}
-		if s.posted.first != nil {
-			return
-		}
-		for _, m := range s.live {
-			if m.req != nil {
-				return
-			}
-		}
-	}
-	for rank, s := range ctx.in {
-		if s != nil {
-			for m := range s.unexpected.messages() {
-				m.place.leave()
-				delete(s.live, m.number)
-				c.release(m)
-			}
-			for _, n := range slices.Sorted(maps.Keys(s.live)) { // in order, to be the same in every run
-				c.release(s.live[n])
-			}
-			clear(s.live)
-			c.ackTo(ctx, rank, nil)
-		}
-	}
-	c.contexts[ctx.id] = nil
-	c.leaveThread(ctx.thread)
-	for i, o := range c.order {
-		if o == ctx {
-			c.order = append(c.order[:i], c.order[i+1:]...)
-			break
-		}
-	}
-	if c.recent == ctx {
-		c.recent = nil
+// ended records that something has ended in a context. If the context was freed, it may be
+// over.
+func (t *contexts) ended(ctx *Context) {
+	if ctx.freed {
+		t.over = append(t.over, ctx)
 	}
 }
 
-func (c *Core) outStream(ctx *Context, rank int) *outStream {
+func (t *contexts) outStream(ctx *Context, rank int) *outStream {
 	s := ctx.out[rank]
 	if s == nil {
-		s = &outStream{ctx: ctx, rank: rank, acked: make([]numbers, c.ranks[rank].degree), later: make([]numbers, c.ranks[rank].degree)}
+		s = &outStream{ctx: ctx, rank: rank, acked: make([]numbers, t.job.ranks[rank].degree), later: make([]numbers, t.job.ranks[rank].degree)}
 		ctx.out[rank] = s
 	}
 	return s
 }
 
-func (c *Core) inStream(ctx *Context, rank int) *inStream {
+func (ctx *Context) inStream(rank int) *inStream {
 	s := ctx.in[rank]
 	if s == nil {
 		s = &inStream{ctx: ctx, rank: rank, live: make(map[uint64]*arrival)}

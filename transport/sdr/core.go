@@ -2,21 +2,8 @@ package sdr
 
 import (
 	"errors"
-	"fmt"
-	"math/bits"
-
-	"github.com/intrahpc/intra/transport"
-)
-
-// MaxReplicas bounds the number of replicas of one rank.
-const MaxReplicas = 64
-
-const (
-	maxTag    = 1 << 30
-	maxEager  = 1 << 20 // largest message that a process sends unrequested
-	frameCost = 128     // bytes that a message counts beside its payload
-	ackEvery  = 32      // messages that may wait for a lazy acknowledgement
-	ackBytes  = 64 << 10
+	"maps"
+	"slices"
 )
 
 var (
@@ -24,251 +11,213 @@ var (
 	errUsed        = errors.New("after messages were sent, or received from any source")
 )
 
-// MaxPurpose bounds the purpose that messages of an exact context carry.
-const MaxPurpose = 1<<62 - 1
-
-// Limits bounds the memory that messages take. Zero values mean the defaults.
-type Limits struct {
-	Eager  int // largest message that is sent without being requested (32 KiB; at most 1 MiB)
-	Window int // bytes of unmatched eager messages at a receiver, per sending process (1 MiB)
-	Retain int // bytes of copies kept per destination rank (4 MiB)
-	// Detach is the size up to which larger messages are copied as well, once only other
-	// replicas still have to send them (0).
-	Detach int
-}
-
-func (l Limits) withDefaults() Limits {
-	set := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	set(&l.Eager, 32<<10)
-	set(&l.Window, 1<<20)
-	set(&l.Retain, 4<<20)
-	l.Eager = min(l.Eager, maxEager)
-	return l
-}
-
-// process is what a core knows about one physical process of the job.
-type process struct {
-	rank, replica int
-	alive         bool
-	incarnation   uint32       // of the live process, or of the last one
-	rest          *rest        // the last long causal history that came from it
-	early         early        // frames of an incarnation that was not announced yet
-	credit        int          // eager bytes that may still be sent to it
-	held          int          // eager bytes of its messages that no receive has taken yet
-	owed          int          // eager bytes of its messages consumed and not yet returned
-	awaited       int          // its messages that receives wait for and that come unrequested
-	wanted        bool         // it has been notified that this process waits for its acknowledgements
-	short         []*outStream // streams with messages that were offered to it for lack of room, oldest first
-	busy          bool         // a wait for its credit was in vain, and it has returned none since
-	// sent is the number of payloads and hashes sent to the process. asked is the number up
-	// to which this process has requested a confirmation, and arrived the number that the
-	// other process has confirmed.
-	sent, asked, arrived uint64
-}
-
-// rankState is what a core knows about one rank.
-type rankState struct {
-	first      int    // index of its replica 0 in processes
-	degree     int    // replicas at the start
-	live       uint64 // its live replicas
-	retained   int    // bytes of copies kept for it
-	unfinished int    // messages to it that are kept
-	waiting    int    // small ones among them whose request waits for acknowledgements
-	impatient  uint64 // replicas that wait for acknowledgements
-	told       bool   // some replica may have been notified that this process waits for its acknowledgements
-	through    bool   // it has finished, and no process lacks what it sent, should it have lost its last replica
-}
-
 // Core is the protocol of one process. Its methods must not be called concurrently.
 type Core struct {
-	rank, replica int
-	incarnation   uint32
-	mirror        bool
-	limits        Limits
-	ranks         []rankState
-	processes     []process
-	contexts      map[uint64]*Context // nil value: closed
-	order         []*Context          // the open ones, in order of creation
-	recent        *Context
-	replicated    bool
-	threads       []*thread          // clock domains, in order of creation
-	threadOf      map[uint64]*thread // nil value: closed
-	causal        bool               // messages carry their causal history
-	noAny         bool               // no rank receives or probes from any source
-	used          bool               // the program has begun an operation, or looked for a message from any source
-	reference     Reference          // nil: none
-	recorder      Recorder           // nil: none
-	aside         []*Context         // contexts with messages that are held back from a receive from any source
-	ahead         []*past            // causal histories of messages that the program saw before they were deliverable
-	hidden        bool               // a probe or a test has skipped a message that is held back
-	age           uint64             // number of times that the count of operations has restarted
-	changes       uint64             // number of changes in all clock domains
-	others        others             // the last encoding of the other clock domains
-	clock         uint64             // numbers receives and arrivals
-	unfinished    int                // messages kept
-	draining      bool
-	asks          []ask    // from processes that wait for this rank to finish
-	ends          uint64   // number of deaths, and of reports on ranks that have finished
-	news          bool     // a waiter has to look again: at messages, decisions, or confirmations
-	cuts          *Context // of the bookmarks
-	cut           *cut     // the one that is being passed, or nil
-	newest        uint64   // the last cut that was begun
-	passed        uint64   // the last cut that was passed
-	buffers       buffers
-	messages      []*Message // for reuse
-	arrivals      []*arrival // for reuse
-	pasts         []*past    // for reuse
-	incoming      *past      // causal history of the current frame, for reuse
-	actions       []Action
-	spare         []Action
-	completed     []*Request
-	// now, if set, hands a frame to its link at once, and reports whether the link has
-	// taken it. If not, the frame becomes an action. now is called only while there are no
-	// other actions.
-	now         func(a *Action) bool
-	direct      Action                      // for SendNow
-	observer    Observer                    // nil: none
-	sum         func(payload []byte) uint64 // nil: messages are not compared
-	assertedAt  string                      // where the program calls AssertSendDeterministic, if sum is set for that
-	point       func() uint64               // the safe point of the program; nil: not known
-	differences []*Difference
-	telling     int        // frames with hashes that the links have yet to send
-	spent       bool       // some process may lack room for the next small message
-	agreed      *agreement // nil: the replicas of this rank make no decisions
+	job       job
+	out       outbox
+	history   history
+	contexts  contexts
+	buffers   buffers
+	comparer  comparer
+	acks      acks
+	requests  requests
+	outgoing  outgoing
+	matching  matching
+	incoming  incoming
+	cuts      cuts
+	finishing finishing
+	noAny     bool // no rank receives or probes from any source
 }
 
 // NewCore returns the core of process rank.replica in a job with these degrees. All
 // processes are live and have this incarnation.
 func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, limits Limits) *Core {
-	c := &Core{
-		rank: rank, replica: replica, incarnation: incarnation, mirror: mirror,
-		limits: limits.withDefaults(), contexts: make(map[uint64]*Context), threadOf: make(map[uint64]*thread),
-	}
-	for r, d := range degrees {
-		d = min(max(d, 1), MaxReplicas)
-		c.replicated = c.replicated || d > 1
-		c.ranks = append(c.ranks, rankState{first: len(c.processes), degree: d, live: 1<<d - 1})
-		for k := range d {
-			c.processes = append(c.processes, process{rank: r, replica: k, alive: true, incarnation: incarnation, credit: c.limits.Window})
-		}
-	}
-	c.causal = c.replicated
-	c.cuts = c.context(cutContext, true)
-	c.cuts.joined = true
+	c := &Core{job: newJob(rank, replica, incarnation, degrees, mirror, limits)}
+	c.out.incarnation = incarnation
+	c.contexts.job, c.contexts.byID = &c.job, make(map[uint64]*Context)
+	c.history = newHistory(&c.job)
+	c.comparer = comparer{job: &c.job, out: &c.out, contexts: &c.contexts}
+	c.acks = acks{job: &c.job, out: &c.out, contexts: &c.contexts, comparer: &c.comparer}
+	c.requests = requests{job: &c.job, out: &c.out, contexts: &c.contexts, batch: c.job.limits.Window / creditParts}
+	c.outgoing = outgoing{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, comparer: &c.comparer, buffers: &c.buffers}
+	c.matching = matching{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, outgoing: &c.outgoing, buffers: &c.buffers}
+	c.incoming = incoming{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, acks: &c.acks, matching: &c.matching, buffers: &c.buffers}
+	c.cuts = cuts{job: &c.job, out: &c.out, contexts: &c.contexts, requests: &c.requests, acks: &c.acks, outgoing: &c.outgoing, matching: &c.matching}
+	c.finishing = finishing{job: &c.job, out: &c.out, contexts: &c.contexts, outgoing: &c.outgoing, matching: &c.matching}
+	c.contexts.bookmarks = c.contexts.get(cutContext, true)
+	c.contexts.bookmarks.joined = true
 	return c
 }
 
-// Process returns the index that identifies a process in events and actions, or -1.
-func (c *Core) Process(rank, replica int) int {
-	if rank < 0 || rank >= len(c.ranks) || replica < 0 || replica >= c.ranks[rank].degree {
-		return -1
-	}
-	return c.ranks[rank].first + replica
+// Send posts a message with the next number of its stream [SDR, Algorithm 1, line 4]. dst
+// is a rank of the job. If the message is small, and the copies kept for dst stay within
+// their limit, it is copied and req is complete at once. Otherwise data belongs to the core
+// until req is complete, which is when every live replica of dst has the message. With
+// sync, req is not complete before a receive has matched the message.
+func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync bool) {
+	c.matching.operate(ctx, false)
+	s := c.contexts.outStream(ctx, dst)
+	c.send(c.outgoing.message(s, req, data, s.next, tag, sync))
 }
 
-// source returns the replica that acts for the given one: that replica itself if it lives,
-// otherwise the next live one in cyclic order, or -1. Among deaths, only that of the result
-// changes it [SDR, Algorithm 1, line 19].
-func source(live uint64, degree, replica int) int {
-	if live == 0 {
-		return -1
-	}
-	at := replica
-	if at >= degree { // a division would cost as much as the rest
-		at %= degree
-	}
-	if up := live >> at; up != 0 {
-		return at + bits.TrailingZeros64(up)
-	}
-	return bits.TrailingZeros64(live)
+// SendExact posts the message with this number, in an exact context. Every
+// replica uses the same numbers, each once, but may post them in any order.
+// purpose, at most MaxPurpose, is compared with that of the receive.
+func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, number uint64, purpose int) {
+	c.send(c.outgoing.message(c.contexts.outStream(ctx, dst), req, data, number, purpose, false))
 }
 
-// server returns the live replica of rank that sends to replica k of rank dst in contexts
-// of one kind: replica k, or the one that acts for it. If the sender has more replicas than
-// the destination, the additional ones take a share.
-func (c *Core) server(live uint64, rank, dst, k int, exact bool) int {
-	degree, to := c.ranks[rank].degree, c.ranks[dst].degree
-	if k < degree && to < degree {
-		share := (degree-1-k)/to + 1 // the replicas k, k+to, k+2*to ...
-		turn := dst
-		if exact {
-			turn++
-		}
-		k += to * (turn % share)
+func (c *Core) send(m *Message) {
+	if m.stream.rank == c.job.rank {
+		c.matching.postLocal(m)
+	} else {
+		c.outgoing.post(m)
 	}
-	return source(live, degree, k)
 }
 
-// serves reports whether this process sends to replica k of rank dst.
-func (c *Core) serves(dst, k int, exact bool) bool {
-	own := &c.ranks[c.rank]
-	return c.mirror || own.degree == 1 || c.server(own.live, c.rank, dst, k, exact) == c.replica
+// Completed returns the requests that have become complete, with their status and error,
+// and clears the list. The slice is valid until the next event. It is called after each
+// event, and closes the contexts in which nothing is under way any more.
+func (c *Core) Completed() (done []*Request) {
+	if c.contexts.over != nil {
+		c.closeOver()
+	}
+	done, c.out.completed = c.out.completed, c.out.completed[:0]
+	return done
 }
 
-// served returns the subset of replicas of rank dst to which this process sends.
-func (c *Core) served(dst int, replicas uint64, exact bool) (set uint64) {
-	own := &c.ranks[c.rank]
-	switch {
-	case c.mirror || own.degree == 1:
-		return replicas
-	case own.degree <= c.ranks[dst].degree: // no shares: the others that live serve themselves
-		set = replicas & (1 << c.replica)
-		replicas &^= own.live
+// closeOver closes the freed contexts in which nothing is under way any more. It is not
+// inlined, so that Completed can be.
+//
+//go:noinline
+func (c *Core) closeOver() {
+	for _, ctx := range c.contexts.over {
+		c.close(ctx)
 	}
-	for d := range each(replicas) {
-		if c.serves(dst, d, exact) {
-			set |= 1 << d
-		}
-	}
-	return set
-}
-
-// each yields the replicas of a set in ascending order.
-func each(set uint64) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		for ; set != 0; set &= set - 1 {
-			if !yield(bits.TrailingZeros64(set)) {
-				return
-			}
-		}
-	}
+	c.contexts.over = nil
 }
 
 // Drain records that the program has returned. From now on the core requests
 // acknowledgements while it keeps messages.
 func (c *Core) Drain() {
-	c.draining = true
-	c.tellAll()
-	for rank := range c.ranks {
-		c.updateWant(rank)
+	c.outgoing.draining = true
+	c.acks.tellAll()
+	for rank := range c.job.ranks {
+		c.outgoing.updateWant(rank)
 	}
-	c.answer()
+	c.finishing.answer()
 }
 
-// Drained reports whether no message is kept: every live destination has all that this
-// process sent, or would have to send in place of another replica.
-func (c *Core) Drained() bool { return c.unfinished == 0 }
-
-// Retained returns how many messages are kept, and the bytes of their copies.
-func (c *Core) Retained() (messages, bytes int) {
-	for i := range c.ranks {
-		bytes += c.ranks[i].retained
+// NoAnySource asserts that no rank ever receives or probes from any source, so that
+// messages carry no causal history. All ranks call it before they send anything or look for
+// a message from any source.
+func (c *Core) NoAnySource() error {
+	if c.contexts.used {
+		return errUsed
 	}
-	return c.unfinished, bytes
+	c.noAny, c.history.on = true, false
+	return nil
 }
 
-// refused reports whether a frame must be ignored, because the incarnation that sent it has
-// been declared dead. This is the only reason to ignore a frame: a live sender may know of
-// more or of fewer deaths than this process.
-func (c *Core) refused(p int, h *transport.Header) bool {
-	pr := &c.processes[p]
-	return h.Incarnation < pr.incarnation || h.Incarnation == pr.incarnation && !pr.alive
+// agree makes this process agree with its siblings. It is called before anything else, at all
+// processes. No replica then gets past a receive from any source before all its siblings know the
+// decision, so that no message can depend on the completion of a receive that a replica has yet to
+// choose a message for: messages need not carry their causal history.
+func (c *Core) agree(r Recorder) {
+	c.history.on = false
+	if degree := c.job.ranks[c.job.rank].degree; degree > 1 || r != nil {
+		c.matching.agreed = &agreement{job: &c.job, out: &c.out, contexts: &c.contexts, recorder: r, decided: newDecided(degree)}
+	}
 }
 
-func violation(p *process, h *transport.Header, what string) error {
-	return fmt.Errorf("%w from %d.%d: %s (kind %d, context %x, number %d)", ErrProtocol, p.rank, p.replica, what, h.Kind, h.Args[0], h.Args[1])
+// SendDeterministic asserts that the messages and the output of the program do not depend on the
+// order in which messages arrive, so that no decisions are needed. All ranks call it before they
+// send anything or look for a message from any source.
+func (c *Core) SendDeterministic() error {
+	if c.contexts.used {
+		return errUsed
+	}
+	c.matching.agreed, c.history.on = nil, c.job.replicated && !c.noAny
+	return nil
+}
+
+// Join returns the context with this id, on which the program has just agreed with the
+// other members; frames for it may have arrived before. Exact contexts are those of
+// collectives. thread is the id of its clock domain. members are the ranks of the
+// communicator; nil means all.
+func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
+	ctx := c.contexts.get(id, exact)
+	if ctx == nil || ctx.joined {
+		return nil, errContextUsed
+	}
+	if ctx.exact != exact {
+		return nil, errContextUsed
+	}
+	ctx.joined = true
+	if len(members) > 0 && len(members) < len(c.job.ranks) {
+		ctx.member = make([]bool, len(c.job.ranks))
+		for _, m := range members {
+			ctx.member[m] = true
+		}
+	}
+	ctx.thread = c.history.enter(thread)
+	return ctx, nil
+}
+
+// Free records that the program does not use the context any more. Operations under way in
+// it still complete.
+func (c *Core) Free(ctx *Context) {
+	ctx.freed = true
+	c.contexts.ended(ctx)
+}
+
+// close removes a freed context once nothing is under way in it. Its id stays known, so
+// that late frames do not create a new context.
+func (c *Core) close(ctx *Context) {
+	if c.contexts.byID[ctx.id] != ctx || ctx.any.first != nil {
+		return
+	}
+	for _, s := range ctx.out {
+		if s != nil && (len(s.kept) > 0 || len(s.compared.own) > 0) {
+			return
+		}
+	}
+	for _, s := range ctx.in {
+		if s == nil {
+			continue
+		}
+		if s.posted.first != nil {
+			return
+		}
+		for _, m := range s.live {
+			if m.req != nil {
+				return
+			}
+		}
+	}
+	for rank, s := range ctx.in {
+		if s != nil {
+			for m := range s.unexpected.messages() {
+				m.place.leave()
+				delete(s.live, m.number)
+				c.matching.release(m)
+			}
+			for _, n := range slices.Sorted(maps.Keys(s.live)) { // in order, to be the same in every run
+				c.matching.release(s.live[n])
+			}
+			clear(s.live)
+			c.acks.ackTo(ctx, rank, nil)
+		}
+	}
+	c.contexts.byID[ctx.id] = nil
+	c.history.leave(ctx.thread)
+	for i, o := range c.contexts.order {
+		if o == ctx {
+			c.contexts.order = append(c.contexts.order[:i], c.contexts.order[i+1:]...)
+			break
+		}
+	}
+	if c.contexts.recent == ctx {
+		c.contexts.recent = nil
+	}
 }

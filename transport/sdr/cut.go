@@ -37,6 +37,19 @@ var (
 
 var errNoCut = errors.New("not in a cut")
 
+// cuts passes one cut after another.
+type cuts struct {
+	job      *job
+	out      *outbox
+	contexts *contexts
+	acks     *acks
+	requests *requests
+	outgoing *outgoing
+	matching *matching
+	now      *cut   // the one that is being passed, or nil
+	newest   uint64 // the last one that was begun
+}
+
 // cut is the state of the cut that is being passed.
 type cut struct {
 	number  uint64
@@ -53,21 +66,18 @@ type bookmark struct {
 	said     []byte
 }
 
-// pulling reports whether the core requests payloads that no receive wants yet.
-func (c *Core) pulling() bool { return c.cut != nil && !c.cut.done }
-
 // Pending returns an error that names a request which cannot be pending across
 // a safe point, if there is one: a receive, or a synchronous send. Other sends
 // to other ranks complete at the cut.
-func (c *Core) Pending() error {
-	if c.agreed != nil {
-		for _, d := range c.agreed.open {
+func (k *cuts) Pending() error {
+	if k.matching.agreed != nil {
+		for _, d := range k.matching.agreed.open {
 			if d.req != nil {
-				return c.pendingRecv(d.req, d.req.source)
+				return k.pendingRecv(d.req, d.req.source)
 			}
 		}
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range k.contexts.order {
 		for r := range ctx.any.receives() {
 			return fmt.Errorf("a receive from any rank%s is %w", tagged(r.tag), ErrPending)
 		}
@@ -76,11 +86,11 @@ func (c *Core) Pending() error {
 				continue
 			}
 			for r := range s.posted.receives() {
-				return c.pendingRecv(r, rank)
+				return k.pendingRecv(r, rank)
 			}
 			for _, m := range s.live {
 				if m.req != nil {
-					return c.pendingRecv(m.req, rank)
+					return k.pendingRecv(m.req, rank)
 				}
 			}
 			for m := range s.unexpected.messages() {
@@ -103,7 +113,7 @@ func (c *Core) Pending() error {
 	return nil
 }
 
-func (c *Core) pendingRecv(r *Request, rank int) error {
+func (k *cuts) pendingRecv(r *Request, rank int) error {
 	if r.ctx.exact {
 		return fmt.Errorf("a collective operation with rank %d is %w", rank, ErrPending)
 	}
@@ -119,41 +129,42 @@ func tagged(tag int) string {
 
 // BeginCut begins the cut with this number, which is higher than those before
 // and the same at all processes.
-func (c *Core) BeginCut(number uint64) error {
-	if c.cut != nil || number <= c.newest {
-		return fmt.Errorf("cut %d is begun after cut %d", number, c.newest)
+func (k *cuts) BeginCut(number uint64) error {
+	if k.now != nil || number <= k.newest {
+		return fmt.Errorf("cut %d is begun after cut %d", number, k.newest)
 	}
-	if err := c.Pending(); err != nil {
+	if err := k.Pending(); err != nil {
 		return err
 	}
-	c.newest = number
-	c.tellAll()
-	c.cut = &cut{number: number, marked: make([]bool, len(c.ranks)), fresh: true}
-	for _, ctx := range c.order {
+	k.newest = number
+	k.acks.tellAll()
+	k.now = &cut{number: number, marked: make([]bool, len(k.job.ranks)), fresh: true}
+	k.requests.pulling = true
+	for _, ctx := range k.contexts.order {
 		for _, s := range ctx.in {
 			if s != nil {
 				s.before = 0
 			}
 		}
 	}
-	c.forgetBookmarks(number)
-	for rank := range c.ranks {
-		if rank == c.rank {
+	k.forgetBookmarks(number)
+	for rank := range k.job.ranks {
+		if rank == k.job.rank {
 			continue
 		}
-		if said := c.bookmark(rank); len(said) > 0 {
-			c.cut.carried = append(c.cut.carried, bookmark{c.rank, rank, said})
+		if said := k.bookmark(rank); len(said) > 0 {
+			k.now.carried = append(k.now.carried, bookmark{k.job.rank, rank, said})
 		}
 	}
-	c.sendBookmarks()
-	for _, ctx := range c.order {
+	k.sendBookmarks()
+	for _, ctx := range k.contexts.order {
 		for _, s := range ctx.in {
 			if s == nil {
 				continue
 			}
 			for _, n := range slices.Sorted(maps.Keys(s.live)) {
-				if m := s.live[n]; !m.whole && m.offers != 0 && c.wants(m) {
-					c.ask(m)
+				if m := s.live[n]; !m.whole && m.offers != 0 && k.requests.wants(m) {
+					k.requests.ask(m)
 				}
 			}
 		}
@@ -162,14 +173,14 @@ func (c *Core) BeginCut(number uint64) error {
 }
 
 // sendBookmarks sends the bookmarks of the round that begins, if there is one.
-func (c *Core) sendBookmarks() {
-	n, step := len(c.ranks), 1<<c.cut.round
+func (k *cuts) sendBookmarks() {
+	n, step := len(k.job.ranks), 1<<k.now.round
 	if step >= n {
 		return
 	}
 	var data []byte
-	c.cut.carried = slices.DeleteFunc(c.cut.carried, func(b bookmark) bool {
-		if (b.to-c.rank+n)%n&step == 0 {
+	k.now.carried = slices.DeleteFunc(k.now.carried, func(b bookmark) bool {
+		if (b.to-k.job.rank+n)%n&step == 0 {
 			return false
 		}
 		data = binary.LittleEndian.AppendUint32(data, uint32(b.from))
@@ -178,19 +189,19 @@ func (c *Core) sendBookmarks() {
 		data = append(data, b.said...)
 		return true
 	})
-	rank := (c.rank + step) % n
-	s := c.outStream(c.cuts, rank)
-	m := c.newMessage()
-	m.stream, m.number, m.data, m.bookmark = s, c.cut.number, data, true
-	if m.lacking = s.lacking(c.ranks[rank].live, c.cut.number); m.lacking == 0 {
-		c.reuseMessage(m)
+	rank := (k.job.rank + step) % n
+	s := k.contexts.outStream(k.contexts.bookmarks, rank)
+	m := k.outgoing.newMessage()
+	m.stream, m.number, m.data, m.bookmark = s, k.now.number, data, true
+	if m.lacking = s.lacking(k.job.ranks[rank].live, k.now.number); m.lacking == 0 {
+		k.outgoing.reuseMessage(m)
 		return
 	}
-	c.dispatch(m)
+	k.outgoing.dispatch(m)
 }
 
 // takeBookmarks handles the bookmarks that a rank has sent in the current round.
-func (c *Core) takeBookmarks(rank int, data []byte) error {
+func (k *cuts) takeBookmarks(rank int, data []byte) error {
 	const head = 16
 	for len(data) > 0 {
 		if len(data) < head {
@@ -199,65 +210,56 @@ func (c *Core) takeBookmarks(rank int, data []byte) error {
 		b := bookmark{from: int(binary.LittleEndian.Uint32(data)), to: int(binary.LittleEndian.Uint32(data[4:]))}
 		size := binary.LittleEndian.Uint64(data[8:])
 		data = data[head:]
-		if b.from >= len(c.ranks) || b.to >= len(c.ranks) || b.from == b.to || b.from == c.rank || size > uint64(len(data)) {
+		if b.from >= len(k.job.ranks) || b.to >= len(k.job.ranks) || b.from == b.to || b.from == k.job.rank || size > uint64(len(data)) {
 			return fmt.Errorf("%w: bookmark of rank %d for rank %d with %d bytes from rank %d", ErrProtocol, b.from, b.to, size, rank)
 		}
 		b.said, data = data[:size], data[size:]
-		if b.to != c.rank {
+		if b.to != k.job.rank {
 			b.said = slices.Clone(b.said) // the memory of the message is reused
-			c.cut.carried = append(c.cut.carried, b)
+			k.now.carried = append(k.now.carried, b)
 			continue
 		}
-		if c.cut.marked[b.from] {
+		if k.now.marked[b.from] {
 			return fmt.Errorf("%w: two bookmarks of rank %d", ErrProtocol, b.from)
 		}
-		if err := c.mark(b.from, b.said); err != nil {
+		if err := k.mark(b.from, b.said); err != nil {
 			return err
 		}
-		c.cut.marked[b.from] = true
+		k.now.marked[b.from] = true
 	}
 	return nil
 }
 
 // forgetBookmarks discards the bookmarks of cuts before number: it stops keeping its own,
 // and ignores those of other ranks that arrive late.
-func (c *Core) forgetBookmarks(number uint64) {
-	for rank := range c.ranks {
-		if rank == c.rank {
+func (k *cuts) forgetBookmarks(number uint64) {
+	for rank := range k.job.ranks {
+		if rank == k.job.rank {
 			continue
 		}
-		if s := c.cuts.out[rank]; s != nil {
-			c.abandon(s, number)
+		if s := k.contexts.bookmarks.out[rank]; s != nil {
+			k.outgoing.abandon(s, number)
 		}
-		s := c.inStream(c.cuts, rank)
+		s := k.contexts.bookmarks.inStream(rank)
 		for m := range s.unexpected.messages() {
 			if m.number < number {
 				m.place.leave()
 				delete(s.live, m.number)
-				c.release(m)
+				k.matching.release(m)
 			}
 		}
 		s.received.merge(number, 0, nil)
 	}
 }
 
-// abandon stops keeping messages with numbers below number.
-func (c *Core) abandon(s *outStream, number uint64) {
-	c.sweep(s, func(m *Message) {
-		if m.number < number {
-			m.lacking, m.first = 0, 0
-		}
-	})
-}
-
 // A bookmark lists the contexts that both ranks have, ordered by id. Each entry has the id,
 // flags, and the number of messages sent before the cut.
 const bookmarkEntry = 24
 
-func (c *Core) bookmark(rank int) []byte {
+func (k *cuts) bookmark(rank int) []byte {
 	var open []*Context
-	for _, ctx := range c.order {
-		if ctx != c.cuts && ctx.common(rank) {
+	for _, ctx := range k.contexts.order {
+		if ctx != k.contexts.bookmarks && ctx.common(rank) {
 			open = append(open, ctx)
 		}
 	}
@@ -286,56 +288,56 @@ func (ctx *Context) common(rank int) bool {
 // Arrived reports whether everything that was sent to this process before the cut has
 // arrived. It sends on the bookmarks that other ranks need for that. An error means that
 // the program or a peer is wrong.
-func (c *Core) Arrived() (bool, error) {
+func (k *cuts) Arrived() (bool, error) {
 	switch {
-	case c.cut == nil:
+	case k.now == nil:
 		return false, errNoCut
-	case c.cut.done || !c.cut.fresh:
-		return c.cut.done, nil
+	case k.now.done || !k.now.fresh:
+		return k.now.done, nil
 	}
-	c.cut.fresh = false
-	for n := len(c.ranks); 1<<c.cut.round < n; {
-		rank := (c.rank - 1<<c.cut.round + n) % n
-		s := c.cuts.in[rank]
-		at := s.unexpected.find(c.cut.number)
+	k.now.fresh = false
+	for n := len(k.job.ranks); 1<<k.now.round < n; {
+		rank := (k.job.rank - 1<<k.now.round + n) % n
+		s := k.contexts.bookmarks.in[rank]
+		at := s.unexpected.find(k.now.number)
 		if at == nil || !at.message.whole {
 			return false, nil
 		}
 		at.leave()
 		m := at.message
-		err := c.takeBookmarks(rank, m.data)
-		c.release(m)
+		err := k.takeBookmarks(rank, m.data)
+		k.matching.release(m)
 		if err != nil {
 			return false, err
 		}
-		c.cut.round++
-		c.sendBookmarks()
-		if 1<<c.cut.round < n {
+		k.now.round++
+		k.sendBookmarks()
+		if 1<<k.now.round < n {
 			continue
 		}
-		for rank, marked := range c.cut.marked {
-			if rank == c.rank || marked {
+		for rank, marked := range k.now.marked {
+			if rank == k.job.rank || marked {
 				continue
 			}
-			if err := c.mark(rank, nil); err != nil { // it has no communicator with this rank
+			if err := k.mark(rank, nil); err != nil { // it has no communicator with this rank
 				return false, err
 			}
-			c.cut.marked[rank] = true
+			k.now.marked[rank] = true
 		}
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range k.contexts.order {
 		for rank, s := range ctx.in {
-			if s != nil && rank != c.rank && !ctx.freed && s.received.low < s.before {
+			if s != nil && rank != k.job.rank && !ctx.freed && s.received.low < s.before {
 				return false, nil
 			}
 		}
 	}
-	c.cut.done = true
+	k.now.done, k.requests.pulling = true, false
 	return true, nil
 }
 
 // mark applies the bookmark of a rank.
-func (c *Core) mark(rank int, b []byte) error {
+func (k *cuts) mark(rank int, b []byte) error {
 	if len(b)%bookmarkEntry != 0 {
 		return fmt.Errorf("%w: bookmark of %d bytes from rank %d", ErrProtocol, len(b), rank)
 	}
@@ -343,136 +345,29 @@ func (c *Core) mark(rank int, b []byte) error {
 	for ; len(b) > 0; b = b[bookmarkEntry:] {
 		id, flags := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 		exact := flags == uint64(flagExact)
-		ctx := c.context(id, exact)
+		ctx := k.contexts.get(id, exact)
 		if ctx == nil {
 			continue // freed here: the other rank reports the error
 		}
-		if ctx.exact != exact || !exact && flags != 0 || ctx == c.cuts {
+		if ctx.exact != exact || !exact && flags != 0 || ctx == k.contexts.bookmarks {
 			return fmt.Errorf("%w: bookmark from rank %d with flags %x in context %x", ErrProtocol, rank, flags, id)
 		}
 		listed[ctx] = true
-		c.inStream(ctx, rank).before = binary.LittleEndian.Uint64(b[16:])
+		ctx.inStream(rank).before = binary.LittleEndian.Uint64(b[16:])
 	}
-	for _, ctx := range c.order {
-		if ctx != c.cuts && ctx.common(rank) && !listed[ctx] {
-			return fmt.Errorf("rank %d has freed a communicator that rank %d still has, or has not made it yet: all members make and free one on the same side of a safe point", rank, c.rank)
+	for _, ctx := range k.contexts.order {
+		if ctx != k.contexts.bookmarks && ctx.common(rank) && !listed[ctx] {
+			return fmt.Errorf("rank %d has freed a communicator that rank %d still has, or has not made it yet: all members make and free one on the same side of a safe point", rank, k.job.rank)
 		}
 	}
 	return nil
-}
-
-// Joiner is a process that joins at a cut.
-type Joiner struct {
-	Rank, Replica int
-	Incarnation   uint32
-}
-
-// Cut ends the cut: every live process has what was sent before it. From now on the joiners
-// are live.
-func (c *Core) Cut(joined []Joiner) error {
-	if c.cut == nil || !c.cut.done {
-		return fmt.Errorf("end of a cut: %w", errNoCut)
-	}
-	for _, n := range joined {
-		if c.Process(n.Rank, n.Replica) < 0 {
-			return fmt.Errorf("end of a cut: no process %d.%d", n.Rank, n.Replica)
-		}
-	}
-	for _, ctx := range slices.Clone(c.order) {
-		for rank, s := range ctx.out {
-			if s != nil && rank != c.rank {
-				c.abandon(s, s.next)
-				c.compareBehind(s)
-				s.forget()
-			}
-		}
-		for rank, s := range ctx.in {
-			if s != nil && rank != c.rank && ctx != c.cuts {
-				c.takeBack(s)
-				c.settle(s)
-			}
-		}
-	}
-	c.passed = c.cut.number
-	later := c.resetAgreement()
-	c.forgetBookmarks(c.cut.number + 1)
-	c.resetThreads()
-	c.cut = nil
-	for _, n := range joined {
-		c.revive(n)
-	}
-	for _, ctx := range slices.Clone(c.order) {
-		for rank, s := range ctx.in {
-			if s == nil || rank == c.rank || ctx == c.cuts {
-				continue
-			}
-			c.noteAgain(s)
-			if s.unacked > 0 { // a sender that has passed the cut has discarded the acknowledgements before it
-				c.ackTo(ctx, rank, &s.received)
-			}
-		}
-		if ctx.freed { // a comparison may have kept it
-			c.close(ctx)
-		}
-	}
-	for rank := range c.ranks {
-		c.updateWant(rank)
-	}
-	for _, n := range joined {
-		if err := c.replay(n); err != nil {
-			return err
-		}
-	}
-	for i := range later {
-		if err := c.End(later[i].from, &later[i].header, later[i].payload); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// settle ends the cut for the messages from one rank. Messages that were sent after the cut
-// may have arrived already, from faster processes. A replica of their rank that has just
-// joined may wait for their acknowledgement.
-func (c *Core) settle(s *inStream) {
-	s.unacked, s.unackedB = 0, 0
-	if s.received.low > s.before || len(s.received.words) > 0 {
-		s.unacked = 1
-	}
-	for m := range s.unexpected.messages() {
-		if m.number >= s.before {
-			continue
-		}
-		c.drop(m.past)
-		m.past = nil
-		c.readmit(m)
-	}
-}
-
-// resetThreads restarts the count of operations: every replica has done those before the
-// cut.
-func (c *Core) resetThreads() {
-	c.threads = slices.DeleteFunc(c.threads, func(l *thread) bool {
-		l.own, l.known = clock{}, knowledge{}
-		return l.users == 0
-	})
-	clear(c.threadOf)
-	c.age++
-	c.changes++
-	c.ahead = nil
-	if c.reference != nil {
-		c.reference.Reset()
-	}
-	for _, l := range c.threads {
-		c.threadOf[l.id] = l
-	}
 }
 
 // CancelCut cancels the cut. The program continues as if there had been none.
-func (c *Core) CancelCut() {
-	if c.cut == nil {
+func (k *cuts) CancelCut() {
+	if k.now == nil {
 		return
 	}
-	c.forgetBookmarks(c.cut.number + 1)
-	c.cut = nil
+	k.forgetBookmarks(k.now.number + 1)
+	k.now, k.requests.pulling = nil, false
 }

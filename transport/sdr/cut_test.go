@@ -13,13 +13,13 @@ import (
 // begin begins a cut at processes, whose bookmarks stay on the wire.
 func (n *net) begin(cut uint64, ps ...int) {
 	for _, p := range ps {
-		require.NoError(n.t, n.cores[p].BeginCut(cut))
+		require.NoError(n.t, n.cores[p].cuts.BeginCut(cut))
 		n.carry(p)
 	}
 }
 
 func (n *net) arrived(p int) bool {
-	done, err := n.cores[p].Arrived()
+	done, err := n.cores[p].cuts.Arrived()
 	require.NoError(n.t, err)
 	n.carry(p)
 	return done
@@ -37,9 +37,9 @@ func (n *net) restore(p int, incarnation uint32, limits Limits, degrees []int, b
 	var pos Position
 	require.NoError(n.t, pos.UnmarshalBinary(b))
 	old := n.cores[p]
-	c := NewCore(old.rank, old.replica, 0, degrees, false, limits)
-	c.incarnation = incarnation
-	require.NoError(n.t, c.Restore(&pos))
+	c := NewCore(old.job.rank, old.job.replica, 0, degrees, false, limits)
+	c.out.incarnation = incarnation
+	require.NoError(n.t, c.cuts.Restore(&pos))
 	ctx, err := c.Join(testContext, testContext, false, nil)
 	require.NoError(n.t, err)
 	n.cores[p], n.ctxs[p] = c, ctx
@@ -47,7 +47,7 @@ func (n *net) restore(p int, incarnation uint32, limits Limits, degrees []int, b
 }
 
 func (n *net) position(p int) []byte {
-	pos, err := n.cores[p].Position()
+	pos, err := n.cores[p].cuts.Position()
 	require.NoError(n.t, err)
 	b, err := pos.MarshalBinary()
 	require.NoError(n.t, err)
@@ -78,7 +78,7 @@ func TestDrain(t *testing.T) {
 
 	n.end(nil, 0, 1)
 	require.True(t, large.Done())
-	kept, bytes := n.cores[0].Retained()
+	kept, bytes := n.cores[0].outgoing.Retained()
 	require.Zero(t, kept+bytes)
 	require.Equal(t, "0:larger than eight bytes", n.recv(1, 0, 5).text(t))
 
@@ -86,7 +86,7 @@ func TestDrain(t *testing.T) {
 	// the numbers.
 	n.restore(1, 1, limits, []int{1, 1}, taken)
 	n.end(nil, 1)
-	n.cores[0].processes[1].incarnation = 1
+	n.cores[0].job.processes[1].incarnation = 1
 	require.Equal(t, "0:small", n.recv(1, 0, 6).text(t))
 	require.Equal(t, "0:larger than eight bytes", n.recv(1, 0, 5).text(t))
 	next := n.recv(1, 0, Any)
@@ -123,7 +123,7 @@ func TestAheadOfTheCut(t *testing.T) {
 		n.send(n.p(1, k), "before", 0, 0)
 		r := n.recv(n.p(0, k), 1, 0)
 		n.deliverAll()
-		n.cores[n.p(0, k)].See(&r.Request)
+		n.cores[n.p(0, k)].matching.See(&r.Request)
 	}
 	n.send(n.p(0, 1), "behind", 1, 0)
 	n.deliverAll()
@@ -145,7 +145,7 @@ func TestAheadOfTheCut(t *testing.T) {
 	n.cores[n.p(0, 0)].Drain()
 	n.carry(n.p(0, 0))
 	n.deliverAll()
-	require.True(t, n.cores[n.p(0, 0)].Drained())
+	require.True(t, n.cores[n.p(0, 0)].outgoing.Drained())
 }
 
 // TestAcknowledgedAheadOfTheCut: 0.0 knows that 1.1 has a message which 0.1 had
@@ -211,7 +211,7 @@ func TestLivesAgain(t *testing.T) {
 		require.Equal(t, "0:after", n.recv(n.p(1, k), 0, 0).text(t))
 	}
 	require.NoError(t, c.End(p01, &late.header, late.payload), "refused, silently")
-	require.Empty(t, c.processes[p01].early.frames)
+	require.Empty(t, c.job.processes[p01].early.frames)
 
 	// The process dies again; 0.0 serves in its place again.
 	n.die(p01)
@@ -261,9 +261,9 @@ func TestEarlyFramesOutliveTheVerdict(t *testing.T) {
 	h := transport.Header{Channel: transport.ChannelMessage, Kind: kindWant, Incarnation: 2}
 	require.NoError(t, c.End(p01, &h, nil))
 	c.Dead(p01)
-	require.Len(t, c.processes[p01].early.frames, 1)
+	require.Len(t, c.job.processes[p01].early.frames, 1)
 	c.Dead(p01)
-	require.Empty(t, c.processes[p01].early.frames)
+	require.Empty(t, c.job.processes[p01].early.frames)
 }
 
 // TestRoomOfTheFirstLife: messages that a process sent before it died take none
@@ -284,10 +284,10 @@ func TestRoomOfTheFirstLife(t *testing.T) {
 		n.end([]Joiner{{0, 1, 2}}, p)
 	}
 	n.sent()
-	c.Recv(n.ctxs[n.p(1, 1)], new(Request), make([]byte, 400), 0, 0)
+	c.matching.Recv(n.ctxs[n.p(1, 1)], new(Request), make([]byte, 400), 0, 0)
 	n.carry(n.p(1, 1))
 	require.Empty(t, n.sent(), "no room is returned")
-	require.Zero(t, c.processes[p01].owed)
+	require.Zero(t, c.job.processes[p01].owed)
 }
 
 // TestUnannouncedLife: frames of a life that is never announced are kept up to
@@ -310,11 +310,11 @@ func TestPending(t *testing.T) {
 	}{
 		"receive": {func(n *net) func() {
 			r := n.recv(0, 1, 4)
-			return func() { n.cores[0].Cancel(&r.Request) }
+			return func() { n.cores[0].matching.Cancel(&r.Request) }
 		}, "a receive from rank 1 with tag 4 is pending across a safe point"},
 		"receive from any": {func(n *net) func() {
 			r := n.recv(0, Any, Any)
-			return func() { n.cores[0].Cancel(&r.Request) }
+			return func() { n.cores[0].matching.Cancel(&r.Request) }
 		}, "a receive from any rank is pending across a safe point"},
 		"synchronous send": {func(n *net) func() {
 			n.ssend(0, "x", 1, 9)
@@ -327,13 +327,13 @@ func TestPending(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNet(t, Limits{}, 1, 1)
-			require.NoError(t, n.cores[0].Pending())
+			require.NoError(t, n.cores[0].cuts.Pending())
 			cancel := c.begin(n)
-			err := n.cores[0].BeginCut(1)
+			err := n.cores[0].cuts.BeginCut(1)
 			require.ErrorIs(t, err, ErrPending)
 			require.Equal(t, c.want, err.Error())
 			cancel()
-			require.NoError(t, n.cores[0].BeginCut(1))
+			require.NoError(t, n.cores[0].cuts.BeginCut(1))
 		})
 	}
 }
@@ -345,15 +345,15 @@ func TestCancelCut(t *testing.T) {
 	n.begin(1, n.p(0, 0), n.p(1, 0))
 	n.deliverAll()
 	for p := range n.cores {
-		n.cores[p].CancelCut()
+		n.cores[p].cuts.CancelCut()
 		n.carry(p)
 	}
-	_, err := n.cores[0].Arrived()
+	_, err := n.cores[0].cuts.Arrived()
 	require.Error(t, err)
 	require.Error(t, n.cores[0].Cut(nil))
-	kept, _ := n.cores[0].Retained()
+	kept, _ := n.cores[0].outgoing.Retained()
 	require.Zero(t, kept)
-	require.Error(t, n.cores[0].BeginCut(1), "cuts are numbered upwards")
+	require.Error(t, n.cores[0].cuts.BeginCut(1), "cuts are numbered upwards")
 	n.send(0, "m", 1, 0)
 	n.send(1, "m", 1, 0)
 	n.begin(2, 0, 1, 2)
@@ -361,7 +361,7 @@ func TestCancelCut(t *testing.T) {
 	for p := range n.cores {
 		require.True(t, n.arrived(p))
 		n.end(nil, p)
-		for _, s := range n.cores[p].cuts.in {
+		for _, s := range n.cores[p].contexts.bookmarks.in {
 			require.True(t, s == nil || s.unexpected.first == nil, "bookmarks are forgotten")
 		}
 	}
@@ -376,7 +376,7 @@ func TestFreedOnOneSide(t *testing.T) {
 	n.begin(1, 0, 1)
 	n.deliverAll()
 	require.True(t, n.arrived(0))
-	_, err := n.cores[1].Arrived()
+	_, err := n.cores[1].cuts.Arrived()
 	require.ErrorContains(t, err, "rank 0 has freed a communicator that rank 1 still has")
 }
 
@@ -390,7 +390,7 @@ func samplePosition(t testing.TB) *Position {
 	n.begin(1, 0, 1)
 	n.deliverAll()
 	require.True(t, n.arrived(0))
-	pos, err := n.cores[0].Position()
+	pos, err := n.cores[0].cuts.Position()
 	require.NoError(t, err)
 	pos.program = []byte("more")
 	return pos
@@ -413,9 +413,9 @@ func TestPosition(t *testing.T) {
 	future := append([]byte(nil), b...)
 	future[4] = 9
 	require.ErrorContains(t, new(Position).UnmarshalBinary(future), "version 9")
-	require.Error(t, NewCore(1, 0, 0, []int{1, 1}, false, Limits{}).Restore(pos), "of another rank")
-	require.Error(t, NewCore(0, 0, 0, []int{1, 1, 1}, false, Limits{}).Restore(pos), "of another job")
-	_, err = NewCore(0, 0, 0, []int{1}, false, Limits{}).Position()
+	require.Error(t, NewCore(1, 0, 0, []int{1, 1}, false, Limits{}).cuts.Restore(pos), "of another rank")
+	require.Error(t, NewCore(0, 0, 0, []int{1, 1, 1}, false, Limits{}).cuts.Restore(pos), "of another job")
+	_, err = NewCore(0, 0, 0, []int{1}, false, Limits{}).cuts.Position()
 	require.Error(t, err, "not in a cut")
 }
 
@@ -440,8 +440,8 @@ func FuzzPosition(f *testing.F) {
 		}
 		degrees := make([]int, pos.size)
 		c := NewCore(pos.rank, 0, 0, degrees, false, Limits{})
-		require.NoError(t, c.Restore(&pos))
+		require.NoError(t, c.cuts.Restore(&pos))
 		require.NoError(t, c.Cut(nil))
-		require.NoError(t, c.BeginCut(pos.cut+1))
+		require.NoError(t, c.cuts.BeginCut(pos.cut+1))
 	})
 }

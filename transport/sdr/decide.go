@@ -10,10 +10,10 @@ func (e *Engine) SendDeterministic(at string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err := e.core.SendDeterministic()
-	if err == nil && e.core.sum == nil {
-		e.core.sum, e.core.assertedAt = e.cfg.SumAsserted, at
+	if err == nil && e.core.comparer.sum == nil {
+		e.core.comparer.sum, e.core.comparer.assertedAt = e.cfg.SumAsserted, at
 	}
-	e.agrees.Store(e.core.agreed != nil)
+	e.agrees.Store(e.core.matching.agreed != nil)
 	return err
 }
 
@@ -23,14 +23,14 @@ func (e *Engine) SendDeterministic(at string) error {
 // WaitFor.
 func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() error, awaited func() Awaited) ([]byte, error) {
 	e.mu.Lock()
-	number := e.core.Inquire(ctx)
+	number := e.core.matching.agreed.Inquire(ctx)
 	e.mu.Unlock()
 	var value []byte
 	settled := false
 	look := func() bool {
 		e.mu.Lock()
-		value, settled = e.core.Answered(ctx, number)
-		may := !settled && e.core.MayAnswer(ctx, number)
+		value, settled = e.core.matching.agreed.Answered(ctx, number)
+		may := !settled && e.core.matching.agreed.MayAnswer(ctx, number)
 		e.mu.Unlock()
 		if !may {
 			return settled
@@ -40,8 +40,8 @@ func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() err
 			return false
 		}
 		e.mu.Lock()
-		e.core.Answer(ctx, number, v)
-		value, settled = e.core.Answered(ctx, number)
+		e.core.matching.agreed.Answer(ctx, number, v)
+		value, settled = e.core.matching.agreed.Answered(ctx, number)
 		e.flushAndUnlock()
 		return settled
 	}

@@ -6,20 +6,12 @@ import (
 	"strings"
 )
 
-// Describe lists what the process keeps and what it waits for, for reports on jobs that
-// hang.
-func (e *Engine) Describe() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.core.describe()
-}
-
 func (c *Core) describe() string {
 	var b strings.Builder
-	if a := c.agreed; a != nil && len(a.open) > 0 {
+	if a := c.matching.agreed; a != nil && len(a.open) > 0 {
 		fmt.Fprintf(&b, "%d decisions of replica %d are not settled, the others hold %v\n", len(a.open), a.maker, a.held[a.maker])
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range c.contexts.order {
 		for rank, s := range ctx.out {
 			if s == nil {
 				continue

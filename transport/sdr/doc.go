@@ -20,8 +20,27 @@
 // rollback. Each process that takes a slot has an incarnation of its own, and the frames of
 // earlier incarnations are refused.
 //
-// Core is the protocol as a pure state machine: its methods are the events, and each
-// appends the actions to be carried out. Engine runs a Core over the links of one process.
+// Core is the protocol as a pure state machine: its methods, and those of its parts, are the
+// events, and each appends the actions to be carried out. Engine runs a Core over the links
+// of one process. Each part has its own state, and holds only parts above it in this list.
+// Messages, requests, contexts and their streams are shared by all parts (request.go,
+// context.go, line.go).
+//
+//	job       job.go: the ranks and processes, and which replica sends to which
+//	outbox    out.go: frames to send, complete requests, news for waiters
+//	history   causal.go past.go rest.go: what the operations of this process depend on
+//	contexts  context.go: the open contexts
+//	comparer  compare.go: what the replicas of this rank have sent, compared
+//	acks      ack.go: what has been received, reported to the replicas of its source
+//	requests  requests.go: payloads that were offered, and the room for small messages
+//	outgoing  send.go kept.go arrived.go: messages to other ranks
+//	agreement agree.go: what depends on the order of messages, decided for all replicas
+//	matching  match.go chosen.go aside.go seen.go: receives, and messages that none has taken
+//	incoming  receive.go ahead.go lost.go: messages from other ranks
+//	cuts      cut.go position.go: bookmarks, and the position of a rank at a cut
+//	finishing finished.go: waits that are in vain, since programs have returned
+//	Core      core.go end.go collective.go failure.go joiner.go describe.go: events that concern several parts
+//
 // Programs use comm, and import this package only if they connect their ranks themselves,
 // see comm.World.
 package sdr

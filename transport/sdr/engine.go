@@ -126,19 +126,19 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
-	e.core.point, e.core.observer, e.core.sum, e.core.now, e.core.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
-	if e.core.recorder = cfg.Recorder; cfg.Ordered {
-		e.core.agree()
-		e.agrees.Store(e.core.agreed != nil)
+	e.core.comparer.point, e.core.matching.observer, e.core.comparer.sum, e.core.out.now, e.core.history.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
+	if cfg.Ordered {
+		e.core.agree(cfg.Recorder)
+		e.agrees.Store(e.core.matching.agreed != nil)
 	}
 	e.patient, _ = cfg.Poller.(patient)
-	e.links = make([]transport.Link, len(e.core.processes))
-	e.prompt = make([]transport.Prompt, len(e.core.processes))
-	e.lent = make([]bool, len(e.core.processes))
-	for p := range e.core.processes {
-		if pr := &e.core.processes[p]; cfg.Peers != nil && !(pr.rank == cfg.Rank && pr.replica == cfg.Replica) {
+	e.links = make([]transport.Link, len(e.core.job.processes))
+	e.prompt = make([]transport.Prompt, len(e.core.job.processes))
+	e.lent = make([]bool, len(e.core.job.processes))
+	for p := range e.core.job.processes {
+		if pr := &e.core.job.processes[p]; cfg.Peers != nil && !(pr.rank == cfg.Rank && pr.replica == cfg.Replica) {
 			incarnation, alive := cfg.Peers(pr.rank, pr.replica)
-			e.core.Peer(p, incarnation, alive)
+			e.core.job.setPeer(p, incarnation, alive)
 		}
 	}
 	e.unused = newUnused()
@@ -160,7 +160,7 @@ func newUnused() *unused {
 func (e *Engine) Rank() int { return e.cfg.Rank }
 
 // Size returns the number of ranks of the job.
-func (e *Engine) Size() int { return len(e.core.ranks) }
+func (e *Engine) Size() int { return len(e.core.job.ranks) }
 
 // outFrame is a frame on its way. It reports to the core when the link no longer uses its
 // payload.
@@ -179,7 +179,7 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	if m := f.message; m != nil {
 		e.mu.Lock()
 		e.handed--
-		e.core.Sent(m, f.to, err)
+		e.core.outgoing.Sent(m, f.to, err)
 		aborted := e.aborted
 		e.flushAndUnlock()
 		if aborted {
@@ -188,7 +188,7 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	}
 	if f.tells {
 		e.mu.Lock()
-		e.core.telling--
+		e.core.acks.telling--
 		e.mu.Unlock()
 		e.cfg.Poller.Wake()
 	}
@@ -205,8 +205,8 @@ func (e *Engine) flushAndUnlock() { e.flush(e.settle()) }
 // actions, without the lock, so that the frames of a link keep their order and a link may
 // call back.
 func (e *Engine) flush(news bool) {
-	for len(e.core.actions) > 0 && !e.flushing {
-		acts := e.core.Actions()
+	for len(e.core.out.actions) > 0 && !e.flushing {
+		acts := e.core.out.Actions()
 		if e.aborted {
 			clear(acts)
 			continue
@@ -234,16 +234,16 @@ func (e *Engine) flush(news bool) {
 		e.flushing = false
 		news = e.settle() || e.aborted // Released waits for the end of flushing
 	}
-	if c := e.core; c.news || c.draining && c.Drained() || c.pulling() && c.cut.fresh {
-		news, c.news = true, false
+	if c := e.core; c.out.news || c.outgoing.draining && c.outgoing.Drained() || c.requests.pulling && c.cuts.now.fresh {
+		news, c.out.news = true, false
 	}
-	if e.core.ends != e.ends.Load() {
-		e.ends.Store(e.core.ends)
+	if e.core.out.ends != e.ends.Load() {
+		e.ends.Store(e.core.out.ends)
 		news = true
 	}
-	differences := e.core.differences
+	differences := e.core.comparer.differences
 	if differences != nil {
-		e.core.differences = nil
+		e.core.comparer.differences = nil
 	}
 	e.mu.Unlock()
 	for _, d := range differences {
@@ -332,7 +332,7 @@ func (e *Engine) transmit(a *Action) {
 	}
 	link := e.links[a.To]
 	if link == nil {
-		p := &e.core.processes[a.To] // rank and replica never change
+		p := &e.core.job.processes[a.To] // rank and replica never change
 		if link = e.cfg.Link(p.rank, p.replica); link == nil {
 			f.Sent(&f.frame, transport.ErrPeerGone)
 			return
@@ -355,7 +355,7 @@ func (e *Engine) fail(err error) {
 // deaths in the order in which they were declared, after the last byte of the link has been
 // delivered.
 func (e *Engine) Dead(rank, replica int) {
-	p := e.core.Process(rank, replica)
+	p := e.core.job.index(rank, replica)
 	if p < 0 {
 		return
 	}
@@ -369,7 +369,7 @@ func (e *Engine) Dead(rank, replica int) {
 // The engine then does not wait for the rank once it has lost its last replica.
 func (e *Engine) Through(rank int) {
 	e.mu.Lock()
-	e.core.Through(rank)
+	e.core.finishing.Through(rank)
 	e.flushAndUnlock()
 }
 
@@ -381,10 +381,10 @@ func (e *Engine) HandedOver() bool {
 	e.Advance()
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	if !e.core.draining {
+	if !e.core.outgoing.draining {
 		e.core.Drain()
 	}
-	return e.core.Drained()
+	return e.core.outgoing.Drained()
 }
 
 // Received reports whether every live destination has received all that this process had to
@@ -396,7 +396,7 @@ func (e *Engine) Received() bool {
 	}
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	return e.core.Received()
+	return e.core.outgoing.Received()
 }
 
 // Drained returns when everything is handed over and the process may leave. Until the
@@ -414,7 +414,7 @@ func (e *Engine) Drained(ctx context.Context) error {
 func (e *Engine) Retained() (messages, bytes int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.core.Retained()
+	return e.core.outgoing.Retained()
 }
 
 func (e *Engine) failure() error {

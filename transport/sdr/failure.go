@@ -1,7 +1,6 @@
 package sdr
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -9,28 +8,28 @@ import (
 // its link has been delivered before [SDR, Algorithm 1, line 18]. Frames of its incarnation
 // are refused from now on.
 func (c *Core) Dead(p int) {
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	if !pr.alive { // a joiner that died before its incarnation was announced
 		pr.early = early{}
 		return
 	}
-	r := &c.ranks[pr.rank]
+	r := &c.job.ranks[pr.rank]
 	before := r.live
 	pr.alive = false
 	r.live &^= 1 << pr.replica
 	r.impatient &^= 1 << pr.replica
-	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool { return a.p == p })
-	c.ends++ // waiters look again which process to ask
-	defer c.expectFewer()
-	if pr.rank == c.rank {
-		c.substitute(before)
-		c.lostSibling()
+	c.finishing.asks = slices.DeleteFunc(c.finishing.asks, func(a ask) bool { return a.p == p })
+	c.out.ends++ // waiters look again which process to ask
+	defer c.comparer.expectFewer()
+	if pr.rank == c.job.rank {
+		c.outgoing.substitute(before)
+		c.matching.lostSibling()
 		return
 	}
-	for _, ctx := range slices.Clone(c.order) {
+	for _, ctx := range c.contexts.order {
 		if s := ctx.out[pr.rank]; s != nil { // lines 31 to 33: it needs nothing any more
 			d := uint64(1) << pr.replica
-			c.sweep(s, func(m *Message) {
+			c.outgoing.sweep(s, func(m *Message) {
 				m.lacking &^= d
 				m.first &^= d
 				if m.asked == p+1 {
@@ -40,150 +39,7 @@ func (c *Core) Dead(p int) {
 		}
 		if s := ctx.in[pr.rank]; s != nil {
 			s.forgetTarget(pr.replica)
-			c.lose(s, p)
-		}
-	}
-}
-
-// substitute sends what the replicas may lack that this process serves from now on [lines
-// 21 to 25].
-func (c *Core) substitute(before uint64) {
-	if c.mirror {
-		return
-	}
-	for _, ctx := range c.order {
-		for rank, s := range ctx.out {
-			if s == nil {
-				continue
-			}
-			for d := range each(c.ranks[rank].live) {
-				if !c.serves(rank, d, ctx.exact) || c.server(before, c.rank, rank, d, ctx.exact) == c.replica {
-					continue
-				}
-				for _, m := range s.kept {
-					if m != nil && m.lacking>>d&1 != 0 {
-						c.transmit(m, d)
-					}
-				}
-			}
-		}
-	}
-	for rank := range c.ranks {
-		c.updateWant(rank)
-	}
-}
-
-// lose handles the messages of one stream whose payload process p offered, or had sent in
-// part [lines 34 and 35]. If another replica offers such a message, it is asked instead.
-// For the others, a receive from any source must not wait for its message: the substitute
-// may send the message only after it has received one of ours. So the receive returns to
-// its old place in posting order, and the message and its successors are matched when the
-// message arrives again. The receive stays bound if the program has seen the message
-// through a probe. It also stays bound if a later message of the same source has been
-// matched, which this message would then overtake.
-func (c *Core) lose(s *inStream, p int) {
-	if s.asked == p+1 {
-		s.asked = 0 // another one is asked
-	}
-	replica := c.processes[p].replica
-	var lost []*arrival
-	for _, m := range s.live {
-		if m.whole || m.offers>>replica&1 == 0 {
-			continue
-		}
-		lost = append(lost, m)
-	}
-	slices.SortFunc(lost, func(a, b *arrival) int { return cmp.Compare(b.number, a.number) })
-	rewind := s.due
-	var repost []*Request
-	for _, m := range lost {
-		m.offers &^= 1 << replica
-		if m.awaited == p+1 {
-			c.unawait(m)
-		}
-		if m.granted == replica {
-			c.torn(m)
-			if m.whole || m.stream == nil || s.received.has(m.number) {
-				continue
-			}
-			m.granted = -1
-		}
-		switch {
-		case m.offers != 0:
-			if c.wants(m) {
-				c.ask(m)
-			}
-		case s.ctx.exact || m.number < s.shown || m.number >= s.due:
-			// The message keeps its state: it is matched by its number, was shown to the
-			// program, or is not matched yet.
-		case m.req != nil:
-			if m.req.source != Any || s.later(m.number) {
-				continue
-			}
-			repost = append(repost, m.req)
-			m.req.bound, m.req.back = nil, true
-			m.req = nil
-			rewind = m.number
-			delete(s.live, m.number)
-			c.release(m)
-		default:
-			rewind = m.number
-			delete(s.live, m.number)
-			m.place.leave()
-			c.release(m)
-		}
-	}
-	c.rewind(s, rewind)
-	slices.SortFunc(repost, func(a, b *Request) int { return cmp.Compare(a.order, b.order) })
-	for _, req := range repost {
-		c.postRecv(req)
-	}
-}
-
-// passed reports whether a receive that has returned to its old place must not take a
-// message of this stream. That is so if a receive posted after it has meanwhile taken an
-// earlier message that this one would have accepted.
-func (s *inStream) passed(r *Request) bool {
-	if !r.back {
-		return false
-	}
-	for tag, order := range s.newest {
-		if order > r.order && (r.tag == Any || r.tag == tag) {
-			return true
-		}
-	}
-	for _, m := range s.live {
-		if m.req != nil && m.req.order > r.order && r.accepts(m.number, m.tag) {
-			return true
-		}
-	}
-	return false
-}
-
-// later reports whether a message after number has been matched.
-func (s *inStream) later(number uint64) bool {
-	if s.taken > number+1 {
-		return true
-	}
-	for n, m := range s.live {
-		if n > number && m.req != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// rewind makes number the next one to be matched. It holds back the unmatched messages
-// after it.
-func (c *Core) rewind(s *inStream, number uint64) {
-	if number == s.due {
-		return
-	}
-	s.due = number
-	for m := range s.unexpected.messages() {
-		if m.number > number {
-			m.place.leave()
-			s.live[m.number] = m
+			c.incoming.lose(s, p)
 		}
 	}
 }

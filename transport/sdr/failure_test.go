@@ -95,7 +95,7 @@ func TestBoundToSource(t *testing.T) {
 func TestProbedStaysBound(t *testing.T) {
 	n := lostOffer(t)
 	p := n.p(2, 1)
-	st, ok := n.cores[p].Probe(n.ctxs[p], Any, Any)
+	st, ok := n.cores[p].matching.Probe(n.ctxs[p], Any, Any)
 	require.True(t, ok)
 	require.Equal(t, Status{Source: 0, Tag: 7, Size: 15}, st)
 	n.die(n.p(0, 1))
@@ -192,8 +192,8 @@ func TestTornPayload(t *testing.T) {
 	n.deliver(n.p(0, 1), p) // offer
 	n.deliver(p, n.p(0, 1)) // grant
 	f := n.wire[[2]int{n.p(0, 1), p}][0]
-	copy(n.cores[p].Begin(n.p(0, 1), &f.header), "a lar")
-	n.cores[p].Torn(n.p(0, 1), &f.header)
+	copy(n.cores[p].incoming.Begin(n.p(0, 1), &f.header), "a lar")
+	n.cores[p].incoming.Torn(n.p(0, 1), &f.header)
 	n.die(n.p(0, 1))
 	require.False(t, r.Done())
 	n.deliverAll()
@@ -208,14 +208,14 @@ func TestEagerCopyOfOffered(t *testing.T) {
 		t.Run(fmt.Sprint("broke ", broke), func(t *testing.T) {
 			n := newNet(t, Limits{Window: frameCost + 10}, 2, 2)
 			p := n.p(1, 1)
-			n.cores[n.p(0, 1)].processes[p].credit = 0
+			n.cores[n.p(0, 1)].job.processes[p].credit = 0
 			r := n.recv(p, 0, 0)
 			n.send(n.p(0, 0), "message", 1, 0)
 			n.send(n.p(0, 1), "message", 1, 0)
 			n.deliver(n.p(0, 1), p)
 			n.deliver(p, n.p(0, 1))
 			f := n.wire[[2]int{n.p(0, 1), p}][0]
-			place := n.cores[p].Begin(n.p(0, 1), &f.header)
+			place := n.cores[p].incoming.Begin(n.p(0, 1), &f.header)
 			copy(place, "mes")
 			for q, c := range n.cores { // all but p learn of the death
 				if q != p && q != n.p(0, 1) {
@@ -225,7 +225,7 @@ func TestEagerCopyOfOffered(t *testing.T) {
 			n.deliver(n.p(0, 0), p) // the copy
 			require.False(t, r.Done())
 			if broke {
-				n.cores[p].Torn(n.p(0, 1), &f.header)
+				n.cores[p].incoming.Torn(n.p(0, 1), &f.header)
 			} else {
 				copy(place, "message")
 				require.NoError(t, n.cores[p].End(n.p(0, 1), &f.header, place))

@@ -69,36 +69,46 @@ type ask struct {
 	number  uint64 // of a message of p
 }
 
+// finishing finds out which waits are in vain since programs have returned.
+type finishing struct {
+	job      *job
+	out      *outbox
+	contexts *contexts
+	outgoing *outgoing
+	matching *matching
+	asks     []ask // from processes that wait for this rank to finish
+}
+
 // Hopeless returns a *FinishedError if req, which is not complete, can never complete.
 // Otherwise it asks the processes that req waits for to report when they have finished,
 // unless it has asked them before.
-func (c *Core) Hopeless(req *Request) error {
+func (f *finishing) Hopeless(req *Request) error {
 	switch {
 	case req.endOf != nil:
-		return c.hopelessScript(req.endOf)
+		return f.hopelessScript(req.endOf)
 	case req.sends != nil:
-		return c.hopelessSend(req.sends)
+		return f.hopelessSend(req.sends)
 	case req.place.line == nil: // it is not posted
 		return nil
 	}
-	return c.hopelessReceive(req)
+	return f.hopelessReceive(req)
 }
 
 // hopelessScript implements Hopeless for a script: a round that lacks one message never
 // ends.
-func (c *Core) hopelessScript(s *Script) (err error) {
-	for rank := range c.ranks {
+func (f *finishing) hopelessScript(s *Script) (err error) {
+	for rank := range f.job.ranks {
 		if in := s.ctx.in[rank]; in != nil {
 			for r := range in.posted.receives() {
 				if r.script == s && err == nil {
-					err = c.hopelessReceive(r)
+					err = f.hopelessReceive(r)
 				}
 			}
 		}
 		if out := s.ctx.out[rank]; out != nil {
 			for _, m := range out.kept {
 				if m != nil && m.req != nil && m.req.script == s && err == nil {
-					err = c.hopelessSend(m)
+					err = f.hopelessSend(m)
 				}
 			}
 		}
@@ -107,20 +117,20 @@ func (c *Core) hopelessScript(s *Script) (err error) {
 }
 
 // hopelessReceive implements Hopeless for a posted receive, or a probe.
-func (c *Core) hopelessReceive(req *Request) error {
+func (f *finishing) hopelessReceive(req *Request) error {
 	if req.source != Any {
-		if c.nothingFrom(req, req.source) {
-			return &FinishedError{c.rank, req.source}
+		if f.nothingFrom(req, req.source) {
+			return &FinishedError{f.job.rank, req.source}
 		}
 		return nil
 	}
 	others := false
-	for rank := range c.ranks {
+	for rank := range f.job.ranks {
 		switch {
-		case rank == c.rank && req.ctx.in[rank].offers(req): // the leader may have given it a message of the rank itself
+		case rank == f.job.rank && req.ctx.in[rank].offers(req): // the leader may have given it a message of the rank itself
 			return nil
-		case rank == c.rank || req.ctx.member != nil && !req.ctx.member[rank]:
-		case !c.nothingFrom(req, rank):
+		case rank == f.job.rank || req.ctx.member != nil && !req.ctx.member[rank]:
+		case !f.nothingFrom(req, rank):
 			return nil // the function asks the next rank once this rank has finished
 		default:
 			others = true
@@ -129,18 +139,18 @@ func (c *Core) hopelessReceive(req *Request) error {
 	if !others { // a rank alone: its other goroutines may send
 		return nil
 	}
-	return &FinishedError{c.rank, Any}
+	return &FinishedError{f.job.rank, Any}
 }
 
 // nothingFrom reports whether no message of a rank will ever match a receive
 // that is posted and not bound to one.
-func (c *Core) nothingFrom(req *Request, rank int) bool {
-	if rank == c.rank {
+func (f *finishing) nothingFrom(req *Request, rank int) bool {
+	if rank == f.job.rank {
 		return false
 	}
-	s := c.inStream(req.ctx, rank)
-	if !s.finished && !c.departed(rank) {
-		c.askAbout(s)
+	s := req.ctx.inStream(rank)
+	if !s.finished && !f.departed(rank) {
+		f.askAbout(s)
 		return false
 	}
 	if req.ctx.exact {
@@ -172,82 +182,84 @@ func (s *inStream) offers(req *Request) bool {
 
 // departed reports whether a rank had finished, and all that it sent is here,
 // when it lost its last replica.
-func (c *Core) departed(rank int) bool { return c.ranks[rank].through && c.ranks[rank].live == 0 }
+func (f *finishing) departed(rank int) bool {
+	return f.job.ranks[rank].through && f.job.ranks[rank].live == 0
+}
 
 // Through records that a rank has finished and no process lacks what it sent. It matters
 // only once the rank has lost its last replica.
-func (c *Core) Through(rank int) {
-	c.ranks[rank].through = true
-	c.ends++
+func (f *finishing) Through(rank int) {
+	f.job.ranks[rank].through = true
+	f.out.ends++
 }
 
 // askAbout asks the replica that serves this one how many messages there are in
 // a stream.
-func (c *Core) askAbout(s *inStream) {
+func (f *finishing) askAbout(s *inStream) {
 	if s.asked != 0 {
 		return
 	}
-	k := c.server(c.ranks[s.rank].live, s.rank, c.rank, c.replica, s.ctx.exact)
+	k := f.job.server(f.job.ranks[s.rank].live, s.rank, f.job.rank, f.job.replica, s.ctx.exact)
 	if k < 0 {
 		return // the job rolls back, or ends
 	}
-	p := c.ranks[s.rank].first + k
+	p := f.job.ranks[s.rank].first + k
 	s.asked = p + 1
-	c.question(p, s.ctx, askSent, 0)
+	f.question(p, s.ctx, askSent, 0)
 }
 
 // hopelessSend implements Hopeless for a message that waits to be received.
-func (c *Core) hopelessSend(m *Message) error {
+func (f *finishing) hopelessSend(m *Message) error {
 	rank := m.stream.rank
 	if m.unwanted {
-		return &FinishedError{c.rank, rank}
+		return &FinishedError{f.job.rank, rank}
 	}
-	if rank == c.rank || m.asked != 0 {
+	if rank == f.job.rank || m.asked != 0 {
 		return nil
 	}
-	for d := range each(m.lacking & c.ranks[rank].live) {
-		p := c.ranks[rank].first + d
+	for d := range each(m.lacking & f.job.ranks[rank].live) {
+		p := f.job.ranks[rank].first + d
 		m.asked = p + 1
-		c.question(p, m.stream.ctx, askTaken, m.number)
+		f.question(p, m.stream.ctx, askTaken, m.number)
 		break
 	}
 	return nil
 }
 
-func (c *Core) question(p int, ctx *Context, what, number uint64) {
+func (f *finishing) question(p int, ctx *Context, what, number uint64) {
 	h := transport.Header{Kind: kindAsk}
 	h.Args[0], h.Args[1], h.Args[2] = ctx.id, number, what
 	if ctx.exact {
 		h.Flags = flagExact
 	}
-	c.send(p, h, nil)
+	f.out.send(p, h, nil)
 }
 
 // asked records a question. It discards older ones about messages that have been received
 // since: they need no answer.
-func (c *Core) asked(p int, h *transport.Header) {
-	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool {
-		ctx := c.contexts[a.context]
+func (f *finishing) asked(p int, h *transport.Header) {
+	f.asks = slices.DeleteFunc(f.asks, func(a ask) bool {
+		ctx := f.contexts.byID[a.context]
 		if a.what != askTaken || ctx == nil {
 			return false
 		}
-		s := ctx.in[c.processes[a.p].rank]
+		s := ctx.in[f.job.processes[a.p].rank]
 		return s != nil && s.received.has(a.number)
 	})
-	c.asks = append(c.asks, ask{p: p, context: h.Args[0], exact: h.Flags&flagExact != 0, what: h.Args[2], number: h.Args[1]})
-	if c.draining {
-		c.answer()
+	f.asks = append(f.asks, ask{p: p, context: h.Args[0], exact: h.Flags&flagExact != 0, what: h.Args[2], number: h.Args[1]})
+	if f.outgoing.draining {
+		f.answer()
 	}
 }
 
 // answer answers the questions that can be answered, once the program has returned.
-func (c *Core) answer() {
-	if len(c.asks) == 0 {
+func (f *finishing) answer() {
+	if len(f.asks) == 0 {
 		return
 	}
-	open := c.asks[:0]
-	for _, a := range c.asks {
-		number, known := c.reply(a)
+	open := f.asks[:0]
+	for _, a := range f.asks {
+		number, known := f.reply(a)
 		if !known {
 			open = append(open, a)
 			continue
@@ -257,15 +269,15 @@ func (c *Core) answer() {
 		if a.exact {
 			h.Flags = flagExact
 		}
-		c.send(a.p, h, nil)
+		f.out.send(a.p, h, nil)
 	}
-	c.asks = open
+	f.asks = open
 }
 
 // reply returns Args[1] of the answer to a question, if there is one by now.
-func (c *Core) reply(a ask) (number uint64, known bool) {
-	rank := c.processes[a.p].rank
-	ctx, seen := c.contexts[a.context]
+func (f *finishing) reply(a ask) (number uint64, known bool) {
+	rank := f.job.processes[a.p].rank
+	ctx, seen := f.contexts.byID[a.context]
 	if a.what == askSent {
 		switch {
 		case !seen:
@@ -291,12 +303,12 @@ func (c *Core) reply(a ask) (number uint64, known bool) {
 }
 
 // heardEnd handles the answer to a question.
-func (c *Core) heardEnd(p int, h *transport.Header) {
-	ctx := c.contexts[h.Args[0]]
+func (f *finishing) heardEnd(p int, h *transport.Header) {
+	ctx := f.contexts.byID[h.Args[0]]
 	if ctx == nil {
 		return
 	}
-	rank := c.processes[p].rank
+	rank := f.job.processes[p].rank
 	if h.Args[2] == askTaken {
 		if s := ctx.out[rank]; s != nil {
 			if m := s.find(h.Args[1]); m != nil {
@@ -304,7 +316,7 @@ func (c *Core) heardEnd(p int, h *transport.Header) {
 			}
 		}
 	} else {
-		s := c.inStream(ctx, rank)
+		s := ctx.inStream(rank)
 		s.finished, s.total = true, h.Args[1]
 		if s.total == ackAll { // then it came behind all of them
 			s.total = s.due
@@ -313,23 +325,71 @@ func (c *Core) heardEnd(p int, h *transport.Header) {
 			}
 		}
 	}
-	c.ends++
-	c.news = true
+	f.out.ends++
+	f.out.news = true
 }
 
 // GiveUp completes a request that is hopeless, with the error of Hopeless. A script keeps
 // its state.
-func (c *Core) GiveUp(req *Request, err error) {
+func (f *finishing) GiveUp(req *Request, err error) {
 	switch m := req.sends; {
 	case m != nil: // no replica of its destination receives it
 		m.req, m.lacking = nil, 0
-		defer c.finish(m)
+		defer f.outgoing.finish(m)
 	case req.endOf != nil:
 		req.endOf.ctx.plans-- // it posts nothing more
 	case req.place.line != nil:
 		req.place.leave()
 		req.ctx.unbind(req)
-		c.rematch(req.ctx)
+		f.matching.rematch(req.ctx)
 	}
-	c.complete(req, Status{}, err)
+	f.out.complete(req, Status{}, err)
+}
+
+// Awaited returns what a request that is not complete lacks.
+func (f *finishing) Awaited(req *Request) Awaited {
+	switch {
+	case req.endOf != nil:
+		return f.awaitedScript(req.endOf)
+	case req.sends != nil:
+		return Awaited{Ranks: []int{req.sends.stream.rank}, Tag: req.sends.tag, Tagged: true, Moving: req.sends.inflight > 0}
+	case req.ctx == nil:
+		return Awaited{Moving: true} // it is being completed
+	}
+	a := Awaited{Tag: req.tag, Tagged: true, Moving: req.bound != nil}
+	if req.source != Any {
+		a.Ranks = []int{req.source}
+		return a
+	}
+	a.One = true
+	for rank := range f.job.ranks {
+		if rank != f.job.rank && (req.ctx.member == nil || req.ctx.member[rank]) {
+			a.Ranks = append(a.Ranks, rank)
+		}
+	}
+	return a
+}
+
+// awaitedScript returns what a script lacks: all messages of the current round that are not
+// complete.
+func (f *finishing) awaitedScript(s *Script) Awaited {
+	var a Awaited
+	for rank := range f.job.ranks {
+		lacks := false
+		if in := s.ctx.in[rank]; in != nil {
+			for r := range in.posted.receives() {
+				lacks = lacks || r.script == s
+			}
+		}
+		if out := s.ctx.out[rank]; out != nil && !lacks {
+			lacks = slices.ContainsFunc(out.kept, func(m *Message) bool {
+				return m != nil && m.req != nil && m.req.script == s && m.inflight == 0
+			})
+		}
+		if lacks {
+			a.Ranks = append(a.Ranks, rank)
+		}
+	}
+	a.Moving = len(a.Ranks) == 0
+	return a
 }

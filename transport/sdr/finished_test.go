@@ -8,7 +8,7 @@ import (
 
 // finish reports that the programs of all replicas of a rank have returned.
 func (n *net) finish(rank int) {
-	for k := range n.cores[0].ranks[rank].degree {
+	for k := range n.cores[0].job.ranks[rank].degree {
 		n.cores[n.p(rank, k)].Drain()
 		n.carry(n.p(rank, k))
 	}
@@ -17,7 +17,7 @@ func (n *net) finish(rank int) {
 // hopeless makes process p check whether a request can still complete, and
 // moves its questions.
 func (n *net) hopeless(p int, r *Request) error {
-	err := n.cores[p].Hopeless(r)
+	err := n.cores[p].finishing.Hopeless(r)
 	n.carry(p)
 	return err
 }
@@ -42,10 +42,10 @@ func TestReceiveFromAFinishedRank(t *testing.T) {
 		err := n.hopeless(to, &other.Request)
 		require.ErrorIs(t, err, ErrFinished)
 		require.EqualError(t, err, "rank 1 waits for rank 0, which has finished")
-		n.cores[to].GiveUp(&other.Request, err)
+		n.cores[to].finishing.GiveUp(&other.Request, err)
 		n.carry(to)
 		require.True(t, other.Done())
-		require.NoError(t, n.cores[to].Pending(), "it is still posted")
+		require.NoError(t, n.cores[to].cuts.Pending(), "it is still posted")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestSendToAFinishedRank(t *testing.T) {
 	require.True(t, taken.Done())
 	err := n.hopeless(from, not)
 	require.EqualError(t, err, "rank 1 waits for rank 0, which has finished")
-	n.cores[from].GiveUp(not, err)
+	n.cores[from].finishing.GiveUp(not, err)
 	n.carry(from)
 	require.True(t, not.Done())
 }
@@ -141,7 +141,7 @@ func TestAFinishedRankIsLost(t *testing.T) {
 	r := n.recv(to, 0, 1)
 	n.die(n.p(0, 0))
 	require.NoError(t, n.hopeless(to, &r.Request))
-	n.cores[to].Through(0)
+	n.cores[to].finishing.Through(0)
 	require.ErrorIs(t, n.hopeless(to, &r.Request), ErrFinished)
 }
 
@@ -158,8 +158,8 @@ func TestMismatch(t *testing.T) {
 	n.cores[0].SendExact(coll[0], &sent, []byte("x"), 1, 0, 5)
 	n.cores[0].SendExact(coll[0], &right, []byte("y"), 1, 1, MaxPurpose)
 	n.carry(0)
-	n.cores[1].RecvExact(coll[1], &got, make([]byte, 4), 0, 0, 6)
-	n.cores[1].RecvExact(coll[1], &same, make([]byte, 4), 0, 1, MaxPurpose)
+	n.cores[1].matching.RecvExact(coll[1], &got, make([]byte, 4), 0, 0, 6)
+	n.cores[1].matching.RecvExact(coll[1], &same, make([]byte, 4), 0, 1, MaxPurpose)
 	n.carry(1)
 	n.deliverAll()
 	_, err := got.Result()

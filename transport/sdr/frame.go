@@ -8,6 +8,15 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
+const (
+	maxTag    = 1 << 30
+	maxEager  = 1 << 20 // largest message that a process sends unrequested
+	frameCost = 128     // bytes that a message counts beside its payload
+)
+
+// MaxPurpose bounds the purpose that messages of an exact context carry.
+const MaxPurpose = 1<<62 - 1
+
 // Kinds of frames on transport.ChannelMessage. Args[0] is the context and
 // Args[1] the number of the message in its stream, unless stated otherwise;
 // Args[5] is the cut that the sender has passed last.

@@ -40,12 +40,12 @@ func FuzzFrames(f *testing.F) {
 			switch in[6] % 4 {
 			case 1:
 				if size > 0 {
-					c.Begin(from, &h)
-					c.Torn(from, &h)
+					c.incoming.Begin(from, &h)
+					c.incoming.Torn(from, &h)
 				}
 			case 2:
 				if size > 0 {
-					c.Begin(from, &h)
+					c.incoming.Begin(from, &h)
 				}
 				_ = c.End(from, &h, payload)
 			case 3:
@@ -56,7 +56,7 @@ func FuzzFrames(f *testing.F) {
 			n.carry(0)
 			in = in[10+size:]
 		}
-		c.Probe(n.ctxs[0], Any, Any)
+		c.matching.Probe(n.ctxs[0], Any, Any)
 		n.recv(0, Any, Any)
 		c.Free(n.ctxs[0])
 	})

@@ -1,6 +1,7 @@
 package sdr
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/intrahpc/intra/transport"
@@ -36,19 +37,20 @@ func (pr *process) hold(h *transport.Header, payload []byte) error {
 // sent to the rank before. The live replicas alone determine which replica sends to which.
 // So from now on the state is as if the process had never died.
 func (c *Core) revive(n Joiner) {
-	p := c.Process(n.Rank, n.Replica)
-	if n.Rank == c.rank && n.Replica == c.replica {
+	p := c.job.index(n.Rank, n.Replica)
+	if n.Rank == c.job.rank && n.Replica == c.job.replica {
 		return
 	}
-	pr := &c.processes[p]
+	pr := &c.job.processes[p]
 	held := pr.early
 	for _, s := range pr.short {
 		s.short &^= 1 << n.Replica
 	}
-	r := &c.ranks[n.Rank]
-	*pr = process{rank: n.Rank, replica: n.Replica, alive: true, incarnation: n.Incarnation, credit: c.limits.Window, early: held}
+	r := &c.job.ranks[n.Rank]
+	*pr = process{rank: n.Rank, replica: n.Replica, alive: true, incarnation: n.Incarnation, credit: c.job.limits.Window, early: held}
 	r.live |= 1 << n.Replica
-	for _, ctx := range c.order {
+	c.history.rests[p] = nil
+	for _, ctx := range c.contexts.order {
 		s := ctx.in[n.Rank]
 		if s == nil {
 			continue
@@ -59,14 +61,14 @@ func (c *Core) revive(n Joiner) {
 			}
 		}
 	}
-	c.actions = append(c.actions, Action{Kind: ActRenew, To: p})
+	c.out.actions = append(c.out.actions, Action{Kind: ActRenew, To: p})
 }
 
 // replay handles the frames of a joiner that arrived early.
 func (c *Core) replay(n Joiner) error {
-	p := c.Process(n.Rank, n.Replica)
-	frames := c.processes[p].early.frames
-	c.processes[p].early = early{}
+	p := c.job.index(n.Rank, n.Replica)
+	frames := c.job.processes[p].early.frames
+	c.job.processes[p].early = early{}
 	for i := range frames {
 		if err := c.End(p, &frames[i].header, frames[i].payload); err != nil {
 			return err
@@ -75,11 +77,73 @@ func (c *Core) replay(n Joiner) error {
 	return nil
 }
 
-// Peer sets whether a process is live, before anything has been sent.
-func (c *Core) Peer(p int, incarnation uint32, alive bool) {
-	pr := &c.processes[p]
-	pr.incarnation, pr.alive = incarnation, alive
-	if !alive {
-		c.ranks[pr.rank].live &^= 1 << pr.replica
+// Joiner is a process that joins at a cut.
+type Joiner struct {
+	Rank, Replica int
+	Incarnation   uint32
+}
+
+// Cut ends the cut: every live process has what was sent before it. From now on the joiners
+// are live.
+func (c *Core) Cut(joined []Joiner) error {
+	if c.cuts.now == nil || !c.cuts.now.done {
+		return fmt.Errorf("end of a cut: %w", errNoCut)
 	}
+	for _, n := range joined {
+		if c.job.index(n.Rank, n.Replica) < 0 {
+			return fmt.Errorf("end of a cut: no process %d.%d", n.Rank, n.Replica)
+		}
+	}
+	for _, ctx := range c.contexts.order {
+		for rank, s := range ctx.out {
+			if s != nil && rank != c.job.rank {
+				c.outgoing.abandon(s, s.next)
+				c.comparer.compareBehind(s, c.cuts.now.number)
+				s.forget()
+			}
+		}
+		for rank, s := range ctx.in {
+			if s != nil && rank != c.job.rank && ctx != c.contexts.bookmarks {
+				c.incoming.takeBack(s, c.cuts.now.number)
+				c.incoming.settle(s)
+			}
+		}
+	}
+	c.out.passed = c.cuts.now.number
+	var later []laterFrame
+	if c.matching.agreed != nil {
+		later = c.matching.agreed.reset()
+	}
+	c.cuts.forgetBookmarks(c.cuts.now.number + 1)
+	c.history.reset()
+	c.cuts.now = nil
+	for _, n := range joined {
+		c.revive(n)
+	}
+	for _, ctx := range c.contexts.order {
+		for rank, s := range ctx.in {
+			if s == nil || rank == c.job.rank || ctx == c.contexts.bookmarks {
+				continue
+			}
+			c.acks.noteAgain(s)
+			if s.unacked > 0 { // a sender that has passed the cut has discarded the acknowledgements before it
+				c.acks.ackTo(ctx, rank, &s.received)
+			}
+		}
+		c.contexts.ended(ctx) // a comparison may have kept it
+	}
+	for rank := range c.job.ranks {
+		c.outgoing.updateWant(rank)
+	}
+	for _, n := range joined {
+		if err := c.replay(n); err != nil {
+			return err
+		}
+	}
+	for i := range later {
+		if err := c.End(later[i].from, &later[i].header, later[i].payload); err != nil {
+			return err
+		}
+	}
+	return nil
 }

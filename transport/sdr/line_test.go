@@ -156,11 +156,11 @@ func TestMatchingOrder(t *testing.T) {
 					o.post(w)
 				case len(o.receives) > 0 && random.IntN(3) == 0:
 					i := random.IntN(len(o.receives))
-					require.True(t, n.cores[0].Cancel(&posted[o.receives[i].id].Request))
+					require.True(t, n.cores[0].matching.Cancel(&posted[o.receives[i].id].Request))
 					o.receives = slices.Delete(o.receives, i, i+1)
 				default:
 					w := wanted{-1, wild(1+random.IntN(3), 2), wild(tag(), 2)}
-					st, found := n.cores[0].Probe(n.ctxs[0], w.src, w.tag)
+					st, found := n.cores[0].matching.Probe(n.ctxs[0], w.src, w.tag)
 					i := slices.IndexFunc(o.messages, w.accepts)
 					require.Equal(t, i >= 0, found)
 					if found {

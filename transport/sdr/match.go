@@ -1,77 +1,95 @@
 package sdr
 
+// matching holds the receives of this process and the messages that no receive has taken,
+// and brings them together.
+type matching struct {
+	job      *job
+	out      *outbox
+	history  *history
+	contexts *contexts
+	requests *requests
+	outgoing *outgoing
+	buffers  *buffers
+	agreed   *agreement // nil: the replicas of this rank make no decisions
+	observer Observer   // nil: none
+	clock    uint64     // numbers receives and arrivals
+	aside    []*Context // contexts with messages that are held back from a receive from any source
+	hidden   bool       // a probe or a test has skipped a message that is held back
+	arrivals []*arrival // for reuse
+}
+
 // Recv posts a receive of a message from rank src of the job, or Any, with
 // tag, or Any [SDR, Algorithm 1, line 10]. Messages of one source match in the
 // order in which they were sent. buf belongs to the core until req is
 // complete.
-func (c *Core) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
-	c.clock++
-	c.used = c.used || src == Any
-	c.forget(req)
-	req.ctx, req.buf, req.source, req.tag, req.order, req.back = ctx, buf, src, tag, c.clock, false
+func (x *matching) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
+	x.clock++
+	x.contexts.used = x.contexts.used || src == Any
+	x.forget(req)
+	req.ctx, req.buf, req.source, req.tag, req.order, req.back = ctx, buf, src, tag, x.clock, false
 	req.chosen, req.held, req.ended, req.local = false, false, false, nil
 	if src == Any {
-		c.numberReceive(req)
+		x.numberReceive(req)
 	}
-	c.postRecv(req)
+	x.postRecv(req)
 }
 
 // RecvExact posts a receive of the message with this number, in an exact
 // context. A message that was sent for another purpose completes it with a
 // *Mismatch.
-func (c *Core) RecvExact(ctx *Context, req *Request, buf []byte, src int, number uint64, purpose int) {
-	c.clock++
-	req.ctx, req.buf, req.source, req.number, req.order, req.tag = ctx, buf, src, number, c.clock, purpose
-	c.postRecv(req)
+func (x *matching) RecvExact(ctx *Context, req *Request, buf []byte, src int, number uint64, purpose int) {
+	x.clock++
+	req.ctx, req.buf, req.source, req.number, req.order, req.tag = ctx, buf, src, number, x.clock, purpose
+	x.postRecv(req)
 }
 
 // postRecv matches req with a message that has arrived, or inserts it into the posted
 // receives.
-func (c *Core) postRecv(req *Request) {
+func (x *matching) postRecv(req *Request) {
 	req.place.key = req.key()
-	if m := c.unexpected(req); m != nil {
-		c.match(m, req)
+	if m := x.unexpected(req); m != nil {
+		x.match(m, req)
 		return
 	}
 	req.place.receive = req
 	l := &req.ctx.any
 	if req.source != Any {
-		l = &c.inStream(req.ctx, req.source).posted
+		l = &req.ctx.inStream(req.source).posted
 	}
 	behind := l.last
 	for behind != nil && behind.receive.order > req.order {
 		behind = behind.prev // a receive that lost its message returns to its old place
 	}
 	l.insert(behind, &req.place)
-	if req.source == Any && !c.follows() {
-		c.setAsideFor(req)
+	if req.source == Any && !x.follows() {
+		x.setAsideFor(req)
 	}
 }
 
 // match gives a message that no receive had matched to req.
-func (c *Core) match(m *arrival, req *Request) {
+func (x *matching) match(m *arrival, req *Request) {
 	ctx, ahead := req.ctx, m.unripe && req.source != Any
 	m.place.leave()
-	c.choose(req, m.stream, m.number)
-	c.bind(m, req)
+	x.choose(req, m.stream, m.number)
+	x.bind(m, req)
 	if ahead { // a receive from any source may have waited for this message
-		c.ripen(ctx)
+		x.ripen(ctx)
 	}
 }
 
 // unexpected returns the unmatched message that req gets, or nil. From a single source, req
 // gets the first message that it accepts; from several sources, the one of these first
 // messages that arrived first.
-func (c *Core) unexpected(req *Request) *arrival {
+func (x *matching) unexpected(req *Request) *arrival {
 	if req.source != Any {
-		return c.first(req.ctx.in[req.source], req)
+		return x.first(req.ctx.in[req.source], req)
 	}
-	if !req.probe && c.follows() {
+	if !req.probe && x.follows() {
 		return nil // the receive waits for the decision of the leader
 	}
 	var best *arrival
 	for _, s := range req.ctx.in {
-		if m := c.first(s, req); m != nil && (best == nil || m.order < best.order) {
+		if m := x.first(s, req); m != nil && (best == nil || m.order < best.order) {
 			best = m
 		}
 	}
@@ -81,7 +99,7 @@ func (c *Core) unexpected(req *Request) *arrival {
 // takePosted removes and returns the receive that a message matches: of the receives that
 // accept it, the one posted first. It ignores receives from any source if the message
 // depends on operations that this replica has yet to begin.
-func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Request {
+func (x *matching) takePosted(s *inStream, number uint64, tag int, of *past) *Request {
 	key := s.ctx.key(number, tag)
 	at := s.posted.find(key)
 	for at != nil && !at.receive.accepts(number, tag) { // a decision gives it another message
@@ -91,14 +109,14 @@ func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Reques
 		if at != nil && p.receive.order > at.receive.order {
 			break
 		}
-		if c.follows() { // the leader may give this message to it
+		if x.follows() { // the leader may give this message to it
 			s.ctx.claimed = true
 			return nil
 		}
 		if s.passed(p.receive) {
 			continue
 		}
-		if c.ripe(of.in(s.ctx)) {
+		if x.history.ripe(of.in(s.ctx.thread)) {
 			at = p
 		}
 		break
@@ -107,35 +125,35 @@ func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Reques
 		return nil
 	}
 	at.leave()
-	c.choose(at.receive, s, number)
+	x.choose(at.receive, s, number)
 	return at.receive
 }
 
 // bind gives a message to a receive, and requests the payload if it has not arrived.
-func (c *Core) bind(m *arrival, req *Request) {
+func (x *matching) bind(m *arrival, req *Request) {
 	switch {
 	case m.local != nil:
 		out := m.local
-		c.fill(req, m.stream, c.replica, m.number, m.tag, out.data, nil)
-		c.endLocal(out, req)
-		c.release(m)
+		x.fill(req, m.stream, x.job.replica, m.number, m.tag, out.data, nil)
+		x.endLocal(out, req)
+		x.release(m)
 	case m.whole:
-		c.fill(req, m.stream, m.from, m.number, m.tag, m.data, m.past)
-		c.release(m)
+		x.fill(req, m.stream, m.from, m.number, m.tag, m.data, m.past)
+		x.release(m)
 	default:
 		m.req, req.bound = req, m
 		if req.source == Any && !req.back {
 			req.ctx.bound++
 		}
-		if m.offers != 0 && c.wants(m) {
-			c.ask(m)
+		if m.offers != 0 && x.requests.wants(m) {
+			x.requests.ask(m)
 		}
 	}
 }
 
 // fill completes a receive with a whole message, which came from the given replica.
-func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag int, payload []byte, of *past) {
-	c.keepPast(req, of.in(s.ctx))
+func (x *matching) fill(req *Request, s *inStream, replica int, number uint64, tag int, payload []byte, of *past) {
+	x.keepPast(req, of.in(s.ctx.thread))
 	n := len(payload)
 	var err error
 	if n > len(req.buf) {
@@ -147,8 +165,8 @@ func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag i
 	if n > 0 && &req.buf[0] != &payload[0] {
 		copy(req.buf[:n], payload)
 	}
-	if c.observer != nil {
-		c.observeMatch(s, replica, number, tag, len(payload))
+	if x.observer != nil {
+		x.observeMatch(s, replica, number, tag, len(payload))
 	}
 	s.taken = max(s.taken, number+1)
 	s.ctx.unbind(req)
@@ -159,10 +177,8 @@ func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag i
 		s.newest[tag] = max(s.newest[tag], req.order)
 	}
 	req.bound, req.buf = nil, nil
-	c.complete(req, Status{Source: s.rank, Tag: tag, Size: n}, err)
-	if s.ctx.freed {
-		c.close(s.ctx)
-	}
+	x.out.complete(req, Status{Source: s.rank, Tag: tag, Size: n}, err)
+	x.contexts.ended(s.ctx)
 }
 
 // unbind records that a receive ends, whether or not it was bound to an offer.
@@ -176,71 +192,69 @@ func (ctx *Context) unbind(req *Request) {
 // Probe looks for a message that a receive with this source and tag would match, and leaves
 // it in place. The next such receive gets the message that a probe has shown, whichever
 // replicas die. The program sees the message: it enters the causal history.
-func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
-	c.used = c.used || src == Any
+func (x *matching) Probe(ctx *Context, src, tag int) (Status, bool) {
+	x.contexts.used = x.contexts.used || src == Any
 	req := Request{ctx: ctx, source: src, tag: tag, probe: true}
 	req.place.key = req.key()
-	m := c.unexpected(&req)
+	m := x.unexpected(&req)
 	if m == nil {
 		return Status{}, false
 	}
 	s := m.stream
 	s.shown = max(s.shown, m.number+1)
-	c.absorb(m.past.in(ctx))
+	x.history.absorb(m.past.in(ctx.thread))
 	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
 }
 
 // Cancel withdraws a receive that no message has matched, and reports whether it could.
-func (c *Core) Cancel(req *Request) bool {
+func (x *matching) Cancel(req *Request) bool {
 	if req.place.line == nil {
 		return false
 	}
 	req.place.leave()
 	req.ctx.unbind(req)
-	c.rematch(req.ctx)
-	c.complete(req, Status{Source: Any, Tag: Any, Cancelled: true}, nil)
-	if req.ctx.freed {
-		c.close(req.ctx)
-	}
+	x.rematch(req.ctx)
+	x.out.complete(req, Status{Source: Any, Tag: Any, Cancelled: true}, nil)
+	x.contexts.ended(req.ctx)
 	return true
 }
 
 // postLocal delivers a message of this rank to itself. It uses no link and no other
 // replica.
-func (c *Core) postLocal(m *Message) {
+func (x *matching) postLocal(m *Message) {
 	ctx := m.stream.ctx
-	s := c.inStream(ctx, c.rank)
-	if req := c.takePosted(s, m.number, m.tag, nil); req != nil {
-		c.fill(req, s, c.replica, m.number, m.tag, m.data, nil)
-		c.endLocal(m, req)
+	s := ctx.inStream(x.job.rank)
+	if req := x.takePosted(s, m.number, m.tag, nil); req != nil {
+		x.fill(req, s, x.job.replica, m.number, m.tag, m.data, nil)
+		x.endLocal(m, req)
 		return
 	}
-	if !m.sync && len(m.data) <= c.limits.Eager && c.ranks[c.rank].retained+len(m.data)+frameCost <= c.limits.Retain {
-		c.copyOut(m)
+	if !m.sync && len(m.data) <= x.job.limits.Eager && x.job.ranks[x.job.rank].retained+len(m.data)+frameCost <= x.job.limits.Retain {
+		x.outgoing.copyOut(m)
 	}
-	a := c.newArrival(s, m.number, m.tag, len(m.data))
+	a := x.newArrival(s, m.number, m.tag, len(m.data))
 	a.local = m
-	c.enqueue(a)
+	x.enqueue(a)
 }
 
 // endLocal ends a message of this rank to itself that req has received. While req is held, a
 // synchronous send of the message must not end: its end would reveal the decision.
-func (c *Core) endLocal(m *Message, req *Request) {
+func (x *matching) endLocal(m *Message, req *Request) {
 	if req.held {
 		req.local = m
 		return
 	}
 	if m.copied {
-		c.ranks[c.rank].retained -= len(m.data) + frameCost
-		c.buffers.put(m.data)
+		x.job.ranks[x.job.rank].retained -= len(m.data) + frameCost
+		x.buffers.put(m.data)
 	} else {
-		c.complete(m.req, Status{}, nil)
+		x.out.complete(m.req, Status{}, nil)
 	}
-	c.reuseMessage(m)
+	x.outgoing.reuseMessage(m)
 }
 
 // first returns the first message of a stream that req accepts, if req may have it now.
-func (c *Core) first(s *inStream, req *Request) *arrival {
+func (x *matching) first(s *inStream, req *Request) *arrival {
 	if s == nil || s.unexpected.first == nil || s.passed(req) {
 		return nil
 	}
@@ -252,11 +266,11 @@ func (c *Core) first(s *inStream, req *Request) *arrival {
 		return nil
 	}
 	m := p.message
-	if (req.source != Any || req.probe) && c.claimed(m, req) {
+	if (req.source != Any || req.probe) && x.claimed(m, req) {
 		return nil
 	}
-	if (req.source == Any || req.probe) && !c.ripe(m.past.in(s.ctx)) {
-		c.hidden = c.hidden || req.probe
+	if (req.source == Any || req.probe) && !x.history.ripe(m.past.in(s.ctx.thread)) {
+		x.hidden = x.hidden || req.probe
 		return nil // nor may req take a later message
 	}
 	return m
@@ -275,34 +289,85 @@ func (s *inStream) numbered(number uint64) *arrival {
 	return nil
 }
 
-func (c *Core) newArrival(s *inStream, number uint64, tag, size int) *arrival {
+func (x *matching) newArrival(s *inStream, number uint64, tag, size int) *arrival {
 	var m *arrival
-	if n := len(c.arrivals); n > 0 {
-		m = c.arrivals[n-1]
-		c.arrivals = c.arrivals[:n-1]
+	if n := len(x.arrivals); n > 0 {
+		m = x.arrivals[n-1]
+		x.arrivals = x.arrivals[:n-1]
 	} else {
 		m = new(arrival)
 	}
-	c.clock++
-	*m = arrival{stream: s, number: number, tag: tag, size: size, granted: -1, eager: -1, order: c.clock}
+	x.clock++
+	*m = arrival{stream: s, number: number, tag: tag, size: size, granted: -1, eager: -1, order: x.clock}
 	m.place.key, m.place.message = s.ctx.key(number, tag), m
 	return m
 }
 
 // release ends the use of an arrival.
-func (c *Core) release(m *arrival) {
+func (x *matching) release(m *arrival) {
 	if m.hasData {
-		c.buffers.put(m.data)
+		x.buffers.put(m.data)
 	}
-	c.drop(m.past)
-	c.readmit(m)
-	c.unawait(m)
+	x.history.drop(m.past)
+	x.readmit(m)
+	x.requests.unawait(m)
 	if m.eager >= 0 {
-		c.processes[m.eager].held -= m.size + frameCost
-		c.consumed(m.eager, m.size+frameCost)
+		x.job.processes[m.eager].held -= m.size + frameCost
+		x.requests.consumed(m.eager, m.size+frameCost)
 	}
-	if len(c.arrivals) < 256 {
+	if len(x.arrivals) < 256 {
 		*m = arrival{}
-		c.arrivals = append(c.arrivals, m)
+		x.arrivals = append(x.arrivals, m)
+	}
+}
+
+// enqueue appends an unmatched message to those of its stream.
+func (x *matching) enqueue(m *arrival) {
+	m.stream.unexpected.push(&m.place)
+	x.out.news = true
+	x.setAside(m)
+}
+
+// deliver matches the message that is the next one of its stream.
+func (x *matching) deliver(m *arrival) {
+	if req := x.takePosted(m.stream, m.number, m.tag, m.past); req != nil {
+		x.bind(m, req)
+	} else {
+		x.enqueue(m)
+	}
+}
+
+// advance matches messages that arrived early and whose predecessors have arrived now.
+func (x *matching) advance(s *inStream) {
+	if s.ctx.exact {
+		return
+	}
+	for {
+		m := s.known(s.due)
+		switch {
+		case m == nil && !s.received.has(s.due):
+			return
+		case m == nil || m.req != nil || m.queued(): // matched before, or enqueued in its turn
+			s.due++
+		default:
+			s.due++
+			if m.whole {
+				delete(s.live, m.number)
+			}
+			x.deliver(m)
+		}
+	}
+}
+
+// keepCopy gives m a copy of its payload.
+func (x *matching) keepCopy(m *arrival, payload []byte) {
+	m.data, m.hasData = x.buffers.get(len(payload)), true
+	copy(m.data, payload)
+}
+
+// observeMatch reports a message that has completed a receive, unless the message is local.
+func (x *matching) observeMatch(s *inStream, replica int, number uint64, tag, bytes int) {
+	if s.rank != x.job.rank { // else it has crossed no link
+		x.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: bytes})
 	}
 }

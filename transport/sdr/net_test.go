@@ -42,17 +42,20 @@ func newNet(t testing.TB, limits Limits, degrees ...int) *net {
 var kindNames = map[uint8]string{kindEager: "eager", kindOffer: "offer", kindGrant: "grant", kindData: "data", kindAck: "ack", kindWant: "want", kindCredit: "credit", kindArrived: "arrived", kindAsk: "ask", kindFinished: "finished", kindDecision: "decision", kindHolds: "holds"}
 
 func (n *net) name(p int) string {
-	pr := n.cores[p].processes[p]
+	pr := n.cores[p].job.processes[p]
 	return fmt.Sprintf("%d.%d", pr.rank, pr.replica)
 }
 
 // p returns the index of a process.
-func (n *net) p(rank, replica int) int { return n.cores[0].Process(rank, replica) }
+func (n *net) p(rank, replica int) int { return n.cores[0].job.index(rank, replica) }
 
 // carry puts the actions of a process on the wire. A payload stays in the
 // memory of the process until the frame is delivered.
 func (n *net) carry(p int) {
-	for _, a := range n.cores[p].Actions() {
+	for _, r := range n.cores[p].Completed() {
+		r.done.Store(true)
+	}
+	for _, a := range n.cores[p].out.Actions() {
 		switch a.Kind {
 		case ActSend:
 			a.Header.Size = uint64(len(a.Payload) + len(a.CausalPast))
@@ -60,9 +63,6 @@ func (n *net) carry(p int) {
 			n.wire[[2]int{p, a.To}] = append(n.wire[[2]int{p, a.To}], wireFrame{a.Header, payload, a.Message})
 			n.log = append(n.log, fmt.Sprintf("%s->%s %s", n.name(p), n.name(a.To), kindNames[a.Header.Kind]))
 		}
-	}
-	for _, r := range n.cores[p].Completed() {
-		r.done.Store(true)
 	}
 }
 
@@ -80,11 +80,11 @@ func (n *net) deliver(from, to int) {
 	f := n.wire[key][0]
 	n.wire[key] = n.wire[key][1:]
 	if f.message != nil {
-		n.cores[from].Sent(f.message, to, nil)
+		n.cores[from].outgoing.Sent(f.message, to, nil)
 		n.carry(from)
 	}
 	if len(f.payload) > 0 {
-		if place := n.cores[to].Begin(from, &f.header); place != nil {
+		if place := n.cores[to].incoming.Begin(from, &f.header); place != nil {
 			f.payload = place[:copy(place, f.payload)]
 		}
 	}
@@ -126,7 +126,7 @@ func (n *net) die(p int) {
 func (n *net) hear(q, p int, c *Core) {
 	for _, f := range n.wire[[2]int{q, p}] {
 		if f.message != nil {
-			c.Sent(f.message, p, transport.ErrPeerGone)
+			c.outgoing.Sent(f.message, p, transport.ErrPeerGone)
 		}
 	}
 	delete(n.wire, [2]int{q, p})
@@ -155,7 +155,7 @@ type pendingRecv struct {
 
 func (n *net) recv(p, src, tag int) *pendingRecv {
 	r := &pendingRecv{room: make([]byte, 64)}
-	n.cores[p].Recv(n.ctxs[p], &r.Request, r.room, src, tag)
+	n.cores[p].matching.Recv(n.ctxs[p], &r.Request, r.room, src, tag)
 	n.carry(p)
 	return r
 }

@@ -39,14 +39,7 @@ func (e *Engine) observeSent(a *Action) {
 			return
 		}
 	}
-	p := &e.core.processes[a.To] // rank and replica never change, nor do the fields of m that are read here
+	p := &e.core.job.processes[a.To] // rank and replica never change, nor do the fields of m that are read here
 	e.cfg.Observer.Sent(Passage{Rank: p.rank, Replica: p.replica, Context: a.Header.Args[0], Number: a.Header.Args[1],
 		Exact: a.Header.Flags&flagExact != 0, Tag: tag, Bytes: len(a.Payload)})
-}
-
-// observeMatch reports a message that has completed a receive, unless the message is local.
-func (c *Core) observeMatch(s *inStream, replica int, number uint64, tag, bytes int) {
-	if s.rank != c.rank { // else it has crossed no link
-		c.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: bytes})
-	}
 }

@@ -13,21 +13,6 @@ import (
 // paceTime bounds how long a sender waits for room.
 const paceTime = 100 * time.Microsecond
 
-// crowded returns the index of a process that has no room for a small message which this
-// process sends to it, or -1.
-func (c *Core) crowded(dst, bytes int, exact bool) int {
-	if dst == c.rank || bytes > c.limits.Eager {
-		return -1
-	}
-	r := &c.ranks[dst]
-	for d := range each(r.live) {
-		if pr := &c.processes[r.first+d]; pr.credit < bytes+frameCost && !pr.busy && c.serves(dst, d, exact) {
-			return r.first + d
-		}
-	}
-	return -1
-}
-
 // timed is a Waiter that can wait until a time has passed.
 type timed interface {
 	WaitUntil(ctx context.Context, deadline time.Time, done func() bool) error
@@ -45,12 +30,12 @@ func (e *Engine) paceAll(round []Post) {
 // pace waits for up to paceTime if there is no room for a small message. The lock is held,
 // and released during the wait.
 func (e *Engine) pace(dst, bytes int, exact bool) {
-	p := e.core.crowded(dst, bytes, exact)
+	p := e.core.job.crowded(dst, bytes, exact)
 	w, ok := e.cfg.Poller.(timed)
 	if p < 0 || !ok || e.aborted {
 		return
 	}
-	pr := &e.core.processes[p]
+	pr := &e.core.job.processes[p]
 	e.mu.Unlock()
 	// If the job ends, later waits report it.
 	_ = w.WaitUntil(e.cfg.Context, time.Now().Add(paceTime), func() bool {

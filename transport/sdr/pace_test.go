@@ -82,7 +82,7 @@ func TestPace(t *testing.T) {
 				r, room := engines[1].NewCall(), make([]byte, 1)
 				if collective {
 					engines[1].mu.Lock()
-					engines[1].core.RecvExact(contexts[1], &r.Request, room, 0, uint64(received), 0)
+					engines[1].core.matching.RecvExact(contexts[1], &r.Request, room, 0, uint64(received), 0)
 					engines[1].flushAndUnlock()
 				} else {
 					engines[1].Recv(contexts[1], &r.Request, room, 0, 0)

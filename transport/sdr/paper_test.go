@@ -132,14 +132,14 @@ func TestElection(t *testing.T) {
 	c := NewCore(0, 0, 0, []int{3, 2, 1, 3}, false, Limits{})
 	serving := make(map[int]bool)
 	for dst := 1; dst < 3; dst++ {
-		for k := range c.ranks[dst].degree {
-			serving[c.server(0b111, 0, dst, k, false)] = true
-			serving[c.server(0b111, 0, dst, k, true)] = true
+		for k := range c.job.ranks[dst].degree {
+			serving[c.job.server(0b111, 0, dst, k, false)] = true
+			serving[c.job.server(0b111, 0, dst, k, true)] = true
 		}
 	}
 	require.Len(t, serving, 3, "replicas beyond those of the destination take a share")
 	for k := range 3 {
-		require.Equal(t, k, c.server(0b111, 0, 3, k, true), "equal degrees: replica k to replica k")
+		require.Equal(t, k, c.job.server(0b111, 0, 3, k, true), "equal degrees: replica k to replica k")
 	}
 	for live := uint64(1); live < 16; live++ { // changes only if the source died
 		for k := range 6 {

@@ -27,50 +27,50 @@ type past struct {
 	more    bool   // there are other domains
 	needs   clock  // the last operation of this rank in thread that it contains
 	rest    *rest  // the other domains; nil: they are few
-	made    uint64 // Core.changes when this process made it of all that it knows; 0: it did not
+	made    uint64 // history.changes when this process made it of all that it knows; 0: it did not
 }
 
-// in returns p as the causal history of a message in this context.
-func (p *past) in(ctx *Context) *past {
-	if p != nil && ctx.thread != nil {
-		p.thread = ctx.thread.id
+// in returns p as the causal history of a message in a context of this domain.
+func (p *past) in(l *thread) *past {
+	if p != nil && l != nil {
+		p.thread = l.id
 	}
 	return p
 }
 
 // newPast returns an otherwise empty past with this domain and base.
-func (c *Core) newPast(thread, base uint64) *past {
-	p := c.roomForPast()
+func (h *history) newPast(thread, base uint64) *past {
+	p := h.roomForPast()
 	p.thread, p.base, p.own, p.reference, p.scanned = thread, base, entry{}, 0, false
 	p.rest, p.made = nil, 0
 	return p
 }
 
 // roomForPast returns a past that the caller has to fill in. Its list is empty.
-func (c *Core) roomForPast() *past {
-	n := len(c.pasts)
+func (h *history) roomForPast() *past {
+	n := len(h.pasts)
 	if n == 0 {
 		return new(past)
 	}
-	p := c.pasts[n-1]
-	c.pasts = c.pasts[:n-1]
+	p := h.pasts[n-1]
+	h.pasts = h.pasts[:n-1]
 	p.list = p.list[:0]
 	return p
 }
 
 // drop recycles a past that was cloned or made.
-func (c *Core) drop(p *past) {
-	if p != nil && len(c.pasts) < 256 && cap(p.list) < 1<<16 {
-		c.pasts = append(c.pasts, p)
+func (h *history) drop(p *past) {
+	if p != nil && len(h.pasts) < 256 && cap(p.list) < 1<<16 {
+		h.pasts = append(h.pasts, p)
 	}
 }
 
 // clone returns p with a list of its own.
-func (p *past) clone(c *Core) *past {
+func (p *past) clone(h *history) *past {
 	if p == nil {
 		return nil
 	}
-	q := c.roomForPast()
+	q := h.roomForPast()
 	q.list = append(q.list, p.list...)
 	// Copying the fields one by one, as they have been written, is faster here.
 	q.thread, q.base, q.reference = p.thread, p.base, p.reference
@@ -91,11 +91,11 @@ func (p *past) hasOwn() bool { return p.own.epoch|p.own.count != 0 }
 
 // take returns a past that stays valid, for one that may be lent. It hands over the past of
 // the current frame, and clones any other.
-func (c *Core) take(p *past) *past {
-	if p == nil || p != c.incoming {
-		return p.clone(c)
+func (h *history) take(p *past) *past {
+	if p == nil || p != h.incoming {
+		return p.clone(h)
 	}
-	c.incoming = nil
+	h.incoming = nil
 	return p
 }
 
@@ -212,16 +212,16 @@ func (p *past) threads() iter.Seq2[uint64, *pastReader] {
 
 // scan determines what p contains about this rank, and reports whether p is well-formed for
 // a job with these ranks.
-func (c *Core) scan(p *past) bool {
+func (h *history) scan(p *past) bool {
 	p.scanned, p.more, p.needs = true, false, clock{epoch: p.base}
 	if p.base >= maxClock {
 		return false
 	}
 	if p.hasOwn() {
-		if !c.mayBe(p.own, p.base) {
+		if !h.mayBe(p.own, p.base) {
 			return false
 		}
-		if p.own.rank == c.rank {
+		if p.own.rank == h.rank {
 			p.needs = p.own.clock
 		}
 	}
@@ -231,14 +231,14 @@ func (c *Core) scan(p *past) bool {
 	r := pastReader{b: p.list, base: p.base, rank: -1}
 	for more := true; more; _, more = r.begin() {
 		for e, ok := r.next(); ok; e, ok = r.next() {
-			if !c.mayBe(e, r.base) {
+			if !h.mayBe(e, r.base) {
 				return false
 			}
 			switch {
 			case p.more:
 			case p.hasOwn() && e.rank == p.own.rank:
 				return false
-			case e.rank == c.rank:
+			case e.rank == h.rank:
 				p.needs = e.clock
 			}
 		}
@@ -251,8 +251,8 @@ func (c *Core) scan(p *past) bool {
 }
 
 // mayBe reports whether an entry of a domain with this base is valid in this job.
-func (c *Core) mayBe(e entry, base uint64) bool {
-	return e.rank >= 0 && e.rank < len(c.ranks) && c.ranks[e.rank].degree > 1 && e.epoch < maxClock && (e.count > 0 || e.epoch > base)
+func (h *history) mayBe(e entry, base uint64) bool {
+	return e.rank >= 0 && e.rank < len(h.replicated) && h.replicated[e.rank] && e.epoch < maxClock && (e.count > 0 || e.epoch > base)
 }
 
 // of returns the clock of a rank in a domain that p contains.

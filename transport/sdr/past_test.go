@@ -95,8 +95,8 @@ func TestOwnEntry(t *testing.T) {
 	} {
 		n := newNet(t, Limits{}, 2, 2, 2)
 		a, b := n.p(1, 0), n.p(0, 0)
-		n.cores[b].threads[0].own = clock{9, 4} // otherwise this process is behind the messages that it receives
-		l := n.cores[a].threads[0]
+		n.cores[b].history.threads[0].own = clock{9, 4} // otherwise this process is behind the messages that it receives
+		l := n.cores[a].history.threads[0]
 		l.known.base, l.own = 9, c.at
 		l.own.count-- // the send
 		if c.at.count == 0 {
@@ -104,10 +104,10 @@ func TestOwnEntry(t *testing.T) {
 		}
 		l.known.above = []entry{{0, clock{9, 4}}, {2, clock{10, 0}}}
 		if c.at.count == 0 {
-			n.cores[a].operate(n.ctxs[a], true)
-			p := n.cores[a].causalPast(l, 0)
+			n.cores[a].matching.operate(n.ctxs[a], true)
+			p := n.cores[a].history.causalPast(l, 0)
 			require.Equal(t, c.apart, p.hasOwn(), "%v", c.at)
-			n.cores[b].learn(travel(p, 1))
+			n.cores[b].history.learn(travel(p, 1))
 		} else {
 			n.send(a, "m", 0, 0)
 			require.Equal(t, c.apart, n.wire[[2]int{a, b}][0].header.Args[4] > maxList, "%v", c.at)
@@ -115,7 +115,7 @@ func TestOwnEntry(t *testing.T) {
 			n.deliver(a, b)
 			n.see(b, r)
 		}
-		require.Equal(t, knowledge{base: 9, above: []entry{{1, c.at}, {2, clock{10, 0}}}}, n.cores[b].threads[0].known)
+		require.Equal(t, knowledge{base: 9, above: []entry{{1, c.at}, {2, clock{10, 0}}}}, n.cores[b].history.threads[0].known)
 	}
 }
 
@@ -133,20 +133,20 @@ func TestOwnEntryOfSomebodyElse(t *testing.T) {
 	}
 	at, through, end := begin(a), begin(c), begin(b)
 	n.cores[a].SendExact(coll[a], &at.request, []byte("part"), 1, 0, 0)
-	n.cores[c].RecvExact(coll[c], &through.request, through.room, 0, 0, 0)
+	n.cores[c].matching.RecvExact(coll[c], &through.request, through.room, 0, 0, 0)
 	n.carry(a)
 	n.deliver(a, c)
 	require.True(t, through.request.Done())
 	var on Request
 	on.script = through.Script
 	n.cores[c].SendExact(coll[c], &on, []byte("on"), 2, 0, 0)
-	n.cores[b].RecvExact(coll[b], &end.request, end.room, 1, 0, 0)
+	n.cores[b].matching.RecvExact(coll[b], &end.request, end.room, 1, 0, 0)
 	n.carry(c)
 	n.deliver(c, b)
 	require.True(t, end.request.Done())
 	n.cores[b].EndCollective(end.Script)
-	n.cores[b].See(&end.done.Request)
-	require.Equal(t, []entry{{0, clock{count: 1}}}, n.cores[b].threads[0].known.above)
+	n.cores[b].matching.See(&end.done.Request)
+	require.Equal(t, []entry{{0, clock{count: 1}}}, n.cores[b].history.threads[0].known.above)
 }
 
 // epochs makes a context for collective operations on all processes of n. It returns a
@@ -182,15 +182,15 @@ func TestBeyondAnEpoch(t *testing.T) {
 	n.see(b0, r)
 
 	part, end := begin(b0), begin(c)
-	n.cores[c].RecvExact(coll[c], &end.request, end.room, 2, 0, 0)
+	n.cores[c].matching.RecvExact(coll[c], &end.request, end.room, 2, 0, 0)
 	n.cores[b0].SendExact(coll[b0], &part.request, []byte("part"), 0, 0, 0)
 	n.carry(b0)
 	n.deliver(b0, c)
 	require.True(t, end.request.Done())
 	n.cores[c].EndCollective(end.Script)
 	n.carry(c)
-	n.cores[c].See(&end.done.Request)
-	require.Equal(t, uint64(1), n.cores[c].threads[0].known.base)
+	n.cores[c].matching.See(&end.done.Request)
+	require.Equal(t, uint64(1), n.cores[c].history.threads[0].known.base)
 
 	n.send(c, "to a", 1, 0)
 	wild := n.recv(a1, Any, 0)
@@ -210,22 +210,22 @@ func TestEpochs(t *testing.T) {
 	r := n.recv(b, 0, 0)
 	n.deliver(a, b)
 	n.see(b, r)
-	require.Equal(t, clock{count: 1}, n.cores[b].threads[0].known.at(0))
+	require.Equal(t, clock{count: 1}, n.cores[b].history.threads[0].known.at(0))
 	s := begin(b)
 	n.cores[b].SendExact(coll[b], &s.request, []byte("part"), 2, 0, 0)
-	acts := n.cores[b].Actions()
+	acts := n.cores[b].out.Actions()
 	sent := acts[len(acts)-1].Header
 	require.Equal(t, kindEager, sent.Kind)
 	require.Equal(t, uint64(1), sent.Args[3])
 	require.Zero(t, sent.Args[4])
 	n.cores[b].EndCollective(s.Script)
-	n.cores[b].See(&s.done.Request)
-	require.Equal(t, knowledge{base: 1, above: []entry{}}, n.cores[b].threads[0].known)
+	n.cores[b].matching.See(&s.done.Request)
+	require.Equal(t, knowledge{base: 1, above: []entry{}}, n.cores[b].history.threads[0].known)
 	s = begin(b)
 	s.Failed = true
 	n.cores[b].EndCollective(s.Script)
-	n.cores[b].See(&s.done.Request)
-	require.Equal(t, uint64(1), n.cores[b].threads[0].known.base, "it was not carried out")
+	n.cores[b].matching.See(&s.done.Request)
+	require.Equal(t, uint64(1), n.cores[b].history.threads[0].known.base, "it was not carried out")
 }
 
 // TestRootSynchronises: at the root, the end of a gather implies that all ranks have begun
@@ -237,8 +237,8 @@ func TestRootSynchronises(t *testing.T) {
 		s := &Script{Sync: sync, done: new(Call)}
 		n.cores[0].BeginCollective(coll[0], s)
 		n.cores[0].EndCollective(s)
-		n.cores[0].See(&s.done.Request)
-		require.Equal(t, base, n.cores[0].threads[0].known.base)
+		n.cores[0].matching.See(&s.done.Request)
+		require.Equal(t, base, n.cores[0].history.threads[0].known.base)
 	}
 }
 
@@ -248,12 +248,12 @@ func TestNoAnySource(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	require.NoError(t, n.cores[0].NoAnySource())
 	n.cores[0].Send(n.ctxs[0], new(Request), []byte("m"), 1, 0, false)
-	acts := n.cores[0].Actions()
+	acts := n.cores[0].out.Actions()
 	h := acts[len(acts)-1].Header
 	require.Equal(t, kindEager, h.Kind)
 	require.Zero(t, h.Args[3]+h.Args[4])
 	require.Error(t, n.cores[0].NoAnySource())
-	n.cores[1].Probe(n.ctxs[1], Any, 0)
+	n.cores[1].matching.Probe(n.ctxs[1], Any, 0)
 	require.Error(t, n.cores[1].NoAnySource())
 }
 
@@ -273,21 +273,21 @@ func FuzzPast(f *testing.F) {
 	f.Fuzz(func(t *testing.T, base, word uint64, list []byte) {
 		p := &past{thread: testContext, base: base, list: list}
 		p.setOwn(1, word)
-		if !c.scan(p) {
+		if !c.history.scan(p) {
 			return
 		}
 		var d decoded
 		d.add(p)
 		again := new(past)
 		d.encode(again, 1)
-		require.True(t, c.scan(again))
+		require.True(t, c.history.scan(again))
 		require.LessOrEqual(t, len(again.list), len(list))
 		for _, id := range []uint64{testContext, 9} {
-			for rank := range c.ranks {
+			for rank := range c.job.ranks {
 				require.Equal(t, p.of(rank, id), again.of(rank, id))
 			}
 		}
-		require.Equal(t, c.begun(p), c.begun(again))
-		c.learn(p.clone(c))
+		require.Equal(t, c.history.begun(p), c.history.begun(again))
+		c.history.learn(p.clone(&c.history))
 	})
 }

@@ -45,25 +45,25 @@ func (p *Position) Size() int { return p.size }
 
 // Position returns the position of this rank at the cut that is being passed. It excludes
 // messages that were sent after the cut, even those that have arrived.
-func (c *Core) Position() (*Position, error) {
-	if c.cut == nil || !c.cut.done {
+func (k *cuts) Position() (*Position, error) {
+	if k.now == nil || !k.now.done {
 		return nil, fmt.Errorf("position in the messages: %w", errNoCut)
 	}
-	pos := &Position{rank: c.rank, size: len(c.ranks), cut: c.cut.number}
-	for _, ctx := range c.order {
-		if ctx == c.cuts || !ctx.joined || ctx.freed {
+	pos := &Position{rank: k.job.rank, size: len(k.job.ranks), cut: k.now.number}
+	for _, ctx := range k.contexts.order {
+		if ctx == k.contexts.bookmarks || !ctx.joined || ctx.freed {
 			continue
 		}
-		at := contextPosition{id: ctx.id, exact: ctx.exact, sent: make([]uint64, len(c.ranks)), received: make([]uint64, len(c.ranks))}
-		for rank := range c.ranks {
+		at := contextPosition{id: ctx.id, exact: ctx.exact, sent: make([]uint64, len(k.job.ranks)), received: make([]uint64, len(k.job.ranks))}
+		for rank := range k.job.ranks {
 			if s := ctx.out[rank]; s != nil {
 				at.sent[rank] = s.next
 			}
-			if s := ctx.in[rank]; s != nil && rank != c.rank {
+			if s := ctx.in[rank]; s != nil && rank != k.job.rank {
 				at.received[rank] = s.before
 			}
 		}
-		at.received[c.rank] = at.sent[c.rank]
+		at.received[k.job.rank] = at.sent[k.job.rank]
 		at.messages = ctx.unmatched(at.received)
 		pos.contexts = append(pos.contexts, at)
 	}
@@ -93,30 +93,30 @@ func (ctx *Context) unmatched(before []uint64) []messagePosition {
 }
 
 // Restore puts a new core into a position, inside the cut.
-func (c *Core) Restore(pos *Position) error {
-	if pos.rank != c.rank || pos.size != len(c.ranks) {
-		return fmt.Errorf("position of rank %d of %d, for rank %d of %d", pos.rank, pos.size, c.rank, len(c.ranks))
+func (k *cuts) Restore(pos *Position) error {
+	if pos.rank != k.job.rank || pos.size != len(k.job.ranks) {
+		return fmt.Errorf("position of rank %d of %d, for rank %d of %d", pos.rank, pos.size, k.job.rank, len(k.job.ranks))
 	}
 	for _, at := range pos.contexts {
-		ctx := c.context(at.id, at.exact)
-		for rank := range c.ranks {
+		ctx := k.contexts.get(at.id, at.exact)
+		for rank := range k.job.ranks {
 			if at.sent[rank] > 0 {
-				c.outStream(ctx, rank).next = at.sent[rank]
+				k.contexts.outStream(ctx, rank).next = at.sent[rank]
 			}
 			if n := at.received[rank]; n > 0 {
-				s := c.inStream(ctx, rank)
+				s := ctx.inStream(rank)
 				s.due, s.before, s.received = n, n, numbers{low: n}
 			}
 		}
 		for _, mp := range at.messages {
-			m := c.newArrival(c.inStream(ctx, mp.source), mp.number, mp.tag, len(mp.data))
+			m := k.matching.newArrival(ctx.inStream(mp.source), mp.number, mp.tag, len(mp.data))
 			m.whole = true
-			m.keepCopy(c, mp.data)
-			c.enqueue(m)
+			k.matching.keepCopy(m, mp.data)
+			k.matching.enqueue(m)
 		}
 	}
-	c.cut = &cut{number: pos.cut, marked: make([]bool, len(c.ranks)), done: true}
-	c.newest = pos.cut
+	k.now = &cut{number: pos.cut, marked: make([]bool, len(k.job.ranks)), done: true}
+	k.newest = pos.cut
 	return nil
 }
 

@@ -36,10 +36,10 @@ func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 		return false
 	}
 	e.mu.Lock()
-	if e.core.spent {
+	if e.core.job.spent {
 		e.pace(dst, len(data), false)
 	}
-	sent := e.core.SendNow(ctx, data, dst, tag)
+	sent := e.core.outgoing.SendNow(ctx, data, dst, tag)
 	e.mu.Unlock()
 	return sent
 }
@@ -47,7 +47,7 @@ func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 // Recv posts a receive, see Core.Recv.
 func (e *Engine) Recv(ctx *Context, r *Request, buf []byte, src, tag int) {
 	e.mu.Lock()
-	e.core.Recv(ctx, r, buf, src, tag)
+	e.core.matching.Recv(ctx, r, buf, src, tag)
 	e.flushAndUnlock()
 }
 
@@ -55,12 +55,12 @@ func (e *Engine) Recv(ctx *Context, r *Request, buf []byte, src, tag int) {
 func (e *Engine) Probe(ctx *Context, src, tag int) (Status, bool) {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	return e.core.Probe(ctx, src, tag)
+	return e.core.matching.Probe(ctx, src, tag)
 }
 
 // Cancel withdraws a receive that no message has matched.
 func (e *Engine) Cancel(r *Request) bool {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	return e.core.Cancel(r)
+	return e.core.matching.Cancel(r)
 }

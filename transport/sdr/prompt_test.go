@@ -10,9 +10,9 @@ import (
 
 // hasty lets the links of a process take frames at once, as long as a test wants that.
 func (n *net) hasty(p int, takes *bool) {
-	n.cores[p].now = func(a *Action) bool {
-		if a != &n.cores[p].direct {
-			require.Len(n.t, n.cores[p].actions, 1, "nothing was to be done before")
+	n.cores[p].out.now = func(a *Action) bool {
+		if a != &n.cores[p].out.direct {
+			require.Len(n.t, n.cores[p].out.actions, 1, "nothing was to be done before")
 		}
 		if !*takes {
 			return false
@@ -32,32 +32,32 @@ func TestSendNow(t *testing.T) {
 	takes := false
 	n.hasty(0, &takes)
 	c := n.cores[0]
-	now := func(data string) bool { return c.SendNow(n.ctxs[0], []byte(data), 1, 7) }
+	now := func(data string) bool { return c.outgoing.SendNow(n.ctxs[0], []byte(data), 1, 7) }
 	require.False(t, now("a"), "the link does not take it")
-	require.Empty(t, c.actions)
-	require.Zero(t, c.processes[1].sent)
-	require.Equal(t, 400, c.processes[1].credit)
+	require.Empty(t, c.out.actions)
+	require.Zero(t, c.job.processes[1].sent)
+	require.Equal(t, 400, c.job.processes[1].credit)
 	n.send(0, "a", 1, 7)
 	takes = true
 	require.True(t, now("b"))
 	require.True(t, n.send(0, "c", 1, 7).Done())
 	require.Equal(t, []string{"0.0->1.0 eager", "0.0->1.0 eager at once", "0.0->1.0 eager at once"}, n.sent())
 	require.False(t, now("d"), "the receiver's room is used up")
-	require.False(t, c.SendNow(n.ctxs[0], nil, 0, 7), "to itself")
-	messages, _ := c.Retained()
+	require.False(t, c.outgoing.SendNow(n.ctxs[0], nil, 0, 7), "to itself")
+	messages, _ := c.outgoing.Retained()
 	require.Equal(t, 1, messages, "only the one that is on its way")
 	for _, want := range []string{"0:a", "0:b", "0:c"} {
 		n.deliver(0, 1)
 		require.Equal(t, want, n.recv(1, 0, 7).text(t))
 	}
-	require.True(t, c.Drained())
-	require.Equal(t, uint64(3), c.processes[1].sent)
+	require.True(t, c.outgoing.Drained())
+	require.Equal(t, uint64(3), c.job.processes[1].sent)
 	require.False(t, now(string(make([]byte, 101))), "it has to be offered")
-	c.processes[1].credit = 400
-	c.send(1, transport.Header{Kind: kindWant}, nil)
+	c.job.processes[1].credit = 400
+	c.out.send(1, transport.Header{Kind: kindWant}, nil)
 	require.False(t, now("d"), "something is to be done before")
-	require.Len(t, c.actions, 1)
-	c.Actions()
+	require.Len(t, c.out.actions, 1)
+	c.out.Actions()
 	c.Dead(1)
 	require.False(t, now("d"), "nobody is there")
 }
@@ -69,12 +69,12 @@ func TestSendNowReplicated(t *testing.T) {
 	takes := true
 	n.hasty(n.p(0, 0), &takes)
 	c := n.cores[0]
-	require.False(t, c.SendNow(n.ctxs[0], []byte("x"), 1, 0))
+	require.False(t, c.outgoing.SendNow(n.ctxs[0], []byte("x"), 1, 0))
 	require.True(t, n.send(0, "x", 1, 0).Done())
 	require.Equal(t, []string{"0.0->1.0 eager at once"}, n.sent())
-	require.False(t, c.Drained(), "1.1 may lack it")
+	require.False(t, c.outgoing.Drained(), "1.1 may lack it")
 	n.die(n.p(0, 1))
 	require.Equal(t, []string{"0.0->1.1 eager"}, n.sent(), "in place of 0.1")
 	n.deliver(0, n.p(1, 1))
-	require.True(t, c.Drained())
+	require.True(t, c.outgoing.Drained())
 }

@@ -1,14 +1,31 @@
 package sdr
 
-import "github.com/intrahpc/intra/transport"
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// incoming handles the messages that other ranks send.
+type incoming struct {
+	job      *job
+	out      *outbox
+	history  *history
+	contexts *contexts
+	requests *requests
+	buffers  *buffers
+	acks     *acks
+	matching *matching
+}
 
 // Begin handles the header of a frame from process p, which has arrived. The result is the
 // memory for its payload, or nil.
-func (c *Core) Begin(p int, h *transport.Header) []byte {
-	if h.Kind != kindData || c.refused(p, h) {
+func (in *incoming) Begin(p int, h *transport.Header) []byte {
+	if h.Kind != kindData || in.job.refused(p, h) {
 		return nil
 	}
-	m := c.expected(p, h)
+	m := in.expected(p, h)
 	if m == nil || m.req == nil || m.size != int(h.Size) || len(m.req.buf) < m.size {
 		return nil // End copies what fits
 	}
@@ -17,9 +34,9 @@ func (c *Core) Begin(p int, h *transport.Header) []byte {
 }
 
 // expected returns the message whose payload process p was asked for.
-func (c *Core) expected(p int, h *transport.Header) *arrival {
-	pr := &c.processes[p]
-	ctx := c.contexts[h.Args[0]]
+func (in *incoming) expected(p int, h *transport.Header) *arrival {
+	pr := &in.job.processes[p]
+	ctx := in.contexts.byID[h.Args[0]]
 	if ctx == nil || ctx.in[pr.rank] == nil {
 		return nil
 	}
@@ -30,305 +47,147 @@ func (c *Core) expected(p int, h *transport.Header) *arrival {
 	return m
 }
 
-// End handles a whole frame from process p. An error means that no sound process sends such
-// a frame.
-func (c *Core) End(p int, h *transport.Header, payload []byte) error {
-	if req := c.takeNext(p, h, payload); req != nil {
-		c.completed = append(c.completed, req)
-		return nil
-	}
-	return c.end(p, h, payload)
-}
-
-// end is End of a frame that takeNext has not handled.
-func (c *Core) end(p int, h *transport.Header, payload []byte) error {
-	if c.refused(p, h) {
-		return nil
-	}
-	pr := &c.processes[p]
-	if err := checkHeader(h); err != nil {
-		return err
-	}
-	if h.Incarnation > pr.incarnation {
-		return pr.hold(h, payload)
-	}
-	if c.pulling() {
-		c.cut.fresh = true
-	}
-	switch h.Kind {
-	case kindWant:
-		c.wanted(p, h.Args[0] != 0)
-		return nil
-	case kindCredit:
-		pr.credit += int(min(h.Args[0], uint64(c.limits.Window-pr.credit)))
-		pr.busy = false
-		c.push(p)
-		c.spent = c.anyLow()
-		return nil
-	case kindArrived:
-		c.arrived(p, h)
-		return nil
-	case kindAsk:
-		c.asked(p, h)
-		return nil
-	case kindFinished:
-		c.heardEnd(p, h)
-		return nil
-	case kindDecision:
-		return c.handleDecision(p, h, payload)
-	case kindHolds:
-		return c.handleHolds(p, h)
-	}
-	if pr.rank == c.rank {
-		return violation(pr, h, "message from the own rank")
-	}
-	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
-	if ctx != nil && ctx.exact != (h.Flags&flagExact != 0) {
-		return violation(pr, h, "wrong kind of context")
-	}
-	switch h.Kind {
-	case kindAck:
-		return c.acknowledged(p, h, payload)
-	case kindGrant:
-		c.grant(p, h)
-		return nil
-	}
-	if ctx == nil { // closed: it will never be received
-		if h.Kind == kindEager {
-			c.consumed(p, len(payload)-int(pastBytes(h))+frameCost)
-		}
-		c.ackTo(&Context{id: h.Args[0], exact: h.Flags&flagExact != 0}, pr.rank, nil)
-		return nil
-	}
-	s := c.inStream(ctx, pr.rank)
-	if s.received.far(h.Args[1]) {
-		return violation(pr, h, "number too far ahead")
-	}
-	if h.Kind == kindData {
-		return c.data(p, s, h, payload)
-	}
-	payload, of, err := c.splitPast(p, h, payload)
-	if err != nil {
-		return err
-	}
-	if h.Kind == kindOffer {
-		err = c.offer(p, s, h, of)
-	} else {
-		err = c.eager(p, s, h, payload, of)
-		c.askAgain(p)
-	}
-	if c.draining {
-		c.answer()
-	}
-	return err
-}
-
 // eager handles a message that came with its payload.
-func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of *past) error {
+func (in *incoming) eager(p int, s *inStream, h *transport.Header, payload []byte, of *past) error {
 	n, tag := h.Args[1], int(h.Args[2])
-	replica := c.processes[p].replica
+	replica := in.job.processes[p].replica
 	cost := len(payload) + frameCost
 	if s.received.has(n) {
-		c.confirm(s, h, of)
-		c.consumed(p, cost)
+		in.confirm(s, h, of)
+		in.requests.consumed(p, cost)
 		return nil
 	}
 	if m := s.known(n); m != nil { // another replica has offered it
 		if m.size != len(payload) || m.tag != tag {
-			return violation(&c.processes[p], h, "differs from what another replica sent")
+			return violation(&in.job.processes[p], h, "differs from what another replica sent")
 		}
-		c.confirm(s, h, of)
+		in.confirm(s, h, of)
 		if !m.filling {
-			c.whole(m, replica, p, payload)
+			in.whole(m, replica, p, payload)
 			return nil
 		}
 		if !m.hasData { // keep it in case the other one dies in the middle
-			m.keepCopy(c, payload)
+			in.matching.keepCopy(m, payload)
 			m.from = replica
 		}
-		c.consumed(p, cost)
+		in.requests.consumed(p, cost)
 		return nil
 	}
 	s.received.add(n)
-	c.acknowledge(s, n, payload, replica, cost, false)
+	in.acks.acknowledge(s, n, payload, replica, cost, false)
 	if !s.ctx.exact && n != s.due {
-		m := c.newArrival(s, n, tag, len(payload))
+		m := in.matching.newArrival(s, n, tag, len(payload))
 		m.whole, m.from, m.cut = true, replica, h.Args[5]
-		c.hold(m, p)
-		m.keepCopy(c, payload)
-		m.past = c.take(of)
+		in.requests.hold(m, p)
+		in.matching.keepCopy(m, payload)
+		m.past = in.history.take(of)
 		s.live[n] = m
 		return nil
 	}
 	s.due++
-	if req := c.takePosted(s, n, tag, of); req != nil {
-		c.fill(req, s, replica, n, tag, payload, of)
-		c.consumed(p, cost)
+	if req := in.matching.takePosted(s, n, tag, of); req != nil {
+		in.matching.fill(req, s, replica, n, tag, payload, of)
+		in.requests.consumed(p, cost)
 	} else {
-		m := c.newArrival(s, n, tag, len(payload))
+		m := in.matching.newArrival(s, n, tag, len(payload))
 		m.whole, m.from, m.cut = true, replica, h.Args[5]
-		c.hold(m, p)
-		m.keepCopy(c, payload)
-		m.past = c.take(of)
-		c.enqueue(m)
+		in.requests.hold(m, p)
+		in.matching.keepCopy(m, payload)
+		m.past = in.history.take(of)
+		in.matching.enqueue(m)
 	}
-	c.advance(s)
+	in.matching.advance(s)
 	return nil
 }
 
-func (m *arrival) keepCopy(c *Core, payload []byte) {
-	m.data, m.hasData = c.buffers.get(len(payload)), true
-	copy(m.data, payload)
-}
-
-// enqueue appends an unmatched message to those of its stream.
-func (c *Core) enqueue(m *arrival) {
-	m.stream.unexpected.push(&m.place)
-	c.news = true
-	c.setAside(m)
-}
-
 // offer handles the announcement of a message.
-func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
+func (in *incoming) offer(p int, s *inStream, h *transport.Header, of *past) error {
 	n, tag, size := h.Args[1], int(h.Args[2]), int(h.Args[3])
-	replica := c.processes[p].replica
+	replica := in.job.processes[p].replica
 	if s.received.has(n) {
-		c.confirm(s, h, of)
-		c.ackOne(s, replica)
+		in.confirm(s, h, of)
+		in.acks.ackOne(s, replica)
 		return nil
 	}
 	if m := s.live[n]; m != nil {
 		if m.size != size || m.tag != tag {
-			return violation(&c.processes[p], h, "differs from what another replica sent")
+			return violation(&in.job.processes[p], h, "differs from what another replica sent")
 		}
-		c.confirm(s, h, of)
+		in.confirm(s, h, of)
 		m.offers |= 1 << replica
-		if c.wants(m) {
-			c.ask(m)
+		if in.requests.wants(m) {
+			in.requests.ask(m)
 		}
 		return nil
 	}
-	m := c.newArrival(s, n, tag, size)
+	m := in.matching.newArrival(s, n, tag, size)
 	m.offers, m.comes, m.cut = 1<<replica, h.Flags&flagComes != 0, h.Args[5]
-	m.past = c.take(of)
+	m.past = in.history.take(of)
 	s.live[n] = m
 	if s.ctx.exact || n == s.due {
 		s.due++
-		c.deliver(m)
-		c.advance(s)
+		in.matching.deliver(m)
+		in.matching.advance(s)
 	}
-	if c.pulling() && s.live[n] == m {
-		c.ask(m)
+	if in.requests.pulling && s.live[n] == m {
+		in.requests.ask(m)
 	}
 	return nil
 }
 
-// deliver matches the message that is the next one of its stream.
-func (c *Core) deliver(m *arrival) {
-	if req := c.takePosted(m.stream, m.number, m.tag, m.past); req != nil {
-		c.bind(m, req)
-	} else {
-		c.enqueue(m)
-	}
-}
-
-// advance matches messages that arrived early and whose predecessors have arrived now.
-func (c *Core) advance(s *inStream) {
-	if s.ctx.exact {
-		return
-	}
-	for {
-		m := s.known(s.due)
-		switch {
-		case m == nil && !s.received.has(s.due):
-			return
-		case m == nil || m.req != nil || m.queued(): // matched before, or enqueued in its turn
-			s.due++
-		default:
-			s.due++
-			if m.whole {
-				delete(s.live, m.number)
-			}
-			c.deliver(m)
-		}
-	}
-}
-
-// wants reports whether the core should request the payload of an offered message.
-func (c *Core) wants(m *arrival) bool {
-	return m.granted < 0 && (m.req != nil && !m.req.held || c.pulling())
-}
-
-// ask requests the payload of a message from one of the replicas that offer it: from the
-// one that serves this replica if it is among them. It does not request a message that
-// comes unrequested, unless the sender may lack room here.
-func (c *Core) ask(m *arrival) {
-	r := &c.ranks[m.stream.rank]
-	replica := c.server(m.offers, m.stream.rank, c.rank, c.replica, m.stream.ctx.exact)
-	p := r.first + replica
-	c.unawait(m)
-	if m.comes && c.roomy(p) && !c.pulling() {
-		m.awaited = p + 1
-		c.processes[p].awaited++
-		return
-	}
-	m.granted = replica
-	c.frame(p, kindGrant, m.stream.ctx, m.number)
-}
-
 // data handles a payload that was requested.
-func (c *Core) data(p int, s *inStream, h *transport.Header, payload []byte) error {
+func (in *incoming) data(p int, s *inStream, h *transport.Header, payload []byte) error {
 	if s.received.has(h.Args[1]) {
 		return nil // an eager copy came meanwhile
 	}
-	m := c.expected(p, h)
+	m := in.expected(p, h)
 	if m == nil || m.size != len(payload) {
-		return violation(&c.processes[p], h, "payload that was not asked for")
+		return violation(&in.job.processes[p], h, "payload that was not asked for")
 	}
 	if m.hasData { // kept in case this transfer broke off
-		c.buffers.put(m.data)
+		in.buffers.put(m.data)
 		m.data, m.hasData = nil, false
 	}
 	m.filling = false
-	c.whole(m, c.processes[p].replica, -1, payload)
+	in.whole(m, in.job.processes[p].replica, -1, payload)
 	return nil
 }
 
 // whole completes the reception of a message that was known before, with the payload from a
 // replica of its source. eager is the process whose credit the message holds, or -1.
-func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
+func (in *incoming) whole(m *arrival, replica, eager int, payload []byte) {
 	s := m.stream
 	s.received.add(m.number)
-	c.acknowledge(s, m.number, payload, replica, m.size, true)
+	in.acks.acknowledge(s, m.number, payload, replica, m.size, true)
 	m.whole, m.from = true, replica
-	c.unawait(m)
+	in.requests.unawait(m)
 	if eager >= 0 {
-		c.hold(m, eager)
+		in.requests.hold(m, eager)
 	}
 	switch {
 	case m.req != nil:
 		delete(s.live, m.number)
-		c.fill(m.req, s, replica, m.number, m.tag, payload, m.past)
-		c.release(m)
+		in.matching.fill(m.req, s, replica, m.number, m.tag, payload, m.past)
+		in.matching.release(m)
 		return
 	case m.queued():
 		delete(s.live, m.number)
 	}
-	m.keepCopy(c, payload)
+	in.matching.keepCopy(m, payload)
 }
 
 // Torn handles the loss of the link from process p inside the payload of a frame for which
 // Begin returned memory.
-func (c *Core) Torn(p int, h *transport.Header) {
-	if h.Kind != kindData || c.refused(p, h) {
+func (in *incoming) Torn(p int, h *transport.Header) {
+	if h.Kind != kindData || in.job.refused(p, h) {
 		return
 	}
-	if m := c.expected(p, h); m != nil {
-		c.torn(m)
+	if m := in.expected(p, h); m != nil {
+		in.torn(m)
 	}
 }
 
-func (c *Core) torn(m *arrival) {
+func (in *incoming) torn(m *arrival) {
 	if !m.filling {
 		return
 	}
@@ -336,7 +195,33 @@ func (c *Core) torn(m *arrival) {
 	if m.hasData { // an eager copy of another replica came while this one was being written
 		data := m.data
 		m.data, m.hasData = nil, false
-		c.whole(m, m.from, -1, data)
-		c.buffers.put(data)
+		in.whole(m, m.from, -1, data)
+		in.buffers.put(data)
 	}
+}
+
+// splitPast separates the content of a frame into payload and causal history, see
+// history.read.
+func (in *incoming) splitPast(p int, h *transport.Header, b []byte) (payload []byte, of *past, err error) {
+	base, word := h.Args[3], h.Args[4]
+	if word == 0 && (h.Kind != kindEager || base == 0) {
+		return b, nil, nil
+	}
+	n := pastBytes(h)
+	if n > uint64(len(b)) {
+		return nil, nil, fmt.Errorf("%w: %d bytes of causal past in a frame of %d", violation(&in.job.processes[p], h, "causal past"), n, len(b))
+	}
+	cut := len(b) - int(n)
+	payload, list := b[:cut], b[cut:]
+	if h.Kind != kindEager { // Args[3] of an offer is its size, so the base comes before the list
+		var n int
+		if base, n = binary.Uvarint(list); n <= 0 {
+			return nil, nil, violation(&in.job.processes[p], h, "causal past")
+		}
+		list = list[n:]
+	}
+	if of = in.history.read(p, in.job.processes[p].rank, base, word, list); of == nil {
+		return nil, nil, violation(&in.job.processes[p], h, "causal past")
+	}
+	return payload, of, nil
 }

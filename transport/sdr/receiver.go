@@ -8,7 +8,7 @@ import (
 
 // Receiver returns the receiver of the frames of transport.ChannelMessage from a process.
 func (e *Engine) Receiver(rank, replica int) transport.Receiver {
-	return receiver{e, e.core.Process(rank, replica)}
+	return receiver{e, e.core.job.index(rank, replica)}
 }
 
 type receiver struct {
@@ -22,7 +22,7 @@ func (r receiver) Begin(h *transport.Header) []byte {
 	if r.e.aborted {
 		return nil
 	}
-	place := r.e.core.Begin(r.p, h)
+	place := r.e.core.incoming.Begin(r.p, h)
 	r.e.lent[r.p] = place != nil
 	return place
 }
@@ -33,7 +33,7 @@ func (r receiver) End(h *transport.Header, payload []byte) {
 		if req := r.e.core.takeNext(r.p, h, payload); req != nil {
 			r.e.completed++
 			r.e.complete(req)
-			if len(r.e.core.actions) > 0 {
+			if len(r.e.core.out.actions) > 0 {
 				r.e.flush(true)
 				return
 			}
@@ -61,7 +61,7 @@ func (r receiver) Torn(h *transport.Header, _ int) {
 	r.e.lent[r.p] = false
 	wake := r.e.aborted
 	if !r.e.aborted {
-		r.e.core.Torn(r.p, h)
+		r.e.core.incoming.Torn(r.p, h)
 	}
 	r.e.flushAndUnlock()
 	if wake {

@@ -36,22 +36,3 @@ type Recorder interface {
 	// Replays reports whether the process carries out recorded decisions and makes none.
 	Replays() bool
 }
-
-// number is called when the program reaches the place of a decision.
-func (c *Core) number(key decisionKey) {
-	if c.recorder == nil {
-		return
-	}
-	if value := c.recorder.Number(key.context, key.kind, key.number); value != nil {
-		c.agreed.due[key] = &decision{key: key, value: value, settled: true}
-	}
-}
-
-// carries is called when this process carries out a decision.
-func (c *Core) carries(key decisionKey, value []byte) {
-	if c.recorder != nil {
-		c.recorder.Decided(key.context, key.kind, key.number, value)
-	}
-}
-
-func (c *Core) replays() bool { return c.recorder != nil && c.recorder.Replays() }

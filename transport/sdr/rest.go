@@ -16,7 +16,7 @@ const longRest = 128
 type rest struct {
 	list []byte // never modified: several pasts share it
 	// The ages, counted from 1, in which this process had begun all operations in list and
-	// in which it absorbed list, and the value of Core.changes after that.
+	// in which it absorbed list, and the value of history.changes after that.
 	begunIn, absorbedIn, absorbedAt uint64
 }
 
@@ -36,29 +36,29 @@ func (r *rest) setAbsorbed(age, changes uint64) {
 }
 
 // scanFrom is scan for a past that came from process p. It uses the cached rest.
-func (c *Core) scanFrom(p int, of *past) bool {
+func (h *history) scanFrom(p int, of *past) bool {
 	of.rest, of.made = nil, 0
 	if len(of.list) < longRest {
-		return c.scan(of)
+		return h.scan(of)
 	}
 	r := pastReader{b: of.list, base: of.base, rank: -1}
 	for _, more := r.next(); more; _, more = r.next() {
 	}
 	if len(r.b) < longRest {
-		return c.scan(of)
+		return h.scan(of)
 	}
-	pr, whole := &c.processes[p], of.list
-	if last := pr.rest; last != nil && bytes.Equal(last.list, r.b) {
+	whole := of.list
+	if last := h.rests[p]; last != nil && bytes.Equal(last.list, r.b) {
 		of.list = whole[:len(whole)-len(r.b)]
-		fine := c.scan(of)
+		fine := h.scan(of)
 		of.list, of.more, of.rest = whole, true, last
 		return fine
 	}
-	if !c.scan(of) {
+	if !h.scan(of) {
 		return false
 	}
-	pr.rest = &rest{list: bytes.Clone(r.b)}
-	of.rest = pr.rest
+	of.rest = &rest{list: bytes.Clone(r.b)}
+	h.rests[p] = of.rest
 	return true
 }
 
@@ -70,21 +70,21 @@ type others struct {
 }
 
 // changed records that the known clocks of a domain have changed.
-func (c *Core) changed(l *thread) {
+func (h *history) changed(l *thread) {
 	l.changes++
-	c.changes++
+	h.changes++
 }
 
 // restOf encodes the known clocks of all other domains. The result is valid until the next
 // call.
-func (c *Core) restOf(of *thread) []byte {
-	o := &c.others
-	if at := c.changes - of.changes; o.than != of || o.at != at || at == 0 {
+func (h *history) restOf(of *thread) []byte {
+	o := &h.others
+	if at := h.changes - of.changes; o.than != of || o.at != at || at == 0 {
 		o.than, o.at, o.list = of, at, o.list[:0]
-		for _, l := range c.threads {
+		for _, l := range h.threads {
 			if l != of && (l.own != clock{} || l.known.base > 0 || len(l.known.above) > 0) {
 				o.list = appendThread(o.list, l.id, l.known.base)
-				o.list = appendKnown(o.list, l, l.known.base, c.mine(l, l.known.base))
+				o.list = appendKnown(o.list, l, l.known.base, h.mine(l, l.known.base))
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func (c *Core) restOf(of *thread) []byte {
 }
 
 // implied reports whether by, which this process sends, contains all of p.
-func (c *Core) implied(by, p *past) bool {
+func (h *history) implied(by, p *past) bool {
 	if p.thread != by.thread || p.base > by.base || p.hasOwn() {
 		return false
 	}
@@ -100,5 +100,5 @@ func (c *Core) implied(by, p *past) bool {
 		return true
 	}
 	// by was made after p.rest had been absorbed, so it contains p.rest.
-	return p.list[0] == 0 && p.rest.absorbed(c.age) && by.made >= p.rest.absorbedAt && by.made > 0
+	return p.list[0] == 0 && p.rest.absorbed(h.age) && by.made >= p.rest.absorbedAt && by.made > 0
 }

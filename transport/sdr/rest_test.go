@@ -41,9 +41,9 @@ func TestRestOfThreads(t *testing.T) {
 			}
 			for k := range 2 {
 				p, q := n.p(from, k), n.p(to, k)
-				before := n.cores[q].processes[p].rest
+				before := n.cores[q].history.rests[p]
 				n.deliverAll()
-				if after := n.cores[q].processes[p].rest; after != nil && after == before {
+				if after := n.cores[q].history.rests[p]; after != nil && after == before {
 					known++
 				} else if after != nil {
 					fresh++
@@ -62,23 +62,23 @@ func TestRestOfThreads(t *testing.T) {
 			n.deliverAll()
 			p := n.p(random.IntN(3), random.IntN(2))
 			c := n.cores[p]
-			past := c.causalPast(c.threads[random.IntN(len(c.threads))], 0)
+			past := c.history.causalPast(c.history.threads[random.IntN(len(c.history.threads))], 0)
 			if past == nil {
 				continue
 			}
 			// The cached list equals a new one.
 			again := append([]byte(nil), past.list...)
-			c.changes++
-			other := c.causalPast(c.findThread(past.thread), 0)
+			c.history.changes++
+			other := c.history.causalPast(c.history.findThread(past.thread), 0)
 			require.Equal(t, again, other.list)
 		}
 		require.Greater(t, known, 10)
 		require.Greater(t, fresh, 10)
 		for _, c := range n.cores { // all messages were seen, so replicas have the same knowledge
-			peer := n.cores[n.p(c.rank, 1-c.replica)]
-			for _, l := range c.threads {
-				require.Equal(t, l.own, peer.findThread(l.id).own)
-				require.ElementsMatch(t, l.known.above, peer.findThread(l.id).known.above)
+			peer := n.cores[n.p(c.job.rank, 1-c.job.replica)]
+			for _, l := range c.history.threads {
+				require.Equal(t, l.own, peer.history.findThread(l.id).own)
+				require.ElementsMatch(t, l.known.above, peer.history.findThread(l.id).known.above)
 			}
 		}
 	}
@@ -97,34 +97,34 @@ func TestRestIsChecked(t *testing.T) {
 		return &past{thread: testContext, list: append([]byte(nil), list...)}
 	}
 	one := incoming(list)
-	require.True(t, c.scanFrom(from, one))
+	require.True(t, c.history.scanFrom(from, one))
 	require.NotNil(t, one.rest)
 	two := incoming(list)
-	require.True(t, c.scanFrom(from, two))
+	require.True(t, c.history.scanFrom(from, two))
 	require.True(t, two.rest == one.rest)
-	require.False(t, two.rest.absorbed(c.age))
-	c.learn(two)
-	require.True(t, one.rest.absorbed(c.age) && one.rest.begun(c.age))
-	require.Equal(t, clock{count: 1}, c.findThread(1019).known.at(0))
+	require.False(t, two.rest.absorbed(c.history.age))
+	c.history.learn(two)
+	require.True(t, one.rest.absorbed(c.history.age) && one.rest.begun(c.history.age))
+	require.Equal(t, clock{count: 1}, c.history.findThread(1019).known.at(0))
 
 	// The message's own domain requires more, and this replica has not begun it.
 	own := appendEntry(nil, 0, -1, entry{1, clock{count: 9}})
 	three := incoming(append(own, list...))
-	require.True(t, c.scanFrom(from, three))
+	require.True(t, c.history.scanFrom(from, three))
 	require.True(t, three.rest == one.rest)
-	require.False(t, c.begun(three))
+	require.False(t, c.history.begun(three))
 	// Another domain does.
 	list = appendEntry(appendThread(list, 2000, 0), 0, -1, entry{1, clock{count: 1}})
 	four := incoming(list)
-	require.True(t, c.scanFrom(from, four))
-	require.True(t, four.rest != one.rest && !four.rest.begun(c.age))
-	require.False(t, c.begun(four))
-	require.False(t, four.rest.begun(c.age), "not by a look that failed")
+	require.True(t, c.history.scanFrom(from, four))
+	require.True(t, four.rest != one.rest && !four.rest.begun(c.history.age))
+	require.False(t, c.history.begun(four))
+	require.False(t, four.rest.begun(c.history.age), "not by a look that failed")
 	// A list that no process of this version writes is refused, before and after.
 	bad := append(append([]byte(nil), list...), 0, 1)
-	require.False(t, c.scanFrom(from, incoming(bad)))
-	require.False(t, c.scanFrom(from, incoming(bad)))
+	require.False(t, c.history.scanFrom(from, incoming(bad)))
+	require.False(t, c.history.scanFrom(from, incoming(bad)))
 	// A reset of the domains forgets the known list.
-	c.resetThreads()
-	require.False(t, one.rest.absorbed(c.age) || one.rest.begun(c.age))
+	c.history.reset()
+	require.False(t, one.rest.absorbed(c.history.age) || one.rest.begun(c.history.age))
 }

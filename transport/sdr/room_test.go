@@ -70,7 +70,7 @@ func TestOfferedFindsNoRoom(t *testing.T) {
 func TestRoomOfOffered(t *testing.T) {
 	n := newNet(t, Limits{Eager: 8, Window: 4 * (frameCost + 8)}, 2, 2)
 	p00, p01, p := n.p(0, 0), n.p(0, 1), n.p(1, 0)
-	n.cores[p00].processes[p].credit = 0
+	n.cores[p00].job.processes[p].credit = 0
 	r := n.recv(p, 0, 0)
 	n.send(p00, "12345678", 1, 0)
 	n.send(p01, "12345678", 1, 0)

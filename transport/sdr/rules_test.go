@@ -19,8 +19,8 @@ func TestClosedContext(t *testing.T) {
 	n.send(n.p(0, 0), "m", 1, 0)
 	n.send(n.p(0, 1), "m", 1, 0)
 	n.deliverAll()
-	require.True(t, n.cores[0].Drained() && n.cores[1].Drained())
-	require.Equal(t, []*Context{n.cores[2].cuts}, n.cores[2].order)
+	require.True(t, n.cores[0].outgoing.Drained() && n.cores[1].outgoing.Drained())
+	require.Equal(t, []*Context{n.cores[2].contexts.bookmarks}, n.cores[2].contexts.order)
 	_, err := n.cores[2].Join(testContext, testContext, false, nil)
 	require.Error(t, err, "contexts are not used twice")
 }
@@ -63,7 +63,7 @@ func TestDivergence(t *testing.T) {
 func TestMirror(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
-		c.mirror = true
+		c.job.mirror = true
 	}
 	r := n.recv(n.p(1, 1), 0, 0)
 	n.send(n.p(0, 0), "m", 1, 0)
@@ -71,7 +71,7 @@ func TestMirror(t *testing.T) {
 	n.deliverAll()
 	require.Equal(t, "0:m", r.text(t))
 	require.Equal(t, []string{"0.0->1.0 eager", "0.0->1.1 eager", "0.1->1.0 eager", "0.1->1.1 eager"}, n.sent())
-	require.True(t, n.cores[0].Drained() && n.cores[1].Drained())
+	require.True(t, n.cores[0].outgoing.Drained() && n.cores[1].outgoing.Drained())
 }
 
 // TestCancel withdraws a receive that no message has matched, and no other.
@@ -80,8 +80,8 @@ func TestCancel(t *testing.T) {
 	r, bound := n.recv(1, 0, 1), n.recv(1, Any, 2)
 	n.send(0, "a large message", 1, 2)
 	n.deliver(0, 1)
-	require.True(t, n.cores[1].Cancel(&r.Request))
-	require.False(t, n.cores[1].Cancel(&bound.Request))
+	require.True(t, n.cores[1].matching.Cancel(&r.Request))
+	require.False(t, n.cores[1].matching.Cancel(&bound.Request))
 	n.carry(1)
 	n.deliverAll()
 	st, err := r.Result()
@@ -96,7 +96,7 @@ func TestTruncate(t *testing.T) {
 		n := newNet(t, Limits{Eager: eager}, 1, 1)
 		var r Request
 		room := make([]byte, 4)
-		n.cores[1].Recv(n.ctxs[1], &r, room, 0, 0)
+		n.cores[1].matching.Recv(n.ctxs[1], &r, room, 0, 0)
 		s := n.send(0, "too long", 1, 0)
 		n.carry(1)
 		n.deliverAll()

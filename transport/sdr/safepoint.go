@@ -32,7 +32,7 @@ func (e *Engine) Saved() []byte { return e.saved }
 // inside the cut: it receives what arrives, and sends nothing before Cut.
 func NewEngineAt(cfg Config, at *Position) (*Engine, error) {
 	e := NewEngine(cfg)
-	if err := e.core.Restore(at); err != nil {
+	if err := e.core.cuts.Restore(at); err != nil {
 		return nil, err
 	}
 	e.saved = at.program
@@ -65,7 +65,7 @@ func (e *Engine) Pending() error {
 	e.mu.Lock()
 	err, attached := e.err, e.attached
 	if err == nil {
-		err = e.core.Pending()
+		err = e.core.cuts.Pending()
 	}
 	e.mu.Unlock()
 	if err == nil && attached != nil {
@@ -82,7 +82,7 @@ func (e *Engine) Drain(ctx context.Context, cut uint64) error {
 	err := e.Pending()
 	if err == nil {
 		e.mu.Lock()
-		err = e.core.BeginCut(cut)
+		err = e.core.cuts.BeginCut(cut)
 		e.flushAndUnlock()
 	}
 	if err != nil {
@@ -96,10 +96,10 @@ func (e *Engine) Drain(ctx context.Context, cut uint64) error {
 		case done:
 		case e.err != nil:
 			wrong = e.err
-		case e.core.cut == nil || e.core.cut.number != cut:
+		case e.core.cuts.now == nil || e.core.cuts.now.number != cut:
 			wrong = ErrCancelled
 		default:
-			done, wrong = e.core.Arrived()
+			done, wrong = e.core.cuts.Arrived()
 		}
 		done = done || wrong != nil
 		return done
@@ -120,7 +120,7 @@ func (e *Engine) Drain(ctx context.Context, cut uint64) error {
 // before Cut.
 func (e *Engine) Position() (*Position, error) {
 	e.mu.Lock()
-	pos, err := e.core.Position()
+	pos, err := e.core.cuts.Position()
 	attached := e.attached
 	e.mu.Unlock()
 	if err == nil && attached != nil {
@@ -146,7 +146,7 @@ func (e *Engine) Cut(joined ...Joiner) error {
 // CancelCut cancels a cut, whatever its state.
 func (e *Engine) CancelCut() {
 	e.mu.Lock()
-	e.core.CancelCut()
+	e.core.cuts.CancelCut()
 	e.flushAndUnlock()
 	e.cfg.Poller.Wake()
 }

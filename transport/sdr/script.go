@@ -55,7 +55,7 @@ type Post struct {
 // lock is held, and released.
 func (e *Engine) run(s *Script, round []Post) {
 	for len(round) > 0 {
-		if e.core.spent {
+		if e.core.job.spent {
 			e.paceAll(round)
 		}
 		s.pending = 1
@@ -81,10 +81,10 @@ func (e *Engine) post(s *Script, m *Post) {
 	if m.Receive {
 		s.pending++
 		m.Request.script = s
-		e.core.RecvExact(s.ctx, m.Request, m.Data, m.Peer, m.Number, s.Purpose)
+		e.core.matching.RecvExact(s.ctx, m.Request, m.Data, m.Peer, m.Number, s.Purpose)
 		return
 	}
-	if e.cfg.Mid == nil && e.cfg.Flip == nil && e.core.SendExactNow(s.ctx, m.Data, m.Peer, m.Number, s.Purpose) {
+	if e.cfg.Mid == nil && e.cfg.Flip == nil && e.core.outgoing.SendExactNow(s.ctx, m.Data, m.Peer, m.Number, s.Purpose) {
 		m.Request.status, m.Request.err = Status{}, nil
 		return
 	}

@@ -1,7 +1,5 @@
 package sdr
 
-import "slices"
-
 // A message enters the causal history of a process when the program sees it, not when it
 // fills a receive. What the program sends before it sees the message does not depend on it;
 // a replica that lags behind would wait forever if the history contained it. The program
@@ -19,39 +17,30 @@ import "slices"
 
 // keepPast keeps the causal history of the message that has completed req until the program
 // sees the message.
-func (c *Core) keepPast(req *Request, of *past) {
+func (x *matching) keepPast(req *Request, of *past) {
 	switch {
 	case of == nil:
 	case req.script != nil:
-		req.script.past = c.joined(req.script.past, of)
+		req.script.past = x.history.joined(req.script.past, of)
 	case req.awaited:
-		c.learn(of)
+		x.history.learn(of)
 	default:
-		req.past, req.age = c.take(of), c.age
+		req.past, req.age = x.history.take(of), x.history.age
 	}
-}
-
-// joined merges a history into one that this rank is going to send, which may be nil.
-func (c *Core) joined(into, of *past) *past {
-	if into == nil {
-		into = c.newPast(of.thread, of.base)
-	}
-	c.merge(into, of)
-	return into
 }
 
 // See records that the program sees the completion of req.
-func (c *Core) See(req *Request) {
-	if req.past != nil && req.age == c.age {
-		c.learn(req.past)
+func (x *matching) See(req *Request) {
+	if req.past != nil && req.age == x.history.age {
+		x.history.learn(req.past)
 	}
-	c.forget(req)
+	x.forget(req)
 }
 
 // forget drops the history of the message that completed req.
-func (c *Core) forget(req *Request) {
+func (x *matching) forget(req *Request) {
 	if req.past != nil {
-		c.drop(req.past)
+		x.history.drop(req.past)
 		req.past = nil
 	}
 }
@@ -59,90 +48,10 @@ func (c *Core) forget(req *Request) {
 // Visible reports whether the completion of req, which is Done, may be shown to a program
 // that does not wait for req alone. If an operation of another goroutine changes the result
 // to true, the engine wakes the waiters.
-func (c *Core) Visible(req *Request) bool {
-	if req.past == nil || req.age != c.age || c.ripe(req.past) {
+func (x *matching) Visible(req *Request) bool {
+	if req.past == nil || req.age != x.history.age || x.history.ripe(req.past) {
 		return true
 	}
-	c.hidden = true
+	x.hidden = true
 	return false
-}
-
-// learn adds the history of a message that the program sees to that of this process, or to
-// ahead if the message is not deliverable yet.
-func (c *Core) learn(of *past) {
-	if c.ripe(of) {
-		c.absorb(of)
-		return
-	}
-	c.ahead = append(c.ahead, c.take(of))
-}
-
-// mature absorbs the histories in ahead that have become deliverable. It is called before
-// an operation is counted, since the operation on which a message depends does not depend
-// on the message.
-func (c *Core) mature() {
-	c.ahead = slices.DeleteFunc(c.ahead, func(of *past) bool {
-		if !c.ripe(of) {
-			return false
-		}
-		c.absorb(of)
-		c.drop(of)
-		return true
-	})
-}
-
-// Sync is what the end of a collective implies at a rank.
-type Sync uint8
-
-// The kinds of collectives. In each clock domain, the collectives of one communicator that
-// has all ranks begin epochs, in the same order at all ranks. All others are SyncNone.
-const (
-	// SyncNone: the end implies nothing.
-	SyncNone Sync = iota
-	// SyncElsewhere: at another rank the end implies that all ranks have begun the
-	// collective.
-	SyncElsewhere
-	// SyncHere: at this rank the end implies that all ranks have begun it.
-	SyncHere
-	// SyncAll: at every rank the end implies that all ranks have begun it.
-	SyncAll
-)
-
-// BeginCollective counts a collective that the program begins in ctx. Its messages depend
-// on what the program has seen by now, and on each other. The messages of a collective that
-// synchronises all ranks leave out what its end implies anyway.
-func (c *Core) BeginCollective(ctx *Context, s *Script) {
-	c.operate(ctx, s.Sync != SyncNone)
-	ctx.plans++
-	s.ctx, s.Failed = ctx, false
-	c.drop(s.past)
-	s.past, s.epoch = nil, 0
-	if ctx.thread == nil {
-		return
-	}
-	s.epoch = ctx.thread.own.epoch
-	if s.Sync == SyncAll {
-		s.past = c.causalPast(ctx.thread, s.epoch)
-	} else {
-		s.past = c.causalPast(ctx.thread, 0)
-	}
-}
-
-// EndCollective completes a collective. The program sees the messages of the collective
-// when it sees its completion.
-func (c *Core) EndCollective(s *Script) {
-	r := &s.done.Request
-	c.forget(r)
-	switch {
-	case s.Failed && s.Sync == SyncAll: // its history contains what the end would imply, but does not
-		c.drop(s.past)
-		s.past = nil
-	case s.Sync == SyncHere && !s.Failed && c.causal && s.ctx.thread != nil:
-		s.past = c.joined(s.past, &past{thread: s.ctx.thread.id, base: s.epoch})
-	}
-	r.past, r.age, s.past = s.past, c.age, nil
-	c.complete(r, Status{}, nil)
-	if s.ctx.plans--; c.draining {
-		c.answer()
-	}
 }

@@ -9,7 +9,7 @@ import (
 // see returns from a call that reports r to the program.
 func (n *net) see(p int, r *pendingRecv) string {
 	text := r.text(n.t)
-	n.cores[p].See(&r.Request)
+	n.cores[p].matching.See(&r.Request)
 	n.carry(p)
 	return text
 }
@@ -17,7 +17,7 @@ func (n *net) see(p int, r *pendingRecv) string {
 // poll tests r: it reports whether the program may see r, and if so the program
 // sees it.
 func (n *net) poll(p int, r *pendingRecv) bool {
-	if !r.Done() || !n.cores[p].Visible(&r.Request) {
+	if !r.Done() || !n.cores[p].matching.Visible(&r.Request) {
 		return false
 	}
 	n.see(p, r)
@@ -89,7 +89,7 @@ func TestReceivedNotSeen(t *testing.T) {
 	})
 	t.Run("cancelled too late", func(t *testing.T) {
 		r := runAhead(newNet(t, Limits{}, 1, 2, 2), 0, 1, 2)
-		require.False(t, r.cores[r.p(1, 1)].Cancel(&r.late.Request))
+		require.False(t, r.cores[r.p(1, 1)].matching.Cancel(&r.late.Request))
 		r.finish()
 	})
 	t.Run("tested before the send", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestReceivedNotSeen(t *testing.T) {
 		p := r.p(1, 1)
 		require.False(t, r.poll(p, r.late), "without replicas it cannot be there before A has sent")
 		r.finish()
-		require.True(t, r.cores[p].Visible(&r.late.Request))
+		require.True(t, r.cores[p].matching.Visible(&r.late.Request))
 	})
 	t.Run("awaited before the send", func(t *testing.T) { // by another goroutine
 		r := runAhead(newNet(t, Limits{}, 1, 2, 2), 0, 1, 2)
@@ -110,10 +110,10 @@ func TestReceivedNotSeen(t *testing.T) {
 		p := n.p(1, 1)
 		n.send(n.p(0, 0), "more to a", 1, 2)
 		n.deliver(n.p(0, 0), p)
-		_, ok := n.cores[p].Probe(n.ctxs[p], 0, 2)
+		_, ok := n.cores[p].matching.Probe(n.ctxs[p], 0, 2)
 		require.False(t, ok, "without replicas it cannot be there before A has sent")
 		r.finish()
-		_, ok = n.cores[p].Probe(n.ctxs[p], 0, 2)
+		_, ok = n.cores[p].matching.Probe(n.ctxs[p], 0, 2)
 		require.True(t, ok)
 	})
 	t.Run("one of two is reported", func(t *testing.T) { // by WaitAny
@@ -154,11 +154,11 @@ func TestCausalOrder(t *testing.T) {
 		"wait": func(n *net, r *pendingRecv) bool { return n.see(0, r) != "" },
 		"test": func(n *net, r *pendingRecv) bool { return n.poll(0, r) },
 		"probe": func(n *net, _ *pendingRecv) bool {
-			_, ok := n.cores[0].Probe(n.ctxs[0], 1, 0)
+			_, ok := n.cores[0].matching.Probe(n.ctxs[0], 1, 0)
 			return ok
 		},
 		"probe of any": func(n *net, _ *pendingRecv) bool {
-			_, ok := n.cores[0].Probe(n.ctxs[0], Any, Any)
+			_, ok := n.cores[0].matching.Probe(n.ctxs[0], Any, Any)
 			return ok
 		},
 		"blocking receive": func(*net, *pendingRecv) bool { return true },
@@ -187,7 +187,7 @@ func TestCausalOrder(t *testing.T) {
 					case "blocking receive":
 						r = &pendingRecv{room: make([]byte, 64)}
 						r.awaited = true
-						n.cores[0].Recv(n.ctxs[0], &r.Request, r.room, 1, 0)
+						n.cores[0].matching.Recv(n.ctxs[0], &r.Request, r.room, 1, 0)
 					}
 					n.deliverAll(hold...)
 					require.True(t, look(n, r))
@@ -195,7 +195,7 @@ func TestCausalOrder(t *testing.T) {
 					b := n.recv(behind, Any, 0)
 					n.deliverAll(hold...)
 					require.False(t, b.Done(), "it depends on the answer")
-					_, ok := n.cores[behind].Probe(n.ctxs[behind], Any, Any)
+					_, ok := n.cores[behind].matching.Probe(n.ctxs[behind], Any, Any)
 					require.False(t, ok)
 					n.deliverAll()
 					require.Equal(t, "2:from 2", n.see(behind, b))
@@ -239,7 +239,7 @@ func TestCollectiveNotSeen(t *testing.T) {
 			return s
 		}
 		recv := func(p int, s *collective, src int) {
-			n.cores[p].RecvExact(coll[p], &s.request, s.room, src, 0, 0)
+			n.cores[p].matching.RecvExact(coll[p], &s.request, s.room, src, 0, 0)
 		}
 		a0, a1, b0, b1, c := n.p(1, 0), n.p(1, 1), n.p(2, 0), n.p(2, 1), n.p(0, 0)
 		late := begin(a1)
@@ -260,12 +260,12 @@ func TestCollectiveNotSeen(t *testing.T) {
 		require.True(t, late.request.Done())
 		n.cores[a1].EndCollective(late.Script)
 		n.carry(a1)
-		require.False(t, n.cores[a1].Visible(&late.done.Request), "C's part depends on what A.1 has yet to send")
+		require.False(t, n.cores[a1].matching.Visible(&late.done.Request), "C's part depends on what A.1 has yet to send")
 		wild, more := n.recv(b1, Any, 0), n.recv(b1, Any, 7)
 		n.send(a1, "to b", 2, 0)
-		require.True(t, n.cores[a1].Visible(&late.done.Request))
+		require.True(t, n.cores[a1].matching.Visible(&late.done.Request))
 		if seen {
-			n.cores[a1].See(&late.done.Request)
+			n.cores[a1].matching.See(&late.done.Request)
 		}
 		n.send(a1, "more to b", 2, 7)
 		n.deliver(a1, b1)
@@ -298,7 +298,7 @@ func TestCollectivePassesOn(t *testing.T) {
 	n.send(n.p(0, 0), "anything", 0, 5)
 	var part, on Request
 	part.script, on.script = s, s
-	n.cores[c].RecvExact(coll[c], &part, make([]byte, 8), 0, 0, 0)
+	n.cores[c].matching.RecvExact(coll[c], &part, make([]byte, 8), 0, 0, 0)
 	root := &Script{done: new(Call)}
 	n.cores[0].BeginCollective(coll[0], root)
 	var sent Request
@@ -308,7 +308,7 @@ func TestCollectivePassesOn(t *testing.T) {
 	n.deliver(0, c)
 	require.True(t, part.Done())
 	n.cores[c].SendExact(coll[c], &on, []byte("on"), 1, 0, 0)
-	acts := n.cores[c].Actions()
+	acts := n.cores[c].out.Actions()
 	of := past{thread: testContext, list: acts[len(acts)-1].CausalPast}
 	of.setOwn(2, acts[len(acts)-1].Header.Args[4])
 	require.Equal(t, clock{count: 2}, of.of(0, testContext), "the message and the collective of rank 0")
@@ -326,7 +326,7 @@ func TestSeenAcrossCut(t *testing.T) {
 	r := n.recv(0, 1, 0)
 	n.deliver(n.p(1, 0), 0)
 	require.True(t, r.Done())
-	n.cores[0].resetThreads()
-	n.cores[0].See(&r.Request)
-	require.Zero(t, n.cores[0].threads[0].known.at(1))
+	n.cores[0].history.reset()
+	n.cores[0].matching.See(&r.Request)
+	require.Zero(t, n.cores[0].history.threads[0].known.at(1))
 }

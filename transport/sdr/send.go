@@ -1,45 +1,51 @@
 package sdr
 
-import "github.com/intrahpc/intra/transport"
+import (
+	"encoding/binary"
+	"slices"
 
-// Send posts a message with the next number of its stream [SDR, Algorithm 1, line 4]. dst
-// is a rank of the job. If the message is small, and the copies kept for dst stay within
-// their limit, it is copied and req is complete at once. Otherwise data belongs to the core
-// until req is complete, which is when every live replica of dst has the message. With
-// sync, req is not complete before a receive has matched the message.
-func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync bool) {
-	c.operate(ctx, false)
-	s := c.outStream(ctx, dst)
-	n := s.next
-	c.post(s, req, data, n, tag, sync)
+	"github.com/intrahpc/intra/transport"
+)
+
+// outgoing holds the messages of this process to other ranks, and sends them.
+type outgoing struct {
+	job        *job
+	out        *outbox
+	history    *history
+	contexts   *contexts
+	comparer   *comparer
+	buffers    *buffers
+	messages   []*Message // for reuse
+	unfinished int        // messages kept
+	draining   bool       // the program has returned: acknowledgements are requested without delay
 }
 
 // SendNow is Send of a small message that only one process lacks, if its link takes the
 // message at once. It keeps nothing and needs no request. It reports whether it has sent
 // the message; otherwise it has changed nothing.
-func (c *Core) SendNow(ctx *Context, data []byte, dst, tag int) bool {
-	return c.sendWithout(ctx, data, dst, 0, tag)
+func (o *outgoing) SendNow(ctx *Context, data []byte, dst, tag int) bool {
+	return o.sendWithout(ctx, data, dst, 0, tag)
 }
 
 // SendExactNow is SendNow in an exact context, see SendExact.
-func (c *Core) SendExactNow(ctx *Context, data []byte, dst int, number uint64, purpose int) bool {
-	return c.sendWithout(ctx, data, dst, number, purpose)
+func (o *outgoing) SendExactNow(ctx *Context, data []byte, dst int, number uint64, purpose int) bool {
+	return o.sendWithout(ctx, data, dst, number, purpose)
 }
 
 // mayNow reports whether SendNow is possible, as far as that depends on this process alone.
-func (c *Core) mayNow(dst int, data []byte) bool {
-	return !c.replicated && c.now != nil && dst != c.rank && len(data) <= c.limits.Eager && len(c.actions) == 0
+func (o *outgoing) mayNow(dst int, data []byte) bool {
+	return !o.job.replicated && o.out.now != nil && dst != o.job.rank && len(data) <= o.job.limits.Eager && len(o.out.actions) == 0
 }
 
 // sendWithout sends a message without a record of it. Its number is n in an exact context,
 // otherwise the next one.
-func (c *Core) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag int) bool {
-	if !c.mayNow(dst, data) {
+func (o *outgoing) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag int) bool {
+	if !o.mayNow(dst, data) {
 		return false
 	}
-	s := c.outStream(ctx, dst)
-	p := c.ranks[dst].first
-	pr := &c.processes[p]
+	s := o.contexts.outStream(ctx, dst)
+	p := o.job.ranks[dst].first
+	pr := &o.job.processes[p]
 	cost := len(data) + frameCost
 	if !ctx.exact {
 		n = s.next
@@ -47,62 +53,58 @@ func (c *Core) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag int
 	if !pr.alive || pr.credit < cost || s.acked[0].has(n) {
 		return false
 	}
-	a := &c.direct
+	a := &o.out.direct
 	h := &a.Header
-	h.Channel, h.Kind, h.Flags, h.Incarnation = transport.ChannelMessage, kindEager, 0, c.incarnation
-	h.Args = [6]uint64{ctx.id, n, uint64(tag), 0, 0, c.passed}
+	h.Channel, h.Kind, h.Flags, h.Incarnation = transport.ChannelMessage, kindEager, 0, o.out.incarnation
+	h.Args = [6]uint64{ctx.id, n, uint64(tag), 0, 0, o.out.passed}
 	if ctx.exact {
 		h.Flags = flagExact
 	}
 	a.Kind, a.To, a.Payload = ActSend, p, data
-	taken := c.now(a)
+	taken := o.out.now(a)
 	a.Payload = nil
 	if !taken {
 		return false
 	}
-	c.spend(pr, cost)
+	o.job.spend(pr, cost)
 	pr.sent++
-	s.next, c.used = max(s.next, n+1), true
+	s.next, o.contexts.used = max(s.next, n+1), true
 	return true
 }
 
-// SendExact posts the message with this number, in an exact context. Every
-// replica uses the same numbers, each once, but may post them in any order.
-// purpose, at most MaxPurpose, is compared with that of the receive.
-func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, number uint64, purpose int) {
-	c.post(c.outStream(ctx, dst), req, data, number, purpose, false)
-}
-
-func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag int, sync bool) {
-	m := c.newMessage()
+// message returns a new message of a stream. req is complete when the message is.
+func (o *outgoing) message(s *outStream, req *Request, data []byte, number uint64, tag int, sync bool) *Message {
+	m := o.newMessage()
 	m.stream, m.number, m.tag, m.data, m.sync, m.req = s, number, tag, data, sync, req
 	if req != nil {
 		req.sends = m
 	}
 	s.next = max(s.next, number+1)
-	r := &c.ranks[s.rank]
-	if s.rank == c.rank {
-		c.postLocal(m)
+	return m
+}
+
+// post sends a message to another rank.
+func (o *outgoing) post(m *Message) {
+	s, req := m.stream, m.req
+	r := &o.job.ranks[s.rank]
+	o.comparer.posts(s, m.number, m.tag, m.data)
+	if m.lacking = s.lacking(r.live, m.number); m.lacking == 0 {
+		o.reuseMessage(m)
+		o.out.complete(req, Status{}, nil)
 		return
 	}
-	c.posts(s, number, tag, data)
-	if m.lacking = s.lacking(r.live, number); m.lacking == 0 {
-		c.reuseMessage(m)
-		c.complete(req, Status{}, nil)
-		return
-	}
-	small := c.eagerly(m)
-	if small && r.retained+len(data)+frameCost <= c.limits.Retain {
-		c.copyOut(m)
+	small := o.eagerly(m)
+	if small && r.retained+len(m.data)+frameCost <= o.job.limits.Retain {
+		o.copyOut(m)
 	} else if small {
 		r.waiting++
 	}
-	m.past = c.pastOf(s.ctx, req)
-	if c.reference != nil {
-		c.tellSent(m.past)
+	m.past = o.pastOf(s.ctx, req)
+	if o.history.reference != nil {
+		o.tellSent(m.past)
 	}
-	c.dispatch(m)
-	c.updateWant(s.rank)
+	o.dispatch(m)
+	o.updateWant(s.rank)
 }
 
 // lacking returns the live replicas that are not known to have a message. If this replica
@@ -118,49 +120,49 @@ func (s *outStream) lacking(live, number uint64) uint64 {
 
 // dispatch keeps m until every live replica of its destination has it, and sends it to
 // those that this process serves.
-func (c *Core) dispatch(m *Message) {
+func (o *outgoing) dispatch(m *Message) {
 	s := m.stream
 	s.keep(m)
-	c.ranks[s.rank].unfinished++
-	c.unfinished++
-	served := c.served(s.rank, m.lacking, s.ctx.exact)
+	o.job.ranks[s.rank].unfinished++
+	o.unfinished++
+	served := o.job.served(s.rank, m.lacking, s.ctx.exact)
 	if !m.bookmark {
 		m.first = served
 	}
 	for d := range each(served) {
-		if c.transmit(m, d); m.inflight > 0 && c.sendNow() {
+		if o.transmit(m, d); m.inflight > 0 && o.out.sendNow() {
 			m.inflight--
 			m.lacking &^= 1 << d
 		}
 	}
-	c.finish(m)
+	o.finish(m)
 }
 
 // copyOut completes the request of m with a copy of its data.
-func (c *Core) copyOut(m *Message) {
-	data := c.buffers.get(len(m.data))
+func (o *outgoing) copyOut(m *Message) {
+	data := o.buffers.get(len(m.data))
 	copy(data, m.data)
 	m.data, m.copied = data, true
-	c.ranks[m.stream.rank].retained += len(data) + frameCost
-	c.complete(m.req, Status{}, nil)
+	o.job.ranks[m.stream.rank].retained += len(data) + frameCost
+	o.out.complete(m.req, Status{}, nil)
 	m.req = nil
 }
 
 // transmit sends m to replica d of its destination, or offers it if it is
 // large or the receiver's room for unmatched messages is used up.
-func (c *Core) transmit(m *Message, d int) {
-	p := c.ranks[m.stream.rank].first + d
-	if c.eagerly(m) && c.processes[p].credit >= len(m.data)+frameCost {
-		c.sendEager(m, p)
+func (o *outgoing) transmit(m *Message, d int) {
+	p := o.job.ranks[m.stream.rank].first + d
+	if o.eagerly(m) && o.job.processes[p].credit >= len(m.data)+frameCost {
+		o.sendEager(m, p)
 		return
 	}
 	m.offered |= 1 << d
-	a := c.frame(p, kindOffer, m.stream.ctx, m.number)
-	a.Payload = c.pastList(m, true)
+	a := o.out.frame(p, kindOffer, m.stream.ctx, m.number)
+	a.Payload = o.pastList(m, true)
 	h := &a.Header
-	if c.eagerly(m) {
+	if o.eagerly(m) {
 		h.Flags |= flagComes
-		c.lacksRoom(m.stream, p)
+		o.lacksRoom(m.stream, p)
 	}
 	if h.Args[2], h.Args[3] = uint64(m.tag), uint64(len(m.data)); m.past != nil {
 		h.Args[4] = m.past.word(len(a.Payload))
@@ -168,28 +170,28 @@ func (c *Core) transmit(m *Message, d int) {
 }
 
 // eagerly reports whether m is sent unrequested to a receiver that has room.
-func (c *Core) eagerly(m *Message) bool { return !m.sync && len(m.data) <= c.limits.Eager }
+func (o *outgoing) eagerly(m *Message) bool { return !m.sync && len(m.data) <= o.job.limits.Eager }
 
 // sendEager sends m to process p, which has room for it.
-func (c *Core) sendEager(m *Message, p int) {
-	pr := &c.processes[p]
+func (o *outgoing) sendEager(m *Message, p int) {
+	pr := &o.job.processes[p]
 	m.offered &^= 1 << pr.replica
-	c.spend(pr, len(m.data)+frameCost)
-	a := c.sendPayload(m, p, kindEager)
+	o.job.spend(pr, len(m.data)+frameCost)
+	a := o.sendPayload(m, p, kindEager)
 	h := &a.Header
 	if h.Args[2] = uint64(m.tag); m.past != nil {
-		a.CausalPast = c.pastList(m, false)
+		a.CausalPast = o.pastList(m, false)
 		h.Args[3], h.Args[4] = m.past.base, m.past.word(len(a.CausalPast))
 	}
 }
 
 // sendPayload appends a frame with the payload of m to process p.
-func (c *Core) sendPayload(m *Message, p int, kind uint8) *Action {
+func (o *outgoing) sendPayload(m *Message, p int, kind uint8) *Action {
 	m.inflight++
-	c.processes[p].sent++
-	a := c.frame(p, kind, m.stream.ctx, m.number)
+	o.job.processes[p].sent++
+	a := o.out.frame(p, kind, m.stream.ctx, m.number)
 	a.Payload = m.data
-	d := uint64(1) << c.processes[p].replica
+	d := uint64(1) << o.job.processes[p].replica
 	a.Message, a.First = m, m.first&d != 0
 	m.first &^= d
 	return a
@@ -197,9 +199,9 @@ func (c *Core) sendPayload(m *Message, p int, kind uint8) *Action {
 
 // grant handles the request of process p for the payload of a message that was offered to
 // it.
-func (c *Core) grant(p int, h *transport.Header) {
-	pr := &c.processes[p]
-	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
+func (o *outgoing) grant(p int, h *transport.Header) {
+	pr := &o.job.processes[p]
+	ctx := o.contexts.get(h.Args[0], h.Flags&flagExact != 0)
 	if ctx == nil || ctx.out[pr.rank] == nil {
 		return
 	}
@@ -209,151 +211,74 @@ func (c *Core) grant(p int, h *transport.Header) {
 		return // it has got the message from another replica meanwhile, or there was room for it
 	}
 	m.offered &^= d
-	c.sendPayload(m, p, kindData)
+	o.sendPayload(m, p, kindData)
 }
 
-// Sent records that the link to process p no longer holds the payload of m. If err is nil,
-// the link has taken it over in full, and it reaches p if both processes live.
-func (c *Core) Sent(m *Message, p int, err error) {
-	m.inflight--
-	if err == nil {
-		m.lacking &^= 1 << c.processes[p].replica
+// pastOf returns the causal history of the message that req posts now.
+func (o *outgoing) pastOf(ctx *Context, req *Request) *past {
+	if s := req.script; s != nil {
+		return s.past.clone(o.history)
 	}
-	c.finish(m)
+	return o.history.causalPast(ctx.thread, 0)
 }
 
-// detach completes the request of a message that only other replicas still have to send,
-// with a copy. Where more processes run than there are cores, this one then need not wait
-// until the other replicas have had their turn.
-func (c *Core) detach(m *Message) {
-	if m.sync || m.req == nil || m.inflight != 0 || len(m.data) > c.limits.Detach {
-		return
+// tellSent reports to the reference what a message carries.
+func (o *outgoing) tellSent(p *past) {
+	if p == nil {
+		p = new(past)
 	}
-	s := m.stream
-	if c.served(s.rank, m.lacking, s.ctx.exact) != 0 {
-		return
-	}
-	if r := &c.ranks[s.rank]; len(m.data) > c.limits.Eager && r.retained+len(m.data)+frameCost <= c.limits.Retain {
-		c.copyOut(m)
-	}
+	o.history.reference.Sent(p.reference, len(p.list))
 }
 
-// finish forgets m if every live replica of its destination has it.
-func (c *Core) finish(m *Message) {
-	if m.lacking != 0 || m.inflight != 0 {
-		if !m.copied {
-			c.detach(m)
-		}
-		return
-	}
-	s := m.stream
-	s.drop(m)
-	r := &c.ranks[s.rank]
-	r.unfinished--
-	c.unfinished--
+// pastBytes returns the size of the causal history in an eager message or an offer.
+func pastBytes(h *transport.Header) uint64 { return h.Args[4] & maxList }
+
+// pastList returns the causal history of m as a frame carries it, behind the payload. In an
+// offer the base comes first.
+func (o *outgoing) pastList(m *Message, offer bool) []byte {
 	switch {
-	case m.bookmark:
-	case m.copied:
-		r.retained -= len(m.data) + frameCost
-		c.buffers.put(m.data)
-	default:
-		if c.eagerly(m) {
-			r.waiting--
-		}
-		c.complete(m.req, Status{}, nil)
-	}
-	c.drop(m.past)
-	c.reuseMessage(m)
-	c.updateWant(s.rank)
-	if s.ctx.freed {
-		c.close(s.ctx)
-	}
-}
-
-// acknowledged handles an acknowledgement of process p.
-func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
-	pr := &c.processes[p]
-	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
-	if ctx == nil {
+	case m.past == nil:
 		return nil
+	case !offer && o.history.reference == nil:
+		return m.past.list
 	}
-	s := c.outStream(ctx, pr.rank)
-	payload, err := c.heard(p, h, s, payload)
-	if err != nil {
-		return err
+	var b []byte // a copy: m may end before the link has sent the offer
+	if offer {
+		b = binary.AppendUvarint(nil, m.past.base)
 	}
-	set := &s.acked[pr.replica]
-	low := set.low // messages below it were not lacking before
-	switch {
-	case h.Args[5] < c.passed:
-		return nil // the message that it acknowledges may have been taken back at the cut
-	case h.Args[5] > c.passed:
-		decodeAck(h, payload, &s.later[pr.replica])
+	b = append(b, m.past.list...)
+	if o.history.reference != nil {
+		b = binary.LittleEndian.AppendUint64(b, m.past.reference)
 	}
-	decodeAck(h, payload, set)
+	return b
+}
+
+// push sends what was offered to process p for lack of room, as far as there is room now.
+func (o *outgoing) push(p int) {
+	pr := &o.job.processes[p]
 	d := uint64(1) << pr.replica
-	from, to := s.span(low, set.end())
-	for _, m := range s.kept[from:to] { // like sweep, but most messages get here: a call for each would show
-		if m == nil || m.lacking&d == 0 || !set.has(m.number) {
-			continue
+	for len(pr.short) > 0 {
+		s := pr.short[0]
+		s.compact()
+		for _, m := range s.kept {
+			if m == nil || m.offered&m.lacking&d == 0 || !o.eagerly(m) {
+				continue
+			}
+			if pr.credit < len(m.data)+frameCost {
+				return
+			}
+			o.sendEager(m, p)
 		}
-		if m.lacking &^= d; m.lacking == 0 && m.inflight == 0 {
-			c.finish(m)
-		}
-	}
-	return nil
-}
-
-// sweep calls f for the messages kept in s and ends those that are done.
-func (c *Core) sweep(s *outStream, f func(m *Message)) {
-	for _, m := range s.kept {
-		if m == nil {
-			continue
-		}
-		if f(m); m.lacking == 0 && m.inflight == 0 {
-			c.finish(m)
-		}
+		s.short &^= d
+		pr.short = slices.Delete(pr.short, 0, 1)
 	}
 }
 
-// updateWant notifies the replicas of a rank whose acknowledgements this process needs
-// whether it waits for them.
-func (c *Core) updateWant(rank int) {
-	r := &c.ranks[rank]
-	if rank == c.rank {
-		return
-	}
-	want := r.waiting > 0 || c.draining && r.unfinished > 0
-	if !want && !r.told {
-		return
-	}
-	r.told = want
-	for d := range each(r.live) {
-		pr := &c.processes[r.first+d]
-		if pr.wanted == want || want && c.serves(rank, d, false) && c.serves(rank, d, true) {
-			continue
-		}
-		pr.wanted = want
-		h := transport.Header{Kind: kindWant}
-		if want {
-			h.Args[0] = 1
-		}
-		c.send(r.first+d, h, nil)
-	}
-}
-
-func (c *Core) newMessage() *Message {
-	if n := len(c.messages); n > 0 {
-		m := c.messages[n-1]
-		c.messages = c.messages[:n-1]
-		return m
-	}
-	return new(Message)
-}
-
-func (c *Core) reuseMessage(m *Message) {
-	*m = Message{}
-	if len(c.messages) < 256 {
-		c.messages = append(c.messages, m)
+// lacksRoom records that a message of s was offered to process p for lack of room.
+func (o *outgoing) lacksRoom(s *outStream, p int) {
+	pr := &o.job.processes[p]
+	if d := uint64(1) << pr.replica; s.short&d == 0 {
+		s.short |= d
+		pr.short = append(pr.short, s)
 	}
 }

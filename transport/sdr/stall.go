@@ -24,54 +24,6 @@ type Awaited struct {
 	Moving bool  // all ranks have done their part, and links carry the rest
 }
 
-// Awaited returns what a request that is not complete lacks.
-func (c *Core) Awaited(req *Request) Awaited {
-	switch {
-	case req.endOf != nil:
-		return c.awaitedScript(req.endOf)
-	case req.sends != nil:
-		return Awaited{Ranks: []int{req.sends.stream.rank}, Tag: req.sends.tag, Tagged: true, Moving: req.sends.inflight > 0}
-	case req.ctx == nil:
-		return Awaited{Moving: true} // it is being completed
-	}
-	a := Awaited{Tag: req.tag, Tagged: true, Moving: req.bound != nil}
-	if req.source != Any {
-		a.Ranks = []int{req.source}
-		return a
-	}
-	a.One = true
-	for rank := range c.ranks {
-		if rank != c.rank && (req.ctx.member == nil || req.ctx.member[rank]) {
-			a.Ranks = append(a.Ranks, rank)
-		}
-	}
-	return a
-}
-
-// awaitedScript returns what a script lacks: all messages of the current round that are not
-// complete.
-func (c *Core) awaitedScript(s *Script) Awaited {
-	var a Awaited
-	for rank := range c.ranks {
-		lacks := false
-		if in := s.ctx.in[rank]; in != nil {
-			for r := range in.posted.receives() {
-				lacks = lacks || r.script == s
-			}
-		}
-		if out := s.ctx.out[rank]; out != nil && !lacks {
-			lacks = slices.ContainsFunc(out.kept, func(m *Message) bool {
-				return m != nil && m.req != nil && m.req.script == s && m.inflight == 0
-			})
-		}
-		if lacks {
-			a.Ranks = append(a.Ranks, rank)
-		}
-	}
-	a.Moving = len(a.Ranks) == 0
-	return a
-}
-
 // stalled records what a call lacks that has waited for a while. s is the previous record,
 // or nil. The lock is held.
 func (e *Engine) stalled(s *Stall, a Awaited) *Stall {
@@ -112,12 +64,20 @@ func (e *Engine) Stalls() (stalls []Stall, completed uint64) {
 func (e *Engine) Awaited(r *Call) Awaited {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.core.Awaited(&r.Request)
+	return e.core.finishing.Awaited(&r.Request)
 }
 
 // AwaitedProbe is Awaited of a receive that has not been posted.
 func (e *Engine) AwaitedProbe(ctx *Context, src, tag int) Awaited {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.core.Awaited(&Request{ctx: ctx, source: src, tag: tag})
+	return e.core.finishing.Awaited(&Request{ctx: ctx, source: src, tag: tag})
+}
+
+// Describe lists what the process keeps and what it waits for, for reports on jobs that
+// hang.
+func (e *Engine) Describe() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.core.describe()
 }

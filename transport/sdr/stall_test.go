@@ -11,7 +11,7 @@ import (
 func TestAwaited(t *testing.T) {
 	n := newNet(t, Limits{Eager: 8}, 2, 1, 1)
 	me := n.p(1, 0)
-	awaited := func(r *Request) Awaited { return n.cores[me].Awaited(r) }
+	awaited := func(r *Request) Awaited { return n.cores[me].finishing.Awaited(r) }
 
 	// A message that was offered to the receive and is being fetched makes
 	// progress.

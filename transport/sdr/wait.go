@@ -51,7 +51,7 @@ func (e *Engine) Visible(r *Call) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.core.Visible(&r.Request)
+	return e.core.matching.Visible(&r.Request)
 }
 
 // Wait blocks until r is complete and returns its result, which the program then sees. If r
@@ -69,7 +69,7 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 	}
 	if r.past != nil {
 		e.mu.Lock()
-		e.core.See(&r.Request)
+		e.core.matching.See(&r.Request)
 		e.mu.Unlock()
 	}
 	return r.Result()
@@ -92,10 +92,10 @@ func (e *Engine) await(r *Call) error {
 			return err
 		}
 		e.mu.Lock()
-		if err := e.core.Hopeless(&r.Request); err != nil && !r.Done() {
-			e.core.GiveUp(&r.Request, err)
+		if err := e.core.finishing.Hopeless(&r.Request); err != nil && !r.Done() {
+			e.core.finishing.GiveUp(&r.Request, err)
 		} else if !r.Done() {
-			stall = e.stalled(stall, e.core.Awaited(&r.Request))
+			stall = e.stalled(stall, e.core.finishing.Awaited(&r.Request))
 		}
 		e.flushAndUnlock()
 	}
@@ -143,14 +143,14 @@ func (e *Engine) WaitFor(cond func() bool, hopeless func() error, awaited func()
 func (e *Engine) Hopeless(r *Call) error {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	return e.core.Hopeless(&r.Request)
+	return e.core.finishing.Hopeless(&r.Request)
 }
 
 // NothingComes is Hopeless of a receive that has not been posted.
 func (e *Engine) NothingComes(ctx *Context, src, tag int) error {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	return e.core.hopelessReceive(&Request{ctx: ctx, source: src, tag: tag})
+	return e.core.finishing.hopelessReceive(&Request{ctx: ctx, source: src, tag: tag})
 }
 
 // Progress does all work that is possible without waiting.

@@ -37,7 +37,7 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 	takers := make(map[int]bool) // receivers of the wrong message
 	for p, c := range n.cores {
 		alive[p] = true
-		c.sum = func(payload []byte) uint64 {
+		c.comparer.sum = func(payload []byte) uint64 {
 			hash := xxh3.Hash(payload)
 			if hash == j.hash {
 				takers[p] = true
@@ -71,12 +71,12 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 			if !alive[p] {
 				continue
 			}
-			if p == failed && n.cores[p].inStream(n.ctxs[p], n.cores[wrong].rank).received.has(j.number) {
+			if p == failed && n.ctxs[p].inStream(n.cores[wrong].job.rank).received.has(j.number) {
 				step[p] = messages
 				switch {
 				case !told:
-					moves = append(moves, func() { told = true; c.tellAll(); n.carry(p) })
-				case c.confirmed():
+					moves = append(moves, func() { told = true; c.acks.tellAll(); n.carry(p) })
+				case c.outgoing.confirmed():
 					moves = append(moves, func() {
 						alive[p] = false
 						require.True(t, heardOf(n, wrong, j.number), "seed %d", seed)
@@ -89,8 +89,8 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 				moves = append(moves, func() {
 					i := step[p]
 					step[p]++
-					n.recv(p, (c.rank+len(degrees)-1)%len(degrees), i)
-					n.send(p, strings.Repeat(string(rune('a'+i%26)), 1+i*7%30), (c.rank+1)%len(degrees), i)
+					n.recv(p, (c.job.rank+len(degrees)-1)%len(degrees), i)
+					n.send(p, strings.Repeat(string(rune('a'+i%26)), 1+i*7%30), (c.job.rank+1)%len(degrees), i)
 				})
 			}
 			for q := range n.cores {
@@ -98,10 +98,10 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 					moves = append(moves, func() { n.deliver(p, q) })
 				}
 			}
-			if deaths > 0 && left[c.rank] > 1 && rng.IntN(300) == 0 {
+			if deaths > 0 && left[c.job.rank] > 1 && rng.IntN(300) == 0 {
 				moves = []func(){func() {
 					deaths--
-					left[c.rank]--
+					left[c.job.rank]--
 					alive[p] = false
 					n.die(p)
 				}}
@@ -122,12 +122,12 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 	n.deliverAll()
 	for p, c := range n.cores {
 		if alive[p] {
-			require.True(t, c.Drained())
+			require.True(t, c.outgoing.Drained())
 			nothingKept(t, c)
 		}
 		j.died = j.died || p == wrong && !alive[p]
-		j.found = append(j.found, c.differences)
-		if wrong >= 0 && p != wrong && c.rank == n.cores[wrong].rank && alive[p] {
+		j.found = append(j.found, c.comparer.differences)
+		if wrong >= 0 && p != wrong && c.job.rank == n.cores[wrong].job.rank && alive[p] {
 			for taker := range takers {
 				j.taken = j.taken || alive[taker]
 			}
@@ -141,11 +141,11 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 func heardOf(n *net, wrong int, number uint64) bool {
 	of := n.cores[wrong]
 	for p, c := range n.cores {
-		if c.rank != of.rank || p == wrong {
+		if c.job.rank != of.job.rank || p == wrong {
 			continue
 		}
-		s := c.outStream(n.ctxs[p], (c.rank+1)%len(c.ranks))
-		if len(c.differences)+len(s.compared.early[number]) == 0 && (s.compared.own[number] == nil || !s.compared.own[number].differs) {
+		s := c.contexts.outStream(n.ctxs[p], (c.job.rank+1)%len(c.job.ranks))
+		if len(c.comparer.differences)+len(s.compared.early[number]) == 0 && (s.compared.own[number] == nil || !s.compared.own[number].differs) {
 			return false
 		}
 	}

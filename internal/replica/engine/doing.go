@@ -52,7 +52,7 @@ func (e *Engine) doing() *job.Doing {
 	d, now := e.where(), e.now()
 	d.Messages = completed
 	d.Waits = append(d.Waits, waits(stalls)...)
-	c := counts{state: d.State, opened: d.Section, points: d.Point, messages: completed, onces: e.onces,
+	c := counts{state: d.State, opened: d.Section, points: d.Point, messages: completed, onces: e.once.ended,
 		sections: uint64(e.stats.total.Sections), run: uint64(e.stats.total.TasksRun), received: uint64(e.stats.total.TasksReceived)}
 	p := &e.progress
 	if c != p.seen {
@@ -98,9 +98,9 @@ func (e *Engine) where() (d job.Doing) {
 	case r.inside != nil:
 		d.State, d.At = job.StateSafePoint, r.inside.place()
 		d.Waits = []job.Wait{{Call: "SafePoint", At: d.At}}
-	case e.inOnce:
+	case e.once.inside:
 		d.State = job.StateOnce
-		if !e.runsOnce {
+		if !e.once.here {
 			d.Waits = []job.Wait{{Call: "Once"}}
 		}
 	case e.current != nil:

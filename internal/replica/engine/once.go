@@ -8,16 +8,25 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
+// onceCalls is the protocol of Once, and how far the program is with its calls.
+type onceCalls struct {
+	*section.Once
+	wanted bool   // the protocol wants the function run here
+	inside bool   // the program is in Once
+	here   bool   // the function of Once runs here
+	ended  uint64 // calls of Once that have ended
+}
+
 // Once takes part in the next call of Once: f runs on one replica, and all get
 // its result.
 func (h *sharing) Once(f func() ([]byte, error)) ([]byte, error) {
 	h.mu.Lock()
-	h.inOnce = true
+	h.once.inside = true
 	h.mu.Unlock()
 	defer func() {
 		h.mu.Lock()
-		h.inOnce = false
-		h.onces++
+		h.once.inside = false
+		h.once.ended++
 		h.mu.Unlock()
 	}()
 	if h.Serial() {
@@ -35,21 +44,20 @@ func (h *sharing) callOnce(f func() ([]byte, error)) ([]byte, error) {
 	if err := h.leased(h.runCtx); err != nil {
 		return nil, err
 	}
-	h.runsHere(true)
-	defer h.runsHere(false)
+	here := func(is bool) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.once.here = is
+	}
+	here(true)
+	defer here(false)
 	return encodeOnce(h.workers[0].inside.runOnce(f)), nil
-}
-
-func (h *sharing) runsHere(is bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.runsOnce = is
 }
 
 // runOnce takes part in the next call of Once by the protocol.
 func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 	h.mu.Lock()
-	h.onceRun = false
+	h.once.wanted = false
 	h.performOnce(h.once.Enter())
 	for {
 		seen := h.changes.Load()
@@ -62,8 +70,8 @@ func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 			defer h.mu.Unlock()
 			return nil, diverged(h.err)
 		}
-		run := h.onceRun
-		h.onceRun = false
+		run := h.once.wanted
+		h.once.wanted = false
 		number := h.once.Number()
 		h.mu.Unlock()
 		if run {
@@ -89,7 +97,7 @@ func (h *sharing) performOnce(acts []section.OnceAction) {
 		m := update.Message{Section: a.Number, Deaths: a.Deaths}
 		switch a.Kind {
 		case section.OnceRun:
-			h.onceRun = true
+			h.once.wanted = true
 		case section.OnceSend:
 			m.Kind = update.KindOnceResult
 			h.notify(a.Peer, m, a.Result)

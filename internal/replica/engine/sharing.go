@@ -27,14 +27,10 @@ type sharing struct {
 
 	machine   *section.Machine
 	gathered  *section.Machine // whose replicas have waited for each other
-	once      *section.Once
-	onceRun   bool           // the protocol wants the function run here
+	once      onceCalls
 	current   *Section       // from its opening to its end
 	open      *Section       // while it is shared
 	retired   bool           // the job rolls back: nothing more is received into the program's memory
-	inOnce    bool           // the program is in Once
-	runsOnce  bool           // the function of Once runs here
-	onces     uint64         // calls of Once that have ended
 	checker   update.Checker // of scratch space
 	workers   []worker       // of which the first is the goroutine of the program
 	rerun     inside         // for tasks that the verifier runs again
@@ -61,7 +57,7 @@ func newSharing(n *node, c Config) *sharing {
 		peers:     make([]transport.Link, replicas),
 		receive:   c.Receive,
 		machine:   section.New(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}),
-		once:      section.NewOnce(self.Replica, replicas),
+		once:      onceCalls{Once: section.NewOnce(self.Replica, replicas)},
 		stats:     newStats(),
 		decisions: newDecisions(),
 	}
@@ -218,7 +214,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	self, replicas := h.setup.Self, len(h.peers)
 	h.machine = section.NewAt(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}, at)
 	h.stats.total.Before = int64(at.Number) - h.stats.total.Sections
-	h.once = section.NewOnceAt(self.Replica, replicas, at)
+	h.once.Once = section.NewOnceAt(self.Replica, replicas, at)
 	if h.verifier != nil {
 		h.verifier.resumeAt(at.Deaths)
 	}
@@ -226,7 +222,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 		h.watch.resume()
 	}
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
-	h.current, h.open, h.retired, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, false, nil, false
+	h.current, h.open, h.retired, h.once.inside, h.once.wanted, h.err, h.finished = nil, nil, false, false, false, nil, false
 	for replica := range h.peers {
 		p := job.Process{Rank: self.Rank, Replica: replica}
 		h.peers[replica] = nil

@@ -23,107 +23,98 @@ import (
 // gets credit.
 const creditParts = 16
 
-// spend subtracts from the credit at a process.
-func (c *Core) spend(pr *process, cost int) {
-	pr.credit -= cost
-	c.spent = c.spent || c.low(pr)
-}
-
-// low reports whether this process may lack room at pr for the next small message.
-func (c *Core) low(pr *process) bool { return pr.alive && pr.credit < c.limits.Eager+frameCost }
-
-func (c *Core) anyLow() bool {
-	for i := range c.processes {
-		if c.low(&c.processes[i]) {
-			return true
-		}
-	}
-	return false
+// requests asks for the payloads of messages that were offered, and accounts for the room
+// that small messages take here.
+type requests struct {
+	job      *job
+	out      *outbox
+	contexts *contexts
+	batch    int  // bytes of room that are returned at a time
+	pulling  bool // a cut draws in all payloads, also those that no receive wants yet
 }
 
 // roomy reports whether process p will have room here for any small message, once it has
 // received all credit that was returned. Then it sends all that it has offered for lack of
 // room.
-func (c *Core) roomy(p int) bool {
-	pr := &c.processes[p]
-	return pr.held+pr.owed+c.limits.Eager+frameCost <= c.limits.Window
+func (q *requests) roomy(p int) bool {
+	pr := &q.job.processes[p]
+	return pr.held+pr.owed+q.job.limits.Eager+frameCost <= q.job.limits.Window
 }
 
 // hold records that m uses room of process p until m is released.
-func (c *Core) hold(m *arrival, p int) {
+func (q *requests) hold(m *arrival, p int) {
 	m.eager = p
-	c.processes[p].held += m.size + frameCost
+	q.job.processes[p].held += m.size + frameCost
 }
 
 // consumed records that an eager message of process p needs no room any more, and returns
 // the room in batches.
-func (c *Core) consumed(p, bytes int) {
-	pr := &c.processes[p]
-	if !pr.alive {
-		return
-	}
-	if pr.owed += bytes; pr.owed >= c.limits.Window/creditParts {
-		h := transport.Header{Kind: kindCredit}
-		h.Args[0] = uint64(pr.owed)
-		pr.owed = 0
-		c.send(p, h, nil)
+func (q *requests) consumed(p, bytes int) {
+	pr := &q.job.processes[p]
+	if pr.owed += bytes; pr.owed >= q.batch {
+		q.returnRoom(p)
 	}
 }
 
+// returnRoom is not inlined, so that consumed can be.
+//
+//go:noinline
+func (q *requests) returnRoom(p int) {
+	pr := &q.job.processes[p]
+	if pr.alive {
+		h := transport.Header{Kind: kindCredit}
+		h.Args[0] = uint64(pr.owed)
+		q.out.send(p, h, nil)
+	}
+	pr.owed = 0
+}
+
 // unawait records that m is no longer expected to come unrequested.
-func (c *Core) unawait(m *arrival) {
+func (q *requests) unawait(m *arrival) {
 	if m.awaited > 0 {
-		c.processes[m.awaited-1].awaited--
+		q.job.processes[m.awaited-1].awaited--
 		m.awaited = 0
 	}
 }
 
 // askAgain is called when process p may have used up its room. It requests the messages
 // that should have come unrequested.
-func (c *Core) askAgain(p int) {
-	pr := &c.processes[p]
-	if pr.awaited == 0 || c.roomy(p) {
+func (q *requests) askAgain(p int) {
+	pr := &q.job.processes[p]
+	if pr.awaited == 0 || q.roomy(p) {
 		return
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range q.contexts.order {
 		s := ctx.in[pr.rank]
 		if s == nil {
 			continue
 		}
 		for _, n := range slices.Sorted(maps.Keys(s.live)) {
 			if m := s.live[n]; m.awaited == p+1 {
-				c.ask(m)
+				q.ask(m)
 			}
 		}
 	}
 }
 
-// lacksRoom records that a message of s was offered to process p for lack of room.
-func (c *Core) lacksRoom(s *outStream, p int) {
-	pr := &c.processes[p]
-	if d := uint64(1) << pr.replica; s.short&d == 0 {
-		s.short |= d
-		pr.short = append(pr.short, s)
-	}
+// wants reports whether the core should request the payload of an offered message.
+func (q *requests) wants(m *arrival) bool {
+	return m.granted < 0 && (m.req != nil && !m.req.held || q.pulling)
 }
 
-// push sends what was offered to process p for lack of room, as far as there is room now.
-func (c *Core) push(p int) {
-	pr := &c.processes[p]
-	d := uint64(1) << pr.replica
-	for len(pr.short) > 0 {
-		s := pr.short[0]
-		s.compact()
-		for _, m := range s.kept {
-			if m == nil || m.offered&m.lacking&d == 0 || !c.eagerly(m) {
-				continue
-			}
-			if pr.credit < len(m.data)+frameCost {
-				return
-			}
-			c.sendEager(m, p)
-		}
-		s.short &^= d
-		pr.short = slices.Delete(pr.short, 0, 1)
+// ask requests the payload of a message from one of the replicas that offer it: from the
+// one that serves this replica if it is among them. It does not request a message that
+// comes unrequested, unless the sender may lack room here.
+func (q *requests) ask(m *arrival) {
+	r := &q.job.ranks[m.stream.rank]
+	replica := q.job.server(m.offers, m.stream.rank, q.job.rank, q.job.replica, m.stream.ctx.exact)
+	p := r.first + replica
+	q.unawait(m)
+	if m.comes && q.roomy(p) && !q.pulling {
+		m.awaited = p + 1
+		q.job.processes[p].awaited++
+		return
 	}
+	m.granted = replica
+	q.out.frame(p, kindGrant, m.stream.ctx, m.number)
 }

@@ -20,7 +20,7 @@ const (
 type Action struct {
 	Kind       ActionKind
 	First      bool // first transmission of the payload of a message by this process on its own behalf
-	To         int  // process, see Core.Process
+	To         int  // process, see job.index
 	Header     transport.Header
 	Payload    []byte
 	CausalPast []byte // encoded causal history of the message, follows the payload
@@ -28,41 +28,58 @@ type Action struct {
 	Mid        func() bool // for transport.Frame.Mid, see Engine.prepare
 }
 
+// outbox collects what a core wants its driver to do: frames to send, requests that are
+// complete, and news for waiters.
+type outbox struct {
+	incarnation uint32 // of this process, in every frame
+	passed      uint64 // the last cut that was passed, in every frame
+	actions     []Action
+	spare       []Action // for reuse
+	completed   []*Request
+	news        bool   // a waiter has to look again: at messages, decisions, or confirmations
+	ends        uint64 // number of deaths, and of reports on ranks that have finished
+	// now, if set, hands a frame to its link at once, and reports whether the link has
+	// taken it. If not, the frame becomes an action. now is called only while there are no
+	// other actions.
+	now    func(a *Action) bool
+	direct Action // for SendNow
+}
+
 // send appends a frame that belongs to no message.
-func (c *Core) send(to int, h transport.Header, payload []byte) {
-	h.Channel, h.Incarnation, h.Args[5] = transport.ChannelMessage, c.incarnation, c.passed
-	c.actions = append(c.actions, Action{Kind: ActSend, To: to, Header: h, Payload: payload})
+func (b *outbox) send(to int, h transport.Header, payload []byte) {
+	h.Channel, h.Incarnation, h.Args[5] = transport.ChannelMessage, b.incarnation, b.passed
+	b.actions = append(b.actions, Action{Kind: ActSend, To: to, Header: h, Payload: payload})
 }
 
 // frame appends a frame in a context and returns it to be filled in, before another one is
 // appended. Most frames are built this way, since it avoids a copy.
-func (c *Core) frame(to int, kind uint8, ctx *Context, number uint64) *Action {
-	c.actions = append(c.actions, Action{})
-	a := &c.actions[len(c.actions)-1]
+func (b *outbox) frame(to int, kind uint8, ctx *Context, number uint64) *Action {
+	b.actions = append(b.actions, Action{})
+	a := &b.actions[len(b.actions)-1]
 	a.Kind, a.To = ActSend, to
 	h := &a.Header
-	h.Channel, h.Kind, h.Incarnation = transport.ChannelMessage, kind, c.incarnation
+	h.Channel, h.Kind, h.Incarnation = transport.ChannelMessage, kind, b.incarnation
 	if ctx.exact {
 		h.Flags = flagExact
 	}
-	h.Args[0], h.Args[1], h.Args[5] = ctx.id, number, c.passed
+	h.Args[0], h.Args[1], h.Args[5] = ctx.id, number, b.passed
 	return a
 }
 
 // sendNow hands the frame that was appended last directly to its link, if it is the only
 // action and the link takes it at once. It reports whether that was so.
-func (c *Core) sendNow() bool {
-	last := len(c.actions) - 1
-	if last > 0 || c.now == nil || !c.now(&c.actions[0]) {
+func (b *outbox) sendNow() bool {
+	last := len(b.actions) - 1
+	if last > 0 || b.now == nil || !b.now(&b.actions[0]) {
 		return false
 	}
-	c.actions[0] = Action{}
-	c.actions = c.actions[:0]
+	b.actions[0] = Action{}
+	b.actions = b.actions[:0]
 	return true
 }
 
 // complete ends a request.
-func (c *Core) complete(r *Request, st Status, err error) {
+func (b *outbox) complete(r *Request, st Status, err error) {
 	if r == nil {
 		return // a bookmark
 	}
@@ -71,21 +88,13 @@ func (c *Core) complete(r *Request, st Status, err error) {
 		r.ended = true
 		return
 	}
-	c.completed = append(c.completed, r)
-}
-
-// Completed returns the requests that have become complete, with their status and error,
-// and clears the list. The slice is valid until the next event.
-func (c *Core) Completed() []*Request {
-	done := c.completed
-	c.completed = c.completed[:0]
-	return done
+	b.completed = append(b.completed, r)
 }
 
 // Actions returns the requested actions and clears the list. The slice is valid until the
 // next call of Actions.
-func (c *Core) Actions() []Action {
-	acts := c.actions
-	c.actions, c.spare = c.spare[:0], acts
+func (b *outbox) Actions() []Action {
+	acts := b.actions
+	b.actions, b.spare = b.spare[:0], acts
 	return acts
 }

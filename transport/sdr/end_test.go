@@ -39,19 +39,19 @@ func TestTakeNext(t *testing.T) {
 			switch r.IntN(40) {
 			case 0:
 				trace += " any"
-				each(func(c *Core, ctx [2]*Context) { c.Recv(ctx[0], new(Request), make([]byte, 8), Any, Any) })
+				each(func(c *Core, ctx [2]*Context) { c.matching.Recv(ctx[0], new(Request), make([]byte, 8), Any, Any) })
 			case 1:
 				trace += " send"
 				each(func(c *Core, ctx [2]*Context) { c.Send(ctx[0], new(Request), []byte("m"), 1, 0, false) })
 			case 2:
 				if r.IntN(8) == 0 {
 					trace += " dead"
-					each(func(c *Core, _ [2]*Context) { c.Dead(c.ranks[1].first + degrees[1] - 1) })
+					each(func(c *Core, _ [2]*Context) { c.Dead(c.job.ranks[1].first + degrees[1] - 1) })
 				}
 			case 3:
 				trace += " want"
 				each(func(c *Core, _ [2]*Context) {
-					_ = c.End(c.ranks[1].first, &transport.Header{Kind: kindWant, Args: [6]uint64{1}, Incarnation: 1}, nil)
+					_ = c.End(c.job.ranks[1].first, &transport.Header{Kind: kindWant, Args: [6]uint64{1}, Incarnation: 1}, nil)
 				})
 			default: // mostly a receive, and its message
 				number := next[source][k]
@@ -88,22 +88,22 @@ func TestTakeNext(t *testing.T) {
 					ctx := contexts[i][k]
 					post := func() {
 						if req := (&Request{awaited: awaited}); k == 1 {
-							c.RecvExact(ctx, req, make([]byte, room), source, number, tag)
+							c.matching.RecvExact(ctx, req, make([]byte, room), source, number, tag)
 						} else {
-							c.Recv(ctx, req, make([]byte, room), source, want)
+							c.matching.Recv(ctx, req, make([]byte, room), source, want)
 						}
 					}
 					if !early {
 						post()
 					}
-					p := c.ranks[source].first + replica
+					p := c.job.ranks[source].first + replica
 					if i == 1 {
 						_ = c.end(p, &h, payload)
 					} else if req := c.takeNext(p, &h, payload); req == nil {
 						_ = c.end(p, &h, payload)
 					} else {
 						taken++
-						c.completed = append(c.completed, req)
+						c.out.completed = append(c.out.completed, req)
 					}
 					if early {
 						post()
@@ -111,7 +111,7 @@ func TestTakeNext(t *testing.T) {
 				}
 			}
 			require.Equal(t, cores[0], cores[1], "seed %d:%s", seed, trace)
-			require.Equal(t, cores[0].Actions(), cores[1].Actions())
+			require.Equal(t, cores[0].out.Actions(), cores[1].out.Actions())
 			require.Equal(t, cores[0].Completed(), cores[1].Completed())
 		}
 	}
