@@ -26,6 +26,11 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 		if substitute >= 0 { // tellOne sends all its hashes, then flagServed
 			c.tellOne(s, substitute)
 		}
+		if c.draining { // other programs may have returned, too, and wait for no later message
+			for k := range each(r.live &^ (1 << from)) {
+				c.tellOne(s, k)
+			}
+		}
 	}
 	if targets == 0 {
 		return

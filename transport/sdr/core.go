@@ -243,6 +243,13 @@ func each(set uint64) func(yield func(int) bool) {
 func (c *Core) Drain() {
 	c.draining = true
 	c.tellAll()
+	for _, ctx := range c.order {
+		for _, s := range ctx.out {
+			if s != nil {
+				c.neverSent(s)
+			}
+		}
+	}
 	for rank := range c.ranks {
 		c.updateWant(rank)
 	}
