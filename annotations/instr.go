@@ -37,12 +37,25 @@ func (e *effects) instr(b *body, instr ssa.Instruction) {
 		b.forbid(i.Pos(), "starts a goroutine with go: start it with Go of a sync.WaitGroup, and call Wait before the task ends")
 		e.call(b, i, i.Pos())
 	case *ssa.Call:
-		e.call(b, i, i.Pos())
+		e.call(b, i, placeOf(i))
 	case *ssa.Defer:
 		e.call(b, i, i.Pos())
 	case *ssa.MakeClosure:
 		e.kept(b, i)
 	}
+}
+
+// placeOf returns the place of a call: that of the loop if a loop calls its iterator.
+func placeOf(call *ssa.Call) token.Pos {
+	if pos := call.Pos(); pos.IsValid() {
+		return pos
+	}
+	for _, arg := range call.Call.Args {
+		if body, ok := arg.(*ssa.MakeClosure); ok {
+			return body.Fn.Pos()
+		}
+	}
+	return call.Call.Value.Pos()
 }
 
 // kept records the effects of a closure that is kept for unknown code.

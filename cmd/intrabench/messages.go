@@ -114,10 +114,12 @@ func (f *messageFlags) print(out io.Writer, results []messages.Result, work []me
 }
 
 // runPingpong measures half round trips and the bandwidth of messages between two ranks,
-// without and with replicas.
+// without and with replicas. With -any the ranks receive from any source, and each job runs
+// twice: its replicas agree on the order of messages, or the program asserts that they need not.
 func runPingpong(ctx context.Context, args []string, out io.Writer) error {
 	fs, f := newMessageFlags("pingpong", args, "shm,unix,tcp", "1,1 2,1 2,2")
 	largest := fs.Int("max", 8<<20, "largest message in `bytes`")
+	fromAny := fs.Bool("any", false, "receive from any source, one message there and back and 100 there: replicas that agree on the\norder of messages, and the same program with AssertSendDeterministic")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
@@ -129,10 +131,19 @@ func runPingpong(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("-degrees %s: a ping-pong has two ranks", messages.Degrees(d))
 		}
 	}
+	if *fromAny && f.Peer != "" {
+		return errors.New("-any: the program of -peer does not receive from any source")
+	}
 	f.Cases = messages.PingpongCases(*largest)
+	if *fromAny {
+		f.Cases, f.Orders = messages.AnySourceCases(*largest), []messages.Order{messages.Asserted, messages.Decided}
+	}
 	results, err := f.measure(ctx)
 	if err != nil {
 		return err
+	}
+	if *fromAny {
+		return f.write(out, results, nil)
 	}
 	work, err := messages.MeasureWork(ctx, f.Degrees, f.Rounds, workMessages)
 	if err != nil {

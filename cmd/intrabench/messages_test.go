@@ -69,6 +69,29 @@ func TestPingpong(t *testing.T) {
 	})
 }
 
+// Replicas that receive from any source agree on the order, beside the same program that asserts
+// that no order matters.
+func TestPingpongFromAnySource(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.json")
+	var out bytes.Buffer
+	args := []string{"pingpong", "-quiet", "-any", "-json", file, "-link", "shm,tcp", "-degrees", "1,1 2,2", "-max", "1", "-rounds", "2", "-time", "100us"}
+	require.NoError(t, run(t.Context(), args, &out, nil))
+	require.Regexp(t, `(?m)^ +shm +bytes +asserted 1,1\*? µs +MB/s +decided 1,1\*? µs +MB/s +ratio +/ asserted +asserted 2,2\*? µs +MB/s +ratio +decided 2,2\*? µs +MB/s +ratio +/ asserted *$`, out.String())
+	require.Regexp(t, `(?m)^ +anysource-run +1 +[\d.]+ `, out.String())
+	require.NotContains(t, out.String(), "what the protocol does", "it measures messages from one source")
+	var doc messageResults
+	readResult(t, file, &doc)
+	require.Len(t, doc.Results, 2*2*2*2)
+	for i, r := range doc.Results {
+		require.Equal(t, messages.Case{Op: []string{messages.AnySource, messages.AnySourceRun}[i%2], N: 1}, r.Case)
+		require.Equal(t, []messages.Order{messages.Asserted, messages.Decided}[i/2%2], r.Order)
+		require.Equal(t, r.Order == messages.Decided, r.ToAsserted != nil)
+		require.Len(t, r.Seconds, 2)
+		require.Positive(t, r.Min)
+	}
+	require.Empty(t, doc.Protocol)
+}
+
 func TestCollectives(t *testing.T) {
 	var out bytes.Buffer
 	args := []string{"collectives", "-quiet", "-degrees", "1,1,1 2,1,2 1,2", "-rounds", "1", "-time", "100us"}
@@ -84,6 +107,7 @@ func TestMessagesUsage(t *testing.T) {
 		{"pingpong", "-degrees", "1", "-degrees 1: a ping-pong has two ranks"},
 		{"pingpong", "-degrees", "1,1 1,1,1", "-degrees 1,1,1: a ping-pong has two ranks"},
 		{"pingpong", "-max", "0", "-max must be at least 1"},
+		{"pingpong", "-any", "-peer=mpirun peer", "-any: the program of -peer does not receive from any source"},
 		{"pingpong", "-rounds", "0", "-rounds and -time must be positive"},
 		{"collectives", "-time", "0s", "-rounds and -time must be positive"},
 	} {

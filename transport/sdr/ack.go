@@ -48,6 +48,11 @@ func (a *acks) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 		if substitute >= 0 { // tellOne sends all its hashes, then flagServed
 			a.tellOne(s, substitute)
 		}
+		if a.job.draining { // other programs may have returned, too, and wait for no later message
+			for k := range each(r.live &^ (1 << from)) {
+				a.tellOne(s, k)
+			}
+		}
 	}
 	if targets == 0 {
 		return

@@ -51,7 +51,7 @@ func (c *Core) EndCollective(s *Script) {
 	}
 	r.past, r.age, s.past = s.past, c.history.age, nil
 	c.out.complete(r, Status{}, nil)
-	if s.ctx.plans--; c.outgoing.draining {
+	if s.ctx.plans--; c.job.draining {
 		c.finishing.answer()
 	}
 }

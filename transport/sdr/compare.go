@@ -44,12 +44,22 @@ type Sent struct {
 	Replica     int
 	Incarnation uint32 // of the process that sent it
 	Hash        uint64
+	None        bool // it has sent nothing
 }
 
 func (d *Difference) String() string {
 	var all []string
+	none := false
 	for _, s := range d.Sent {
-		all = append(all, fmt.Sprintf("replica %d: %016x", s.Replica, s.Hash))
+		if s.None {
+			none = true
+			all = append(all, fmt.Sprintf("replica %d: none", s.Replica))
+		} else {
+			all = append(all, fmt.Sprintf("replica %d: %016x", s.Replica, s.Hash))
+		}
+	}
+	if none {
+		return fmt.Sprintf("not all replicas of rank %d have sent message %d to rank %d (%s)", d.From, d.Number, d.To, strings.Join(all, ", "))
 	}
 	return fmt.Sprintf("the replicas of rank %d have sent message %d (tag %d, %d bytes) to rank %d with different contents (%s)",
 		d.From, d.Number, d.Tag, d.Bytes, d.To, strings.Join(all, ", "))
@@ -63,7 +73,7 @@ func (d *Difference) Minority() []Sent {
 		var agree, others []Sent
 		for _, s := range d.Sent {
 			to := &agree
-			if s.Hash != right.Hash {
+			if s.Hash != right.Hash || s.None != right.None {
 				to = &others
 			}
 			if !slices.ContainsFunc(*to, func(o Sent) bool { return o.Replica == s.Replica }) {
@@ -195,6 +205,9 @@ func (c *comparer) heard(p int, h *transport.Header, s *outStream, payload []byt
 			s.compared.early[number] = append(s.compared.early[number], t)
 		}
 	}
+	if c.job.draining {
+		c.neverSent(s)
+	}
 	if h.Flags&flagServed != 0 || h.Args[1] == ackAll {
 		c.fallsSilent(s, replica, h.Args[5])
 	}
@@ -242,13 +255,30 @@ func (c *comparer) posts(s *outStream, number uint64, tag int, data []byte) {
 	if c.point != nil {
 		m.Point = c.point()
 	}
-	m.Sent = append(make([]Sent, 0, 2), Sent{c.job.replica, c.out.incarnation, c.sum(data)})
+	m.Sent = append(make([]Sent, 0, 2), Sent{Replica: c.job.replica, Incarnation: c.out.incarnation, Hash: c.sum(data)})
 	if s.compared.own == nil {
 		s.compared.own = make(map[uint64]*posted)
 	}
 	s.compared.own[number] = m
 	delete(s.compared.early, number)
 	c.compare(s, m, early...)
+}
+
+// neverSent finds the messages that other replicas have sent and this one has not. Its program has
+// returned. In an exact context a report does not show whether a message was compared before.
+func (c *comparer) neverSent(s *outStream) {
+	if s.ctx.exact {
+		return
+	}
+	for _, n := range slices.Sorted(maps.Keys(s.compared.early)) {
+		all := s.compared.early[n]
+		if n < s.next || slices.ContainsFunc(all, func(t told) bool { return t.cut != c.out.passed }) {
+			continue
+		}
+		delete(s.compared.early, n)
+		c.compare(s, &posted{differs: true, Difference: Difference{From: c.job.rank, To: s.rank, Number: n, Asserted: c.assertedAt,
+			Sent: []Sent{{Replica: c.job.replica, Incarnation: c.out.incarnation, None: true}}}}, all...)
+	}
 }
 
 // compare compares a message with the reports of receivers. Between two cuts a slot has one

@@ -432,6 +432,38 @@ func minority(d *Difference) (replicas []int) {
 	return replicas
 }
 
+// A replica whose program has returned has sent all that it ever sends: a message that another
+// replica has sent beyond that is a difference, whenever its report comes.
+func TestMessageThatOneReplicaNeverSends(t *testing.T) {
+	for _, order := range []string{"report end", "end report"} {
+		t.Run(order, func(t *testing.T) {
+			n := comparing(t, Limits{}, 2, 2)
+			for p := range 2 {
+				n.post(n.p(0, p), "both", 1, 0)
+			}
+			n.post(n.p(0, 1), "one", 1, 0)
+			n.deliverAll()
+			for _, step := range strings.Fields(order) {
+				if step == "end" {
+					n.cores[n.p(0, 0)].Drain()
+					n.carry(n.p(0, 0))
+					n.deliverAll()
+				} else {
+					n.report(n.p(1, 0))
+					n.report(n.p(1, 1))
+				}
+			}
+			found := n.cores[n.p(0, 0)].comparer.differences
+			require.Len(t, found, 1)
+			require.Equal(t, []Sent{{Replica: 0, None: true}, {Replica: 1, Hash: xxh3.HashString("one")}}, found[0].Sent)
+			require.Equal(t, fmt.Sprintf("not all replicas of rank 0 have sent message 1 to rank 1 (replica 0: none, replica 1: %016x)", xxh3.HashString("one")), found[0].String())
+			require.Nil(t, found[0].Minority())
+			require.Empty(t, n.cores[n.p(0, 1)].comparer.differences)
+			nothingKept(t, n.cores[n.p(0, 0)])
+		})
+	}
+}
+
 func TestMinority(t *testing.T) {
 	for _, c := range []struct {
 		hashes string

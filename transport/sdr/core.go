@@ -100,8 +100,15 @@ func (c *Core) closeOver() {
 // Drain records that the program has returned. From now on the core requests
 // acknowledgements while it keeps messages.
 func (c *Core) Drain() {
-	c.outgoing.draining = true
+	c.job.draining = true
 	c.acks.tellAll()
+	for _, ctx := range c.contexts.order {
+		for _, s := range ctx.out {
+			if s != nil {
+				c.comparer.neverSent(s)
+			}
+		}
+	}
 	for rank := range c.job.ranks {
 		c.outgoing.updateWant(rank)
 	}

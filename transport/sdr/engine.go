@@ -234,7 +234,7 @@ func (e *Engine) flush(news bool) {
 		e.flushing = false
 		news = e.settle() || e.aborted // Released waits for the end of flushing
 	}
-	if c := e.core; c.out.news || c.outgoing.draining && c.outgoing.Drained() || c.requests.pulling && c.cuts.now.fresh {
+	if c := e.core; c.out.news || c.job.draining && c.outgoing.Drained() || c.requests.pulling && c.cuts.now.fresh {
 		news, c.out.news = true, false
 	}
 	if e.core.out.ends != e.ends.Load() {
@@ -381,7 +381,7 @@ func (e *Engine) HandedOver() bool {
 	e.Advance()
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	if !e.core.outgoing.draining {
+	if !e.core.job.draining {
 		e.core.Drain()
 	}
 	return e.core.outgoing.Drained()

@@ -247,7 +247,7 @@ func (f *finishing) asked(p int, h *transport.Header) {
 		return s != nil && s.received.has(a.number)
 	})
 	f.asks = append(f.asks, ask{p: p, context: h.Args[0], exact: h.Flags&flagExact != 0, what: h.Args[2], number: h.Args[1]})
-	if f.outgoing.draining {
+	if f.job.draining {
 		f.answer()
 	}
 }

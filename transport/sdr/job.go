@@ -41,6 +41,7 @@ type job struct {
 	ranks         []rankState
 	processes     []process
 	replicated    bool // some rank began with several replicas
+	draining      bool // the program has returned: acknowledgements are requested without delay
 	spent         bool // some process may lack room for the next small message
 }
 

@@ -148,7 +148,7 @@ func (o *outgoing) updateWant(rank int) {
 	if rank == o.job.rank {
 		return
 	}
-	want := r.waiting > 0 || o.draining && r.unfinished > 0
+	want := r.waiting > 0 || o.job.draining && r.unfinished > 0
 	if !want && !r.told {
 		return
 	}

@@ -17,7 +17,6 @@ type outgoing struct {
 	buffers    *buffers
 	messages   []*Message // for reuse
 	unfinished int        // messages kept
-	draining   bool       // the program has returned: acknowledgements are requested without delay
 }
 
 // SendNow is Send of a small message that only one process lacks, if its link takes the

@@ -17,7 +17,11 @@ const kindsFolder = "internal/testkit/systemtest/kinds"
 const rightKinds = "named around heaped sorted deleted shifted deferred promoted arrayPointer asBytes pulls several inTable paired recursive linked pingPong " +
 	"adder composed power polynomial methodValue worker workerFunction adapter choice functions memo " +
 	"prefixSum sectionForEachBlock foldedThenUsed halosBefore readOnlyInSection twoArrays counts " +
-	"farmOfSections guidedChunks stealing server bestBound tokenRing"
+	"farmOfSections guidedChunks stealing server bestBound tokenRing " +
+	"strided rows byReflection littleEndian inList setters throughChannel goroutines asComplex asArrays ofOneCall leavesFirst twoNames " +
+	"curried byName interpolated pooled fixedPoint inParts throughText byExpression recovers " +
+	"backwards evenThenOdd countedBefore scanOfSums ownSums fromOtherArray doubling " +
+	"waitSome testSome testAny testEach probes polls onDuplicate twoMasters agreedOrder cancelsLast synchronous shortestPath"
 
 // Programs that alias, carry, call functions and give work to the rank that asks first are
 // right with any number of replicas, whichever of them die, and in checked mode.
@@ -58,7 +62,12 @@ func TestKindsOfPrograms(t *testing.T) {
 // mode, and the reason is true. With -r 1 -check some are not found, and a note says so.
 func TestWrongKindsOfPrograms(t *testing.T) {
 	t.Parallel()
-	const each = "-n 3 -r 1 -check"
+	const (
+		each  = "-n 3 -r 1 -check"
+		alone = "-n 1 -r 1 -check"
+		pair  = "-n 1 -r 2 -check"
+		again = `out(y) element 0 differs between two runs from the same state`
+	)
 	for name, tt := range map[string]struct {
 		flags string
 		code  int
@@ -81,6 +90,45 @@ func TestWrongKindsOfPrograms(t *testing.T) {
 		"wrongAssertion":    {"-n 3 -r 2", 4, `AssertSendDeterministic`},
 		"ownReplica":        {"-n 3 -r 2", 4, `differed on replicas 0 and 1`},
 		"orderKeptInMemory": {"-n 3 -r 2", 4, `differed on replicas 0 and 1`},
+
+		"writesIn":     {alone, 1, `in(x) element 0 is written by the body: move it to inout(x)`},
+		"swapsIn":      {alone, 1, `in(x) element 0 is written by the body: move it to inout(x)`},
+		"readsOut":     {alone, 1, `out(y) element 4 is read before it is written: make it inout(y)`},
+		"addsToOut":    {alone, 1, `out(y) element 0 is read before it is written: make it inout(y)`},
+		"writesBeyond": {alone, 1, `the body writes element 8 of inout(y) of task 5`},
+		"appends":      {alone, 1, `the body writes element 0 of inout(y) of task`},
+		"appendsToIn":  {alone, 1, `the body writes element 0 of in(x) of task`},
+		"writesOther":  {pair, 4, `line 1 of the standard output differs`},
+		"readsOther":   {alone, 1, `the body reads element 8 of y, which task 5`},
+		"keepsPlace":   {alone, 1, `the body writes element 0 of out(y) of task`},
+		"overlapping":  {"-n 1 -r 1", 1, `tasks 0 and 1 are not independent: inout(y) of one and inout(y) of the other share 8 bytes`},
+		"ofTheNext":    {"-n 1 -r 1", 1, `tasks 0 and 5 are not independent: inout(y) of one and in(x) of the other share 8 bytes`},
+
+		"inMapOrder":  {alone, 1, `differs between two runs from the same state: compute from the arguments only`},
+		"clock":       {alone, 1, again},
+		"globalNoise": {alone, 1, again},
+		"atomicCount": {alone, 1, again},
+		"rotates":     {alone, 1, again},
+		"generator":   {alone, 1, again},
+		"sumSoFar":    {alone, 1, again},
+
+		"earlyFold":      {pair, 4, `until a section ends, each replica holds something else in what its tasks write`},
+		"earlyChoice":    {pair, 4, `until a section ends, each replica holds something else in what its tasks write`},
+		"earlyByName":    {alone, 1, `in(before) element 0 was read too early: it is what element 8 of inout(v) of`},
+		"earlyKept":      {pair, 4, `line 1 of the standard output differs`},
+		"changesLater":   {alone, 1, `inout(v) element 0 was written between the launch and the end of the section`},
+		"changesEarlier": {alone, 1, `inout(v) element 8 was written between the launch and the end of the section`},
+		"edges":          {"-n 1 -r 1", 1, `tasks 0 and 1 are not independent: inout(y) of one and in(x) of the other share 8 bytes`},
+		"onePlace":       {alone, 1, `in(x) element 0 was written between the launch and the end of the section`},
+
+		"clockDecides":    {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
+		"addressDecides":  {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
+		"mapDecides":      {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
+		"selectDecides":   {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
+		"moreMessages":    {"-n 2 -r 2", 4, `not all replicas of rank 0 have sent message 0 to rank 1 (replica 0: none, replica 1: `},
+		"earlierMessage":  {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
+		"assertedTest":    {"-n 2 -r 2", 4, `AssertSendDeterministic`},
+		"assertedWaitAny": {"-n 2 -r 2", 4, `AssertSendDeterministic`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -115,8 +115,8 @@ type Result struct {
 // Err returns the first error of a program in a live process.
 func (r *Result) Err() error {
 	for _, p := range r.Processes {
-		if !p.Killed && p.Err != nil {
-			return fmt.Errorf("%v: %w", p, p.Err)
+		if err := errors.Join(p.Err, p.Record.Err()); !p.Killed && err != nil {
+			return fmt.Errorf("%v: %w", p, err)
 		}
 	}
 	return nil

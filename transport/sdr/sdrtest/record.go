@@ -38,6 +38,14 @@ func (r *Record) Replay() *Record {
 // Len returns the number of decisions.
 func (r *Record) Len() int { return len(r.values) }
 
+// Err returns the first decision that was not carried out as before.
+func (r *Record) Err() error {
+	if r == nil {
+		return nil
+	}
+	return r.err
+}
+
 // Differ returns an error if two replicas of a rank have carried out other decisions.
 func (r *Record) Differ(o *Record) error {
 	for _, x := range []struct{ a, b *Record }{{r, o}, {o, r}} {
@@ -72,8 +80,12 @@ func (r *Record) Number(context, kind, number uint64) []byte {
 func (r *Record) Decided(context, kind, number uint64, value []byte) {
 	place := recordPlace{context, kind}
 	key := recordKey{place, r.base[place] + number}
-	if old, ok := r.values[key]; ok && !bytes.Equal(old, value) && r.err == nil {
+	switch old, ok := r.values[key]; {
+	case r.err != nil:
+	case ok && !bytes.Equal(old, value):
 		r.err = fmt.Errorf("decision %+v is %x, and was %x before", key, value, old)
+	case !ok && r.replays:
+		r.err = fmt.Errorf("decision %+v is %x, and the job has made none there", key, value)
 	}
 	if !r.replays {
 		r.values[key] = bytes.Clone(value)

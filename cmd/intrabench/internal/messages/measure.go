@@ -21,6 +21,7 @@ import (
 type Options struct {
 	Links   []string // kinds, as of intrarun's -link
 	Degrees [][]int
+	Orders  []Order // of which each job has one; none: Unasked
 	Cases   []Case
 	Rounds  int
 	Time    time.Duration // approximate time of a case in a job
@@ -36,16 +37,29 @@ type Options struct {
 	Intrarun string
 }
 
+// Order is how the replicas of a rank come to receive messages in the same order.
+type Order string
+
+const (
+	Unasked  Order = ""         // nothing depends on that order
+	Asserted Order = "asserted" // the program asserts that nothing depends on it
+	Decided  Order = "decided"  // they agree on it
+)
+
 // Result holds the times of one case over one kind of link with the ranks of one job.
 type Result struct {
 	Case
 	Link    string    `json:"link"`
 	Degrees []int     `json:"degrees"`
+	Order   Order     `json:"order,omitempty"`
 	Seconds []float64 `json:"seconds"` // of one message or operation, one per round: the slowest process counts
 	spread.Spread
 	// Ratio is the time relative to the first job with as many ranks, summarised over the
 	// quotients of each round. It is nil for that job.
 	Ratio *spread.Spread `json:"ratio,omitempty"`
+	// ToAsserted is the time of a job whose replicas decide, relative to the same job that
+	// asserts, summarised likewise.
+	ToAsserted *spread.Spread `json:"to_asserted,omitempty"`
 	// ToPeer is the time relative to the outside program, if that has as many ranks.
 	ToPeer *spread.Spread `json:"to_peer,omitempty"`
 }
@@ -57,12 +71,14 @@ func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, 
 	var results []Result
 	for _, link := range o.Links {
 		for _, d := range o.Degrees {
-			for _, c := range o.Cases {
-				results = append(results, Result{Case: c, Link: link, Degrees: d})
+			for _, order := range o.orders() {
+				for _, c := range o.Cases {
+					results = append(results, Result{Case: c, Link: link, Degrees: d, Order: order})
+				}
 			}
 		}
 	}
-	jobs := len(o.Links) * len(o.Degrees)
+	jobs := len(o.Links) * o.jobs()
 	programs := jobs
 	if o.Peer != "" {
 		programs++
@@ -84,7 +100,7 @@ func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, 
 				}
 				continue
 			}
-			seconds, err := o.run(ctx, of[0].Link, of[0].Degrees)
+			seconds, err := o.run(ctx, of[0])
 			if err != nil {
 				return nil, fmt.Errorf("ranks with %s replicas over %s: %w", Degrees(of[0].Degrees), of[0].Link, err)
 			}
@@ -103,9 +119,26 @@ func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, 
 		if first < i {
 			r.Ratio = new(ratios(r.Seconds, results[first].Seconds))
 		}
+		asserted := slices.IndexFunc(results, func(b Result) bool {
+			return b.Case == r.Case && b.Link == r.Link && slices.Equal(b.Degrees, r.Degrees) && b.Order == Asserted
+		})
+		if r.Order == Decided && asserted >= 0 {
+			r.ToAsserted = new(ratios(r.Seconds, results[asserted].Seconds))
+		}
 	}
 	return results, nil
 }
+
+// orders returns the orders of the jobs with the same link and degrees.
+func (o Options) orders() []Order {
+	if len(o.Orders) == 0 {
+		return []Order{Unasked}
+	}
+	return o.Orders
+}
+
+// jobs returns the number of jobs over each kind of link.
+func (o Options) jobs() int { return len(o.Degrees) * len(o.orders()) }
 
 // ratios summarises the quotients of each round.
 func ratios(of, to []float64) spread.Spread {
@@ -116,24 +149,24 @@ func ratios(of, to []float64) spread.Spread {
 	return spread.Of(q)
 }
 
-// run runs one job and returns the seconds of each case.
-func (o Options) run(ctx context.Context, link string, degrees []int) ([]float64, error) {
+// run runs the job of a result, and returns the seconds of each case.
+func (o Options) run(ctx context.Context, of Result) ([]float64, error) {
 	dir, err := os.MkdirTemp("", "intrabench-")
 	if err != nil {
 		return nil, fmt.Errorf("make room for what the processes measure: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	orders := order{Cases: o.Cases, Time: o.Time, Dir: dir}
-	arg, err := json.Marshal(orders)
+	todo := task{Cases: o.Cases, Time: o.Time, Dir: dir, Order: of.Order}
+	arg, err := json.Marshal(todo)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.start(ctx, link, degrees, string(arg), filepath.Join(dir, "report.json")); err != nil {
+	if err := o.start(ctx, of.Link, of.Degrees, string(arg), filepath.Join(dir, "report.json")); err != nil {
 		return nil, err
 	}
 	slowest := make([]float64, len(o.Cases))
-	for _, p := range job.Processes(degrees) {
-		b, err := os.ReadFile(orders.file(p))
+	for _, p := range job.Processes(of.Degrees) {
+		b, err := os.ReadFile(todo.file(p))
 		if err != nil {
 			return nil, fmt.Errorf("what %v has measured: %w", p, err)
 		}

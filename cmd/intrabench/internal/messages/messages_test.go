@@ -55,6 +55,26 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// Each job that decides is compared with the one that asserts, and has the same replicas and link.
+func TestMeasureOrders(t *testing.T) {
+	o := options(t, AnySourceCases(1)...)
+	o.Degrees, o.Orders = [][]int{{1, 1}, {2, 1}}, []Order{Asserted, Decided}
+	results, err := Measure(t.Context(), o, nil)
+	require.NoError(t, err)
+	require.Len(t, results, 2*2*2*2)
+	for i, r := range results {
+		require.Equal(t, o.Orders[i/2%2], r.Order)
+		require.Equal(t, o.Degrees[i/4%2], r.Degrees)
+		if r.Order == Asserted {
+			require.Nil(t, r.ToAsserted)
+			continue
+		}
+		asserted := results[i-2]
+		require.InDelta(t, (r.Seconds[0]/asserted.Seconds[0]+r.Seconds[1]/asserted.Seconds[1])/2, r.ToAsserted.Median, 1e-9)
+	}
+	require.Equal(t, []Case{{AnySource, 1}, {AnySource, 8}, {AnySourceRun, 1}, {AnySourceRun, 8}}, AnySourceCases(8))
+}
+
 func TestMeasureFails(t *testing.T) {
 	_, err := Measure(t.Context(), options(t, Case{"barrier", 0}, Case{"applause", 7}), nil)
 	require.ErrorContains(t, err, "ranks with 1,1 replicas over shm: the job ended with exit code 1: rank ")

@@ -6,8 +6,15 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// Pingpong is the operation between two ranks. Its time is that of half a round trip.
-const Pingpong = "pingpong"
+// The operations between two ranks. Their time is that of one message.
+const (
+	Pingpong     = "pingpong"      // a message there and back
+	AnySource    = "anysource"     // the same, received from any source
+	AnySourceRun = "anysource-run" // runLength messages there, received from any source, and one back
+)
+
+// runLength is the number of messages that AnySourceRun receives without sending anything in between.
+const runLength = 100
 
 // Case is one thing to measure.
 type Case struct {
@@ -27,7 +34,9 @@ type operation struct {
 var vectorSizes = []int{1, 128, 16384}
 
 var operations = []operation{
-	{Pingpong, nil, 2, pingpong},
+	{Pingpong, nil, 2, pingpong(false, 1)},
+	{AnySource, nil, 2, pingpong(true, 1)},
+	{AnySourceRun, nil, runLength + 1, pingpong(true, runLength)},
 	{"barrier", []int{0}, 1, func(c *comm.Comm, _ int) func() error { return c.Barrier }},
 	{"bcast", vectorSizes, 1, vectors(func(c *comm.Comm, part, _, _ []float64) error { return comm.Bcast(c, part, 0) })},
 	{"reduce", vectorSizes, 1, vectors(func(c *comm.Comm, part, _, to []float64) error {
@@ -57,23 +66,31 @@ func vectors(op func(c *comm.Comm, part, from, to []float64) error) func(*comm.C
 	}
 }
 
-// pingpong is a round trip between ranks 0 and 1.
-func pingpong(c *comm.Comm, n int) func() error {
-	buf := make([]byte, n)
-	send := func() error { return comm.Send(c, buf, 1-c.Rank(), 0) }
-	recv := func() error {
-		_, err := comm.Recv(c, buf, 1-c.Rank(), 0)
-		return err
-	}
-	first, then := send, recv
-	if c.Rank() == 1 {
-		first, then = recv, send
-	}
-	return func() error {
-		if err := first(); err != nil {
+// pingpong sends some messages from rank 0 to rank 1, and then one back.
+func pingpong(fromAny bool, there int) func(*comm.Comm, int) func() error {
+	return func(c *comm.Comm, n int) func() error {
+		buf, other := make([]byte, n), 1-c.Rank()
+		from := other
+		if fromAny {
+			from = comm.AnySource
+		}
+		send := func() error { return comm.Send(c, buf, other, 0) }
+		recv := func() error {
+			_, err := comm.Recv(c, buf, from, 0)
 			return err
 		}
-		return then()
+		first, then := send, recv
+		if c.Rank() == 1 {
+			first, then = recv, send
+		}
+		return func() error {
+			for range there {
+				if err := first(); err != nil {
+					return err
+				}
+			}
+			return then()
+		}
 	}
 }
 
@@ -89,10 +106,18 @@ func CollectiveCases() []Case {
 }
 
 // PingpongCases are messages of 1 to largest bytes.
-func PingpongCases(largest int) []Case {
+func PingpongCases(largest int) []Case { return casesOf(Pingpong, largest) }
+
+// AnySourceCases are messages of 1 to largest bytes, received from any source: each one
+// answered, and in runs.
+func AnySourceCases(largest int) []Case {
+	return slices.Concat(casesOf(AnySource, largest), casesOf(AnySourceRun, largest))
+}
+
+func casesOf(op string, largest int) []Case {
 	var cases []Case
 	for n := 1; n < largest; n *= 8 {
-		cases = append(cases, Case{Pingpong, n})
+		cases = append(cases, Case{op, n})
 	}
-	return append(cases, Case{Pingpong, largest})
+	return append(cases, Case{op, largest})
 }

@@ -13,29 +13,35 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// order tells the processes of a job what to measure, and where to write.
-type order struct {
+// task tells the processes of a job what to measure, and where to write.
+type task struct {
 	Cases []Case        `json:"cases"`
 	Time  time.Duration `json:"time"` // approximate time of a case
 	Dir   string        `json:"dir"`  // folder for a file of each process
+	Order Order         `json:"order"`
 }
 
-func (o order) file(p job.Process) string { return filepath.Join(o.Dir, p.String()+".json") }
+func (t task) file(p job.Process) string { return filepath.Join(t.Dir, p.String()+".json") }
 
 // Rank is the program of a job that Measure has started; arg is its only
 // argument. It does not return.
 func Rank(arg string) {
 	intra.Main(func(p *intra.Process) error {
-		var o order
-		if err := json.Unmarshal([]byte(arg), &o); err != nil {
+		var t task
+		if err := json.Unmarshal([]byte(arg), &t); err != nil {
 			return fmt.Errorf("what to measure: %w", err)
 		}
-		if err := o.warmUp(p); err != nil {
+		if t.Order == Asserted {
+			if err := p.World().AssertSendDeterministic(); err != nil {
+				return err
+			}
+		}
+		if err := t.warmUp(p); err != nil {
 			return fmt.Errorf("warm up: %w", err)
 		}
 		var seconds []float64
-		for _, c := range o.Cases {
-			s, err := o.measure(p, c)
+		for _, c := range t.Cases {
+			s, err := t.measure(p, c)
 			if err != nil {
 				return fmt.Errorf("%s of %d: %w", c.Op, c.N, err)
 			}
@@ -46,18 +52,18 @@ func Rank(arg string) {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(o.file(job.Process{Rank: p.Rank(), Replica: p.Replica()}), b, 0o666)
+		return os.WriteFile(t.file(job.Process{Rank: p.Rank(), Replica: p.Replica()}), b, 0o666)
 	})
 }
 
 // warmUp runs the first case for as long as several cases take. In the first 100 ms of a
 // job its processes find their cores, and the launcher is busy, too.
-func (o order) warmUp(p *intra.Process) error {
-	op, ok := operationNamed(o.Cases[0].Op)
+func (t task) warmUp(p *intra.Process) error {
+	op, ok := operationNamed(t.Cases[0].Op)
 	if !ok {
 		return nil // reported when it is measured
 	}
-	_, _, err := calibrate(p, op.start(p.World(), o.Cases[0].N), 5*o.Time)
+	_, _, err := calibrate(p, op.start(p.World(), t.Cases[0].N), 5*t.Time)
 	return err
 }
 
@@ -69,23 +75,23 @@ const (
 )
 
 // measure returns the seconds of one operation, as measured by this process.
-func (o order) measure(p *intra.Process, c Case) (float64, error) {
+func (t task) measure(p *intra.Process, c Case) (float64, error) {
 	op, ok := operationNamed(c.Op)
 	if !ok {
 		return 0, fmt.Errorf("there is no operation of this name")
 	}
 	call := op.start(p.World(), c.N)
-	calls, took, err := calibrate(p, call, o.Time/mostBatches)
+	calls, took, err := calibrate(p, call, t.Time/mostBatches)
 	if err != nil {
 		return 0, err
 	}
 	var times []float64
-	for range min(max(leastBatches, o.Time/took), mostBatches) {
-		t, err := batch(p.World(), call, calls)
+	for range min(max(leastBatches, t.Time/took), mostBatches) {
+		took, err := batch(p.World(), call, calls)
 		if err != nil {
 			return 0, err
 		}
-		times = append(times, t.Seconds()/(float64(calls)*op.messages))
+		times = append(times, took.Seconds()/(float64(calls)*op.messages))
 	}
 	return spread.Of(times).Median, nil
 }

@@ -16,24 +16,30 @@ import (
 // side by side, and one for the outside program.
 func Table(w io.Writer, o Options, results []Result) error {
 	crowded := false
-	for link := range slices.Chunk(results, len(o.Degrees)*len(o.Cases)) {
+	for link := range slices.Chunk(results, o.jobs()*len(o.Cases)) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		jobs := slices.Collect(slices.Chunk(link, len(o.Cases)))
 		fmt.Fprintf(t, "%s\t", link[0].Link)
-		if !link[0].pingpong() {
+		switch {
+		case !link[0].pingpong():
 			fmt.Fprint(t, "float64s\t")
+		case o.named():
+			fmt.Fprint(t, "bytes\t")
 		}
 		for _, j := range jobs {
 			mark := ""
 			if len(job.Processes(j[0].Degrees)) > runtime.NumCPU() {
 				mark, crowded = "*", true
 			}
-			fmt.Fprintf(t, "%s%s µs\t\t", Degrees(j[0].Degrees), mark)
+			fmt.Fprintf(t, "%s%s µs\t\t", strings.TrimSpace(string(j[0].Order)+" "+Degrees(j[0].Degrees)), mark)
 			if j[0].pingpong() {
 				fmt.Fprint(t, "MB/s\t")
 			}
 			if j[0].Ratio != nil {
 				fmt.Fprint(t, "ratio\t\t")
+			}
+			if j[0].ToAsserted != nil {
+				fmt.Fprint(t, "/ asserted\t\t")
 			}
 			if j[0].ToPeer != nil {
 				fmt.Fprint(t, "/ peer\t\t")
@@ -41,7 +47,7 @@ func Table(w io.Writer, o Options, results []Result) error {
 		}
 		fmt.Fprintln(t)
 		for i, c := range o.Cases {
-			if !link[0].pingpong() {
+			if o.named() {
 				fmt.Fprintf(t, "%s\t", c.Op)
 			}
 			fmt.Fprintf(t, "%d\t", c.N)
@@ -61,8 +67,13 @@ func Table(w io.Writer, o Options, results []Result) error {
 	return nil
 }
 
+// named reports whether the table needs the names of the operations.
+func (o Options) named() bool { return o.Cases[0].Op != Pingpong }
+
 // pingpong reports whether the operation has a bandwidth.
-func (r Result) pingpong() bool { return r.Op == Pingpong }
+func (r Result) pingpong() bool {
+	return slices.Contains([]string{Pingpong, AnySource, AnySourceRun}, r.Op)
+}
 
 func (r Result) cells(t io.Writer) {
 	fmt.Fprintf(t, "%s\t%s\t", digits(r.Median*1e6), quartiles(r.Spread, 1e6))
@@ -71,6 +82,9 @@ func (r Result) cells(t io.Writer) {
 	}
 	if r.Ratio != nil {
 		fmt.Fprintf(t, "%.2f\t%s\t", r.Ratio.Median, quartiles(*r.Ratio, 1))
+	}
+	if r.ToAsserted != nil {
+		fmt.Fprintf(t, "%.2f\t%s\t", r.ToAsserted.Median, quartiles(*r.ToAsserted, 1))
 	}
 	if r.ToPeer != nil {
 		fmt.Fprintf(t, "%.2f\t%s\t", r.ToPeer.Median, quartiles(*r.ToPeer, 1))

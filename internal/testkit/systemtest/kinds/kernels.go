@@ -261,3 +261,16 @@ func scaled(x []float64, by float64, y []float64) {
 		y[i] = v * by
 	}
 }
+
+//intra:task in(f, x) inout(y)
+func change(f func(x, y []float64), x, y []float64) { f(x, y) }
+
+//intra:task in(f, x) out(y)
+func fill(f func(x, y []float64), x, y []float64) { f(x, y) }
+
+//intra:task in(x) reduce(+: each)
+func histogram(x []float64, each []int) {
+	for _, v := range x {
+		each[int(v)]++
+	}
+}

@@ -11,7 +11,7 @@ import (
 //go:embed kernels.go
 var intraSourceKernels string
 
-var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "5a3d39b8d593d604a799dfee5503fd36")
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "e421b09fbf00952d8dbf2b14dce5f3df")
 
 var taskNamed = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.named")
 
@@ -265,5 +265,36 @@ func launchScaled(s *intra.Section, x []float64, by float64, y []float64) {
 		intra.In("x", x),
 		intra.InVar("by", &by),
 		intra.Out("y", y),
+	)
+}
+
+var taskChange = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.change")
+
+// launchChange launches change as a task of s.
+func launchChange(s *intra.Section, f func(x []float64, y []float64), x, y []float64) {
+	s.Launch(taskChange, func() { change(f, x, y) },
+		intra.In("x", x),
+		intra.InOut("y", y),
+	)
+}
+
+var taskFill = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.fill")
+
+// launchFill launches fill as a task of s.
+func launchFill(s *intra.Section, f func(x []float64, y []float64), x, y []float64) {
+	s.Launch(taskFill, func() { fill(f, x, y) },
+		intra.In("x", x),
+		intra.Out("y", y),
+	)
+}
+
+var taskHistogram = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.histogram")
+
+// launchHistogram launches histogram as a task of s.
+func launchHistogram(s *intra.Section, x []float64, each []int) {
+	eachPart, eachRegion := intraruntime.ReduceSlice(s, "each", each, intraruntime.OpAdd[int]())
+	s.Launch(taskHistogram, func() { histogram(x, eachPart.Slice()) },
+		intra.In("x", x),
+		eachRegion,
 	)
 }

@@ -61,6 +61,10 @@ func all() map[string]program {
 	maps.Copy(programs, functions)
 	maps.Copy(programs, carries)
 	maps.Copy(programs, masters)
+	maps.Copy(programs, aliased)
+	maps.Copy(programs, closures)
+	maps.Copy(programs, chains)
+	maps.Copy(programs, farms)
 	return programs
 }
 
