@@ -132,7 +132,7 @@ func (h *history) operate(l *thread, epoch bool) {
 }
 
 // causalPast returns the causal history of the operation that a clock domain has begun
-// last. A message that the program saw early (Core.ahead) belongs to it only if all
+// last. A message that the program saw early (history.ahead) belongs to it only if all
 // operations of this rank in the domain on which that message depends came before this
 // operation. The result leaves out what the start of the epoch base implies.
 func (h *history) causalPast(of *thread, base uint64) *past {

@@ -24,7 +24,7 @@ type Context struct {
 	// Since the last cut, see agreement.
 	anyReceives uint64 // receives from any source that the program has posted
 	questions   uint64 // questions that the program has asked
-	claimed     bool   // a message may have been claimed, see Core.claimed
+	claimed     bool   // a message may have been claimed, see matching.claimed
 }
 
 // key returns the key by which receives match a message.

@@ -108,9 +108,9 @@ type Engine struct {
 	due      []*Script              // the others
 	ready    atomic.Int32           // len(due)
 	broken   atomic.Bool            // err is set
-	ends     atomic.Uint64          // Core.ends
+	ends     atomic.Uint64          // outbox.ends
 	restored atomic.Bool            // the engine began at a position, and Resume was not called since
-	agrees   atomic.Bool            // Core.agreed is set
+	agrees   atomic.Bool            // matching.agreed is set
 	unused   *unused
 
 	stalls    []*Stall // calls that have waited for a while

@@ -149,7 +149,9 @@ func (f *finishing) nothingFrom(req *Request, rank int) bool {
 		return false
 	}
 	s := req.ctx.inStream(rank)
-	if !s.finished && !f.departed(rank) {
+	r := &f.job.ranks[rank]
+	departed := r.through && r.live == 0 // it has finished, and all that it sent is here
+	if !s.finished && !departed {
 		f.askAbout(s)
 		return false
 	}
@@ -178,12 +180,6 @@ func (s *inStream) offers(req *Request) bool {
 		}
 	}
 	return false
-}
-
-// departed reports whether a rank had finished, and all that it sent is here,
-// when it lost its last replica.
-func (f *finishing) departed(rank int) bool {
-	return f.job.ranks[rank].through && f.job.ranks[rank].live == 0
 }
 
 // Through records that a rank has finished and no process lacks what it sent. It matters

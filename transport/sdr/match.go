@@ -165,8 +165,8 @@ func (x *matching) fill(req *Request, s *inStream, replica int, number uint64, t
 	if n > 0 && &req.buf[0] != &payload[0] {
 		copy(req.buf[:n], payload)
 	}
-	if x.observer != nil {
-		x.observeMatch(s, replica, number, tag, len(payload))
+	if x.observer != nil && s.rank != x.job.rank { // a local message has crossed no link
+		x.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: len(payload)})
 	}
 	s.taken = max(s.taken, number+1)
 	s.ctx.unbind(req)
@@ -363,11 +363,4 @@ func (x *matching) advance(s *inStream) {
 func (x *matching) keepCopy(m *arrival, payload []byte) {
 	m.data, m.hasData = x.buffers.get(len(payload)), true
 	copy(m.data, payload)
-}
-
-// observeMatch reports a message that has completed a receive, unless the message is local.
-func (x *matching) observeMatch(s *inStream, replica int, number uint64, tag, bytes int) {
-	if s.rank != x.job.rank { // else it has crossed no link
-		x.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: bytes})
-	}
 }

@@ -8,7 +8,7 @@ type ActionKind uint8
 // The kinds of actions.
 const (
 	// ActSend hands a frame to the link to process To. If Message is set, the link may use
-	// the payload until Core.Sent is called for that message.
+	// the payload until outgoing.Sent is called for that message.
 	ActSend ActionKind = 1 + iota
 	// ActRenew discards the link to process To, which has been replaced: its next frame
 	// goes over a new link.

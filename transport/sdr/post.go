@@ -30,7 +30,7 @@ func (e *Engine) Send(ctx *Context, r *Request, data []byte, dst, tag int, sync 
 }
 
 // SendNow sends a small message if that needs only the link to one process, and reports
-// whether it did, see Core.SendNow.
+// whether it did, see outgoing.SendNow.
 func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 	if e.cfg.Mid != nil || e.cfg.Flip != nil { // they apply to the frame first
 		return false
@@ -39,19 +39,19 @@ func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 	if e.core.job.spent {
 		e.pace(dst, len(data), false)
 	}
-	sent := e.core.outgoing.SendNow(ctx, data, dst, tag)
+	sent := e.core.outgoing.SendNow(ctx, data, dst, 0, tag)
 	e.mu.Unlock()
 	return sent
 }
 
-// Recv posts a receive, see Core.Recv.
+// Recv posts a receive, see matching.Recv.
 func (e *Engine) Recv(ctx *Context, r *Request, buf []byte, src, tag int) {
 	e.mu.Lock()
 	e.core.matching.Recv(ctx, r, buf, src, tag)
 	e.flushAndUnlock()
 }
 
-// Probe looks for a message and leaves it in place, see Core.Probe.
+// Probe looks for a message and leaves it in place, see matching.Probe.
 func (e *Engine) Probe(ctx *Context, src, tag int) (Status, bool) {
 	e.mu.Lock()
 	defer e.flushAndUnlock()

@@ -32,7 +32,7 @@ func TestSendNow(t *testing.T) {
 	takes := false
 	n.hasty(0, &takes)
 	c := n.cores[0]
-	now := func(data string) bool { return c.outgoing.SendNow(n.ctxs[0], []byte(data), 1, 7) }
+	now := func(data string) bool { return c.outgoing.SendNow(n.ctxs[0], []byte(data), 1, 0, 7) }
 	require.False(t, now("a"), "the link does not take it")
 	require.Empty(t, c.out.actions)
 	require.Zero(t, c.job.processes[1].sent)
@@ -43,7 +43,7 @@ func TestSendNow(t *testing.T) {
 	require.True(t, n.send(0, "c", 1, 7).Done())
 	require.Equal(t, []string{"0.0->1.0 eager", "0.0->1.0 eager at once", "0.0->1.0 eager at once"}, n.sent())
 	require.False(t, now("d"), "the receiver's room is used up")
-	require.False(t, c.outgoing.SendNow(n.ctxs[0], nil, 0, 7), "to itself")
+	require.False(t, c.outgoing.SendNow(n.ctxs[0], nil, 0, 0, 7), "to itself")
 	messages, _ := c.outgoing.Retained()
 	require.Equal(t, 1, messages, "only the one that is on its way")
 	for _, want := range []string{"0:a", "0:b", "0:c"} {
@@ -69,7 +69,7 @@ func TestSendNowReplicated(t *testing.T) {
 	takes := true
 	n.hasty(n.p(0, 0), &takes)
 	c := n.cores[0]
-	require.False(t, c.outgoing.SendNow(n.ctxs[0], []byte("x"), 1, 0))
+	require.False(t, c.outgoing.SendNow(n.ctxs[0], []byte("x"), 1, 0, 0))
 	require.True(t, n.send(0, "x", 1, 0).Done())
 	require.Equal(t, []string{"0.0->1.0 eager at once"}, n.sent())
 	require.False(t, c.outgoing.Drained(), "1.1 may lack it")

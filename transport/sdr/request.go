@@ -50,9 +50,9 @@ type Request struct {
 	bound  *arrival
 	place  place // among the posted receives
 
-	// What the program sees of a message, see Core.See.
+	// What the program sees of a message, see matching.See.
 	past    *past  // of the message, until the program has seen it
-	age     uint64 // Core.age of past
+	age     uint64 // history.age when past was kept
 	awaited bool   // the program waits for it and does nothing else until it is complete
 	probe   bool   // the request only looks for a message
 }

@@ -84,7 +84,7 @@ func (e *Engine) post(s *Script, m *Post) {
 		e.core.matching.RecvExact(s.ctx, m.Request, m.Data, m.Peer, m.Number, s.Purpose)
 		return
 	}
-	if e.cfg.Mid == nil && e.cfg.Flip == nil && e.core.outgoing.SendExactNow(s.ctx, m.Data, m.Peer, m.Number, s.Purpose) {
+	if e.cfg.Mid == nil && e.cfg.Flip == nil && e.core.outgoing.SendNow(s.ctx, m.Data, m.Peer, m.Number, s.Purpose) {
 		m.Request.status, m.Request.err = Status{}, nil
 		return
 	}

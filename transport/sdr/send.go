@@ -19,27 +19,12 @@ type outgoing struct {
 	unfinished int        // messages kept
 }
 
-// SendNow is Send of a small message that only one process lacks, if its link takes the
-// message at once. It keeps nothing and needs no request. It reports whether it has sent
-// the message; otherwise it has changed nothing.
-func (o *outgoing) SendNow(ctx *Context, data []byte, dst, tag int) bool {
-	return o.sendWithout(ctx, data, dst, 0, tag)
-}
-
-// SendExactNow is SendNow in an exact context, see SendExact.
-func (o *outgoing) SendExactNow(ctx *Context, data []byte, dst int, number uint64, purpose int) bool {
-	return o.sendWithout(ctx, data, dst, number, purpose)
-}
-
-// mayNow reports whether SendNow is possible, as far as that depends on this process alone.
-func (o *outgoing) mayNow(dst int, data []byte) bool {
-	return !o.job.replicated && o.out.now != nil && dst != o.job.rank && len(data) <= o.job.limits.Eager && len(o.out.actions) == 0
-}
-
-// sendWithout sends a message without a record of it. Its number is n in an exact context,
-// otherwise the next one.
-func (o *outgoing) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag int) bool {
-	if !o.mayNow(dst, data) {
+// SendNow sends a small message that only one process lacks, if its link takes the message
+// at once. It keeps nothing and needs no request. number is that of the message in an exact
+// context, otherwise the message gets the next one. SendNow reports whether it has sent the
+// message; otherwise it has changed nothing.
+func (o *outgoing) SendNow(ctx *Context, data []byte, dst int, number uint64, tag int) bool {
+	if o.job.replicated || o.out.now == nil || dst == o.job.rank || len(data) > o.job.limits.Eager || len(o.out.actions) > 0 {
 		return false
 	}
 	s := o.contexts.outStream(ctx, dst)
@@ -47,15 +32,15 @@ func (o *outgoing) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag
 	pr := &o.job.processes[p]
 	cost := len(data) + frameCost
 	if !ctx.exact {
-		n = s.next
+		number = s.next
 	}
-	if !pr.alive || pr.credit < cost || s.acked[0].has(n) {
+	if !pr.alive || pr.credit < cost || s.acked[0].has(number) {
 		return false
 	}
 	a := &o.out.direct
 	h := &a.Header
 	h.Channel, h.Kind, h.Flags, h.Incarnation = transport.ChannelMessage, kindEager, 0, o.out.incarnation
-	h.Args = [6]uint64{ctx.id, n, uint64(tag), 0, 0, o.out.passed}
+	h.Args = [6]uint64{ctx.id, number, uint64(tag), 0, 0, o.out.passed}
 	if ctx.exact {
 		h.Flags = flagExact
 	}
@@ -67,7 +52,7 @@ func (o *outgoing) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag
 	}
 	o.job.spend(pr, cost)
 	pr.sent++
-	s.next, o.contexts.used = max(s.next, n+1), true
+	s.next, o.contexts.used = max(s.next, number+1), true
 	return true
 }
 
@@ -98,9 +83,15 @@ func (o *outgoing) post(m *Message) {
 	} else if small {
 		r.waiting++
 	}
-	m.past = o.pastOf(s.ctx, req)
-	if o.history.reference != nil {
-		o.tellSent(m.past)
+	if req.script != nil {
+		m.past = req.script.past.clone(o.history)
+	} else {
+		m.past = o.history.causalPast(s.ctx.thread, 0)
+	}
+	if r := o.history.reference; r != nil && m.past != nil {
+		r.Sent(m.past.reference, len(m.past.list))
+	} else if r != nil {
+		r.Sent(0, 0)
 	}
 	o.dispatch(m)
 	o.updateWant(s.rank)
@@ -211,22 +202,6 @@ func (o *outgoing) grant(p int, h *transport.Header) {
 	}
 	m.offered &^= d
 	o.sendPayload(m, p, kindData)
-}
-
-// pastOf returns the causal history of the message that req posts now.
-func (o *outgoing) pastOf(ctx *Context, req *Request) *past {
-	if s := req.script; s != nil {
-		return s.past.clone(o.history)
-	}
-	return o.history.causalPast(ctx.thread, 0)
-}
-
-// tellSent reports to the reference what a message carries.
-func (o *outgoing) tellSent(p *past) {
-	if p == nil {
-		p = new(past)
-	}
-	o.history.reference.Sent(p.reference, len(p.list))
 }
 
 // pastBytes returns the size of the causal history in an eager message or an offer.

@@ -41,7 +41,7 @@ func (e *Engine) NewCall() *Call {
 }
 
 // Visible reports whether r is complete and the program may see that, even if the program
-// does not wait for r alone, see Core.Visible.
+// does not wait for r alone, see matching.Visible.
 func (e *Engine) Visible(r *Call) bool {
 	if !r.Done() {
 		return false
@@ -139,7 +139,7 @@ func (e *Engine) WaitFor(cond func() bool, hopeless func() error, awaited func()
 }
 
 // Hopeless returns a *FinishedError if r, which is not complete, is known to never
-// complete. See Core.Hopeless.
+// complete. See finishing.Hopeless.
 func (e *Engine) Hopeless(r *Call) error {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
