@@ -178,8 +178,8 @@ var rules = []ruletest.Rule{
 		"		m.asked, m.number = false, 0 // what comes now is about a later cut\n", ""),
 	ruletest.New(recoveryDir+"loss.go", "a job does not go on that has left its life for a backup that is lost",
 		"	if !h.returns() { // those that have left their old generation cannot go on\n		return h.backupLost()\n	}\n", ""),
-	ruletest.New(headDir+"recover.go", "conclusions are drawn after an event that had to wait",
-		"			h.settle()\n			h.releaseIfComplete()\n			return\n", "			return\n"),
+	ruletest.New(headDir+"queue.go", "conclusions are drawn after an event that had to wait",
+		"			q.settle()\n			q.caughtUp()\n			return\n", "			return\n"),
 	ruletest.New(sdrDir+"ahead.go", "what a dead process had sent behind the cut is taken back",
 		"		if m.cut < c.cut.number {\n			delete(s.live, n)", "		if false {\n			delete(s.live, n)"),
 	ruletest.New(sdrDir+"ahead.go", "a message that is sent once more behind the cut is not taken back",
@@ -212,8 +212,8 @@ var rules = []ruletest.Rule{
 		" && h.complete.heldBut(gone)\n", "\n"),
 	ruletest.New(logDir+"process.go", "a link that works again is not told of as broken", "old.is(job.KindSuspect) && *old", "m.Kind == job.KindSuspect && old.is(job.KindSuspect) && *old"),
 	ruletest.New(logDir+"process.go", "a process hears of a verdict once", "m.Verdict.Epoch <= p.epoch", "false"),
-	ruletest.New(headDir+"recover.go", "events wait for what is kept",
-		"	for !r.keeping && !r.acting {", "	for !r.acting {"),
+	ruletest.New(headDir+"queue.go", "events wait for what is kept",
+		"	for !q.keeping && !q.acting {", "	for !q.acting {"),
 }
 
 // unshown are rules without which no job has been seen to fail. Tests of the packages show

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"go/ast"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// partRow is a row of the list of parts in doc.go: the type, its files, and what it is.
+var partRow = regexp.MustCompile(`(?m)^\t(\w+) +((?:\w+\.go )*\w+\.go): `)
+
+// TestParts reads the lists of parts in the doc.go of large packages. The methods of a part
+// stand in its files, and a part holds no other part but those above it in the list: so its
+// methods call only downwards.
+func TestParts(t *testing.T) {
+	t.Chdir("../../..")
+	h, err := read(".")
+	require.NoError(t, err)
+	for _, folder := range []string{"internal/head"} {
+		t.Run(folder, func(t *testing.T) {
+			files, floor := make(map[string]string), make(map[string]int) // by file: its part; by part: its row
+			for _, row := range partRow.FindAllStringSubmatch(h.files[folder+"/doc.go"].Doc.Text(), -1) {
+				floor[row[1]] = len(floor)
+				for _, f := range strings.Fields(row[2]) {
+					require.Contains(t, h.files, folder+"/"+f)
+					files[folder+"/"+f] = row[1]
+				}
+			}
+			require.Greater(t, len(floor), 3)
+			held := make(map[string][]string) // by part: the parts that it holds
+			for name, f := range h.files {
+				if path.Dir(name) != folder {
+					continue
+				}
+				for _, d := range f.Decls {
+					if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil {
+						part := receiver(m.Recv.List[0].Type)
+						if _, is := floor[part]; is {
+							require.Equal(t, part, files[name], "%s has the method %s of %s", name, m.Name.Name, part)
+						}
+					}
+				}
+				ast.Inspect(f, func(n ast.Node) bool {
+					if s, ok := n.(*ast.TypeSpec); ok {
+						if st, ok := s.Type.(*ast.StructType); ok {
+							for _, field := range st.Fields.List {
+								held[s.Name.Name] = append(held[s.Name.Name], receiver(field.Type))
+							}
+						}
+					}
+					return true
+				})
+			}
+			for part, at := range floor {
+				for _, other := range held[part] {
+					if below, is := floor[other]; is {
+						require.Less(t, below, at, "%s holds %s", part, other)
+					}
+				}
+			}
+		})
+	}
+}
