@@ -13,11 +13,11 @@ func (c *cluster) doubt() {
 	c.tell(func() []Action {
 		back := c.head.back.phase
 		below := uint64(c.rng.IntN(2)) * c.rng.Uint64N(c.steps+2)
-		if c.head.Returning() && len(c.head.older) > 0 {
-			below = c.head.older[c.rng.IntN(len(c.head.older))].number + 1
+		if c.head.Returning() && len(c.head.backups.older) > 0 {
+			below = c.head.backups.older[c.rng.IntN(len(c.head.backups.older))].number + 1
 		}
-		late := c.head.Returning() && below > 0 && !c.head.Before(below)
-		if late && !c.head.Repairable(below) {
+		late := c.head.Returning() && below > 0 && !c.head.backups.Before(below)
+		if late && !c.head.backups.Repairable(below) {
 			return nil // the job ends
 		}
 		acts := c.head.Doubt(rank, below, false, c.now)
@@ -60,7 +60,7 @@ func (c *cluster) convict() {
 		return
 	}
 	c.tell(func() []Action {
-		b, was := c.head.trusted(d.sure), c.head.complete
+		b, was := c.head.backups.trusted(d.sure), c.head.backups.complete
 		switch {
 		case c.head.back.convicted != nil || d.decided:
 			return nil

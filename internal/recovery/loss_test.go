@@ -29,7 +29,7 @@ func TestARankThatIsThrough(t *testing.T) {
 	h.Finished(proc0(1, 0), 1, 0)
 	h.Through(proc0(1, 0), 1, 0)
 	require.Empty(t, h.Died(proc0(1, 0), 1, false, 0))
-	require.Empty(t, h.Failed())
+	require.Empty(t, h.replicas.Failed())
 	h.Finished(proc0(2, 0), 1, 0) // its end still counts
 	require.Equal(t, Finish, h.State(proc0(2, 0)))
 	require.Equal(t, &Loss{Rank: 0, Why: "no backup was asked for"}, lost(h.Died(proc0(0, 0), 1, false, 0)))
@@ -39,7 +39,7 @@ func TestARankThatIsThrough(t *testing.T) {
 // the reason.
 func TestAReplacementThatIsRefused(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1}, Start: true, Backup: Policy{Every: 2}})
-	h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
+	h.backups.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
 	acts := h.Died(proc0(0, 0), 1, false, 0)
 	now := time.Duration(0)
 	for range startsOfLost - 1 {
@@ -95,7 +95,7 @@ func TestAReplacementIsAskedForWhileTheJobLives(t *testing.T) {
 			}
 			require.Equal(t, longestPause, last)
 			h.Arrived(proc0(0, 1), acts[0].Incarnation, now)
-			require.Equal(t, arrived, h.of[proc0(0, 1)].status)
+			require.Equal(t, arrived, h.replicas.of[proc0(0, 1)].status)
 		})
 	}
 }
@@ -113,7 +113,7 @@ func TestASpareEndsThePause(t *testing.T) {
 // earlier attempts do not count.
 func TestALostRankIsAskedForAtOnce(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2, 1}, Start: true, Backup: Policy{Every: 2}})
-	h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
+	h.backups.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
 	h.Reply(proc0(0, 0), 1, job.Reply{Kind: job.ReplyFirst}, 0)
 	acts, now := kinds(h.Died(proc0(0, 1), 1, false, 0), Start), time.Duration(0)
 	for range startsOfLost + 1 {
@@ -152,9 +152,9 @@ func TestReturns(t *testing.T) {
 			test.config.Degrees = []int{1, 1, 1}
 			h := NewHead(test.config)
 			if test.copies != nil {
-				h.complete = &backup{number: 2, copies: test.copies}
+				h.backups.complete = &backup{number: 2, copies: test.copies}
 			}
-			require.Equal(t, test.want, h.Returns(a))
+			require.Equal(t, test.want, h.backups.Returns(a))
 		})
 	}
 }

@@ -20,7 +20,7 @@ func TestParts(t *testing.T) {
 	t.Chdir("../../..")
 	h, err := read(".")
 	require.NoError(t, err)
-	for _, folder := range []string{"internal/head"} {
+	for _, folder := range []string{"internal/head", "internal/recovery"} {
 		t.Run(folder, func(t *testing.T) {
 			files, floor := make(map[string]string), make(map[string]int) // by file: its part; by part: its row
 			for _, row := range partRow.FindAllStringSubmatch(h.files[folder+"/doc.go"].Doc.Text(), -1) {
