@@ -217,7 +217,7 @@ func (c *cluster) noProcess() bool {
 // number in a slot, which the head knows of or will still be informed of.
 func (c *cluster) possible() bool {
 	complete := c.complete
-	if b := c.head.backups.complete; b != nil && (c.head.back.convicted != nil || c.head.back.doubt) { // newer backups contain an error
+	if b := c.head.backups.complete; b != nil && (c.head.back.Convicted != nil || c.head.back.Doubt) { // newer backups contain an error
 		complete = b.number
 	}
 	alive, held := true, complete > 0
@@ -227,7 +227,7 @@ func (c *cluster) possible() bool {
 			if q.declared {
 				continue
 			}
-			one = one || q.p.Rank == rank && q.member && !c.rolling && !c.head.back.doubt && c.head.back.convicted == nil
+			one = one || q.p.Rank == rank && q.member && !c.rolling && !c.head.back.Doubt && c.head.back.Convicted == nil
 			copies = copies || q.member && (q.told[copyOf{rank, complete}] || !q.repeated) &&
 				q.holds(rank, complete)
 		}

@@ -24,7 +24,7 @@ func (c *cluster) doubt() {
 		switch {
 		case late:
 			c.seen["what is wrong is older than the backup that all go back to"]++
-		case back == none && c.head.back.doubt:
+		case back == none && c.head.back.Doubt:
 			c.seen["a rank is in doubt"]++
 		default:
 			return acts
@@ -56,13 +56,13 @@ func (c *cluster) convict() {
 		if d.convicted == nil {
 			return
 		}
-	} else if c.waits || c.head.back.convicted != nil {
+	} else if c.waits || c.head.back.Convicted != nil {
 		return
 	}
 	c.tell(func() []Action {
 		b, was := c.head.backups.trusted(d.sure), c.head.backups.complete
 		switch {
-		case c.head.back.convicted != nil || d.decided:
+		case c.head.back.Convicted != nil || d.decided:
 			return nil
 		case b == nil:
 			d.decided = true

@@ -14,14 +14,11 @@ type Loss struct {
 	Rank int
 	Why  string
 	// Back: the state of Rank in the backup was lost during the rollback to it. Number is
-	// the safe point of that backup. Since is the rank that began the rollback: by its
-	// loss, by a dispute in it (Doubt), or by the blame of one of its processes (Convicted).
-	Back      bool
-	Number    uint64
-	Since     int
-	Doubt     bool
-	Convicted *job.Endpoint
-	By        job.Endpoint // the process whose death took the last copy of that state
+	// the safe point of that backup, Reason why the rollback began.
+	Back   bool
+	Number uint64
+	Reason
+	By job.Endpoint // the process whose death took the last copy of that state
 }
 
 // Error returns what is lost and why.
@@ -42,7 +39,7 @@ func (l Loss) Error() string {
 // loss returns the reason why the job has to end, nil if it can continue.
 func (h *Head) loss() *Loss {
 	failed := h.replicas.Failed()
-	if i := slices.Index(failed, h.back.since); i > 0 { // the rank that began the rollback is named first
+	if i := slices.Index(failed, h.back.Since); i > 0 { // the rank that began the rollback is named first
 		failed[0], failed[i] = failed[i], failed[0]
 	}
 	for _, rank := range failed {
@@ -64,7 +61,7 @@ func (h *Head) loss() *Loss {
 
 func (h *Head) backupLost() *Loss {
 	void := h.backups.nowhere()
-	return &Loss{Rank: void, Back: true, Number: h.back.number, Since: h.back.since, Doubt: h.back.doubt, Convicted: h.back.convicted, By: h.backups.voidBy,
+	return &Loss{Rank: void, Back: true, Number: h.back.number, Reason: h.back.Reason, By: h.backups.voidBy,
 		Why: fmt.Sprintf("the last process that held the state of rank %d is dead", void)}
 }
 

@@ -164,7 +164,7 @@ func TestReturns(t *testing.T) {
 func TestTheLastThatHeldACopy(t *testing.T) {
 	last := job.Endpoint{Process: proc0(1, 0), Incarnation: 1}
 	h, _ := Resume(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Every: 2}}, Snapshot{
-		Incarnations: 3, Rolling: true, Since: 0, Complete: 2, Cut: 2, Failures: Failures{Count: 2}, Last: last,
+		Incarnations: 3, Rolling: true, Complete: 2, Cut: 2, Failures: Failures{Count: 2}, Last: last,
 		Places: map[job.Process]Place{
 			proc0(0, 0): {Incarnation: 2, Status: Joining},
 			proc0(1, 0): {Incarnation: 3, Status: Joining},
@@ -173,5 +173,5 @@ func TestTheLastThatHeldACopy(t *testing.T) {
 	}, 0)
 	require.Nil(t, lost(h.Died(proc0(1, 0), 3, true, 0)))
 	loss := lost(h.Repeated(proc0(2, 0), 1, 0))
-	require.Equal(t, &Loss{Rank: 0, Back: true, Number: 2, Since: 0, By: last, Why: "the last process that held the state of rank 0 is dead"}, loss)
+	require.Equal(t, &Loss{Rank: 0, Back: true, Number: 2, By: last, Why: "the last process that held the state of rank 0 is dead"}, loss)
 }

@@ -42,7 +42,7 @@ func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	h.sets.resumeFiles(&p)
 	switch {
 	case p.Rolling:
-		h.back = rollback{phase: replacing, since: p.Since, doubt: p.Doubt, convicted: p.Convicted, number: p.Complete, begun: true}
+		h.back = rollback{phase: replacing, Reason: p.Reason, number: p.Complete, begun: true}
 		h.fail()
 	case len(h.replicas.Failed()) > 0:
 		h.failure(true)

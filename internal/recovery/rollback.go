@@ -8,16 +8,12 @@ import (
 )
 
 // rollback is the return of all processes to the last complete backup. A lost rank begins
-// it, or a dispute (doubt), or the blame of a process (convicted).
+// it, or a dispute, or the blame of a process.
 type rollback struct {
-	phase backPhase
-	since int  // the rank that began the rollback: by its loss, unless doubt or convicted is set
-	doubt bool // a dispute in rank since began it, and no process was blamed
-	// convicted: the blame of this process began it, and its other results may be wrong
-	// too. Nil: no process was blamed.
-	convicted *job.Endpoint
-	number    uint64 // of the safe point, once it is known
-	begun     bool   // some processes have left their old generation
+	Reason
+	phase  backPhase
+	number uint64 // of the safe point, once it is known
+	begun  bool   // some processes have left their old generation
 }
 
 // backPhase is the phase of a rollback.
@@ -55,7 +51,7 @@ func (h *Head) Doubt(rank int, below uint64, leaving bool, now time.Duration) []
 	if h.backups.goTo(b); leaving {
 		return nil
 	}
-	h.back.since, h.back.doubt, h.back.number = rank, true, b.number
+	h.back.Since, h.back.Doubt, h.back.number = rank, true, b.number
 	h.fail()
 	return h.advance()
 }
@@ -72,8 +68,8 @@ func (h *Head) fail() {
 		}
 	}
 	if h.back.phase == none {
-		if !h.back.doubt && h.back.convicted == nil {
-			h.back.since = h.replicas.Failed()[0]
+		if !h.back.Doubt && h.back.Convicted == nil {
+			h.back.Since = h.replicas.Failed()[0]
 		}
 		if h.backups.returns() { // finished ranks roll back too, so the job needs them again
 			clear(h.replicas.through)
@@ -132,7 +128,7 @@ func (h *Head) restore() {
 	for b := range h.backups.each() {
 		b.forget()
 	}
-	h.back = rollback{phase: restoring, since: h.back.since, doubt: h.back.doubt, convicted: h.back.convicted, number: h.backups.complete.number, begun: true}
+	h.back = rollback{phase: restoring, Reason: h.back.Reason, number: h.backups.complete.number, begun: true}
 	o := job.Order{Kind: job.OrderRollback, Number: h.backups.complete.number, Older: numbers(h.backups.older)}
 	for s := range h.replicas.each(live) {
 		switch s.state {
@@ -150,7 +146,7 @@ func (h *Head) restore() {
 	}
 	h.rest, h.backups.entire = false, false
 	o.Scattered = h.replicas.scattered(nil)
-	h.keep(Decision{Kind: RolledBack, Number: o.Number, Since: h.back.since, Doubt: h.back.doubt, Convicted: h.back.convicted, Incarnation: h.incarnations, Joined: joined, Scattered: o.Scattered})
+	h.keep(Decision{Kind: RolledBack, Number: o.Number, Reason: h.back.Reason, Incarnation: h.incarnations, Joined: joined, Scattered: o.Scattered})
 	h.replicas.tell(live, o)
 }
 
@@ -198,7 +194,7 @@ func (h *Head) Distrust(convicted job.Endpoint, sure uint64, now time.Duration) 
 		return nil
 	}
 	h.backups.goTo(b)
-	h.back.since, h.back.doubt, h.back.convicted, h.back.number = convicted.Process.Rank, false, &convicted, b.number
+	h.back.Reason, h.back.number = Reason{Since: convicted.Process.Rank, Convicted: &convicted}, b.number
 	h.fail()
 	return h.advance()
 }
