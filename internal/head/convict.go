@@ -54,17 +54,11 @@ func (j *judge) convict(by *member, c *job.Conviction) {
 		why = fmt.Sprintf("convicted of a wrong state at safe point %d", c.Point)
 	}
 	switch innocent := j.innocent(m); {
-	case innocent || c.Lost && by == m && (c.Point == 0 || j.returns(m.process.Rank)):
+	case innocent || c.Lost && by == m && (c.Point == 0 || j.recovery.decides != nil && j.recovery.decides.ReturnsWithout(j.leaves(m.process.Rank))):
 		j.fence(m, ending{job.CauseFenced, why})
 	case c.Lost && by == m && m.ending == nil:
 		j.stop(ExitDiverged, fmt.Sprintf("silent corruption: the last replica of rank %d has a wrong state at safe point %d, and there is no backup to go back to", m.process.Rank, c.Point), byWord)
 	}
-}
-
-// returns reports whether the job survives the loss of all replicas of a rank, together
-// with the processes that are about to end.
-func (j *judge) returns(rank int) bool {
-	return j.recovery.decides != nil && j.recovery.decides.ReturnsWithout(j.leaves(rank))
 }
 
 // leaves returns the set of the replicas of a rank and of the processes that are about to
@@ -73,17 +67,11 @@ func (j *judge) leaves(rank int) func(job.Process) bool {
 	return func(p job.Process) bool { return p.Rank == rank || j.members.places[p].ending != nil }
 }
 
-// cameBack reports whether a rollback has been completed since a generation.
-func (j *judge) cameBack(generation uint32) bool {
-	return slices.ContainsFunc(j.state.Rollbacks, func(b decision.Rollback) bool { return b.Resumed > 0 && b.Generation > generation })
-}
-
 // innocent reports whether the rank of m has another replica that goes on and was not
 // blamed. Only then m can be fenced without a loss.
 func (j *judge) innocent(m *member) bool {
-	for replica := range j.config.Degrees[m.process.Rank] {
-		o := j.members.places[job.Process{Rank: m.process.Rank, Replica: replica}]
-		if o == nil || o == m || !o.state.there() || o.ending != nil || o.state != running && o.state != finished {
+	for o := range j.members.replicas(m.process.Rank) {
+		if o == m || o.ending != nil || o.state != running && o.state != finished {
 			continue
 		}
 		if !slices.ContainsFunc(j.convictions, func(c runreport.Convicted) bool { return c.Process == o.process && c.Incarnation == o.incarnation }) {
@@ -125,7 +113,7 @@ func (j *judge) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 				}
 				doubted[place{m.process.Rank, g}] = true
 				c.Compared, c.Differed = c.Compared+1, c.Differed+1
-				if j.cameBack(g) {
+				if slices.ContainsFunc(j.state.Rollbacks, func(b decision.Rollback) bool { return b.Resumed > 0 && b.Generation > g }) {
 					c.Repaired++
 				}
 			}

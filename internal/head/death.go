@@ -103,7 +103,11 @@ func (ds *deaths) declare(v decision.Verdict) {
 		}
 		ds.members.finishOutput(m, true, false)
 	}
-	ds.tell(&v.Verdict)
+	for _, o := range ds.members.all {
+		if o.told && o.state.there() {
+			ds.send(o, &job.Message{Kind: job.KindVerdict, Verdict: &v.Verdict})
+		}
+	}
 	if was == ended {
 		return
 	}
@@ -112,7 +116,10 @@ func (ds *deaths) declare(v decision.Verdict) {
 	if m.knows() {
 		ds.judge.undescribed(m.process.Rank)
 	}
-	ds.die(v, lived)
+	if lived {
+		ds.members.last[v.Process.Rank] = v
+	}
+	ds.members.conclude(v)
 	ds.plan.died(m)
 }
 
@@ -135,15 +142,6 @@ func (ds *deaths) declareAll(verdicts []job.Verdict) {
 	ds.members.introduceArrived()
 	ds.members.startIfReady()
 	ds.members.releaseIfComplete()
-}
-
-// tell everybody about a death.
-func (ds *deaths) tell(v *job.Verdict) {
-	for _, m := range ds.members.all {
-		if m.told && m.state.there() {
-			ds.send(m, &job.Message{Kind: job.KindVerdict, Verdict: v})
-		}
-	}
 }
 
 // sayDead reports a death to the user, unless the message about the end of the job or about
@@ -211,36 +209,32 @@ func (ds *deaths) programGone(m *member) {
 	ds.kill(m)
 }
 
-// words prints the last report of a process, unless another process has sent the same one:
-// replicas also fail in the same way.
-func (ds *deaths) words(m *member, text string) {
-	if slices.Contains(ds.lastWords, text) {
-		ds.detailf("%s says the same: %s", m.name(), firstLine(text))
-		return
-	}
-	ds.lastWords = append(ds.lastWords, text)
-	ds.act(Log{Level: Note, At: ds.elapsed(), Text: prefix(m.process, text)})
-}
-
-// runFailed handles the report that run has failed in a process, which exits now.
+// runFailed handles the report that run has failed in a process, which exits now. Replicas
+// also fail in the same way, so it prints the same report once.
 func (ds *deaths) runFailed(m *member, f job.Failure) {
-	ds.words(m, fmt.Sprintf("%s: %s", f.Kind, f.Text))
+	if text := fmt.Sprintf("%s: %s", f.Kind, f.Text); slices.Contains(ds.lastWords, text) {
+		ds.detailf("%s says the same: %s", m.name(), firstLine(text))
+	} else {
+		ds.lastWords = append(ds.lastWords, text)
+		ds.act(Log{Level: Note, At: ds.elapsed(), Text: prefix(m.process, text)})
+	}
 	m.end = "failed"
 	m.ending = &ending{job.CauseExit, f.Text}
+	code, found := ExitOK, ""
 	switch f.Kind {
 	case job.FailPanic:
 		m.ending.cause = job.CausePanic
 	case job.FailDivergence:
-		ds.decide(ExitDiverged, fmt.Sprintf("divergence, found by %v: %s", m.process, firstLine(f.Text)), m.endpoint())
-		ds.settle()
+		code, found = ExitDiverged, "divergence, found by"
 	case job.FailCorruption:
-		ds.decide(ExitDiverged, fmt.Sprintf("silent corruption, found by %v: %s", m.process, firstLine(f.Text)), m.endpoint())
-		ds.settle()
+		code, found = ExitDiverged, "silent corruption, found by"
 	case job.FailRefused:
-		ds.decide(ExitRefused, fmt.Sprintf("refused by %v: %s", m.process, firstLine(f.Text)), m.endpoint())
-		ds.settle()
+		code, found = ExitRefused, "refused by"
 	case job.FailFinding:
-		ds.decide(ExitFailed, fmt.Sprintf("finding of %v: %s", m.process, firstLine(f.Text)), m.endpoint())
+		code, found = ExitFailed, "finding of"
+	}
+	if found != "" {
+		ds.decide(code, fmt.Sprintf("%s %v: %s", found, m.process, firstLine(f.Text)), m.endpoint())
 		ds.settle()
 	}
 	ds.after(lastWords, timer{kind: killMember, m: m})
@@ -257,31 +251,8 @@ func prefix(p job.Process, text string) string {
 
 // handled records that a process has handled a verdict. ago is the age of the message.
 func (ds *deaths) handled(m *member, epoch uint64, ago time.Duration) {
-	f := ds.failure(epoch)
-	if f == nil { // the verdict was on a joiner that was dismissed
-		return
+	i := slices.IndexFunc(ds.failures, func(f runreport.Failure) bool { return f.Epoch == epoch })
+	if i >= 0 && ds.failures[i].HandledBy(m.process, ds.elapsed()-ago) { // else the verdict was on a joiner that was dismissed
+		ds.detailf("%v has handled the death of %v", m.process, ds.failures[i].Process)
 	}
-	if f.HandledBy(m.process, ds.elapsed()-ago) {
-		ds.detailf("%v has handled the death of %v", m.process, f.Process)
-	}
-}
-
-// failure returns the report's entry about a verdict, nil if the verdict was on a process
-// that was dismissed.
-func (ds *deaths) failure(epoch uint64) *runreport.Failure {
-	for i := range ds.failures {
-		if ds.failures[i].Epoch == epoch {
-			return &ds.failures[i]
-		}
-	}
-	return nil
-}
-
-// die records a death and ends the job if it has to. lived means that the process had its
-// state.
-func (ds *deaths) die(v decision.Verdict, lived bool) {
-	if lived {
-		ds.members.last[v.Process.Rank] = v
-	}
-	ds.members.conclude(v)
 }

@@ -124,8 +124,7 @@ func (j *judge) divergence() *runreport.Diverge {
 // m with those of the other finished replicas of its rank, and its count of safe points
 // with those of finished processes of other ranks if one of the two was restored.
 func (j *judge) compare(m *member) {
-	for replica := range j.config.Degrees[m.process.Rank] {
-		other := j.members.places[job.Process{Rank: m.process.Rank, Replica: replica}]
+	for other := range j.members.replicas(m.process.Rank) {
 		if other == m || !other.final || !other.done { // one that has died since counts
 			continue
 		}
@@ -150,8 +149,7 @@ func (j *judge) compare(m *member) {
 // a replica of its rank in the same cut. It reports whether that is so.
 func (j *judge) divergedBefore(m *member, r *job.Reply) bool {
 	m.cut = r
-	for replica := range j.config.Degrees[m.process.Rank] {
-		other := j.members.places[job.Process{Rank: m.process.Rank, Replica: replica}]
+	for other := range j.members.replicas(m.process.Rank) {
 		if other == m || !other.alive() || other.cut == nil || other.cut.Number != r.Number || other.cut.Generation != r.Generation {
 			continue
 		}

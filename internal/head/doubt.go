@@ -130,8 +130,8 @@ func (j *judge) doubted(rank int) []recovery.Action {
 		return nil
 	default:
 		j.warnf("rank %d: %s, again: other processes take the places of all its replicas, and the job goes back to its last backup", rank, what)
-		for replica := range j.config.Degrees[rank] {
-			if o := j.members.places[job.Process{Rank: rank, Replica: replica}]; o != nil && (o.state == running || o.state == finished) {
+		for o := range j.members.replicas(rank) {
+			if o.state == running || o.state == finished {
 				j.fence(o, ending{job.CauseFenced, fmt.Sprintf("what its rank has come to by safe point %d differs from that of another replica", d.Point)})
 			}
 		}
@@ -198,9 +198,8 @@ func (j *judge) letFail(m *member, d *job.Doubt) {
 func (j *judge) rankEnds() bool {
 	for rank := range j.config.Degrees {
 		lasting := j.state.Drained[rank]
-		for replica := range j.config.Degrees[rank] {
-			o := j.members.places[job.Process{Rank: rank, Replica: replica}]
-			lasting = lasting || o != nil && o.ending == nil && o.alive()
+		for o := range j.members.replicas(rank) {
+			lasting = lasting || o.ending == nil && o.alive()
 		}
 		if !lasting {
 			return true

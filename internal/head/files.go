@@ -1,6 +1,7 @@
 package head
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -63,21 +64,11 @@ func (pl *plan) foundFolders() {
 // keepSet has the decision kept that every rank has its file of a set. The set is made
 // complete after that.
 func (pl *plan) keepSet(a recovery.Action) {
-	if s := pl.set(a.Set); s != nil { // an earlier head has done so
-		pl.publish(s)
+	if i := slices.IndexFunc(pl.state.Sets, func(s decision.Set) bool { return s.Number == a.Set }); i >= 0 { // an earlier head has done so
+		pl.publish(&pl.state.Sets[i])
 		return
 	}
 	pl.propose(decision.Entry{Kind: decision.SetWhole, Set: &decision.Set{Number: a.Set, Cut: a.Cut, Files: a.Files}})
-}
-
-// set returns the kept knowledge about a set, nil if there is none.
-func (pl *plan) set(number uint64) *decision.Set {
-	for i := range pl.state.Sets {
-		if pl.state.Sets[i].Number == number {
-			return &pl.state.Sets[i]
-		}
-	}
-	return nil
 }
 
 // publish has the driver make a set complete in the background. The job does not end

@@ -100,9 +100,11 @@ func (ms *members) welcome(m *member, hello *job.Hello) {
 		return
 	}
 	if m.role == Joiner {
-		if why := ms.mismatch(hello); why != "" {
-			ms.fence(m, ending{job.CauseFenced, "it is incompatible with the other processes: " + why})
-			return
+		if i := slices.IndexFunc(ms.all, func(o *member) bool { return o.hello != nil }); i >= 0 {
+			if why := ms.all[i].hello.Mismatch(hello); why != "" {
+				ms.fence(m, ending{job.CauseFenced, "it is incompatible with the other processes: " + why})
+				return
+			}
 		}
 	}
 	m.hello = hello
@@ -118,7 +120,7 @@ func (ms *members) welcome(m *member, hello *job.Hello) {
 		switch {
 		case m.role == Spare:
 			m.to(waiting)
-			ms.spareReady()
+			ms.recovery.notify((*recovery.Head).SpareReady)
 		case ms.unopened():
 			if !ms.opening { // the first one that joins tells which job the files have to belong to
 				ms.opening = true
@@ -210,16 +212,6 @@ func (ms *members) introduceArrived() {
 		m.arrived = true
 		ms.recovery.happened(m, (*recovery.Head).Arrived)
 	}
-}
-
-// mismatch returns why a joiner does not fit this job, or "".
-func (ms *members) mismatch(hello *job.Hello) string {
-	for _, m := range ms.all {
-		if m.hello != nil {
-			return m.hello.Mismatch(hello)
-		}
-	}
-	return ""
 }
 
 // startIfReady starts the job when every live process has joined. Replacements join later,

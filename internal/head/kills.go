@@ -2,6 +2,7 @@ package head
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
@@ -55,8 +56,8 @@ func (fs *faults) fire(m *member, reached job.Kill) {
 		switch by, fired := fs.state.Fired[i]; {
 		case fired && by != m.incarnation:
 			continue
-		case !fired && fs.firing(i):
-			continue
+		case !fired && slices.ContainsFunc(fs.asked, func(e decision.Entry) bool { return e.Kind == decision.Fired && e.Index == i }):
+			continue // proposed and not kept yet
 		case !fired:
 			fs.propose(decision.Entry{Kind: decision.Fired, Index: i, Process: m.process, Incarnation: m.incarnation})
 		}
@@ -66,14 +67,4 @@ func (fs *faults) fire(m *member, reached job.Kill) {
 		return
 	}
 	fs.fence(m, ending{job.CauseFenced, fmt.Sprintf("it reported a kill at %s that was not requested", reached.When())})
-}
-
-// firing reports whether a kill is proposed and not kept yet.
-func (fs *faults) firing(i int) bool {
-	for _, e := range fs.asked {
-		if e.Kind == decision.Fired && e.Index == i {
-			return true
-		}
-	}
-	return false
 }

@@ -2,6 +2,7 @@ package head
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -81,11 +82,21 @@ func (ms *members) lifeOf(p job.Process, frames uint32) (own uint32) {
 	return own
 }
 
+// replicas yields the processes that have the slots of a rank now.
+func (ms *members) replicas(rank int) iter.Seq[*member] {
+	return func(yield func(*member) bool) {
+		for replica := range ms.config.Degrees[rank] {
+			if m := ms.places[job.Process{Rank: rank, Replica: replica}]; m != nil && !yield(m) {
+				return
+			}
+		}
+	}
+}
+
 // alive returns the number of replicas of a rank that have their state and are not dead.
-func (ms *members) alive(rank int) int {
-	n := 0
-	for replica := range ms.config.Degrees[rank] {
-		if m := ms.places[job.Process{Rank: rank, Replica: replica}]; m != nil && m.alive() {
+func (ms *members) alive(rank int) (n int) {
+	for m := range ms.replicas(rank) {
+		if m.alive() {
 			n++
 		}
 	}

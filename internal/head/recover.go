@@ -219,9 +219,11 @@ func (pl *plan) died(m *member) {
 	if pl.recovery.decides == nil || pl.phase > working {
 		return
 	}
-	lost := pl.lostRank(m)
-	if lost {
-		pl.members.unfill()
+	lost := pl.lost(m.process.Rank, m.verdict.At)
+	if lost { // slots that still wait for the end of the process before: the rank needs the last spare more
+		for _, p := range job.Processes(pl.config.Degrees) {
+			pl.members.unwant(p)
+		}
 	}
 	byItself := itself(m.verdict.Cause)
 	if m.verdict.Cause == job.CauseHost { // other processes may have died with it
@@ -239,24 +241,22 @@ func (pl *plan) died(m *member) {
 	}
 }
 
+// lost records the loss of a rank if no replica is left. It reports whether the loss is new.
+func (pl *plan) lost(rank int, at time.Duration) bool {
+	if pl.outcome != nil || pl.members.alive(rank) > 0 || pl.state.Drained[rank] || slices.Contains(pl.losses, rank) {
+		return false
+	}
+	if pl.losses = append(pl.losses, rank); len(pl.losses) == 1 {
+		pl.lossAt = at
+	}
+	return true
+}
+
 // sayLost warns the user that the job will roll back, if that death causes it.
 func (pl *plan) sayLost(m *member) {
 	if rank := m.process.Rank; pl.recovery.decides != nil && pl.outcome == nil && pl.phase <= working && m.role == First && pl.members.alive(rank) == 0 && !pl.state.Drained[rank] {
 		pl.warnf("rank %d has lost its last replica %v: the job will go back to its last backup once a replacement has started", rank, m.process)
 	}
-}
-
-// lostRank records the loss of a rank if m was its last replica. It reports whether the
-// loss is new.
-func (pl *plan) lostRank(m *member) bool {
-	rank := m.process.Rank
-	if pl.outcome != nil || pl.members.alive(rank) > 0 || pl.state.Drained[rank] || slices.Contains(pl.losses, rank) {
-		return false
-	}
-	if pl.losses = append(pl.losses, rank); len(pl.losses) == 1 {
-		pl.lossAt = m.verdict.At
-	}
-	return true
 }
 
 // expendable returns the process whose death the job can survive by a rollback, where p and

@@ -38,14 +38,6 @@ func (ms *members) fill(p job.Process) {
 	ms.choose(ms.enroll(p, incarnation, From{node, p, incarnation}, Joiner))
 }
 
-// unfill withdraws the requests for slots that still wait for the end of the process before.
-// A rank has been lost meanwhile, and needs the last spare more.
-func (ms *members) unfill() {
-	for _, p := range job.Processes(ms.config.Degrees) {
-		ms.unwant(p)
-	}
-}
-
 // unwant withdraws the request for one slot and frees its spare.
 func (ms *members) unwant(p job.Process) {
 	if incarnation, wanted := ms.wanted[p]; wanted {
@@ -128,9 +120,6 @@ func (ms *members) spares() (n int) {
 	}
 	return n
 }
-
-// spareReady tells recovery about one more spare that can take a slot.
-func (ms *members) spareReady() { ms.recovery.notify((*recovery.Head).SpareReady) }
 
 // bestSpare returns the spare for a slot, on a host without another replica of the rank if
 // possible. It returns nil if no spare is ready.

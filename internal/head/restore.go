@@ -194,11 +194,9 @@ func (h *Head) restoreVerdicts() {
 	if n := len(h.state.Rollbacks); n > 0 && h.state.Recovery.Rolling { // the rollback starts over
 		h.plan.losses, h.plan.lossAt = slices.Clone(h.state.Rollbacks[n-1].Ranks), h.state.Rollbacks[n-1].Since
 	}
-	for rank := range h.config.Degrees {
-		if h.members.alive(rank) == 0 && !h.state.Drained[rank] && h.config.replaces() && !slices.Contains(h.plan.losses, rank) {
-			if h.plan.losses = append(h.plan.losses, rank); len(h.plan.losses) == 1 {
-				h.plan.lossAt = h.members.last[rank].At
-			}
+	if h.config.replaces() {
+		for rank := range h.config.Degrees {
+			h.plan.lost(rank, h.members.last[rank].At)
 		}
 	}
 	if h.state.Decided {
