@@ -45,7 +45,6 @@ func (ds *deaths) exited(m *member, e Exit) {
 		return
 	case m.role == Spare:
 		ds.members.spareExited(m)
-		ds.members.finishOutput(m, true, false)
 		return
 	}
 	clean := ds.phase == released && m.state == finished && m.ending == nil
@@ -80,7 +79,6 @@ func (ds *deaths) hostLost(e decision.Entry) {
 		case m.role == Spare && m.state.there():
 			m.ending = &ending{job.CauseHost, why}
 			ds.members.spareExited(m)
-			ds.members.finishOutput(m, true, false)
 		case !m.settled && m.exit == nil && (m.state == dead || m.state == ended): // it died under an earlier head, and its Exited will not be repeated
 			ds.members.finishOutput(m, true, false)
 		}

@@ -89,7 +89,9 @@ func (h *Head) step(e Event) {
 	case Signalled:
 		h.interrupt(e.Signal)
 	case Deadlocked:
-		h.deadlocked(e)
+		if h.phase == working {
+			h.stop(ExitFailed, e.Text, byWord)
+		}
 	case Tick:
 		h.tick()
 	case Started:
@@ -159,7 +161,7 @@ func (h *Head) tick() {
 		case scheduledInjection:
 			h.faults.inject()
 		case askAgain:
-			h.recovery.notify((*recovery.Head).Again)
+			h.recovery.notify((*recovery.Head).Conclude)
 		case judgeEndless:
 			h.judge.judgeOutlasting()
 		}

@@ -64,7 +64,7 @@ func (ms *members) withdrawn(e decision.Entry) {
 		why = ""
 	}
 	ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
-		return d.Unstarted(e.Process, e.Incarnation, why, now)
+		return d.Refused(e.Process, e.Incarnation, why, false, now)
 	})
 }
 
@@ -94,4 +94,5 @@ func (ms *members) spareExited(m *member) {
 		}
 		ms.startIfReady()
 	}
+	ms.finishOutput(m, true, false)
 }

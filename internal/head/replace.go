@@ -31,7 +31,7 @@ func (ms *members) fill(p job.Process) {
 	if err != nil {
 		ms.sayRefused(p, fmt.Sprintf("%v cannot be replaced: %v", p, err))
 		ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
-			return d.Refused(p, incarnation, err.Error(), now)
+			return d.Refused(p, incarnation, err.Error(), true, now)
 		})
 		return
 	}

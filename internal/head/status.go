@@ -108,13 +108,6 @@ func (h *Head) Waiting() (all []stuck.Process, ok bool) {
 	return all, true
 }
 
-// deadlocked ends the job because the driver has found a deadlock.
-func (h *Head) deadlocked(e Deadlocked) {
-	if h.phase == working {
-		h.stop(ExitFailed, e.Text, byWord)
-	}
-}
-
 // Outlasting is a process that runs while every rank has finished in another replica.
 type Outlasting struct {
 	Process job.Process

@@ -301,7 +301,7 @@ func (c *cluster) askAgain() {
 	at := slices.Min(c.later)
 	c.later = slices.DeleteFunc(c.later, func(t time.Duration) bool { return t <= at })
 	c.now = max(c.now, at)
-	c.tell(func() []Action { return c.head.Again(c.now) })
+	c.tell(func() []Action { return c.head.Conclude(c.now) })
 }
 
 func (c *cluster) finished() bool {

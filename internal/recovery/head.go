@@ -189,7 +189,8 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 	return h.acts
 }
 
-// Conclude ends a series of DiedWith.
+// Conclude takes the steps that have become possible: at the end of a series of DiedWith, or
+// of the pause of an action Later.
 func (h *Head) Conclude(now time.Duration) []Action {
 	h.begin(now)
 	return h.advance()

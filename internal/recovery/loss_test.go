@@ -44,16 +44,16 @@ func TestAReplacementThatIsRefused(t *testing.T) {
 	now := time.Duration(0)
 	for range startsOfLost - 1 {
 		require.Equal(t, Start, acts[0].Kind)
-		acts = h.Unstarted(proc0(0, 0), acts[0].Incarnation, "no such file", now)
+		acts = h.Refused(proc0(0, 0), acts[0].Incarnation, "no such file", false, now)
 		require.Len(t, acts, 1)
 		require.Equal(t, Later, acts[0].Kind)
 		require.Positive(t, acts[0].Pause)
 		pause := acts[0].Pause
-		require.Empty(t, kinds(h.Again(now+pause/2), Start), "before the pause is over")
+		require.Empty(t, kinds(h.Conclude(now+pause/2), Start), "before the pause is over")
 		now += pause
-		acts = h.Again(now)
+		acts = h.Conclude(now)
 	}
-	acts = h.Unstarted(proc0(0, 0), acts[0].Incarnation, "no such file", now)
+	acts = h.Refused(proc0(0, 0), acts[0].Incarnation, "no such file", false, now)
 	require.Equal(t, &Loss{Rank: 0, Why: "no process takes its place: no such file"}, lost(acts))
 }
 
@@ -67,10 +67,10 @@ func kinds(acts []Action, k ActionKind) []Action {
 func TestAReplacementIsAskedForWhileTheJobLives(t *testing.T) {
 	for name, refuse := range map[string]func(*Head, uint32, time.Duration) []Action{
 		"cannot be started": func(h *Head, n uint32, now time.Duration) []Action {
-			return h.Unstarted(proc0(0, 1), n, "too many open files", now)
+			return h.Refused(proc0(0, 1), n, "too many open files", false, now)
 		},
 		"no host has room": func(h *Head, n uint32, now time.Duration) []Action {
-			return h.Refused(proc0(0, 1), n, "no free slot", now)
+			return h.Refused(proc0(0, 1), n, "no free slot", true, now)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,10 +87,10 @@ func TestAReplacementIsAskedForWhileTheJobLives(t *testing.T) {
 				require.Empty(t, kinds(refused, Start), "at once")
 				require.GreaterOrEqual(t, waits[0].Pause, last)
 				last = waits[0].Pause
-				acts = kinds(h.Again(now+last-1), Start)
+				acts = kinds(h.Conclude(now+last-1), Start)
 				require.Empty(t, acts)
 				now += last
-				acts = kinds(h.Again(now), Start)
+				acts = kinds(h.Conclude(now), Start)
 				require.Len(t, acts, 1)
 			}
 			require.Equal(t, longestPause, last)
@@ -105,7 +105,7 @@ func TestASpareEndsThePause(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2}, Start: true})
 	h.Reply(proc0(0, 0), 1, job.Reply{Kind: job.ReplyFirst}, 0)
 	acts := kinds(h.Died(proc0(0, 1), 1, false, 0), Start)
-	require.Empty(t, kinds(h.Unstarted(proc0(0, 1), acts[0].Incarnation, "no memory", 0), Start))
+	require.Empty(t, kinds(h.Refused(proc0(0, 1), acts[0].Incarnation, "no memory", false, 0), Start))
 	require.Len(t, kinds(h.SpareReady(0), Start), 1)
 }
 
@@ -117,11 +117,11 @@ func TestALostRankIsAskedForAtOnce(t *testing.T) {
 	h.Reply(proc0(0, 0), 1, job.Reply{Kind: job.ReplyFirst}, 0)
 	acts, now := kinds(h.Died(proc0(0, 1), 1, false, 0), Start), time.Duration(0)
 	for range startsOfLost + 1 {
-		waits := kinds(h.Unstarted(proc0(0, 1), acts[0].Incarnation, "no memory", now), Later)
+		waits := kinds(h.Refused(proc0(0, 1), acts[0].Incarnation, "no memory", false, now), Later)
 		now += waits[0].Pause
-		acts = kinds(h.Again(now), Start)
+		acts = kinds(h.Conclude(now), Start)
 	}
-	require.Nil(t, lost(h.Unstarted(proc0(0, 1), acts[0].Incarnation, "no memory", now)))
+	require.Nil(t, lost(h.Refused(proc0(0, 1), acts[0].Incarnation, "no memory", false, now)))
 	acts = h.Died(proc0(0, 0), 1, false, now)
 	require.Nil(t, lost(acts))
 	require.Len(t, kinds(acts, Start), 1)

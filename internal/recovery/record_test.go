@@ -285,7 +285,7 @@ func (c *cluster) decide(d Decision) {
 // start gets a process for a slot: a spare if there is one.
 func (c *cluster) start(a Action) {
 	refused := func() {
-		c.tell(func() []Action { return c.head.Refused(a.To, a.Incarnation, "no free slot", c.now) })
+		c.tell(func() []Action { return c.head.Refused(a.To, a.Incarnation, "no free slot", true, c.now) })
 	}
 	switch {
 	case c.spares == 0 && !c.head.config.Start: // the last one has died
@@ -359,7 +359,7 @@ func (c *cluster) refuse(q *proc) {
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
-		c.tell(func() []Action { return c.head.Unstarted(q.p, q.incarnation, "too many open files", c.now) })
+		c.tell(func() []Action { return c.head.Refused(q.p, q.incarnation, "too many open files", false, c.now) })
 	})
 }
 

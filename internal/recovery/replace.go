@@ -20,21 +20,10 @@ const (
 	startsOfLost = 8
 )
 
-// Refused reports that no host has room for the process of a replica, and why. For a lost
-// rank another request would fail too.
-func (h *Head) Refused(p job.Process, incarnation uint32, why string, now time.Duration) []Action {
-	return h.refused(p, incarnation, why, true, now)
-}
-
-// Unstarted reports that the process for a replica could not be started, and why. The
-// host may have been out of descriptors, memory or process IDs for a moment.
-func (h *Head) Unstarted(p job.Process, incarnation uint32, why string, now time.Duration) []Action {
-	return h.refused(p, incarnation, why, false, now)
-}
-
-// refused schedules another request after a pause, unless that is hopeless and the rank
-// is lost.
-func (h *Head) refused(p job.Process, incarnation uint32, why string, hopeless bool, now time.Duration) []Action {
+// Refused reports that a replica gets no process, and why. Another request follows after a
+// pause: the host may have been out of descriptors, memory or process IDs for a moment. It
+// is hopeless if no host has room; then a lost rank does not wait for it.
+func (h *Head) Refused(p job.Process, incarnation uint32, why string, hopeless bool, now time.Duration) []Action {
 	h.begin(now)
 	s := h.replicas.of[p]
 	if s.status != starting || s.incarnation != incarnation || h.over {
@@ -45,12 +34,6 @@ func (h *Head) refused(p job.Process, incarnation uint32, why string, hopeless b
 	s.after = h.now + pause
 	s.hopeless = hopeless || s.tries >= startsOfLost
 	h.acts = append(h.acts, Action{Kind: Later, Pause: pause})
-	return h.advance()
-}
-
-// Again reports the end of the pause of an action Later.
-func (h *Head) Again(now time.Duration) []Action {
-	h.begin(now)
 	return h.advance()
 }
 
