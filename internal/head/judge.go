@@ -7,9 +7,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// judge decides which process is at fault: whose link is broken or whose process is
-// stopped, who is blamed for a wrong result, which replicas differ, and who outlasts all
-// others without progress. It fences a process, has the job roll back, or ends it.
+// judge decides which process is at fault: it handles broken links, stopped processes, blame
+// for wrong results, differences between replicas, and replicas that outlast all others
+// without progress. It fences a process, has the job roll back, or ends the job.
 type judge struct {
 	*desk
 	recovery *queue
