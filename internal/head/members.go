@@ -121,13 +121,8 @@ func (ms *members) complete() bool {
 
 // filling reports whether one of these ranks is about to get another replica.
 func (ms *members) filling(ranks ...int) bool {
-	for p := range ms.wanted {
-		if slices.Contains(ranks, p.Rank) {
-			return true
-		}
-	}
 	for p, m := range ms.places {
-		if m.coming() && slices.Contains(ranks, p.Rank) {
+		if _, wanted := ms.wanted[p]; (wanted || m.coming()) && slices.Contains(ranks, p.Rank) {
 			return true
 		}
 	}

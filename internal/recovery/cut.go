@@ -31,7 +31,7 @@ func (h *Head) donate() {
 		if s.status != arrived || !h.replicas.connected(s) {
 			continue
 		}
-		donor := h.replicas.lowest(s.process.Rank)
+		donor := h.replicas.first(s.process.Rank, (*replica).alive)
 		if !s.asked {
 			s.donor, s.asked = donor.process, true
 			h.replicas.send(donor, job.Order{Kind: job.OrderDonate, Process: s.process})

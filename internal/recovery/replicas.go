@@ -78,10 +78,10 @@ func (rs *replicas) failed(rank int) bool { return rs.alive(rank) == 0 && !rs.th
 
 func (s *replica) alive() bool { return s.status >= live }
 
-// lowest returns the lowest live replica of a rank, or nil.
-func (rs *replicas) lowest(rank int) *replica {
+// first returns the lowest replica of a rank that fits, or nil.
+func (rs *replicas) first(rank int, fits func(*replica) bool) *replica {
 	for _, s := range rs.slots {
-		if s.process.Rank == rank && s.alive() {
+		if s.process.Rank == rank && fits(s) {
 			return s
 		}
 	}
@@ -166,16 +166,6 @@ func (rs *replicas) connected(s *replica) bool {
 	return true
 }
 
-// replacement returns a joiner of the rank that has all its links, nil if there is none.
-func (rs *replicas) replacement(rank int) *replica {
-	for _, s := range rs.slots {
-		if s.process.Rank == rank && s.status == arrived && rs.connected(s) {
-			return s
-		}
-	}
-	return nil
-}
-
 // linked records that process s has its end of the link to another process.
 func (rs *replicas) linked(s *replica, r job.Reply) {
 	q := rs.of[r.Process]
@@ -193,12 +183,7 @@ func (rs *replicas) linked(s *replica, r job.Reply) {
 // source returns the lowest live replica of the rank that has drained. A replica that
 // joins in this very cut has not drained, and has nothing to copy yet.
 func (rs *replicas) source(rank int) *replica {
-	for _, s := range rs.slots {
-		if s.process.Rank == rank && s.alive() && s.drained {
-			return s
-		}
-	}
-	return nil
+	return rs.first(rank, func(s *replica) bool { return s.alive() && s.drained })
 }
 
 // heardAll reports whether the holders of all copies are known. After a succession they are

@@ -91,8 +91,8 @@ func (h *Head) recover() {
 	switch h.back.phase {
 	case replacing:
 		for _, rank := range h.replicas.Failed() {
-			if h.replicas.replacement(rank) == nil {
-				return
+			if h.replicas.first(rank, func(s *replica) bool { return s.status == arrived && h.replicas.connected(s) }) == nil {
+				return // the rank waits for a process with all its links
 			}
 		}
 		if h.backups.complete.held() { // else a successor has yet to learn the holders

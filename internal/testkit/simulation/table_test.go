@@ -169,7 +169,7 @@ var rules = []ruletest.Rule{
 	ruletest.New(recoveryDir+"backup.go", "the dead hold nothing",
 		"				if k.process == p && k.incarnation == incarnation {\n					died = true\n					continue\n				}\n", ""),
 	ruletest.New(recoveryDir+"replicas.go", "the source of a copy was in the cut",
-		"s.alive() && s.drained {", "s.alive() {"),
+		"return s.alive() && s.drained })", "return s.alive() })"),
 	ruletest.New(recoveryDir+"slots.go", "a complete backup is kept until the next one is",
 		"k.number > s.complete && k.number < number", "k.number < number"),
 	ruletest.New(recoveryDir+"member.go", "who was asked waits at the next safe point",
