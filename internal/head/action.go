@@ -1,6 +1,7 @@
 package head
 
 import (
+	"encoding/json"
 	"syscall"
 	"time"
 
@@ -158,3 +159,7 @@ func (Publish) action()      {}
 func (Discard) action()      {}
 func (Declared) action()     {}
 func (Log) action()          {}
+
+// Position is a position in the output of a process, in a form that only the driver knows.
+// It is kept with decisions.
+type Position = json.RawMessage

@@ -3,134 +3,101 @@ package head
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // convicted handles the convictions that process by reports. The replicas of a rank agree on
 // them, and each one reports them in its counts, again under a successor.
-func (h *Head) convicted(by *member, all []job.Conviction) {
+func (j *judge) convicted(by *member, all []job.Conviction) {
 	for _, c := range all {
-		c.Incarnation = h.lifeOf(c.Process, c.Incarnation)
-		h.convict(by, &c)
-		h.offence(&c)
+		c.Incarnation = j.members.lifeOf(c.Process, c.Incarnation)
+		j.convict(by, &c)
+		j.offence(&c)
 	}
-}
-
-// lifeOf returns the incarnation of the process in slot p whose frames carry the
-// incarnation frames. Frames carry the process's own incarnation, or after a rollback that
-// of the rollback. Processes and rollbacks are numbered in one sequence, so the process is
-// the latest one in the slot that is not newer than frames.
-func (h *Head) lifeOf(p job.Process, frames uint32) (own uint32) {
-	for _, m := range h.all {
-		if m.process == p && m.incarnation <= frames {
-			own = max(own, m.incarnation)
-		}
-	}
-	return own
 }
 
 // convict handles one conviction that process by has reported.
-func (h *Head) convict(by *member, c *job.Conviction) {
-	i := slices.IndexFunc(h.all, func(m *member) bool { return m.process == c.Process && m.incarnation == c.Incarnation })
-	if i < 0 || h.places[c.Process] != h.all[i] && c.Message == "" {
+func (j *judge) convict(by *member, c *job.Conviction) {
+	i := slices.IndexFunc(j.members.all, func(m *member) bool { return m.process == c.Process && m.incarnation == c.Incarnation })
+	if i < 0 || j.members.places[c.Process] != j.members.all[i] && c.Message == "" {
 		return // it is dead and replaced; only a wrong message of it still matters
 	}
-	m := h.all[i]
-	at := slices.IndexFunc(h.convictions, func(o runreport.Convicted) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
+	m := j.members.all[i]
+	at := slices.IndexFunc(j.convictions, func(o runreport.Convicted) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
 	if at < 0 {
-		at = len(h.convictions)
-		h.convictions = append(h.convictions, runreport.Convicted{Process: c.Process, Incarnation: c.Incarnation, Core: c.Core, Host: m.node.Name,
+		at = len(j.convictions)
+		j.convictions = append(j.convictions, runreport.Convicted{Process: c.Process, Incarnation: c.Incarnation, Core: c.Core, Host: m.node.Name,
 			Task: c.Task, Section: c.Section, Kernel: c.Kernel, Message: c.Message, Point: c.Point, Latency: c.Seconds})
 		switch {
 		case c.Message != "":
-			h.warnf("%v on %s has sent a wrong %s, which was found by comparison", c.Process, m.node.Name, c.Message)
+			j.warnf("%v on %s has sent a wrong %s, which was found by comparison", c.Process, m.node.Name, c.Message)
 			return // it has been delivered: the job ends
 		case c.Point > 0:
-			h.warnf("%v on %s has a wrong state at safe point %d, which was found by comparison", c.Process, m.node.Name, c.Point)
+			j.warnf("%v on %s has a wrong state at safe point %d, which was found by comparison", c.Process, m.node.Name, c.Point)
 		default:
-			h.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
+			j.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
 		}
 	}
 	if by == m { // it knows best when it first erred, and where it runs
-		h.convictions[at].Latency, h.convictions[at].Core = c.Seconds, c.Core
+		j.convictions[at].Latency, j.convictions[at].Core = c.Seconds, c.Core
 	}
-	if h.phase != working || c.Message != "" {
+	if j.phase != working || c.Message != "" {
 		return
 	}
 	why := fmt.Sprintf("convicted of a wrong result of task %d in section %d", c.Task, c.Section)
 	if c.Point > 0 {
 		why = fmt.Sprintf("convicted of a wrong state at safe point %d", c.Point)
 	}
-	switch innocent := h.innocent(m); {
-	case innocent || c.Lost && by == m && (c.Point == 0 || h.returns(m.process.Rank)):
-		h.fence(m, ending{job.CauseFenced, why})
+	switch innocent := j.innocent(m); {
+	case innocent || c.Lost && by == m && (c.Point == 0 || j.recovery.decides != nil && j.recovery.decides.ReturnsWithout(j.leaves(m.process.Rank))):
+		j.fence(m, ending{job.CauseFenced, why})
 	case c.Lost && by == m && m.ending == nil:
-		h.stop(ExitDiverged, fmt.Sprintf("silent corruption: the last replica of rank %d has a wrong state at safe point %d, and there is no backup to go back to", m.process.Rank, c.Point), byWord)
+		j.stop(ExitDiverged, fmt.Sprintf("silent corruption: the last replica of rank %d has a wrong state at safe point %d, and there is no backup to go back to", m.process.Rank, c.Point), byWord)
 	}
-}
-
-// returns reports whether the job survives the loss of all replicas of a rank, together
-// with the processes that are about to end.
-func (h *Head) returns(rank int) bool {
-	return h.recovery.decides != nil && h.recovery.decides.ReturnsWithout(h.leaves(rank))
 }
 
 // leaves returns the set of the replicas of a rank and of the processes that are about to
 // end.
-func (h *Head) leaves(rank int) func(job.Process) bool {
-	return func(p job.Process) bool { return p.Rank == rank || h.places[p].ending != nil }
-}
-
-// cameBack reports whether a rollback has been completed since a generation.
-func (h *Head) cameBack(generation uint32) bool {
-	return slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool { return b.Resumed > 0 && b.Generation > generation })
+func (j *judge) leaves(rank int) func(job.Process) bool {
+	return func(p job.Process) bool { return p.Rank == rank || j.members.places[p].ending != nil }
 }
 
 // innocent reports whether the rank of m has another replica that goes on and was not
 // blamed. Only then m can be fenced without a loss.
-func (h *Head) innocent(m *member) bool {
-	for replica := range h.config.Degrees[m.process.Rank] {
-		o := h.places[job.Process{Rank: m.process.Rank, Replica: replica}]
-		if o == nil || o == m || !o.state.there() || o.ending != nil || o.state != running && o.state != finished {
+func (j *judge) innocent(m *member) bool {
+	for o := range j.members.replicas(m.process.Rank) {
+		if o == m || o.ending != nil || o.state != running && o.state != finished {
 			continue
 		}
-		if !slices.ContainsFunc(h.convictions, func(c runreport.Convicted) bool { return c.Process == o.process && c.Incarnation == o.incarnation }) {
+		if !slices.ContainsFunc(j.convictions, func(c runreport.Convicted) bool { return c.Process == o.process && c.Incarnation == o.incarnation }) {
 			return true
 		}
 	}
 	return false
 }
 
-// flips returns the requested bit flips of a process. A replacement gets none.
-func (h *Head) flips(m *member) (all []job.Flip) {
-	for _, f := range h.config.Flips {
-		if f.Process == m.process && m.incarnation == firstIncarnation {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
 // corruption returns the parts of the report about silent corruption.
-func (h *Head) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
-	for _, f := range h.config.Flips {
-		fired := slices.ContainsFunc(h.all, func(m *member) bool { return slices.Contains(m.stats.Flipped, f) })
+func (j *judge) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
+	for _, f := range j.config.Flips {
+		fired := slices.ContainsFunc(j.members.all, func(m *member) bool { return slices.Contains(m.stats.Flipped, f) })
 		flips = append(flips, runreport.Flip{Spec: f.String(), Fired: fired})
 	}
-	if h.config.Setup.Verify == nil {
+	if j.config.Setup.Verify == nil {
 		return nil, flips
 	}
-	c = &runreport.Corruption{Convicted: append([]runreport.Convicted{}, h.convictions...)}
+	c = &runreport.Corruption{Convicted: append([]runreport.Convicted{}, j.convictions...)}
 	undecided := make(map[int]bool) // ranks
 	type place struct {
 		rank       int
 		generation uint32
 	}
 	doubted := make(map[place]bool)
-	for _, m := range h.all {
+	for _, m := range j.members.all {
 		if o := m.stats.Corruption; o != nil {
 			if o.Undecided && !undecided[m.process.Rank] {
 				undecided[m.process.Rank] = true
@@ -146,7 +113,7 @@ func (h *Head) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 				}
 				doubted[place{m.process.Rank, g}] = true
 				c.Compared, c.Differed = c.Compared+1, c.Differed+1
-				if h.cameBack(g) {
+				if slices.ContainsFunc(j.state.Rollbacks, func(b decision.Rollback) bool { return b.Resumed > 0 && b.Generation > g }) {
 					c.Repaired++
 				}
 			}
@@ -157,4 +124,77 @@ func (h *Head) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 		c.Latency = c.Convicted[0].Latency
 	}
 	return c, flips
+}
+
+// offender is a process that was blamed for a wrong result, where replicas compare only a
+// share of the tasks. Its results of other tasks may be wrong too, and all replicas of its
+// rank have applied them.
+type offender struct {
+	generation uint32 // rollbacks of the job before the blame
+	sure       uint64 // the last safe point up to which the blaming replicas found it sound
+	decided    bool   // the head has decided what to do about it
+}
+
+// mostTimes bounds the rollbacks because of blamed processes in the same slot.
+const mostTimes = 2
+
+// offence records a conviction. Processes report it repeatedly, also to a successor.
+func (j *judge) offence(c *job.Conviction) {
+	if j.recovery.decides == nil || c.Message != "" || c.Point > 0 || c.Whole || !j.config.Setup.Verify.Samples() {
+		return
+	}
+	of := job.Endpoint{Process: c.Process, Incarnation: c.Incarnation}
+	x := j.offenders[of]
+	if x == nil {
+		x = &offender{generation: c.Generation, sure: c.Sure}
+		j.offenders[of] = x
+	}
+	x.sure = min(x.sure, c.Sure) // a replica that joined later has compared less
+	if !x.decided {
+		j.recovery.notify(func(*recovery.Head, time.Duration) []recovery.Action { return j.distrusted(of) })
+	}
+}
+
+// distrusted decides about a process that was blamed. The job rolls back to the newest
+// backup from before the process may have erred, unless it has already rolled back that far
+// since the blame, or there is no such backup.
+func (j *judge) distrusted(of job.Endpoint) []recovery.Action {
+	x := j.offenders[of]
+	if x.decided || j.phase != working {
+		return nil
+	}
+	if m := j.members.places[of.Process]; m != nil && m.incarnation == of.Incarnation && m.ending == nil && m.state.there() {
+		return nil // it is the last one of its rank, and goes on
+	}
+	number, ok := j.recovery.decides.Trusted(x.sure)
+	x.decided = true
+	switch {
+	case !ok && j.config.Backup == (recovery.Policy{}):
+		return nil
+	case !ok:
+		j.warnf("what %v has come to in tasks that were not compared stays: there is no backup from before it may have erred", of.Process)
+		return nil
+	case slices.ContainsFunc(j.state.Rollbacks, func(b decision.Rollback) bool { return b.Generation > x.generation && b.Number <= number }):
+		return nil // an earlier head has already rolled the job back for this process
+	case j.wentBackFor(of.Process) >= mostTimes:
+		j.stop(ExitDiverged, fmt.Sprintf("silent corruption: %v was convicted of a wrong result, and the job has gone back for other processes in its place %d times", of.Process, mostTimes), byWord)
+		return nil
+	}
+	j.warnf("%v may have come to other wrong results since safe point %d, in tasks that were not compared: the job goes back to it, and what is printed since then is printed again", of.Process, number)
+	if len(j.plan.losses) == 0 {
+		j.plan.lossAt = j.elapsed()
+	}
+	return j.recovery.decides.Distrust(of, x.sure, j.elapsed())
+}
+
+// wentBackFor returns the number of processes in a slot for whose blame the job has rolled
+// back.
+func (j *judge) wentBackFor(p job.Process) int {
+	all := make(map[uint32]bool)
+	for _, b := range j.state.Rollbacks {
+		if c := b.Convicted; c != nil && c.Process == p {
+			all[c.Incarnation] = true
+		}
+	}
+	return len(all)
 }

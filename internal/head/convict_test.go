@@ -71,7 +71,7 @@ func TestConvictedBesideAConvictedOne(t *testing.T) {
 			"said 0.1#2@2 reply linked of=0.0", "said 0.1#2@2 reply linked of=1.0", "said 0.0@2 reply copied of=0.1#2", "keep",
 			"said 0.0@2 reply count 3 round=1", "said 1.0@2 reply count 2 round=1", "keep", "said 0.0@2 reply drained 4", "said 1.0@2 reply drained 4", "quiet 17",
 			"said 0.1#2@2 reply joined 4", "quiet 0", "keep")
-		require.Equal(t, running, s.head.places[at(0, 1)].state)
+		require.Equal(t, running, s.head.members.places[at(0, 1)].state)
 		want := []string{"0.1#2"}
 		if first {
 			want = nil
@@ -106,7 +106,7 @@ func TestConvictedOfAMessageAfterDeath(t *testing.T) {
 		s.commands("said 0.0@2 reply first", "said 1.0@2 reply first", "killed 0.1@2", "keep")
 		if replaced {
 			s.commands("settled 0.1@2", "keep", "started 0.1#2@2", "joined 0.1#2@2")
-			require.EqualValues(t, 2, s.head.places[at(0, 1)].incarnation)
+			require.EqualValues(t, 2, s.head.members.places[at(0, 1)].incarnation)
 		}
 		s.out = nil
 		s.step(Said{s.from("0.0@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Convicted: []job.Conviction{
@@ -152,10 +152,10 @@ func TestFlips(t *testing.T) {
 	s.step(Begin{})
 	s.commands("running", "said 0.0@2 reply first", "killed 0.1@2", "keep", "settled 0.1@2", "keep")
 	h := s.head
-	require.Equal(t, []job.Flip{second}, h.flips(h.places[at(0, 0)]))
-	require.EqualValues(t, 2, h.places[at(0, 1)].incarnation)
-	require.Empty(t, h.flips(h.places[at(0, 1)]))
-	require.Equal(t, []job.Flip{first, random}, h.flips(h.holder(at(0, 1), 1)))
+	require.Equal(t, []job.Flip{second}, h.members.flips(h.members.places[at(0, 0)]))
+	require.EqualValues(t, 2, h.members.places[at(0, 1)].incarnation)
+	require.Empty(t, h.members.flips(h.members.places[at(0, 1)]))
+	require.Equal(t, []job.Flip{first, random}, h.members.flips(h.members.holder(at(0, 1), 1)))
 
 	s.step(Said{s.from("0.1@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Flipped: []job.Flip{first}}}}) // its last message
 	s.commands("signal INT", "keep")

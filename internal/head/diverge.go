@@ -4,36 +4,37 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
 )
 
 // watched acts on the differences between states of replicas that a process reports. A process
 // first reports that hashes differ (Known), and then, once values are compared, what differs.
-func (h *Head) watched(m *member) {
+func (j *judge) watched(m *member) {
 	w := m.stats.Watched
 	if w == nil {
 		return
 	}
 	if w.Differed != "" {
-		h.differed(m, w.Differed)
+		j.differed(m, w.Differed)
 	}
 	if w.Known != "" {
-		h.undescribed(m.process.Rank)
+		j.undescribed(m.process.Rank)
 	}
 }
 
 // differed handles a difference between states of replicas: the job ends or, with -diverge warn,
 // the user is warned, once for each rank.
-func (h *Head) differed(m *member, text string) {
-	if rank := m.process.Rank; h.diverged[rank] == "" {
-		h.diverged[rank] = text
-		if h.config.Setup.Diverge == job.DivergeWarn {
-			h.warnf("warning: replicas diverged: %s", text)
+func (j *judge) differed(m *member, text string) {
+	if rank := m.process.Rank; j.diverged[rank] == "" {
+		j.diverged[rank] = text
+		if j.config.Setup.Diverge == job.DivergeWarn {
+			j.warnf("warning: replicas diverged: %s", text)
 		}
 	}
-	if h.config.Setup.Diverge == job.DivergeStrict {
-		h.stop(ExitDiverged, foundBy(m, text), byWord)
+	if j.config.Setup.Diverge == job.DivergeStrict {
+		j.stop(ExitDiverged, foundBy(m, text), byWord)
 	}
 }
 
@@ -44,10 +45,10 @@ func foundBy(m *member, text string) string {
 // undescribed handles a difference of hashes in a rank of which no process can compare values any
 // more: those that know of it are dead or have finished, or the job rolls back. It reports whether
 // there is one.
-func (h *Head) undescribed(rank int) bool {
-	first := h.knows(rank)
-	if first == nil || slices.ContainsFunc(h.all, func(m *member) bool {
-		_, counts := h.generation(m)
+func (j *judge) undescribed(rank int) bool {
+	first := j.knows(rank)
+	if first == nil || slices.ContainsFunc(j.members.all, func(m *member) bool {
+		_, counts := j.recovery.generation(m)
 		return m.process.Rank == rank && m.knows() && m.state.there() && m.state != finished && counts
 	}) {
 		return false
@@ -59,62 +60,122 @@ func (h *Head) undescribed(rank int) bool {
 	case !first.state.there():
 		why = fmt.Sprintf("%v died before values were compared", first.process)
 	}
-	h.differed(first, h.known(first, why))
+	j.differed(first, j.known(first, why))
 	return true
 }
 
 // undescribedAnywhere is undescribed for all ranks.
-func (h *Head) undescribedAnywhere() (any bool) {
-	for rank := range h.config.Degrees {
-		any = h.undescribed(rank) || any
+func (j *judge) undescribedAnywhere() (any bool) {
+	for rank := range j.config.Degrees {
+		any = j.undescribed(rank) || any
 	}
-	return any && h.phase == over
+	return any && j.phase == over
 }
 
 // knows returns the first process that knows of a difference in its rank that is not described yet.
-func (h *Head) knows(rank int) *member {
-	if i := slices.IndexFunc(h.all, func(m *member) bool { return m.process.Rank == rank && m.knows() }); i >= 0 && h.diverged[rank] == "" {
-		return h.all[i]
+func (j *judge) knows(rank int) *member {
+	if i := slices.IndexFunc(j.members.all, func(m *member) bool { return m.process.Rank == rank && m.knows() }); i >= 0 && j.diverged[rank] == "" {
+		return j.members.all[i]
 	}
 	return nil
 }
 
 // known returns the text about a difference of hashes, and why values were not compared.
-func (h *Head) known(m *member, why string) string {
-	return fmt.Sprintf("%s, since %s: %s", m.stats.Watched.Known, why, job.DivergeAdvice(h.config.Setup.Check))
+func (j *judge) known(m *member, why string) string {
+	return fmt.Sprintf("%s, since %s: %s", m.stats.Watched.Known, why, job.DivergeAdvice(j.config.Setup.Check))
 }
 
 // orDiverged returns the outcome of a job that is about to end with another error: a known difference
 // is the more likely cause.
-func (h *Head) orDiverged(o outcome) outcome {
-	if h.config.Setup.Diverge != job.DivergeStrict || h.retired || o.code != ExitFailed && o.code != ExitLost {
+func (j *judge) orDiverged(o outcome) outcome {
+	if j.config.Setup.Diverge != job.DivergeStrict || j.retired || o.code != ExitFailed && o.code != ExitLost {
 		return o
 	}
-	for rank := range h.config.Degrees {
-		if m := h.knows(rank); m != nil {
-			h.diverged[rank] = h.known(m, fmt.Sprintf("the job ended before values were compared (%s)", o.text))
-			return outcome{code: ExitDiverged, text: foundBy(m, h.diverged[rank])}
+	for rank := range j.config.Degrees {
+		if m := j.knows(rank); m != nil {
+			j.diverged[rank] = j.known(m, fmt.Sprintf("the job ended before values were compared (%s)", o.text))
+			return outcome{code: ExitDiverged, text: foundBy(m, j.diverged[rank])}
 		}
 	}
 	return o
 }
 
 // divergence returns the section of the report about divergence, nil if nothing was compared.
-func (h *Head) divergence() *runreport.Diverge {
-	mode := h.config.Setup.Diverge
-	if mode == "" || mode == job.DivergeOff || h.config.Setup.Verify != nil || !slices.ContainsFunc(h.config.Degrees, func(d int) bool { return d > 1 }) {
+func (j *judge) divergence() *runreport.Diverge {
+	mode := j.config.Setup.Diverge
+	if mode == "" || mode == job.DivergeOff || j.config.Setup.Verify != nil || !slices.ContainsFunc(j.config.Degrees, func(d int) bool { return d > 1 }) {
 		return nil
 	}
 	d := &runreport.Diverge{Mode: string(mode), Differed: []string{}}
-	for _, m := range h.all {
+	for _, m := range j.members.all {
 		if w := m.stats.Watched; w != nil {
 			d.Hashes, d.Compared, d.Seconds = d.Hashes+w.Hashes, d.Compared+w.Compared, d.Seconds+w.Seconds
 		}
 	}
-	for rank := range h.config.Degrees {
-		if text := h.diverged[rank]; text != "" {
+	for rank := range j.config.Degrees {
+		if text := j.diverged[rank]; text != "" {
 			d.Differed = append(d.Differed, text)
 		}
 	}
 	return d
+}
+
+// compare ends the job if m, which has finished, has diverged. It compares the sections of
+// m with those of the other finished replicas of its rank, and its count of safe points
+// with those of finished processes of other ranks if one of the two was restored.
+func (j *judge) compare(m *member) {
+	for other := range j.members.replicas(m.process.Rank) {
+		if other == m || !other.final || !other.done { // one that has died since counts
+			continue
+		}
+		if how := m.stats.Diverged(&other.stats); how != "" {
+			j.stop(ExitDiverged, fmt.Sprintf("divergence of %v and %v: %s", m.process, other.process, how), byWord)
+			return
+		}
+	}
+	for _, p := range job.Processes(j.config.Degrees) {
+		other := j.members.places[p]
+		if p.Rank == m.process.Rank || other == nil || !other.final || j.state.Places[p].Status != decision.Done {
+			continue
+		}
+		if how := m.stats.Apart(&other.stats); how != "" {
+			j.stop(ExitDiverged, fmt.Sprintf("divergence of %v and %v: %s", m.process, p, how), byWord)
+			return
+		}
+	}
+}
+
+// divergedBefore ends the job if m, which is in a cut, has run other sections before it than
+// a replica of its rank in the same cut. It reports whether that is so.
+func (j *judge) divergedBefore(m *member, r *job.Reply) bool {
+	m.cut = r
+	for other := range j.members.replicas(m.process.Rank) {
+		if other == m || !other.alive() || other.cut == nil || other.cut.Number != r.Number || other.cut.Generation != r.Generation {
+			continue
+		}
+		how := "their sections had different tasks, shapes or arguments"
+		if o := other.cut; o.Sections == r.Sections && o.Signature == r.Signature {
+			continue
+		} else if o.Sections != r.Sections {
+			how = fmt.Sprintf("the first left %d sections, the second %d", r.Sections, o.Sections)
+		}
+		j.stop(ExitDiverged, fmt.Sprintf("divergence of %v and %v at safe point %d: %s", m.process, other.process, r.Number, how), byWord)
+		return true
+	}
+	return false
+}
+
+// differs handles a difference between the outputs of replicas of a rank. In checked mode
+// it ends the job. Otherwise it only warns: the difference may be a harmless one, like a
+// time.
+func (j *judge) differs(e Differs) {
+	if j.differing[e.Rank] {
+		return
+	}
+	j.differing[e.Rank] = true
+	if j.config.Setup.Check {
+		j.stop(ExitDiverged, fmt.Sprintf("divergence of replicas of rank %d: %s", e.Rank, e.Text), byWord)
+		return
+	}
+	j.warnf("warning: %s: %s. Output must depend neither on such things (let intra.Once read them) nor on p.Replica() nor, in a job that rolls back, on the order of messages", e.Text, job.DivergeAdvice(false))
 }

@@ -96,7 +96,7 @@ func TestKnownDifferenceEndsTheJob(t *testing.T) {
 			require.Equal(t, ExitDiverged, s.head.Code())
 			require.True(t, s.state.Decided)
 			require.Contains(t, s.state.Text, c.text)
-			require.NotEmpty(t, s.head.divergence().Differed)
+			require.NotEmpty(t, s.head.judge.divergence().Differed)
 		})
 	}
 }
@@ -115,7 +115,7 @@ func TestDifferenceWaitsForItsDescription(t *testing.T) {
 	s.commands("keep")
 	require.Equal(t, ExitDiverged, s.state.Code)
 	require.Equal(t, "divergence, found by 0.2: "+valued, s.state.Text)
-	require.Equal(t, []string{valued}, s.head.divergence().Differed)
+	require.Equal(t, []string{valued}, s.head.judge.divergence().Differed)
 }
 
 // With -diverge warn the head warns the user once of a difference that no process

@@ -21,6 +21,20 @@
 // recovery.Head decides when cuts happen and how lost processes are replaced. This package
 // carries out its decisions.
 //
+// A Head consists of parts. Each has its own state. It holds only parts above it in this
+// list, and calls those below it only through the functions that it is given
+// (desk.likelier, queue.carryOut and caughtUp, members.begun):
+//
+//	desk      desk.go timer.go: what all parts work with
+//	hosts     host.go: why hosts are lost
+//	queue     queue.go: one event after another for recovery.Head
+//	members   members.go join.go replace.go leave.go: which process is in which slot
+//	faults    kills.go weibull.go: deaths on request
+//	plan      recover.go files.go: cuts, backups, rollbacks and files, carried out
+//	judge     judge.go suspect.go doubt.go convict.go diverge.go outlast.go: faults of processes, and what follows
+//	deaths    death.go: causes and verdicts
+//	Head      head.go log.go hear.go end.go restore.go status.go summary.go: events, decisions, reports
+//
 // Restore makes a successor from the decisions and from the reports of the agents. It
 // continues where the lost head was, and repeats messages that may not have arrived. The
 // agents discard those that must not arrive twice.

@@ -33,37 +33,34 @@ const storingTime = 5 * time.Second
 
 // doubt handles a dispute that process m reports. The process has stopped, and repeats the
 // report until the job rolls back or ends.
-func (h *Head) doubt(m *member, told *job.Doubt) {
+func (j *judge) doubt(m *member, told *job.Doubt) {
 	rank := m.process.Rank
-	if h.phase != working || !m.state.there() || m.ending != nil {
+	if j.phase != working || !m.state.there() || m.ending != nil {
 		return
 	}
-	d := h.recovery.doubts[rank]
+	d := j.disputes[rank]
 	if d == nil {
-		if h.recovery.doubts == nil {
-			h.recovery.doubts = make(map[int]*doubt)
-		}
 		d = new(doubt)
-		h.recovery.doubts[rank] = d
+		j.disputes[rank] = d
 	}
 	if d.times > 0 && told.Generation <= d.Generation && !d.older(told) {
 		if d.stands && told.Generation == d.Generation {
-			h.letFail(m, told)
+			j.letFail(m, told)
 		}
 		return
 	}
 	if d.told == nil || d.told.Generation != told.Generation || d.told.Below == 0 || told.Below > 0 && told.Below < d.told.Below {
 		if d.told == nil {
-			d.since = h.elapsed()
+			d.since = j.elapsed()
 		}
 		d.told, d.by = told, m // else a dispute about an older error waits already
 	}
-	if h.recovery.decides == nil {
+	if j.recovery.decides == nil {
 		d.decide()
-		h.stand(rank, "there is no backup to go back to")
+		j.stand(rank, "there is no backup to go back to")
 		return
 	}
-	h.notify(func(*recovery.Head, time.Duration) []recovery.Action { return h.doubted(rank) })
+	j.recovery.notify(func(*recovery.Head, time.Duration) []recovery.Action { return j.doubted(rank) })
 }
 
 // decide makes told the dispute that is being decided, and counts it.
@@ -77,10 +74,10 @@ func (d *doubt) decide() {
 }
 
 // doubtedStill reconsiders the disputes that wait, since a new backup is complete.
-func (h *Head) doubtedStill() {
-	for _, rank := range slices.Sorted(maps.Keys(h.recovery.doubts)) {
-		if d := h.recovery.doubts[rank]; d.told != nil {
-			h.recovery.events = append(h.recovery.events, func(*recovery.Head, time.Duration) []recovery.Action { return h.doubted(rank) })
+func (j *judge) doubtedStill() {
+	for _, rank := range slices.Sorted(maps.Keys(j.disputes)) {
+		if d := j.disputes[rank]; d.told != nil {
+			j.recovery.events = append(j.recovery.events, func(*recovery.Head, time.Duration) []recovery.Action { return j.doubted(rank) })
 		}
 	}
 }
@@ -99,77 +96,77 @@ func (d *doubt) older(told *job.Doubt) bool {
 //
 // doubted decides nothing if the job is about to roll back anyway; if it does not, the
 // processes repeat their report.
-func (h *Head) doubted(rank int) []recovery.Action {
-	r, d := &h.recovery, h.recovery.doubts[rank]
-	back := r.decides
+func (j *judge) doubted(rank int) []recovery.Action {
+	d := j.disputes[rank]
+	back := j.recovery.decides
 	switch {
-	case d.told == nil || h.phase != working || h.rankEnds():
+	case d.told == nil || j.phase != working || j.rankEnds():
 		return nil
 	case back.Returning():
-		return h.doubtedOnTheWay(rank)
+		return j.doubtedOnTheWay(rank)
 	case d.told.Generation != back.Generation():
 		return nil
-	case !back.Repairable(d.told.Below) && back.Storing(d.told.Below) && h.elapsed() < d.since+storingTime:
+	case !back.Repairable(d.told.Below) && back.Storing(d.told.Below) && j.elapsed() < d.since+storingTime:
 		return nil // decided once that backup is complete, or at the next report
 	}
 	d.decide()
 	what, _, _ := strings.Cut(d.Text, "\n")
 	switch {
 	case !back.Repairable(d.Below):
-		h.stand(rank, h.notBack())
+		j.stand(rank, j.notBack())
 		return nil
 	case d.times == 1 && !d.Differs():
-		h.warnf("rank %d: %s: %s: a wrong result may have led to that, and the job goes back to a backup", rank, d.Kind, what)
+		j.warnf("rank %d: %s: %s: a wrong result may have led to that, and the job goes back to a backup", rank, d.Kind, what)
 	case d.times == 1:
-		h.warnf("rank %d: %s: the job goes back to its last backup", rank, what)
+		j.warnf("rank %d: %s: the job goes back to its last backup", rank, what)
 	case !d.Differs():
-		h.stand(rank, "")
+		j.stand(rank, "")
 		return nil
 	case d.times > 2:
-		h.stand(rank, "the job has gone back for that twice, the last time with other processes in the places of all")
+		j.stand(rank, "the job has gone back for that twice, the last time with other processes in the places of all")
 		return nil
-	case !back.RepairableWithout(d.Below, h.leaves(rank)):
-		h.stand(rank, "the job has gone back for that once, and cannot go on with other processes in the places of all")
+	case !back.RepairableWithout(d.Below, j.leaves(rank)):
+		j.stand(rank, "the job has gone back for that once, and cannot go on with other processes in the places of all")
 		return nil
 	default:
-		h.warnf("rank %d: %s, again: other processes take the places of all its replicas, and the job goes back to its last backup", rank, what)
-		for replica := range h.config.Degrees[rank] {
-			if o := h.places[job.Process{Rank: rank, Replica: replica}]; o != nil && (o.state == running || o.state == finished) {
-				h.fence(o, ending{job.CauseFenced, fmt.Sprintf("what its rank has come to by safe point %d differs from that of another replica", d.Point)})
+		j.warnf("rank %d: %s, again: other processes take the places of all its replicas, and the job goes back to its last backup", rank, what)
+		for o := range j.members.replicas(rank) {
+			if o.state == running || o.state == finished {
+				j.fence(o, ending{job.CauseFenced, fmt.Sprintf("what its rank has come to by safe point %d differs from that of another replica", d.Point)})
 			}
 		}
-		return back.Doubt(rank, d.Below, true, h.elapsed())
+		return back.Doubt(rank, d.Below, true, j.elapsed())
 	}
-	if len(r.losses) == 0 {
-		r.lossAt = h.elapsed()
+	if len(j.plan.losses) == 0 {
+		j.plan.lossAt = j.elapsed()
 	}
-	return back.Doubt(rank, d.Below, false, h.elapsed())
+	return back.Doubt(rank, d.Below, false, j.elapsed())
 }
 
 // doubtedOnTheWay decides about a dispute during a rollback, whose backup may be from after
 // the error. It has to decide now: no process repeats a report of the generation that is
 // over.
-func (h *Head) doubtedOnTheWay(rank int) []recovery.Action {
-	d, back := h.recovery.doubts[rank], h.recovery.decides
+func (j *judge) doubtedOnTheWay(rank int) []recovery.Action {
+	d, back := j.disputes[rank], j.recovery.decides
 	if d.told.Below == 0 || back.Before(d.told.Below) {
 		return nil
 	}
 	d.Doubt, d.times, d.told = *d.told, max(d.times, 1), nil
 	if !back.Repairable(d.Below) {
-		h.stop(ExitDiverged, fmt.Sprintf("silent corruption of rank %d: %s, and %s", rank, d.Text, h.notBack()), byWord)
+		j.stop(ExitDiverged, fmt.Sprintf("silent corruption of rank %d: %s, and %s", rank, d.Text, j.notBack()), byWord)
 		return nil
 	}
 	what, _, _ := strings.Cut(d.Text, "\n")
-	h.warnf("rank %d: %s: the job goes back to an older backup", rank, what)
-	return back.Doubt(rank, d.Below, false, h.elapsed())
+	j.warnf("rank %d: %s: the job goes back to an older backup", rank, what)
+	return back.Doubt(rank, d.Below, false, j.elapsed())
 }
 
 // notBack returns why the job cannot roll back for a dispute.
-func (h *Head) notBack() string {
+func (j *judge) notBack() string {
 	switch {
-	case h.state.Backups == 0:
+	case j.state.Backups == 0:
 		return "there is no backup to go back to"
-	case h.recovery.decides.Repairable(0):
+	case j.recovery.decides.Repairable(0):
 		return "there is no backup to go back to from before that"
 	}
 	return "there is no backup to go back to of which it is known that nothing is wrong in it"
@@ -177,33 +174,32 @@ func (h *Head) notBack() string {
 
 // stand lets a dispute stand, without a rollback. If states differ the job ends; if the
 // program has failed, its process fails with that error.
-func (h *Head) stand(rank int, why string) {
-	d := h.recovery.doubts[rank]
+func (j *judge) stand(rank int, why string) {
+	d := j.disputes[rank]
 	if d.stands = true; d.Kind == "" {
-		h.stop(ExitDiverged, fmt.Sprintf("silent corruption of rank %d: %s, and %s", rank, d.Text, why), byWord)
+		j.stop(ExitDiverged, fmt.Sprintf("silent corruption of rank %d: %s, and %s", rank, d.Text, why), byWord)
 		return
 	}
 	if why != "" {
-		h.detailf("rank %d: %s, and %s", rank, d.Kind, why)
+		j.detailf("rank %d: %s, and %s", rank, d.Kind, why)
 	}
-	h.letFail(d.by, &d.Doubt)
+	j.letFail(d.by, &d.Doubt)
 }
 
 // letFail orders a process whose program has failed to report that and exit.
-func (h *Head) letFail(m *member, d *job.Doubt) {
+func (j *judge) letFail(m *member, d *job.Doubt) {
 	if d.Kind != "" {
-		h.send(m, &job.Message{Kind: job.KindOrder, Order: &job.Order{Kind: job.OrderFail, Generation: d.Generation}})
+		j.send(m, &job.Message{Kind: job.KindOrder, Order: &job.Order{Kind: job.OrderFail, Generation: d.Generation}})
 	}
 }
 
 // rankEnds reports whether a rank that the job still needs is being lost: all its replicas
 // are dead or about to end.
-func (h *Head) rankEnds() bool {
-	for rank := range h.config.Degrees {
-		lasting := h.state.Drained[rank]
-		for replica := range h.config.Degrees[rank] {
-			o := h.places[job.Process{Rank: rank, Replica: replica}]
-			lasting = lasting || o != nil && o.ending == nil && o.alive()
+func (j *judge) rankEnds() bool {
+	for rank := range j.config.Degrees {
+		lasting := j.state.Drained[rank]
+		for o := range j.members.replicas(rank) {
+			lasting = lasting || o.ending == nil && o.alive()
 		}
 		if !lasting {
 			return true

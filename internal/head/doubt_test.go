@@ -70,7 +70,7 @@ func TestAllGoBackForStates(t *testing.T) {
 	require.Equal(t, []int{0}, sum.Rollbacks[0].Differed)
 	require.Empty(t, sum.Rollbacks[0].Lost)
 	require.Nil(t, s.head.outcome)
-	for _, p := range s.head.all {
+	for _, p := range s.head.members.all {
 		require.Equal(t, running, p.state, "%v", p.process)
 	}
 }
@@ -91,7 +91,7 @@ func TestStatesThatDifferAgain(t *testing.T) {
 	s = backedUp(t)
 	for generation := range 2 {
 		s.differ("0.0@2", 4, uint32(generation))
-		s.head.recovery.doubts[0].times++ // as if the replicas had been replaced
+		s.head.judge.disputes[0].times++ // as if the replicas had been replaced
 		s.goBack(generation + 1)
 	}
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
@@ -170,7 +170,7 @@ func TestResultsThatDifferAgain(t *testing.T) {
 
 		s = backedUp(t)
 		s.fails("0.0@2", kind, 4, 0)
-		s.head.recovery.doubts[0].times++ // as if the replicas had been replaced
+		s.head.judge.disputes[0].times++ // as if the replicas had been replaced
 		s.goBack(1)
 		require.Contains(t, s.fails("0.0@2", kind, 4, 1), "send 0.0@2 order fail generation 1")
 		s.commands("said 0.0@2 fail "+string(kind)+" it fell", "keep")
@@ -188,7 +188,7 @@ func TestDoubtWithoutProgress(t *testing.T) {
 		}
 	}
 	require.Len(t, s.head.state.Rollbacks, 1)
-	require.True(t, s.head.recovery.doubts[0].stands)
+	require.True(t, s.head.judge.disputes[0].stands)
 }
 
 // The job rolls back only to a backup in which nothing was wrong: one from before the wrong
@@ -197,7 +197,7 @@ func TestDoubtAndWhatIsInTheBackup(t *testing.T) {
 	for below, back := range map[uint64]bool{0: true, 2: false, 3: true} {
 		s := backedUp(t)
 		s.states("0.0@2", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message"}})
-		require.Equal(t, !back, s.head.recovery.doubts[0].stands, below)
+		require.Equal(t, !back, s.head.judge.disputes[0].stands, below)
 		require.Equal(t, back, s.head.recovery.decides.Returning())
 	}
 	for other, back := range map[string]bool{"0": true, "7": true, "8": false} {
@@ -265,9 +265,9 @@ func TestDoubtAboutAMessageAfterAFailure(t *testing.T) {
 	s.fails("1.0@3", job.FailError, 4, 0)
 	s.goBack(1)
 	s.fails("1.0@3", job.FailError, 4, 1)
-	require.True(t, s.head.recovery.doubts[1].stands)
+	require.True(t, s.head.judge.disputes[1].stands)
 	s.states("1.1@4", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Generation: 1, Point: 4, Below: 3, Text: "a message"}})
-	require.False(t, s.head.recovery.doubts[1].stands)
+	require.False(t, s.head.judge.disputes[1].stands)
 }
 
 // While nothing can be decided, the report about the oldest safe point counts, even if

@@ -62,11 +62,11 @@ func (w *world) hear(s Said) {
 // continue without it; for a stopped process, another replica of the rank
 // remains.
 func (w *world) checkKill(a Kill) {
-	m := w.head.byAgent[a.To]
+	m := w.head.members.byAgent[a.To]
 	if m.ending == nil || m.fenced == 0 || w.head.phase != working {
 		return
 	}
-	last := m.role == First && w.head.alive(m.process.Rank) == 1
+	last := m.role == First && w.head.members.alive(m.process.Rank) == 1
 	switch m.ending.cause {
 	case job.CauseLink:
 		w.seen["an end of a link is fenced"]++
@@ -76,7 +76,7 @@ func (w *world) checkKill(a Kill) {
 		why := false
 		for link, broken := range w.broken {
 			for i, e := range link {
-				other := w.head.holder(link[1-i].Process, link[1-i].Incarnation)
+				other := w.head.members.holder(link[1-i].Process, link[1-i].Incarnation)
 				why = why || broken && e == job.Endpoint{Process: m.process, Incarnation: m.incarnation} && !w.agent(other.from.Node).lost
 			}
 		}
@@ -88,7 +88,7 @@ func (w *world) checkKill(a Kill) {
 		running := false
 		for _, x := range w.agents {
 			for _, p := range x.all {
-				running = running || p.process.Rank == m.process.Rank && p.from != m.from && w.head.byAgent[p.from].state.there() && w.now-p.since >= stoppedFor
+				running = running || p.process.Rank == m.process.Rank && p.from != m.from && w.head.members.byAgent[p.from].state.there() && w.now-p.since >= stoppedFor
 			}
 		}
 		if last || !running {

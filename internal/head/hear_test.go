@@ -139,7 +139,7 @@ func TestRanksThatFinishApart(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := begun(t, "degrees=1,1")
 			for rank := range 2 {
-				s.step(Said{s.head.places[at(rank, 0)].from, &job.Message{Kind: job.KindFinish, Stats: &job.Stats{Points: c.points[rank], Restored: c.restored[rank]}}})
+				s.step(Said{s.head.members.places[at(rank, 0)].from, &job.Message{Kind: job.KindFinish, Stats: &job.Stats{Points: c.points[rank], Restored: c.restored[rank]}}})
 				s.commands("keep")
 			}
 			require.Equal(t, c.want, s.state.Code)

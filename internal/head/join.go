@@ -5,192 +5,202 @@ import (
 	"slices"
 
 	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // begin has the slots of all processes decided.
-func (h *Head) begin() {
-	h.after(joinWarning, timer{kind: warnOfMissing})
-	for _, p := range job.Processes(h.config.Degrees) {
-		h.choose(h.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First))
+func (ms *members) begin() {
+	ms.after(joinWarning, timer{kind: warnOfMissing})
+	for _, p := range job.Processes(ms.config.Degrees) {
+		ms.choose(ms.enroll(p, firstIncarnation, From{ms.config.Of[p], p, firstIncarnation}, First))
 	}
-	for i, node := range h.config.Spares {
-		id := h.config.spareID(i)
-		h.choose(h.enroll(id, firstIncarnation, From{node, id, firstIncarnation}, Spare))
+	for i, node := range ms.config.Spares {
+		id := ms.config.spareID(i)
+		ms.choose(ms.enroll(id, firstIncarnation, From{node, id, firstIncarnation}, Spare))
 	}
 }
 
 // choose has the slot of a process decided.
-func (h *Head) choose(m *member) {
-	h.propose(decision.Entry{Kind: decision.Born, Process: m.process, Incarnation: m.incarnation, Node: m.from.Node, ID: m.from.ID, Spare: m.role == Spare})
+func (ms *members) choose(m *member) {
+	ms.propose(decision.Entry{Kind: decision.Born, Process: m.process, Incarnation: m.incarnation, Node: m.from.Node, ID: m.from.ID, Spare: m.role == Spare})
 }
 
 // born acts on the kept decision about the slot of a process: it starts the process, or
 // sends the slot to a spare that gets one.
-func (h *Head) born(e decision.Entry) {
-	m := h.holder(e.Process, e.Incarnation)
+func (ms *members) born(e decision.Entry) {
+	m := ms.holder(e.Process, e.Incarnation)
 	switch m.state {
 	case chosen:
-		if _, lost := h.state.Lost[e.Node]; lost { // a spare gets no verdict; other processes have died with their placement
+		if _, lost := ms.state.Lost[e.Node]; lost { // a spare gets no verdict; other processes have died with their placement
 			m.settled = true
 			m.to(ended)
-			h.startIfReady()
+			ms.startIfReady()
 			return
 		}
-		h.launch(m)
+		ms.launch(m)
 	case promised:
-		h.act(Move{m.from, m.process})
-		h.detailf("a spare process on %s takes the place of %v", m.node.Name, m.process)
+		ms.act(Move{m.from, m.process})
+		ms.detailf("a spare process on %s takes the place of %v", m.node.Name, m.process)
 		m.to(arriving)
-		h.place(m)
+		ms.place(m)
 	case dismissed:
 		if !m.made { // nobody has started it
-			h.dismissed(m)
-			h.settled(m) // another one may be wanted by now
+			ms.dismissed(m)
+			ms.settled(m) // another one may be wanted by now
 		}
 	}
 }
 
 // launch has a process started whose slot is decided.
-func (h *Head) launch(m *member) {
-	if h.phase == over || h.phase == released { // the job does not need it, and it was never started
+func (ms *members) launch(m *member) {
+	if ms.phase == over || ms.phase == released { // the job does not need it, and it was never started
 		m.settled = true
 		m.to(ended)
 		return
 	}
 	if m.role == Joiner {
-		h.detailf("%v is restarted on %s", m.process, m.node.Name)
+		ms.detailf("%v is restarted on %s", m.process, m.node.Name)
 	}
 	m.to(starting)
 	m.made = true
-	h.act(Start{m.from, m.process, m.role})
+	ms.act(Start{m.from, m.process, m.role})
 }
 
 // started handles the report of an agent that it has started a process, or could not.
-func (h *Head) started(m *member, e Started) {
+func (ms *members) started(m *member, e Started) {
 	switch {
 	case e.Err == "":
 		if m.pid == 0 {
 			m.pid = e.PID
 			if m.state.there() { // else there is no process to signal
-				h.propose(decision.Entry{Kind: decision.Spawned, Process: m.process, Incarnation: m.incarnation, PID: e.PID})
+				ms.propose(decision.Entry{Kind: decision.Spawned, Process: m.process, Incarnation: m.incarnation, PID: e.PID})
 			}
 		}
 	case m.state == dead, m.state == ended: // under another head; it never was, and so writes nothing
-		h.settled(m)
+		ms.settled(m)
 	case m.state != starting && m.state != dismissed:
 	case m.role == Joiner || m.state == dismissed:
-		h.sayRefused(m.process, fmt.Sprintf("%v cannot be replaced yet: %s; intrarun tries again, after growing pauses", m.process, e.Err))
+		ms.sayRefused(m.process, fmt.Sprintf("%v cannot be replaced yet: %s; intrarun tries again, after growing pauses", m.process, e.Err))
 		m.to(ended)
-		h.withdraw(m, e.Err)
-		h.settled(m)
+		ms.withdraw(m, e.Err)
+		ms.settled(m)
 	default:
 		m.settled = true
 		m.to(ended)
-		h.stop(ExitRefused, e.Err, atOnce)
+		ms.stop(ExitRefused, e.Err, atOnce)
 	}
 }
 
 // welcome handles a process that has authenticated itself. It gets its slot now or later.
-func (h *Head) welcome(m *member, hello *job.Hello) {
+func (ms *members) welcome(m *member, hello *job.Hello) {
 	if m.hello != nil || !m.state.there() {
 		m.hello = hello // for the report
 		return
 	}
 	if m.role == Joiner {
-		if why := h.mismatch(hello); why != "" {
-			h.fence(m, ending{job.CauseFenced, "it is incompatible with the other processes: " + why})
-			return
+		if i := slices.IndexFunc(ms.all, func(o *member) bool { return o.hello != nil }); i >= 0 {
+			if why := ms.all[i].hello.Mismatch(hello); why != "" {
+				ms.fence(m, ending{job.CauseFenced, "it is incompatible with the other processes: " + why})
+				return
+			}
 		}
 	}
 	m.hello = hello
 	if m.native && !hello.MPI {
-		h.refuse("the program was built without the tag mpi: build it with -tags intra,mpi")
+		ms.refuse("the program was built without the tag mpi: build it with -tags intra,mpi")
 		return
 	}
 	if m.state == starting {
 		if !m.again {
-			h.detailf("%s has joined: process %d on %s", m.name(), m.pid, m.node.Name)
+			ms.detailf("%s has joined: process %d on %s", m.name(), m.pid, m.node.Name)
 		}
 		m.to(joined)
 		switch {
 		case m.role == Spare:
 			m.to(waiting)
-			h.spareReady()
-		case h.unopened():
-			h.open(hello)
+			ms.recovery.notify((*recovery.Head).SpareReady)
+		case ms.unopened():
+			if !ms.opening { // the first one that joins tells which job the files have to belong to
+				ms.opening = true
+				ms.act(Open{hello.Files(len(ms.config.Degrees))})
+			}
 		default:
-			h.assign(m)
+			ms.assign(m)
 		}
 	}
-	h.ready(m)
+	ms.ready(m)
 }
 
 // assign gives its slot to a process that has joined.
-func (h *Head) assign(m *member) {
+func (ms *members) assign(m *member) {
 	if m.role == Joiner {
 		m.to(arriving)
 	} else {
 		m.to(running)
 	}
-	h.place(m)
+	ms.place(m)
 }
 
 // place sends a process its Setup, and the verdicts that concern it.
-func (h *Head) place(m *member) {
+func (ms *members) place(m *member) {
 	m.told = true
-	s := h.config.Setup
-	s.Self, s.Incarnation, s.Degrees, s.Listen = m.process, m.incarnation, h.config.Degrees, m.node.Listen
+	s := ms.config.Setup
+	s.Self, s.Incarnation, s.Degrees, s.Listen = m.process, m.incarnation, ms.config.Degrees, m.node.Listen
 	s.Joiner = m.role == Joiner
 	s.MPI = m.native
-	s.Together = h.config.Direct != job.DirectOff && h.config.Degrees[m.process.Rank] > 1 && h.together(m.process.Rank)
-	for i, k := range h.config.Kills {
-		if _, fired := h.state.Fired[i]; k.Process == m.process && k.Point != job.KillAfter && !fired {
+	s.Together = ms.config.Direct != job.DirectOff && ms.config.Degrees[m.process.Rank] > 1 && ms.together(m.process.Rank)
+	for i, k := range ms.config.Kills {
+		if _, fired := ms.state.Fired[i]; k.Process == m.process && k.Point != job.KillAfter && !fired {
 			s.Kills = append(s.Kills, k)
 		}
 	}
-	s.Flips = h.flips(m)
-	if d := h.recovery.decides; d != nil {
+	s.Flips = ms.flips(m)
+	if d := ms.recovery.decides; d != nil {
 		s.Recovery, s.Next = true, d.Next()
 		if s.Verify != nil {
 			v := *s.Verify
-			v.Backups = h.plan().First() > 0
+			v.Backups = ms.recoveryConfig().First() > 0
 			s.Verify = &v
 		}
 	}
-	h.describeFiles(&s)
+	if f := ms.state.Opened; f != nil {
+		if s.Files = f.Write; !s.Joiner && f.Restart != nil {
+			s.Restart = f.Restart.Setup()
+		}
+	}
 	msg := &job.Message{Kind: job.KindSetup, Setup: &s}
 	if m.incarnation > firstIncarnation { // earlier verdicts do not concern it; replacements may have the slots
-		msg.Epoch = uint64(len(h.state.Verdicts))
+		msg.Epoch = uint64(len(ms.state.Verdicts))
 	}
-	h.send(m, msg)
+	ms.send(m, msg)
 	if m.role == Joiner {
 		if m.again { // it may not have heard what was told to all
-			h.tellAll(m)
+			ms.tellAll(m)
 		}
-		h.ready(m)
+		ms.ready(m)
 		return
 	}
-	h.tellAll(m)
+	ms.tellAll(m)
 }
 
 // ready checks whether processes can get their links now. A joiner gets its links once all
 // live processes have reported where they listen; agents repeat those reports to a
 // successor.
-func (h *Head) ready(m *member) {
+func (ms *members) ready(m *member) {
 	if m.ready() {
-		h.introduceArrived()
+		ms.introduceArrived()
 	}
-	h.startIfReady()
+	ms.startIfReady()
 }
 
-func (h *Head) introduceArrived() {
-	if !h.hasBegun || h.phase == joining { // not before the others have begun
+func (ms *members) introduceArrived() {
+	if !ms.hasBegun || ms.phase == joining { // not before the others have begun
 		return
 	}
 	var arrived []*member
-	for _, m := range h.all {
+	for _, m := range ms.all {
 		switch {
 		case m.role == First && m.state.there() && !m.ready():
 			return
@@ -200,31 +210,21 @@ func (h *Head) introduceArrived() {
 	}
 	for _, m := range arrived {
 		m.arrived = true
-		h.happened(m, (*recovery.Head).Arrived)
+		ms.recovery.happened(m, (*recovery.Head).Arrived)
 	}
-}
-
-// mismatch returns why a joiner does not fit this job, or "".
-func (h *Head) mismatch(hello *job.Hello) string {
-	for _, m := range h.all {
-		if m.hello != nil {
-			return m.hello.Mismatch(hello)
-		}
-	}
-	return ""
 }
 
 // startIfReady starts the job when every live process has joined. Replacements join later,
 // through introduceArrived.
-func (h *Head) startIfReady() {
-	if h.phase != joining || h.unopened() || len(h.all) == 0 {
+func (ms *members) startIfReady() {
+	if ms.phase != joining || ms.unopened() || len(ms.all) == 0 {
 		return
 	}
 	var first *member
-	for _, m := range h.all {
+	for _, m := range ms.all {
 		switch {
 		case m.native && (m.state == dead || m.state == ended):
-			h.refuse(fmt.Sprintf("%s has ended before all processes had joined MPI_COMM_WORLD, and the others would wait for it there", m.name()))
+			ms.refuse(fmt.Sprintf("%s has ended before all processes had joined MPI_COMM_WORLD, and the others would wait for it there", m.name()))
 			return
 		case m.state == dead, m.state == ended, m.role == Joiner:
 			continue
@@ -237,89 +237,80 @@ func (h *Head) startIfReady() {
 			first = m
 		}
 		if why := first.hello.Mismatch(m.hello); why != "" {
-			h.refuse(fmt.Sprintf("%s and %s are incompatible: %s", first.name(), m.name(), why))
+			ms.refuse(fmt.Sprintf("%s and %s are incompatible: %s", first.name(), m.name(), why))
 			return
 		}
 	}
 	if first == nil {
 		return
 	}
-	if !first.hello.Tag && !h.successor {
-		h.warnf("warning: the program was built without the intra tag, so its sections are not shared: build it with -tags intra")
+	if !first.hello.Tag && !ms.successor {
+		ms.warnf("warning: the program was built without the intra tag, so its sections are not shared: build it with -tags intra")
 	}
-	h.phase = working
-	if h.state.Started { // under an earlier head, and not all processes know
-		h.start()
+	ms.phase = working
+	if ms.state.Started { // under an earlier head, and not all processes know
+		ms.start()
 		return
 	}
-	h.propose(decision.Entry{Kind: decision.Started})
+	ms.propose(decision.Entry{Kind: decision.Started})
 }
 
 // start lets the processes begin.
-func (h *Head) start() {
-	if !h.hasBegun {
-		h.hasBegun, h.joinedAt = true, h.now
+func (ms *members) start() {
+	if !ms.hasBegun {
+		ms.hasBegun, ms.joinedAt = true, ms.now
 	}
-	h.link()
-	if mpi := h.mpiSummary(); mpi != nil {
-		h.detailf("MPI: %s (%s), %s", mpi.Library, mpi.File, mpi.ThreadLevel)
+	ms.link()
+	if mpi := ms.mpiSummary(); mpi != nil {
+		ms.detailf("MPI: %s (%s), %s", mpi.Library, mpi.File, mpi.ThreadLevel)
 	}
-	h.detailf("all have joined")
-	h.goOn()
-}
-
-// goOn begins the work of this head once all processes have joined. The processes may have
-// begun earlier, under another head.
-func (h *Head) goOn() {
-	h.armKills()
-	h.armWeibull()
-	h.introduceArrived()
-	h.releaseIfComplete()
+	ms.detailf("all have joined")
+	ms.begun()
 }
 
 // link makes the links of all pairs of processes, except those over the network and those
 // made at their first use, and sends each process its list of peers.
-func (h *Head) link() {
-	h.shareMemory()
+func (ms *members) link() {
+	ms.shareMemory()
 	peers := make(map[job.Process][]job.Peer)
 	var all []*member
-	for _, m := range h.all {
+	for _, m := range ms.all {
 		if m.role == First && m.state != dead && m.state != ended {
 			all = append(all, m)
 		}
 	}
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			kind := h.linkKind(a, b)
-			onUse := h.onUse(a, b)
+			kind := ms.linkKind(a, b)
+			onUse := ms.onUse(a, b)
 			peers[a.process] = append(peers[a.process], b.peer(kind, onUse))
 			peers[b.process] = append(peers[b.process], a.peer(kind, onUse))
 			if kind != job.LinkTCP && kind != job.LinkMPI && !onUse {
-				h.act(Link{Node: a.from.Node, Lower: a.from.ID, Higher: b.from.ID, Kind: kind, Ring: h.config.Ring})
+				ms.act(Link{Node: a.from.Node, Lower: a.from.ID, Higher: b.from.ID, Kind: kind, Ring: ms.config.Ring})
 			}
 		}
 	}
 	for _, m := range all {
 		if m.state != gone {
-			h.send(m, &job.Message{Kind: job.KindStart, Peers: peers[m.process]})
+			ms.send(m, &job.Message{Kind: job.KindStart, Peers: peers[m.process]})
 		}
 	}
 }
 
-func (h *Head) linkKind(a, b *member) string {
+func (ms *members) linkKind(a, b *member) string {
 	switch {
-	case a.native && b.native && !(h.config.MPIBetween && a.from.Node == b.from.Node):
+	case a.native && b.native && !(ms.config.MPIBetween && a.from.Node == b.from.Node):
 		return job.LinkMPI
 	case a.from.Node == b.from.Node:
-		return h.config.Link
+		return ms.config.Link
 	}
 	return job.LinkTCP
 }
 
 // onUse reports whether the agent makes the link between two processes at its first use.
-func (h *Head) onUse(a, b *member) bool {
-	kind := h.linkKind(a, b)
-	return h.config.OnUse && kind != job.LinkTCP && kind != job.LinkMPI && a.process.Rank != b.process.Rank
+func (ms *members) onUse(a, b *member) bool {
+	kind := ms.linkKind(a, b)
+	return ms.config.OnUse && kind != job.LinkTCP && kind != job.LinkMPI && a.process.Rank != b.process.Rank
 }
 
 func (m *member) peer(kind string, onUse bool) job.Peer {
@@ -332,25 +323,25 @@ func (m *member) peer(kind string, onUse bool) job.Peer {
 
 // shareMemory finds the ranks whose replicas can store into each other's arrays. It warns
 // about the others if the user has requested that.
-func (h *Head) shareMemory() {
-	if h.config.Direct == job.DirectOff {
+func (ms *members) shareMemory() {
+	if ms.config.Direct == job.DirectOff {
 		return
 	}
-	for rank, degree := range h.config.Degrees {
+	for rank, degree := range ms.config.Degrees {
 		switch {
-		case degree == 1, slices.Contains(h.direct, rank):
-		case h.together(rank):
-			h.direct = append(h.direct, rank)
-		case h.config.Direct == job.DirectOn:
-			h.warnf("-direct is for replicas on one host, and those of rank %d are not: they send each other their results", rank)
+		case degree == 1, slices.Contains(ms.direct, rank):
+		case ms.together(rank):
+			ms.direct = append(ms.direct, rank)
+		case ms.config.Direct == job.DirectOn:
+			ms.warnf("-direct is for replicas on one host, and those of rank %d are not: they send each other their results", rank)
 		}
 	}
 }
 
 // together reports whether all replicas of a rank began on one host.
-func (h *Head) together(rank int) bool {
-	for replica := range h.config.Degrees[rank] {
-		if h.config.Of[job.Process{Rank: rank, Replica: replica}] != h.config.Of[job.Process{Rank: rank}] {
+func (ms *members) together(rank int) bool {
+	for replica := range ms.config.Degrees[rank] {
+		if ms.config.Of[job.Process{Rank: rank, Replica: replica}] != ms.config.Of[job.Process{Rank: rank}] {
 			return false
 		}
 	}
@@ -359,26 +350,103 @@ func (h *Head) together(rank int) bool {
 
 // warnMissing warns about processes that have not joined. A program may just be slow, so the
 // job does not end for that.
-func (h *Head) warnMissing() {
-	if h.phase != joining {
+func (ms *members) warnMissing() {
+	if ms.phase != joining {
 		return
 	}
-	for _, m := range h.all {
+	for _, m := range ms.all {
 		if m.state == starting && m.hello == nil {
-			h.warnf("%s has not joined the job after %v: is it a program that calls intra.Main?", m.name(), joinWarning)
+			ms.warnf("%s has not joined the job after %v: is it a program that calls intra.Main?", m.name(), joinWarning)
 		}
 	}
 }
 
 // refuse ends a job whose processes do not belong together.
-func (h *Head) refuse(why string) {
-	if h.phase == over {
+func (ms *members) refuse(why string) {
+	if ms.phase == over {
 		return
 	}
-	for _, m := range h.all {
+	for _, m := range ms.all {
 		if m.state.there() {
-			h.send(m, &job.Message{Kind: job.KindRefuse, Text: why})
+			ms.send(m, &job.Message{Kind: job.KindRefuse, Text: why})
 		}
 	}
-	h.stop(ExitRefused, "the job is refused: "+why, byWord)
+	ms.stop(ExitRefused, "the job is refused: "+why, byWord)
+}
+
+// flips returns the requested bit flips of a process. A replacement gets none.
+func (ms *members) flips(m *member) (all []job.Flip) {
+	for _, f := range ms.config.Flips {
+		if f.Process == m.process && m.incarnation == firstIncarnation {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// joinedWorld handles the report that a process is in MPI_COMM_WORLD, or cannot join it.
+func (ms *members) joinedWorld(m *member, w *job.World) {
+	if w.Error != "" {
+		ms.refuse(fmt.Sprintf("%s cannot use MPI: %s", m.name(), w.Error))
+		return
+	}
+	m.world = w
+	ms.ready(m)
+}
+
+// mpiSummary describes the MPI library that the links use, nil if they use none.
+func (ms *members) mpiSummary() *runreport.MPI {
+	if !ms.config.Setup.MPI {
+		return nil
+	}
+	s := &runreport.MPI{Outside: []runreport.Outsider{}}
+	for _, m := range ms.all {
+		switch {
+		case m.world != nil:
+			s.Library, s.File, s.ThreadLevel = m.world.Library, m.world.File, m.world.Level
+		case !m.native && m.incarnation > firstIncarnation && m.hello != nil:
+			s.Outside = append(s.Outside, runreport.Outsider{Process: m.process, Incarnation: m.incarnation})
+		}
+	}
+	return s
+}
+
+// tellAll sends a process all verdicts that concern it: those after the last verdict on its
+// own slot.
+func (ms *members) tellAll(m *member) {
+	verdicts := ms.state.Verdicts
+	for i, v := range verdicts {
+		if v.Process == m.process {
+			verdicts = ms.state.Verdicts[i+1:]
+		}
+	}
+	for _, v := range verdicts {
+		v = ms.explain(v)
+		ms.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v.Verdict})
+	}
+}
+
+// recoveryConfig returns the configuration of recovery.
+func (ms *members) recoveryConfig() recovery.Config {
+	c := recovery.Config{Degrees: ms.config.Degrees, Start: ms.config.Replace, Spares: ms.spares(), Backup: ms.config.Backup,
+		Host: func(p job.Process) string { return ms.places[p].node.Name }}
+	if v := ms.config.Setup.Verify; v != nil {
+		c.Compared, c.Suspect = v.State, v.Samples()
+	}
+	if f := ms.state.Opened; f != nil {
+		if f.Restart != nil {
+			c.From = f.Restart.Cut
+		}
+		if f.Write != nil {
+			c.Files = recovery.Files{Every: ms.config.Checkpoint.Every, First: f.First}
+		}
+	}
+	return c
+}
+
+// live makes a joiner live: it has its state from here on. It may have died since.
+func (ms *members) live(m *member) {
+	if m.role = First; m.state == arriving {
+		m.to(running)
+	}
 }

@@ -2,69 +2,69 @@ package head
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
 
+// faults has processes killed on request: at a time or place (-kill), or at random
+// (-fault weibull). A death of that kind is decided before it happens, so a successor
+// neither repeats nor forgets it.
+type faults struct {
+	*desk
+	members  *members
+	schedule *schedule // of -fault weibull, nil if there is none
+}
+
 // armKills sets timers for the kills at a time. Victims count the other kill points
 // themselves.
-func (h *Head) armKills() {
-	for i, k := range h.config.Kills {
-		if _, fired := h.state.Fired[i]; k.Point == job.KillAfter && !fired {
-			h.after(k.After-h.elapsed(), timer{kind: scheduledKill, kill: i})
+func (fs *faults) armKills() {
+	for i, k := range fs.config.Kills {
+		if _, fired := fs.state.Fired[i]; k.Point == job.KillAfter && !fired {
+			fs.after(k.After-fs.elapsed(), timer{kind: scheduledKill, kill: i})
 		}
 	}
 }
 
 // killOnRequest proposes a kill whose time has come.
-func (h *Head) killOnRequest(i int) {
-	m := h.places[h.config.Kills[i].Process]
-	if !m.state.there() || m.ending != nil || h.phase != working {
+func (fs *faults) killOnRequest(i int) {
+	m := fs.members.places[fs.config.Kills[i].Process]
+	if !m.state.there() || m.ending != nil || fs.phase != working {
 		return
 	}
-	h.propose(decision.Entry{Kind: decision.Fired, Index: i, Process: m.process, Incarnation: m.incarnation})
+	fs.propose(decision.Entry{Kind: decision.Fired, Index: i, Process: m.process, Incarnation: m.incarnation})
 }
 
 // fired acts on the kept decision about a kill.
-func (h *Head) fired(e decision.Entry) {
-	k, m := h.config.Kills[e.Index], h.holder(e.Process, e.Incarnation)
+func (fs *faults) fired(e decision.Entry) {
+	k, m := fs.config.Kills[e.Index], fs.members.holder(e.Process, e.Incarnation)
 	if k.Point != job.KillAfter || !m.state.there() || m.ending != nil {
 		return
 	}
 	m.ending = &ending{job.CauseInjected, "killed on request at " + k.When()}
-	h.detailf("%v is killed on request", m.process)
-	h.kill(m)
+	fs.detailf("%v is killed on request", m.process)
+	fs.kill(m)
 }
 
 // fire handles the report of a victim that it has reached its kill point and kills itself.
-func (h *Head) fire(m *member, reached job.Kill) {
-	for i, k := range h.config.Kills {
+func (fs *faults) fire(m *member, reached job.Kill) {
+	for i, k := range fs.config.Kills {
 		if k.Process != m.process || k != reached {
 			continue
 		}
-		switch by, fired := h.state.Fired[i]; {
+		switch by, fired := fs.state.Fired[i]; {
 		case fired && by != m.incarnation:
 			continue
-		case !fired && h.firing(i):
-			continue
+		case !fired && slices.ContainsFunc(fs.asked, func(e decision.Entry) bool { return e.Kind == decision.Fired && e.Index == i }):
+			continue // proposed and not kept yet
 		case !fired:
-			h.propose(decision.Entry{Kind: decision.Fired, Index: i, Process: m.process, Incarnation: m.incarnation})
+			fs.propose(decision.Entry{Kind: decision.Fired, Index: i, Process: m.process, Incarnation: m.incarnation})
 		}
 		m.ending = &ending{job.CauseInjected, "killed on request at " + k.When()}
-		h.detailf("%v has reached %s", m.process, k.When())
-		h.after(lastWords, timer{kind: killMember, m: m})
+		fs.detailf("%v has reached %s", m.process, k.When())
+		fs.after(lastWords, timer{kind: killMember, m: m})
 		return
 	}
-	h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it reported a kill at %s that was not requested", reached.When())})
-}
-
-// firing reports whether a kill is proposed and not kept yet.
-func (h *Head) firing(i int) bool {
-	for _, e := range h.asked {
-		if e.Kind == decision.Fired && e.Index == i {
-			return true
-		}
-	}
-	return false
+	fs.fence(m, ending{job.CauseFenced, fmt.Sprintf("it reported a kill at %s that was not requested", reached.When())})
 }

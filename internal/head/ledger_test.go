@@ -34,7 +34,7 @@ func (s *script) commands(all ...string) []string {
 
 // die ends a process for that cause, and keeps the verdict.
 func (s *script) die(p job.Process, cause job.Cause) {
-	m := s.head.places[p]
+	m := s.head.members.places[p]
 	m.ending = &ending{cause, "why"}
 	s.step(Exited{m.from, exitOf(9, 0)})
 	s.commands("keep")
@@ -80,7 +80,7 @@ func TestEndOfAJob(t *testing.T) {
 			for _, x := range c.steps {
 				p, err := job.ParseProcess(x.process)
 				require.NoError(t, err)
-				switch from := s.head.places[p].from; x.cause {
+				switch from := s.head.members.places[p].from; x.cause {
 				case "":
 					s.commands(fmt.Sprint("said ", from, " finish"), "keep")
 				case drained:
@@ -143,14 +143,14 @@ func TestEndOfABrokenLinkThatGoes(t *testing.T) {
 	} {
 		h := begun(t, "degrees="+c.degrees).head
 		for _, ends := range [][2]job.Process{{c.p, c.q}, {c.q, c.p}} {
-			v := h.victim(h.places[ends[0]], h.places[ends[1]])
+			v := h.judge.victim(h.members.places[ends[0]], h.members.places[ends[1]])
 			require.Equal(t, c.want == "", v == nil)
 			if v != nil {
 				require.Equal(t, c.want, v.process.String())
 			}
 		}
-		h.places[c.p].role = Joiner
-		require.Equal(t, c.p, h.victim(h.places[c.p], h.places[c.q]).process, "who has no state yet goes in any case")
+		h.members.places[c.p].role = Joiner
+		require.Equal(t, c.p, h.judge.victim(h.members.places[c.p], h.members.places[c.q]).process, "who has no state yet goes in any case")
 	}
 }
 
@@ -275,7 +275,7 @@ func TestFailures(t *testing.T) {
 		require.Equal(t, c.code, s.state.Code)
 		require.Equal(t, c.text, s.state.Text)
 		require.Equal(t, c.cause, s.state.Verdicts[0].Cause)
-		require.Equal(t, "failed", s.head.places[at(0, 1)].end)
+		require.Equal(t, "failed", s.head.members.places[at(0, 1)].end)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestHeadAloneGivesUp(t *testing.T) {
 // The text of a decision fits into an entry.
 func TestLongTexts(t *testing.T) {
 	s := begun(t, "degrees=2")
-	m := s.head.places[at(0, 1)]
+	m := s.head.members.places[at(0, 1)]
 	m.ending = &ending{job.CauseExit, strings.Repeat("<", 1<<20)}
 	s.step(Exited{m.from, exitOf(0, 1)})
 	for _, e := range s.proposed {

@@ -3,17 +3,8 @@ package head
 import (
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
-
-// propose has an entry kept. The head acts on it in committed.
-func (h *Head) propose(e decision.Entry) {
-	if h.retired {
-		return
-	}
-	e.At, e.Text = h.elapsed(), decision.Shorten(e.Text)
-	h.asked = append(h.asked, e)
-	h.act(Propose{e})
-}
 
 // committed applies an entry that is kept, and acts on it. The arbiter proposes the entries
 // about nodes. All others are this head's, in the order in which it has proposed them.
@@ -32,34 +23,42 @@ func (h *Head) committed(e decision.Entry) {
 	}
 	verdicts := h.state.Apply(e)
 	if e.Kind == decision.Lost {
-		h.hostLost(e)
+		h.deaths.hostLost(e)
 	}
-	h.declareAll(verdicts)
+	h.deaths.declareAll(verdicts)
 	switch e.Kind {
 	case decision.Born:
-		h.born(e)
+		h.members.born(e)
 	case decision.Started:
-		h.start()
+		h.members.start()
 	case decision.Finished:
 		h.finished(e)
 	case decision.Drained:
 		h.drained(e)
 	case decision.Fired:
-		h.fired(e)
+		h.faults.fired(e)
 	case decision.Injected:
-		h.injected(e)
+		h.faults.injected(e)
 	case decision.Recovery:
-		h.kept(e)
+		switch e.Recovery.Kind {
+		case recovery.RolledBack:
+			if h.judge.undescribedAnywhere() {
+				return // the job ends instead
+			}
+		case recovery.Complete:
+			h.judge.doubtedStill()
+		}
+		h.plan.kept(e)
 	case decision.Opened:
-		h.foundFolders()
+		h.plan.foundFolders()
 	case decision.SetWhole:
-		h.publish(e.Set)
+		h.plan.publish(e.Set)
 	case decision.SetDone:
-		h.setDone(e.Done)
+		h.plan.setDone(e.Done)
 	case decision.SetAbandoned:
-		h.setAbandoned(e.Abandoned)
+		h.plan.setAbandoned(e.Abandoned)
 	case decision.Withdrawn:
-		h.withdrawn(e)
+		h.members.withdrawn(e)
 	case decision.Decided:
 		h.finish()
 	case decision.Released:
@@ -81,7 +80,7 @@ func (h *Head) giveUp(why string) {
 	h.retired = true
 	h.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are", job.Endpoint{})
 	h.warnf("%s", h.outcome.text)
-	for _, m := range h.all {
+	for _, m := range h.members.all {
 		if m.state.there() || m.state == gone { // its verdict is up to a successor
 			m.end = "left"
 		}

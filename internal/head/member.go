@@ -62,31 +62,6 @@ const longAgo = -time.Hour
 // firstIncarnation is the incarnation of a process that replaces no other.
 const firstIncarnation = 1
 
-// enroll adds a process to the list of all.
-func (h *Head) enroll(p job.Process, incarnation uint32, from From, role Role) *member {
-	m := &member{from: from, node: h.config.node(from.Node), role: role, stopped: longAgo,
-		native: h.config.Setup.MPI && role == First && incarnation == firstIncarnation}
-	h.byAgent[from] = m
-	h.all = append(h.all, m)
-	h.take(m, p, incarnation)
-	return m
-}
-
-// holder returns the process that has, or had, a slot in that incarnation, nil if the head
-// knows none.
-func (h *Head) holder(p job.Process, incarnation uint32) *member {
-	return h.byPlace[job.Endpoint{Process: p, Incarnation: incarnation}]
-}
-
-// take assigns a slot to a process, within this head.
-func (h *Head) take(m *member, p job.Process, incarnation uint32) {
-	m.process, m.incarnation = p, incarnation
-	h.byPlace[job.Endpoint{Process: p, Incarnation: incarnation}] = m
-	if m.role != Spare {
-		h.places[p] = m
-	}
-}
-
 // endpoint returns the name of the process that is unique in the job.
 func (m *member) endpoint() job.Endpoint {
 	return job.Endpoint{Process: m.process, Incarnation: m.incarnation}
@@ -114,9 +89,6 @@ func (m *member) alive() bool { return m.role == First && m.state != dead }
 
 // knows reports whether the process knows that the state of a replica of its rank differs.
 func (m *member) knows() bool { return m.stats.Watched != nil && m.stats.Watched.Known != "" }
-
-// stoppedNow reports whether the process was seen stopped just now.
-func (h *Head) stoppedNow(m *member) bool { return h.now-m.stopped < stoppedFor }
 
 // cause returns why the process died, once it has exited.
 func (m *member) cause() ending {

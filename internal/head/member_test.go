@@ -111,14 +111,14 @@ func TestWhereAJoinerGoes(t *testing.T) {
 			for i, n := range c.slots {
 				s.head.config.Nodes[i].Slots = n
 			}
-			old := s.head.places[at(0, 1)]
+			old := s.head.members.places[at(0, 1)]
 			for _, id := range c.lost {
 				s.head.state.Lost[id] = lossOf()
 			}
 			old.state = dead
 			old.verdict = verdictOf(c.cause)
-			s.head.all = append(s.head.all, &member{process: at(1, 0), from: From{Node: 4}, state: dead})
-			got, err := s.head.settleOn(at(0, 1), old)
+			s.head.members.all = append(s.head.members.all, &member{process: at(1, 0), from: From{Node: 4}, state: dead})
+			got, err := s.head.members.settleOn(at(0, 1), old)
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 				return
@@ -128,7 +128,7 @@ func TestWhereAJoinerGoes(t *testing.T) {
 		})
 	}
 	s := begun(t, "degrees=2", "spares=1")
-	_, err := s.head.settleOn(at(0, 1), s.head.places[at(0, 1)])
+	_, err := s.head.members.settleOn(at(0, 1), s.head.members.places[at(0, 1)])
 	require.EqualError(t, err, "no spare process is left")
 }
 
@@ -149,9 +149,9 @@ func TestWhichSpareTakesAPlace(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := begun(t, "degrees=2", "hosts=3", "spares=2").head // 0.0 on node 2, 0.1 on node 3
-			h.places[at(0, 1)].state = dead
+			h.members.places[at(0, 1)].state = dead
 			var spares []*member
-			for _, m := range h.all {
+			for _, m := range h.members.all {
 				if m.state == waiting {
 					m.from.Node = c.nodes[len(spares)]
 					spares = append(spares, m)
@@ -161,7 +161,7 @@ func TestWhichSpareTakesAPlace(t *testing.T) {
 			if c.ending >= 0 {
 				spares[c.ending].ending = new(ending)
 			}
-			require.Same(t, spares[c.want], h.bestSpare(at(0, 1)))
+			require.Same(t, spares[c.want], h.members.bestSpare(at(0, 1)))
 		})
 	}
 }
@@ -170,8 +170,8 @@ func TestWhichSpareTakesAPlace(t *testing.T) {
 func TestRefusalsAreSaidOnce(t *testing.T) {
 	h := begun(t, "degrees=2", "replace").head
 	for range 3 {
-		h.sayRefused(at(0, 0), "0.0 cannot be replaced: no room")
-		h.sayRefused(at(0, 1), "0.1 cannot be replaced: no room")
+		h.members.sayRefused(at(0, 0), "0.0 cannot be replaced: no room")
+		h.members.sayRefused(at(0, 1), "0.1 cannot be replaced: no room")
 	}
 	require.Len(t, h.acts, 2)
 	require.Equal(t, "warn: 0.1 cannot be replaced: no room", describe(h.acts[1]))

@@ -13,33 +13,17 @@ import (
 // ranks have all finished in other replicas. The head fences such a replica after it has
 // made no progress for Config.Endless: the job has all results without it.
 
-// Outlasting is a process that runs while every rank has finished in another replica.
-type Outlasting struct {
-	Process job.Process
-	Idle    time.Duration // time without progress, since the other replicas have finished
-	What    string        // what it does
-}
-
-// Outlasting returns the processes that run while every rank has finished in another
-// replica.
-func (h *Head) Outlasting() (all []Outlasting) {
-	for _, m := range h.outlasting() {
-		all = append(all, Outlasting{m.process, h.idle(m), h.what(m)})
-	}
-	return all
-}
-
 // outlasting returns the same processes in the order of their slots.
-func (h *Head) outlasting() (all []*member) {
-	if h.phase != working || !h.hasBegun || h.retired || len(h.wanted) > 0 || h.mayGoBack() {
+func (j *judge) outlasting() (all []*member) {
+	if j.phase != working || !j.hasBegun || j.retired || len(j.members.wanted) > 0 || j.recovery.mayGoBack() {
 		return nil
 	}
-	through := make([]bool, len(h.config.Degrees))
-	for p, m := range h.places {
+	through := make([]bool, len(j.config.Degrees))
+	for p, m := range j.members.places {
 		switch {
 		case m.coming(), m.state == gone:
 			return nil
-		case m.state == finished, h.state.Drained[p.Rank]:
+		case m.state == finished, j.state.Drained[p.Rank]:
 			through[p.Rank] = true
 		}
 		if m.state == running && m.role == First && m.ending == nil {
@@ -54,21 +38,21 @@ func (h *Head) outlasting() (all []*member) {
 }
 
 // watchOutlasting records since when processes outlast the others, and judges them.
-func (h *Head) watchOutlasting() {
-	if len(h.outlasting()) == 0 {
-		h.outlasted = longAgo
+func (j *judge) watchOutlasting() {
+	if len(j.outlasting()) == 0 {
+		j.outlasted = longAgo
 		return
 	}
-	if h.outlasted == longAgo {
-		h.outlasted = h.now
-		h.judgeOutlasting()
+	if j.outlasted == longAgo {
+		j.outlasted = j.now
+		j.judgeOutlasting()
 	}
 }
 
 // idle returns the time for which a process that outlasts the others has made no progress.
-func (h *Head) idle(m *member) time.Duration {
-	idle := h.now - max(h.outlasted, m.wrote, h.continued)
-	if d := h.doing(m); d != nil {
+func (j *judge) idle(m *member) time.Duration {
+	idle := j.now - max(j.outlasted, m.wrote, j.continued)
+	if d := j.doing(m); d != nil {
 		idle = min(idle, d.Idle)
 	}
 	return max(idle, 0)
@@ -76,34 +60,34 @@ func (h *Head) idle(m *member) time.Duration {
 
 // judgeOutlasting fences the processes that have made no progress for Config.Endless, and
 // sets a timer to judge the others again.
-func (h *Head) judgeOutlasting() {
-	limit := h.config.Endless
-	if h.outlasted == longAgo || limit == 0 {
+func (j *judge) judgeOutlasting() {
+	limit := j.config.Endless
+	if j.outlasted == longAgo || limit == 0 {
 		return
 	}
-	all := h.outlasting()
+	all := j.outlasting()
 	if len(all) == 0 {
-		h.outlasted = longAgo
+		j.outlasted = longAgo
 		return
 	}
 	next := limit
 	for _, m := range all {
-		idle := h.idle(m)
+		idle := j.idle(m)
 		switch {
 		case idle < limit:
 			next = min(next, limit-idle)
-		case h.doubtful(m) || h.stoppedNow(m):
+		case j.doubtful(m) || j.stoppedNow(m):
 			next = min(next, suspectAfter)
 		default:
-			h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it made no progress for %.1f s, and every rank has finished in another replica: %s",
-				idle.Seconds(), h.what(m))})
+			j.fence(m, ending{job.CauseFenced, fmt.Sprintf("it made no progress for %.1f s, and every rank has finished in another replica: %s",
+				idle.Seconds(), j.what(m))})
 		}
 	}
-	h.after(next, timer{kind: judgeEndless})
+	j.after(next, timer{kind: judgeEndless})
 }
 
 // what returns what a process does, in words.
-func (h *Head) what(m *member) string {
-	s := runreport.ProcessStatus{Process: m.process, State: string(job.StateRuns), Doing: h.doing(m), Sections: m.stats.Before + m.stats.Sections}
+func (j *judge) what(m *member) string {
+	s := runreport.ProcessStatus{Process: m.process, State: string(job.StateRuns), Doing: j.doing(m), Sections: m.stats.Before + m.stats.Sections}
 	return s.InWords()
 }

@@ -45,13 +45,13 @@ type Resynced struct {
 func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	h := newHead(c)
 	h.successor, h.state, h.now = true, s.State, now
-	h.recovery.number = s.Term << 32 // not to be taken for what a head before has asked
+	h.plan.number = s.Term << 32 // not to be taken for what a head before has asked
 	if h.state.Started {
 		h.hasBegun, h.joinedAt = true, min(s.Joined, now)
 	}
 	h.restoreMembers(s.Agents)
 	h.restoreVerdicts()
-	h.shareMemory()
+	h.members.shareMemory()
 	h.restorePhase(s.Agents)
 	h.restoreRecovery()
 	h.tellNews(s.News)
@@ -80,7 +80,7 @@ func (h *Head) restoreMembers(agents []Resync) {
 		if at, born := h.state.Places[p]; born {
 			h.restore(p, at, there)
 		} else {
-			h.choose(h.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First))
+			h.members.choose(h.members.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First))
 		}
 	}
 	for i, node := range h.config.Spares {
@@ -88,11 +88,11 @@ func (h *Head) restoreMembers(agents []Resync) {
 		from := From{node, id, firstIncarnation}
 		at, born := h.state.Spares[id]
 		switch {
-		case h.byAgent[from] != nil: // the process has, or had, a slot
+		case h.members.byAgent[from] != nil: // the process has, or had, a slot
 		case !born:
-			h.choose(h.enroll(id, firstIncarnation, from, Spare))
+			h.members.choose(h.members.enroll(id, firstIncarnation, from, Spare))
 		default:
-			h.restoreSpare(h.enroll(id, firstIncarnation, from, Spare), at, there)
+			h.restoreSpare(h.members.enroll(id, firstIncarnation, from, Spare), at, there)
 		}
 	}
 }
@@ -104,10 +104,10 @@ func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced
 		from.Incarnation = firstIncarnation
 	}
 	role := Joiner
-	if at.Incarnation == firstIncarnation || h.lived(p, at.Incarnation) {
+	if at.Incarnation == firstIncarnation || h.members.lived(p, at.Incarnation) {
 		role = First
 	}
-	m := h.enroll(p, at.Incarnation, from, role)
+	m := h.members.enroll(p, at.Incarnation, from, role)
 	x, known := there[from]
 	m.pid, m.again = max(at.PID, x.PID), x.Joined
 	switch _, lost := h.state.Lost[at.Node]; {
@@ -142,7 +142,7 @@ func (h *Head) restoreVoice(m *member, x Resynced) {
 	if past.Rolling || x.Voiced && x.Generation == past.Generation {
 		return // in a rollback the output continues later
 	}
-	at, joined := h.backupOutput(m.process.Rank), false
+	at, joined := h.plan.backupOutput(m.process.Rank), false
 	for _, r := range h.state.Replaced {
 		if r.Process == m.process && r.Incarnation == m.incarnation && r.Generation == past.Generation {
 			if own := past.Places[m.process].Output; own != nil { // it was admitted in a cut of this generation
@@ -150,7 +150,7 @@ func (h *Head) restoreVoice(m *member, x Resynced) {
 			}
 		}
 	}
-	h.act(Resume{m.from, at, past.Generation, !joined && h.reprints(past.Generation)})
+	h.act(Resume{m.from, at, past.Generation, !joined && h.plan.reprints(past.Generation)})
 }
 
 // restoreSpare sets the state of a spare.
@@ -171,40 +171,32 @@ func (h *Head) restoreSpare(m *member, at decision.Place, there map[From]Resynce
 	}
 }
 
-// lived reports whether a replacement has received its state.
-func (h *Head) lived(p job.Process, incarnation uint32) bool {
-	return slices.ContainsFunc(h.state.Replaced, func(r decision.Replaced) bool { return r.Process == p && r.Incarnation == incarnation })
-}
-
 // restoreVerdicts applies the consequences of the verdicts again.
 func (h *Head) restoreVerdicts() {
 	for _, v := range h.state.Verdicts {
-		v = h.explain(v)
-		m := h.holder(v.Process, v.Incarnation)
+		v = h.members.explain(v)
+		m := h.members.holder(v.Process, v.Incarnation)
 		m.verdict, m.end = &v, endBy(v.Cause)
 		if v.Withdrawn {
 			m.end, m.state = "dismissed", ended
 			continue
 		}
-		h.fail(m, v)
+		h.deaths.fail(m, v)
 		if m.role == First {
-			h.last[v.Process.Rank] = v
+			h.members.last[v.Process.Rank] = v
 		}
 	}
 	for _, v := range h.state.Verdicts { // in order, so that the rank that was lost first decides
-		if last := h.last[v.Process.Rank]; last.Epoch == v.Epoch {
-			h.conclude(last)
+		if last := h.members.last[v.Process.Rank]; last.Epoch == v.Epoch {
+			h.members.conclude(last)
 		}
 	}
-	r := &h.recovery
 	if n := len(h.state.Rollbacks); n > 0 && h.state.Recovery.Rolling { // the rollback starts over
-		r.losses, r.lossAt = slices.Clone(h.state.Rollbacks[n-1].Ranks), h.state.Rollbacks[n-1].Since
+		h.plan.losses, h.plan.lossAt = slices.Clone(h.state.Rollbacks[n-1].Ranks), h.state.Rollbacks[n-1].Since
 	}
-	for rank := range h.config.Degrees {
-		if h.alive(rank) == 0 && !h.state.Drained[rank] && h.config.replaces() && !slices.Contains(r.losses, rank) {
-			if r.losses = append(r.losses, rank); len(r.losses) == 1 {
-				r.lossAt = h.last[rank].At
-			}
+	if h.config.replaces() {
+		for rank := range h.config.Degrees {
+			h.plan.lost(rank, h.members.last[rank].At)
 		}
 	}
 	if h.state.Decided {
@@ -216,16 +208,16 @@ func (h *Head) restoreVerdicts() {
 func (h *Head) tellNews(n int) {
 	said := make(map[detect.ID]bool) // of nodes
 	for _, v := range h.state.Verdicts[len(h.state.Verdicts)-n:] {
-		m := h.holder(v.Process, v.Incarnation)
+		m := h.members.holder(v.Process, v.Incarnation)
 		if v.Withdrawn {
 			continue
 		}
 		if at := m.from.Node; v.Cause == job.CauseHost && !said[at] {
 			said[at] = true
-			h.warnf("%s", h.why(at))
+			h.warnf("%s", h.hosts.why(at))
 		}
-		h.sayDead(m)
-		h.sayLost(m)
+		h.deaths.sayDead(m)
+		h.plan.sayLost(m)
 	}
 }
 
@@ -250,7 +242,7 @@ func (h *Head) restorePhase(agents []Resync) {
 			begun[From{a.Node, x.ID, x.Incarnation}] = x.Begun
 		}
 	}
-	for _, m := range h.all {
+	for _, m := range h.members.all {
 		if m.incarnation == firstIncarnation && m.role == First && m.state.there() && !begun[m.from] {
 			h.phase = joining
 		}
@@ -262,52 +254,43 @@ func (h *Head) restoreRecovery() {
 	if !h.config.recovers() || h.unopened() {
 		return
 	}
-	d, acts := recovery.Resume(h.plan(), h.state.Recovery, h.elapsed())
+	d, acts := recovery.Resume(h.members.recoveryConfig(), h.state.Recovery, h.elapsed())
 	h.recovery.decides = d
 	if h.phase > working {
 		d.Over()
 	}
-	h.perform(acts)
+	h.recovery.perform(acts)
 }
 
 // repeat acts again on decisions that the lost head may not have acted on: it starts placed
 // processes, sends verdicts and carries out kills.
 func (h *Head) repeat() {
-	for _, m := range h.all {
+	for _, m := range h.members.all {
 		switch {
-		case m.state == chosen && h.placed(m):
-			h.launch(m)
+		case m.state == chosen && h.members.placed(m):
+			h.members.launch(m)
 		case m.state == finished:
-			h.tellAll(m)
+			h.members.tellAll(m)
 		}
 		if m.role == First && m.state.there() && h.recovery.decides != nil {
-			h.askQuiet(asked{m: m})
+			h.plan.askQuiet(asked{m: m})
 		}
 	}
 	for i, k := range h.config.Kills {
 		if by, fired := h.state.Fired[i]; fired {
-			h.fired(decision.Entry{Kind: decision.Fired, Index: i, Process: k.Process, Incarnation: by})
+			h.faults.fired(decision.Entry{Kind: decision.Fired, Index: i, Process: k.Process, Incarnation: by})
 		}
 	}
 	for i, s := range h.state.Injections {
 		if s.Incarnation > 0 {
-			h.hit(i)
+			h.faults.hit(i)
 		}
 	}
 }
 
-// placed reports whether the slot of a process is decided.
-func (h *Head) placed(m *member) bool {
-	if m.role == Spare {
-		_, born := h.state.Spares[m.process]
-		return born
-	}
-	return h.state.Places[m.process].Incarnation == m.incarnation
-}
-
 // begun continues the phase that the job is in.
 func (h *Head) begun() {
-	h.catchUp()
+	h.recovery.catchUp()
 	switch h.phase {
 	case over:
 		if h.state.Decided {
@@ -320,7 +303,7 @@ func (h *Head) begun() {
 	case working:
 		h.goOn()
 	case joining:
-		h.startIfReady()
+		h.members.startIfReady()
 	}
 	h.settle()
 }

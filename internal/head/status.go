@@ -15,11 +15,11 @@ const recently = time.Second
 // Status returns the activity of each process, from the reports that this head has
 // received.
 func (h *Head) Status() runreport.Status {
-	s := runreport.Status{Elapsed: h.elapsed().Seconds(), Degrees: h.config.Degrees, Deaths: len(h.failures),
+	s := runreport.Status{Elapsed: h.elapsed().Seconds(), Degrees: h.config.Degrees, Deaths: len(h.deaths.failures),
 		Replaced: len(h.state.Replaced), Rollbacks: len(h.state.Rollbacks), Processes: []runreport.ProcessStatus{}}
 	var savings runreport.Savings
 	ranks := make(map[int]*job.Doing) // of the replica that is furthest
-	for _, m := range h.all {
+	for _, m := range h.members.all {
 		if !m.state.there() && m.state != chosen {
 			continue
 		}
@@ -87,12 +87,12 @@ func (h *Head) Waiting() (all []stuck.Process, ok bool) {
 	if h.phase != working || !h.hasBegun || h.retired {
 		return nil, false
 	}
-	for _, d := range h.doubts {
+	for _, d := range h.judge.links {
 		if d.of.state.there() && d.about.state.there() {
 			return nil, false
 		}
 	}
-	for _, m := range h.all {
+	for _, m := range h.members.all {
 		switch {
 		case m.role != First:
 		case m.state == gone, m.ending != nil && m.state.there():
@@ -108,27 +108,18 @@ func (h *Head) Waiting() (all []stuck.Process, ok bool) {
 	return all, true
 }
 
-// doing returns what a process does now, if that is still what it has last reported; nil if
-// it has reported nothing.
-func (h *Head) doing(m *member) *job.Doing {
-	if m.stats.Doing == nil {
-		return nil
-	}
-	d := *m.stats.Doing
-	old := h.now - m.heard
-	if d.Idle += old; h.continued > longAgo {
-		d.Idle = min(d.Idle, h.now-h.continued)
-	}
-	d.Waits = append([]job.Wait{}, d.Waits...)
-	for i := range d.Waits {
-		d.Waits[i].For += old
-	}
-	return &d
+// Outlasting is a process that runs while every rank has finished in another replica.
+type Outlasting struct {
+	Process job.Process
+	Idle    time.Duration // time without progress, since the other replicas have finished
+	What    string        // what it does
 }
 
-// deadlocked ends the job because the driver has found a deadlock.
-func (h *Head) deadlocked(e Deadlocked) {
-	if h.phase == working {
-		h.stop(ExitFailed, e.Text, byWord)
+// Outlasting returns the processes that run while every rank has finished in another
+// replica.
+func (h *Head) Outlasting() (all []Outlasting) {
+	for _, m := range h.judge.outlasting() {
+		all = append(all, Outlasting{m.process, h.judge.idle(m), h.judge.what(m)})
 	}
+	return all
 }

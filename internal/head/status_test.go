@@ -15,7 +15,7 @@ import (
 func (s *script) says(process string, d job.Doing) {
 	p, err := job.ParseProcess(process)
 	require.NoError(s.t, err)
-	s.head.Step(Said{s.head.places[p].from, &job.Message{Kind: job.KindStats, Stats: &job.Stats{Doing: &d}}}, s.head.now)
+	s.head.Step(Said{s.head.members.places[p].from, &job.Message{Kind: job.KindStats, Stats: &job.Stats{Doing: &d}}}, s.head.now)
 }
 
 // The head looks for deadlocks among processes with recent reports, as long as no process
@@ -39,7 +39,7 @@ func TestWaiting(t *testing.T) {
 	all, _ = s.head.Waiting()
 	require.Nil(t, all[0].Doing)
 	require.NotNil(t, all[1].Doing)
-	s.head.isStopped(s.head.places[all[1].Process], 100*time.Millisecond)
+	s.head.judge.isStopped(s.head.members.places[all[1].Process], 100*time.Millisecond)
 	all, _ = s.head.Waiting()
 	require.Nil(t, all[1].Doing)
 	status := s.head.Status()
@@ -49,7 +49,7 @@ func TestWaiting(t *testing.T) {
 	require.Contains(t, status.String(), "3 of 3 processes live, 0 deaths")
 	require.Contains(t, status.String(), "\n  0.0  waits in Recv from 1 for 2.0 s\n  1.0  stopped\n")
 
-	s.head.suspect(s.head.places[all[0].Process], all[1].Process, 1, "broken")
+	s.head.judge.suspect(s.head.members.places[all[0].Process], all[1].Process, 1, "broken")
 	_, ok = s.head.Waiting()
 	require.False(t, ok, "a link is in doubt")
 }

@@ -55,8 +55,8 @@ func (h *Head) Joined() (at time.Duration, ok bool) { return h.joinedAt, h.hasBe
 
 // Summary returns the description of the job now.
 func (h *Head) Summary() Summary {
-	s := Summary{Code: h.Code(), Joined: h.joinedAt, HasJoined: h.hasBegun, Direct: h.direct, Retired: h.retired,
-		Failures: append([]runreport.Failure{}, h.failures...), Kills: []runreport.Kill{}, Recovery: h.recoverySummary()}
+	s := Summary{Code: h.Code(), Joined: h.joinedAt, HasJoined: h.hasBegun, Direct: h.members.direct, Retired: h.retired,
+		Failures: append([]runreport.Failure{}, h.deaths.failures...), Kills: []runreport.Kill{}, Recovery: h.recoverySummary()}
 	if h.outcome != nil {
 		s.Text, s.By = h.outcome.text, h.outcome.by
 	}
@@ -78,17 +78,17 @@ func (h *Head) Summary() Summary {
 	if f := h.state.Opened; f != nil && f.Restart != nil {
 		s.Restart = &runreport.Restart{Dir: f.Restart.Dir, Set: f.Restart.Number, Point: f.Restart.Cut, Refused: append([]string{}, f.Restart.Refused...)}
 	}
-	s.SDC, s.Flips = h.corruption()
-	s.Diverge = h.divergence()
-	s.MPI = h.mpiSummary()
-	for _, m := range h.all {
+	s.SDC, s.Flips = h.judge.corruption()
+	s.Diverge = h.judge.divergence()
+	s.MPI = h.members.mpiSummary()
+	for _, m := range h.members.all {
 		if m.pid != 0 {
 			s.Started = true
 		}
 		if m.pid == 0 || m.role == Spare { // it could not be started, or was never used
 			continue
 		}
-		p := Process{Process: runreport.Process{Process: m.process, Incarnation: m.incarnation, Host: m.node.Name, PID: m.pid, End: m.end, Clone: h.tool(m)}, Stats: m.stats}
+		p := Process{Process: runreport.Process{Process: m.process, Incarnation: m.incarnation, Host: m.node.Name, PID: m.pid, End: m.end, Clone: h.members.tool(m)}, Stats: m.stats}
 		if m.exit != nil {
 			p.Status = m.exit.Text
 		}
@@ -121,10 +121,10 @@ func (h *Head) recoverySummary() runreport.Recovery {
 	}
 	r.Spares = len(h.config.Spares)
 	if b := h.config.Backup; b != (recovery.Policy{}) {
-		r.Backup = &runreport.Backups{Every: b.String(), Complete: h.state.Backups, Last: h.state.Backup, Bytes: h.recovery.bytes, Seconds: h.recovery.seconds}
+		r.Backup = &runreport.Backups{Every: b.String(), Complete: h.state.Backups, Last: h.state.Backup, Bytes: h.plan.bytes, Seconds: h.plan.seconds}
 	}
 	for _, j := range h.state.Replaced {
-		died := h.diedAt(j)
+		died := h.plan.diedAt(j)
 		r.Replacements = append(r.Replacements, runreport.Replacement{Process: j.Process, Incarnation: j.Incarnation, Host: h.hostName(j.Node), Donor: j.Donor,
 			SafePoint: j.Number, Bytes: j.Bytes, Died: died.Seconds(), Joined: j.At.Seconds(), Seconds: (j.At - died).Seconds()})
 	}
@@ -171,11 +171,11 @@ func (h *Head) Conclude() []Action {
 // warnIdle warns about options that had no effect because the program reached no safe point.
 func (h *Head) warnIdle() {
 	c := &h.config
-	if h.recovery.decides == nil || h.recovery.safe || h.state.Recovery.Cut > 0 || c.Restart != "" { // a restarted program begins at a safe point
+	if h.recovery.decides == nil || h.plan.safe || h.state.Recovery.Cut > 0 || c.Restart != "" { // a restarted program begins at a safe point
 		return
 	}
 	const why = "because the program reached no safe point (intra.SafePoint)"
-	missed := len(h.failures) > 0 && c.replaces()
+	missed := len(h.deaths.failures) > 0 && c.replaces()
 	if missed {
 		h.warnf("warning: no process could be replaced, %s", why)
 	}

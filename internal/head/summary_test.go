@@ -146,7 +146,7 @@ func TestWhatNeverCameAbout(t *testing.T) {
 		s := begun(t, strings.Fields(c.settings)...)
 		s.commands(c.commands...)
 		for _, f := range s.known() {
-			if m := s.head.byAgent[f]; m.role != Spare && m.state.there() {
+			if m := s.head.members.byAgent[f]; m.role != Spare && m.state.there() {
 				s.about("said", f, []string{"finish"})
 			}
 		}
@@ -246,7 +246,7 @@ func TestCostsOfBackups(t *testing.T) {
 	require.Equal(t, &runreport.Backups{Every: "2"}, s.head.Summary().Recovery.Backup)
 	for _, of := range []job.Process{at(0, 0), at(1, 0)} {
 		for _, bytes := range []int64{5000, 0} { // the second is for a copy that came from another process
-			s.step(Said{s.head.places[of].from, &job.Message{Kind: job.KindReply, Reply: &job.Reply{Kind: job.ReplyStored, Number: 2, Rank: of.Rank, Bytes: bytes, Seconds: 0.5}}})
+			s.step(Said{s.head.members.places[of].from, &job.Message{Kind: job.KindReply, Reply: &job.Reply{Kind: job.ReplyStored, Number: 2, Rank: of.Rank, Bytes: bytes, Seconds: 0.5}}})
 		}
 	}
 	b := s.head.Summary().Recovery.Backup
@@ -273,7 +273,7 @@ func TestWeibullKillsOfEmptyPlaces(t *testing.T) {
 	s.step(Tick{})
 	s.commands("keep")
 	first := s.state.Injections[0].Process
-	require.Equal(t, "killed by -fault weibull at "+fmt.Sprintf("%.3f", all[0].at.Seconds())+" s, number 1 of seed 9", s.head.places[first].ending.detail)
+	require.Equal(t, "killed by -fault weibull at "+fmt.Sprintf("%.3f", all[0].at.Seconds())+" s, number 1 of seed 9", s.head.members.places[first].ending.detail)
 	s.now = all[1].at // the first victim is dying, and counts no more
 	s.step(Tick{})
 	s.commands("keep")

@@ -3,8 +3,6 @@ package head
 import (
 	"slices"
 	"time"
-
-	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // timer is an action that is due at a certain time.
@@ -33,51 +31,21 @@ const (
 )
 
 // after sets a timer that is due after d.
-func (h *Head) after(d time.Duration, t timer) {
-	t.at = h.now + d
-	i, _ := slices.BinarySearchFunc(h.timers, t.at, func(o timer, at time.Duration) int {
+func (k *desk) after(d time.Duration, t timer) {
+	t.at = k.now + d
+	i, _ := slices.BinarySearchFunc(k.timers, t.at, func(o timer, at time.Duration) int {
 		if o.at <= at {
 			return -1 // timers of the same time keep their order
 		}
 		return 1
 	})
-	h.timers = slices.Insert(h.timers, i, t)
+	k.timers = slices.Insert(k.timers, i, t)
 }
 
 // Deadline returns when the next Tick is due. ok is false if none is.
-func (h *Head) Deadline() (at time.Duration, ok bool) {
-	if len(h.timers) == 0 {
+func (k *desk) Deadline() (at time.Duration, ok bool) {
+	if len(k.timers) == 0 {
 		return 0, false
 	}
-	return h.timers[0].at, true
-}
-
-// tick performs all actions that are due.
-func (h *Head) tick() {
-	for len(h.timers) > 0 && h.timers[0].at <= h.now {
-		t := h.timers[0]
-		h.timers = h.timers[1:]
-		switch t.kind {
-		case killMember:
-			h.kill(t.m)
-		case killDeaf:
-			h.deaf(t.m)
-		case killEverybody:
-			h.killAll()
-		case abandonAll:
-			h.abandoned = true
-		case warnOfMissing:
-			h.warnMissing()
-		case judgeLink:
-			h.judge(t.link)
-		case scheduledKill:
-			h.killOnRequest(t.kill)
-		case scheduledInjection:
-			h.inject()
-		case askAgain:
-			h.notify((*recovery.Head).Again)
-		case judgeEndless:
-			h.judgeOutlasting()
-		}
-	}
+	return k.timers[0].at, true
 }

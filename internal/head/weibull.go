@@ -40,66 +40,66 @@ func (s *schedule) next() injection {
 }
 
 // armWeibull begins or continues to kill processes by the schedule.
-func (h *Head) armWeibull() {
-	if h.config.Weibull == nil {
+func (fs *faults) armWeibull() {
+	if fs.config.Weibull == nil {
 		return
 	}
-	h.schedule = h.config.Weibull.schedule()
-	for range h.state.Injections {
-		h.schedule.next()
+	fs.schedule = fs.config.Weibull.schedule()
+	for range fs.state.Injections {
+		fs.schedule.next()
 	}
-	h.awaitInjection()
+	fs.awaitInjection()
 }
 
 // awaitInjection waits for the next failure.
-func (h *Head) awaitInjection() {
-	h.schedule.due = h.schedule.next()
-	h.after(h.schedule.due.at-h.elapsed(), timer{kind: scheduledInjection})
+func (fs *faults) awaitInjection() {
+	fs.schedule.due = fs.schedule.next()
+	fs.after(fs.schedule.due.at-fs.elapsed(), timer{kind: scheduledInjection})
 }
 
 // inject chooses a live process as the victim, if there is one.
-func (h *Head) inject() {
-	if h.phase != working {
+func (fs *faults) inject() {
+	if fs.phase != working {
 		return
 	}
 	var live []*member
-	for _, m := range h.all {
+	for _, m := range fs.members.all {
 		if m.role != Spare && m.ending == nil && m.state >= joined && m.state <= finished {
 			live = append(live, m)
 		}
 	}
 	e := decision.Entry{Kind: decision.Injected}
 	if len(live) > 0 {
-		m := live[int(h.schedule.due.pick*float64(len(live)))]
+		m := live[int(fs.schedule.due.pick*float64(len(live)))]
 		e.Process, e.Incarnation = m.process, m.incarnation
 	}
-	h.propose(e)
+	fs.propose(e)
 }
 
 // injected acts on the kept decision about the victim.
-func (h *Head) injected(e decision.Entry) {
-	if h.phase == working {
-		h.awaitInjection()
+func (fs *faults) injected(e decision.Entry) {
+	if fs.phase == working {
+		fs.awaitInjection()
 	}
 	if e.Incarnation > 0 {
-		h.hit(len(h.state.Injections) - 1)
+		fs.hit(len(fs.state.Injections) - 1)
 	}
 }
 
 // hit kills the victim of a failure, if it lives.
-func (h *Head) hit(i int) {
-	s := h.state.Injections[i]
-	m := h.holder(s.Process, s.Incarnation)
+func (fs *faults) hit(i int) {
+	s := fs.state.Injections[i]
+	m := fs.members.holder(s.Process, s.Incarnation)
 	if m == nil || !m.state.there() || m.ending != nil {
 		return
 	}
 	number := 0 // of the failures that had a victim
-	for _, o := range h.state.Injections[:i+1] {
+	for _, o := range fs.state.Injections[:i+1] {
 		if o.Incarnation > 0 {
 			number++
 		}
 	}
-	m.ending = &ending{job.CauseInjected, fmt.Sprintf("killed by -fault weibull at %.3f s, number %d of seed %d", s.At.Seconds(), number, h.config.Weibull.Seed)}
-	h.detailf("%v is killed by -fault weibull", m.process)
-	h.kill(m)
+	m.ending = &ending{job.CauseInjected, fmt.Sprintf("killed by -fault weibull at %.3f s, number %d of seed %d", s.At.Seconds(), number, fs.config.Weibull.Seed)}
+	fs.detailf("%v is killed by -fault weibull", m.process)
+	fs.kill(m)
 }

@@ -422,10 +422,10 @@ func (w *world) String() string {
 		}
 	}
 	if w.head != nil {
-		for _, m := range w.head.all {
+		for _, m := range w.head.members.all {
 			fmt.Fprintf(&b, "head: %v#%d %v %v role %d settled %v told %v ending %v\n", m.process, m.incarnation, m.from, m.state, m.role, m.settled, m.told, m.ending)
 		}
-		fmt.Fprintf(&b, "phase %d asked %+v wanted %v keeping %v, %d events\n", w.head.phase, w.head.asked, w.head.wanted, w.head.recovery.keeping, len(w.head.recovery.events))
+		fmt.Fprintf(&b, "phase %d asked %+v wanted %v keeping %v, %d events\n", w.head.phase, w.head.asked, w.head.members.wanted, w.head.recovery.keeping, len(w.head.recovery.events))
 		if d := w.head.recovery.decides; d != nil {
 			fmt.Fprintln(&b, d)
 		}

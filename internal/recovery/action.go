@@ -19,7 +19,7 @@ const (
 	Lose                      // give up: Loss says why
 	Publish                   // make the Set of Files complete and call Published
 	Abandon                   // the Set will not be complete, for the reason Why
-	Later                     // call Again after Pause
+	Later                     // call Conclude after Pause
 	Keep                      // keep Decision where a successor finds it; the next actions and all events wait for that
 )
 

@@ -67,19 +67,34 @@ func (b *backup) has(rank int, s *replica) bool {
 	return false
 }
 
-// backup plans a backup at the cut that is being left. It returns nil while the previous
+// backups knows the backups that are complete and the one that is being stored, with the
+// processes that hold them. A copy counts only once its holder has reported it.
+type backups struct {
+	*desk
+	replicas *replicas
+	pace     *pace
+
+	complete *backup      // the last complete backup: a rollback goes to it
+	older    []*backup    // older complete backups, ascending: Distrust and Doubt may go to one
+	attempt  *backup      // the backup that is being stored
+	entire   bool         // where tasks are sampled: replicas compare all tasks, since no backup is complete yet
+	unlike   bool         // replicas of a rank had different states where a backup was taken
+	voidBy   job.Endpoint // the last process that died and may have held complete, while a rollback was possible
+}
+
+// take plans a backup at the cut that is being left. It returns nil while the previous
 // backup is still being stored: a process has room for two copies of a rank, and one of
 // them is the copy that a rollback would need now.
-func (h *Head) backup(number uint64) []job.Copy {
-	if h.attempt != nil {
+func (bs *backups) take(number uint64) []job.Copy {
+	if bs.attempt != nil {
 		return nil
 	}
-	b := &backup{number: number, generation: h.generation, copies: make([][]holder, len(h.config.Degrees)),
-		trusted: h.entire}
+	b := &backup{number: number, generation: bs.generation, copies: make([][]holder, len(bs.config.Degrees)),
+		trusted: bs.entire}
 	var plan []job.Copy
-	for rank := range h.config.Degrees {
-		source := h.source(rank)
-		partner := h.partner(b, rank, source)
+	for rank := range bs.config.Degrees {
+		source := bs.replicas.source(rank)
+		partner := bs.partner(b, rank, source)
 		if source == nil || partner == nil {
 			return nil
 		}
@@ -89,30 +104,19 @@ func (h *Head) backup(number uint64) []job.Copy {
 		}
 		plan = append(plan, job.Copy{Source: source.process, Holder: partner.process})
 	}
-	h.attempt = b
+	bs.attempt = b
 	return plan
-}
-
-// source returns the lowest live replica of the rank that has drained. A replica that
-// joins in this very cut has not drained, and has nothing to copy yet.
-func (h *Head) source(rank int) *replica {
-	for _, s := range h.replicas {
-		if s.process.Rank == rank && s.alive() && s.drained {
-			return s
-		}
-	}
-	return nil
 }
 
 // partner finds a process of another rank to hold a copy: on another host than the
 // source if possible, and with as few copies as possible. The search begins at the next
 // rank, so that neighbours hold each other's copies.
-func (h *Head) partner(b *backup, rank int, source *replica) *replica {
+func (bs *backups) partner(b *backup, rank int, source *replica) *replica {
 	var best *replica
 	worst := 1 << 30
-	for i := 1; i < len(h.config.Degrees); i++ {
-		r := (rank + i) % len(h.config.Degrees)
-		for _, s := range h.replicas {
+	for i := 1; i < len(bs.config.Degrees); i++ {
+		r := (rank + i) % len(bs.config.Degrees)
+		for _, s := range bs.replicas.slots {
 			if s.process.Rank != r || !s.alive() || b.has(rank, s) {
 				continue
 			}
@@ -124,7 +128,7 @@ func (h *Head) partner(b *backup, rank int, source *replica) *replica {
 					}
 				}
 			}
-			if source != nil && h.config.Host(s.process) == h.config.Host(source.process) {
+			if source != nil && bs.config.Host(s.process) == bs.config.Host(source.process) {
 				cost += 1000
 			}
 			if cost < worst {
@@ -137,13 +141,13 @@ func (h *Head) partner(b *backup, rank int, source *replica) *replica {
 
 // stored records that process s holds a copy. A rollback may make the head give up a
 // backup and take another one with the same number; the generation tells them apart.
-func (h *Head) stored(s *replica, r job.Reply) {
-	for b := range h.backups() {
+func (bs *backups) stored(s *replica, r job.Reply) {
+	for b := range bs.each() {
 		if b.number != r.Number || r.Generation < b.generation || r.Rank < 0 || r.Rank >= len(b.copies) {
 			continue
 		}
-		if b == h.attempt && r.Rank == s.process.Rank { // the copy of another rank delays no process
-			h.rate.copied(b.number, time.Duration(r.Seconds*float64(time.Second)))
+		if b == bs.attempt && r.Rank == s.process.Rank { // the copy of another rank delays no process
+			bs.pace.rate.copied(b.number, time.Duration(r.Seconds*float64(time.Second)))
 		}
 		if !b.has(r.Rank, s) { // unplanned: a successor does not know the holders yet, or a death has removed this one
 			if s.alive() {
@@ -159,43 +163,32 @@ func (h *Head) stored(s *replica, r job.Reply) {
 	}
 }
 
-// storing announces the backup once all its holders have stored it, and has copies
-// renewed that only one process holds.
-func (h *Head) storing() {
-	if b := h.attempt; b != nil {
-		h.renew(b)
-		done := true
-		for rank := range b.copies {
-			for _, k := range b.copies[rank] {
-				done = done && k.stored
-			}
-			done = done && (len(b.copies[rank]) >= holders || h.partner(b, rank, nil) == nil)
-		}
-		if done {
-			h.grow()
-			h.complete, h.attempt = b, nil
-			h.keep(Decision{Kind: Complete, Number: b.number, Trusted: b.trusted, Older: h.generations()})
-			h.tell(live, job.Order{Kind: job.OrderComplete, Number: b.number, Older: numbers(h.older)})
-			h.plan()
+// finished reports whether all holders of the backup that is being stored have stored it,
+// and makes it the complete one then.
+func (bs *backups) finished() bool {
+	b := bs.attempt
+	bs.renew(b)
+	for rank := range b.copies {
+		if len(b.copies[rank]) < holders && bs.partner(b, rank, nil) != nil || slices.ContainsFunc(b.copies[rank], func(k holder) bool { return !k.stored }) {
+			return false
 		}
 	}
-	if h.complete != nil && h.heardAll() {
-		h.renew(h.complete)
-		for _, b := range h.older {
-			h.renew(b)
-		}
-	}
+	bs.grow()
+	bs.complete, bs.attempt = b, nil
+	bs.keep(Decision{Kind: Complete, Number: b.number, Trusted: b.trusted, Older: bs.generations()})
+	bs.replicas.tell(live, job.Order{Kind: job.OrderComplete, Number: b.number, Older: numbers(bs.older)})
+	return true
 }
 
-// backups yields all backups, the newest first.
-func (h *Head) backups() iter.Seq[*backup] {
+// each yields all backups, the newest first.
+func (bs *backups) each() iter.Seq[*backup] {
 	return func(yield func(*backup) bool) {
-		for _, b := range []*backup{h.attempt, h.complete} {
+		for _, b := range []*backup{bs.attempt, bs.complete} {
 			if b != nil && !yield(b) {
 				return
 			}
 		}
-		for _, b := range slices.Backward(h.older) {
+		for _, b := range slices.Backward(bs.older) {
 			if !yield(b) {
 				return
 			}
@@ -204,30 +197,30 @@ func (h *Head) backups() iter.Seq[*backup] {
 }
 
 // renew finds new holders in place of dead ones.
-func (h *Head) renew(b *backup) {
+func (bs *backups) renew(b *backup) {
 	for rank := range b.copies {
 		from := b.stored(rank)
 		if len(b.copies[rank]) >= holders || len(from) == 0 {
 			continue
 		}
-		giver := h.of[from[0].process]
-		to := h.partner(b, rank, giver)
+		giver := bs.replicas.of[from[0].process]
+		to := bs.partner(b, rank, giver)
 		if to == nil {
 			continue
 		}
 		b.copies[rank] = append(b.copies[rank], holder{process: to.process, incarnation: to.incarnation})
-		h.send(giver, job.Order{Kind: job.OrderRenew, Number: b.number, Rank: rank, Process: to.process})
+		bs.replicas.send(giver, job.Order{Kind: job.OrderRenew, Number: b.number, Rank: rank, Process: to.process})
 	}
 }
 
 // backupDeath removes a dead process from the holders, and with it the receivers of the
 // copies that it may have been sending. lived means that the process was live; a joiner
 // holds nothing before it reports a copy.
-func (h *Head) backupDeath(p job.Process, incarnation uint32, lived bool) {
-	if h.returns() && (lived || h.complete.heldBy(p, incarnation)) {
-		h.voidBy = job.Endpoint{Process: p, Incarnation: incarnation}
+func (bs *backups) backupDeath(p job.Process, incarnation uint32, lived bool) {
+	if bs.returns() && (lived || bs.complete.heldBy(p, incarnation)) {
+		bs.voidBy = job.Endpoint{Process: p, Incarnation: incarnation}
 	}
-	for b := range h.backups() {
+	for b := range bs.each() {
 		for rank, copies := range b.copies {
 			died := false
 			kept := copies[:0]
@@ -249,27 +242,23 @@ func (h *Head) backupDeath(p job.Process, incarnation uint32, lived bool) {
 			b.copies[rank] = kept
 		}
 	}
-	if h.attempt != nil && h.attempt.missing() >= 0 {
-		h.attempt = nil
+	if bs.attempt != nil && bs.attempt.missing() >= 0 {
+		bs.attempt = nil
 	}
 }
 
 // nowhere returns a rank whose state in the last complete backup has no holder, -1 if
 // every rank has one or not all holders are known yet. The answer may change back: a
 // copy that was under way when its sender died may still be stored.
-func (h *Head) nowhere() int {
-	if h.complete == nil || !h.heardAll() {
+func (bs *backups) nowhere() int {
+	if bs.complete == nil || !bs.replicas.heardAll() {
 		return -1
 	}
-	return h.complete.missing()
+	return bs.complete.missing()
 }
 
 // returns reports whether the job has a backup that it can roll back to.
-func (h *Head) returns() bool { return h.complete != nil && h.nowhere() < 0 }
-
-// heardAll reports whether the holders of all copies are known. After a succession they are
-// known once the replies of all processes have been repeated (Repeated).
-func (h *Head) heardAll() bool { return h.all(func(s *replica) bool { return !s.unheard }) }
+func (bs *backups) returns() bool { return bs.complete != nil && bs.nowhere() < 0 }
 
 // heldBy reports whether a process is a holder of any rank's state.
 func (b *backup) heldBy(p job.Process, incarnation uint32) bool {
@@ -289,4 +278,33 @@ func (b *backup) heldBut(gone func(job.Process) bool) bool {
 		}
 	}
 	return true
+}
+
+// giver returns the process from which s gets its state: s itself if it holds a copy,
+// else a holder.
+func (bs *backups) giver(s *replica) job.Process {
+	all := bs.complete.stored(s.process.Rank)
+	for _, k := range all {
+		if k.process == s.process && k.incarnation == s.incarnation {
+			return s.process
+		}
+	}
+	return all[0].process
+}
+
+// Returns reports whether the job would survive the death of process p, the last one of
+// its rank, by rolling back to a backup that does not need p.
+func (bs *backups) Returns(p job.Process) bool {
+	return bs.ReturnsWithout(func(q job.Process) bool { return q == p })
+}
+
+// ReturnsWithout is Returns for the deaths of all processes for which gone returns true,
+// with all replicas of a rank among them.
+func (bs *backups) ReturnsWithout(gone func(job.Process) bool) bool {
+	return !bs.over && bs.returns() && bs.replicas.usable() && bs.complete.heldBut(gone)
+}
+
+// heardOf returns a complete backup without holders. Repeated replies add them.
+func (bs *backups) heardOf(g Generation, taken uint32) *backup {
+	return &backup{number: g.Number, trusted: g.Trusted, generation: taken, copies: make([][]holder, len(bs.config.Degrees))}
 }

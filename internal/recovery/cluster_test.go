@@ -203,12 +203,12 @@ func (c *cluster) current(p job.Process) *proc {
 }
 
 func (c *cluster) noProcess() bool {
-	for _, s := range c.head.replicas {
+	for _, s := range c.head.replicas.slots {
 		if s.attempts >= attempts || s.itself || s.hopeless {
 			return true
 		}
 	}
-	return !c.head.config.Start && c.head.spares <= 0
+	return !c.head.config.Start && c.head.replicas.spares <= 0
 }
 
 // possible is an oracle for the end of a job. Either every rank has a live replica, no rank
@@ -217,7 +217,7 @@ func (c *cluster) noProcess() bool {
 // number in a slot, which the head knows of or will still be informed of.
 func (c *cluster) possible() bool {
 	complete := c.complete
-	if b := c.head.complete; b != nil && (c.head.back.convicted != nil || c.head.back.doubt) { // newer backups contain an error
+	if b := c.head.backups.complete; b != nil && (c.head.back.Convicted != nil || c.head.back.Doubt) { // newer backups contain an error
 		complete = b.number
 	}
 	alive, held := true, complete > 0
@@ -227,7 +227,7 @@ func (c *cluster) possible() bool {
 			if q.declared {
 				continue
 			}
-			one = one || q.p.Rank == rank && q.member && !c.rolling && !c.head.back.doubt && c.head.back.convicted == nil
+			one = one || q.p.Rank == rank && q.member && !c.rolling && !c.head.back.Doubt && c.head.back.Convicted == nil
 			copies = copies || q.member && (q.told[copyOf{rank, complete}] || !q.repeated) &&
 				q.holds(rank, complete)
 		}
@@ -264,7 +264,7 @@ func (c *cluster) run() error {
 		if c.crashes > 0 && c.rng.IntN(60) == 0 && (!c.late || slices.ContainsFunc(c.procs, func(q *proc) bool { return q.done })) {
 			c.crash()
 		}
-		if c.doubts > 0 && (c.rng.IntN(80) == 0 || c.head.Returning() && len(c.head.older) > 0 && c.rng.IntN(3) == 0) {
+		if c.doubts > 0 && (c.rng.IntN(80) == 0 || c.head.Returning() && len(c.head.backups.older) > 0 && c.rng.IntN(3) == 0) {
 			c.doubt()
 		}
 		if d := c.defect; d != nil && !d.decided && (d.convicted != nil || c.rng.IntN(200) == 0) {
@@ -301,7 +301,7 @@ func (c *cluster) askAgain() {
 	at := slices.Min(c.later)
 	c.later = slices.DeleteFunc(c.later, func(t time.Duration) bool { return t <= at })
 	c.now = max(c.now, at)
-	c.tell(func() []Action { return c.head.Again(c.now) })
+	c.tell(func() []Action { return c.head.Conclude(c.now) })
 }
 
 func (c *cluster) finished() bool {

@@ -27,14 +27,14 @@ const (
 // donate orders the lowest live replica of each joiner's rank to copy state to the joiner
 // before the cut, while the computation goes on.
 func (h *Head) donate() {
-	for _, s := range h.replicas {
-		if s.status != arrived || !h.connected(s) {
+	for _, s := range h.replicas.slots {
+		if s.status != arrived || !h.replicas.connected(s) {
 			continue
 		}
-		donor := h.lowest(s.process.Rank)
+		donor := h.replicas.first(s.process.Rank, (*replica).alive)
 		if !s.asked {
 			s.donor, s.asked = donor.process, true
-			h.send(donor, job.Order{Kind: job.OrderDonate, Process: s.process})
+			h.replicas.send(donor, job.Order{Kind: job.OrderDonate, Process: s.process})
 		}
 	}
 }
@@ -45,8 +45,8 @@ func (h *Head) plan() {
 	if h.cut.phase != idle || h.rest {
 		return
 	}
-	ready := h.entire && h.complete != nil
-	for _, s := range h.replicas {
+	ready := h.backups.entire && h.backups.complete != nil
+	for _, s := range h.replicas.slots {
 		ready = ready || s.status == arrived && s.copied
 	}
 	if !ready {
@@ -55,12 +55,12 @@ func (h *Head) plan() {
 	h.open(asking)
 	h.round++
 	h.keep(Decision{Kind: Asked})
-	h.tell(live, job.Order{Kind: job.OrderAsk, Round: h.round})
+	h.replicas.tell(live, job.Order{Kind: job.OrderAsk, Round: h.round})
 }
 
 func (h *Head) open(phase cutPhase) {
 	h.cut = cut{phase: phase}
-	for _, s := range h.replicas {
+	for _, s := range h.replicas.slots {
 		s.counted, s.drained, s.admitted, s.moving, s.joined = false, false, false, false, false
 	}
 }
@@ -83,7 +83,7 @@ func (h *Head) drained(s *replica, number uint64) {
 	// Processes enter the planned cut without being asked. One may reach it before it
 	// has answered a question.
 	if number == h.next && (h.cut.phase == idle || h.cut.phase == asking) {
-		h.rate.reached(number, h.now)
+		h.pace.rate.reached(number, h.now)
 		asked := h.cut.phase == asking
 		h.open(draining)
 		h.cut.number = number
@@ -92,19 +92,9 @@ func (h *Head) drained(s *replica, number uint64) {
 		}
 	}
 	if h.cut.phase == draining && number == h.cut.number {
-		h.rate.reached(number, h.now)
+		h.pace.rate.reached(number, h.now)
 		s.drained = true
 	}
-}
-
-// all reports whether something holds for every live process.
-func (h *Head) all(holds func(*replica) bool) bool {
-	for s := range h.each(live) {
-		if !holds(s) {
-			return false
-		}
-	}
-	return true
 }
 
 // progress begins the next phase of the cut once the present one is done.
@@ -112,7 +102,7 @@ func (h *Head) progress() {
 	if h.rest {
 		return
 	}
-	if h.cut.phase == asking && h.all(func(s *replica) bool { return s.counted }) {
+	if h.cut.phase == asking && h.replicas.all(func(s *replica) bool { return s.counted }) {
 		n := h.cut.most + 1
 		if h.next > 0 {
 			n = min(n, h.next)
@@ -122,11 +112,11 @@ func (h *Head) progress() {
 	}
 	if h.cut.phase == draining {
 		h.transfer()
-		if h.all(func(s *replica) bool { return s.drained }) && h.transferred() {
+		if h.replicas.all(func(s *replica) bool { return s.drained }) && h.replicas.transferred() {
 			h.admit()
 		}
 	}
-	if h.cut.phase == admitting && h.all(func(s *replica) bool { return s.admitted }) {
+	if h.cut.phase == admitting && h.replicas.all(func(s *replica) bool { return s.admitted }) {
 		h.leave()
 	}
 }
@@ -134,41 +124,31 @@ func (h *Head) progress() {
 // announce sends the number of the cut to the processes, which have been asked for theirs.
 func (h *Head) announce(number uint64) {
 	h.keep(Decision{Kind: CutAt, Number: number})
-	h.tell(live, job.Order{Kind: job.OrderCutAt, Number: number})
+	h.replicas.tell(live, job.Order{Kind: job.OrderCutAt, Number: number})
 }
 
 // transfer has the drained donors send the joiners everything that has changed since the
 // copy ahead. A joiner whose donor dies waits for a later cut and another donor.
 func (h *Head) transfer() {
-	for _, s := range h.replicas {
-		if s.status != arrived || s.moving || !s.copied || !h.connected(s) {
+	for _, s := range h.replicas.slots {
+		if s.status != arrived || s.moving || !s.copied || !h.replicas.connected(s) {
 			continue
 		}
-		if donor := h.of[s.donor]; donor.drained {
+		if donor := h.replicas.of[s.donor]; donor.drained {
 			s.moving = true
-			h.send(donor, job.Order{Kind: job.OrderTransfer, Number: h.cut.number, Process: s.process})
+			h.replicas.send(donor, job.Order{Kind: job.OrderTransfer, Number: h.cut.number, Process: s.process})
 		}
 	}
-}
-
-// transferred reports whether every joiner that takes part has its state.
-func (h *Head) transferred() bool {
-	for _, s := range h.replicas {
-		if s.moving && !s.joined {
-			return false
-		}
-	}
-	return true
 }
 
 // admit announces the joiners to all processes. They are live from here on.
 func (h *Head) admit() {
 	var joined []Joined
-	for _, s := range h.replicas {
+	for _, s := range h.replicas.slots {
 		if s.joined {
 			j := Joined{Process: s.process, Incarnation: s.incarnation, Donor: s.donor, Bytes: s.bytes}
 			if !s.moving { // an earlier head chose the donor; Snapshot does not record it
-				j.Donor = h.source(s.process.Rank).process
+				j.Donor = h.replicas.source(s.process.Rank).process
 			}
 			joined = append(joined, j)
 		}
@@ -178,50 +158,21 @@ func (h *Head) admit() {
 		return
 	}
 	h.cut.phase = admitting
-	scattered := h.scattered(joined)
+	scattered := h.replicas.scattered(joined)
 	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined, Scattered: scattered})
 	for _, p := range joined {
-		s := h.of[p.Process]
+		s := h.replicas.of[p.Process]
 		s.status, s.attempts, s.tries, s.safe = live, 0, 0, true
 		s.moving, s.joined, s.asked, s.copied, s.linked, s.links = false, false, false, false, nil, nil
 		s.to(ReplaceRecover)
 		s.to(Running)
 	}
-	h.tell(live, job.Order{Kind: job.OrderAdmit, Number: h.cut.number, Joined: peers(joined), Scattered: scattered})
-	if h.complete != nil {
+	h.replicas.tell(live, job.Order{Kind: job.OrderAdmit, Number: h.cut.number, Joined: peers(joined), Scattered: scattered})
+	if h.backups.complete != nil {
 		for _, p := range joined { // it learns which copies it must not overwrite
-			h.send(h.of[p.Process], job.Order{Kind: job.OrderComplete, Number: h.complete.number, Older: numbers(h.older)})
+			h.replicas.send(h.replicas.of[p.Process], job.Order{Kind: job.OrderComplete, Number: h.backups.complete.number, Older: numbers(h.backups.older)})
 		}
 	}
-}
-
-// scattered returns the ranks whose replicas are on several hosts, with those that join.
-func (h *Head) scattered(joined []Joined) (ranks []int) {
-	hosts := make([]map[string]bool, len(h.config.Degrees))
-	for rank := range hosts {
-		hosts[rank] = make(map[string]bool)
-	}
-	for s := range h.each(live) {
-		hosts[s.process.Rank][h.config.Host(s.process)] = true
-	}
-	for _, j := range joined {
-		hosts[j.Process.Rank][h.config.Host(j.Process)] = true
-	}
-	for rank := range hosts {
-		if len(hosts[rank]) > 1 {
-			ranks = append(ranks, rank)
-		}
-	}
-	return ranks
-}
-
-// differ reports whether replicas of a rank have different states in the cut.
-func (h *Head) differ() bool {
-	return !h.all(func(s *replica) bool {
-		return s.hash == 0 || !s.drained || h.all(func(q *replica) bool {
-			return q.process.Rank != s.process.Rank || q.hash == 0 || !q.drained || q.hash == s.hash
-		})
-	})
 }
 
 // leave ends the cut. In a planned cut it also plans the backup or the files.
@@ -230,28 +181,42 @@ func (h *Head) leave() {
 	o := job.Order{Kind: job.OrderGo, Number: number}
 	switch {
 	case number == h.backupAt:
-		h.rate.backedUp(h.now)
-		o.Plan = h.backup(number)
-		h.unlike = h.unlike || h.differ()
-		h.backupAt = h.config.compared(number + h.interval())
+		h.pace.rate.backedUp(h.now)
+		o.Plan = h.backups.take(number)
+		h.backups.unlike = h.backups.unlike || h.replicas.differ()
+		h.backupAt = h.config.compared(number + h.pace.interval())
 	case h.config.Backup.Auto && h.backupAt > 0: // a cut for joiners: failures since the plan may bring the backup forward
-		h.backupAt = min(h.backupAt, h.config.compared(number+h.interval()))
+		h.backupAt = min(h.backupAt, h.config.compared(number+h.pace.interval()))
 	}
 	if number == h.filesAt {
-		o.Set, o.Savers = h.save(number)
+		o.Set, o.Savers = h.sets.save(number)
 		h.filesAt = number + h.config.Files.Every
 	}
 	h.next = earlier(h.backupAt, h.filesAt)
-	h.entire = h.entire && h.complete == nil
-	o.Next, o.Entire = h.next, h.entire
-	h.rate.left(number, h.now)
+	h.backups.entire = h.backups.entire && h.backups.complete == nil
+	o.Next, o.Entire = h.next, h.backups.entire
+	h.pace.rate.left(number, h.now)
 	h.cut = cut{}
-	d := Decision{Kind: Left, Number: number, Backup: h.backupAt, Files: h.filesAt, NextSet: h.set, Set: o.Set, Entire: h.entire, Unlike: h.unlike}
+	d := Decision{Kind: Left, Number: number, Backup: h.backupAt, Files: h.filesAt, NextSet: h.sets.set, Set: o.Set, Entire: h.backups.entire, Unlike: h.backups.unlike}
 	for _, w := range o.Savers {
 		d.Savers = append(d.Savers, w.Replica)
 	}
 	h.keep(d)
-	h.tell(live, o)
+	h.replicas.tell(live, o)
 }
 
 func (c cut) String() string { return fmt.Sprintf("%d at %d", c.phase, c.number) }
+
+// storing announces the backup once all its holders have stored it, and has copies
+// renewed that only one process holds.
+func (h *Head) storing() {
+	if h.backups.attempt != nil && h.backups.finished() {
+		h.plan()
+	}
+	if h.backups.complete != nil && h.replicas.heardAll() {
+		h.backups.renew(h.backups.complete)
+		for _, b := range h.backups.older {
+			h.backups.renew(b)
+		}
+	}
+}

@@ -23,27 +23,32 @@ const (
 
 // Decision is one decision of a Head that its successor needs.
 type Decision struct {
-	Kind        DecisionKind  `json:"kind"`
-	Generation  uint32        `json:"generation,omitempty"` // rollbacks so far; RolledBack includes its own
-	Number      uint64        `json:"number,omitempty"`
-	Backup      uint64        `json:"backup,omitempty"`      // the next cut for a backup, 0: none
-	Files       uint64        `json:"files,omitempty"`       // the next cut for files, 0: none
-	NextSet     uint64        `json:"nextset,omitempty"`     // number of the next set of files
-	Set         uint64        `json:"set,omitempty"`         // the set of files that is written in this cut, 0: none
-	Savers      []int         `json:"savers,omitempty"`      // by rank: the replica that writes the file
-	Unlike      bool          `json:"unlike,omitempty"`      // replicas of a rank had different states where a backup was taken
-	Entire      bool          `json:"entire,omitempty"`      // where tasks are sampled: replicas compare all tasks from this cut on
-	Since       int           `json:"since,omitempty"`       // the rank that began the rollback: by its loss, unless Doubt or Convicted is set
-	Doubt       bool          `json:"doubt,omitempty"`       // a dispute in rank Since that blames no process began the rollback
-	Convicted   *job.Endpoint `json:"convicted,omitempty"`   // the blame of this process began the rollback: other results of the process may be wrong too
-	Trusted     bool          `json:"trusted,omitempty"`     // the comparison found every process sound up to the backup
-	Older       []Generation  `json:"older,omitempty"`       // older backups that are kept
-	Incarnation uint32        `json:"incarnation,omitempty"` // the incarnation in all processes' frames after the rollback
-	Scattered   []int         `json:"scattered,omitempty"`   // ranks that have replicas on several hosts after it
-	Joined      []Joined      `json:"joined,omitempty"`
+	Kind       DecisionKind `json:"kind"`
+	Generation uint32       `json:"generation,omitempty"` // rollbacks so far; RolledBack includes its own
+	Number     uint64       `json:"number,omitempty"`
+	Backup     uint64       `json:"backup,omitempty"`  // the next cut for a backup, 0: none
+	Files      uint64       `json:"files,omitempty"`   // the next cut for files, 0: none
+	NextSet    uint64       `json:"nextset,omitempty"` // number of the next set of files
+	Set        uint64       `json:"set,omitempty"`     // the set of files that is written in this cut, 0: none
+	Savers     []int        `json:"savers,omitempty"`  // by rank: the replica that writes the file
+	Unlike     bool         `json:"unlike,omitempty"`  // replicas of a rank had different states where a backup was taken
+	Entire     bool         `json:"entire,omitempty"`  // where tasks are sampled: replicas compare all tasks from this cut on
+	Reason
+	Trusted     bool         `json:"trusted,omitempty"`     // the comparison found every process sound up to the backup
+	Older       []Generation `json:"older,omitempty"`       // older backups that are kept
+	Incarnation uint32       `json:"incarnation,omitempty"` // the incarnation in all processes' frames after the rollback
+	Scattered   []int        `json:"scattered,omitempty"`   // ranks that have replicas on several hosts after it
+	Joined      []Joined     `json:"joined,omitempty"`
 	// Outputs is opaque to this package. The driver sets it in Complete and finds it in
 	// the Snapshot: the position of each rank's output at that backup.
 	Outputs json.RawMessage `json:"outputs,omitempty"`
+}
+
+// Reason is why a rollback began.
+type Reason struct {
+	Since     int           `json:"since,omitempty"`     // the rank that began it: by its loss, unless Doubt or Convicted is set
+	Doubt     bool          `json:"doubt,omitempty"`     // a dispute in rank Since began it, and no process was blamed
+	Convicted *job.Endpoint `json:"convicted,omitempty"` // the blame of this process began it: its other results may be wrong too
 }
 
 // Generation is a complete backup that is older than the last one and still kept.

@@ -15,4 +15,14 @@
 // processes. Resume makes the next Head from a Snapshot; that Head repeats the orders
 // that some processes may not have received. Package agentlog decides which of these are
 // new to a process, and which replies its agent repeats to the new head.
+//
+// A Head consists of parts. Each has its own state, and holds only parts above it in this
+// list:
+//
+//	desk      desk.go: what all parts work with
+//	replicas  state.go replicas.go: the process in each slot
+//	pace      policy.go: when the next backup is due
+//	backups   backup.go trust.go: copies, and which backup a rollback goes to
+//	sets      files.go: sets of files
+//	Head      head.go replace.go cut.go rollback.go loss.go resume.go: requests for processes, cuts, rollbacks, the end
 package recovery

@@ -13,18 +13,18 @@ func (c *cluster) doubt() {
 	c.tell(func() []Action {
 		back := c.head.back.phase
 		below := uint64(c.rng.IntN(2)) * c.rng.Uint64N(c.steps+2)
-		if c.head.Returning() && len(c.head.older) > 0 {
-			below = c.head.older[c.rng.IntN(len(c.head.older))].number + 1
+		if c.head.Returning() && len(c.head.backups.older) > 0 {
+			below = c.head.backups.older[c.rng.IntN(len(c.head.backups.older))].number + 1
 		}
-		late := c.head.Returning() && below > 0 && !c.head.Before(below)
-		if late && !c.head.Repairable(below) {
+		late := c.head.Returning() && below > 0 && !c.head.backups.Before(below)
+		if late && !c.head.backups.Repairable(below) {
 			return nil // the job ends
 		}
 		acts := c.head.Doubt(rank, below, false, c.now)
 		switch {
 		case late:
 			c.seen["what is wrong is older than the backup that all go back to"]++
-		case back == none && c.head.back.doubt:
+		case back == none && c.head.back.Doubt:
 			c.seen["a rank is in doubt"]++
 		default:
 			return acts
@@ -56,13 +56,13 @@ func (c *cluster) convict() {
 		if d.convicted == nil {
 			return
 		}
-	} else if c.waits || c.head.back.convicted != nil {
+	} else if c.waits || c.head.back.Convicted != nil {
 		return
 	}
 	c.tell(func() []Action {
-		b, was := c.head.trusted(d.sure), c.head.complete
+		b, was := c.head.backups.trusted(d.sure), c.head.backups.complete
 		switch {
-		case c.head.back.convicted != nil || d.decided:
+		case c.head.back.Convicted != nil || d.decided:
 			return nil
 		case b == nil:
 			d.decided = true

@@ -23,46 +23,54 @@ type saving struct {
 	whole   bool // every rank has its file
 }
 
+// sets has sets of files written, one after another.
+type sets struct {
+	*desk
+	replicas *replicas
+	saving   saving
+	set      uint64 // the number of the next set of files
+}
+
 // save plans the files of the cut that is being left. It plans none while the previous
 // set is still being written.
-func (h *Head) save(number uint64) (set uint64, savers []job.Process) {
-	if h.saving.set != 0 {
+func (st *sets) save(number uint64) (set uint64, savers []job.Process) {
+	if st.saving.set != 0 {
 		return 0, nil
 	}
-	s := saving{set: h.set, cut: number, files: make([]checkpoint.File, len(h.config.Degrees))}
-	for rank := range h.config.Degrees {
-		source := h.source(rank)
+	s := saving{set: st.set, cut: number, files: make([]checkpoint.File, len(st.config.Degrees))}
+	for rank := range st.config.Degrees {
+		source := st.replicas.source(rank)
 		if source == nil {
 			return 0, nil
 		}
 		s.writers = append(s.writers, holder{process: source.process, incarnation: source.incarnation})
 		savers = append(savers, source.process)
 	}
-	h.saving = s
-	h.set++
+	st.saving = s
+	st.set++
 	return s.set, savers
 }
 
 // saved records that a process has written its file, or abandons the set if it could not.
-func (h *Head) saved(s *replica, r job.Reply) {
-	if r.Set == 0 || r.Set != h.saving.set || h.saving.whole {
+func (st *sets) saved(s *replica, r job.Reply) {
+	if r.Set == 0 || r.Set != st.saving.set || st.saving.whole {
 		return
 	}
-	w := &h.saving.writers[s.process.Rank]
+	w := &st.saving.writers[s.process.Rank]
 	switch {
 	case w.process != s.process || w.incarnation != s.incarnation:
 	case r.File == nil:
-		h.abandon(r.Text)
+		st.abandon(r.Text)
 	default:
-		w.stored, h.saving.files[s.process.Rank] = true, *r.File
-		h.saving.files[s.process.Rank].Rank = s.process.Rank
-		for _, w := range h.saving.writers {
+		w.stored, st.saving.files[s.process.Rank] = true, *r.File
+		st.saving.files[s.process.Rank].Rank = s.process.Rank
+		for _, w := range st.saving.writers {
 			if !w.stored {
 				return
 			}
 		}
-		h.saving.whole = true
-		h.acts = append(h.acts, h.saving.publish())
+		st.saving.whole = true
+		st.acts = append(st.acts, st.saving.publish())
 	}
 }
 
@@ -71,27 +79,44 @@ func (s *saving) publish() Action {
 }
 
 // abandon abandons the set that is being written.
-func (h *Head) abandon(why string) {
-	if h.saving.set == 0 || h.saving.whole {
+func (st *sets) abandon(why string) {
+	if st.saving.set == 0 || st.saving.whole {
 		return
 	}
-	h.acts = append(h.acts, Action{Kind: Abandon, Set: h.saving.set, Why: why})
-	h.saving = saving{}
+	st.acts = append(st.acts, Action{Kind: Abandon, Set: st.saving.set, Why: why})
+	st.saving = saving{}
 }
 
 // writerDeath abandons the set if a process has died before its file was written.
-func (h *Head) writerDeath(p job.Process, incarnation uint32) {
-	for _, w := range h.saving.writers {
+func (st *sets) writerDeath(p job.Process, incarnation uint32) {
+	for _, w := range st.saving.writers {
 		if w.process == p && w.incarnation == incarnation && !w.stored {
-			h.abandon(fmt.Sprintf("%v has died before its file was written", p))
+			st.abandon(fmt.Sprintf("%v has died before its file was written", p))
 			return
 		}
 	}
 }
 
 // Published reports that the head has made the set complete, or has failed to.
-func (h *Head) Published(set uint64) {
-	if h.saving.set == set {
-		h.saving = saving{}
+func (st *sets) Published(set uint64) {
+	if st.saving.set == set {
+		st.saving = saving{}
+	}
+}
+
+// resumeFiles continues the set of files that is being written.
+func (st *sets) resumeFiles(p *Snapshot) {
+	if p.Set == 0 {
+		return
+	}
+	st.saving = saving{set: p.Set, cut: p.At, files: make([]checkpoint.File, len(st.config.Degrees))}
+	for _, q := range p.savers() {
+		st.saving.writers = append(st.saving.writers, holder{process: q, incarnation: p.place(q).Incarnation})
+	}
+	if p.Whole != nil {
+		st.saving.whole, st.saving.files = true, p.Whole
+		st.acts = append(st.acts, st.saving.publish())
+	} else if p.Torn != nil {
+		st.abandon(fmt.Sprintf("%v has died, and whether its file was written is lost with the head", *p.Torn))
 	}
 }

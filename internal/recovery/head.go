@@ -38,100 +38,43 @@ type Config struct {
 // death and end of a process before it calls Arrived, Died, Finished or Through. Snapshot
 // is folded from these records.
 type Head struct {
-	config       Config
-	replicas     []*replica
-	of           map[job.Process]*replica
+	*desk
+	*replicas
+	*pace
+	*backups
+	*sets
+
 	incarnations uint32 // the highest that was given to a process or to a rollback
-	generation   uint32 // counts rollbacks
-	spares       int
-	now          time.Duration
-	failures     Failures
-	rest         bool // a rank has finished: no cut until a rollback
-	// through holds the ranks that have finished and whose messages have all been received.
-	// The job does not need their processes any more, unless it rolls back.
-	through map[int]bool
-	over    bool
-
-	cut      cut
-	round    uint64 // counts the questions for a position (OrderAsk)
-	next     uint64 // the planned cut, 0 if there is none
-	backupAt uint64 // the next cut for a backup, 0 if there is none
-	filesAt  uint64 // the next cut for files, 0 if there is none
-	set      uint64 // the number of the next set of files
-	saving   saving
-	rate     rate
-	entire   bool         // where tasks are sampled: replicas compare all tasks, since no backup is complete yet
-	unlike   bool         // replicas of a rank had different states where a backup was taken
-	complete *backup      // the last complete backup: a rollback goes to it
-	older    []*backup    // older complete backups, ascending: Distrust and Doubt may go to one
-	attempt  *backup      // the backup that is being stored
-	voidBy   job.Endpoint // the last process that died and may have held complete, while a rollback was possible
-	back     rollback
-	acts     []Action
-}
-
-// status is the status of the process in a slot.
-type status uint8
-
-const (
-	empty    status = iota // there is no process
-	starting               // the head has requested a process
-	arrived                // a process waits for its state
-	live
-	finished // live, and its program has returned
-)
-
-// replica is the slot of one replica of a rank, and the process in it.
-type replica struct {
-	process     job.Process
-	status      status
-	state       State
-	incarnation uint32        // of the process in it
-	frames      uint32        // incarnation that its frames carry: its own, or that of the last rollback
-	attempts    int           // replacements in a row that have not become live
-	itself      bool          // the last process ended by itself: another one would do the same
-	refused     string        // why the last request for a process failed, "" if it did not
-	tries       int           // requests in a row that have failed
-	after       time.Duration // no request before this time
-	hopeless    bool          // another request would fail too, so a lost rank does not wait for one
-	safe        bool          // has reached a safe point
-	unheard     bool          // live, and its agent has not repeated all its replies to this head yet
-	hash        uint64        // of its registered state in the last cut, 0: it was not taken
-	sure        uint64        // the safe point up to which it last reported its rank's processes sound
-
-	// A joiner.
-	spare  bool                 // spares was reduced for the joiner; Returned gives the spare back
-	linked map[job.Process]bool // peers that have their end of the link to the joiner
-	links  map[job.Process]bool // peers to which the joiner has its own end
-	donor  job.Process
-	asked  bool  // the donor was ordered to copy state ahead of the cut
-	copied bool  // the donor has done so
-	moving bool  // in the cut: the donor was ordered to transfer the rest
-	joined bool  // in the cut: the joiner has its whole state
-	bytes  int64 // of its state
-
-	// In a cut or a rollback.
-	counted, drained, admitted, ready bool
+	rest         bool   // a rank has finished: no cut until a rollback
+	cut          cut
+	round        uint64 // counts the questions for a position (OrderAsk)
+	next         uint64 // the planned cut, 0 if there is none
+	backupAt     uint64 // the next cut for a backup, 0 if there is none
+	filesAt      uint64 // the next cut for files, 0 if there is none
+	back         rollback
 }
 
 // NewHead returns the Head of a job whose processes all start together.
 func NewHead(c Config) *Head {
-	h := &Head{config: c, of: make(map[job.Process]*replica), through: make(map[int]bool), incarnations: 1, spares: c.Spares}
-	if h.config.Host == nil {
-		h.config.Host = func(job.Process) string { return "" }
+	if c.Host == nil {
+		c.Host = func(job.Process) string { return "" }
 	}
+	k := &desk{config: c}
+	rs := &replicas{desk: k, of: make(map[job.Process]*replica), through: make(map[int]bool), spares: c.Spares}
+	pc := &pace{desk: k, replicas: rs}
+	h := &Head{desk: k, replicas: rs, pace: pc, backups: &backups{desk: k, replicas: rs, pace: pc}, sets: &sets{desk: k, replicas: rs}, incarnations: 1}
 	for _, p := range job.Processes(c.Degrees) {
 		s := &replica{process: p, status: live, incarnation: 1, frames: 1, safe: c.From > 0}
 		s.to(Running)
-		h.replicas, h.of[p] = append(h.replicas, s), s
+		h.replicas.slots, h.replicas.of[p] = append(h.replicas.slots, s), s
 	}
 	if c.From > 0 {
-		h.rate.left(c.From, 0)
+		h.pace.rate.left(c.From, 0)
 	}
 	h.backupAt = c.First()
-	h.entire = c.Suspect && h.backupAt > 0
+	h.backups.entire = c.Suspect && h.backupAt > 0
 	if c.Files.Every > 0 {
-		h.filesAt, h.set = c.From+c.Files.Every, c.Files.First
+		h.filesAt, h.sets.set = c.From+c.Files.Every, c.Files.First
 	}
 	h.next = earlier(h.backupAt, h.filesAt)
 	return h
@@ -165,84 +108,22 @@ func (h *Head) Generation() uint32 { return h.generation }
 
 // State returns the state of the process in a slot, Abort if the slot is empty.
 func (h *Head) State(p job.Process) State {
-	if s := h.of[p]; s.status != empty {
+	if s := h.replicas.of[p]; s.status != empty {
 		return s.state
 	}
 	return Abort
 }
 
-// Failed returns the ranks that have no live process and that the job still needs.
-func (h *Head) Failed() []int {
-	var ranks []int
-	for rank := range h.config.Degrees {
-		if h.failed(rank) {
-			ranks = append(ranks, rank)
-		}
-	}
-	return ranks
-}
-
-func (h *Head) failed(rank int) bool { return h.alive(rank) == 0 && !h.through[rank] }
-
-func (s *replica) alive() bool { return s.status >= live }
-
-func (h *Head) alive(rank int) int {
-	n := 0
-	for _, s := range h.replicas {
-		if s.process.Rank == rank && s.alive() {
-			n++
-		}
-	}
-	return n
-}
-
-// lowest returns the lowest live replica of a rank, or nil.
-func (h *Head) lowest(rank int) *replica {
-	for _, s := range h.replicas {
-		if s.process.Rank == rank && s.alive() {
-			return s
-		}
-	}
-	return nil
-}
-
-// each yields the replicas that have a process of at least this status.
-func (h *Head) each(least status) func(yield func(*replica) bool) {
-	return func(yield func(*replica) bool) {
-		for _, s := range h.replicas {
-			if s.status >= least && !yield(s) {
-				return
-			}
-		}
-	}
-}
-
-func (h *Head) begin(now time.Duration) {
-	h.acts = nil
-	h.now = max(h.now, now)
-}
-
-func (h *Head) send(to *replica, o job.Order) {
-	o.Generation = h.generation
-	h.acts = append(h.acts, Action{Kind: Send, To: to.process, Incarnation: to.incarnation, Order: o})
-}
-
-func (h *Head) tell(least status, o job.Order) {
-	for s := range h.each(least) {
-		h.send(s, o)
-	}
-}
-
 // Arrived reports that a requested process has joined and waits for its state.
 func (h *Head) Arrived(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
-	s := h.of[p]
+	s := h.replicas.of[p]
 	if s.status != starting || s.incarnation != incarnation {
 		return nil
 	}
 	s.status = arrived
 	var peers []job.Process
-	for q := range h.each(arrived) {
+	for q := range h.replicas.each(arrived) {
 		if q != s {
 			peers = append(peers, q.process)
 		}
@@ -254,14 +135,14 @@ func (h *Head) Arrived(p job.Process, incarnation uint32, now time.Duration) []A
 // SpareReady reports one more process that waits without a rank.
 func (h *Head) SpareReady(now time.Duration) []Action {
 	h.begin(now)
-	h.spares++
+	h.replicas.spares++
 	return h.advance()
 }
 
 // SpareGone reports the death of a process without a rank.
 func (h *Head) SpareGone(now time.Duration) []Action {
 	h.begin(now)
-	h.spares = max(0, h.spares-1) // a request that was refused may have counted it already
+	h.replicas.spares = max(0, h.replicas.spares-1) // a request that was refused may have counted it already
 	return h.advance()
 }
 
@@ -277,23 +158,23 @@ func (h *Head) Died(p job.Process, incarnation uint32, itself bool, now time.Dur
 // that has lost all its replicas gets a spare before a rank that has lost one.
 func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time.Duration) []Action {
 	h.begin(now)
-	s := h.of[p]
+	s := h.replicas.of[p]
 	if s.status == empty || s.incarnation != incarnation || h.over {
 		return nil
 	}
 	alive := s.alive()
 	if alive {
-		h.failures.failed(h.now)
+		h.pace.failures.failed(h.now)
 	}
 	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, itself: itself && alive}
-	if alive && h.failed(p.Rank) { // its rank is lost: try again at once
-		for _, q := range h.replicas {
+	if alive && h.replicas.failed(p.Rank) { // its rank is lost: try again at once
+		for _, q := range h.replicas.slots {
 			if q.process.Rank == p.Rank {
 				q.tries, q.after, q.hopeless = 0, 0, false
 			}
 		}
 	}
-	for q := range h.each(starting) {
+	for q := range h.replicas.each(starting) {
 		if q.linked != nil {
 			delete(q.linked, p)
 			delete(q.links, p)
@@ -302,13 +183,14 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 			q.donor, q.asked, q.copied, q.moving = job.Process{}, false, false, false
 		}
 	}
-	h.backupDeath(p, incarnation, alive)
-	h.writerDeath(p, incarnation)
+	h.backups.backupDeath(p, incarnation, alive)
+	h.sets.writerDeath(p, incarnation)
 	h.failure(alive)
 	return h.acts
 }
 
-// Conclude ends a series of DiedWith.
+// Conclude takes the steps that have become possible: at the end of a series of DiedWith, or
+// of the pause of an action Later.
 func (h *Head) Conclude(now time.Duration) []Action {
 	h.begin(now)
 	return h.advance()
@@ -317,7 +199,7 @@ func (h *Head) Conclude(now time.Duration) []Action {
 // Finished reports that the program has returned in a process.
 func (h *Head) Finished(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
-	s := h.of[p]
+	s := h.replicas.of[p]
 	if s.status != live || s.incarnation != incarnation || s.state != Running {
 		return nil
 	}
@@ -332,8 +214,8 @@ func (h *Head) Finished(p job.Process, incarnation uint32, now time.Duration) []
 // Through reports that every message of a finished process has been received.
 func (h *Head) Through(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
-	if s := h.of[p]; s.status == finished && s.incarnation == incarnation && h.back.phase == none {
-		h.through[p.Rank] = true
+	if s := h.replicas.of[p]; s.status == finished && s.incarnation == incarnation && h.back.phase == none {
+		h.replicas.through[p.Rank] = true
 	}
 	return h.advance()
 }
@@ -341,7 +223,7 @@ func (h *Head) Through(p job.Process, incarnation uint32, now time.Duration) []A
 // cease cancels all cuts, since a rank has finished and will not reach another one.
 func (h *Head) cease() {
 	h.rest, h.cut, h.next = true, cut{}, 0
-	h.tell(live, job.Order{Kind: job.OrderCancel})
+	h.replicas.tell(live, job.Order{Kind: job.OrderCancel})
 }
 
 // Over ends the Head with the job: it takes no more actions.
@@ -350,19 +232,19 @@ func (h *Head) Over() { h.over = true }
 // Reply processes a reply of a process.
 func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Duration) []Action {
 	h.begin(now)
-	s := h.of[p]
+	s := h.replicas.of[p]
 	if s == nil || s.status < starting || s.incarnation != incarnation || h.over {
 		return nil
 	}
 	switch r.Kind { // valid in every generation
 	case job.ReplyLinked:
-		h.linked(s, r)
+		h.replicas.linked(s, r)
 		return h.advance()
 	case job.ReplySaved:
-		h.saved(s, r)
+		h.sets.saved(s, r)
 		return h.advance()
 	case job.ReplyStored:
-		h.stored(s, r)
+		h.backups.stored(s, r)
 		return h.advance()
 	case job.ReplyReady:
 		h.isBack(s, r)
@@ -380,9 +262,9 @@ func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Du
 	switch r.Kind {
 	case job.ReplyFirst:
 		s.safe = true
-		h.rate.first(h.now)
+		h.pace.rate.first(h.now)
 	case job.ReplyCopied:
-		if q := h.of[r.Process]; q != nil && q.status == arrived && q.donor == p {
+		if q := h.replicas.of[r.Process]; q != nil && q.status == arrived && q.donor == p {
 			q.copied = true
 		}
 	case job.ReplyCount:
@@ -402,36 +284,16 @@ func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Du
 	return h.advance()
 }
 
-// linked records that process s has its end of the link to another process.
-func (h *Head) linked(s *replica, r job.Reply) {
-	q := h.of[r.Process]
-	if q == nil || q.incarnation != r.Incarnation {
-		return
-	}
-	if q.linked != nil {
-		q.linked[s.process] = true
-	}
-	if s.links != nil {
-		s.links[q.process] = true
-	}
-}
-
 // Repeated reports that an agent has repeated to this successor all that a process had
 // sent to the lost head.
 func (h *Head) Repeated(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
-	s := h.of[p]
+	s := h.replicas.of[p]
 	if s == nil || s.incarnation != incarnation || h.over {
 		return nil
 	}
 	s.unheard = false
 	return h.advance()
-}
-
-// keep has a decision kept. The actions after it wait for that.
-func (h *Head) keep(d Decision) {
-	d.Generation = h.generation
-	h.acts = append(h.acts, Action{Kind: Keep, Decision: &d})
 }
 
 // advance takes every step that has become possible, and returns the actions.
@@ -441,7 +303,7 @@ func (h *Head) advance() []Action {
 	}
 	h.refill()
 	h.recover()
-	if len(h.Failed()) == 0 && h.back.phase == none {
+	if len(h.replicas.Failed()) == 0 && h.back.phase == none {
 		h.donate()
 		h.plan()
 		h.progress()
@@ -452,7 +314,7 @@ func (h *Head) advance() []Action {
 
 // lose ends the job.
 func (h *Head) lose(l *Loss) {
-	for s := range h.each(starting) {
+	for s := range h.replicas.each(starting) {
 		s.to(Abort)
 	}
 	h.over = true
@@ -462,7 +324,7 @@ func (h *Head) lose(l *Loss) {
 // String shows the state of the Head and of all processes, for logs and tests.
 func (h *Head) String() string {
 	out := fmt.Sprintf("generation %d cut %+v next %d rest %v back %v:", h.generation, h.cut, h.next, h.rest, h.back)
-	for _, s := range h.replicas {
+	for _, s := range h.replicas.slots {
 		out += fmt.Sprintf(" [%v#%d status %d %v drained %v joined %v admitted %v ready %v linked %d]",
 			s.process, s.incarnation, s.status, s.state, s.drained, s.joined, s.admitted, s.ready, len(s.linked))
 	}

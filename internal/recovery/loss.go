@@ -14,14 +14,11 @@ type Loss struct {
 	Rank int
 	Why  string
 	// Back: the state of Rank in the backup was lost during the rollback to it. Number is
-	// the safe point of that backup. Since is the rank that began the rollback: by its
-	// loss, by a dispute in it (Doubt), or by the blame of one of its processes (Convicted).
-	Back      bool
-	Number    uint64
-	Since     int
-	Doubt     bool
-	Convicted *job.Endpoint
-	By        job.Endpoint // the process whose death took the last copy of that state
+	// the safe point of that backup, Reason why the rollback began.
+	Back   bool
+	Number uint64
+	Reason
+	By job.Endpoint // the process whose death took the last copy of that state
 }
 
 // Error returns what is lost and why.
@@ -41,30 +38,30 @@ func (l Loss) Error() string {
 
 // loss returns the reason why the job has to end, nil if it can continue.
 func (h *Head) loss() *Loss {
-	failed := h.Failed()
-	if i := slices.Index(failed, h.back.since); i > 0 { // the rank that began the rollback is named first
+	failed := h.replicas.Failed()
+	if i := slices.Index(failed, h.back.Since); i > 0 { // the rank that began the rollback is named first
 		failed[0], failed[i] = failed[i], failed[0]
 	}
 	for _, rank := range failed {
-		if !h.returns() && h.back.begun {
+		if !h.backups.returns() && h.back.begun {
 			return h.backupLost()
 		}
-		if !h.returns() {
+		if !h.backups.returns() {
 			return &Loss{Rank: rank, Why: h.noBackup()}
 		}
-		if !h.coming(rank) && !h.pausing(rank) {
+		if !h.replicas.coming(rank) && !h.replicas.pausing(rank) {
 			return &Loss{Rank: rank, Why: h.noReplacement(rank)}
 		}
 	}
-	if !h.returns() { // those that have left their old generation cannot go on
+	if !h.backups.returns() { // those that have left their old generation cannot go on
 		return h.backupLost()
 	}
 	return nil
 }
 
 func (h *Head) backupLost() *Loss {
-	void := h.nowhere()
-	return &Loss{Rank: void, Back: true, Number: h.back.number, Since: h.back.since, Doubt: h.back.doubt, Convicted: h.back.convicted, By: h.voidBy,
+	void := h.backups.nowhere()
+	return &Loss{Rank: void, Back: true, Number: h.back.number, Reason: h.back.Reason, By: h.backups.voidBy,
 		Why: fmt.Sprintf("the last process that held the state of rank %d is dead", void)}
 }
 
@@ -75,8 +72,8 @@ func (h *Head) noBackup() string {
 		return "no backup was asked for"
 	case len(h.config.Degrees) == 1:
 		return "a job of one rank has nobody else to hold its backup"
-	case h.nowhere() >= 0:
-		return fmt.Sprintf("all processes that held the last backup of rank %d are dead", h.nowhere())
+	case h.backups.nowhere() >= 0:
+		return fmt.Sprintf("all processes that held the last backup of rank %d are dead", h.backups.nowhere())
 	}
 	return "no backup was complete yet"
 }
@@ -84,7 +81,7 @@ func (h *Head) noBackup() string {
 // noReplacement returns why a lost rank gets no new process.
 func (h *Head) noReplacement(rank int) string {
 	refused, itself := "", true
-	for _, s := range h.replicas {
+	for _, s := range h.replicas.slots {
 		if s.process.Rank == rank {
 			itself = itself && s.itself
 			if refused == "" {
@@ -97,20 +94,8 @@ func (h *Head) noReplacement(rank int) string {
 		return "no process takes its place: " + refused
 	case itself:
 		return "its program ended by itself, as it would again"
-	case !h.usable():
+	case !h.replicas.usable():
 		return "no process is left to take its place"
 	}
 	return "its replacements died too"
-}
-
-// Returns reports whether the job would survive the death of process p, the last one of
-// its rank, by rolling back to a backup that does not need p.
-func (h *Head) Returns(p job.Process) bool {
-	return h.ReturnsWithout(func(q job.Process) bool { return q == p })
-}
-
-// ReturnsWithout is Returns for the deaths of all processes for which gone returns true,
-// with all replicas of a rank among them.
-func (h *Head) ReturnsWithout(gone func(job.Process) bool) bool {
-	return !h.over && h.returns() && h.usable() && h.complete.heldBut(gone)
 }

@@ -29,7 +29,7 @@ func TestARankThatIsThrough(t *testing.T) {
 	h.Finished(proc0(1, 0), 1, 0)
 	h.Through(proc0(1, 0), 1, 0)
 	require.Empty(t, h.Died(proc0(1, 0), 1, false, 0))
-	require.Empty(t, h.Failed())
+	require.Empty(t, h.replicas.Failed())
 	h.Finished(proc0(2, 0), 1, 0) // its end still counts
 	require.Equal(t, Finish, h.State(proc0(2, 0)))
 	require.Equal(t, &Loss{Rank: 0, Why: "no backup was asked for"}, lost(h.Died(proc0(0, 0), 1, false, 0)))
@@ -39,21 +39,21 @@ func TestARankThatIsThrough(t *testing.T) {
 // the reason.
 func TestAReplacementThatIsRefused(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1}, Start: true, Backup: Policy{Every: 2}})
-	h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
+	h.backups.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
 	acts := h.Died(proc0(0, 0), 1, false, 0)
 	now := time.Duration(0)
 	for range startsOfLost - 1 {
 		require.Equal(t, Start, acts[0].Kind)
-		acts = h.Unstarted(proc0(0, 0), acts[0].Incarnation, "no such file", now)
+		acts = h.Refused(proc0(0, 0), acts[0].Incarnation, "no such file", false, now)
 		require.Len(t, acts, 1)
 		require.Equal(t, Later, acts[0].Kind)
 		require.Positive(t, acts[0].Pause)
 		pause := acts[0].Pause
-		require.Empty(t, kinds(h.Again(now+pause/2), Start), "before the pause is over")
+		require.Empty(t, kinds(h.Conclude(now+pause/2), Start), "before the pause is over")
 		now += pause
-		acts = h.Again(now)
+		acts = h.Conclude(now)
 	}
-	acts = h.Unstarted(proc0(0, 0), acts[0].Incarnation, "no such file", now)
+	acts = h.Refused(proc0(0, 0), acts[0].Incarnation, "no such file", false, now)
 	require.Equal(t, &Loss{Rank: 0, Why: "no process takes its place: no such file"}, lost(acts))
 }
 
@@ -67,10 +67,10 @@ func kinds(acts []Action, k ActionKind) []Action {
 func TestAReplacementIsAskedForWhileTheJobLives(t *testing.T) {
 	for name, refuse := range map[string]func(*Head, uint32, time.Duration) []Action{
 		"cannot be started": func(h *Head, n uint32, now time.Duration) []Action {
-			return h.Unstarted(proc0(0, 1), n, "too many open files", now)
+			return h.Refused(proc0(0, 1), n, "too many open files", false, now)
 		},
 		"no host has room": func(h *Head, n uint32, now time.Duration) []Action {
-			return h.Refused(proc0(0, 1), n, "no free slot", now)
+			return h.Refused(proc0(0, 1), n, "no free slot", true, now)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,15 +87,15 @@ func TestAReplacementIsAskedForWhileTheJobLives(t *testing.T) {
 				require.Empty(t, kinds(refused, Start), "at once")
 				require.GreaterOrEqual(t, waits[0].Pause, last)
 				last = waits[0].Pause
-				acts = kinds(h.Again(now+last-1), Start)
+				acts = kinds(h.Conclude(now+last-1), Start)
 				require.Empty(t, acts)
 				now += last
-				acts = kinds(h.Again(now), Start)
+				acts = kinds(h.Conclude(now), Start)
 				require.Len(t, acts, 1)
 			}
 			require.Equal(t, longestPause, last)
 			h.Arrived(proc0(0, 1), acts[0].Incarnation, now)
-			require.Equal(t, arrived, h.of[proc0(0, 1)].status)
+			require.Equal(t, arrived, h.replicas.of[proc0(0, 1)].status)
 		})
 	}
 }
@@ -105,7 +105,7 @@ func TestASpareEndsThePause(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2}, Start: true})
 	h.Reply(proc0(0, 0), 1, job.Reply{Kind: job.ReplyFirst}, 0)
 	acts := kinds(h.Died(proc0(0, 1), 1, false, 0), Start)
-	require.Empty(t, kinds(h.Unstarted(proc0(0, 1), acts[0].Incarnation, "no memory", 0), Start))
+	require.Empty(t, kinds(h.Refused(proc0(0, 1), acts[0].Incarnation, "no memory", false, 0), Start))
 	require.Len(t, kinds(h.SpareReady(0), Start), 1)
 }
 
@@ -113,15 +113,15 @@ func TestASpareEndsThePause(t *testing.T) {
 // earlier attempts do not count.
 func TestALostRankIsAskedForAtOnce(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2, 1}, Start: true, Backup: Policy{Every: 2}})
-	h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
+	h.backups.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
 	h.Reply(proc0(0, 0), 1, job.Reply{Kind: job.ReplyFirst}, 0)
 	acts, now := kinds(h.Died(proc0(0, 1), 1, false, 0), Start), time.Duration(0)
 	for range startsOfLost + 1 {
-		waits := kinds(h.Unstarted(proc0(0, 1), acts[0].Incarnation, "no memory", now), Later)
+		waits := kinds(h.Refused(proc0(0, 1), acts[0].Incarnation, "no memory", false, now), Later)
 		now += waits[0].Pause
-		acts = kinds(h.Again(now), Start)
+		acts = kinds(h.Conclude(now), Start)
 	}
-	require.Nil(t, lost(h.Unstarted(proc0(0, 1), acts[0].Incarnation, "no memory", now)))
+	require.Nil(t, lost(h.Refused(proc0(0, 1), acts[0].Incarnation, "no memory", false, now)))
 	acts = h.Died(proc0(0, 0), 1, false, now)
 	require.Nil(t, lost(acts))
 	require.Len(t, kinds(acts, Start), 1)
@@ -152,9 +152,9 @@ func TestReturns(t *testing.T) {
 			test.config.Degrees = []int{1, 1, 1}
 			h := NewHead(test.config)
 			if test.copies != nil {
-				h.complete = &backup{number: 2, copies: test.copies}
+				h.backups.complete = &backup{number: 2, copies: test.copies}
 			}
-			require.Equal(t, test.want, h.Returns(a))
+			require.Equal(t, test.want, h.backups.Returns(a))
 		})
 	}
 }
@@ -164,7 +164,7 @@ func TestReturns(t *testing.T) {
 func TestTheLastThatHeldACopy(t *testing.T) {
 	last := job.Endpoint{Process: proc0(1, 0), Incarnation: 1}
 	h, _ := Resume(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Every: 2}}, Snapshot{
-		Incarnations: 3, Rolling: true, Since: 0, Complete: 2, Cut: 2, Failures: Failures{Count: 2}, Last: last,
+		Incarnations: 3, Rolling: true, Complete: 2, Cut: 2, Failures: Failures{Count: 2}, Last: last,
 		Places: map[job.Process]Place{
 			proc0(0, 0): {Incarnation: 2, Status: Joining},
 			proc0(1, 0): {Incarnation: 3, Status: Joining},
@@ -173,5 +173,5 @@ func TestTheLastThatHeldACopy(t *testing.T) {
 	}, 0)
 	require.Nil(t, lost(h.Died(proc0(1, 0), 3, true, 0)))
 	loss := lost(h.Repeated(proc0(2, 0), 1, 0))
-	require.Equal(t, &Loss{Rank: 0, Back: true, Number: 2, Since: 0, By: last, Why: "the last process that held the state of rank 0 is dead"}, loss)
+	require.Equal(t, &Loss{Rank: 0, Back: true, Number: 2, By: last, Why: "the last process that held the state of rank 0 is dead"}, loss)
 }

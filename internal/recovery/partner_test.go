@@ -18,7 +18,7 @@ func onHosts(degrees []int, word string) *Head {
 		hosts[p] = word[i : i+1]
 	}
 	h := NewHead(Config{Degrees: degrees, Backup: Policy{Every: 2}, Host: func(p job.Process) string { return hosts[p] }})
-	for _, s := range h.replicas {
+	for _, s := range h.replicas.slots {
 		s.drained = true
 	}
 	return h
@@ -47,10 +47,10 @@ func TestPartners(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := onHosts(c.degrees, c.hosts)
 			for _, p := range c.dead {
-				h.of[p].status = empty
+				h.replicas.of[p].status = empty
 			}
 			var holders []job.Process
-			for rank, plan := range h.backup(2) {
+			for rank, plan := range h.backups.take(2) {
 				require.Equal(t, rank, plan.Source.Rank)
 				holders = append(holders, plan.Holder)
 			}
@@ -67,9 +67,9 @@ func TestPartnersOfCopiesThatAreRenewed(t *testing.T) {
 		"aaaaa": {1: proc0(2, 1), 2: proc0(0, 0)},
 	} {
 		h := onHosts([]int{1, 1, 2, 1}, hosts)
-		h.complete = &backup{number: 2}
+		h.backups.complete = &backup{number: 2}
 		for rank := range 4 {
-			h.complete.copies = append(h.complete.copies, []holder{
+			h.backups.complete.copies = append(h.backups.complete.copies, []holder{
 				{process: proc0(rank, 0), incarnation: 1, stored: true, source: true},
 				{process: proc0((rank+1)%4, 0), incarnation: 1, stored: true},
 			})
@@ -101,7 +101,7 @@ func TestPartnersAreOnOtherHosts(t *testing.T) {
 		}
 		h := onHosts(degrees, string(word))
 		host := h.config.Host
-		plan := h.backup(2)
+		plan := h.backups.take(2)
 		require.Len(t, plan, len(degrees))
 		for rank, c := range plan {
 			require.NotEqual(t, rank, c.Holder.Rank)

@@ -51,23 +51,31 @@ func (p Policy) first(ranks int) uint64 {
 	return p.Every
 }
 
+// pace measures what the choice of the next backup depends on.
+type pace struct {
+	*desk
+	replicas *replicas
+	rate     rate
+	failures Failures
+}
+
 // interval returns the number of safe points from one backup to the next.
-func (h *Head) interval() uint64 {
-	if !h.config.Backup.Auto {
-		return h.config.Backup.Every
+func (pc *pace) interval() uint64 {
+	if !pc.config.Backup.Auto {
+		return pc.config.Backup.Every
 	}
-	if h.rate.perPoint <= 0 {
+	if pc.rate.perPoint <= 0 {
 		return 1
 	}
 	// More failures are likely soon after one, and fewer later. So the interval depends on
 	// the failure rate until the next backup, and that rate on the interval. The second
 	// iteration is close enough.
-	cost := h.rate.cost()
-	best := h.failures.between(h.now)
+	cost := pc.rate.cost()
+	best := pc.failures.between(pc.now)
 	for range 2 {
-		best = Interval(cost, h.interruption(h.failures.rate(h.now, max(best, h.rate.perPoint))))
+		best = Interval(cost, pc.interruption(pc.failures.rate(pc.now, max(best, pc.rate.perPoint))))
 	}
-	return uint64(min(max(best/h.rate.perPoint, 1), 1<<40))
+	return uint64(min(max(best/pc.rate.perPoint, 1), 1<<40))
 }
 
 // compared returns the first safe point from number on at which states are compared.
@@ -95,19 +103,19 @@ const repairTime = time.Second
 // interruption returns the mean time until a rank loses all its replicas, with that many
 // failures per second. Each failure hits one process. A replica that can be replaced is
 // away only for repairTime.
-func (h *Head) interruption(failures float64) time.Duration {
+func (pc *pace) interruption(failures float64) time.Duration {
 	processes := 0
-	for range h.each(live) {
+	for range pc.replicas.each(live) {
 		processes++
 	}
 	failures /= float64(max(processes, 1))
 	away := 1.0 // the chance that one replica is away
-	if h.usable() {
+	if pc.replicas.usable() {
 		away = min(repairTime.Seconds()*failures, 1)
 	}
 	sum := 0.0
-	for rank := range h.config.Degrees {
-		if n := h.alive(rank); n > 0 {
+	for rank := range pc.config.Degrees {
+		if n := pc.replicas.alive(rank); n > 0 {
 			sum += float64(n) * failures * math.Pow(away, float64(n-1))
 		}
 	}

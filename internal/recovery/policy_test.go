@@ -28,7 +28,7 @@ func TestInterval(t *testing.T) {
 // far less often than one with single replicas, unless none can be replaced.
 func TestInterruption(t *testing.T) {
 	mtti := func(degree int, start bool, failures float64) time.Duration {
-		return NewHead(Config{Degrees: []int{degree, degree}, Start: start, Backup: Policy{Auto: true}}).interruption(failures)
+		return NewHead(Config{Degrees: []int{degree, degree}, Start: start, Backup: Policy{Auto: true}}).pace.interruption(failures)
 	}
 	require.Equal(t, 4*time.Second, mtti(1, true, 0.25))
 	require.Equal(t, time.Second, mtti(1, true, 1))
@@ -91,19 +91,19 @@ func TestPlannedCuts(t *testing.T) {
 // rolls all processes back.
 func lose(t *testing.T, h *Head, rank int, now time.Duration) {
 	p := job.Process{Rank: rank}
-	incarnation := h.of[p].incarnation
+	incarnation := h.replicas.of[p].incarnation
 	h.Died(p, incarnation, false, now)
-	next := h.of[p].incarnation
+	next := h.replicas.of[p].incarnation
 	require.Greater(t, next, incarnation)
 	h.Arrived(p, next, now)
-	for q, s := range h.of {
+	for q, s := range h.replicas.of {
 		if q != p {
 			h.Reply(p, next, job.Reply{Kind: job.ReplyLinked, Process: q, Incarnation: s.incarnation}, now)
 			h.Reply(q, s.incarnation, job.Reply{Kind: job.ReplyLinked, Process: p, Incarnation: next}, now)
 		}
 	}
-	for q, s := range h.of {
-		h.Reply(q, s.incarnation, job.Reply{Kind: job.ReplyReady, Generation: h.generation, Number: h.complete.number}, now)
+	for q, s := range h.replicas.of {
+		h.Reply(q, s.incarnation, job.Reply{Kind: job.ReplyReady, Generation: h.generation, Number: h.backups.complete.number}, now)
 	}
 	require.False(t, h.Returning())
 }
@@ -113,7 +113,7 @@ func lose(t *testing.T, h *Head, rank int, now time.Duration) {
 func pass(h *Head, at *uint64, now *time.Duration, until time.Duration) {
 	reply := func(rank int, r job.Reply) {
 		r.Generation = h.generation
-		h.Reply(job.Process{Rank: rank}, h.of[job.Process{Rank: rank}].incarnation, r, *now)
+		h.Reply(job.Process{Rank: rank}, h.replicas.of[job.Process{Rank: rank}].incarnation, r, *now)
 	}
 	for *now < until {
 		*now += 5 * time.Millisecond
@@ -142,15 +142,15 @@ func TestLossesMakeBackupsFrequent(t *testing.T) {
 	var now time.Duration
 	for i, until := range []time.Duration{2 * time.Second, 4 * time.Second, 6 * time.Second} {
 		pass(h, &at, &now, until)
-		lost := at - h.complete.number
-		require.Less(t, lost, uint64(40), "loss %d goes back from safe point %d to %d", i+1, at, h.complete.number)
+		lost := at - h.backups.complete.number
+		require.Less(t, lost, uint64(40), "loss %d goes back from safe point %d to %d", i+1, at, h.backups.complete.number)
 		lose(t, h, i, now)
-		at = h.complete.number
+		at = h.backups.complete.number
 	}
-	after := h.interval()
+	after := h.pace.interval()
 	require.InDelta(t, 10, after, 8, "right after a failure")
 	pass(h, &at, &now, 20*time.Minute)
-	require.Greater(t, h.interval(), 10*after, "failures that are long ago count less")
+	require.Greater(t, h.pace.interval(), 10*after, "failures that are long ago count less")
 }
 
 // TestBackupsAreAsFrequentAsFailures checks the number of safe points of 10 ms between
@@ -185,10 +185,10 @@ func TestBackupsAreAsFrequentAsFailures(t *testing.T) {
 			h := NewHead(Config{Degrees: []int{1, 1}, Start: true, Backup: Policy{Auto: true}})
 			slices.Sort(c.failures)
 			for _, at := range c.failures {
-				h.failures.failed(at)
+				h.pace.failures.failed(at)
 			}
-			h.now, h.rate.perPoint, h.rate.copy = c.now, 10*time.Millisecond, 5*time.Millisecond
-			n := h.interval()
+			h.now, h.pace.rate.perPoint, h.pace.rate.copy = c.now, 10*time.Millisecond, 5*time.Millisecond
+			n := h.pace.interval()
 			require.GreaterOrEqual(t, n, c.least)
 			require.LessOrEqual(t, n, c.most)
 		})
@@ -208,12 +208,12 @@ func TestSuccessorKnowsTheFailures(t *testing.T) {
 	}
 	again, _ := Resume(c, s, 5*time.Second)
 	h.now = 5 * time.Second
-	require.Equal(t, h.failures, again.failures)
-	require.Positive(t, h.failures.Count)
+	require.Equal(t, h.pace.failures, again.pace.failures)
+	require.Positive(t, h.pace.failures.Count)
 	for _, h := range []*Head{h, again} {
-		h.rate.perPoint, h.rate.copy = time.Millisecond, 5*time.Millisecond
+		h.pace.rate.perPoint, h.pace.rate.copy = time.Millisecond, 5*time.Millisecond
 	}
-	require.Equal(t, h.interval(), again.interval())
+	require.Equal(t, h.pace.interval(), again.pace.interval())
 }
 
 // TestCostOfABackup: the cost is the delay of the slowest rank, in the cut and for the copy
@@ -234,8 +234,8 @@ func TestCostOfABackup(t *testing.T) {
 	for rank := range degrees {
 		reply((rank+1)%8, 300*time.Millisecond, job.Reply{Kind: job.ReplyStored, Number: 2, Rank: rank})
 	}
-	require.NotNil(t, h.complete)
-	require.Equal(t, 47*time.Millisecond, h.rate.cost())
+	require.NotNil(t, h.backups.complete)
+	require.Equal(t, 47*time.Millisecond, h.pace.rate.cost())
 }
 
 // TestFailureBringsTheNextBackupForward: a replica was lost and another one joins. The
@@ -243,9 +243,9 @@ func TestCostOfABackup(t *testing.T) {
 func TestFailureBringsTheNextBackupForward(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2, 1}, Start: true, Backup: Policy{Auto: true}})
 	h.backupAt, h.next = 5000, 5000
-	h.rate.perPoint, h.rate.copy, h.now = time.Millisecond, time.Millisecond, 4*time.Second
+	h.pace.rate.perPoint, h.pace.rate.copy, h.now = time.Millisecond, time.Millisecond, 4*time.Second
 	for rank := range h.config.Degrees {
-		h.of[job.Process{Rank: rank}].safe = true
+		h.replicas.of[job.Process{Rank: rank}].safe = true
 	}
 	p := job.Process{Rank: 0, Replica: 1}
 	h.Died(p, 1, false, 4*time.Second)
@@ -264,7 +264,7 @@ func TestFailureBringsTheNextBackupForward(t *testing.T) {
 	}
 	h.Reply(p, 2, job.Reply{Kind: job.ReplyJoined, Number: 801}, now)
 	for _, q := range []job.Process{{Rank: 0}, {Rank: 1}, p} {
-		h.Reply(q, h.of[q].incarnation, job.Reply{Kind: job.ReplyAdmitted, Number: 801}, now)
+		h.Reply(q, h.replicas.of[q].incarnation, job.Reply{Kind: job.ReplyAdmitted, Number: 801}, now)
 	}
 	require.Equal(t, idle, h.cut.phase)
 	require.Less(t, h.Next(), uint64(1000))

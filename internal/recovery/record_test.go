@@ -63,7 +63,7 @@ func (c *cluster) recorded() (all []func()) {
 			c.publishing = c.publishing[1:]
 			c.ended[set] = "complete"
 			c.keep(func() { c.snapshot.End(set) }, func() {
-				c.tell(func() []Action { c.head.Published(set); return nil })
+				c.tell(func() []Action { c.head.sets.Published(set); return nil })
 			})
 		})
 	}
@@ -103,8 +103,8 @@ func (c *cluster) knowsHolders() {
 	if c.head.over {
 		return
 	}
-	for b := range c.head.backups() {
-		if b != c.head.attempt {
+	for b := range c.head.backups.each() {
+		if b != c.head.backups.attempt {
 			c.knowsHoldersOf(b)
 		}
 	}
@@ -206,7 +206,7 @@ func (c *cluster) renews() {
 	if c.waits || len(c.events) > 0 || h.over || h.back.phase != none || slices.ContainsFunc(c.procs, func(q *proc) bool { return q.dead && !q.declared }) {
 		return
 	}
-	for b := range h.backups() {
+	for b := range h.backups.each() {
 		for rank, copies := range b.copies {
 			for _, k := range copies {
 				if q := c.find(k.process, k.incarnation); !k.stored && !c.comes(q, rank, b.number) {
@@ -285,7 +285,7 @@ func (c *cluster) decide(d Decision) {
 // start gets a process for a slot: a spare if there is one.
 func (c *cluster) start(a Action) {
 	refused := func() {
-		c.tell(func() []Action { return c.head.Refused(a.To, a.Incarnation, "no free slot", c.now) })
+		c.tell(func() []Action { return c.head.Refused(a.To, a.Incarnation, "no free slot", true, c.now) })
 	}
 	switch {
 	case c.spares == 0 && !c.head.config.Start: // the last one has died
@@ -359,7 +359,7 @@ func (c *cluster) refuse(q *proc) {
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
-		c.tell(func() []Action { return c.head.Unstarted(q.p, q.incarnation, "too many open files", c.now) })
+		c.tell(func() []Action { return c.head.Refused(q.p, q.incarnation, "too many open files", false, c.now) })
 	})
 }
 
@@ -434,9 +434,9 @@ func (c *cluster) again() (p Snapshot) {
 func (c *cluster) lostIn() {
 	h := c.head
 	for what, is := range map[string]bool{
-		"while files are written":   h.saving.set > 0,
-		"while a backup is stored":  h.attempt != nil,
-		"with a backup":             h.complete != nil,
+		"while files are written":   h.sets.saving.set > 0,
+		"while a backup is stored":  h.backups.attempt != nil,
+		"with a backup":             h.backups.complete != nil,
 		"while asking":              h.cut.phase == asking,
 		"while draining":            h.cut.phase == draining,
 		"while admitting":           h.cut.phase == admitting,
@@ -444,8 +444,8 @@ func (c *cluster) lostIn() {
 		"in a rollback":             h.back.phase == restoring,
 		"in a rollback that failed": h.back.phase == replacing && h.back.begun,
 		"after a rollback":          h.generation > 0 && h.back.phase == none,
-		"after somebody has joined": slices.ContainsFunc(h.replicas, func(s *replica) bool { return s.incarnation > 1 && s.alive() }),
-		"while somebody joins":      slices.ContainsFunc(h.replicas, func(s *replica) bool { return s.status == starting || s.status == arrived }),
+		"after somebody has joined": slices.ContainsFunc(h.replicas.slots, func(s *replica) bool { return s.incarnation > 1 && s.alive() }),
+		"while somebody joins":      slices.ContainsFunc(h.replicas.slots, func(s *replica) bool { return s.status == starting || s.status == arrived }),
 		"after somebody finished":   h.rest,
 		"again":                     c.lostHeads > 0,
 	} {

@@ -13,9 +13,9 @@ import (
 // again.
 func TestRenewalAfterARollback(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1, 2}, Start: true, Backup: Policy{Every: 2}})
-	h.complete = &backup{number: 2}
+	h.backups.complete = &backup{number: 2}
 	for rank := range 3 {
-		h.complete.copies = append(h.complete.copies, []holder{
+		h.backups.complete.copies = append(h.backups.complete.copies, []holder{
 			{process: proc0(rank, 0), incarnation: 1, stored: true, source: true},
 			{process: proc0((rank+1)%3, 0), incarnation: 1, stored: true},
 		})

@@ -1,10 +1,8 @@
 package recovery
 
 import (
-	"fmt"
 	"time"
 
-	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -21,42 +19,37 @@ import (
 func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	h := NewHead(c)
 	h.begin(now)
-	h.incarnations, h.generation, h.round, h.failures = max(1, p.Incarnations), p.Generation, p.Round, p.Failures
-	h.rest, h.voidBy = p.Rest, p.Last
+	h.incarnations, h.generation, h.round, h.pace.failures = max(1, p.Incarnations), p.Generation, p.Round, p.Failures
+	h.rest, h.backups.voidBy = p.Rest, p.Last
 	for rank := range p.Through {
-		h.through[rank] = true
+		h.replicas.through[rank] = true
 	}
-	for _, s := range h.replicas {
+	for _, s := range h.replicas.slots {
 		s.resume(p.place(s.process), p.Cut > 0 || c.From > 0)
 	}
 	if p.Cut > 0 {
-		h.backupAt, h.filesAt, h.set = p.Backup, p.Files, p.NextSet
-		h.next, h.entire = earlier(h.backupAt, h.filesAt), p.Entire
-		h.unlike = p.Unlike
-		h.rate.left(p.Cut, h.now)
+		h.backupAt, h.filesAt, h.sets.set = p.Backup, p.Files, p.NextSet
+		h.next, h.backups.entire = earlier(h.backupAt, h.filesAt), p.Entire
+		h.backups.unlike = p.Unlike
+		h.pace.rate.left(p.Cut, h.now)
 	}
 	if p.Complete > 0 {
-		h.complete = h.heardOf(Generation{p.Complete, p.Trusted}, p.Taken)
+		h.backups.complete = h.backups.heardOf(Generation{p.Complete, p.Trusted}, p.Taken)
 	}
 	for _, old := range p.Older {
-		h.older = append(h.older, h.heardOf(old.Generation, old.Taken))
+		h.backups.older = append(h.backups.older, h.backups.heardOf(old.Generation, old.Taken))
 	}
-	h.resumeFiles(&p)
+	h.sets.resumeFiles(&p)
 	switch {
 	case p.Rolling:
-		h.back = rollback{phase: replacing, since: p.Since, doubt: p.Doubt, convicted: p.Convicted, number: p.Complete, begun: true}
+		h.back = rollback{phase: replacing, Reason: p.Reason, number: p.Complete, begun: true}
 		h.fail()
-	case len(h.Failed()) > 0:
+	case len(h.replicas.Failed()) > 0:
 		h.failure(true)
 	default:
 		h.resumeCut(&p)
 	}
 	return h, h.advance()
-}
-
-// heardOf returns a complete backup without holders. Repeated replies add them.
-func (h *Head) heardOf(g Generation, taken uint32) *backup {
-	return &backup{number: g.Number, trusted: g.Trusted, generation: taken, copies: make([][]holder, len(h.config.Degrees))}
 }
 
 // resume sets a replica to what the Snapshot holds about it.
@@ -76,35 +69,18 @@ func (s *replica) resume(at Place, safe bool) {
 	}
 }
 
-// resumeFiles continues the set of files that is being written.
-func (h *Head) resumeFiles(p *Snapshot) {
-	if p.Set == 0 {
-		return
-	}
-	h.saving = saving{set: p.Set, cut: p.At, files: make([]checkpoint.File, len(h.config.Degrees))}
-	for _, q := range p.savers() {
-		h.saving.writers = append(h.saving.writers, holder{process: q, incarnation: p.place(q).Incarnation})
-	}
-	if p.Whole != nil {
-		h.saving.whole, h.saving.files = true, p.Whole
-		h.acts = append(h.acts, h.saving.publish())
-	} else if p.Torn != nil {
-		h.abandon(fmt.Sprintf("%v has died, and whether its file was written is lost with the head", *p.Torn))
-	}
-}
-
 // resumeCut continues the cut under way, if there is one. It repeats the orders that some
 // processes may not have received. The order to leave the previous cut goes out before the
 // cancellation of further ones: a process may still wait in that cut.
 func (h *Head) resumeCut(p *Snapshot) {
-	if h.complete != nil {
-		h.tell(live, job.Order{Kind: job.OrderComplete, Number: h.complete.number, Older: numbers(h.older)})
+	if h.backups.complete != nil {
+		h.replicas.tell(live, job.Order{Kind: job.OrderComplete, Number: h.backups.complete.number, Older: numbers(h.backups.older)})
 	}
 	for _, o := range p.Orders {
 		if o.Kind == job.OrderGo && p.At == o.Number {
 			o.Set, o.Savers = p.Set, p.savers()
 		}
-		h.tell(live, o)
+		h.replicas.tell(live, o)
 	}
 	switch {
 	case h.rest:

@@ -8,16 +8,12 @@ import (
 )
 
 // rollback is the return of all processes to the last complete backup. A lost rank begins
-// it, or a dispute (doubt), or the blame of a process (convicted).
+// it, or a dispute, or the blame of a process.
 type rollback struct {
-	phase backPhase
-	since int  // the rank that began the rollback: by its loss, unless doubt or convicted is set
-	doubt bool // a dispute in rank since began it, and no process was blamed
-	// convicted: the blame of this process began it, and its other results may be wrong
-	// too. Nil: no process was blamed.
-	convicted *job.Endpoint
-	number    uint64 // of the safe point, once it is known
-	begun     bool   // some processes have left their old generation
+	Reason
+	phase  backPhase
+	number uint64 // of the safe point, once it is known
+	begun  bool   // some processes have left their old generation
 }
 
 // backPhase is the phase of a rollback.
@@ -32,7 +28,7 @@ const (
 // failure is called after each death. The death of a live process (alive) makes all
 // processes wait for replacements if a rank is lost, or if they are rolling back.
 func (h *Head) failure(alive bool) {
-	if !alive || len(h.Failed()) == 0 && h.back.phase != restoring {
+	if !alive || len(h.replicas.Failed()) == 0 && h.back.phase != restoring {
 		return
 	}
 	h.fail()
@@ -41,42 +37,6 @@ func (h *Head) failure(alive bool) {
 // Returning reports whether a rollback is under way.
 func (h *Head) Returning() bool { return h.back.phase != none }
 
-// Repairable reports whether the job can roll back to a sound backup: one from before
-// anything was wrong. If below is not 0, it has to be from before that safe point.
-func (h *Head) Repairable(below uint64) bool { return h.sound(below) != nil }
-
-// RepairableWithout is Repairable if the processes for which gone returns true die now,
-// with all replicas of a rank among them.
-func (h *Head) RepairableWithout(below uint64, gone func(job.Process) bool) bool {
-	b := h.sound(below)
-	return b != nil && h.usable() && b.heldBut(gone)
-}
-
-// Storing reports whether the backup that is being stored would make the job Repairable.
-func (h *Head) Storing(below uint64) bool {
-	return h.attempt != nil && !h.over && !h.unlike && h.isSound(h.attempt, below, h.sure())
-}
-
-// sound returns the newest sound backup from before the safe point below, nil if there is
-// none. Once replicas of a rank have differed where a backup was taken, none is sound.
-func (h *Head) sound(below uint64) *backup {
-	if h.unlike {
-		return nil
-	}
-	sure := h.sure()
-	return h.newest(func(b *backup) bool { return h.isSound(b, below, sure) })
-}
-
-// isSound reports whether a backup is sound, given that the comparison has found every
-// process sound up to the safe point sure. Where replicas compare all tasks (no Suspect)
-// only below counts.
-func (h *Head) isSound(b *backup, below, sure uint64) bool {
-	return (below == 0 || b.number < below) && (!h.config.Suspect || b.trusted || b.number <= sure)
-}
-
-// Before reports whether a rollback would go to a backup from before the safe point below.
-func (h *Head) Before(below uint64) bool { return h.complete != nil && h.complete.number < below }
-
 // Doubt begins a rollback because of a dispute: something is wrong in a rank, and the
 // comparison blames no process. No process has to die for that. All processes roll back
 // to a sound backup, if there is one (Repairable). A rollback under way is redirected if it
@@ -84,14 +44,14 @@ func (h *Head) Before(below uint64) bool { return h.complete != nil && h.complet
 // backup: the replicas of the rank are about to die, and their deaths begin the rollback.
 func (h *Head) Doubt(rank int, below uint64, leaving bool, now time.Duration) []Action {
 	h.begin(now)
-	b := h.sound(below)
-	if b == nil || h.Returning() && (below == 0 || h.Before(below)) {
+	b := h.backups.sound(below)
+	if b == nil || h.Returning() && (below == 0 || h.backups.Before(below)) {
 		return nil
 	}
-	if h.goTo(b); leaving {
+	if h.backups.goTo(b); leaving {
 		return nil
 	}
-	h.back.since, h.back.doubt, h.back.number = rank, true, b.number
+	h.back.Since, h.back.Doubt, h.back.number = rank, true, b.number
 	h.fail()
 	return h.advance()
 }
@@ -99,7 +59,7 @@ func (h *Head) Doubt(rank int, below uint64, leaving bool, now time.Duration) []
 // fail moves all processes to the state in which they wait for replacements, and voids the
 // cut and the unfinished backup.
 func (h *Head) fail() {
-	for s := range h.each(arrived) {
+	for s := range h.replicas.each(arrived) {
 		switch s.state {
 		case Running, Finish, Failure, Recover:
 			s.to(Failure)
@@ -108,15 +68,15 @@ func (h *Head) fail() {
 		}
 	}
 	if h.back.phase == none {
-		if !h.back.doubt && h.back.convicted == nil {
-			h.back.since = h.Failed()[0]
+		if !h.back.Doubt && h.back.Convicted == nil {
+			h.back.Since = h.replicas.Failed()[0]
 		}
-		if h.returns() { // finished ranks roll back too, so the job needs them again
-			clear(h.through)
+		if h.backups.returns() { // finished ranks roll back too, so the job needs them again
+			clear(h.replicas.through)
 		}
 	}
 	h.back.phase = replacing
-	h.cut, h.attempt = cut{}, nil
+	h.cut, h.backups.attempt = cut{}, nil
 }
 
 // recover takes the next step of a rollback once it is possible, or ends the job.
@@ -130,57 +90,47 @@ func (h *Head) recover() {
 	}
 	switch h.back.phase {
 	case replacing:
-		for _, rank := range h.Failed() {
-			if h.replacement(rank) == nil {
-				return
+		for _, rank := range h.replicas.Failed() {
+			if h.replicas.first(rank, func(s *replica) bool { return s.status == arrived && h.replicas.connected(s) }) == nil {
+				return // the rank waits for a process with all its links
 			}
 		}
-		if h.complete.held() { // else a successor has yet to learn the holders
+		if h.backups.complete.held() { // else a successor has yet to learn the holders
 			h.restore()
 		}
 	case restoring:
-		if h.all(func(s *replica) bool { return s.ready }) {
+		if h.replicas.all(func(s *replica) bool { return s.ready }) {
 			h.resume()
 		}
 	}
 }
 
-// replacement returns a joiner of the rank that has all its links, nil if there is none.
-func (h *Head) replacement(rank int) *replica {
-	for _, s := range h.replicas {
-		if s.process.Rank == rank && s.status == arrived && h.connected(s) {
-			return s
-		}
-	}
-	return nil
-}
-
 // restore orders all processes to roll back, and makes all connected joiners live.
 func (h *Head) restore() {
 	var ready []*replica
-	for _, s := range h.replicas {
-		if s.status == arrived && h.connected(s) {
+	for _, s := range h.replicas.slots {
+		if s.status == arrived && h.replicas.connected(s) {
 			ready = append(ready, s)
 		}
 		s.moving, s.joined, s.asked, s.copied = false, false, false, false
 	}
 	var joined []Joined
 	for _, s := range ready {
-		joined = append(joined, Joined{Process: s.process, Incarnation: s.incarnation, Donor: h.giver(s)})
+		joined = append(joined, Joined{Process: s.process, Incarnation: s.incarnation, Donor: h.backups.giver(s)})
 		if s.state != ReplaceRecover {
 			s.to(ReplaceRecover)
 		}
 		s.status, s.linked, s.links = live, nil, nil
 	}
-	h.abandon("the job goes back to a backup")
+	h.sets.abandon("the job goes back to a backup")
 	h.generation++
 	h.incarnations++
-	for b := range h.backups() {
+	for b := range h.backups.each() {
 		b.forget()
 	}
-	h.back = rollback{phase: restoring, since: h.back.since, doubt: h.back.doubt, convicted: h.back.convicted, number: h.complete.number, begun: true}
-	o := job.Order{Kind: job.OrderRollback, Number: h.complete.number, Older: numbers(h.older)}
-	for s := range h.each(live) {
+	h.back = rollback{phase: restoring, Reason: h.back.Reason, number: h.backups.complete.number, begun: true}
+	o := job.Order{Kind: job.OrderRollback, Number: h.backups.complete.number, Older: numbers(h.backups.older)}
+	for s := range h.replicas.each(live) {
 		switch s.state {
 		case Running, Finish:
 			s.to(Failure)
@@ -192,24 +142,12 @@ func (h *Head) restore() {
 		}
 		s.status, s.frames, s.ready = live, h.incarnations, false
 		o.Peers = append(o.Peers, job.Peer{Process: s.process, Incarnation: s.frames})
-		o.Deals = append(o.Deals, job.Deal{From: h.giver(s), To: s.process})
+		o.Deals = append(o.Deals, job.Deal{From: h.backups.giver(s), To: s.process})
 	}
-	h.rest, h.entire = false, false
-	o.Scattered = h.scattered(nil)
-	h.keep(Decision{Kind: RolledBack, Number: o.Number, Since: h.back.since, Doubt: h.back.doubt, Convicted: h.back.convicted, Incarnation: h.incarnations, Joined: joined, Scattered: o.Scattered})
-	h.tell(live, o)
-}
-
-// giver returns the process from which s gets its state: s itself if it holds a copy,
-// else a holder.
-func (h *Head) giver(s *replica) job.Process {
-	all := h.complete.stored(s.process.Rank)
-	for _, k := range all {
-		if k.process == s.process && k.incarnation == s.incarnation {
-			return s.process
-		}
-	}
-	return all[0].process
+	h.rest, h.backups.entire = false, false
+	o.Scattered = h.replicas.scattered(nil)
+	h.keep(Decision{Kind: RolledBack, Number: o.Number, Reason: h.back.Reason, Incarnation: h.incarnations, Joined: joined, Scattered: o.Scattered})
+	h.replicas.tell(live, o)
 }
 
 // isBack records that a process has rolled back, and therefore holds its state in the
@@ -219,8 +157,8 @@ func (h *Head) isBack(s *replica, r job.Reply) {
 	if r.Generation == h.generation {
 		s.ready = h.back.phase == restoring
 	}
-	for b := range h.backups() {
-		if b != h.attempt && b.number == r.Number && r.Generation > b.generation && !b.has(s.process.Rank, s) {
+	for b := range h.backups.each() {
+		if b != h.backups.attempt && b.number == r.Number && r.Generation > b.generation && !b.has(s.process.Rank, s) {
 			copies := &b.copies[s.process.Rank]
 			*copies = append(*copies, holder{process: s.process, incarnation: s.incarnation, stored: true, source: true})
 		}
@@ -229,19 +167,34 @@ func (h *Head) isBack(s *replica, r job.Reply) {
 
 // resume ends the rollback.
 func (h *Head) resume() {
-	for s := range h.each(live) {
+	for s := range h.replicas.each(live) {
 		s.to(Running)
 		s.attempts, s.tries, s.safe = 0, 0, true
 	}
-	h.backupAt = h.config.compared(h.back.number + h.interval())
+	h.backupAt = h.config.compared(h.back.number + h.pace.interval())
 	if h.config.Files.Every > 0 {
 		h.filesAt = h.back.number + h.config.Files.Every
 	}
 	h.next = earlier(h.backupAt, h.filesAt)
-	h.rate.left(h.back.number, h.now)
+	h.pace.rate.left(h.back.number, h.now)
 	h.keep(Decision{Kind: Resumed, Number: h.back.number, Backup: h.backupAt, Files: h.filesAt})
 	h.back = rollback{}
-	h.tell(live, job.Order{Kind: job.OrderResume, Next: h.next})
+	h.replicas.tell(live, job.Order{Kind: job.OrderResume, Next: h.next})
 }
 
 func (r rollback) String() string { return fmt.Sprintf("%d to %d", r.phase, r.number) }
+
+// Distrust begins a rollback because a process was blamed for a wrong result: since the
+// safe point sure it may have produced others. All processes roll back to the newest
+// Trusted backup, even during a rollback to another one.
+func (h *Head) Distrust(convicted job.Endpoint, sure uint64, now time.Duration) []Action {
+	h.begin(now)
+	b := h.backups.trusted(sure)
+	if b == nil {
+		return nil
+	}
+	h.backups.goTo(b)
+	h.back.Reason, h.back.number = Reason{Since: convicted.Process.Rank, Convicted: &convicted}, b.number
+	h.fail()
+	return h.advance()
+}

@@ -13,19 +13,19 @@ var rules = []ruletest.Rule{
 	ruletest.New("trust.go", "only a backup from before a process may have erred is trusted",
 		"return b.trusted || b.number <= sure })", "return true })"),
 	ruletest.New("cut.go", "all tasks are compared until a backup is complete",
-		"h.entire = h.entire && h.complete == nil", "h.entire = h.entire && number < h.config.First()"),
+		"h.backups.entire = h.backups.entire && h.backups.complete == nil", "h.backups.entire = h.backups.entire && number < h.config.First()"),
 	ruletest.New("snapshot.go", "who has yet to leave a cut hears from a successor how tasks are compared from there on",
 		"earlier(p.Backup, p.Files), d.Entire\n", "earlier(p.Backup, p.Files), false\n"),
 	ruletest.New("resume.go", "a successor knows how tasks are compared",
 		", p.Entire\n", ", h.entire\n"),
-	ruletest.New("rollback.go", "only a backup from before what is wrong is sound",
+	ruletest.New("trust.go", "only a backup from before what is wrong is sound",
 		"(below == 0 || b.number < below) && ", ""),
 	ruletest.New("rollback.go", "whoever goes back to a backup that is not from before what is wrong goes to an older one",
-		"h.Returning() && (below == 0 || h.Before(below)) {", "h.Returning() {"),
-	ruletest.New("trust.go", "a backup is trusted once all are sure",
+		"h.Returning() && (below == 0 || h.backups.Before(below)) {", "h.Returning() {"),
+	ruletest.New("replicas.go", "a backup is trusted once all are sure",
 		"sure = min(sure, s.sure)", "sure = max(sure+1, s.sure)"),
 	ruletest.New("trust.go", "what is younger than a trusted backup is void",
-		"		h.older = h.older[:slices.Index(h.older, b)]\n", ""),
+		"		bs.older = bs.older[:slices.Index(bs.older, b)]\n", ""),
 	ruletest.New("rollback.go", "who is back holds the backup that he went back to",
 		"b.number == r.Number && ", ""),
 	ruletest.New("../agent/agentlog/replies.go", "copies of older backups are told of again",
@@ -37,7 +37,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("replace.go", "a process that cannot be started is asked for again",
 		"	h.acts = append(h.acts, Action{Kind: Later, Pause: pause})\n", ""),
 	ruletest.New("loss.go", "a lost rank waits for a process that could not be started",
-		" && !h.pausing(rank) {", " {"),
+		" && !h.replicas.pausing(rank) {", " {"),
 }
 
 var table = ruletest.Table{Root: ".", Rules: rules, Test: "TestSchedules", Soak: 6000, Sign: `INTRA_SEED=\d+`}
@@ -50,7 +50,7 @@ var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
 	ruletest.New("backup.go", "a partner is of another rank, from the next one on", "r := (rank + i) % len(", "r := (rank + i - 1) % len("),
 	ruletest.New("backup.go", "a partner lives", "!s.alive() || b.has(rank, s)", "b.has(rank, s)"),
 	ruletest.New("backup.go", "a partner has no copy yet", "!s.alive() || b.has(rank, s)", "!s.alive()"),
-	ruletest.New("backup.go", "a copy that is renewed leaves the host of the one that gives it", "		to := h.partner(b, rank, giver)\n", "		to := h.partner(b, rank, nil)\n"),
+	ruletest.New("backup.go", "a copy that is renewed leaves the host of the one that gives it", "		to := bs.partner(b, rank, giver)\n", "		to := bs.partner(b, rank, nil)\n"),
 }, Test: "TestPartners.*", Sign: "--- FAIL: TestPartners"}
 
 func TestRulesStand(t *testing.T) {

@@ -37,13 +37,7 @@ type Snapshot struct {
 	Unlike  bool   `json:"unlike,omitempty"`  // replicas of a rank had different states where a backup was taken
 	Entire  bool   `json:"entire,omitempty"`  // where tasks are sampled: replicas compare all tasks since the last cut
 
-	// The files that are being written.
-	Set    uint64            `json:"set,omitempty"`    // 0: none
-	At     uint64            `json:"at,omitempty"`     // the cut of that set
-	Savers []int             `json:"savers,omitempty"` // by rank: the replica that writes the file
-	Torn   *job.Process      `json:"torn,omitempty"`   // a writer that has died
-	Whole  []checkpoint.File `json:"whole,omitempty"`  // the files, once every rank has written its own
-
+	Writing
 	// The last backup that is complete.
 	Complete uint64          `json:"complete,omitempty"` // its number, 0: there is none
 	Taken    uint32          `json:"taken,omitempty"`    // the generation in which it was taken
@@ -52,13 +46,20 @@ type Snapshot struct {
 	Older    []Older         `json:"older,omitempty"`    // the older backups that are kept, ascending
 
 	// The rollback to that backup, until all processes have rolled back.
-	Rolling   bool          `json:"rolling,omitempty"`
-	Since     int           `json:"since,omitempty"`     // as in the Decision
-	Doubt     bool          `json:"doubt,omitempty"`     // as in the Decision
-	Convicted *job.Endpoint `json:"convicted,omitempty"` // as in the Decision
+	Rolling bool `json:"rolling,omitempty"`
+	Reason
 
 	Failures Failures     `json:"failures,omitzero"` // of processes that were live
 	Last     job.Endpoint `json:"last,omitzero"`     // the live process that died last
+}
+
+// Writing is the set of files that is being written.
+type Writing struct {
+	Set    uint64            `json:"set,omitempty"`    // 0: none
+	At     uint64            `json:"at,omitempty"`     // the cut of that set
+	Savers []int             `json:"savers,omitempty"` // by rank: the replica that writes the file
+	Torn   *job.Process      `json:"torn,omitempty"`   // a writer that has died
+	Whole  []checkpoint.File `json:"whole,omitempty"`  // the files, once every rank has written its own
 }
 
 // Older is a complete backup from before the last one.
@@ -171,7 +172,7 @@ func (p *Snapshot) Wrote(set uint64, files []checkpoint.File) {
 // End records that a set is complete or abandoned.
 func (p *Snapshot) End(set uint64) {
 	if p.Set == set {
-		p.Set, p.At, p.Savers, p.Torn, p.Whole = 0, 0, nil, nil, nil
+		p.Writing = Writing{}
 	}
 }
 
@@ -211,7 +212,7 @@ func (p *Snapshot) Apply(d Decision) {
 		p.backup(d)
 	case RolledBack:
 		p.Generation, p.Incarnations = d.Generation, max(p.Incarnations, d.Incarnation)
-		p.Rolling, p.Since, p.Doubt, p.Convicted, p.Rest, p.Through = true, d.Since, d.Doubt, d.Convicted, false, nil
+		p.Rolling, p.Reason, p.Rest, p.Through = true, d.Reason, false, nil
 		p.goTo(d.Number)
 		p.plan(d)
 		p.Entire = false
@@ -282,7 +283,7 @@ func (p *Snapshot) join(joined []Joined) {
 }
 
 func (p *Snapshot) save(d Decision) {
-	p.Set, p.At, p.Savers, p.Torn, p.Whole = d.Set, d.Number, d.Savers, nil, nil
+	p.Writing = Writing{Set: d.Set, At: d.Number, Savers: d.Savers}
 	for _, q := range p.savers() {
 		if at := p.place(q); !at.alive() {
 			p.Torn = &q

@@ -90,14 +90,14 @@ func TestCopyOfABackupThatWasGivenUp(t *testing.T) {
 	say := func(p job.Process, r job.Reply) { h.Reply(p, 1, r, 0) }
 	say(proc0(0, 0), job.Reply{Kind: job.ReplyStored, Generation: 0, Number: 8, Rank: 1})
 	say(proc0(0, 0), job.Reply{Kind: job.ReplyReady, Generation: 1})
-	require.Empty(t, h.complete.stored(0), "it was back before that was taken")
-	require.Empty(t, h.complete.stored(1))
+	require.Empty(t, h.backups.complete.stored(0), "it was back before that was taken")
+	require.Empty(t, h.backups.complete.stored(1))
 	say(proc0(0, 0), job.Reply{Kind: job.ReplyStored, Generation: 1, Number: 8, Rank: 1})
-	require.Len(t, h.complete.stored(1), 1)
+	require.Len(t, h.backups.complete.stored(1), 1)
 	for _, p := range []job.Process{proc0(0, 0), proc0(1, 0)} {
-		require.True(t, h.returns(), "not all have said what they hold")
+		require.True(t, h.backups.returns(), "not all have said what they hold")
 		h.Repeated(p, 1, 0)
 	}
-	require.False(t, h.returns())
-	require.Equal(t, 0, h.nowhere())
+	require.False(t, h.backups.returns())
+	require.Equal(t, 0, h.backups.nowhere())
 }

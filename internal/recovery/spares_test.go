@@ -16,7 +16,7 @@ func TestTheLastSpareGoesToALostRank(t *testing.T) {
 	for rank := range all {
 		all[rank] = []holder{{process: proc0(2, 0), incarnation: 1, stored: true}}
 	}
-	h.complete = &backup{number: 2, copies: all}
+	h.backups.complete = &backup{number: 2, copies: all}
 	require.Empty(t, h.DiedWith(proc0(0, 1), 1, false, 0))
 	h.DiedWith(proc0(1, 0), 1, false, 0)
 	var started []job.Process
@@ -37,8 +37,8 @@ func TestASpareThatIsNotChosenGoesToALostRank(t *testing.T) {
 	for rank := range all {
 		all[rank] = []holder{{process: proc0(2, 0), incarnation: 1, stored: true}}
 	}
-	h.complete = &backup{number: 2, copies: all}
-	h.of[proc0(0, 0)].safe = true
+	h.backups.complete = &backup{number: 2, copies: all}
+	h.replicas.of[proc0(0, 0)].safe = true
 	started := func(acts []Action) (all []job.Endpoint) {
 		for _, a := range acts {
 			require.NotEqual(t, Lose, a.Kind)
@@ -65,8 +65,8 @@ func TestASpareThatIsNotChosenGoesToALostRank(t *testing.T) {
 func TestSpareOfADismissedReplica(t *testing.T) {
 	for _, chosen := range []bool{false, true} {
 		h := NewHead(Config{Degrees: []int{2, 1}, Spares: 1, Backup: Policy{Every: 2}})
-		h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(0, 0), incarnation: 1, stored: true}}, {{process: proc0(0, 0), incarnation: 1, stored: true}}}}
-		h.of[proc0(0, 0)].safe = true
+		h.backups.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(0, 0), incarnation: 1, stored: true}}, {{process: proc0(0, 0), incarnation: 1, stored: true}}}}
+		h.replicas.of[proc0(0, 0)].safe = true
 		only := func(kind ActionKind, acts []Action) (found *Action) {
 			for _, a := range acts {
 				if a.Kind == kind {
@@ -89,6 +89,6 @@ func TestSpareOfADismissedReplica(t *testing.T) {
 			continue
 		}
 		require.Equal(t, proc0(1, 0), only(Start, acts).To)
-		require.Zero(t, h.spares)
+		require.Zero(t, h.replicas.spares)
 	}
 }

@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"slices"
-	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -16,8 +15,8 @@ import (
 // since replicas compare all tasks before it.
 
 // generations returns the older backups that are kept.
-func (h *Head) generations() (all []Generation) {
-	for _, b := range h.older {
+func (bs *backups) generations() (all []Generation) {
+	for _, b := range bs.older {
 		all = append(all, Generation{Number: b.number, Trusted: b.trusted})
 	}
 	return all
@@ -33,13 +32,13 @@ func numbers(all []*backup) (n []uint64) {
 // grow moves the complete backup to the older ones, before a new one takes its place. Of
 // the older ones it keeps the newest that is trusted and the first one after it, which
 // will be trusted next. If none is trusted it keeps the oldest.
-func (h *Head) grow() {
-	if !h.config.Suspect || h.complete == nil {
+func (bs *backups) grow() {
+	if !bs.config.Suspect || bs.complete == nil {
 		return
 	}
-	sure := h.sure()
-	all := append(h.older, h.complete)
-	if h.heardAll() {
+	sure := bs.replicas.sure()
+	all := append(bs.older, bs.complete)
+	if bs.replicas.heardAll() {
 		all = slices.DeleteFunc(all, func(b *backup) bool { return b.missing() >= 0 })
 	}
 	n := 1
@@ -49,65 +48,77 @@ func (h *Head) grow() {
 			break
 		}
 	}
-	h.older = slices.Clone(all[:min(n, len(all))])
-}
-
-// sure returns the last safe point by which the comparison found every process sound.
-func (h *Head) sure() uint64 {
-	sure := uint64(1<<64 - 1)
-	for s := range h.each(live) {
-		sure = min(sure, s.sure)
-	}
-	return sure
+	bs.older = slices.Clone(all[:min(n, len(all))])
 }
 
 // Trusted returns the safe point of the newest backup that is trusted, given that the
 // comparison found every process sound up to the safe point sure. ok is false if there is
 // none.
-func (h *Head) Trusted(sure uint64) (number uint64, ok bool) {
-	if b := h.trusted(sure); b != nil {
+func (bs *backups) Trusted(sure uint64) (number uint64, ok bool) {
+	if b := bs.trusted(sure); b != nil {
 		return b.number, true
 	}
 	return 0, false
 }
 
-func (h *Head) trusted(sure uint64) *backup {
-	return h.newest(func(b *backup) bool { return b.trusted || b.number <= sure })
+func (bs *backups) trusted(sure uint64) *backup {
+	return bs.newest(func(b *backup) bool { return b.trusted || b.number <= sure })
 }
 
 // newest returns the newest complete backup that fits and none of whose copies is known to
 // be lost; nil if there is none.
-func (h *Head) newest(fits func(*backup) bool) *backup {
-	if h.complete == nil || h.over {
+func (bs *backups) newest(fits func(*backup) bool) *backup {
+	if bs.complete == nil || bs.over {
 		return nil
 	}
-	for b := range h.backups() {
-		if b != h.attempt && fits(b) && (b.missing() < 0 || !h.heardAll()) {
+	for b := range bs.each() {
+		if b != bs.attempt && fits(b) && (b.missing() < 0 || !bs.replicas.heardAll()) {
 			return b
 		}
 	}
 	return nil
 }
 
-// Distrust begins a rollback because a process was blamed for a wrong result: since the
-// safe point sure it may have produced others. All processes roll back to the newest
-// Trusted backup, even during a rollback to another one.
-func (h *Head) Distrust(convicted job.Endpoint, sure uint64, now time.Duration) []Action {
-	h.begin(now)
-	b := h.trusted(sure)
-	if b == nil {
-		return nil
+// goTo makes b the backup that a rollback goes to. Younger ones are void.
+func (bs *backups) goTo(b *backup) {
+	if b != bs.complete {
+		bs.older = bs.older[:slices.Index(bs.older, b)]
+		bs.complete = b
 	}
-	h.goTo(b)
-	h.back.since, h.back.doubt, h.back.convicted, h.back.number = convicted.Process.Rank, false, &convicted, b.number
-	h.fail()
-	return h.advance()
 }
 
-// goTo makes b the backup that a rollback goes to. Younger ones are void.
-func (h *Head) goTo(b *backup) {
-	if b != h.complete {
-		h.older = h.older[:slices.Index(h.older, b)]
-		h.complete = b
-	}
+// Repairable reports whether the job can roll back to a sound backup: one from before
+// anything was wrong. If below is not 0, it has to be from before that safe point.
+func (bs *backups) Repairable(below uint64) bool { return bs.sound(below) != nil }
+
+// RepairableWithout is Repairable if the processes for which gone returns true die now,
+// with all replicas of a rank among them.
+func (bs *backups) RepairableWithout(below uint64, gone func(job.Process) bool) bool {
+	b := bs.sound(below)
+	return b != nil && bs.replicas.usable() && b.heldBut(gone)
 }
+
+// Storing reports whether the backup that is being stored would make the job Repairable.
+func (bs *backups) Storing(below uint64) bool {
+	return bs.attempt != nil && !bs.over && !bs.unlike && bs.isSound(bs.attempt, below, bs.replicas.sure())
+}
+
+// sound returns the newest sound backup from before the safe point below, nil if there is
+// none. Once replicas of a rank have differed where a backup was taken, none is sound.
+func (bs *backups) sound(below uint64) *backup {
+	if bs.unlike {
+		return nil
+	}
+	sure := bs.replicas.sure()
+	return bs.newest(func(b *backup) bool { return bs.isSound(b, below, sure) })
+}
+
+// isSound reports whether a backup is sound, given that the comparison has found every
+// process sound up to the safe point sure. Where replicas compare all tasks (no Suspect)
+// only below counts.
+func (bs *backups) isSound(b *backup, below, sure uint64) bool {
+	return (below == 0 || b.number < below) && (!bs.config.Suspect || b.trusted || b.number <= sure)
+}
+
+// Before reports whether a rollback would go to a backup from before the safe point below.
+func (bs *backups) Before(below uint64) bool { return bs.complete != nil && bs.complete.number < below }

@@ -20,7 +20,7 @@ func TestParts(t *testing.T) {
 	t.Chdir("../../..")
 	h, err := read(".")
 	require.NoError(t, err)
-	for _, folder := range []string{"transport/sdr"} {
+	for _, folder := range []string{"transport/sdr", "internal/recovery", "internal/head"} {
 		t.Run(folder, func(t *testing.T) {
 			files, floor := make(map[string]string), make(map[string]int) // by file: its part; by part: its row
 			for _, row := range partRow.FindAllStringSubmatch(h.files[folder+"/doc.go"].Doc.Text(), -1) {

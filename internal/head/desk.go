@@ -1,0 +1,199 @@
+package head
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// phase is the phase of the job. It only advances.
+type phase uint8
+
+const (
+	joining  phase = iota
+	working        // all processes have joined, or that is being decided
+	released       // all live processes have finished and may exit, or that is being decided
+	over           // the end is decided or being decided: all processes have to exit
+)
+
+// desk is what all parts of a head work with: the configuration, the kept decisions, the
+// phase and the outcome of the job, the clock, and the actions of the present step. It knows
+// no process but those that it is given.
+type desk struct {
+	config    Config
+	state     *decision.State  // the kept entries
+	asked     []decision.Entry // entries that are proposed and not kept yet, in order
+	successor bool             // it has replaced another head
+	retired   bool             // this head may not decide any more; a successor continues the job, or may
+
+	phase    phase
+	outcome  *outcome              // nil: nothing has ended the job yet
+	likelier func(outcome) outcome // the outcome instead of that one, if replicas are known to differ
+
+	now       time.Duration
+	joinedAt  time.Duration // when all processes had joined
+	hasBegun  bool          // all processes have joined
+	continued time.Duration // when the job was last continued after a stop; longAgo: never
+	timers    []timer       // by time; those of the same time in the order in which they were set
+	acts      []Action
+}
+
+// outcome is how the job ends. It is set once: the first cause counts.
+type outcome struct {
+	code int
+	text string
+	by   job.Endpoint // the process whose end has ended the job; zero if something else has
+	how  farewell
+}
+
+// farewell says how the head ends the processes when the job has ended.
+type farewell uint8
+
+const (
+	byWord   farewell = iota // it sends a message, and kills them a while later
+	atOnce                   // it kills them: they would not understand a message
+	bySignal                 // it has sent a signal, and kills them a while later
+)
+
+func (k *desk) act(a Action) { k.acts = append(k.acts, a) }
+
+// elapsed returns the time since all processes had joined.
+func (k *desk) elapsed() time.Duration {
+	if !k.hasBegun {
+		return 0
+	}
+	return k.now - k.joinedAt
+}
+
+// detailf logs a detail, for users who want to see everything.
+func (k *desk) detailf(format string, args ...any) { k.logf(Detail, format, args...) }
+
+// warnf logs a warning to the user.
+func (k *desk) warnf(format string, args ...any) { k.logf(Warning, format, args...) }
+
+func (k *desk) logf(l Level, format string, args ...any) {
+	k.act(Log{Level: l, At: k.elapsed(), Text: fmt.Sprintf(format, args...)})
+}
+
+// send sends a message to a process.
+func (k *desk) send(m *member, msg *job.Message) { k.act(Send{m.from, msg}) }
+
+// kill kills a process if it still lives.
+func (k *desk) kill(m *member) {
+	if m.state.there() {
+		k.act(Kill{m.from, syscall.SIGKILL})
+	}
+}
+
+// fence kills a process before it is declared dead, so that it cannot act after the verdict.
+func (k *desk) fence(m *member, e ending) {
+	if !m.state.there() || m.ending != nil {
+		return
+	}
+	k.detailf("%v is fenced: %s", m.process, e.detail)
+	m.ending, m.end, m.fenced = &e, "fenced", k.elapsed()
+	k.kill(m)
+}
+
+// propose has an entry kept. The head acts on it in committed.
+func (k *desk) propose(e decision.Entry) {
+	if k.retired {
+		return
+	}
+	e.At, e.Text = k.elapsed(), decision.Shorten(e.Text)
+	k.asked = append(k.asked, e)
+	k.act(Propose{e})
+}
+
+// decide sets the outcome of the job unless it is set already. by is the process whose end
+// causes it, zero if none does.
+func (k *desk) decide(code int, text string, by job.Endpoint) {
+	if k.outcome == nil {
+		o := k.likelier(outcome{code: code, text: text, by: by})
+		o.text = decision.Shorten(o.text)
+		k.outcome = &o
+	}
+}
+
+// stop ends the job, unless something has ended it before.
+func (k *desk) stop(code int, text string, how farewell) {
+	if k.phase == over {
+		return
+	}
+	k.decide(code, text, job.Endpoint{})
+	k.outcome.how = how
+	k.settle()
+}
+
+// settle ends the job once its outcome is set.
+func (k *desk) settle() {
+	if k.outcome != nil && k.phase != over {
+		k.phase = over
+		k.propose(decision.Entry{Kind: decision.Decided, Code: k.outcome.code, Text: k.outcome.text})
+	}
+}
+
+func (k *desk) doubtful(m *member) bool {
+	return k.config.Doubtful != nil && k.config.Doubtful(m.from.Node)
+}
+
+// stoppedNow reports whether the process was seen stopped just now.
+func (k *desk) stoppedNow(m *member) bool { return k.now-m.stopped < stoppedFor }
+
+// doing returns what a process does now, if that is still what it has last reported; nil if
+// it has reported nothing.
+func (k *desk) doing(m *member) *job.Doing {
+	if m.stats.Doing == nil {
+		return nil
+	}
+	d := *m.stats.Doing
+	old := k.now - m.heard
+	if d.Idle += old; k.continued > longAgo {
+		d.Idle = min(d.Idle, k.now-k.continued)
+	}
+	d.Waits = append([]job.Wait{}, d.Waits...)
+	for i := range d.Waits {
+		d.Waits[i].For += old
+	}
+	return &d
+}
+
+// unopened reports whether the files that the job begins with are still unknown.
+func (k *desk) unopened() bool { return k.config.readsFiles() && k.state.Opened == nil }
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+// Sightings returns the observers of a host and how long each has heard nothing from it.
+func (k *desk) Sightings(all []detect.Testimony) string {
+	var s []string
+	for _, t := range all {
+		s = append(s, fmt.Sprintf("%.2f s by %s", t.Age.Seconds(), k.nodeName(t.Observer)))
+	}
+	return strings.Join(s, ", ")
+}
+
+func (k *desk) hostName(id detect.ID) string {
+	if n := k.config.node(id); n != nil {
+		return n.Name
+	}
+	return k.config.FirstHost
+}
+
+// nodeName names an observer.
+func (k *desk) nodeName(id detect.ID) string {
+	switch id {
+	case k.config.Self:
+		return "the head"
+	case FirstHead:
+		return "the first head"
+	}
+	return k.hostName(id)
+}

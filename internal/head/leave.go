@@ -1,0 +1,98 @@
+package head
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// dismiss ends a joiner that the job does not need any more.
+func (ms *members) dismiss(p job.Process) {
+	ms.unwant(p)
+	m := ms.places[p]
+	if !m.coming() {
+		return
+	}
+	ms.detailf("%v no longer needs a replacement", m.process)
+	was := m.state
+	switch m.to(dismissed); {
+	case was == chosen && ms.placed(m): // under another head, and nobody has started it
+		m.settled = true
+		ms.dismissed(m)
+	case was == chosen:
+	case was == starting, was == promised: // it would not understand a message yet
+		ms.act(Kill{m.from, syscall.SIGKILL})
+	default:
+		ms.send(m, &job.Message{Kind: job.KindRelease})
+		ms.after(lastWords, timer{kind: killMember, m: m})
+	}
+}
+
+// freeSpares kills the spares at the end of the job.
+func (ms *members) freeSpares() {
+	for _, m := range ms.all {
+		if m.role == Spare {
+			ms.kill(m)
+		}
+	}
+}
+
+// dismissed handles the end of a process that was dismissed, or that was never started.
+func (ms *members) dismissed(m *member) {
+	m.end = "dismissed"
+	m.to(ended)
+	ms.withdraw(m, "not needed any more")
+}
+
+// withdraw has the decision kept that a process has left its slot: it was dismissed, or
+// could not be started. The entry becomes a verdict, so that processes with a link to it
+// learn of its end.
+func (ms *members) withdraw(m *member, why string) {
+	ms.propose(decision.Entry{Kind: decision.Withdrawn, Process: m.process, Incarnation: m.incarnation, Text: why})
+}
+
+// withdrawn acts on the kept decision that a process has left its slot.
+func (ms *members) withdrawn(e decision.Entry) {
+	if e.Process.Rank >= len(ms.config.Degrees) {
+		return // a spare, whose end recovery knows already
+	}
+	why := e.Text
+	if ms.holder(e.Process, e.Incarnation).end == "dismissed" { // it was dismissed, so an error text of an earlier head does not count
+		why = ""
+	}
+	ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
+		return d.Refused(e.Process, e.Incarnation, why, false, now)
+	})
+}
+
+// finishOutput completes the output of a process that has exited, if it has one.
+func (ms *members) finishOutput(m *member, died, itself bool) {
+	if m.settled = !m.made; m.made {
+		ms.act(FinishOutput{To: m.from, Process: m.process, Died: died, Itself: itself})
+	}
+}
+
+// settled records that the output of an exited process is complete. Only now another process
+// may have its slot.
+func (ms *members) settled(m *member) {
+	m.settled = true
+	ms.fill(m.process)
+}
+
+// spareExited records the end of a spare that has no slot.
+func (ms *members) spareExited(m *member) {
+	was := m.state
+	m.to(ended)
+	ms.propose(decision.Entry{Kind: decision.Withdrawn, Process: m.process, Incarnation: m.incarnation})
+	if ms.phase <= working {
+		ms.warnf("%s is dead (%s)", m.name(), firstLine(m.cause().detail))
+		if was == waiting {
+			ms.recovery.notify((*recovery.Head).SpareGone)
+		}
+		ms.startIfReady()
+	}
+	ms.finishOutput(m, true, false)
+}

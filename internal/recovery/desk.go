@@ -1,0 +1,24 @@
+package recovery
+
+import "time"
+
+// desk is what all parts of a Head work with: the configuration, the time, the number of
+// rollbacks, and the actions of the present event.
+type desk struct {
+	config     Config
+	now        time.Duration
+	generation uint32 // counts rollbacks
+	over       bool   // the job has ended: no more actions
+	acts       []Action
+}
+
+func (k *desk) begin(now time.Duration) {
+	k.acts = nil
+	k.now = max(k.now, now)
+}
+
+// keep has a decision kept. The actions after it wait for that.
+func (k *desk) keep(d Decision) {
+	d.Generation = k.generation
+	k.acts = append(k.acts, Action{Kind: Keep, Decision: &d})
+}

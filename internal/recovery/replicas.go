@@ -1,0 +1,249 @@
+package recovery
+
+import (
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// status is the status of the process in a slot.
+type status uint8
+
+const (
+	empty    status = iota // there is no process
+	starting               // the head has requested a process
+	arrived                // a process waits for its state
+	live
+	finished // live, and its program has returned
+)
+
+// replica is the slot of one replica of a rank, and the process in it.
+type replica struct {
+	process     job.Process
+	status      status
+	state       State
+	incarnation uint32        // of the process in it
+	frames      uint32        // incarnation that its frames carry: its own, or that of the last rollback
+	attempts    int           // replacements in a row that have not become live
+	itself      bool          // the last process ended by itself: another one would do the same
+	refused     string        // why the last request for a process failed, "" if it did not
+	tries       int           // requests in a row that have failed
+	after       time.Duration // no request before this time
+	hopeless    bool          // another request would fail too, so a lost rank does not wait for one
+	safe        bool          // has reached a safe point
+	unheard     bool          // live, and its agent has not repeated all its replies to this head yet
+	hash        uint64        // of its registered state in the last cut, 0: it was not taken
+	sure        uint64        // the safe point up to which it last reported its rank's processes sound
+
+	// A joiner.
+	spare  bool                 // spares was reduced for the joiner; Returned gives the spare back
+	linked map[job.Process]bool // peers that have their end of the link to the joiner
+	links  map[job.Process]bool // peers to which the joiner has its own end
+	donor  job.Process
+	asked  bool  // the donor was ordered to copy state ahead of the cut
+	copied bool  // the donor has done so
+	moving bool  // in the cut: the donor was ordered to transfer the rest
+	joined bool  // in the cut: the joiner has its whole state
+	bytes  int64 // of its state
+
+	// In a cut or a rollback.
+	counted, drained, admitted, ready bool
+}
+
+// replicas knows the process in each slot: whether it lives, and which cut, link or state it
+// has come to.
+type replicas struct {
+	*desk
+	slots  []*replica // in the order of their processes
+	of     map[job.Process]*replica
+	spares int // processes that wait without a rank
+	// through holds the ranks that have finished and whose messages have all been received.
+	// The job does not need their processes any more, unless it rolls back.
+	through map[int]bool
+}
+
+// Failed returns the ranks that have no live process and that the job still needs.
+func (rs *replicas) Failed() []int {
+	var ranks []int
+	for rank := range rs.config.Degrees {
+		if rs.failed(rank) {
+			ranks = append(ranks, rank)
+		}
+	}
+	return ranks
+}
+
+func (rs *replicas) failed(rank int) bool { return rs.alive(rank) == 0 && !rs.through[rank] }
+
+func (s *replica) alive() bool { return s.status >= live }
+
+// first returns the lowest replica of a rank that fits, or nil.
+func (rs *replicas) first(rank int, fits func(*replica) bool) *replica {
+	for _, s := range rs.slots {
+		if s.process.Rank == rank && fits(s) {
+			return s
+		}
+	}
+	return nil
+}
+
+// each yields the replicas that have a process of at least this status.
+func (rs *replicas) each(least status) func(yield func(*replica) bool) {
+	return func(yield func(*replica) bool) {
+		for _, s := range rs.slots {
+			if s.status >= least && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+func (rs *replicas) send(to *replica, o job.Order) {
+	o.Generation = rs.generation
+	rs.acts = append(rs.acts, Action{Kind: Send, To: to.process, Incarnation: to.incarnation, Order: o})
+}
+
+func (rs *replicas) tell(least status, o job.Order) {
+	for s := range rs.each(least) {
+		rs.send(s, o)
+	}
+}
+
+// all reports whether something holds for every live process.
+func (rs *replicas) all(holds func(*replica) bool) bool {
+	for s := range rs.each(live) {
+		if !holds(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// usable reports whether lost processes can still be replaced.
+func (rs *replicas) usable() bool { return rs.config.Start || rs.spares > 0 }
+
+// mayHave reports whether a process may be requested at once.
+func (rs *replicas) mayHave(s *replica) bool {
+	if s.itself || s.attempts >= attempts || !rs.usable() {
+		return false
+	}
+	return rs.spares > 0 || rs.now >= s.after && !(s.hopeless && rs.failed(s.process.Rank))
+}
+
+// pausing reports whether a process for a lost rank will be requested again after a pause.
+func (rs *replicas) pausing(rank int) bool {
+	return slices.ContainsFunc(rs.slots, func(s *replica) bool {
+		return s.process.Rank == rank && s.status == empty && rs.now < s.after && !s.hopeless && !s.itself && s.attempts < attempts && rs.usable()
+	})
+}
+
+// coming reports whether a process for the rank was requested and is not live yet.
+func (rs *replicas) coming(rank int) bool {
+	return slices.ContainsFunc(rs.slots, func(s *replica) bool {
+		return s.process.Rank == rank && (s.status == starting || s.status == arrived)
+	})
+}
+
+// reached reports whether a live replica of the rank has come to a safe point.
+func (rs *replicas) reached(rank int) bool {
+	return slices.ContainsFunc(rs.slots, func(s *replica) bool { return s.process.Rank == rank && s.alive() && s.safe })
+}
+
+// link resets the links of a joiner: it has none yet.
+func (s *replica) link() {
+	s.linked, s.links = make(map[job.Process]bool), make(map[job.Process]bool)
+}
+
+// connected reports whether all links of a joiner have both their ends. A process without
+// its own end would take a live peer for a dead one.
+func (rs *replicas) connected(s *replica) bool {
+	for q := range rs.each(arrived) {
+		if q != s && !(s.linked[q.process] && s.links[q.process]) {
+			return false
+		}
+	}
+	return true
+}
+
+// linked records that process s has its end of the link to another process.
+func (rs *replicas) linked(s *replica, r job.Reply) {
+	q := rs.of[r.Process]
+	if q == nil || q.incarnation != r.Incarnation {
+		return
+	}
+	if q.linked != nil {
+		q.linked[s.process] = true
+	}
+	if s.links != nil {
+		s.links[q.process] = true
+	}
+}
+
+// source returns the lowest live replica of the rank that has drained. A replica that
+// joins in this very cut has not drained, and has nothing to copy yet.
+func (rs *replicas) source(rank int) *replica {
+	return rs.first(rank, func(s *replica) bool { return s.alive() && s.drained })
+}
+
+// heardAll reports whether the holders of all copies are known. After a succession they are
+// known once the replies of all processes have been repeated (Repeated).
+func (rs *replicas) heardAll() bool { return rs.all(func(s *replica) bool { return !s.unheard }) }
+
+// sure returns the last safe point by which the comparison found every process sound.
+func (rs *replicas) sure() uint64 {
+	sure := uint64(1<<64 - 1)
+	for s := range rs.each(live) {
+		sure = min(sure, s.sure)
+	}
+	return sure
+}
+
+// transferred reports whether every joiner that takes part has its state.
+func (rs *replicas) transferred() bool {
+	for _, s := range rs.slots {
+		if s.moving && !s.joined {
+			return false
+		}
+	}
+	return true
+}
+
+// scattered returns the ranks whose replicas are on several hosts, with those that join.
+func (rs *replicas) scattered(joined []Joined) (ranks []int) {
+	hosts := make([]map[string]bool, len(rs.config.Degrees))
+	for rank := range hosts {
+		hosts[rank] = make(map[string]bool)
+	}
+	for s := range rs.each(live) {
+		hosts[s.process.Rank][rs.config.Host(s.process)] = true
+	}
+	for _, j := range joined {
+		hosts[j.Process.Rank][rs.config.Host(j.Process)] = true
+	}
+	for rank := range hosts {
+		if len(hosts[rank]) > 1 {
+			ranks = append(ranks, rank)
+		}
+	}
+	return ranks
+}
+
+// differ reports whether replicas of a rank have different states in the cut.
+func (rs *replicas) differ() bool {
+	return !rs.all(func(s *replica) bool {
+		return s.hash == 0 || !s.drained || rs.all(func(q *replica) bool {
+			return q.process.Rank != s.process.Rank || q.hash == 0 || !q.drained || q.hash == s.hash
+		})
+	})
+}
+
+func (rs *replicas) alive(rank int) int {
+	n := 0
+	for _, s := range rs.slots {
+		if s.process.Rank == rank && s.alive() {
+			n++
+		}
+	}
+	return n
+}
