@@ -17,14 +17,11 @@ func (j *job) streams(of map[stream][]*incoming) (list []stream) {
 // incoming returns the streams to a rank on which its replicas know of messages, or the
 // senders have some.
 func (p *process) incoming() (list []stream) {
-	for ctx := range uint64(contexts) {
+	for ctx := range p.j.prog.contexts {
 		for src := range p.j.prog.ranks {
-			if len(p.j.server(src, p.k).out[stream{ctx, p.rank}]) > 0 {
+			if src != p.rank && len(p.j.server(src, p.k).out[stream{ctx, p.rank}]) > 0 {
 				list = append(list, stream{ctx, src})
 			}
-		}
-		if ctx > 20 {
-			break
 		}
 	}
 	return list
@@ -121,6 +118,9 @@ func (j *job) planCut() bool {
 	for p := range j.all() {
 		most = max(most, p.passed)
 	}
+	if most > j.prog.points {
+		j.fail("a process has passed %d of %d safe points", most, j.prog.points)
+	}
 	if j.cut > 0 || most+1 > j.prog.points || j.noCuts {
 		return false
 	}
@@ -185,7 +185,7 @@ func (j *job) join(rank, k int, from *process) {
 		copy(p.mem[i], from.mem[i])
 	}
 	j.procs[rank][k] = p
-	from.took = 0
+	from.took, from.link = 0, nil
 	for _, q := range []*process{p, from} {
 		if err := q.m.Begin(q.describePoint(j.cut)); err != nil {
 			j.fail("%v: %v", q, err)

@@ -39,6 +39,8 @@ const (
 	Hold
 	// SendHeld sends the frame that was held first.
 	SendHeld
+	// DropHeld discards all frames that are held. The sibling is dead.
+	DropHeld
 	// Apply copies the payload Token into Mem.
 	Apply
 	// Copy makes image Point: it copies the registered variables. What the sibling's half

@@ -7,8 +7,6 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-const contexts = 64
-
 // generator generates a program.
 type generator struct {
 	*rand.Rand
@@ -58,6 +56,7 @@ func newProgram(rng *rand.Rand) *program {
 		g.quiet(r)
 		g.add(r, op{kind: finish})
 	}
+	g.p.contexts = g.made + 1
 	return g.p
 }
 

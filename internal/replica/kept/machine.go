@@ -243,6 +243,9 @@ func (m *Machine) Dead() {
 		return
 	}
 	m.holders.dies(1 - m.me)
+	if len(m.heldBack) > 0 {
+		m.act(Action{Kind: DropHeld})
+	}
 	m.half, m.under, m.heldBack = newHalves(), 0, nil
 	m.abandon()
 	if m.open != nil && !m.round.exits {

@@ -321,7 +321,9 @@ func (p *process) safePoint(o *op) error {
 		p.at.points = o.point
 		p.passed = max(p.passed, o.point)
 		if p.j.cut == o.point {
-			p.m.Cut(p.describePoint(o.point))
+			behind := p.describePoint(o.point)
+			clear(behind.Place.(place).any) // decisions are numbered from 0 there
+			p.m.Cut(behind)
 			p.stage = 2
 			return nil
 		}

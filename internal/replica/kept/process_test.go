@@ -122,6 +122,8 @@ func (p *process) perform() (did bool) {
 		case SendHeld:
 			p.post(p.held[0])
 			p.held = p.held[1:]
+		case DropHeld:
+			p.held = nil
 		case Apply:
 			data := a.Token.([]uint64)
 			p.took -= uint64(len(data))

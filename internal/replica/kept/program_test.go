@@ -8,9 +8,10 @@ import (
 // which the oracle runs them one by one, shows that they do not wait for each other in a
 // circle.
 type program struct {
-	ranks  []rankProgram
-	order  []int // ranks, whose next operation is next
-	points uint64
+	ranks    []rankProgram
+	order    []int // ranks, whose next operation is next
+	points   uint64
+	contexts uint64
 }
 
 type rankProgram struct {

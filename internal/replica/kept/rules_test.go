@@ -12,7 +12,7 @@ var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|
 	Sign: `INTRA_SEED=\d+|--- FAIL: `, Rules: []ruletest.Rule{
 		// The map.
 		ruletest.New("section.go", "what a task has written is current where it ran only",
-			"			by = 1 << r.owners[t]\n		}\n		for i := range regions {\n			if g := &regions[i]; g.Mode == update.Out", "		}\n		for i := range regions {\n			if g := &regions[i]; g.Mode == update.Out"),
+			"			by = 1 << r.owners[t]\n		}\n		for i := range regions {\n			if g", "			by |= 1 << r.owners[t]\n		}\n		for i := range regions {\n			if g"),
 		ruletest.New("holders.go", "the map is cut at the ends of a region",
 			"list = append(list, run{h.runs[i].clip(s), h.runs[i].by})", "list = append(list, h.runs[i])"),
 		ruletest.New("holders.go", "the dead hold nothing", "	by &= h.live\n", ""),
@@ -35,6 +35,7 @@ var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|
 			"	a, ok := m.inbox[m.open.number]\n", "	a, ok := m.inbox[m.open.number]\n	for n, x := range m.inbox {\n		a, ok = x, true\n		a.frame.Signature, m.open.number = m.open.signature, n\n	}\n"),
 		ruletest.New("machine.go", "pieces are waited for", "	if !ok {\n		return false\n	}\n	if a.frame", "	if !ok {\n		return true\n	}\n	if a.frame"),
 		ruletest.New("machine.go", "replicas with different maps are found", "	if a.frame.Signature != m.open.signature {", "	if false {"),
+		ruletest.New("machine.go", "frames for the dead are not sent to the next one", "		m.act(Action{Kind: DropHeld})\n", ""),
 		ruletest.New("machine.go", "all memory is current at the end", "func (m *Machine) Finish() { m.exchange(m.all(nil)) }", "func (m *Machine) Finish() {}"),
 		ruletest.New("operation_test.go", "what is sent is current", "		return p.touched(o.part, func() error { return p.send(o) })\n", "		p.next()\n		return p.send(o)\n"),
 		ruletest.New("operation_test.go", "the buffer of a receive is current when it is posted", "		return p.touched(o.part, func() error { return p.receive(o) })\n", "		p.next()\n		return p.receive(o)\n"),
@@ -66,7 +67,8 @@ var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|
 		// Cuts.
 		ruletest.New("point.go", "all memory is current in a cut", "	m.exchange(m.all(nil))\n}", "}"),
 		ruletest.New("point.go", "no image from before a cut is left", "			m.dropImages(len(m.images))\n			m.newImage()\n", ""),
-		ruletest.New("operation_test.go", "a cut takes the place of a settled point", "			p.m.Cut(p.describePoint(o.point))\n			p.stage = 2\n			return nil\n", "			if p.m.SafePoint(p.describePoint(o.point)); true {\n				if ok, err := p.done(); !ok {\n					return err\n				}\n			}\n			p.m.Cut(p.describePoint(o.point))\n			p.stage = 2\n			return nil\n"),
+		ruletest.New("operation_test.go", "a cut takes the place of a settled point", "			behind := ", "			p.m.SafePoint(p.describePoint(o.point))\n			if ok, err := p.done(); !ok {\n				return err\n			}\n			behind := "),
+		ruletest.New("operation_test.go", "decisions are numbered from 0 behind it, also in a second run", "			clear(behind.Place.(place).any) // decisions are numbered from 0 there\n", ""),
 		ruletest.New("point.go", "exchanges are numbered from 0 when a replica joins", "	m.exchanges, m.under, m.heldBack, m.half = 0, 0, nil, newHalves()\n	m.areas", "	m.under, m.heldBack, m.half = 0, nil, newHalves()\n	m.areas"),
 
 		// Deaths.
@@ -92,6 +94,7 @@ var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|
 		ruletest.New("process_test.go", "receives that are not whole are undone", "				m.bound = nil\n", ""),
 		ruletest.New("process_test.go", "receives of the first run do not match any more", "		p.posted, p.pending = nil, nil\n", "		p.pending = nil\n"),
 		ruletest.New("operation_test.go", "communicators that the first run made are joined", "		if p.opened[o.ctx] != again || p.closed[o.ctx] {\n", "		if p.opened[o.ctx] || p.closed[o.ctx] {\n"),
+		ruletest.New("operation_test.go", "safe points count once", "		p.passed = max(p.passed, o.point)\n", "		p.passed++\n"),
 		ruletest.New("process_test.go", "sections are numbered as in the first run", "	p.at = at.clone()\n", "	sections := p.at.sections\n	p.at = at.clone()\n	p.at.sections = max(sections, p.at.sections)\n"),
 		ruletest.New("process_test.go", "so are lines, sends and calls of Once", "	p.at = at.clone()\n", "	lines := p.at.lines\n	p.at = at.clone()\n	p.at.lines = max(lines, p.at.lines)\n"),
 	}}
