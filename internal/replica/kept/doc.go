@@ -44,7 +44,10 @@
 // of the log return to it, and it matches both by their numbers in a second run.
 //
 // A cut takes the place of a settled point. A replica that went back to an image of the same
-// safe point would begin its second run behind the cut, which would wait for it forever.
+// safe point would begin its second run behind the cut, which would wait for it forever. A
+// replica begins a cut only when it has handled the deaths that were declared before: its
+// sibling may have passed that safe point without a cut, and its next pieces would look like
+// those of the cut.
 //
 // Replicas agree at a settled point on the interval after the next one. For the interval that
 // begins there, each of them would have to wait for the other at every settled point. A log

@@ -112,9 +112,17 @@ func (j *job) kill(now int) bool {
 	return false
 }
 
-// planCut chooses a safe point for a cut that no process has passed.
+// planCut chooses a safe point for a cut that no process has passed. All know the deaths
+// from before: a dead process may have passed it.
 func (j *job) planCut() bool {
 	var most uint64
+	for r := range j.procs {
+		for _, p := range j.procs[r] {
+			if p.dead && !p.told {
+				return false
+			}
+		}
+	}
 	for p := range j.all() {
 		most = max(most, p.passed)
 	}

@@ -8,7 +8,7 @@ import (
 
 // table are the rules of the machine, and some of its driver, that the schedules prove
 // necessary.
-var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|TestThreads|TestDivergedPieces|TestStepsBack", Soak: 4000,
+var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|TestThreads|TestDivergedPieces|TestStepsBack", Soak: 20000,
 	Sign: `INTRA_SEED=\d+|--- FAIL: `, Rules: []ruletest.Rule{
 		// The map.
 		ruletest.New("section.go", "what a task has written is current where it ran only",
@@ -55,12 +55,12 @@ var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|
 		ruletest.New("point.go", "what a replica does not have comes from image to image",
 			"	m.act(Action{Kind: Fill, Point: im.point, Parts: im.lacks, Token: half.token})\n", ""),
 		ruletest.New("point.go", "at most one image is not whole", "	case !m.half.complete():\n", "	case false:\n"),
-		ruletest.New("point.go", "both replicas combine the same proposals", "		by[1-m.me] = ", "		by[m.me] = "),
+		ruletest.New("point.go", "both replicas combine the same proposals", "		by[1-m.me] = m.half.theirs[m.half.at].frame.Proposal\n", ""),
 		ruletest.New("point.go", "other memory that is not everywhere is bounded", "		if m.holders.bytes(p.Registered) > m.cfg.Strays {", "		if false {"),
 		ruletest.New("point.go", "an image that will never be whole is not one to go back to", "	if last < 0 || m.images[last].whole() {", "	if true {"),
 		ruletest.New("point.go", "its log belongs to the image before", "	m.images[last-1].since.append(&m.images[last].since)\n", ""),
 		ruletest.New("point.go", "a replica alone that lacks registered state goes back at a settled point", "		if len(m.registered()) > 0 {\n", "		if false {\n"),
-		ruletest.New("point.go", "freed communicators are closed in the end", "			m.act(Action{Kind: Close, Context: ctx})\n", ""),
+		ruletest.New("point.go", "freed communicators are closed in the end", "			m.act(Action{Kind: Close, Context: ctx})\n", "			_ = ctx\n"),
 		ruletest.New("log.go", "but not before no image needs them", "		return false, nil // a Free", "		if o.Kind == OpFree {\n			m.act(Action{Kind: Close, Context: o.Context})\n		}\n		return false, nil // a Free"),
 		ruletest.New("second.go", "those that a second run frees are closed at once", "	if o.Kind == OpFree {\n", "	if false {\n"),
 
@@ -68,6 +68,7 @@ var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|
 		ruletest.New("point.go", "all memory is current in a cut", "	m.exchange(m.all(nil))\n}", "}"),
 		ruletest.New("point.go", "no image from before a cut is left", "			m.dropImages(len(m.images))\n			m.newImage()\n", ""),
 		ruletest.New("operation_test.go", "a cut takes the place of a settled point", "			behind := ", "			p.m.SafePoint(p.describePoint(o.point))\n			if ok, err := p.done(); !ok {\n				return err\n			}\n			behind := "),
+		ruletest.New("events_test.go", "a cut is planned behind the deaths that all know", "			if p.dead && !p.told {\n				return false\n			}\n		}\n	}\n	for p := range j.all() {\n		most", "			_ = p\n		}\n	}\n	for p := range j.all() {\n		most"),
 		ruletest.New("operation_test.go", "decisions are numbered from 0 behind it, also in a second run", "			clear(behind.Place.(place).any) // decisions are numbered from 0 there\n", ""),
 		ruletest.New("point.go", "exchanges are numbered from 0 when a replica joins", "	m.exchanges, m.under, m.heldBack, m.half = 0, 0, nil, newHalves()\n	m.areas", "	m.under, m.heldBack, m.half = 0, nil, newHalves()\n	m.areas"),
 
