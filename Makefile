@@ -117,13 +117,14 @@ soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recove
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Simulation' ./internal/replica/section ./internal/testkit/simulation
 	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -v -run 'Recovery|AnyOrder|Schedules' ./comm ./internal/recovery
 	INTRA_SOAK=$$(($(SOAK) / 10)) $(GO) test -timeout 24h -v -run 'Walks' ./internal/head
+	INTRA_SOAK=$$(($(SOAK) / 10)) $(GO) test -timeout 24h -v -run 'Schedules' ./internal/replica/kept
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Agreement' ./internal/replica/verify
 	INTRA_SOAK=$$(($(SOAK) / 100)) $(GO) test -timeout 24h -v -run 'Schedules|LossesOneByOne' ./internal/head/arbiter
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Walks' ./internal/replica/direct
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 rules: ## take every rule of the protocols whose file or name matches RULES out in turn: a simulation has to fail
-	@for package in internal/testkit/simulation internal/head internal/agent/agentlog internal/replica/verify internal/replica/section internal/recovery internal/job comm transport/sdr; do \
+	@for package in internal/testkit/simulation internal/head internal/agent/agentlog internal/replica/verify internal/replica/section internal/replica/kept internal/recovery internal/job comm transport/sdr; do \
 	  INTRA_RULES='$(RULES)' $(GO) test -timeout 24h -count 1 -v -run '^TestRules(OfTheHead)?AreNeeded$$' ./$$package || exit 1; \
 	done
 

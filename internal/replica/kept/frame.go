@@ -1,0 +1,88 @@
+package kept
+
+import "fmt"
+
+// FrameKind is the kind of a Frame.
+type FrameKind uint8
+
+// The kinds of frames between the replicas of a rank.
+const (
+	Pieces  FrameKind = iota // the bytes that the sibling lacks at a place of the program
+	Half                     // the bytes that the sibling's image lacks, and the sender's proposal
+	Applied                  // Bytes of pieces were applied here: there is room for as many
+)
+
+// Frame is what one replica sends to its sibling. It is sent, and arrives, as a whole.
+type Frame struct {
+	Kind      FrameKind
+	Number    uint64 // Pieces: number of the exchange; Half: the settled point
+	Signature uint64 // of the list of pieces, which both replicas compute
+	Bytes     uint64
+	Proposal  Proposal // Half
+}
+
+// Part is a part of a registered variable: bytes Lo to Hi of the one with this index.
+type Part struct {
+	Variable int
+	Lo, Hi   uint64
+}
+
+// ActionKind is the kind of an Action.
+type ActionKind uint8
+
+// The actions.
+const (
+	// Send sends Frame, whose payload is the memory of Mem, or of Parts of image Point. It
+	// is handed over, or copied, before the step that follows: that step may change Mem.
+	Send ActionKind = iota
+	// Hold copies the memory of Mem as the payload of Frame. The sibling has no room for it.
+	Hold
+	// SendHeld sends the frame that was held first.
+	SendHeld
+	// DropHeld discards all frames that are held. The sibling is dead.
+	DropHeld
+	// Apply copies the payload Token into Mem.
+	Apply
+	// Copy makes image Point: it copies the registered variables. What the sibling's half
+	// fills is copied, too, and has no meaning.
+	Copy
+	// Fill copies the payload Token into Parts of image Point.
+	Fill
+	// Discard discards image Point.
+	Discard
+	// Close hands the Free of Context to the core of messages.
+	Close
+)
+
+// Action is something for the caller to do, in order.
+type Action struct {
+	Kind    ActionKind
+	Frame   Frame
+	Mem     []Span
+	Point   uint64
+	Parts   []Part
+	Token   any
+	Context uint64
+}
+
+// Actions returns the actions that the last events require, and clears the list.
+func (m *Machine) Actions() []Action {
+	acts := m.acts
+	m.acts = nil
+	return acts
+}
+
+func (m *Machine) act(a Action) { m.acts = append(m.acts, a) }
+
+// Divergence reports that the replicas of a rank, or two runs of a replica, diverged.
+type Divergence struct{ What, First, Second string }
+
+func (d *Divergence) Error() string {
+	return fmt.Sprintf("%s: first %s, then %s", d.What, d.First, d.Second)
+}
+
+// mix adds a word to a signature.
+func mix(sig, word uint64) uint64 {
+	sig = (sig ^ word) * 0x9e3779b97f4a7c15
+	return sig ^ sig>>29
+}

@@ -1,0 +1,318 @@
+package kept
+
+import "fmt"
+
+const both set = 3
+
+// Machine is the protocol of one of the two replicas of a rank. Its methods are the events;
+// they are not safe for concurrent use. The program of the rank is in at most one step at a
+// time: Enter to Leave, Touch, SafePoint, Cut or Finish. The caller asks Next until the
+// step is done.
+type Machine struct {
+	me  int
+	cfg Config
+
+	begun   bool // it has passed its first safe point: there is an image to go back to
+	plan    Plan
+	holders holders
+	// areas are what kept sections have written, in the order of the program, without those
+	// that are current everywhere. Both replicas have the same list, by variable.
+	areas []Span
+	known map[Span]bool // what is in areas
+
+	exchanges uint64    // number of the next exchange of pieces
+	open      *exchange // pieces that this replica needs before it goes on; nil: none
+	inbox     map[uint64]arrival
+	under     uint64   // bytes of pieces that the sibling has not applied yet
+	heldBack  []uint64 // sizes of the frames that wait for room there
+
+	round round
+	point point
+
+	// images are those that this replica may have to go back to: the oldest is whole, and at
+	// most one younger one is not yet. Each has the log since it was begun. There is none
+	// where this replica lacks nothing and has no sibling.
+	images []*image
+	half   halves
+
+	behind bool // this replica lacks what it needs: it has to run again from its image
+	back   stage
+	second *second // what the first run did beyond the image; nil: this is not a second run
+	err    error
+	acts   []Action
+}
+
+// Config describes a replica.
+type Config struct {
+	Replica int    // 0 or 1
+	Room    uint64 // bytes of pieces that may be under way to the sibling
+	Strays  uint64 // bytes outside of registered variables that may stay where they were computed
+	// First is the plan of the first interval. Its Next is the length of the interval.
+	First Plan
+}
+
+// exchange is a place of the program at which a replica needs pieces of its sibling.
+type exchange struct {
+	number    uint64
+	signature uint64
+	into      []Span
+}
+
+type arrival struct {
+	frame Frame
+	token any
+}
+
+// New returns the machine of a replica whose sibling lives. It keeps nothing before its
+// first safe point.
+func New(c Config) *Machine {
+	return &Machine{me: c.Replica, cfg: c, holders: holders{live: both}, known: make(map[Span]bool), inbox: make(map[uint64]arrival), half: newHalves()}
+}
+
+func (m *Machine) paired() bool { return m.holders.live == both }
+func (m *Machine) self() set    { return 1 << m.me }
+
+// Keeps reports whether the results of a section of this type stay where they are computed.
+func (m *Machine) Keeps(kind uint64) bool { return m.begun && m.paired() && m.plan.keeps(kind) }
+
+// Plan returns the plan of the present interval.
+func (m *Machine) Plan() Plan { return m.plan }
+
+// StepKind is the kind of a Step.
+type StepKind uint8
+
+// The steps.
+const (
+	Done  StepKind = iota // the operation may go on; of a section: Leave
+	Run                   // run Task, then call Ran
+	Share                 // complete the section as one whose results are not kept, then Leave
+	Wait                  // for a frame, or for the death of the sibling
+	Back                  // end the run of the program: NextReturn has the steps that follow
+)
+
+// Step is what the program does next.
+type Step struct {
+	Kind StepKind
+	Task int
+}
+
+// Next returns the next step of the open operation.
+func (m *Machine) Next() (Step, error) {
+	for {
+		switch {
+		case m.err != nil:
+			return Step{}, m.err
+		case m.behind:
+			return Step{Kind: Back}, nil
+		case !m.arrived():
+			if m.err != nil {
+				return Step{}, m.err
+			}
+			return Step{Kind: Wait}, nil
+		}
+		var s Step
+		var settled bool
+		switch {
+		case m.round.Section != nil:
+			s, settled = m.inSection()
+		case m.point.open:
+			s, settled = m.atPoint()
+		default:
+			return Step{Kind: Done}, nil
+		}
+		if settled {
+			return s, m.err
+		}
+	}
+}
+
+// need is memory that some replicas need at a place of the program.
+type need struct {
+	Span
+	by set
+}
+
+// exchange makes memory current where it is needed. Both replicas compute the same list of
+// pieces from the same map, so none is asked for. What this replica has leaves now, and what
+// it lacks is applied before it goes on, whenever it arrives.
+func (m *Machine) exchange(needs []need) {
+	var out, in []Span
+	sig := uint64(len(needs))
+	for i, n := range needs {
+		for _, r := range m.holders.within(n.Span) {
+			lacks := n.by & m.holders.live &^ r.by
+			switch {
+			case lacks == 0:
+				continue
+			case r.by == 0:
+				m.behind = true
+				return
+			}
+			m.holders.put(r.Span, r.by|lacks)
+			sig = mix(mix(mix(mix(sig, uint64(i)), r.Lo-n.Lo), r.Hi-n.Lo), uint64(r.by))
+			if r.by.has(m.me) {
+				out = append(out, r.Span)
+			} else {
+				in = append(in, r.Span)
+			}
+		}
+	}
+	m.pass(out, in, sig)
+}
+
+// pass sends pieces to the sibling and waits for those of the sibling.
+func (m *Machine) pass(out, in []Span, sig uint64) {
+	if len(out) == 0 && len(in) == 0 {
+		return
+	}
+	n := m.exchanges
+	m.exchanges++
+	if len(in) > 0 {
+		m.open = &exchange{n, sig, in}
+	}
+	if len(out) == 0 {
+		return
+	}
+	f := Frame{Kind: Pieces, Number: n, Signature: sig}
+	for _, s := range out {
+		f.Bytes += s.size()
+	}
+	// A piece is never dropped, as the sibling may be unable to compute it. Nor does this
+	// replica wait here: the sibling may be waiting for what it does next. Frames leave in
+	// their order, because the sibling makes room by applying the first one.
+	if len(m.heldBack) > 0 || !m.fits(f.Bytes) {
+		m.heldBack = append(m.heldBack, f.Bytes)
+		m.act(Action{Kind: Hold, Frame: f, Mem: out})
+		return
+	}
+	m.under += f.Bytes
+	m.act(Action{Kind: Send, Frame: f, Mem: out})
+}
+
+// fits reports whether the sibling has room. A frame larger than all its room is sent alone.
+func (m *Machine) fits(n uint64) bool { return m.under == 0 || m.under+n <= m.cfg.Room }
+
+// arrived reports whether the pieces of the open exchange are here, and applies them.
+func (m *Machine) arrived() bool {
+	if m.open == nil {
+		return true
+	}
+	a, ok := m.inbox[m.open.number]
+	if !ok {
+		return false
+	}
+	if a.frame.Signature != m.open.signature {
+		m.err = &Divergence{fmt.Sprintf("pieces of exchange %d", a.frame.Number),
+			fmt.Sprintf("list %016x of the other replica", a.frame.Signature), fmt.Sprintf("list %016x here", m.open.signature)}
+		return false
+	}
+	delete(m.inbox, m.open.number)
+	m.act(Action{Kind: Apply, Mem: m.open.into, Token: a.token})
+	if m.paired() {
+		m.act(Action{Kind: Send, Frame: Frame{Kind: Applied, Bytes: a.frame.Bytes}})
+	}
+	m.open = nil
+	return true
+}
+
+// Arrive takes a frame of the sibling. token identifies its payload.
+func (m *Machine) Arrive(f Frame, token any) {
+	if !m.paired() {
+		return
+	}
+	switch f.Kind {
+	case Pieces:
+		m.inbox[f.Number] = arrival{f, token} // it may be ahead: what it sends is applied at our own entry
+	case Half:
+		m.half.theirs[f.Number] = arrival{f, token}
+		m.fill()
+	case Applied:
+		m.under -= f.Bytes
+		for len(m.heldBack) > 0 && m.fits(m.heldBack[0]) {
+			m.under += m.heldBack[0]
+			m.heldBack = m.heldBack[1:]
+			m.act(Action{Kind: SendHeld})
+		}
+	}
+}
+
+// Dead removes the sibling, once all that it has sent has arrived here. This replica goes on
+// until it needs what only the sibling had.
+func (m *Machine) Dead() {
+	if !m.paired() {
+		return
+	}
+	m.holders.dies(1 - m.me)
+	if len(m.heldBack) > 0 {
+		m.act(Action{Kind: DropHeld})
+	}
+	m.half, m.under, m.heldBack = newHalves(), 0, nil
+	m.abandon()
+	if m.open != nil && !m.round.exits {
+		if _, ok := m.inbox[m.open.number]; !ok {
+			m.behind = true
+		}
+	}
+	m.adopt()
+	m.rest()
+}
+
+// rest discards what is only there to go back to, once that cannot happen any more.
+func (m *Machine) rest() {
+	if m.paired() || m.behind || len(m.holders.runs) > 0 {
+		return
+	}
+	m.dropImages(len(m.images))
+}
+
+// Touch begins an operation on memory outside of sections, which has to be current on both
+// replicas: control code that reads or writes it, a send when it is posted, and a receive
+// when it is posted. What was received may then never be overwritten by a piece.
+func (m *Machine) Touch(mem ...Span) {
+	needs := make([]need, len(mem))
+	for i, s := range mem {
+		needs[i] = need{s, both}
+	}
+	m.exchange(needs)
+}
+
+// Current reports whether Touch would exchange nothing.
+func (m *Machine) Current(s Span) bool {
+	return len(m.holders.runs) == 0 || len(m.holders.within(s)) == 0
+}
+
+// Finish begins the end of the program: all memory becomes current on both replicas.
+func (m *Machine) Finish() { m.exchange(m.all(nil)) }
+
+// Drained reports whether all pieces have left. A replica whose program has returned serves
+// its sibling until then.
+func (m *Machine) Drained() bool { return len(m.heldBack) == 0 }
+
+// all returns the needs that make everything current on both replicas, except what lies in
+// the spans of except.
+func (m *Machine) all(except []Span) (needs []need) {
+	m.tidy()
+	for _, s := range m.areas {
+		inside := false
+		for _, e := range except {
+			inside = inside || s.in(e)
+		}
+		if !inside {
+			needs = append(needs, need{s, both})
+		}
+	}
+	return needs
+}
+
+// tidy forgets areas that are current everywhere.
+func (m *Machine) tidy() {
+	kept := m.areas[:0]
+	for _, s := range m.areas {
+		if len(m.holders.within(s)) > 0 {
+			kept = append(kept, s)
+		} else {
+			delete(m.known, s)
+		}
+	}
+	m.areas = kept
+}

@@ -1,0 +1,106 @@
+package kept
+
+import (
+	"testing"
+
+	"github.com/intrahpc/intra/internal/testkit/ruletest"
+)
+
+// table are the rules of the machine, and some of its driver, that the schedules prove
+// necessary.
+var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|TestThreads|TestDivergedPieces|TestStepsBack", Soak: 20000,
+	Sign: `INTRA_SEED=\d+|--- FAIL: `, Rules: []ruletest.Rule{
+		// The map.
+		ruletest.New("section.go", "what a task has written is current where it ran only",
+			"			by = 1 << r.owners[t]\n		}\n		for i := range regions {\n			if g", "			by |= 1 << r.owners[t]\n		}\n		for i := range regions {\n			if g"),
+		ruletest.New("holders.go", "the map is cut at the ends of a region",
+			"list = append(list, run{h.runs[i].clip(s), h.runs[i].by})", "list = append(list, h.runs[i])"),
+		ruletest.New("holders.go", "the dead hold nothing", "	by &= h.live\n", ""),
+		ruletest.New("holders.go", "what only the dead had is lost",
+			"		if r.by &= h.live; r.by != h.live {\n", "		if r.by &= h.live; r.by != h.live && r.by != 0 {\n"),
+		ruletest.New("point.go", "a joiner has no areas, so its sibling forgets its own",
+			"	m.areas = nil // the new sibling has written nothing\n	clear(m.known)\n", ""),
+
+		// Needs.
+		ruletest.New("section.go", "what a task reads is current where it runs",
+			"			if regions[i].reads() {\n				needs", "			if false {\n				needs"),
+		ruletest.New("section.go", "an out that is written in part keeps the rest",
+			" || r.Mode == update.Out && !r.Full\n", "\n"),
+		ruletest.New("section.go", "another section needs its inputs on both replicas",
+			"		by := both\n		if r.keeps {\n			r.owners", "		by := set(1)\n		if r.keeps {\n			r.owners"),
+		ruletest.New("section.go", "partial results go to both", "		m.passPartials()\n", ""),
+		ruletest.New("machine.go", "pieces come from the replica that has them",
+			"			if r.by.has(m.me) {\n", "			if m.me == 0 {\n"),
+		ruletest.New("machine.go", "pieces are applied at their place of the program, not earlier",
+			"	a, ok := m.inbox[m.open.number]\n", "	a, ok := m.inbox[m.open.number]\n	for n, x := range m.inbox {\n		a, ok = x, true\n		a.frame.Signature, m.open.number = m.open.signature, n\n	}\n"),
+		ruletest.New("machine.go", "pieces are waited for", "	if !ok {\n		return false\n	}\n	if a.frame", "	if !ok {\n		return true\n	}\n	if a.frame"),
+		ruletest.New("machine.go", "replicas with different maps are found", "	if a.frame.Signature != m.open.signature {", "	if false {"),
+		ruletest.New("machine.go", "frames for the dead are not sent to the next one", "		m.act(Action{Kind: DropHeld})\n", ""),
+		ruletest.New("machine.go", "all memory is current at the end", "func (m *Machine) Finish() { m.exchange(m.all(nil)) }", "func (m *Machine) Finish() {}"),
+		ruletest.New("operation_test.go", "what is sent is current", "		return p.touched(o.part, func() error { return p.send(o) })\n", "		p.next()\n		return p.send(o)\n"),
+		ruletest.New("operation_test.go", "the buffer of a receive is current when it is posted", "		return p.touched(o.part, func() error { return p.receive(o) })\n", "		p.next()\n		return p.receive(o)\n"),
+
+		// Room.
+		ruletest.New("machine.go", "pieces for which there is no room are kept", "		m.heldBack = append(m.heldBack, f.Bytes)\n		m.act(Action{Kind: Hold, Frame: f, Mem: out})\n", ""),
+		ruletest.New("machine.go", "no more pieces are under way than there is room for", "	if len(m.heldBack) > 0 || !m.fits(f.Bytes) {\n", "	if false {\n"),
+		ruletest.New("machine.go", "pieces leave in their order", "	if len(m.heldBack) > 0 || !m.fits(f.Bytes) {\n", "	if !m.fits(f.Bytes) {\n"),
+		ruletest.New("machine.go", "a frame larger than the room is sent alone", "return m.under == 0 || m.under+n", "return m.under+n"),
+		ruletest.New("machine.go", "the sibling learns of room", "	if m.paired() {\n		m.act(Action{Kind: Send, Frame: Frame{Kind: Applied", "	if false {\n		m.act(Action{Kind: Send, Frame: Frame{Kind: Applied"),
+		ruletest.New("point.go", "a replica waits for room at safe points", "	case len(m.heldBack) > 0: ", "	case false: "),
+
+		// Settled points.
+		ruletest.New("point.go", "the image before stays until the next one is whole",
+			"	if im.whole() {\n		m.dropImages(len(m.images) - 1)\n	}\n	m.fill()", "	m.dropImages(len(m.images) - 1)\n	m.fill()"),
+		ruletest.New("point.go", "the image before goes when the next one is whole", "	im.lacks = nil\n	m.dropImages(last)\n", "	im.lacks = nil\n"),
+		ruletest.New("point.go", "what a replica does not have comes from image to image",
+			"	m.act(Action{Kind: Fill, Point: im.point, Parts: im.lacks, Token: half.token})\n", ""),
+		ruletest.New("point.go", "at most one image is not whole", "	case !m.half.complete():\n", "	case false:\n"),
+		ruletest.New("point.go", "both replicas combine the same proposals", "		by[1-m.me] = m.half.theirs[m.half.at].frame.Proposal\n", ""),
+		ruletest.New("point.go", "other memory that is not everywhere is bounded", "		if m.holders.bytes(p.Registered) > m.cfg.Strays {", "		if false {"),
+		ruletest.New("point.go", "an image that will never be whole is not one to go back to", "	if last < 0 || m.images[last].whole() {", "	if true {"),
+		ruletest.New("point.go", "its log belongs to the image before", "	m.images[last-1].since.append(&m.images[last].since)\n", ""),
+		ruletest.New("point.go", "a replica alone that lacks registered state goes back at a settled point", "		if len(m.registered()) > 0 {\n", "		if false {\n"),
+		ruletest.New("point.go", "freed communicators are closed in the end", "			m.act(Action{Kind: Close, Context: ctx})\n", "			_ = ctx\n"),
+		ruletest.New("log.go", "but not before no image needs them", "		return false, nil // a Free", "		if o.Kind == OpFree {\n			m.act(Action{Kind: Close, Context: o.Context})\n		}\n		return false, nil // a Free"),
+		ruletest.New("second.go", "those that a second run frees are closed at once", "	if o.Kind == OpFree {\n", "	if false {\n"),
+
+		// Cuts.
+		ruletest.New("point.go", "all memory is current in a cut", "	m.exchange(m.all(nil))\n}", "}"),
+		ruletest.New("point.go", "no image from before a cut is left", "			m.dropImages(len(m.images))\n			m.newImage()\n", ""),
+		ruletest.New("operation_test.go", "a cut takes the place of a settled point", "			behind := ", "			p.m.SafePoint(p.describePoint(o.point))\n			if ok, err := p.done(); !ok {\n				return err\n			}\n			behind := "),
+		ruletest.New("events_test.go", "a cut is planned behind the deaths that all know", "			if p.dead && !p.told {\n				return false\n			}\n		}\n	}\n	for p := range j.all() {\n		most", "			_ = p\n		}\n	}\n	for p := range j.all() {\n		most"),
+		ruletest.New("operation_test.go", "decisions are numbered from 0 behind it, also in a second run", "			clear(behind.Place.(place).any) // decisions are numbered from 0 there\n", ""),
+		ruletest.New("point.go", "exchanges are numbered from 0 when a replica joins", "	m.exchanges, m.under, m.heldBack, m.half = 0, 0, nil, newHalves()\n	m.areas", "	m.under, m.heldBack, m.half = 0, nil, newHalves()\n	m.areas"),
+
+		// Deaths.
+		ruletest.New("machine.go", "pieces of the dead that have not arrived are lost", "		if _, ok := m.inbox[m.open.number]; !ok {\n			m.behind = true\n		}\n", ""),
+		ruletest.New("machine.go", "who needs what is lost goes back", "				m.behind = true\n				return\n", "				continue\n"),
+		ruletest.New("machine.go", "tasks of the dead are adopted", "	m.adopt()\n	m.rest()\n", "	m.rest()\n"),
+		ruletest.New("section.go", "with their inputs", "				m.behind = true\n", ""),
+		ruletest.New("section.go", "also behind the end of the own ones", "		m.open, r.exits = nil, false\n", ""),
+		ruletest.New("machine.go", "the image stays while something is lost", " || len(m.holders.runs) > 0 {", " {"),
+		ruletest.New("machine.go", "and goes when nothing is", "	m.dropImages(len(m.images))\n}", "}"),
+
+		// The second run.
+		ruletest.New("second.go", "what is out is not sent again", "	return true, nil\n", "	return false, nil\n"),
+		ruletest.New("second.go", "a second run does the same", "	if ops[0] != o {", "	if false {"),
+		ruletest.New("second.go", "and computes the same", "ok && first != hash {", "false && ok && first != hash {"),
+		ruletest.New("second.go", "it gets the messages of the first", "		s.Messages = im.since.messages\n", ""),
+		ruletest.New("second.go", "its decisions", "		s.Decisions = im.since.decisions\n", ""),
+		ruletest.New("second.go", "and its results of Once", "		s.Results = im.since.results\n", ""),
+		ruletest.New("second.go", "it lacks nothing", "		m.holders.runs, m.areas = nil, nil\n", ""),
+		ruletest.New("core_test.go", "messages are logged when they are whole, not when the program waits for them",
+			"	p.m.Received(", "	if p.program().ops[p.at.pc].kind == waitReceive {\n		p.m.Received(Message{})\n		return\n	}\n	p.m.Received("),
+		ruletest.New("process_test.go", "memory that is sent is copied before the image overwrites it", "				if m.data == nil && !m.done {\n", "				if false {\n"),
+		ruletest.New("process_test.go", "receives that are not whole are undone", "				m.bound = nil\n", ""),
+		ruletest.New("process_test.go", "receives of the first run do not match any more", "		p.posted, p.pending = nil, nil\n", "		p.pending = nil\n"),
+		ruletest.New("operation_test.go", "communicators that the first run made are joined", "		if p.opened[o.ctx] != again || p.closed[o.ctx] {\n", "		if p.opened[o.ctx] || p.closed[o.ctx] {\n"),
+		ruletest.New("operation_test.go", "safe points count once", "		p.passed = max(p.passed, o.point)\n", "		p.passed++\n"),
+		ruletest.New("process_test.go", "sections are numbered as in the first run", "	p.at = at.clone()\n", "	sections := p.at.sections\n	p.at = at.clone()\n	p.at.sections = max(sections, p.at.sections)\n"),
+		ruletest.New("process_test.go", "so are lines, sends and calls of Once", "	p.at = at.clone()\n", "	lines := p.at.lines\n	p.at = at.clone()\n	p.at.lines = max(lines, p.at.lines)\n"),
+	}}
+
+func TestRulesStand(t *testing.T) { table.Stand(t) }
+
+// TestRulesAreNeeded removes each rule in turn: the schedules have to fail.
+func TestRulesAreNeeded(t *testing.T) { table.Needed(t) }

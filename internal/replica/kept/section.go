@@ -1,0 +1,157 @@
+package kept
+
+import "github.com/intrahpc/intra/update"
+
+// Region is memory that a task names.
+type Region struct {
+	Mode update.Mode
+	Mem  Span // of an in with a window: what the window reads
+	Full bool // an out of which every byte is written
+}
+
+// reads reports whether the contents of the region at the entry matter. An out that is
+// written in part keeps the rest.
+func (r *Region) reads() bool {
+	return r.Mode == update.In || r.Mode == update.InOut || r.Mode == update.Out && !r.Full
+}
+
+// Section is a section at its entry: all its tasks have been launched.
+type Section struct {
+	Number uint64
+	Type   uint64
+	Tasks  [][]Region
+	// Other is set if the section is completed in another way in any case: its schedule is
+	// adaptive, it is replicated, stored or verified.
+	Other bool
+}
+
+// round is the state of the open section.
+type round struct {
+	*Section
+	keeps   bool
+	owners  []int // of kept sections: the replica that runs the task
+	todo    []int // tasks to start here
+	running int
+	exits   bool // all tasks of this replica have run
+}
+
+// Enter opens a section, which is an operation for Did.
+func (m *Machine) Enter(s *Section) {
+	m.round = round{Section: s, keeps: !s.Other && m.Keeps(s.Type), owners: make([]int, len(s.Tasks))}
+	r := &m.round
+	var needs []need
+	for t, regions := range s.Tasks {
+		by := both
+		if r.keeps {
+			r.owners[t] = m.plan.owner(t, len(s.Tasks))
+			by = 1 << r.owners[t]
+		}
+		if by.has(m.me) {
+			r.todo = append(r.todo, t)
+		}
+		for i := range regions {
+			if regions[i].reads() {
+				needs = append(needs, need{regions[i].Mem, by})
+			}
+		}
+	}
+	m.exchange(needs)
+}
+
+// inSection returns the next step in the open section; ok is false if there is another one
+// after an exchange.
+func (m *Machine) inSection() (s Step, ok bool) {
+	r := &m.round
+	switch {
+	case !r.keeps:
+		return Step{Kind: Share}, true
+	case len(r.todo) > 0:
+		t := r.todo[0]
+		r.todo = r.todo[1:]
+		r.running++
+		return Step{Kind: Run, Task: t}, true
+	case r.running > 0:
+		return Step{Kind: Wait}, true
+	case r.exits:
+		return Step{Kind: Done}, true
+	}
+	r.exits = true
+	if m.paired() {
+		m.passPartials()
+	}
+	return Step{}, false
+}
+
+// passPartials exchanges the partial results of reductions, which both replicas fold.
+func (m *Machine) passPartials() {
+	var out, in []Span
+	sig := uint64(len(m.round.Tasks))
+	for t, regions := range m.round.Tasks {
+		for i := range regions {
+			if regions[i].Mode != update.Reduce {
+				continue
+			}
+			sig = mix(mix(sig, uint64(t)), regions[i].Mem.size())
+			if m.round.owners[t] == m.me {
+				out = append(out, regions[i].Mem)
+			} else {
+				in = append(in, regions[i].Mem)
+			}
+		}
+	}
+	m.pass(out, in, sig)
+}
+
+// Ran records that the body of a task has returned.
+func (m *Machine) Ran(int) { m.round.running-- }
+
+// adopt makes the tasks of the dead sibling in the open section tasks of this replica. Their
+// inputs are as they were at the entry: no task writes what another one reads.
+func (m *Machine) adopt() {
+	r := &m.round
+	if r.Section == nil || !r.keeps {
+		return
+	}
+	if r.exits {
+		m.open, r.exits = nil, false
+	}
+	for t, owner := range r.owners {
+		if owner == m.me {
+			continue
+		}
+		r.owners[t] = m.me
+		r.todo = append(r.todo, t)
+		for i := range r.Tasks[t] {
+			if g := &r.Tasks[t][i]; g.reads() && len(m.holders.within(g.Mem)) > 0 {
+				m.behind = true
+			}
+		}
+	}
+}
+
+// Leave closes the section. What a task of a kept section has written is current where it
+// ran; all other results are on all live replicas.
+func (m *Machine) Leave() {
+	r := &m.round
+	for t, regions := range r.Tasks {
+		by := both
+		if r.keeps {
+			by = 1 << r.owners[t]
+		}
+		for i := range regions {
+			if g := &regions[i]; g.Mode == update.Out || g.Mode == update.InOut {
+				m.wrote(g.Mem, by)
+			}
+		}
+	}
+	m.round = round{}
+}
+
+// wrote records that these replicas have the current bytes of s.
+func (m *Machine) wrote(s Span, by set) {
+	if by&m.holders.live != m.holders.live && s.Lo < s.Hi && !m.known[s] {
+		m.known[s] = true
+		m.areas = append(m.areas, s)
+	}
+	m.holders.put(s, by)
+}
