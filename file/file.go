@@ -106,7 +106,7 @@ func (f *File) Name() string { return f.name }
 // entry returns the file as part of the state.
 func (f *File) entry() entry {
 	s := f.m.State()
-	return entry{Name: f.name, Kind: f.kind, Born: f.born, Path: f.path, Temp: f.temp, Pos: f.pos, Version: s.Version, End: s.End}
+	return entry{Name: f.name, Kind: f.kind, Born: f.born, Path: f.path, Temp: f.temp, Pos: f.pos, Version: s.Version, End: s.End, Unsynced: s.Unsynced}
 }
 
 // enter begins a call.

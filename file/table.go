@@ -59,6 +59,8 @@ type entry struct {
 	Pos     int64  `json:",omitempty"`
 	Version int    `json:",omitempty"`
 	End     int64
+	// Unsynced is that of outfile.State.
+	Unsynced int64 `json:",omitempty"`
 }
 
 // stale is a version of a file that only a rollback needs.
@@ -145,7 +147,7 @@ func (t *table) claim(f *File) error {
 	e := t.saved[i]
 	t.saved = slices.Delete(t.saved, i, i+1)
 	f.born, f.path, f.temp, f.pos = e.Born, e.Path, e.Temp, e.Pos
-	f.m = outfile.NewAt(t.me, outfile.State{Version: e.Version, End: e.End}, t.cut())
+	f.m = outfile.NewAt(t.me, outfile.State{Version: e.Version, End: e.End, Unsynced: e.Unsynced}, t.cut())
 	return nil
 }
 

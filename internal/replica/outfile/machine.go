@@ -1,7 +1,5 @@
 package outfile
 
-import "slices"
-
 // KeptBytes bounds what a replica keeps of a file. A call that would exceed it ends with
 // an fsync.
 const KeptBytes = 64 << 20
@@ -12,11 +10,11 @@ type Machine struct {
 	me     uint64 // names this process
 	writer uint64 // the process that carried out the last call; 0: none that lives
 	state  State
-	dirty  bool    // something was written since the last fsync
-	kept   []Piece // what was, if the replicas keep it
-	bytes  int     // that are kept
-	before int64   // bytes that the last cut has of this version
+	dirty  bool  // something was written since the last fsync
+	kept   kept  // what was, if the replicas keep it
+	before int64 // bytes that the last cut has of this version
 	cut    uint64
+	limit  int // KeptBytes, but for tests
 }
 
 // State is the part of a Machine that another process begins with. It is the same on all
@@ -24,6 +22,9 @@ type Machine struct {
 type State struct {
 	Version int   // of the file under its temporary name
 	End     int64 // end of the bytes that this rank knows to be written
+	// Unsynced counts the bytes written since the last fsync that all replicas know of. A
+	// replica that has settled or joined since keeps fewer.
+	Unsynced int64
 }
 
 // Piece is a range of bytes of a file.
@@ -84,12 +85,12 @@ type Outcome struct {
 // New returns the machine of a process for a file with size bytes. me names the process,
 // is not 0 and differs from all others.
 func New(me uint64, size int64, cut uint64) *Machine {
-	return &Machine{me: me, cut: cut, before: size, state: State{End: size}}
+	return NewAt(me, State{End: size}, cut)
 }
 
 // NewAt returns the machine of a process that begins with a state taken in a cut.
 func NewAt(me uint64, s State, cut uint64) *Machine {
-	return &Machine{me: me, state: s, cut: cut, before: s.End}
+	return &Machine{me: me, state: s, cut: cut, before: s.End, limit: KeptBytes}
 }
 
 // State returns the state for another process. This one has settled before.
@@ -134,7 +135,7 @@ func (m *Machine) Carry(c Call, keeps bool) []Action {
 			acts = append(acts, Action{Kind: WriteAt, Piece: p})
 			n += len(p.Data)
 		}
-		if keeps && m.bytes+n > KeptBytes {
+		if keeps && m.state.Unsynced+int64(n) > int64(m.limit) {
 			acts = append(acts, Action{Kind: Fsync})
 		}
 	case Sync:
@@ -154,7 +155,7 @@ func (m *Machine) again() (acts []Action) {
 	if m.writer == m.me {
 		return nil
 	}
-	for _, p := range m.kept {
+	for _, p := range m.kept.pieces {
 		acts = append(acts, Action{Kind: WriteAt, Piece: p})
 	}
 	return acts
@@ -181,16 +182,14 @@ func (m *Machine) Carried(c Call, o Outcome, keeps bool) {
 	switch c.Kind {
 	case Write:
 		m.written(c.Pieces, keeps && !o.Synced)
-	case Sync:
-		m.durable()
 	case Back:
 		m.Back(c.Size)
 	case Fork:
 		m.Forked()
-	case Publish:
 	}
-	if o.Synced {
+	if o.Synced || c.Kind == Sync {
 		m.durable()
+		m.state.Unsynced = 0
 	}
 }
 
@@ -198,9 +197,9 @@ func (m *Machine) written(pieces []Piece, keeps bool) {
 	for _, p := range pieces {
 		m.state.End = max(m.state.End, p.end())
 		m.dirty = true
-		if keeps && len(p.Data) > 0 {
-			m.kept = append(m.kept, Piece{p.Offset, slices.Clone(p.Data)})
-			m.bytes += len(p.Data)
+		if keeps {
+			m.kept.add(p)
+			m.state.Unsynced += int64(len(p.Data))
 		}
 	}
 }
@@ -208,14 +207,10 @@ func (m *Machine) written(pieces []Piece, keeps bool) {
 // Back records that the file was cut off at size.
 func (m *Machine) Back(size int64) {
 	m.state.End = size
-	m.kept = slices.DeleteFunc(m.kept, func(p Piece) bool { return p.end() > size })
-	m.bytes = 0
-	for _, p := range m.kept {
-		m.bytes += len(p.Data)
-	}
+	m.kept.cutOff(size)
 }
 
-func (m *Machine) durable() { m.dirty, m.kept, m.bytes = false, nil, 0 }
+func (m *Machine) durable() { m.dirty, m.kept = false, kept{} }
 
 // Settle returns the actions that make everything durable, before this process gives its
 // state away. Other replicas need not do the same.
