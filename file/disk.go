@@ -156,6 +156,10 @@ func (f *File) publish(size int64, version int) error {
 			err = nil
 		}
 	}
+	if err == nil && from != f.temporary(version) {
+		// An earlier writer has died behind its rename: of two names of one file none is renamed.
+		err = remove(from)
+	}
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func open(p *intra.Process, c *comm.Comm, name string, k kind) (*File, error) {
 	if !t.resuming() {
 		t.enter()
 	}
-	f := &File{p: p, c: c, t: t, name: name, kind: k, at: callsite.Here(), born: t.cut()}
+	f := &File{p: p, c: c, t: t, name: name, kind: k, at: callsite.Outside("github.com/intrahpc/intra/file."), born: t.cut()}
 	if err := f.open(); err != nil {
 		f.release()
 		return nil, err

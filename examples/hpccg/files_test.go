@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
 // fileArgs are those of the problem whose files the tests compare.
@@ -110,4 +112,27 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 		require.Contains(t, r.Stderr, "no such file or directory")
 		require.Contains(t, r.Stderr, name)
 	}
+}
+
+// On a full disk the job ends with that error, the old field stays as it was, and of the log whole
+// lines stay.
+func TestFullDisk(t *testing.T) {
+	const script = `
+mount -t tmpfs -o size=8k none "$0"
+echo old > "$0/field"
+"$1" -quiet -n 2 -r 2 "$2" -nx 20 -ny 20 -nz 10 -iters 12 -json -field "$0/field" > /dev/null && exit 9
+cat "$0/field"; ls -A "$0"
+"$1" -quiet -n 2 -r 2 "$2" -nx 6 -ny 5 -nz 4 -iters 400 -json -log "$0/log" > /dev/null && exit 9
+tail -c 1 "$0/log" | od -An -c; wc -c < "$0/log"`
+	mounts := needs.Mounts(t)
+	cmd := exec.CommandContext(t.Context(), mounts[0], append(mounts[1:], script, t.TempDir(), binaries.Intrarun(t), binaries.Program(t, folder))...)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Run(), "%s", &stderr)
+	got := strings.Fields(stdout.String())
+	require.Equal(t, []string{"old", "field", `\n`}, got[:3], "%s", &stdout)
+	require.NotEqual(t, "0", got[3])
+	require.Contains(t, stderr.String(), "/field: no space left on device")
+	require.Contains(t, stderr.String(), "/log: no space left on device")
+	require.NotContains(t, stderr.String(), "diverged")
 }
