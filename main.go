@@ -185,6 +185,9 @@ func guard(p *Process, run func(*Process) error) (err error) {
 	}()
 	err = run(p)
 	returned = true
+	if f := p.run.Files(); f != nil {
+		err = f.Return(err)
+	}
 	if err != nil {
 		return err
 	}

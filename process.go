@@ -2,8 +2,10 @@ package intra
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/replica/checked"
 	"github.com/intrahpc/intra/internal/replica/engine"
 	"github.com/intrahpc/intra/internal/replica/reduce"
@@ -26,7 +28,24 @@ type Process struct {
 	varied  *vary.Recorder // disturbs this process for intravary; nil: not used
 }
 
+func init() {
+	bridge.Run = func(process any) any { return process.(*Process).program() }
+}
+
+// program returns the run of p, nil for a nil *Process.
+func (p *Process) program() *engine.Program {
+	if p == nil {
+		return nil
+	}
+	return p.run
+}
+
 func newProcess(run *engine.Program) *Process {
+	if bridge.Files != nil {
+		if err := run.UseFiles(bridge.Files(run).(engine.Files)); err != nil {
+			run.Fail(fmt.Errorf("the positions of output files: %w", err))
+		}
+	}
 	return &Process{run: run, engine: run.Engine(), parts: reduce.NewPool(Alloc[uint64])}
 }
 

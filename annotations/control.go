@@ -24,7 +24,8 @@ var Control = &analysis.Analyzer{
 The time, the process-wide random source and p.Replica() differ between the
 replicas of a rank, and so does the order of a map. The analyzer reports them
 where they reach a message, a kernel, a field of a state type or standard output,
-or decide whether one of these is reached. It follows values within a function.`,
+or decide whether one of these is reached. It follows values within a function.
+Outside of intra.Once it also reports files that every replica would write.`,
 	Requires: []*analysis.Analyzer{Analyzer, buildssa.Analyzer},
 	Run:      runControl,
 }
@@ -282,6 +283,7 @@ func (c *control) check(fn *ssa.Function) {
 		for _, instr := range b.Instrs {
 			switch i := instr.(type) {
 			case *ssa.Call:
+				c.writes(i, s)
 				if what, from := c.sink(i); what != "" {
 					for _, arg := range i.Call.Args[min(from, len(i.Call.Args)):] {
 						if o := s.values[arg]; o != nil {

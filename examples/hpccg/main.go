@@ -21,6 +21,7 @@ type settings struct {
 	fused      bool
 	json       bool
 	times      string
+	field, log string
 }
 
 // parse reads the flags; it is called again when the job rolls back.
@@ -36,6 +37,8 @@ func parse() (settings, error) {
 	form := f.String("matrix", "sliced", "sliced, or csr: the form that the matrix is held in; the result is the same")
 	f.BoolVar(&s.fused, "fused", false, "compute inner products in the tasks that write their vectors; the result differs in the last digits")
 	f.StringVar(&s.times, "times", "", "have every process write the times by its own clock to a file in this `folder`")
+	f.StringVar(&s.field, "field", "", "write x of all ranks to this `file`, every 10 passes and at the end")
+	f.StringVar(&s.log, "log", "", "append a line to this `file` in each pass: its number and the norm of the residual")
 	if err := f.Parse(); err != nil {
 		return s, err
 	}
@@ -87,8 +90,14 @@ func run(p *intra.Process, set settings) error {
 			}
 		}
 	}
+	if s.out, err = newOutput(p, set.field, set.log); err != nil {
+		return err
+	}
 	history, first, err := s.solve(set.iters, set.tolerance)
 	if err != nil {
+		return err
+	}
+	if err := s.out.close(s.x); err != nil {
 		return err
 	}
 	r := result{Ranks: p.Size(), NX: set.nx, NY: set.ny, NZ: set.nz, Iterations: len(history), Residual: cli.Number(first), History: []cli.Number{}}

@@ -17,7 +17,7 @@ import (
 // from saved state makes the matrix and the right-hand side again. The other skipped
 // fields have no meaning between two passes.
 //
-//intra:state skip(p, box, tasks, how, fused, a, b, ap, arrived, progress)
+//intra:state skip(p, box, tasks, how, fused, a, b, ap, arrived, progress, out)
 type solver struct {
 	p     *intra.Process
 	box   box
@@ -31,6 +31,7 @@ type solver struct {
 	ap       []float64
 	arrived  [][]float64
 	progress func(pass int, residual float64)
+	out      *output
 
 	pass    int       // the next one, from 1
 	rho     float64   // r·r of the pass before, or at the start
@@ -74,7 +75,7 @@ func (s *solver) clock(sum *float64) func() {
 }
 
 func newSolver(p *intra.Process, b box, set settings) (*solver, error) {
-	s := &solver{p: p, box: b, tasks: set.tasks, how: set.how, fused: set.fused, progress: func(int, float64) {}}
+	s := &solver{p: p, box: b, tasks: set.tasks, how: set.how, fused: set.fused, progress: func(int, float64) {}, out: &output{p: p}}
 	var err error
 	if s.a, s.b, err = b.generate(set.format); err != nil {
 		return nil, fmt.Errorf("generate the matrix: %w", err)
@@ -176,6 +177,9 @@ func (s *solver) solve(maxIter int, tolerance float64) (history []float64, first
 		}
 		s.p.Progress(s.pass-1, maxIter-1)
 		if err := s.iterate(); err != nil {
+			return nil, 0, err
+		}
+		if err := s.out.pass(s.pass, s.norm, s.x); err != nil {
 			return nil, 0, err
 		}
 		s.pass++

@@ -23,6 +23,7 @@ func (s *solver) Protect(p *intra.Process, name string) {
 		ap       []float64
 		arrived  [][]float64
 		progress func(pass int, residual float64)
+		out      *output
 		pass     int
 		rho      float64
 		next     float64

@@ -22,6 +22,14 @@ var (
 // position, all communicators of that position exist again.
 var World func(engine any) (any, error)
 
+// Package intra sets Run, and package file calls it. Run returns the *engine.Program of an
+// *intra.Process, nil for a nil one.
+var Run func(process any) any
+
+// Files, set by package file, returns the engine.Files of an *engine.Program. It is nil in
+// a program that does not import that package.
+var Files func(run any) any
+
 // Receive, set by package intratest, returns an intratest.Option. It selects, as
 // a job.Receive, how updates are received that do not lie whole in the memory of
 // the process.

@@ -40,6 +40,12 @@ func (r *recovering) step(s recovery.Step, seen uint64, yield func(func())) (err
 		defer r.traceStep(s)()
 	}
 	switch s.Kind {
+	case recovery.Transfer, recovery.Copy, recovery.Save:
+		if err := r.settleFiles(yield); err != nil || r.program == nil {
+			return err
+		}
+	}
+	switch s.Kind {
 	case recovery.Wait:
 		return r.waitChange(seen, yield)
 	case recovery.Drain:
@@ -55,6 +61,9 @@ func (r *recovering) step(s recovery.Step, seen uint64, yield func(func())) (err
 	case recovery.Save:
 		return r.save(s.Number, s.Set, yield)
 	case recovery.Leave:
+		if r.program != nil { // else it begins in this cut
+			r.program.cut = s.Number
+		}
 		yield(func() {
 			if len(s.Joined) == 0 { // otherwise admit has called Cut
 				err = r.messages.Load().Cut()

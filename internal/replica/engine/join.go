@@ -195,6 +195,7 @@ func (r *recovering) arrived(l transferID, s stateCopy) {
 
 // takePlace puts this joiner into the position of its rank.
 func (r *recovering) takePlace() error {
+	r.joins = true
 	r.incarnations = make(map[job.Process]uint32)
 	for _, p := range r.startAt.Live {
 		switch {

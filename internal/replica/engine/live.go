@@ -56,7 +56,9 @@ func (e *Engine) Live(program func(*Program) error, released <-chan struct{}) er
 			if err = e.head.Finish(e.Snapshot()); err != nil {
 				return fmt.Errorf("report the end: %w", err)
 			}
-			err = e.linger(released)
+			if err = e.linger(released); err == nil {
+				e.recovering.releaseFiles()
+			}
 		}
 		if !e.recovering.goesBack() {
 			return err

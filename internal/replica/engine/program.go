@@ -38,6 +38,10 @@ type Program struct {
 	points   atomic.Uint64
 	called   *callsite.Site // the first call of SafePoint; nil before it
 	steps    steps
+	files    Files  // nil: the program does not use package file
+	joined   bool   // the run began as that of a joiner
+	trial    bool   // the run is a trial of checked mode
+	cut      uint64 // the last safe point at which all processes took a cut, 0: none
 
 	// due is set, by any goroutine, to have stop called at the next safe point. A safe
 	// point is counted before due is read. So a goroutine that sets due and then reads
@@ -104,7 +108,7 @@ func (p *Program) restore(im *checkpoint.Image, point uint64) {
 	if p.engine != nil {
 		p.state.Alloc = p.engine.sharing.alloc
 	}
-	p.first = point - 1
+	p.first, p.cut = point-1, point
 	p.points.Store(point - 1)
 }
 
@@ -123,7 +127,7 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 	case p.stateErr != nil:
 		return p.stateErr
 	case first && p.restored:
-		return nil // the state was taken at this very safe point
+		return p.resumeFiles() // the state was taken at this very safe point
 	case check != nil:
 		if err := check(point); err != nil {
 			return err
@@ -207,5 +211,6 @@ func (p *Program) Again(im *checkpoint.Image, point uint64, stop func(point uint
 	q.restore(im, point)
 	q.resumed = func() error { p.engine.messages.Load().Resume(); return nil }
 	q.due.Store(true)
+	q.trial = true
 	return q
 }

@@ -22,6 +22,7 @@ type recovering struct {
 	image     *checkpoint.Image // that the next run of the program begins with
 	inside    *Program          // the program, while it is in a safe point at which something is due
 	startAt   *rankPosition     // position at which the last run began; nil: at the beginning of the job
+	joins     bool              // it began there as a joiner
 	outbound  map[job.Process]*outbound
 	stopDrain context.CancelFunc
 	cutAt     *rankPosition // position at the cut in which joiners were admitted
@@ -58,6 +59,7 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 	defer r.mu.Unlock()
 	if r.startAt != nil {
 		p.restore(r.image, r.startAt.Point)
+		p.joined = r.joins
 		r.image = nil
 	}
 	if r.back.Pending() {

@@ -108,3 +108,24 @@ func right(c *comm.Comm, p *intra.Process, s *state) error {
 	name := fmt.Sprintf("%d.%d.log", c.Rank(), p.Replica())
 	return os.WriteFile(name, nil, 0o666)
 }
+
+func files(p *intra.Process) error {
+	if _, err := os.Create("log"); err != nil { // want `os.Create: every replica writes the file: use package github.com/intrahpc/intra/file, or intra.Once`
+		return err
+	}
+	if _, err := os.OpenFile("log", os.O_WRONLY|os.O_APPEND, 0); err != nil { // want `os.OpenFile: every replica writes the file`
+		return err
+	}
+	if _, err := os.OpenFile("input", os.O_RDONLY, 0); err != nil {
+		return err
+	}
+	if _, err := os.Open("input"); err != nil {
+		return err
+	}
+	//intra:allow each replica has one
+	if err := os.WriteFile("times", nil, 0o666); err != nil {
+		return err
+	}
+	_, err := intra.Once(p, func() (int, error) { return 0, os.WriteFile("once", nil, 0o666) })
+	return err
+}

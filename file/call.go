@@ -1,0 +1,270 @@
+package file
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/replica/outfile"
+)
+
+// outcome is the result of what one replica has done for all replicas of its rank. Its
+// error is the same on all of them.
+type outcome struct {
+	outfile.Outcome
+	Fault *fault `json:",omitempty"`
+	Fsync bool   `json:",omitempty"` // an fsync has failed
+	Path  string `json:",omitempty"`
+	Temp  string `json:",omitempty"`
+	Token string `json:",omitempty"`
+	Size  int64  `json:",omitempty"`
+	Sum   uint64 `json:",omitempty"`
+	Time  int64  `json:",omitempty"` // of the last change, in nanoseconds
+	data  []byte
+}
+
+// fault is an error on its way to other processes.
+type fault struct {
+	Op, Path string
+	Errno    syscall.Errno
+	Text     string
+	Rank     int // in the communicator of the file; -1: the own one
+}
+
+func (f *File) newFault(err error) *fault {
+	if err == nil {
+		return nil
+	}
+	t := &fault{Rank: -1, Text: err.Error(), Path: f.name}
+	var path *os.PathError
+	var link *os.LinkError
+	var number syscall.Errno
+	switch {
+	case errors.As(err, &path) && errors.As(path.Err, &number):
+		t.Op, t.Errno = path.Op, number
+	case errors.As(err, &link) && errors.As(link.Err, &number):
+		t.Op, t.Errno = link.Op, number
+	}
+	return t
+}
+
+func (f *fault) error() error {
+	if f == nil {
+		return nil
+	}
+	err := errors.New(f.Text)
+	if f.Errno != 0 {
+		err = &os.PathError{Op: f.Op, Path: f.Path, Err: f.Errno}
+	}
+	if f.Rank >= 0 {
+		err = fmt.Errorf("rank %d: %w", f.Rank, err)
+	}
+	return err
+}
+
+// ended is an error by which the run of the program ends: the file stays as it is.
+type ended struct{ error }
+
+func (e ended) Unwrap() error { return e.error }
+
+// ends reports whether the run ends with an error.
+func ends(err error) bool {
+	var e ended
+	return errors.As(err, &e)
+}
+
+// once has one replica of the rank call do, and returns the outcome on all of them.
+func (f *File) once(do func(*outcome) error) (outcome, error) {
+	b, err := intra.OnceBytes(f.p, func() ([]byte, error) {
+		for _, path := range f.t.expired {
+			_ = os.Remove(path) // an earlier writer may have done so already
+		}
+		var o outcome
+		o.Fault = f.newFault(do(&o))
+		b, err := json.Marshal(o)
+		b = append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...)
+		return append(b, o.data...), err
+	})
+	if err != nil {
+		return outcome{}, ended{fmt.Errorf("file %s: %w", f.name, err)}
+	}
+	f.t.expired = nil
+	var o outcome
+	n := binary.LittleEndian.Uint32(b)
+	if err := json.Unmarshal(b[4:4+n], &o); err != nil {
+		return o, ended{fmt.Errorf("file %s: the outcome of a call: %w", f.name, err)}
+	}
+	o.data = b[4+n:]
+	return o, nil
+}
+
+// call has one replica of the rank carry out a call.
+func (f *File) call(c outfile.Call) error {
+	keeps := f.t.keeps()
+	if f.t.trial() {
+		f.m.Carried(c, outfile.Outcome{OK: true}, false)
+		return nil
+	}
+	o, err := f.once(func(o *outcome) error {
+		acts := f.m.Carry(c, keeps)
+		done, err := f.perform(acts)
+		o.Outcome = f.m.Result(acts, done)
+		o.Fsync = err != nil && acts[done].Kind == outfile.Fsync
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	f.m.Carried(c, o.Outcome, keeps)
+	if err = o.Fault.error(); err != nil && o.Fsync {
+		f.lost = err
+	}
+	return err
+}
+
+// lead has the first rank of the file make a call, and returns its error on all ranks.
+func (f *File) lead(c outfile.Call) error {
+	var err error
+	if f.leads() {
+		err = f.call(c)
+	}
+	if err = f.agree(err); err != nil || f.leads() {
+		return err
+	}
+	switch c.Kind {
+	case outfile.Back:
+		f.m.Back(c.Size)
+	case outfile.Fork:
+		f.m.Forked()
+	}
+	return nil
+}
+
+// agree returns the error of the first rank of the file that has one, on all ranks.
+func (f *File) agree(err error) error {
+	if !f.shared() || ends(err) {
+		return err
+	}
+	mine := uint32(0)
+	if err != nil {
+		mine = 1
+	}
+	all := make([]uint32, f.c.Size())
+	if e := comm.Allgather(f.c, []uint32{mine}, all); e != nil {
+		return ended{fmt.Errorf("file %s: %w", f.name, e)}
+	}
+	for rank, bad := range all {
+		if bad == 0 {
+			continue
+		}
+		o := f.newFault(err)
+		if rank == f.c.Rank() {
+			o.Rank = rank
+		}
+		if e := f.bcast(&o, rank); e != nil {
+			return e
+		}
+		return o.error()
+	}
+	return nil
+}
+
+// bcast copies v of one rank of the file to all of them.
+func (f *File) bcast(v any, root int) error {
+	if !f.shared() {
+		return nil
+	}
+	b, err := json.Marshal(v)
+	n := []int64{int64(len(b))}
+	if err == nil {
+		err = comm.Bcast(f.c, n, root)
+	}
+	if err == nil {
+		if f.c.Rank() != root {
+			b = make([]byte, n[0])
+		}
+		err = comm.Bcast(f.c, b, root)
+	}
+	if err == nil && f.c.Rank() != root {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		return ended{fmt.Errorf("file %s: %w", f.name, err)}
+	}
+	return nil
+}
+
+// perform carries out actions and returns the number of those that succeeded.
+func (f *File) perform(acts []outfile.Action) (int, error) {
+	for i, a := range acts {
+		if err := f.act(a); err != nil {
+			return i, err
+		}
+	}
+	return len(acts), nil
+}
+
+func (f *File) act(a outfile.Action) error {
+	switch a.Kind {
+	case outfile.Rename:
+		return f.publish(a.Size, a.Version)
+	case outfile.Copy:
+		return duplicate(f.temporary(a.Version-1), f.temporary(a.Version), a.Size)
+	case outfile.Truncate:
+		if f.kind == created {
+			if err := f.detach(a.Size); err != nil {
+				return err
+			}
+		}
+	}
+	h, err := f.handle.get(f.current(), f.kind == created)
+	if err != nil {
+		return err
+	}
+	switch a.Kind {
+	case outfile.WriteAt:
+		_, err = h.WriteAt(a.Piece.Data, a.Piece.Offset)
+	case outfile.Fsync:
+		err = h.Sync()
+	case outfile.Truncate:
+		err = cutOff(h, a.Size)
+	}
+	return err
+}
+
+// settle makes durable what this process would have to write again.
+func (f *File) settle() error {
+	if f.m == nil || f.t.trial() {
+		return nil
+	}
+	acts := f.m.Settle()
+	if len(acts) == 0 {
+		return nil
+	}
+	if _, err := f.perform(acts); err != nil {
+		return err
+	}
+	f.m.Settled()
+	return nil
+}
+
+// current returns the path at which the file is now.
+func (f *File) current() string {
+	if f.kind == created {
+		return f.temporary(f.m.Version())
+	}
+	return f.path
+}
+
+// temporary returns the temporary name of a version of a created file.
+func (f *File) temporary(version int) string {
+	if version == 0 {
+		return f.temp
+	}
+	return fmt.Sprintf("%s.%d", f.temp, version)
+}

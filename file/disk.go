@@ -1,0 +1,243 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// handle is the open descriptor of this process, if it has written or read the file.
+type handle struct {
+	file *os.File
+	path string
+}
+
+// get returns the descriptor of the file at a path, which exists.
+func (h *handle) get(path string, reads bool) (*os.File, error) {
+	if h.file != nil && h.path == path {
+		return h.file, nil
+	}
+	h.close()
+	flag := os.O_WRONLY
+	if reads {
+		flag = os.O_RDWR
+	}
+	f, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	h.file, h.path = f, path
+	return f, nil
+}
+
+func (h *handle) close() {
+	if h.file != nil {
+		h.file.Close() // it was synchronized if that matters
+		h.file = nil
+	}
+}
+
+func (f *File) release() { f.handle.close() }
+
+// target returns the path that a name stands for, and the permissions of the file there,
+// 0 if there is none. It must be a regular file.
+func target(name string) (string, fs.FileMode, error) {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return "", 0, err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return path, 0, nil
+	case err != nil:
+		return "", 0, err
+	case info.IsDir():
+		return "", 0, &os.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
+	case !info.Mode().IsRegular():
+		return "", 0, fmt.Errorf("open %s: not a regular file", name)
+	}
+	return path, info.Mode().Perm() | fs.ModeTemporary, nil
+}
+
+// start creates a file, or the temporary one in its place.
+func (f *File) start(o *outcome) error {
+	path, mode, err := target(f.name)
+	if err != nil {
+		return err
+	}
+	o.Path = path
+	if mode != 0 { // the file that is to be replaced must be writable, too
+		probe, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		probe.Close()
+	}
+	at, flag := path, os.O_CREATE|os.O_WRONLY
+	if f.kind == created {
+		dir, base := filepath.Split(path)
+		o.Temp = fmt.Sprintf("%s.%s.%s.%d.part", dir, base, f.t.nonce, f.t.made)
+		at, flag = o.Temp, os.O_CREATE|os.O_TRUNC|os.O_RDWR
+		// An execution that was rolled back may have given this file its own name, too.
+		if err := remove(at); err != nil {
+			return err
+		}
+	}
+	h, err := os.OpenFile(at, flag, 0o666)
+	if err != nil {
+		return err
+	}
+	f.handle.close()
+	f.handle = handle{h, at}
+	if f.kind == created && mode != 0 {
+		if err := h.Chmod(mode.Perm()); err != nil {
+			return err
+		}
+	}
+	info, err := h.Stat()
+	if err != nil {
+		return err
+	}
+	o.Size = info.Size()
+	if f.t.keeps() { // for replicas on other hosts to see
+		o.Token = filepath.Join(filepath.Dir(path), ".intra-"+f.t.nonce)
+		token, err := os.OpenFile(o.Token, os.O_CREATE|os.O_WRONLY, 0o666)
+		if err != nil {
+			return err
+		}
+		token.Close()
+	}
+	return syncFolder(path)
+}
+
+// remove removes a file if it is there.
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// publish gives a created file of that size its name.
+func (f *File) publish(size int64, version int) error {
+	from := f.temporary(version)
+	if f.born < f.t.cut() {
+		// The job may roll back to a safe point at which the file has its temporary name,
+		// so that stays as well.
+		second := from + ".link"
+		if err := remove(second); err != nil {
+			return err
+		}
+		switch err := os.Link(from, second); {
+		case err == nil:
+			from = second
+		case errors.Is(err, fs.ErrNotExist):
+			return err
+		default: // the file system has no links
+			if err := duplicate(from, second, size); err != nil {
+				return err
+			}
+			from = second
+		}
+	}
+	err := os.Rename(from, f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		// A replica may have renamed it, and died before it could report that.
+		if info, e := os.Stat(f.path); e == nil && info.Size() == size {
+			err = nil
+		}
+	}
+	if err == nil && from != f.temporary(version) {
+		// An earlier writer has died behind its rename: of two names of one file none is renamed.
+		err = remove(from)
+	}
+	if err != nil {
+		return err
+	}
+	return syncFolder(f.path)
+}
+
+// discard removes a created file that has failed.
+func (f *File) discard() error {
+	if f.t.trial() || !f.leads() {
+		return nil
+	}
+	_, err := f.once(func(*outcome) error {
+		_ = os.Remove(f.temporary(f.m.Version()))
+		return nil
+	})
+	return err
+}
+
+// detach gives the temporary file an inode of its own, if it also has its own name since
+// it was closed after the safe point to which the job has gone back.
+func (f *File) detach(size int64) error {
+	at := f.temporary(f.m.Version())
+	info, err := os.Stat(at)
+	if err != nil {
+		return err
+	}
+	if names(info) == 1 {
+		return nil
+	}
+	f.handle.close()
+	second := at + ".copy"
+	if err := duplicate(at, second, size); err != nil {
+		return err
+	}
+	return os.Rename(second, at)
+}
+
+// duplicate makes a durable file of the first size bytes of another one.
+func duplicate(from, to string, size int64) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if info, err := in.Stat(); err == nil {
+		if err := out.Chmod(info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	if _, err := io.Copy(out, io.LimitReader(in, size)); err != nil {
+		return err
+	}
+	return out.Sync()
+}
+
+// cutOff cuts a file off at a size if it is longer.
+func cutOff(h *os.File, size int64) error {
+	info, err := h.Stat()
+	if err != nil || info.Size() <= size {
+		return err
+	}
+	return h.Truncate(size)
+}
+
+// appears waits until a file that another process has created is visible here. A client of
+// NFS may remember for a while that it was not there; reading the folder makes it look.
+func appears(path string) (fs.FileInfo, error) {
+	for pause := time.Millisecond; ; pause *= 2 {
+		info, err := os.Stat(path)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || pause > time.Second {
+			return info, err
+		}
+		_, _ = os.ReadDir(filepath.Dir(path))
+		time.Sleep(pause)
+	}
+}

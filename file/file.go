@@ -1,0 +1,207 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/replica/outfile"
+)
+
+// File is an open file of one rank, or of the ranks of a communicator. One goroutine of a
+// process uses it.
+type File struct {
+	p    *intra.Process
+	c    *comm.Comm // nil: of one rank
+	t    *table
+	name string // as the program calls it
+	kind kind
+	at   string // file:line where it was opened
+	born uint64 // the last cut when it was opened
+
+	path   string           // the name that it gets, or has; absolute
+	temp   string           // that of its version 0 until then; "": none
+	m      *outfile.Machine // nil: it is only read
+	handle handle
+	pos    int64 // of Write in a created file, and of Read
+	size   int64 // of a file that is only read
+	// stranger: this replica was late, and found another file than the one that is read.
+	stranger bool
+	failed   error // the first failed write of a created file
+	lost     error // a failed fsync: what was written may be lost
+	closed   bool
+}
+
+type kind uint8
+
+const (
+	created kind = iota
+	appended
+	opened
+)
+
+// ErrUnordered means that several ranks append to one file without an order.
+var ErrUnordered = errors.New("several ranks would append without an order: use WriteAll, or WriteAt in a created file")
+
+// ErrOverwrite means that a write of one rank would overwrite what a safe point has of a file of
+// several ranks.
+var ErrOverwrite = errors.New("overwrites bytes from before the last safe point of the job: all ranks have to know, so use WriteAtAll")
+
+// Create creates a file that is visible as a whole once Close has renamed it. A file of
+// that name keeps its contents until then. c is nil or has the ranks that write the file.
+func Create(p *intra.Process, c *comm.Comm, name string) (*File, error) {
+	return open(p, c, name, created)
+}
+
+// Append opens a file to which records are appended; if there is none, it is created. In a
+// job that may roll back, the first Append of a file precedes the first safe point.
+func Append(p *intra.Process, c *comm.Comm, name string) (*File, error) {
+	return open(p, c, name, appended)
+}
+
+// Open opens a file to be read. One replica of each rank reads it for all. Open fails if
+// they do not see the same file. Before the first safe point of a restored process, which
+// has no peers yet, that process reads by itself.
+func Open(p *intra.Process, c *comm.Comm, name string) (*File, error) {
+	return open(p, c, name, opened)
+}
+
+func open(p *intra.Process, c *comm.Comm, name string, k kind) (*File, error) {
+	t := tableOf(p)
+	if !t.resuming() {
+		t.enter()
+	}
+	f := &File{p: p, c: c, t: t, name: name, kind: k, at: callsite.Outside("github.com/intrahpc/intra/file."), born: t.cut()}
+	if err := f.open(); err != nil {
+		f.release()
+		return nil, err
+	}
+	t.open = append(t.open, f)
+	return f, nil
+}
+
+func (f *File) open() error {
+	switch {
+	case f.name == "":
+		return fmt.Errorf("open an output file: no name")
+	case f.kind == opened:
+		return f.look()
+	case f.t.resuming():
+		return f.t.claim(f)
+	}
+	for _, g := range f.t.open {
+		if g.name == f.name && g.kind != opened {
+			return fmt.Errorf("file %s is open already, since %s", f.name, g.at)
+		}
+	}
+	return f.begin()
+}
+
+// Name returns the name of the file as it was given.
+func (f *File) Name() string { return f.name }
+
+// entry returns the file as part of the state.
+func (f *File) entry() entry {
+	s := f.m.State()
+	return entry{Name: f.name, Kind: f.kind, Born: f.born, Path: f.path, Temp: f.temp, Pos: f.pos, Version: s.Version, End: s.End, Unsynced: s.Unsynced}
+}
+
+// enter begins a call.
+func (f *File) enter(op string, writes bool) error {
+	switch {
+	case f.closed:
+		return f.fault(op, errClosed)
+	case f.kind != opened && f.t.resuming():
+		return f.fault(op, errors.New("before the first SafePoint of a restored process: do it only if !p.Restored()"))
+	case writes && f.kind == opened:
+		return f.fault(op, errors.New("it was opened to be read: use Create or Append"))
+	}
+	f.t.enter()
+	return nil
+}
+
+// fault returns the error of a call that was wrong.
+func (f *File) fault(op string, err error) error {
+	return &os.PathError{Op: op, Path: f.name, Err: err}
+}
+
+// leads reports whether this rank does what one rank of the file does for all.
+func (f *File) leads() bool { return f.c == nil || f.c.Rank() == 0 }
+
+// shared reports whether several ranks have the file.
+func (f *File) shared() bool { return f.c != nil && f.c.Size() > 1 }
+
+// Sync makes everything that was written durable. All ranks of the file call it.
+func (f *File) Sync() error {
+	if err := f.enter("sync", true); err != nil {
+		return err
+	}
+	return f.agree(f.sync())
+}
+
+func (f *File) sync() error {
+	if f.lost != nil {
+		return f.lost
+	}
+	return f.call(outfile.Call{Kind: outfile.Sync})
+}
+
+// Close makes a file durable and closes it; all ranks of the file call it. A created file
+// gets its name. If a write to it has failed, it is removed instead, a file that had its
+// name before stays, and Close returns the error of that write.
+func (f *File) Close() error {
+	if err := f.enter("close", false); err != nil {
+		return err
+	}
+	if f.kind == opened {
+		f.closed = true
+		f.t.forget(f)
+		return nil
+	}
+	err := errors.Join(f.failed, f.lost)
+	if err == nil {
+		err = f.sync()
+	}
+	size, err := f.whole(err)
+	if ends(err) {
+		return err
+	}
+	if f.kind == created {
+		if f.born < f.t.cut() { // a rollback may continue this file
+			f.t.leave(f.temporary(f.m.Version()))
+		}
+		if err == nil {
+			err = f.lead(outfile.Call{Kind: outfile.Publish, Size: size})
+		}
+		if ends(err) {
+			return err
+		}
+		if err != nil {
+			err = errors.Join(err, f.discard())
+		}
+	}
+	f.closed = true
+	f.t.forget(f)
+	return err
+}
+
+// whole returns the size of the file over all ranks, and the error of one of them if there
+// is one.
+func (f *File) whole(err error) (int64, error) {
+	if err = f.agree(err); err != nil || !f.shared() {
+		return f.m.End(), err
+	}
+	return comm.AllreduceValue(f.c, f.m.End(), comm.Max)
+}
+
+// resume brings the file back to the safe point at which the run began.
+func (f *File) resume() error {
+	size, err := f.whole(nil)
+	if err != nil {
+		return err
+	}
+	return f.lead(outfile.Call{Kind: outfile.Back, Size: size})
+}

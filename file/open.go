@@ -1,0 +1,184 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/replica/outfile"
+)
+
+// errLate is the error of an Append that a rollback could not undo.
+var errLate = errors.New("the job may roll back to a safe point before this first Append of the file, and would not know its size: call Append before the first SafePoint")
+
+// begin opens a file that is written.
+func (f *File) begin() error {
+	var o outcome
+	var err error
+	if f.leads() {
+		if o, err = f.first(); err != nil {
+			return err
+		}
+	}
+	if err := f.bcast(&o, 0); err != nil {
+		return err
+	}
+	if err := o.Fault.error(); err != nil {
+		return err
+	}
+	f.path, f.temp = o.Path, o.Temp
+	f.m = outfile.New(f.t.me, o.Size, f.t.cut())
+	if o.Token == "" || f.t.trial() {
+		return nil
+	}
+	if !slices.Contains(f.t.tokens, o.Token) {
+		f.t.tokens = append(f.t.tokens, o.Token)
+	}
+	// A replica that lags behind may look when the others have closed the file long since,
+	// but the token stays.
+	if err := f.t.sees(o.Token); err != nil {
+		return fmt.Errorf("%w: %w", intra.ErrDiverged, err)
+	}
+	return nil
+}
+
+// first opens the file for all ranks.
+func (f *File) first() (outcome, error) {
+	if f.kind == created {
+		f.t.made++
+	}
+	end, known := f.t.ends[f.name]
+	if f.t.trial() {
+		path, _, err := target(f.name)
+		return outcome{Path: path, Size: end, Fault: f.newFault(err)}, nil
+	}
+	if f.t.nonce == "" {
+		o, err := f.once(func(o *outcome) error { o.Path = fmt.Sprintf("%08x", rand.Uint32()); return nil })
+		if err != nil {
+			return o, err
+		}
+		f.t.nonce = o.Path
+	}
+	return f.once(func(o *outcome) error {
+		if f.kind == appended && !known && f.t.run != nil && f.t.run.MayReturn() && f.t.run.Passed() {
+			return fmt.Errorf("append to %s: %w", f.name, errLate)
+		}
+		if err := f.start(o); err != nil {
+			return err
+		}
+		switch {
+		case f.kind == created:
+			o.Size = 0
+		case f.t.back[f.name] && o.Size > end: // an execution that was rolled back has appended to it
+			o.Size = end
+			return cutOff(f.handle.file, end)
+		}
+		return nil
+	})
+}
+
+// look opens a file that is read.
+func (f *File) look() error {
+	own := outcome{}
+	own.Fault = f.newFault(f.sample(&own))
+	o := own
+	if !f.t.resuming() {
+		var err error
+		if o, err = f.once(func(o *outcome) error { *o = own; return own.Fault.error() }); err != nil {
+			return err
+		}
+		// A replica that lags behind may see what the program has written since.
+		if !o.same(own) && own.Time <= o.Time {
+			host, _ := os.Hostname()
+			return fmt.Errorf("%w: file %s is not the same on all hosts of the job: replica %d on host %s has %s, another replica has %s: put it on a file system that they share",
+				intra.ErrDiverged, f.name, f.p.Replica(), host, own.describe(), o.describe())
+		}
+	}
+	f.path, f.size = o.Path, o.Size
+	f.stranger = !o.same(own)
+	err := o.Fault.error()
+	if f.shared() && !f.t.resuming() {
+		if err = f.agree(err); err == nil {
+			err = f.same(o)
+		}
+	}
+	return err
+}
+
+// same reports whether two processes have seen the same file.
+func (o outcome) same(q outcome) bool {
+	return o.Size == q.Size && o.Sum == q.Sum && (o.Fault == nil) == (q.Fault == nil)
+}
+
+func (o outcome) describe() string {
+	if o.Fault != nil {
+		return o.Fault.error().Error()
+	}
+	return fmt.Sprintf("%d bytes with hash %016x at their ends", o.Size, o.Sum)
+}
+
+// input returns the descriptor of a file that is read.
+func (f *File) input() (*os.File, error) {
+	if f.stranger {
+		return nil, fmt.Errorf("read %s: it has been replaced since another replica opened it", f.name)
+	}
+	return f.handle.file, nil
+}
+
+// same returns an error if the ranks of the file do not see the same one.
+func (f *File) same(o outcome) error {
+	all := make([]uint64, 2*f.c.Size())
+	if err := comm.Allgather(f.c, []uint64{uint64(o.Size), o.Sum}, all); err != nil {
+		return ended{fmt.Errorf("file %s: %w", f.name, err)}
+	}
+	for rank := range f.c.Size() {
+		if !slices.Equal(all[2*rank:2*rank+2], all[:2]) {
+			return fmt.Errorf("file %s is not the same on all hosts of the job: rank 0 has %s, and rank %d has %s: put it on a file system that they share",
+				f.name, outcome{Size: int64(all[0]), Sum: all[1]}.describe(), rank, outcome{Size: int64(all[2*rank]), Sum: all[2*rank+1]}.describe())
+		}
+	}
+	return nil
+}
+
+// sampleBytes is what is read at each end of a file to compare it with that of another
+// host.
+const sampleBytes = 64 << 10
+
+// sample opens the file for this process, and describes it in o.
+func (f *File) sample(o *outcome) error {
+	path, mode, err := target(f.name)
+	if err != nil {
+		return err
+	}
+	if mode == 0 {
+		return &os.PathError{Op: "open", Path: f.name, Err: syscall.ENOENT}
+	}
+	h, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	f.handle = handle{h, path}
+	info, err := h.Stat()
+	if err != nil {
+		return err
+	}
+	b := make([]byte, sampleBytes)
+	sum := xxh3.New()
+	for _, at := range []int64{0, max(0, info.Size()-sampleBytes)} {
+		n, err := h.ReadAt(b, at)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		_, _ = sum.Write(b[:n]) // of a hash
+	}
+	o.Path, o.Size, o.Sum, o.Time = path, info.Size(), sum.Sum64(), info.ModTime().UnixNano()
+	return nil
+}

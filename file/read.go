@@ -1,0 +1,136 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/intrahpc/intra/internal/replica/outfile"
+)
+
+// ReadAt reads the bytes at an offset. If the file ends before, it returns io.EOF. In a
+// created file it sees what its own rank has written, and what other ranks have written
+// before a Sync.
+func (f *File) ReadAt(b []byte, off int64) (int, error) { return f.View(View{}).ReadAt(b, off) }
+
+// ReadAtAll is ReadAt by all ranks of the file. It returns the error of the first rank
+// that has one; the file must not end before.
+func (f *File) ReadAtAll(b []byte, off int64) error { return f.View(View{}).ReadAtAll(b, off) }
+
+// Read reads the next bytes of a file that was opened to be read.
+func (f *File) Read(b []byte) (int, error) {
+	if f.kind != opened {
+		return 0, f.fault("read", errors.New("it is being written: use ReadAt"))
+	}
+	n, err := f.ReadAt(b, f.pos)
+	f.pos += int64(n)
+	if n > 0 && err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// Size returns the size of a file that is read, or the end of what this rank knows to be
+// written.
+func (f *File) Size() int64 {
+	if f.kind == opened {
+		return f.size
+	}
+	return f.m.End()
+}
+
+// ReadAt is File.ReadAt of the part.
+func (p Part) ReadAt(b []byte, off int64) (int, error) {
+	if err := p.valid(); err != nil {
+		return 0, err
+	}
+	if err := p.f.enter("read", false); err != nil {
+		return 0, err
+	}
+	switch {
+	case p.f.kind == appended:
+		return 0, p.f.fault("read", errors.New("it was opened by Append: use Open"))
+	case off < 0:
+		return 0, p.f.fault("read", fmt.Errorf("offset %d, want at least 0", off))
+	}
+	pieces := p.pieces(b, off)
+	if p.f.t.resuming() || p.f.t.trial() {
+		return p.f.readPieces(pieces)
+	}
+	return p.f.readOnce(pieces)
+}
+
+// ReadAtAll is File.ReadAtAll of the part.
+func (p Part) ReadAtAll(b []byte, off int64) error {
+	n, err := p.ReadAt(b, off)
+	if ends(err) || p.f.closed {
+		return err
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+		if n == len(b) {
+			err = nil
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("read %d bytes at %d of %s: %w", len(b), off, p.f.name, err)
+	}
+	return p.f.agree(err)
+}
+
+// readPieces reads from the file as this process sees it.
+func (f *File) readPieces(pieces []outfile.Piece) (n int, err error) {
+	var h *os.File
+	if f.kind == opened {
+		h, err = f.input()
+	} else {
+		h, err = f.handle.get(f.current(), true)
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range pieces {
+		k, err := h.ReadAt(p.Data, p.Offset)
+		if n += k; err != nil && (k < len(p.Data) || err != io.EOF) {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// readOnce has one replica of the rank read.
+func (f *File) readOnce(pieces []outfile.Piece) (int, error) {
+	if f.kind != opened {
+		// What another host may have lost is written again first.
+		if err := f.call(outfile.Call{Kind: outfile.Write}); err != nil {
+			return 0, f.note(err)
+		}
+	}
+	o, err := f.once(func(o *outcome) error {
+		total, _ := extent(pieces)
+		o.data = make([]byte, total)
+		into, at := make([]outfile.Piece, len(pieces)), 0
+		for i, p := range pieces { // the caller's memory is written once, from the outcome
+			into[i] = outfile.Piece{Offset: p.Offset, Data: o.data[at : at+len(p.Data)]}
+			at += len(p.Data)
+		}
+		n, err := f.readPieces(into)
+		o.data = o.data[:n]
+		if err == io.EOF {
+			o.Size, err = 1, nil
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, p := range pieces {
+		n += copy(p.Data, o.data[n:])
+	}
+	if err = o.Fault.error(); err == nil && o.Size == 1 {
+		err = io.EOF
+	}
+	return n, err
+}

@@ -1,0 +1,261 @@
+package file
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/base/bridge"
+	"github.com/intrahpc/intra/internal/replica/engine"
+	"github.com/intrahpc/intra/internal/replica/outfile"
+)
+
+// table holds the output files of one run of a program. It is part of the state of the
+// program: what MarshalBinary returns is the same on all replicas of a rank.
+type table struct {
+	run  *engine.Program
+	me   uint64 // names this process among those that write the files
+	open []*File
+	// saved are the files that were open at the safe point at which the run began, and
+	// that the program has not opened again yet.
+	saved []entry
+	ends  map[string]int64 // of files that were appended to and closed; nil: none
+	back  map[string]bool  // those whose end is that of the safe point at which the run began
+	stale []stale
+	cuts  uint64 // that calls have noticed
+	last  uint64 // the last of them
+
+	nonce   string   // distinguishes temporary names of this job; "": there were none yet
+	made    int      // created files so far
+	tokens  []string // files that show whether hosts see the same folder
+	expired []string // for the replica to remove that carries out the next call
+}
+
+// saved is the table in the state.
+type saved struct {
+	Open  []entry          `json:",omitempty"`
+	Ends  map[string]int64 `json:",omitempty"`
+	Stale []stale          `json:",omitempty"`
+	Cuts  uint64           `json:",omitempty"`
+	Last  uint64           `json:",omitempty"`
+
+	Nonce  string   `json:",omitempty"`
+	Made   int      `json:",omitempty"`
+	Tokens []string `json:",omitempty"`
+}
+
+// entry is an open file in the state.
+type entry struct {
+	Name    string
+	Kind    kind
+	Born    uint64
+	Path    string
+	Temp    string `json:",omitempty"`
+	Pos     int64  `json:",omitempty"`
+	Version int    `json:",omitempty"`
+	End     int64
+	// Unsynced is that of outfile.State.
+	Unsynced int64 `json:",omitempty"`
+}
+
+// stale is a version of a file that only a rollback needs.
+type stale struct {
+	Path string
+	Cuts uint64 // that calls had noticed when it was left
+}
+
+// keptCuts is the number of cuts after which a job does not go back to the one before: a
+// backup is complete by the next but one, and two sets of checkpoint files are kept.
+const keptCuts = 3
+
+func init() {
+	bridge.Files = func(run any) any { return newTable(run.(*engine.Program)) }
+}
+
+func newTable(run *engine.Program) *table {
+	return &table{run: run, me: rand.Uint64() | 1}
+}
+
+// tableOf returns the table of a process.
+func tableOf(p *intra.Process) *table {
+	run, _ := bridge.Run(p).(*engine.Program)
+	if run == nil { // a nil *intra.Process has no state
+		return newTable(nil)
+	}
+	return run.Files().(*table)
+}
+
+func (t *table) trial() bool { return t.run != nil && t.run.Trial() }
+func (t *table) keeps() bool { return t.run != nil && t.run.Apart() }
+
+// resuming reports whether the run has not reached the safe point at which it begins.
+func (t *table) resuming() bool { return t.run != nil && t.run.Resuming() }
+
+// cut returns the last cut of all processes.
+func (t *table) cut() uint64 {
+	if t.run == nil {
+		return 0
+	}
+	return t.run.Cut()
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (t *table) MarshalBinary() ([]byte, error) {
+	s := saved{Open: slices.Clone(t.saved), Ends: t.ends, Stale: t.stale, Cuts: t.cuts, Last: t.last, Nonce: t.nonce, Made: t.made, Tokens: t.tokens}
+	for _, f := range t.open {
+		if f.kind != opened {
+			s.Open = append(s.Open, f.entry())
+		}
+	}
+	// A restored program may open its files in another order.
+	slices.SortFunc(s.Open, func(a, b entry) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind)) })
+	return json.Marshal(s)
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. A trial of checked mode has a
+// table of its own, so the one of the run stays as it is when the trial is over.
+func (t *table) UnmarshalBinary(b []byte) error {
+	if t.run != nil && !t.run.Resuming() {
+		return nil
+	}
+	var s saved
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	t.saved, t.ends, t.stale, t.cuts, t.last = s.Open, s.Ends, s.Stale, s.Cuts, s.Last
+	t.nonce, t.made, t.tokens = s.Nonce, s.Made, s.Tokens
+	for name := range t.ends {
+		if t.back == nil {
+			t.back = make(map[string]bool)
+		}
+		t.back[name] = true
+	}
+	return nil
+}
+
+// claim returns the file that was open at the safe point at which the run began.
+func (t *table) claim(f *File) error {
+	i := slices.IndexFunc(t.saved, func(e entry) bool { return e.Name == f.name && e.Kind == f.kind })
+	if i < 0 {
+		return fmt.Errorf("file %s was not open at the safe point at which this process begins: open it only if !p.Restored()", f.name)
+	}
+	e := t.saved[i]
+	t.saved = slices.Delete(t.saved, i, i+1)
+	f.born, f.path, f.temp, f.pos = e.Born, e.Path, e.Temp, e.Pos
+	f.m = outfile.NewAt(t.me, outfile.State{Version: e.Version, End: e.End, Unsynced: e.Unsynced}, t.cut())
+	return nil
+}
+
+// forget removes a closed file.
+func (t *table) forget(f *File) {
+	t.open = slices.DeleteFunc(t.open, func(g *File) bool { return g == f })
+	f.release()
+	if f.kind == appended && f.m != nil {
+		if t.ends == nil {
+			t.ends = make(map[string]int64)
+		}
+		t.ends[f.name] = f.m.End()
+		delete(t.back, f.name)
+	}
+}
+
+// leave keeps a version for a rollback.
+func (t *table) leave(path string) { t.stale = append(t.stale, stale{path, t.cuts}) }
+
+// enter notices cuts since the last call, and the versions that no rollback needs any
+// more.
+func (t *table) enter() {
+	cut := t.cut()
+	if cut == t.last {
+		return
+	}
+	t.cuts, t.last = t.cuts+1, cut
+	for _, f := range t.open {
+		if f.m != nil {
+			f.m.Passed(cut)
+		}
+	}
+	t.stale = slices.DeleteFunc(t.stale, func(s stale) bool {
+		if t.cuts < s.Cuts+keptCuts {
+			return false
+		}
+		t.expired = append(t.expired, s.Path)
+		return true
+	})
+}
+
+// Settle implements engine.Files.
+func (t *table) Settle() error {
+	for _, f := range t.open {
+		if err := f.settle(); err != nil {
+			return fmt.Errorf("make the output file durable for a safe point: %w", err)
+		}
+	}
+	return nil
+}
+
+// Resume implements engine.Files.
+func (t *table) Resume(back bool) error {
+	if len(t.saved) > 0 {
+		return fmt.Errorf("file %s was open at the safe point at which this process begins: open it before the first SafePoint of a restored process, too", t.saved[0].Name)
+	}
+	if !back && !t.trial() && t.keeps() {
+		for _, token := range t.tokens {
+			if err := t.sees(token); err != nil {
+				return err // a joiner may fail alone
+			}
+		}
+	}
+	for _, f := range slices.Clone(t.open) {
+		if f.kind == opened || t.trial() {
+			continue
+		}
+		if !back {
+			continue
+		}
+		if err := f.resume(); err != nil {
+			return fmt.Errorf("bring file %s back to safe point %d: %w", f.name, t.cut(), err)
+		}
+	}
+	return nil
+}
+
+// Return implements engine.Files.
+func (t *table) Return(err error) error {
+	for _, f := range t.open {
+		f.release()
+		if err == nil && f.kind != opened {
+			err = fmt.Errorf("the program returned before file %s, opened at %s, was closed: call Close", f.name, f.at)
+		}
+	}
+	return err
+}
+
+// Release implements engine.Files.
+func (t *table) Release() {
+	for _, s := range t.stale {
+		_ = os.Remove(s.Path)
+	}
+	for _, token := range t.tokens {
+		_ = os.Remove(token)
+	}
+}
+
+// sees returns an error if this process does not see the folder in which another one has
+// made a token.
+func (t *table) sees(token string) error {
+	if _, err := appears(token); err != nil {
+		host, _ := os.Hostname()
+		return fmt.Errorf("folder %s is not the same on all hosts of the job: process %v on host %s: %w: put output files on a file system that the hosts share",
+			filepath.Dir(token), t.run.Self, host, err)
+	}
+	return nil
+}
+
+// errClosed means that a file is closed.
+var errClosed = fmt.Errorf("%w: close it once, and do not use it afterwards", os.ErrClosed)

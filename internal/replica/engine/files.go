@@ -1,0 +1,76 @@
+package engine
+
+// Files are the output files of a run of the program. Package file implements it.
+type Files interface {
+	// Settle makes what was written durable: the state of this process is given away next.
+	Settle() error
+	// Resume is called at the first safe point of a restored run. back: all ranks have
+	// gone back to this safe point together.
+	Resume(back bool) error
+	// Return is called when the program has returned, with its error.
+	Return(err error) error
+	// Release removes what a rollback would have needed: the job is over.
+	Release()
+}
+
+// UseFiles gives the run its output files. Their positions are part of the state.
+func (p *Program) UseFiles(f Files) error {
+	p.files = f
+	return p.Protect("intra.files", f)
+}
+
+// Files returns the output files of the run, nil if it has none.
+func (p *Program) Files() Files { return p.files }
+
+// Cut returns the last safe point at which all processes took a cut, 0 if there was none.
+func (p *Program) Cut() uint64 { return p.cut }
+
+// Passed reports whether the run has passed a safe point.
+func (p *Program) Passed() bool { return p.points.Load() > 0 && !p.Resuming() }
+
+// Trial reports whether the run is a trial of checked mode, whose effects must not be seen
+// outside.
+func (p *Program) Trial() bool { return p.trial }
+
+// MayReturn reports whether the job may go back to one of its safe points.
+func (p *Program) MayReturn() bool {
+	return p.engine != nil && (p.engine.setup.Next > 0 || p.engine.setup.Files != nil)
+}
+
+// Apart reports whether the replicas of the rank may be on several hosts. All replicas
+// agree on it between two cuts.
+func (p *Program) Apart() bool {
+	if p.engine == nil || p.Degrees[p.Self.Rank] == 1 {
+		return false
+	}
+	p.engine.mu.Lock()
+	defer p.engine.mu.Unlock()
+	return !p.engine.setup.Together || p.engine.sharing.scattered
+}
+
+// resumeFiles lets the output files continue at the safe point at which the run began.
+func (p *Program) resumeFiles() error {
+	if p.files == nil {
+		return nil
+	}
+	return p.files.Resume(!p.joined && !p.trial)
+}
+
+// settleFiles makes durable what the program has written to its output files. It releases
+// the lock; meanwhile a rollback may end the program.
+func (r *recovering) settleFiles(yield func(func())) (err error) {
+	if p := r.program; p != nil && p.files != nil {
+		yield(func() { err = p.files.Settle() })
+	}
+	return err
+}
+
+// releaseFiles is called when the process may end.
+func (r *recovering) releaseFiles() {
+	r.mu.Lock()
+	p := r.program
+	r.mu.Unlock()
+	if p != nil && p.files != nil {
+		p.files.Release()
+	}
+}

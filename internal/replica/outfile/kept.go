@@ -1,0 +1,53 @@
+package outfile
+
+import "slices"
+
+// kept is what a replica keeps of a file: for each place the bytes that were written last.
+// So to write it again never brings older bytes back, not even for a moment.
+type kept struct {
+	pieces []Piece
+	end    int64 // no piece ends behind it
+}
+
+// add keeps a copy of p.
+func (k *kept) add(p Piece) {
+	if len(p.Data) == 0 {
+		return
+	}
+	if p.Offset < k.end {
+		k.remove(p.Offset, p.end())
+	}
+	if n := len(k.pieces); n > 0 && k.pieces[n-1].end() == p.Offset { // a record behind the last one
+		last := &k.pieces[n-1]
+		last.Data = append(last.Data, p.Data...)
+	} else {
+		k.pieces = append(k.pieces, Piece{p.Offset, slices.Clone(p.Data)})
+	}
+	k.end = max(k.end, p.end())
+}
+
+// remove forgets the bytes from offset lo to hi.
+func (k *kept) remove(lo, hi int64) {
+	left := make([]Piece, 0, len(k.pieces)+1)
+	for _, p := range k.pieces {
+		if p.end() <= lo || p.Offset >= hi {
+			left = append(left, p)
+			continue
+		}
+		if n := lo - p.Offset; n > 0 { // add may append to it, so it has no room for that
+			left = append(left, Piece{p.Offset, p.Data[:n:n]})
+		}
+		if n := p.end() - hi; n > 0 {
+			left = append(left, Piece{hi, p.Data[int64(len(p.Data))-n:]})
+		}
+	}
+	k.pieces = left
+}
+
+// cutOff forgets the bytes behind size.
+func (k *kept) cutOff(size int64) {
+	if size < k.end {
+		k.remove(size, k.end)
+		k.end = size
+	}
+}

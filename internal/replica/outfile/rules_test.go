@@ -1,0 +1,56 @@
+package outfile
+
+import (
+	"testing"
+
+	"github.com/intrahpc/intra/internal/testkit/ruletest"
+)
+
+// rules are those of the protocol, each with what takes it out.
+var rules = ruletest.Table{
+	Root: ".", Test: "TestFileSchedules", Soak: 30_000, Sign: "seed [0-9]+: ",
+	Rules: []ruletest.Rule{
+		ruletest.New("machine.go", "the next writer writes again what was kept",
+			"	for _, p := range m.kept.pieces {\n		acts = append", "	for _, p := range m.kept.pieces[:0] {\n		acts = append"),
+		ruletest.New("machine.go", "replicas keep what was written",
+			"			m.kept.add(p)\n", "			_ = p\n"),
+		ruletest.New("machine.go", "every replica knows the last writer",
+			"	m.writer = o.Writer\n", "	m.writer = m.me\n"),
+		ruletest.New("machine.go", "a write without an outcome leaves what is kept in doubt",
+			"m.writer, m.dirty = 0, true", "m.dirty = true"),
+		ruletest.New("machine.go", "a process writes again before it settles",
+			"return append(m.again(), Action{Kind: Fsync})", "return []Action{{Kind: Fsync}}"),
+		ruletest.New("machine.go", "a process settles by an fsync",
+			"return append(m.again(), Action{Kind: Fsync})", "return m.again()"),
+		ruletest.New("machine.go", "Sync ends with an fsync",
+			"		if m.dirty {\n			acts", "		if false {\n			acts"),
+		ruletest.New("machine.go", "what is kept is bounded",
+			"if keeps && m.state.Unsynced+int64(n) > int64(m.limit) {", "if false {"),
+		ruletest.New("machine.go", "all replicas count what is not durable, also those that keep less",
+			"m.state.Unsynced += int64(len(p.Data))", "m.state.Unsynced = 0\n			for _, k := range m.kept.pieces {\n				m.state.Unsynced += int64(len(k.Data))\n			}"),
+		ruletest.New("machine.go", "a rollback cuts the file off",
+			"acts = append(acts, Action{Kind: Truncate, Size: c.Size})", "acts = acts[:0]"),
+		ruletest.New("machine.go", "the end goes back with the file",
+			"	m.state.End = size\n", "	m.state.End = max(m.state.End, size)\n"),
+		ruletest.New("machine.go", "bytes of a cut are not overwritten",
+			"m.cut, m.before = cut, m.state.End", "m.cut = cut"),
+		ruletest.New("machine.go", "nor are those of the safe point at which a process begins",
+			"cut: cut, before: s.End, limit", "cut: cut, limit"),
+		ruletest.New("machine.go", "a copy has another name",
+			"Size: c.Size, Version: m.state.Version + 1}", "Size: c.Size, Version: m.state.Version}"),
+		ruletest.New("machine.go", "the name is given to the last version",
+			"Kind: Rename, Size: c.Size, Version: m.state.Version}", "Kind: Rename, Size: c.Size}"),
+		ruletest.New("machine.go", "a copy has what another writer may have lost",
+			"	acts = append(acts, m.again()...)\n	switch", "	if c.Kind != Fork {\n		acts = append(acts, m.again()...)\n	}\n	switch"),
+		ruletest.New("kept.go", "what was overwritten is not kept", "	if p.Offset < k.end {", "	if false {"),
+	},
+	Unshown: []ruletest.Rule{
+		// Records that were cut off are written again behind the end only if the writer dies before the
+		// fsync, and another record takes their place then.
+		ruletest.New("machine.go", "what was cut off is not kept", "	m.kept.cutOff(size)\n", ""),
+	},
+}
+
+func TestRulesStand(t *testing.T) { rules.Stand(t) }
+
+func TestRulesAreNeeded(t *testing.T) { rules.Needed(t) }

@@ -1,0 +1,543 @@
+package outfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/internal/testkit/simseed"
+)
+
+// The simulation runs the replicas of a rank through the calls of a program on one file.
+// They agree by the real protocol of Once. Replicas die between any two actions, with
+// their hosts or without them; they are replaced; the rank rolls back to a backup and then
+// makes other calls than before. The oracle is the file of a run without failures.
+
+const (
+	simLimit = 40 // of kept bytes
+	simCalls = 14
+)
+
+// disk is the file system: the versions of the file as the server has them.
+type disk struct {
+	files     map[int][]byte // durable
+	published []byte
+}
+
+// simHost has pages that the server lacks.
+type simHost struct {
+	d     *disk
+	dirty []dirtyPiece
+}
+
+type dirtyPiece struct {
+	version int
+	Piece
+}
+
+func put(file []byte, p Piece) []byte {
+	if n := int(p.end()) - len(file); n > 0 {
+		file = append(file, make([]byte, n)...)
+	}
+	copy(file[p.Offset:], p.Data)
+	return file
+}
+
+// view returns the file as a process on the host sees it.
+func (h *simHost) view(version int) []byte {
+	file := slices.Clone(h.d.files[version])
+	for _, p := range h.dirty {
+		if p.version == version {
+			file = put(file, p.Piece)
+		}
+	}
+	return file
+}
+
+// flush writes the first n dirty pieces back.
+func (h *simHost) flush(n int) {
+	for _, p := range h.dirty[:n] {
+		h.d.files[p.version] = put(h.d.files[p.version], p.Piece)
+	}
+	h.dirty = h.dirty[n:]
+}
+
+// act carries out an action on version v.
+func (h *simHost) act(a Action, v int) {
+	switch a.Kind {
+	case WriteAt:
+		h.dirty = append(h.dirty, dirtyPiece{v, Piece{a.Piece.Offset, slices.Clone(a.Piece.Data)}})
+	case Fsync:
+		h.flush(len(h.dirty))
+	case Truncate:
+		h.flush(len(h.dirty)) // of a file that is cut off, the kernel writes nothing later
+		if f := h.d.files[v]; int64(len(f)) > a.Size {
+			h.d.files[v] = f[:a.Size:a.Size]
+		}
+	case Copy:
+		f := h.view(v)
+		h.d.files[a.Version] = slices.Clone(f[:min(int64(len(f)), a.Size)])
+	case Rename:
+		h.d.published = h.view(a.Version)
+	}
+}
+
+// item is a step of the program.
+type item struct {
+	cut    bool // a safe point at which something is due
+	read   bool
+	call   Call // Write, Sync or Publish
+	append bool // at the end
+}
+
+// simRank is a rank in one generation.
+type simRank struct {
+	rng     *rand.Rand
+	d       *disk
+	hosts   []*simHost
+	nodes   []*simNode
+	links   [][][]section.OnceAction
+	epoch   []int
+	script  []item
+	keeps   bool
+	growing bool // the file is appended to
+	births  uint64
+	cuts    uint64
+
+	want   []byte // by the calls that have an outcome
+	calls  int    // of these
+	late   []dirtyPiece
+	backup *simBackup
+	err    error
+}
+
+type simBackup struct {
+	state State
+	at    int // of the script
+	cut   uint64
+	want  []byte
+}
+
+type simNode struct {
+	r       *simRank
+	id      int
+	host    *simHost
+	o       *section.Once
+	m       *Machine
+	dead    bool
+	open    bool
+	acts    []Action // under way
+	done    int
+	runs    bool
+	handled int
+	at      int // of the script
+	calls   int // that it has the outcomes of
+	pending *Call
+	then    []Call // before the next item of the script
+}
+
+func newSimRank(seed uint64) *simRank {
+	r := &simRank{rng: rand.New(rand.NewPCG(seed, 51)), d: &disk{files: make(map[int][]byte)}}
+	r.keeps, r.growing = seed%2 == 0, seed%3 == 0
+	r.script = r.program(simCalls)
+	r.begin(1+int(seed%4), func(me uint64) *Machine { return New(me, 0, 0) }, 0)
+	return r
+}
+
+// program draws calls. The last of them makes everything durable and publishes it.
+func (r *simRank) program(n int) (list []item) {
+	for range n {
+		switch k := r.rng.IntN(10); {
+		case k < 2:
+			list = append(list, item{cut: true})
+		case k < 3:
+			list = append(list, item{call: Call{Kind: Sync}})
+		case k < 4:
+			list = append(list, item{read: true, call: Call{Kind: Write}})
+		default:
+			var pieces []Piece
+			for range 1 + r.rng.IntN(2) {
+				data := bytes.Repeat([]byte{byte(1 + r.rng.IntN(255))}, 1+r.rng.IntN(12))
+				pieces = append(pieces, Piece{int64(r.rng.IntN(40)), data})
+			}
+			list = append(list, item{append: r.growing, call: Call{Kind: Write, Pieces: pieces}})
+		}
+	}
+	return append(list, item{call: Call{Kind: Sync}}, item{call: Call{Kind: Publish}})
+}
+
+// begin starts a generation.
+func (r *simRank) begin(replicas int, machine func(me uint64) *Machine, at int, then ...Call) {
+	r.nodes, r.links, r.epoch, r.calls = nil, nil, nil, 0
+	r.hosts = nil
+	shared := &simHost{d: r.d}
+	for i := range replicas {
+		r.births++
+		n := &simNode{r: r, id: i, host: shared, o: section.NewOnce(i, replicas), m: machine(r.births), at: at, then: slices.Clone(then)}
+		n.m.limit = simLimit
+		if r.keeps {
+			n.host = &simHost{d: r.d}
+		}
+		r.nodes = append(r.nodes, n)
+		r.links = append(r.links, make([][]section.OnceAction, replicas))
+	}
+}
+
+func (r *simRank) live() (live []*simNode) {
+	for _, n := range r.nodes {
+		if !n.dead {
+			live = append(live, n)
+		}
+	}
+	return live
+}
+
+func (n *simNode) perform(acts []section.OnceAction) {
+	for _, a := range acts {
+		if a.Kind != section.OnceRun {
+			n.r.links[n.id][a.Peer] = append(n.r.links[n.id][a.Peer], a)
+			continue
+		}
+		n.runs, n.acts, n.done = true, n.m.Carry(*n.pending, n.r.keeps), 0
+	}
+}
+
+func (n *simNode) deliver(from int) {
+	q := &n.r.links[from][n.id]
+	w := (*q)[0]
+	*q = (*q)[1:]
+	switch w.Kind {
+	case section.OnceSend:
+		n.perform(n.o.Result(from, w.Number, w.Result))
+	case section.OnceSayHave:
+		n.o.Have(from, w.Number)
+	case section.OnceAsk:
+		n.perform(n.o.Query(from, w.Number, w.Deaths))
+	case section.OnceSayNone:
+		n.perform(n.o.None(from, w.Number, w.Deaths))
+	}
+}
+
+// next returns the next call of the program, nil if it is at a cut or over.
+func (n *simNode) next() *Call {
+	if len(n.then) > 0 {
+		return &n.then[0]
+	}
+	if n.at == len(n.r.script) || n.r.script[n.at].cut {
+		return nil
+	}
+	it := n.r.script[n.at]
+	c := it.call
+	if it.append {
+		c.Pieces, it.call.Pieces = nil, it.call.Pieces[:1]
+		c.Pieces = []Piece{{n.m.End(), it.call.Pieces[0].Data}}
+	}
+	if _, low := lowest(c.Pieces); c.Kind == Write && len(c.Pieces) > 0 && low < n.m.Before() {
+		return &Call{Kind: Fork, Size: n.m.End()}
+	}
+	return &c
+}
+
+func lowest(pieces []Piece) (int, int64) {
+	best, low := 0, int64(0)
+	for i, p := range pieces {
+		if i == 0 || p.Offset < low {
+			best, low = i, p.Offset
+		}
+	}
+	return best, low
+}
+
+// moves lists the possible moves of a node.
+func (n *simNode) moves() (moves []func()) {
+	r := n.r
+	for from := range r.nodes {
+		if len(r.links[from][n.id]) > 0 {
+			moves = append(moves, func() { n.deliver(from) })
+		}
+	}
+	if n.handled < len(r.epoch) && len(r.links[r.epoch[n.handled]][n.id]) == 0 {
+		moves = append(moves, func() {
+			n.perform(n.o.Dead(r.epoch[n.handled]))
+			n.handled++
+		})
+	}
+	switch {
+	case n.runs && n.done < len(n.acts):
+		moves = append(moves, func() {
+			if r.growing && n.acts[n.done].Kind == WriteAt && r.rng.IntN(12) == 0 { // the disk is full
+				n.host.act(Action{Kind: WriteAt, Piece: half(n.acts[n.done].Piece)}, n.m.Version())
+				n.report()
+				return
+			}
+			n.host.act(n.acts[n.done], n.m.Version())
+			n.done++
+		})
+	case n.runs:
+		moves = append(moves, n.report)
+	case !n.open:
+		if c := n.next(); c != nil {
+			moves = append(moves, func() {
+				n.pending, n.open = c, true
+				n.perform(n.o.Enter())
+			})
+		}
+	default:
+		if v, ok := n.o.Done(); ok {
+			moves = append(moves, func() { n.leave(v) })
+		}
+	}
+	if len(n.host.dirty) > 0 {
+		moves = append(moves, func() { n.host.flush(1 + r.rng.IntN(len(n.host.dirty))) })
+	}
+	return moves
+}
+
+func half(p Piece) Piece { return Piece{p.Offset, p.Data[:len(p.Data)/2]} }
+
+// report ends the call that the node carries out.
+func (n *simNode) report() {
+	o := n.m.Result(n.acts, n.done)
+	if o.OK && n.pending.Kind == Write && len(n.pending.Pieces) == 0 { // a read
+		if got := n.host.view(n.m.Version()); n.calls == n.r.calls && !bytes.Equal(got, n.r.want) {
+			n.r.err = fmt.Errorf("replica %d reads %v, want %v", n.id, got, n.r.want)
+		}
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	n.runs = false
+	n.perform(n.o.Result(n.id, n.o.Number(), b))
+}
+
+// leave ends a call with its outcome.
+func (n *simNode) leave(v []byte) {
+	var o Outcome
+	if err := json.Unmarshal(v, &o); err != nil {
+		panic(err)
+	}
+	c := *n.pending
+	end := n.m.End()
+	n.m.Carried(c, o, n.r.keeps)
+	kept := 0
+	for _, p := range n.m.kept.pieces {
+		kept += len(p.Data)
+	}
+	if kept > simLimit {
+		n.r.err = fmt.Errorf("replica %d keeps %d bytes", n.id, kept)
+	}
+	n.o.Leave()
+	n.open = false
+	n.calls++
+	if n.calls > n.r.calls {
+		n.r.calls = n.calls
+		if o.OK && c.Kind == Write {
+			for _, p := range c.Pieces {
+				n.r.want = put(n.r.want, p)
+			}
+		}
+	}
+	switch {
+	case !o.OK: // cut the record off, and try again
+		n.then = append([]Call{{Kind: Back, Size: end}}, n.then...)
+		if c.Kind == Back {
+			n.then = n.then[:len(n.then)-1]
+		}
+	case len(n.then) > 0:
+		n.then = n.then[1:]
+	case c.Kind != Fork:
+		n.at++
+	}
+}
+
+// cut takes a cut once all live replicas are at it: a backup, and a replacement.
+func (r *simRank) cut() bool {
+	live := r.live()
+	for _, n := range live {
+		if n.open || n.handled < len(r.epoch) || len(n.then) > 0 || n.at != live[0].at || n.at == len(r.script) || !r.script[n.at].cut {
+			return false
+		}
+	}
+	r.cuts++
+	donor := live[r.rng.IntN(len(live))]
+	settle := func() {
+		for _, a := range donor.m.Settle() {
+			donor.host.act(a, donor.m.Version())
+		}
+		donor.m.Settled()
+	}
+	if r.rng.IntN(2) == 0 {
+		settle()
+		r.backup = &simBackup{donor.m.State(), donor.at + 1, r.cuts, slices.Clone(r.want)}
+	}
+	if i := slices.IndexFunc(r.nodes, func(n *simNode) bool { return n.dead }); i >= 0 && r.rng.IntN(2) == 0 {
+		settle()
+		var at section.Position
+		donor.o.Position(&at)
+		r.births++
+		n := &simNode{r: r, id: i, host: &simHost{d: r.d}, handled: len(r.epoch), at: donor.at, calls: donor.calls,
+			o: section.NewOnceAt(i, len(r.nodes), at), m: NewAt(r.births, donor.m.State(), r.cuts)}
+		if !r.keeps {
+			n.host = donor.host
+		}
+		n.m.limit = simLimit
+		for _, other := range live {
+			other.o.Alive(i)
+			n.o.Alive(other.id)
+		}
+		for _, to := range r.links {
+			to[i] = nil
+		}
+		r.nodes[i] = n
+	}
+	for _, n := range r.live() {
+		n.m.Passed(r.cuts)
+		n.at++
+	}
+	return true
+}
+
+// lose ends a host with a part of its pages.
+func (r *simRank) lose(h *simHost) {
+	h.flush(r.rng.IntN(len(h.dirty) + 1))
+	h.dirty = nil
+}
+
+// kill ends a replica, perhaps with its host. A write of a host that was cut off may land
+// later.
+func (r *simRank) kill(n *simNode) {
+	n.dead = true
+	r.epoch = append(r.epoch, n.id)
+	for to := range r.links[n.id] {
+		q := &r.links[n.id][to]
+		*q = (*q)[:r.rng.IntN(len(*q)+1)]
+	}
+	if r.keeps && r.rng.IntN(2) == 0 {
+		r.late = append(r.late, n.host.dirty[:r.rng.IntN(len(n.host.dirty)+1)]...)
+		r.lose(n.host)
+	} else {
+		n.host.flush(len(n.host.dirty)) // the file of a dead process is closed before its death is known
+	}
+}
+
+// rollback begins another generation at the last backup. The calls from there on are
+// other ones.
+func (r *simRank) rollback(hosts bool) {
+	for _, n := range r.nodes {
+		if hosts {
+			r.lose(n.host)
+		}
+		n.host.flush(len(n.host.dirty))
+	}
+	b := r.backup
+	r.want = slices.Clone(b.want)
+	for _, p := range r.late { // the lease has ended
+		if known := int64(len(r.want)); p.version == b.state.Version && p.Offset < known && !bytes.Equal(r.want[p.Offset:min(p.end(), known)], p.Data[:min(p.end(), known)-p.Offset]) {
+			continue // older bytes, see run
+		}
+		r.d.files[p.version] = put(r.d.files[p.version], p.Piece)
+	}
+	r.late = nil
+	r.script = append(r.script[:b.at:b.at], r.program(max(0, simCalls-b.at))...)
+	r.begin(len(r.nodes), func(me uint64) *Machine { return NewAt(me, b.state, b.cut) }, b.at, Call{Kind: Back, Size: b.state.End})
+}
+
+// run runs a job to its end.
+func (r *simRank) run() error {
+	crashes, rollbacks := r.rng.IntN(2*len(r.nodes)+1), 3
+	for step := 0; r.err == nil; step++ {
+		if step > 100_000 {
+			return fmt.Errorf("no end")
+		}
+		if r.cut() {
+			continue
+		}
+		var moves []func()
+		for _, n := range r.live() {
+			moves = append(moves, n.moves()...)
+		}
+		if len(moves) == 0 {
+			break
+		}
+		moves[r.rng.IntN(len(moves))]()
+		if len(r.late) > 0 && r.rng.IntN(8) == 0 {
+			p := r.late[0]
+			r.late = r.late[1:]
+			if p.version == r.live()[0].m.Version() && !r.overwritten(p) { // a limit that docs/files.md names
+				r.d.files[p.version] = put(r.d.files[p.version], p.Piece)
+			}
+		}
+		live := r.live()
+		switch {
+		case r.rng.IntN(25) > 0:
+		case crashes > 0 && len(live) > 1:
+			crashes--
+			r.kill(live[r.rng.IntN(len(live))])
+		case r.backup != nil && rollbacks > 0 && !r.over():
+			rollbacks--
+			r.rollback(r.rng.IntN(2) == 0)
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	for _, n := range r.live() {
+		if n.at < len(r.script) {
+			return fmt.Errorf("replica %d hangs at call %d", n.id, n.at)
+		}
+	}
+	for _, n := range r.nodes {
+		n.host.dirty = nil
+	}
+	if !bytes.Equal(r.d.published, r.want) {
+		return fmt.Errorf("the file has %v, want %v", r.d.published, r.want)
+	}
+	if last := r.d.files[r.live()[0].m.Version()]; !bytes.Equal(last, r.want) {
+		return fmt.Errorf("durable is %v, want %v", last, r.want)
+	}
+	return nil
+}
+
+// overwritten reports whether several writes of the program concern the place of a late
+// one. The bytes of an older one may then be the last to land.
+func (r *simRank) overwritten(p dirtyPiece) bool {
+	n := 0
+	for _, it := range r.script {
+		if slices.ContainsFunc(it.call.Pieces, func(q Piece) bool { return q.Offset < p.end() && p.Offset < q.end() }) {
+			n++
+		}
+	}
+	return n > 1 && !r.growing || !bytes.Equal(r.slice(p.Piece), p.Data)
+}
+
+// slice returns the bytes that the file should have in the place of a piece.
+func (r *simRank) slice(p Piece) []byte {
+	if p.end() > int64(len(r.want)) {
+		return nil
+	}
+	return r.want[p.Offset:p.end()]
+}
+
+// over reports whether some replica has published the file.
+func (r *simRank) over() bool {
+	return slices.ContainsFunc(r.nodes, func(n *simNode) bool { return n.at >= len(r.script)-1 })
+}
+
+// TestFileSchedules: the file is that of a run without failures, and every call finds what
+// earlier calls have written, whatever dies.
+func TestFileSchedules(t *testing.T) {
+	n := simseed.Search(t, 10_000, func(seed uint64) error {
+		if err := newSimRank(seed).run(); err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		return nil
+	})
+	require.Positive(t, n)
+}
