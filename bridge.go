@@ -5,6 +5,5 @@ import (
 )
 
 func init() {
-	bridge.At = func(position string) any { return posOption(position) }
-	bridge.Results = func(section any) any { return &section.(*Section).results }
+	bridge.Results = func(s any) any { return &s.(*Section).in.results }
 }

@@ -37,5 +37,5 @@ func Register(name string) *Task {
 		registry.names = make(map[string]bool)
 	}
 	registry.names[name] = true
-	return &Task{engine.Kernel{Name: name}}
+	return &Task{engine.NewKernel(name)}
 }

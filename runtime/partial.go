@@ -22,7 +22,7 @@ func ReduceSlice[T any](s *intra.Section, name string, v []T, op Op[T]) (*Partia
 	results := bridge.Results(s).(*reduce.Results)
 	p := &Partial[T]{v: v, op: op}
 	r := update.Slice(update.Reduce, name, v) // for its error
-	if r.Err == nil {
+	if r.Err() == nil {
 		p.own = reduce.Memory[T](results, len(v))
 		r = update.Part(v, update.Slice(update.Reduce, name, p.own))
 	}

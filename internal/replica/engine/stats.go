@@ -25,6 +25,7 @@ type known struct {
 	job.TaskStats
 	counted []counters.Count       // in the order of the meter's
 	average time.Duration          // of a body run here, for claims
+	pace    pace
 	times   map[int]*section.Times // by the size of the regions of a task, as a power of two
 }
 
