@@ -2,6 +2,8 @@ package intra_test
 
 import (
 	"fmt"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,12 +43,69 @@ func BenchmarkShort(b *testing.B) {
 
 var taskAxpy = intra.Register("test.axpy")
 
+// launchAxpy is like a launcher that intragen writes.
 func launchAxpy(s *intra.Section, a float64, x, y []float64) {
-	s.Launch(taskAxpy, func() { axpy(a, x, y) },
-		intra.InVar("a", &a),
+	type arguments struct {
+		a float64
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskAxpy)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { axpy(args.a, args.x, args.y) }
+	}
+	*args = arguments{a, x, y}
+	s.Launch(taskAxpy, slot.Body,
+		intra.InVar("a", &args.a),
 		intra.In("x", x),
 		intra.InOut("y", y),
 	)
+}
+
+// TestShortSectionsAllocateNothing: launchers, regions and partial results use the memory of
+// earlier sections.
+func TestShortSectionsAllocateNothing(t *testing.T) {
+	for replicas := 1; replicas <= 2; replicas++ {
+		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
+			ctx := job.WithLocal(t.Context(), &job.Local{Sched: "replicate"})
+			var began sync.WaitGroup
+			began.Add(replicas)
+			var before, after runtime.MemStats
+			const sections = 10_000
+			err := intra.Run(ctx, intra.Spec{Replicas: replicas}, func(p *intra.Process) error {
+				x, y := make([]float64, 64), make([]float64, 64)
+				section := func() error {
+					s := p.Section(intraruntime.At("short.go:1"))
+					for k := range 16 {
+						launchAxpy(s, 0.5, x[4*k:4*k+4], y[4*k:4*k+4])
+					}
+					return s.End()
+				}
+				for range 100 {
+					if err := section(); err != nil {
+						return err
+					}
+				}
+				began.Done()
+				began.Wait()
+				if p.Replica() == 0 {
+					runtime.ReadMemStats(&before)
+				}
+				for range sections {
+					if err := section(); err != nil {
+						return err
+					}
+				}
+				if p.Replica() == 0 {
+					runtime.ReadMemStats(&after)
+				}
+				return nil
+			})
+			require.NoError(t, err)
+			require.Less(t, after.Mallocs-before.Mallocs, uint64(sections/10), "the process allocates now and then for other reasons")
+		})
+	}
 }
 
 func axpy(a float64, x, y []float64) {

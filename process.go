@@ -23,6 +23,7 @@ type Process struct {
 	sites    callsite.Sites // of sections and launches
 	launches *callsite.Site // of the last section opened by hand that had tasks
 	checker  update.Checker
+	slots    launches
 	parts    reduce.Pool    // of the open section
 	trial   *checked.Trial // in checked mode
 	varied  *vary.Recorder // disturbs this process for intravary; nil: not used
@@ -152,6 +153,7 @@ func (p *Process) close(s *section) {
 	p.section = nil
 	if !s.completed {
 		p.parts.Drop()
+		p.slots = launches{}
 		return
 	}
 	if !p.local() {
@@ -161,6 +163,9 @@ func (p *Process) close(s *section) {
 		clear(s.shared.Tasks)
 		clear(s.regions)
 		p.spare = s
+		p.slots.release()
+	} else {
+		p.slots = launches{}
 	}
 }
 

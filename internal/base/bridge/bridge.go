@@ -7,10 +7,6 @@ package bridge
 
 import "errors"
 
-// Results, set by package intra, returns the partial results of an *intra.Section, as a
-// *reduce.Results.
-var Results func(section any) any
-
 // World, set by package comm, returns the *comm.Comm of all ranks of the job of
 // an *sdr.Engine. It is called once for each engine. If the engine began at a
 // position, all communicators of that position exist again.

@@ -30,9 +30,9 @@ func (r *Results) Add(f Folder) { r.folders = append(r.folders, f) }
 // Reset drops all results. The memory of the folders is used again.
 func (r *Results) Reset() { r.folders = r.folders[:0] }
 
-// former returns the folder that an earlier section has had in the place of the next one, nil
+// Former returns the folder that an earlier section has had in the place of the next one, nil
 // if there is none.
-func (r *Results) former() Folder {
+func (r *Results) Former() Folder {
 	if n := len(r.folders); n < cap(r.folders) {
 		return r.folders[:n+1][n]
 	}
@@ -68,7 +68,7 @@ func Cell[T any](r *Results, v *T, op func(a, b T) T) *T {
 		c, _ = r.folders[n-1].(*cells[T])
 	}
 	if c == nil || c.v != v || c.n == len(c.all) {
-		if c, _ = r.former().(*cells[T]); c == nil {
+		if c, _ = r.Former().(*cells[T]); c == nil {
 			c = new(cells[T])
 		}
 		c.v, c.n = v, 0
