@@ -103,7 +103,7 @@ func TestShortSectionsAllocateNothing(t *testing.T) {
 				return nil
 			})
 			require.NoError(t, err)
-			require.Less(t, after.Mallocs-before.Mallocs, uint64(sections/10), "the process allocates now and then for other reasons")
+			require.Less(t, after.Mallocs-before.Mallocs, uint64(sections/2), "replicas compare what tasks read, now and then")
 		})
 	}
 }

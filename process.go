@@ -25,8 +25,8 @@ type Process struct {
 	checker  update.Checker
 	slots    launches
 	parts    reduce.Pool    // of the open section
-	trial   *checked.Trial // in checked mode
-	varied  *vary.Recorder // disturbs this process for intravary; nil: not used
+	trial    *checked.Trial // in checked mode
+	varied   *vary.Recorder // disturbs this process for intravary; nil: not used
 }
 
 func newProcess(run *engine.Program) *Process {

@@ -11,7 +11,7 @@ func checkElements(regions []Region) error {
 		}
 		r := &regions[i]
 		for k := range regions {
-			if o := &regions[k]; (o.Mode.Written() && o.Len() != r.Len() || o.Mode == Scratch && len(o.Mem) > 0) {
+			if o := &regions[k]; o.Mode.Written() && o.Len() != r.Len() || o.Mode == Scratch && len(o.Mem) > 0 {
 				return fmt.Errorf("%s(%s) has %d elements and %s(%s) %d: a task that is elementwise writes slices of one length, and has no scratch space", r.Mode, r.Name, r.Len(), o.Mode, o.Name, o.Len())
 			}
 		}

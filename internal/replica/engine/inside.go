@@ -56,7 +56,7 @@ func (in *inside) runOnce(f func() ([]byte, error)) ([]byte, error) {
 const (
 	taskFrame  = ours + "internal/replica/engine.(*inside).runTask"
 	shortFrame = ours + "internal/replica/engine.(*inside).runShort"
-	onceFrame = ours + "internal/replica/engine.(*inside).runOnce"
+	onceFrame  = ours + "internal/replica/engine.(*inside).runOnce"
 )
 
 // Prefixes of the functions that a program calls.

@@ -13,7 +13,7 @@ import (
 // them, and the head shows it once.
 type notes struct {
 	said    []string
-	details []string                // shown only to users who want to see everything
+	details []string                  // shown only to users who want to see everything
 	alone   map[*callsite.Site]*alone // of sections opened by hand
 	short   map[*callsite.Site]int    // of sections: tasks that took less than launching them did
 	told    bool                      // a note on short tasks has been added

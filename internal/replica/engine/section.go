@@ -34,11 +34,11 @@ type Task struct {
 	Regions []update.Region
 	At      *callsite.Site // of the launch
 
-	counted bool // its run is part of the statistics
-	known *known         // statistics of tasks of this kernel
-	times *section.Times // statistics of tasks that take about as long
-	bytes int            // of its update
-	place int            // of its first written region, among those of the section
+	counted bool           // its run is part of the statistics
+	known   *known         // statistics of tasks of this kernel
+	times   *section.Times // statistics of tasks that take about as long
+	bytes   int            // of its update
+	place   int            // of its first written region, among those of the section
 }
 
 // Section is a section whose tasks have been launched, or are being launched.
@@ -47,8 +47,8 @@ type Section struct {
 	Policy sched.Policy
 	Tasks  []Task
 	At     *callsite.Site // where it was opened
-	ByHand bool          // by a call that the user wrote
-	Inside time.Duration // from its opening to its end, of one opened by hand that has no tasks
+	ByHand bool           // by a call that the user wrote
+	Inside time.Duration  // from its opening to its end, of one opened by hand that has no tasks
 
 	// Guard calls the body of a task. If the body panics, Guard names the task in its
 	// message and does not return.
