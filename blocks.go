@@ -11,9 +11,16 @@ import (
 // n mod parts are one longer than the others. It panics if parts < 1.
 func Blocks(n, parts int) iter.Seq2[int, int] {
 	if parts < 1 {
-		panic(fmt.Sprintf("intra.Blocks: %d parts, want at least 1", parts))
+		noParts(parts)
 	}
 	return sched.Blocks(n, parts)
+}
+
+// noParts is a function of its own, so that Blocks can be inlined.
+//
+//go:noinline
+func noParts(parts int) {
+	panic(fmt.Sprintf("intra.Blocks: %d parts, want at least 1", parts))
 }
 
 // BlocksOf cuts 0..n into blocks [lo, hi) of size elements; the last may be

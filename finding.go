@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/replica/option"
 	"github.com/intrahpc/intra/update"
 )
 
@@ -69,7 +70,7 @@ func Watch(regions ...Region) SectionOption { return watchOption(regions) }
 
 type watchOption []Region
 
-func (o watchOption) apply(s *Section) { s.watched = update.Expand(s.watched, o) }
+func (o watchOption) Apply(to *option.Section) { to.Watch = update.Expand(to.Watch, o) }
 
 // findings converts the findings of checked mode to an error.
 func findings(found []checked.Finding) error {

@@ -16,8 +16,8 @@ import (
 // replica.
 func Once[T any](p *Process, f func() (T, error)) (T, error) {
 	var v T
-	if r := update.Var(update.Out, "result", &v); r.Err != nil {
-		return v, fmt.Errorf("intra.Once: %w", r.Err)
+	if r := update.Var(update.Out, "result", &v); r.Err() != nil {
+		return v, fmt.Errorf("intra.Once: %w", r.Err())
 	}
 	b, err := OnceBytes(p, func() ([]byte, error) {
 		v, err := f()

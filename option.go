@@ -1,13 +1,13 @@
 package intra
 
 import (
-	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/replica/option"
 	"github.com/intrahpc/intra/sched"
 )
 
-// SectionOption changes one section.
+// SectionOption changes one section. Programs use those of this package.
 type SectionOption interface {
-	apply(s *Section)
+	Apply(*option.Section)
 }
 
 type policyOption sched.Policy
@@ -23,10 +23,4 @@ const (
 	Replicate = policyOption(sched.Replicate)
 )
 
-func (o policyOption) apply(s *Section) { s.shared.Policy = sched.Policy(o) }
-
-// posOption is the place of a section in the source that the user wrote, as
-// folder/file:line. Generated code passes it.
-type posOption string
-
-func (o posOption) apply(s *Section) { s.at, s.known = callsite.At(string(o)), true }
+func (o policyOption) Apply(to *option.Section) { to.Policy = sched.Policy(o) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/base/bridge"
+	"github.com/intrahpc/intra/internal/base/callsite"
 	"github.com/intrahpc/intra/internal/replica/checked"
 	"github.com/intrahpc/intra/internal/replica/engine"
 	"github.com/intrahpc/intra/internal/replica/reduce"
@@ -19,13 +20,15 @@ type Process struct {
 	run    *engine.Program
 	engine *engine.Engine // nil for a process that was started by itself
 
-	section *Section // the open one
-	spare   []engine.Task
-	regions []Region // of the tasks of the open section; each task has a part of it
-	checker update.Checker
-	parts   reduce.Pool    // of the open section
-	trial   *checked.Trial // in checked mode
-	varied  *vary.Recorder // disturbs this process for intravary; nil: not used
+	section  *section       // the open one
+	spare    *section       // memory for the next one
+	sites    callsite.Sites // of sections and launches
+	launches *callsite.Site // of the last section opened by hand that had tasks
+	checker  update.Checker
+	slots    launches
+	parts    reduce.Pool    // of the open section
+	trial    *checked.Trial // in checked mode
+	varied   *vary.Recorder // disturbs this process for intravary; nil: not used
 }
 
 func init() {
@@ -140,7 +143,7 @@ func (p *Process) refuse() error {
 }
 
 // open makes s the open section of p, and is the kill point section:K.
-func (p *Process) open(s *Section) {
+func (p *Process) open(s *section) {
 	if err := p.refuse(); err != nil {
 		s.fail(err)
 		return
@@ -151,45 +154,38 @@ func (p *Process) open(s *Section) {
 		return
 	}
 	p.section = s
-	s.shared.Tasks, p.spare = p.spare[:0], nil
-	p.regions = p.regions[:0]
 	p.parts.Reset()
 	if !p.local() {
 		p.engine.Opened(&s.shared)
 		if p.trial != nil && p.trial.Opened() {
-			s.check = p.trial.Section(&s.shared, &s.at, s.watched)
+			s.check = p.trial.Section(&s.shared, s.at, s.options.Watch)
 		}
 	}
 }
 
-func (p *Process) close(s *Section) {
+// close ends s. Its memory is free for the next one, unless updates may still arrive for its
+// tasks, or checked mode keeps something of it.
+func (p *Process) close(s *section) {
 	if p == nil || p.section != s {
 		return
 	}
 	p.section = nil
 	if !s.completed {
-		p.regions = nil // updates may still arrive for its tasks
 		p.parts.Drop()
+		p.slots = launches{}
 		return
 	}
 	if !p.local() {
 		p.engine.Closed(&s.shared)
 	}
-	clear(s.shared.Tasks)
-	clear(p.regions)
-	p.spare, s.shared.Tasks = s.shared.Tasks, nil
-}
-
-// keep copies the regions of a launch to memory that lasts until the section ends, and
-// takes blocks apart into rows. So the caller's regions need not be allocated for each
-// task.
-func (p *Process) keep(regions []Region) []Region {
-	if p == nil {
-		return update.Expand(nil, regions)
+	if s.check == nil {
+		clear(s.shared.Tasks)
+		clear(s.regions)
+		p.spare = s
+		p.slots.release()
+	} else {
+		p.slots = launches{}
 	}
-	from := len(p.regions)
-	p.regions = update.Expand(p.regions, regions)
-	return p.regions[from:len(p.regions):len(p.regions)]
 }
 
 // openError is the error that a section is already open, with the place where it was

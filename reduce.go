@@ -11,6 +11,6 @@ import (
 // section ends, the cells of v are folded into it in launch order:
 // *v = op(*v, cell). The body writes *cell.
 func Reduce[T any](s *Section, name string, v *T, op func(a, b T) T) (cell *T, r Region) {
-	cell = reduce.Cell(&s.results, v, op)
+	cell = reduce.Cell(&s.in.results, v, op)
 	return cell, update.Part(unsafe.Slice(v, 1), update.Var(update.Reduce, name, cell))
 }

@@ -29,7 +29,7 @@ func TestRestoredProcess(t *testing.T) {
 	Protect(p, "i", &wrong)
 	ran := 0
 	s := p.Section()
-	s.Launch(&Task{engine.Kernel{Name: "matrix"}}, func() { ran++ })
+	s.Launch(&Task{kernel: engine.NewKernel("matrix")}, func() { ran++ })
 	require.NoError(t, s.End())
 	require.Equal(t, 1, ran)
 	_, err = Once(p, func() (int, error) { return 1, nil })

@@ -2,12 +2,13 @@ package intra
 
 import (
 	"fmt"
-	"runtime/debug"
 	"time"
+	"unsafe"
 
 	"github.com/intrahpc/intra/internal/base/callsite"
 	"github.com/intrahpc/intra/internal/replica/checked"
 	"github.com/intrahpc/intra/internal/replica/engine"
+	"github.com/intrahpc/intra/internal/replica/option"
 	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/update"
 )
@@ -17,38 +18,81 @@ import (
 // task to the end of the section, the program must not write what the task reads, nor
 // access what it writes.
 type Section struct {
+	in   *section
+	turn uint64 // of in; a later one belongs to a later section
+}
+
+// section is the state of a section. A process uses its memory again for the next one.
+type section struct {
 	p         *Process
+	turn      uint64 // number of sections that have had this memory
 	shared    engine.Section
-	at        callsite.Site // where it was opened
-	known     bool          // at is the place in the user's source, of its tasks too
+	at        *callsite.Site // where it was opened
+	known     bool           // at is the place in the user's source, of its tasks too
+	options   option.Section
+	regions   []Region // of all tasks; each task has a part of it
+	columns   update.Columns
 	results   reduce.Results
 	err       *SectionError // the first error
 	ended     bool
 	completed bool      // every task is complete here
-	opened    time.Time // when it was opened, if by hand
+	opened    time.Time // when it was opened, if by hand and without tasks
 
-	check   *checked.Section // in checked mode
-	watched []Region
+	check *checked.Section // in checked mode
 }
 
 // Section opens a section. All its tasks are launched before End. An error is kept
 // until End, which has to be called.
 func (p *Process) Section(opts ...SectionOption) *Section {
-	s := &Section{p: p}
-	if p != nil {
-		s.results.Pool = &p.parts
-	}
+	in, turn := p.begin(opts) // a function of its own, so that the Section need not be allocated
+	return &Section{in, turn}
+}
+
+// begin is called by Section only, since it takes the place of the call from the stack.
+//
+//go:noinline
+func (p *Process) begin(opts []SectionOption) (in *section, turn uint64) {
+	s := p.memory()
 	for _, o := range opts {
-		o.apply(s)
+		o.Apply(&s.options)
 	}
-	if !s.known {
-		s.at.Mark(0)
-		s.opened = time.Now()
+	s.known = s.options.At != ""
+	switch {
+	case p == nil && s.known:
+		s.at = new(callsite.Sites).At(s.options.At)
+	case p == nil:
+		s.at = new(callsite.Sites).Here(1)
+	case s.known:
+		s.at = p.sites.At(s.options.At)
+	default:
+		s.at = p.sites.Here(1)
 	}
-	s.shared.Guard, s.shared.At, s.shared.ByHand = guardTask, s.at, !s.known
+	if !s.known && (p == nil || p.launches != s.at) {
+		s.opened = time.Now() // a section without tasks is worth a note if it takes long
+	}
+	s.shared.Guard, s.shared.At, s.shared.ByHand, s.shared.Policy = guardTask, s.at, !s.known, s.options.Policy
 	if p != nil {
 		p.open(s)
 	}
+	return s, s.turn
+}
+
+// memory returns the state of a new section.
+func (p *Process) memory() *section {
+	if p == nil {
+		return new(section)
+	}
+	s := p.spare
+	if s == nil {
+		return &section{p: p, results: reduce.Results{Pool: &p.parts}}
+	}
+	p.spare = nil
+	s.turn++
+	s.shared.Reset()
+	s.options = option.Section{}
+	s.columns.Reset()
+	s.results.Reset()
+	s.regions, s.err, s.ended, s.completed, s.check = s.regions[:0], nil, false, false, nil
 	return s
 }
 
@@ -56,43 +100,61 @@ func (p *Process) Section(opts ...SectionOption) *Section {
 // any replica, possibly more than once. It accesses only the regions, and may read memory
 // that nothing writes during the section.
 func (s *Section) Launch(t *Task, body func(), regions ...Region) {
-	s.shared.Tasks = append(s.shared.Tasks, engine.Task{Kernel: &t.kernel, Body: body})
-	l := &s.shared.Tasks[len(s.shared.Tasks)-1]
-	if s.known {
-		l.At = s.at
-	} else {
-		l.At.Mark(0)
+	in, at := s.in, s.in.at
+	switch {
+	case in.known:
+	case in.p != nil:
+		at = in.p.sites.Here(0)
+	default:
+		at = new(callsite.Sites).Here(0)
 	}
-	if s.ended {
-		panic(fmt.Sprintf("intra: task %s is launched at %s in a section that has ended", t.Name(), &l.At))
+	if s.over() {
+		panic(fmt.Sprintf("intra: task %s is launched at %s in a section that has ended", t.Name(), at))
 	}
-	l.Regions = s.p.keep(regions)
-	for i := range l.Regions {
-		if err := l.Regions[i].Err; err != nil && s.err == nil {
-			s.err = &SectionError{Section: s.shared.Number, Task: t.Name(), Pos: l.At.String(), Err: err}
+	from := len(in.regions)
+	in.regions = update.Expand(in.regions, regions)
+	own := in.regions[from:len(in.regions):len(in.regions)]
+	in.shared.Tasks = append(in.shared.Tasks, engine.Task{Kernel: &t.kernel, Body: body, At: at, Regions: own})
+	if !in.columns.Add(own) {
+		if err := in.columns.Check(own); err != nil && in.err == nil {
+			in.err = &SectionError{Section: in.shared.Number, Task: t.Name(), Pos: at.String(), Err: err}
 		}
 	}
-	if err := update.CheckElements(l.Regions); err != nil && s.err == nil {
-		s.err = &SectionError{Section: s.shared.Number, Task: t.Name(), Pos: l.At.String(), Err: err}
-	}
 	switch {
-	case s.err != nil:
-	case s.check != nil:
-		s.check.Launched(regions)
-	case s.p.alone():
-		s.p.runAlone(&s.shared, len(s.shared.Tasks)-1)
+	case in.err != nil:
+	case in.check != nil:
+		in.check.Launched(regions)
+	case in.p.alone():
+		in.p.runAlone(&in.shared, len(in.shared.Tasks)-1)
 	}
 }
+
+// over reports whether the section has ended.
+func (s *Section) over() bool { return s.in.ended || s.in.turn != s.turn }
 
 // End completes the section: when it returns nil, every task is complete, and the
 // memory of this replica equals that of every other replica that leaves the section.
 func (s *Section) End() error {
-	if s.ended {
-		return &SectionError{Section: s.shared.Number, Pos: s.position(), Err: fmt.Errorf("the section has ended before")}
+	if s.over() {
+		e := &SectionError{Err: fmt.Errorf("the section has ended before")}
+		if e.Pos = callsite.Outside(intraCalls); s.in.turn == s.turn {
+			e.Section, e.Pos = s.in.shared.Number, s.in.position()
+		}
+		return e
 	}
+	return s.in.end()
+}
+
+// intraCalls is the prefix of the names of this package's functions.
+const intraCalls = "github.com/intrahpc/intra."
+
+func (s *section) end() error {
 	s.ended = true
 	if !s.known && len(s.shared.Tasks) == 0 {
 		s.shared.Inside = time.Since(s.opened)
+	}
+	if s.p != nil && !s.known && len(s.shared.Tasks) > 0 {
+		s.p.launches = s.at
 	}
 	defer s.p.close(s)
 	if s.err == nil {
@@ -113,7 +175,7 @@ func (s *Section) End() error {
 }
 
 // fold folds the partial results of all tasks.
-func (s *Section) fold() {
+func (s *section) fold() {
 	if s.p != nil && s.p.varied != nil {
 		for i := range s.shared.Tasks {
 			s.p.varied.Ran(i, s.shared.Tasks[i].Regions)
@@ -127,7 +189,7 @@ func (s *Section) fold() {
 }
 
 // complete completes the tasks that have not run at their launch.
-func (s *Section) complete() error {
+func (s *section) complete() error {
 	switch {
 	case s.err != nil:
 		return nil
@@ -147,34 +209,42 @@ func (s *Section) MustEnd() {
 	}
 }
 
+func (s *section) regionsOf(task int) []Region { return s.shared.Tasks[task].Regions }
+
 // independent checks that no task writes what another one names.
-func (s *Section) independent() {
+func (s *section) independent() {
+	if !s.results.Empty() {
+		if s.err = s.apart(); s.err != nil {
+			return
+		}
+	}
+	if s.columns.Independent(s.regionsOf) {
+		return
+	}
 	var local update.Checker
 	c := &local
 	if s.p != nil {
 		c = &s.p.checker
 	}
 	tasks := s.shared.Tasks
-	if s.err = s.apart(); s.err != nil {
-		return
-	}
-	err := c.Check(len(tasks), func(i int) []Region { return tasks[i].Regions })
+	err := c.Compare(len(tasks), s.regionsOf)
 	if o, ok := err.(*update.Overlap); ok {
 		a, b := &tasks[o.TaskA], &tasks[o.TaskB]
 		s.err = &SectionError{Section: s.shared.Number, Task: b.Kernel.Name, Pos: b.At.String(),
-			Err: fmt.Errorf("%w (task %d is %s, launched at %s)", err, o.TaskA, a.Kernel.Name, &a.At)}
+			Err: fmt.Errorf("%w (task %d is %s, launched at %s)", err, o.TaskA, a.Kernel.Name, a.At)}
 	}
 }
 
 // apart checks that no task names memory that partial results are folded into: its
 // contents are undefined until the section ends.
-func (s *Section) apart() *SectionError {
-	seen := make(map[*byte]bool) // all tasks usually reduce into the same memory
+func (s *section) apart() *SectionError {
+	var last *byte // all tasks usually reduce into the same memory
 	for into := range s.results.Into() {
-		if seen[&into[0]] {
+		at := uintptr(unsafe.Pointer(&into[0]))
+		if last == &into[0] || !s.columns.Near(at, at+uintptr(len(into))) {
 			continue
 		}
-		seen[&into[0]] = true
+		last = &into[0]
 		for i := range s.shared.Tasks {
 			t := &s.shared.Tasks[i]
 			for k := range t.Regions {
@@ -188,7 +258,7 @@ func (s *Section) apart() *SectionError {
 	return nil
 }
 
-func (s *Section) fail(err error) {
+func (s *section) fail(err error) {
 	se, ok := err.(*SectionError)
 	if !ok {
 		se = &SectionError{Section: s.shared.Number, Pos: s.position(), Err: err}
@@ -196,26 +266,4 @@ func (s *Section) fail(err error) {
 	s.err = se
 }
 
-// guardTask calls a body of a task, and names the task if it panics.
-func guardTask(t *engine.Task, body func()) {
-	returned := false
-	defer func() {
-		if v := recover(); v != nil {
-			stack := debug.Stack()
-			if p, ok := v.(*checked.Panic); ok {
-				v, stack = p.Value, p.Stack
-			}
-			panic(&TaskPanic{Task: t.Kernel.Name, Pos: t.At.String(), Value: v, Stack: stack})
-		}
-		if returned {
-			return
-		}
-		if e := endedHere(fmt.Sprintf("task %s, launched at %s,", t.Kernel.Name, &t.At)); e != nil {
-			panic(e)
-		}
-	}()
-	body()
-	returned = true
-}
-
-func (s *Section) position() string { return s.at.String() }
+func (s *section) position() string { return s.at.String() }

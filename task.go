@@ -11,6 +11,7 @@ import (
 // variables, made by Register.
 type Task struct {
 	kernel engine.Kernel
+	number int // of all types of tasks of the program, from 0
 }
 
 // Name returns the name the task was registered with.
@@ -37,5 +38,5 @@ func Register(name string) *Task {
 		registry.names = make(map[string]bool)
 	}
 	registry.names[name] = true
-	return &Task{engine.Kernel{Name: name}}
+	return &Task{engine.NewKernel(name), len(registry.names) - 1}
 }

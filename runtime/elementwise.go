@@ -22,11 +22,11 @@ import (
 // compute.
 func Elementwise(r intra.Region, body func(lo, hi int)) intra.Region {
 	switch {
-	case r.Err != nil:
-	case r.Rows > 0 || !r.Mode.Written():
-		r.Err = fmt.Errorf("%s(%s): what Elementwise is about has to be a slice that the task writes", r.Mode, r.Name)
+	case r.Err() != nil:
+	case r.IsBlock() || !r.Mode.Written():
+		r.Fail(fmt.Errorf("%s(%s): what Elementwise is about has to be a slice that the task writes", r.Mode, r.Name))
 	case r.Len() > 0:
-		r.Elementwise = body
+		r.SetElementwise(body)
 	}
 	return r
 }

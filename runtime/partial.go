@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/update"
 )
@@ -19,10 +18,15 @@ import (
 // A part begins with the neutral element of the operator. So the bits are those of folding
 // into v directly, if each element is folded into once or the operator is exact.
 func ReduceSlice[T any](s *intra.Section, name string, v []T, op Op[T]) (*Partial[T], intra.Region) {
-	results := bridge.Results(s).(*reduce.Results)
-	p := &Partial[T]{v: v, op: op}
+	results := s.Results()
+	former, _ := results.Former().(folder[T])
+	p := former.p
+	if p == nil {
+		p = new(Partial[T])
+	}
+	*p = Partial[T]{v: v, op: op}
 	r := update.Slice(update.Reduce, name, v) // for its error
-	if r.Err == nil {
+	if r.Err() == nil {
 		p.own = reduce.Memory[T](results, len(v))
 		r = update.Part(v, update.Slice(update.Reduce, name, p.own))
 	}

@@ -2,12 +2,12 @@ package runtime
 
 import (
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/base/bridge"
+	"github.com/intrahpc/intra/internal/replica/option"
 	"github.com/intrahpc/intra/update"
 )
 
 // At sets the position of the section in the user's source, as folder/file:line.
-func At(position string) intra.SectionOption { return bridge.At(position).(intra.SectionOption) }
+func At(position string) intra.SectionOption { return option.At(position) }
 
 // Part declares that r is cut from whole, which the task could access, too. Checked mode
 // watches the rest of whole. Without checked mode Part does nothing.

@@ -2,41 +2,106 @@ package update
 
 // A section is mostly one loop, in which the k-th regions of the tasks are consecutive
 // blocks of one array, or the same memory in all tasks. Such columns are found to be
-// independent without sorting, and without comparing all pairs of spans.
+// independent while tasks are launched, without sorting and without comparing all pairs of
+// spans.
+
+// Columns are the regions of all tasks of a section, by their places in the launches.
+type Columns struct {
+	width     int // regions of each task
+	tasks     int
+	irregular bool // the tasks do not have alike regions: the columns say nothing
+	columns   [mostColumns]column
+}
 
 // column is the k-th region of every task.
 type column struct {
-	class  class
-	lo, hi uintptr // of all spans together; lo is above hi if all are empty
+	kind    uintptr // identifies a type of elements that was found free of pointers; Reset keeps it
+	class   class
+	ordered bool    // each span begins behind those of all earlier tasks
+	lo, hi  uintptr // of all spans together; lo is above hi if all are empty
 }
 
 // mostColumns bounds the number of columns that are compared.
 const mostColumns = 16
 
-// columnar reports whether the spans of n tasks, in the order of tasks and of regions,
-// including empty ones, are independent by their columns alone. If it returns false, they
-// may still be independent.
-func columnar(spans []span, n int) bool {
-	if n == 0 || len(spans)%n != 0 || len(spans)/n > mostColumns {
+// Reset begins with no task.
+func (c *Columns) Reset() { c.tasks, c.irregular = 0, false }
+
+// Add adds the regions of the next task. plain means that they need not be checked: none
+// has an error or is elementwise.
+func (c *Columns) Add(regions []Region) (plain bool) {
+	if c.tasks == 0 {
+		c.begin(regions)
+	}
+	c.tasks++
+	if c.irregular = c.irregular || len(regions) != c.width; c.irregular {
 		return false
 	}
-	width := len(spans) / n
-	var columns [mostColumns]column
-	for k := range width {
-		c := column{class: classOf(spans[k].region.Mode), lo: ^uintptr(0)}
-		for i := k; i < len(spans); i += width {
-			s := &spans[i]
-			if s.task != i/width || classOf(s.region.Mode) != c.class {
-				return false
-			}
-			if s.lo < s.hi {
-				c.lo, c.hi = min(c.lo, s.lo), max(c.hi, s.hi)
-			}
+	plain = true
+	for k := range regions {
+		r, col := &regions[k], &c.columns[k%mostColumns]
+		if r.more != nil || r.each != nil || r.kind() != col.kind {
+			plain = false
 		}
-		columns[k] = c
-		for l := range k + 1 {
-			o := &columns[l]
-			if c.class.conflicts(o.class) && (l == k || c.lo < o.hi && o.lo < c.hi) && !blockwise(spans, width, k, l) {
+		lo, hi := r.span()
+		if classOf(r.Mode) != col.class {
+			c.irregular = true
+		}
+		if lo == hi {
+			continue
+		}
+		if lo < col.hi {
+			col.ordered = false
+		}
+		col.lo, col.hi = min(col.lo, lo), max(col.hi, hi)
+	}
+	return plain
+}
+
+// Check returns why the regions of a task that Add did not find plain cannot be its regions,
+// nil if they can.
+func (c *Columns) Check(regions []Region) error {
+	for k := range regions {
+		if err := regions[k].Err(); err != nil {
+			return err
+		}
+	}
+	if err := checkElements(regions); err != nil {
+		return err
+	}
+	for k := range min(len(regions), mostColumns) {
+		c.columns[k].kind = regions[k].kind()
+	}
+	return nil
+}
+
+func (c *Columns) begin(regions []Region) {
+	c.width = len(regions)
+	if c.irregular = c.width > mostColumns; c.irregular {
+		return
+	}
+	for k := range regions {
+		c.columns[k] = column{kind: c.columns[k].kind, class: classOf(regions[k].Mode), ordered: true, lo: ^uintptr(0)}
+	}
+}
+
+// Independent reports whether the tasks are independent by their columns alone. tasks(i)
+// returns the regions of task i. If it returns false, they may still be independent.
+func (c *Columns) Independent(tasks func(i int) []Region) bool {
+	if c.irregular {
+		return false
+	}
+	if c.tasks == 0 {
+		return true
+	}
+	for k := range c.columns[:c.width] {
+		a := &c.columns[k]
+		if a.class == writes && !a.ordered {
+			return false
+		}
+		for l := range c.columns[:k] {
+			b := &c.columns[l]
+			if a.class.conflicts(b.class) && a.lo < b.hi && b.lo < a.hi && !c.blockwise(tasks, k, l) {
 				return false
 			}
 		}
@@ -44,20 +109,35 @@ func columnar(spans []span, n int) bool {
 	return true
 }
 
+// Near reports whether a task may name memory between two addresses.
+func (c *Columns) Near(lo, hi uintptr) bool {
+	if c.irregular {
+		return true
+	}
+	for k := range c.columns[:c.width] {
+		if a := &c.columns[k]; c.tasks > 0 && a.lo < hi && lo < a.hi {
+			return true
+		}
+	}
+	return false
+}
+
 // blockwise reports whether the spans of each task in columns k and l lie behind those of
 // all earlier tasks there.
-func blockwise(spans []span, width, k, l int) bool {
+func (c *Columns) blockwise(tasks func(i int) []Region, k, l int) bool {
 	reach := uintptr(0)
-	for i := 0; i < len(spans); i += width {
+	for i := range c.tasks {
+		regions := tasks(i)
 		next := reach
-		for _, s := range [2]*span{&spans[i+k], &spans[i+l]} {
-			if s.lo == s.hi {
+		for _, r := range [2]*Region{&regions[k], &regions[l]} {
+			lo, hi := r.span()
+			if lo == hi {
 				continue
 			}
-			if s.lo < reach {
+			if lo < reach {
 				return false
 			}
-			next = max(next, s.hi)
+			next = max(next, hi)
 		}
 		reach = next
 	}

@@ -21,7 +21,8 @@ func (o *Overlap) Error() string {
 // Checker finds overlaps between the tasks of a section. It keeps its buffers for the next
 // section.
 type Checker struct {
-	spans []span
+	columns Columns
+	spans   []span
 }
 
 type span struct {
@@ -85,18 +86,28 @@ func (c class) conflicts(o class) bool { return c != o || c == writes }
 // Check applies the rule of independence: the memory that a task writes must not overlap
 // memory that another task names. tasks(i) returns the regions of task i.
 func (c *Checker) Check(n int, tasks func(i int) []Region) error {
+	c.columns.Reset()
+	for i := range n {
+		c.columns.Add(tasks(i))
+	}
+	if c.columns.Independent(tasks) {
+		return nil
+	}
+	return c.Compare(n, tasks)
+}
+
+// Compare is Check without a look at the columns, which have not shown that the tasks are
+// independent.
+func (c *Checker) Compare(n int, tasks func(i int) []Region) error {
 	c.spans = c.spans[:0]
 	for i := range n {
 		regions := tasks(i)
 		for k := range regions {
-			lo, hi := regions[k].span()
-			c.spans = append(c.spans, span{lo, hi, i, &regions[k]})
+			if lo, hi := regions[k].span(); lo < hi {
+				c.spans = append(c.spans, span{lo, hi, i, &regions[k]})
+			}
 		}
 	}
-	if columnar(c.spans, n) {
-		return nil
-	}
-	c.spans = slices.DeleteFunc(c.spans, func(s span) bool { return s.lo == s.hi })
 	slices.SortFunc(c.spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.task, b.task))
 	})

@@ -15,91 +15,144 @@ const (
 	InOut               // read and written
 	Reduce              // a private cell, written; folded after the section
 	Scratch             // work space: its contents have no meaning, and are never sent
+	leads               // an argument that holds pointers, for checked mode only
 )
 
 func (m Mode) String() string {
-	return [...]string{"in", "out", "inout", "reduce", "scratch"}[m]
+	return [...]string{"in", "out", "inout", "reduce", "scratch", "in"}[m]
 }
 
 // Written reports whether a region of this mode is part of the update.
 func (m Mode) Written() bool { return m == Out || m == InOut || m == Reduce }
 
-// Region is a named piece of memory of one task. Its bytes are those of a
-// slice or variable of a pointer-free type.
+// Region is a named piece of memory of one task. Its bytes are those of a slice or variable
+// of a pointer-free type. Each launch makes and copies some regions, so they are small, and
+// what few of them have is kept apart.
 type Region struct {
 	Name string
-	Mode Mode
-	Mem  []byte
-	Type reflect.Type // of an element
-	Err  error        // why the memory cannot be a region
-	// Array is the argument of the task of which Mem is a part, up to the capacity that the
-	// task can access through it; in Reduce it is the memory that Mem is folded into. Only
-	// checked mode uses it.
-	Array []byte
-	// Rows, Row and Stride describe a block of rows and columns, whose Mem reaches from its
-	// first element to its last: it has Rows rows of Row bytes, whose beginnings are Stride
-	// bytes apart. Expand makes a region of each row. In all other regions they are 0.
-	Rows, Row, Stride int
+	Mem  []byte // its capacity is that of the argument
+	of   any    // the nil pointer of type *T to elements of type T; for leads the argument
+	// whole is the memory of which Mem is a part, or that it is folded into, and extent its
+	// bytes; nil: it is Mem.
+	whole  unsafe.Pointer
+	extent int
+	each   func(lo, hi int)
+	more   *more
+	size   uint32 // bytes of an element
+	Mode   Mode
+}
 
-	// Reach is an argument that contains pointers, for checked mode only. The region then
-	// has no memory of its own, and Expand leaves it out. Reach is nil in all other
-	// regions.
-	Reach any
-
-	// Elementwise, if set, may be called instead of the body of the task, for elements lo
-	// to hi at a time, until it was called once for each element. All regions that the task
-	// writes have the same number of elements.
-	Elementwise func(lo, hi int)
+// more holds what few regions have.
+type more struct {
+	err error // why the memory cannot be a region
+	// rows, row and stride describe a block of rows and columns, whose Mem reaches from its
+	// first element to its last: it has rows rows of row bytes, whose beginnings are stride
+	// bytes apart. Expand makes a region of each row.
+	rows, row, stride int
 }
 
 // Slice makes a region of the elements of s.
 func Slice[T any](mode Mode, name string, s []T) Region {
-	r := Region{Name: name, Mode: mode, Type: reflect.TypeFor[T]()}
-	if r.Err = PointerFree(r.Type); r.Err != nil {
-		r.Err = fmt.Errorf("%s(%s): %w", mode, name, r.Err)
-		return r
-	}
-	r.Array = bytesOf(s)
-	r.Mem = r.Array[:len(r.Array):len(r.Array)]
-	return r
+	return Region{Name: name, Mem: bytesOf(s), of: (*T)(nil), size: uint32(unsafe.Sizeof(*new(T))), Mode: mode}
 }
 
 // bytesOf returns the memory of s, with its capacity.
 func bytesOf[T any](s []T) []byte {
-	size := int(unsafe.Sizeof(*new(T)))
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), uintptr(cap(s))*unsafe.Sizeof(*new(T)))[:uintptr(len(s))*unsafe.Sizeof(*new(T))]
 }
 
-// Reaches makes a region of an argument that holds pointers.
-func Reaches(name string, v any) Region {
-	if v == nil {
-		v = struct{}{}
-	}
-	return Region{Name: name, Reach: v}
-}
+// Reaches makes a region of an argument that holds pointers. It has no memory of its own,
+// and Expand leaves it out.
+func Reaches(name string, v any) Region { return Region{Name: name, Mode: leads, of: v} }
 
 // Part returns r, which is cut from whole, or folded into it.
 func Part[T any](whole []T, r Region) Region {
-	r.Array = bytesOf(whole)
+	r.whole, r.extent = unsafe.Pointer(unsafe.SliceData(whole)), len(whole)*int(r.size)
 	return r
 }
 
-// Var makes a region of the variable at v.
+// Var makes a region of the variable at v. In an in region, v may be nil: that is an
+// argument that is optional.
 func Var[T any](mode Mode, name string, v *T) Region {
-	if v == nil && mode == In {
-		return Slice(mode, name, []T(nil)) // an argument that is optional
-	}
+	n := 1
 	if v == nil {
-		return Region{Name: name, Mode: mode, Type: reflect.TypeFor[T](),
-			Err: fmt.Errorf("%s(%s): nil *%s", mode, name, reflect.TypeFor[T]())}
+		n = 0
 	}
-	return Slice(mode, name, unsafe.Slice(v, 1))
+	r := Region{Name: name, Mem: unsafe.Slice((*byte)(unsafe.Pointer(v)), uintptr(n)*unsafe.Sizeof(*v)), of: (*T)(nil), size: uint32(unsafe.Sizeof(*v)), Mode: mode}
+	if n == 0 && mode != In {
+		r.more = missing(mode, name, reflect.TypeFor[T]())
+	}
+	return r
 }
+
+func missing(mode Mode, name string, of reflect.Type) *more {
+	return &more{err: fmt.Errorf("%s(%s): nil *%s", mode, name, of)}
+}
+
+// Err returns why the memory cannot be a region, nil if it can.
+func (r *Region) Err() error {
+	if r.more != nil && r.more.err != nil {
+		return r.more.err
+	}
+	if r.Mode == leads {
+		return nil
+	}
+	if err := PointerFree(r.Type()); err != nil {
+		return fmt.Errorf("%s(%s): %w", r.Mode, r.Name, err)
+	}
+	return nil
+}
+
+// Fail makes err the reason why the memory cannot be a region.
+func (r *Region) Fail(err error) { r.more = &more{err: err} }
+
+// Type returns the type of an element.
+func (r *Region) Type() reflect.Type { return reflect.TypeOf(r.of).Elem() }
+
+// kind identifies the type of an element.
+func (r *Region) kind() uintptr { return *(*uintptr)(unsafe.Pointer(&r.of)) }
+
+// Array returns the argument of the task of which Mem is a part, up to the capacity that
+// the task can access through it; in Reduce it is the memory that Mem is folded into. Only
+// checked mode uses it.
+func (r *Region) Array() []byte {
+	if r.whole == nil {
+		return r.Mem
+	}
+	reaches := r.extent
+	if from, at := uintptr(r.whole), uintptr(unsafe.Pointer(unsafe.SliceData(r.Mem))); r.Mode != Reduce && at >= from {
+		reaches = max(reaches, int(at-from)+cap(r.Mem))
+	}
+	return unsafe.Slice((*byte)(r.whole), reaches)[:r.extent]
+}
+
+// Whole returns a region of all of the memory that r is folded into.
+func (r *Region) Whole() Region {
+	w := *r
+	w.Mem, w.whole = r.Array(), nil
+	return w
+}
+
+// IsBlock reports whether the region is a block of rows and columns, of which Expand makes
+// several regions.
+func (r *Region) IsBlock() bool { return r.more != nil && r.more.rows > 0 }
+
+// Reach returns an argument that contains pointers, for checked mode only. ok is false for
+// all other regions.
+func (r *Region) Reach() (v any, ok bool) { return r.of, r.Mode == leads }
+
+// SetElementwise declares that f may be called instead of the body of the task, for elements
+// lo to hi at a time, until it was called once for each element. All regions that the task
+// writes have the same number of elements.
+func (r *Region) SetElementwise(f func(lo, hi int)) { r.each = f }
+
+// Elementwise returns the function of SetElementwise, nil if there is none.
+func (r *Region) Elementwise() func(lo, hi int) { return r.each }
 
 // Len returns the number of elements.
 func (r *Region) Len() int {
-	if size := int(r.Type.Size()); size > 0 {
-		return len(r.Mem) / size
+	if r.size > 0 {
+		return len(r.Mem) / int(r.size)
 	}
 	return 0
 }
@@ -110,17 +163,17 @@ func (r *Region) Len() int {
 func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width int) Region {
 	r := Slice(mode, name, s[:0])
 	switch {
-	case r.Err != nil:
+	case r.Err() != nil:
 	case top < 0 || bottom < top || left < 0 || right < left || right > width:
-		r.Err = fmt.Errorf("%s(%s): there are no rows %d to %d with columns %d to %d of %d", mode, name, top, bottom, left, right, width)
+		r.Fail(fmt.Errorf("%s(%s): there are no rows %d to %d with columns %d to %d of %d", mode, name, top, bottom, left, right, width))
 	case top == bottom || left == right:
 	case (bottom-1)*width+right > len(s):
-		r.Err = fmt.Errorf("%s(%s): rows %d to %d of %d elements need %d, and there are %d", mode, name, top, bottom, width, (bottom-1)*width+right, len(s))
+		r.Fail(fmt.Errorf("%s(%s): rows %d to %d of %d elements need %d, and there are %d", mode, name, top, bottom, width, (bottom-1)*width+right, len(s)))
 	default:
-		r.Mem = Slice(mode, name, s[top*width+left:(bottom-1)*width+right]).Mem
+		r = Part(s[:0], Slice(mode, name, s[top*width+left:(bottom-1)*width+right]))
 		if left > 0 || right < width {
-			size := int(r.Type.Size())
-			r.Rows, r.Row, r.Stride = bottom-top, (right-left)*size, width*size
+			size := int(r.size)
+			r.more = &more{rows: bottom - top, row: (right - left) * size, stride: width * size}
 		}
 	}
 	return r
@@ -128,20 +181,28 @@ func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width
 
 // Expand appends the regions of a task, with blocks split into rows.
 func Expand(to, regions []Region) []Region {
+	plain := true
+	for i := range regions {
+		if r := &regions[i]; r.Mode == leads || r.more != nil {
+			plain = false
+		}
+	}
+	if plain {
+		return append(to, regions...)
+	}
 	for i := range regions {
 		r := &regions[i]
-		if r.Reach != nil {
-			continue
-		}
-		if r.Rows == 0 {
+		switch {
+		case r.Mode == leads:
+		case r.more == nil || r.more.rows == 0:
 			to = append(to, *r)
-			continue
-		}
-		for k := range r.Rows {
-			row := *r
-			row.Rows, row.Row, row.Stride = 0, 0, 0
-			row.Mem = r.Mem[k*r.Stride:][:r.Row:r.Row]
-			to = append(to, row)
+		default:
+			for k := range r.more.rows {
+				row := *r
+				row.more = nil
+				row.Mem = r.Mem[k*r.more.stride:][:r.more.row]
+				to = append(to, row)
+			}
 		}
 	}
 	return to
@@ -149,14 +210,15 @@ func Expand(to, regions []Region) []Region {
 
 // Shared reports whether two pieces of memory overlap.
 func Shared(a, b []byte) bool {
-	ra, rb := Region{Mem: a}, Region{Mem: b}
-	alo, ahi := ra.span()
-	blo, bhi := rb.span()
+	alo, ahi := spanOf(a)
+	blo, bhi := spanOf(b)
 	return alo < bhi && blo < ahi
 }
 
 // span returns the addresses [lo, hi) of the region.
-func (r *Region) span() (lo, hi uintptr) {
-	lo = uintptr(unsafe.Pointer(unsafe.SliceData(r.Mem)))
-	return lo, lo + uintptr(len(r.Mem))
+func (r *Region) span() (lo, hi uintptr) { return spanOf(r.Mem) }
+
+func spanOf(mem []byte) (lo, hi uintptr) {
+	lo = uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
+	return lo, lo + uintptr(len(mem))
 }

@@ -16,22 +16,26 @@ type Signature struct {
 	sum uint64
 }
 
-// Add adds one task: its type, the shape of its regions and the values of its small in
-// arguments. The modes must be those of the clauses, so Add comes before Aliased, which
-// depends on addresses.
-func (s *Signature) Add(task string, regions []Region) {
-	sum := mix(s.sum, xxh3.HashString(task))
-	sum = mix(sum, uint64(len(regions)))
+// TypeSum returns the part of a task's signature that its type determines.
+func TypeSum(task string) uint64 { return xxh3.HashString(task) }
+
+// Add adds one task: the TypeSum of its type, the shape of its regions and the values of its
+// small in arguments. The modes must be those of the clauses, so Add comes before Aliased,
+// which depends on addresses.
+func (s *Signature) Add(task uint64, regions []Region) {
+	sum := mix(s.sum, task+uint64(len(regions)))
 	for i := range regions {
 		r := &regions[i]
-		sum = mix(sum, uint64(r.Mode)|uint64(r.Type.Size())<<8)
-		sum = mix(sum, uint64(len(r.Mem)))
+		sum = mix(sum, uint64(len(r.Mem))*shapes+uint64(r.Mode)+uint64(r.size)<<8)
 		if r.Mode == In && len(r.Mem) <= smallIn {
 			sum = mixBytes(sum, r.Mem)
 		}
 	}
 	s.sum = sum
 }
+
+// shapes separates the length of a region from its mode and type.
+const shapes = 0xd6e8feb86659fd93
 
 // mix adds a word to a hash. It is a bijection in each of its arguments, and fast: the hash
 // covers a few words for each region of each section.

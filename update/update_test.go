@@ -20,9 +20,9 @@ func TestPointerFree(t *testing.T) {
 		A int
 		B struct{ Names []string }
 	}
-	require.NoError(t, update.Slice(update.Out, "x", []plain{{}}).Err)
-	require.NoError(t, update.Slice(update.Out, "x", []complex128{1}).Err)
-	require.NoError(t, update.Slice(update.Out, "x", [][0]*int{{}}).Err)
+	require.NoError(t, errOf(update.Slice(update.Out, "x", []plain{{}})))
+	require.NoError(t, errOf(update.Slice(update.Out, "x", []complex128{1})))
+	require.NoError(t, errOf(update.Slice(update.Out, "x", [][0]*int{{}})))
 	for want, r := range map[string]update.Region{
 		"out(x): type update_test.holder holds pointers: update_test.holder.B.Names is a slice": update.Slice(update.Out, "x", []holder{{}}),
 		"inout(x): type *int holds pointers: *int is a ptr":                                     update.Slice(update.InOut, "x", []*int{nil}),
@@ -30,12 +30,14 @@ func TestPointerFree(t *testing.T) {
 		"in(x): type map[int]int holds pointers: map[int]int is a map":                          update.Slice(update.In, "x", []map[int]int{}),
 		"in(x): type interface {} holds pointers: interface {} is a interface":                  update.Slice(update.In, "x", []any{1}),
 	} {
-		require.EqualError(t, r.Err, want)
-		require.ErrorIs(t, r.Err, update.ErrPointers)
+		require.EqualError(t, r.Err(), want)
+		require.ErrorIs(t, r.Err(), update.ErrPointers)
 	}
-	require.ErrorContains(t, update.Var(update.Out, "now", &time.Time{}).Err, "use UnixNano")
-	require.EqualError(t, update.Var[int](update.Out, "n", nil).Err, "out(n): nil *int")
+	require.ErrorContains(t, errOf(update.Var(update.Out, "now", &time.Time{})), "use UnixNano")
+	require.EqualError(t, errOf(update.Var[int](update.Out, "n", nil)), "out(n): nil *int")
 }
+
+func errOf(r update.Region) error { return r.Err() }
 
 // The checker agrees with a comparison of all pairs.
 func TestOverlapAgainstAllPairs(t *testing.T) {
@@ -184,7 +186,7 @@ func TestPayloadAndApply(t *testing.T) {
 func TestSignature(t *testing.T) {
 	sum := func(task string, regions ...update.Region) uint64 {
 		var s update.Signature
-		s.Add(task, regions)
+		s.Add(update.TypeSum(task), regions)
 		return s.Sum()
 	}
 	x, small := make([]float64, 100), []float64{1, 2}

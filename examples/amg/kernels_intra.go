@@ -18,10 +18,23 @@ var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/amg.waxpby")
 
 // launchWaxpby launches waxpby as a task of s.
 func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y, w []float64) {
-	s.Launch(taskWaxpby, func() { waxpby(alpha, x, beta, y, w) },
-		intra.InVar("alpha", &alpha),
+	type arguments struct {
+		alpha float64
+		x     []float64
+		beta  float64
+		y     []float64
+		w     []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskWaxpby)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { waxpby(a.alpha, a.x, a.beta, a.y, a.w) }
+	}
+	*a = arguments{alpha, x, beta, y, w}
+	s.Launch(taskWaxpby, slot.Body,
+		intra.InVar("alpha", &a.alpha),
 		intra.In("x", x),
-		intra.InVar("beta", &beta),
+		intra.InVar("beta", &a.beta),
 		intra.In("y", y),
 		intra.Out("w", w),
 	)
@@ -32,7 +45,18 @@ var taskDot = intra.Register("github.com/intrahpc/intra/examples/amg.dot")
 // launchDot launches dot as a task of s.
 func launchDot(s *intra.Section, x, y []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
-	s.Launch(taskDot, func() { *cell = dot(x, y) },
+	type arguments struct {
+		x    []float64
+		y    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskDot)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = dot(a.x, a.y) }
+	}
+	*a = arguments{x, y, cell}
+	s.Launch(taskDot, slot.Body,
 		intra.In("x", x),
 		intra.In("y", y),
 		region,
@@ -43,8 +67,20 @@ var taskMultiply = intra.Register("github.com/intrahpc/intra/examples/amg.multip
 
 // launchMultiply launches multiply as a task of s.
 func launchMultiply(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []float64) {
-	s.Launch(taskMultiply, func() { multiply(a, lo, x, y) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		a  kernels.Matrix[float64]
+		lo int
+		x  []float64
+		y  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskMultiply)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { multiply(args.a, args.lo, args.x, args.y) }
+	}
+	*args = arguments{a, lo, x, y}
+	s.Launch(taskMultiply, slot.Body,
+		intra.InVar("lo", &args.lo),
 		intra.In("x", x),
 		intra.Out("y", y),
 		intraruntime.Reach("a", a),
@@ -55,8 +91,20 @@ var taskScale = intra.Register("github.com/intrahpc/intra/examples/amg.scale")
 
 // launchScale launches scale as a task of s.
 func launchScale(s *intra.Section, f float64, inverse, r, d []float64) {
-	s.Launch(taskScale, func() { scale(f, inverse, r, d) },
-		intra.InVar("f", &f),
+	type arguments struct {
+		f       float64
+		inverse []float64
+		r       []float64
+		d       []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskScale)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { scale(a.f, a.inverse, a.r, a.d) }
+	}
+	*a = arguments{f, inverse, r, d}
+	s.Launch(taskScale, slot.Body,
+		intra.InVar("f", &a.f),
 		intra.In("inverse", inverse),
 		intra.In("r", r),
 		intra.Out("d", d),
@@ -67,8 +115,21 @@ var taskResidual = intra.Register("github.com/intrahpc/intra/examples/amg.residu
 
 // launchResidual launches residual as a task of s.
 func launchResidual(s *intra.Section, a kernels.Matrix[float64], lo int, x, r, y []float64) {
-	s.Launch(taskResidual, func() { residual(a, lo, x, r, y) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		a  kernels.Matrix[float64]
+		lo int
+		x  []float64
+		r  []float64
+		y  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskResidual)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { residual(args.a, args.lo, args.x, args.r, args.y) }
+	}
+	*args = arguments{a, lo, x, r, y}
+	s.Launch(taskResidual, slot.Body,
+		intra.InVar("lo", &args.lo),
 		intra.In("x", x),
 		intra.In("r", r),
 		intra.Out("y", y),
@@ -80,9 +141,24 @@ var taskDirection = intra.Register("github.com/intrahpc/intra/examples/amg.direc
 
 // launchDirection launches direction as a task of s.
 func launchDirection(s *intra.Section, a kernels.Matrix[float64], lo int, f float64, inverse, x, r, d []float64) {
-	s.Launch(taskDirection, func() { direction(a, lo, f, inverse, x, r, d) },
-		intra.InVar("lo", &lo),
-		intra.InVar("f", &f),
+	type arguments struct {
+		a       kernels.Matrix[float64]
+		lo      int
+		f       float64
+		inverse []float64
+		x       []float64
+		r       []float64
+		d       []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskDirection)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { direction(args.a, args.lo, args.f, args.inverse, args.x, args.r, args.d) }
+	}
+	*args = arguments{a, lo, f, inverse, x, r, d}
+	s.Launch(taskDirection, slot.Body,
+		intra.InVar("lo", &args.lo),
+		intra.InVar("f", &args.f),
 		intra.In("inverse", inverse),
 		intra.In("x", x),
 		intra.In("r", r),
@@ -95,10 +171,26 @@ var taskCorrect = intra.Register("github.com/intrahpc/intra/examples/amg.correct
 
 // launchCorrect launches correct as a task of s.
 func launchCorrect(s *intra.Section, a kernels.Matrix[float64], lo int, alpha, beta float64, inverse, d, x, next []float64) {
-	s.Launch(taskCorrect, func() { correct(a, lo, alpha, beta, inverse, d, x, next) },
-		intra.InVar("lo", &lo),
-		intra.InVar("alpha", &alpha),
-		intra.InVar("beta", &beta),
+	type arguments struct {
+		a       kernels.Matrix[float64]
+		lo      int
+		alpha   float64
+		beta    float64
+		inverse []float64
+		d       []float64
+		x       []float64
+		next    []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskCorrect)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { correct(args.a, args.lo, args.alpha, args.beta, args.inverse, args.d, args.x, args.next) }
+	}
+	*args = arguments{a, lo, alpha, beta, inverse, d, x, next}
+	s.Launch(taskCorrect, slot.Body,
+		intra.InVar("lo", &args.lo),
+		intra.InVar("alpha", &args.alpha),
+		intra.InVar("beta", &args.beta),
 		intra.In("inverse", inverse),
 		intra.In("d", d),
 		intra.In("x", x),
@@ -111,8 +203,21 @@ var taskInterpolate = intra.Register("github.com/intrahpc/intra/examples/amg.int
 
 // launchInterpolate launches interpolate as a task of s.
 func launchInterpolate(s *intra.Section, p kernels.Matrix[float64], lo int, coarse, x, next []float64) {
-	s.Launch(taskInterpolate, func() { interpolate(p, lo, coarse, x, next) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		p      kernels.Matrix[float64]
+		lo     int
+		coarse []float64
+		x      []float64
+		next   []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskInterpolate)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { interpolate(a.p, a.lo, a.coarse, a.x, a.next) }
+	}
+	*a = arguments{p, lo, coarse, x, next}
+	s.Launch(taskInterpolate, slot.Body,
+		intra.InVar("lo", &a.lo),
 		intra.In("coarse", coarse),
 		intra.In("x", x),
 		intra.Out("next", next),
@@ -124,8 +229,21 @@ var taskCountEntries = intra.Register("github.com/intrahpc/intra/examples/amg.co
 
 // launchCountEntries launches countEntries as a task of s.
 func launchCountEntries(s *intra.Section, a, b *sparse, lo int, seen, count []int32) {
-	s.Launch(taskCountEntries, func() { countEntries(a, b, lo, seen, count) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		a     *sparse
+		b     *sparse
+		lo    int
+		seen  []int32
+		count []int32
+	}
+	slot := intraruntime.Slot[arguments](s, taskCountEntries)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { countEntries(args.a, args.b, args.lo, args.seen, args.count) }
+	}
+	*args = arguments{a, b, lo, seen, count}
+	s.Launch(taskCountEntries, slot.Body,
+		intra.InVar("lo", &args.lo),
 		intra.Scratch("seen", seen),
 		intra.Out("count", count),
 		intraruntime.Reach("a", a),
@@ -137,8 +255,24 @@ var taskFillEntries = intra.Register("github.com/intrahpc/intra/examples/amg.fil
 
 // launchFillEntries launches fillEntries as a task of s.
 func launchFillEntries(s *intra.Section, a, b *sparse, lo int, ptr []int64, seen []int32, sums []float64, col []int32, val []float64) {
-	s.Launch(taskFillEntries, func() { fillEntries(a, b, lo, ptr, seen, sums, col, val) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		a    *sparse
+		b    *sparse
+		lo   int
+		ptr  []int64
+		seen []int32
+		sums []float64
+		col  []int32
+		val  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskFillEntries)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { fillEntries(args.a, args.b, args.lo, args.ptr, args.seen, args.sums, args.col, args.val) }
+	}
+	*args = arguments{a, b, lo, ptr, seen, sums, col, val}
+	s.Launch(taskFillEntries, slot.Body,
+		intra.InVar("lo", &args.lo),
 		intra.In("ptr", ptr),
 		intra.Scratch("seen", seen),
 		intra.Scratch("sums", sums),
@@ -153,10 +287,30 @@ var taskFillSmoothed = intra.Register("github.com/intrahpc/intra/examples/amg.fi
 
 // launchFillSmoothed launches fillSmoothed as a task of s.
 func launchFillSmoothed(s *intra.Section, a *sparse, near []float64, omega float64, t *sparse, lo int, ptr []int64, seen []int32, sums []float64, col []int32, val []float64) {
-	s.Launch(taskFillSmoothed, func() { fillSmoothed(a, near, omega, t, lo, ptr, seen, sums, col, val) },
+	type arguments struct {
+		a     *sparse
+		near  []float64
+		omega float64
+		t     *sparse
+		lo    int
+		ptr   []int64
+		seen  []int32
+		sums  []float64
+		col   []int32
+		val   []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskFillSmoothed)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() {
+			fillSmoothed(args.a, args.near, args.omega, args.t, args.lo, args.ptr, args.seen, args.sums, args.col, args.val)
+		}
+	}
+	*args = arguments{a, near, omega, t, lo, ptr, seen, sums, col, val}
+	s.Launch(taskFillSmoothed, slot.Body,
 		intra.In("near", near),
-		intra.InVar("omega", &omega),
-		intra.InVar("lo", &lo),
+		intra.InVar("omega", &args.omega),
+		intra.InVar("lo", &args.lo),
 		intra.In("ptr", ptr),
 		intra.Scratch("seen", seen),
 		intra.Scratch("sums", sums),

@@ -18,13 +18,28 @@ var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/hpccg.waxpby
 
 // launchWaxpby launches waxpby as a task of s.
 func launchWaxpby(s *intra.Section, how arithmetic, alpha float64, x []float64, beta float64, y, w []float64) {
-	s.Launch(taskWaxpby, func() { waxpby(how, alpha, x, beta, y, w) },
-		intra.InVar("how", &how),
-		intra.InVar("alpha", &alpha),
+	type arguments struct {
+		how   arithmetic
+		alpha float64
+		x     []float64
+		beta  float64
+		y     []float64
+		w     []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskWaxpby)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { waxpby(a.how, a.alpha, a.x, a.beta, a.y, a.w) }
+		slot.Part = func(lo, hi int) { waxpby(a.how, a.alpha, a.x[lo:hi], a.beta, a.y[lo:hi], a.w[lo:hi]) }
+	}
+	*a = arguments{how, alpha, x, beta, y, w}
+	s.Launch(taskWaxpby, slot.Body,
+		intra.InVar("how", &a.how),
+		intra.InVar("alpha", &a.alpha),
 		intra.In("x", x),
-		intra.InVar("beta", &beta),
+		intra.InVar("beta", &a.beta),
 		intra.In("y", y),
-		intraruntime.Elementwise(intra.Out("w", w), func(lo, hi int) { waxpby(how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi]) }),
+		intraruntime.Elementwise(intra.Out("w", w), slot.Part),
 	)
 }
 
@@ -33,8 +48,20 @@ var taskDdot = intra.Register("github.com/intrahpc/intra/examples/hpccg.ddot")
 // launchDdot launches ddot as a task of s.
 func launchDdot(s *intra.Section, how arithmetic, x, y []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
-	s.Launch(taskDdot, func() { *cell = ddot(how, x, y) },
-		intra.InVar("how", &how),
+	type arguments struct {
+		how  arithmetic
+		x    []float64
+		y    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskDdot)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = ddot(a.how, a.x, a.y) }
+	}
+	*a = arguments{how, x, y, cell}
+	s.Launch(taskDdot, slot.Body,
+		intra.InVar("how", &a.how),
 		intra.In("x", x),
 		intra.In("y", y),
 		region,
@@ -46,11 +73,26 @@ var taskWaxpbyDot = intra.Register("github.com/intrahpc/intra/examples/hpccg.wax
 // launchWaxpbyDot launches waxpbyDot as a task of s.
 func launchWaxpbyDot(s *intra.Section, how arithmetic, alpha float64, x []float64, beta float64, y, w []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
-	s.Launch(taskWaxpbyDot, func() { *cell = waxpbyDot(how, alpha, x, beta, y, w) },
-		intra.InVar("how", &how),
-		intra.InVar("alpha", &alpha),
+	type arguments struct {
+		how   arithmetic
+		alpha float64
+		x     []float64
+		beta  float64
+		y     []float64
+		w     []float64
+		cell  *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskWaxpbyDot)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = waxpbyDot(a.how, a.alpha, a.x, a.beta, a.y, a.w) }
+	}
+	*a = arguments{how, alpha, x, beta, y, w, cell}
+	s.Launch(taskWaxpbyDot, slot.Body,
+		intra.InVar("how", &a.how),
+		intra.InVar("alpha", &a.alpha),
 		intra.In("x", x),
-		intra.InVar("beta", &beta),
+		intra.InVar("beta", &a.beta),
 		intra.In("y", y),
 		intra.Out("w", w),
 		region,
@@ -61,8 +103,20 @@ var taskSparsemv = intra.Register("github.com/intrahpc/intra/examples/hpccg.spar
 
 // launchSparsemv launches sparsemv as a task of s.
 func launchSparsemv(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []float64) {
-	s.Launch(taskSparsemv, func() { sparsemv(a, lo, x, y) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		a  kernels.Matrix[float64]
+		lo int
+		x  []float64
+		y  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskSparsemv)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { sparsemv(args.a, args.lo, args.x, args.y) }
+	}
+	*args = arguments{a, lo, x, y}
+	s.Launch(taskSparsemv, slot.Body,
+		intra.InVar("lo", &args.lo),
 		intra.In("x", x),
 		intra.Out("y", y),
 		intraruntime.Reach("a", a),
@@ -74,9 +128,23 @@ var taskSparsemvDot = intra.Register("github.com/intrahpc/intra/examples/hpccg.s
 // launchSparsemvDot launches sparsemvDot as a task of s.
 func launchSparsemvDot(s *intra.Section, how arithmetic, a kernels.Matrix[float64], lo int, x, y []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
-	s.Launch(taskSparsemvDot, func() { *cell = sparsemvDot(how, a, lo, x, y) },
-		intra.InVar("how", &how),
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		how  arithmetic
+		a    kernels.Matrix[float64]
+		lo   int
+		x    []float64
+		y    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskSparsemvDot)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *args.cell = sparsemvDot(args.how, args.a, args.lo, args.x, args.y) }
+	}
+	*args = arguments{how, a, lo, x, y, cell}
+	s.Launch(taskSparsemvDot, slot.Body,
+		intra.InVar("how", &args.how),
+		intra.InVar("lo", &args.lo),
 		intra.In("x", x),
 		intra.Out("y", y),
 		region,

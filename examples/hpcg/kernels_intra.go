@@ -18,10 +18,23 @@ var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/hpcg.waxpby"
 
 // launchWaxpby launches waxpby as a task of s.
 func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y, w []float64) {
-	s.Launch(taskWaxpby, func() { waxpby(alpha, x, beta, y, w) },
-		intra.InVar("alpha", &alpha),
+	type arguments struct {
+		alpha float64
+		x     []float64
+		beta  float64
+		y     []float64
+		w     []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskWaxpby)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { waxpby(a.alpha, a.x, a.beta, a.y, a.w) }
+	}
+	*a = arguments{alpha, x, beta, y, w}
+	s.Launch(taskWaxpby, slot.Body,
+		intra.InVar("alpha", &a.alpha),
 		intra.In("x", x),
-		intra.InVar("beta", &beta),
+		intra.InVar("beta", &a.beta),
 		intra.In("y", y),
 		intra.Out("w", w),
 	)
@@ -32,7 +45,18 @@ var taskDot = intra.Register("github.com/intrahpc/intra/examples/hpcg.dot")
 // launchDot launches dot as a task of s.
 func launchDot(s *intra.Section, x, y []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
-	s.Launch(taskDot, func() { *cell = dot(x, y) },
+	type arguments struct {
+		x    []float64
+		y    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskDot)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = dot(a.x, a.y) }
+	}
+	*a = arguments{x, y, cell}
+	s.Launch(taskDot, slot.Body,
 		intra.In("x", x),
 		intra.In("y", y),
 		region,
@@ -43,8 +67,20 @@ var taskMultiply = intra.Register("github.com/intrahpc/intra/examples/hpcg.multi
 
 // launchMultiply launches multiply as a task of s.
 func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y []float64) {
-	s.Launch(taskMultiply, func() { multiply(a, lo, x, y) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		a  *kernels.Sliced[float64]
+		lo int
+		x  []float64
+		y  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskMultiply)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { multiply(args.a, args.lo, args.x, args.y) }
+	}
+	*args = arguments{a, lo, x, y}
+	s.Launch(taskMultiply, slot.Body,
+		intra.InVar("lo", &args.lo),
 		intra.In("x", x),
 		intra.Out("y", y),
 		intraruntime.Reach("a", a),
@@ -55,8 +91,20 @@ var taskSweep = intra.Register("github.com/intrahpc/intra/examples/hpcg.sweep")
 
 // launchSweep launches sweep as a task of s.
 func launchSweep(s *intra.Section, g *kernels.GaussSeidel[float64], lo int, r, x []float64) {
-	s.Launch(taskSweep, func() { sweep(g, lo, r, x) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		g  *kernels.GaussSeidel[float64]
+		lo int
+		r  []float64
+		x  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskSweep)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { sweep(a.g, a.lo, a.r, a.x) }
+	}
+	*a = arguments{g, lo, r, x}
+	s.Launch(taskSweep, slot.Body,
+		intra.InVar("lo", &a.lo),
 		intra.In("r", r),
 		intra.Out("x", x),
 		intraruntime.Reach("g", g),
@@ -67,8 +115,22 @@ var taskSweepAgain = intra.Register("github.com/intrahpc/intra/examples/hpcg.swe
 
 // launchSweepAgain launches sweepAgain as a task of s.
 func launchSweepAgain(s *intra.Section, a *kernels.Sliced[float64], g *kernels.GaussSeidel[float64], lo int, r, x, next []float64) {
-	s.Launch(taskSweepAgain, func() { sweepAgain(a, g, lo, r, x, next) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		a    *kernels.Sliced[float64]
+		g    *kernels.GaussSeidel[float64]
+		lo   int
+		r    []float64
+		x    []float64
+		next []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskSweepAgain)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { sweepAgain(args.a, args.g, args.lo, args.r, args.x, args.next) }
+	}
+	*args = arguments{a, g, lo, r, x, next}
+	s.Launch(taskSweepAgain, slot.Body,
+		intra.InVar("lo", &args.lo),
 		intra.In("r", r),
 		intra.In("x", x),
 		intra.Out("next", next),
@@ -81,9 +143,23 @@ var taskRelax = intra.Register("github.com/intrahpc/intra/examples/hpcg.relax")
 
 // launchRelax launches relax as a task of s.
 func launchRelax(s *intra.Section, a *kernels.Sliced[float64], diag []float64, lo int, r, x, next []float64) {
-	s.Launch(taskRelax, func() { relax(a, diag, lo, r, x, next) },
+	type arguments struct {
+		a    *kernels.Sliced[float64]
+		diag []float64
+		lo   int
+		r    []float64
+		x    []float64
+		next []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskRelax)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { relax(args.a, args.diag, args.lo, args.r, args.x, args.next) }
+	}
+	*args = arguments{a, diag, lo, r, x, next}
+	s.Launch(taskRelax, slot.Body,
 		intra.In("diag", diag),
-		intra.InVar("lo", &lo),
+		intra.InVar("lo", &args.lo),
 		intra.In("r", r),
 		intra.In("x", x),
 		intra.Out("next", next),
@@ -95,8 +171,22 @@ var taskRestrict = intra.Register("github.com/intrahpc/intra/examples/hpcg.restr
 
 // launchRestrict launches restrict as a task of s.
 func launchRestrict(s *intra.Section, a *kernels.Sliced[float64], lo int, x, r []float64, rows []int32, coarse []float64) {
-	s.Launch(taskRestrict, func() { restrict(a, lo, x, r, rows, coarse) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		a      *kernels.Sliced[float64]
+		lo     int
+		x      []float64
+		r      []float64
+		rows   []int32
+		coarse []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskRestrict)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { restrict(args.a, args.lo, args.x, args.r, args.rows, args.coarse) }
+	}
+	*args = arguments{a, lo, x, r, rows, coarse}
+	s.Launch(taskRestrict, slot.Body,
+		intra.InVar("lo", &args.lo),
 		intra.In("x", x),
 		intra.In("r", r),
 		intra.In("rows", rows),
@@ -109,11 +199,24 @@ var taskProlong = intra.Register("github.com/intrahpc/intra/examples/hpcg.prolon
 
 // launchProlong launches prolong as a task of s.
 func launchProlong(s *intra.Section, solution []float64, coarse, fine []int32, lo int, x []float64) {
-	s.Launch(taskProlong, func() { prolong(solution, coarse, fine, lo, x) },
+	type arguments struct {
+		solution []float64
+		coarse   []int32
+		fine     []int32
+		lo       int
+		x        []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskProlong)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { prolong(a.solution, a.coarse, a.fine, a.lo, a.x) }
+	}
+	*a = arguments{solution, coarse, fine, lo, x}
+	s.Launch(taskProlong, slot.Body,
 		intra.In("solution", solution),
 		intra.In("coarse", coarse),
 		intra.In("fine", fine),
-		intra.InVar("lo", &lo),
+		intra.InVar("lo", &a.lo),
 		intra.InOut("x", x),
 	)
 }

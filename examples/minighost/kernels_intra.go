@@ -17,11 +17,24 @@ var taskAverage = intra.Register("github.com/intrahpc/intra/examples/minighost.a
 
 // launchAverage launches average as a task of sec.
 func launchAverage(sec *intra.Section, u []float64, s stencil, b box, lo int, v []float64) {
-	sec.Launch(taskAverage, func() { average(u, s, b, lo, v) },
+	type arguments struct {
+		u  []float64
+		s  stencil
+		b  box
+		lo int
+		v  []float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskAverage)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { average(a.u, a.s, a.b, a.lo, a.v) }
+	}
+	*a = arguments{u, s, b, lo, v}
+	sec.Launch(taskAverage, slot.Body,
 		intra.In("u", u),
-		intra.InVar("s", &s),
-		intra.InVar("b", &b),
-		intra.InVar("lo", &lo),
+		intra.InVar("s", &a.s),
+		intra.InVar("b", &a.b),
+		intra.InVar("lo", &a.lo),
 		intra.Out("v", v),
 	)
 }
@@ -31,11 +44,24 @@ var taskLeaving = intra.Register("github.com/intrahpc/intra/examples/minighost.l
 // launchLeaving launches leaving as a task of sec.
 func launchLeaving(sec *intra.Section, u []float64, s stencil, b box, face span, sum *float64) {
 	cell, region := intra.Reduce(sec, "sum", sum, func(a, b float64) float64 { return a + b })
-	sec.Launch(taskLeaving, func() { *cell = leaving(u, s, b, face) },
+	type arguments struct {
+		u    []float64
+		s    stencil
+		b    box
+		face span
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskLeaving)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = leaving(a.u, a.s, a.b, a.face) }
+	}
+	*a = arguments{u, s, b, face, cell}
+	sec.Launch(taskLeaving, slot.Body,
 		intra.In("u", u),
-		intra.InVar("s", &s),
-		intra.InVar("b", &b),
-		intra.InVar("face", &face),
+		intra.InVar("s", &a.s),
+		intra.InVar("b", &a.b),
+		intra.InVar("face", &a.face),
 		region,
 	)
 }
@@ -45,7 +71,17 @@ var taskTotal = intra.Register("github.com/intrahpc/intra/examples/minighost.tot
 // launchTotal launches total as a task of s.
 func launchTotal(s *intra.Section, u []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
-	s.Launch(taskTotal, func() { *cell = total(u) },
+	type arguments struct {
+		u    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskTotal)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = total(a.u) }
+	}
+	*a = arguments{u, cell}
+	s.Launch(taskTotal, slot.Body,
 		intra.In("u", u),
 		region,
 	)

@@ -34,7 +34,7 @@ func turnBits(regions []update.Region, share float64, rng *rand.Rand) (turned in
 		if !r.Mode.Written() {
 			continue
 		}
-		floats(r.Type, r.Mem, func(single []float32, double []float64) {
+		floats(r.Type(), r.Mem, func(single []float32, double []float64) {
 			n := len(single) + len(double)
 			for ; skip < n; skip += 1 + next() {
 				switch {

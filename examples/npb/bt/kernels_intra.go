@@ -18,11 +18,24 @@ var taskSolveAlong = intra.Register("github.com/intrahpc/intra/examples/npb/bt.s
 
 // launchSolveAlong launches solveAlong as a task of s.
 func launchSolveAlong(s *intra.Section, g flow.Gas, axis int, u []flow.State, lo int, r []flow.State) {
-	s.Launch(taskSolveAlong, func() { solveAlong(g, axis, u, lo, r) },
-		intra.InVar("g", &g),
-		intra.InVar("axis", &axis),
+	type arguments struct {
+		g    flow.Gas
+		axis int
+		u    []flow.State
+		lo   int
+		r    []flow.State
+	}
+	slot := intraruntime.Slot[arguments](s, taskSolveAlong)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { solveAlong(a.g, a.axis, a.u, a.lo, a.r) }
+	}
+	*a = arguments{g, axis, u, lo, r}
+	s.Launch(taskSolveAlong, slot.Body,
+		intra.InVar("g", &a.g),
+		intra.InVar("axis", &a.axis),
 		intra.In("u", u),
-		intra.InVar("lo", &lo),
+		intra.InVar("lo", &a.lo),
 		intra.InOut("r", r),
 	)
 }
@@ -30,14 +43,29 @@ func launchSolveAlong(s *intra.Section, g flow.Gas, axis int, u []flow.State, lo
 var taskSolveColumns = intra.Register("github.com/intrahpc/intra/examples/npb/bt.solveColumns")
 
 // launchSolveColumns launches solveColumns as a task of s.
-func launchSolveColumns(s *intra.Section, g flow.Gas, u []flow.State, columns, y, lo, hi int, r []flow.State) {
-	s.Launch(taskSolveColumns, func() { solveColumns(g, u, columns, y, lo, hi, r) },
-		intra.InVar("g", &g),
+func launchSolveColumns(s *intra.Section, g flow.Gas, u []flow.State, columns_, y, lo_, hi_ int, r []flow.State) {
+	type arguments struct {
+		g        flow.Gas
+		u        []flow.State
+		columns_ int
+		y        int
+		lo_      int
+		hi_      int
+		r        []flow.State
+	}
+	slot := intraruntime.Slot[arguments](s, taskSolveColumns)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { solveColumns(a.g, a.u, a.columns_, a.y, a.lo_, a.hi_, a.r) }
+	}
+	*a = arguments{g, u, columns_, y, lo_, hi_, r}
+	s.Launch(taskSolveColumns, slot.Body,
+		intra.InVar("g", &a.g),
 		intra.In("u", u),
-		intra.InVar("columns", &columns),
-		intra.InVar("y", &y),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.InOutBlock("r[:, lo:hi:columns]", r, 0, len(r)/(columns), lo, hi, columns),
+		intra.InVar("columns", &a.columns_),
+		intra.InVar("y", &a.y),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.InOutBlock("r[:, lo:hi:columns]", r, 0, len(r)/(columns_), lo_, hi_, columns_),
 	)
 }

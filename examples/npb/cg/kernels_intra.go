@@ -18,8 +18,20 @@ var taskMultiply = intra.Register("github.com/intrahpc/intra/examples/npb/cg.mul
 
 // launchMultiply launches multiply as a task of s.
 func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y []float64) {
-	s.Launch(taskMultiply, func() { multiply(a, lo, x, y) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		a  *kernels.Sliced[float64]
+		lo int
+		x  []float64
+		y  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskMultiply)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { multiply(args.a, args.lo, args.x, args.y) }
+	}
+	*args = arguments{a, lo, x, y}
+	s.Launch(taskMultiply, slot.Body,
+		intra.InVar("lo", &args.lo),
 		intra.In("x", x),
 		intra.Out("y", y),
 		intraruntime.Reach("a", a),

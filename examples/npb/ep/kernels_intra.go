@@ -19,9 +19,21 @@ var taskTally = intra.Register("github.com/intrahpc/intra/examples/npb/ep.tally"
 func launchTally(s *intra.Section, first, end int, sums *[2]float64, counts *[10]int) {
 	sumsPart, sumsRegion := intraruntime.ReduceSlice(s, "sums", sums[:], intraruntime.OpAdd[float64]())
 	countsPart, countsRegion := intraruntime.ReduceSlice(s, "counts", counts[:], intraruntime.OpAdd[int]())
-	s.Launch(taskTally, func() { tally(first, end, (*[2]float64)(sumsPart.Slice()), (*[10]int)(countsPart.Slice())) },
-		intra.InVar("first", &first),
-		intra.InVar("end", &end),
+	type arguments struct {
+		first      int
+		end        int
+		sumsPart   *intraruntime.Partial[float64]
+		countsPart *intraruntime.Partial[int]
+	}
+	slot := intraruntime.Slot[arguments](s, taskTally)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { tally(a.first, a.end, (*[2]float64)(a.sumsPart.Slice()), (*[10]int)(a.countsPart.Slice())) }
+	}
+	*a = arguments{first, end, sumsPart, countsPart}
+	s.Launch(taskTally, slot.Body,
+		intra.InVar("first", &a.first),
+		intra.InVar("end", &a.end),
 		sumsRegion,
 		countsRegion,
 	)

@@ -17,8 +17,18 @@ var taskFill = intra.Register("github.com/intrahpc/intra/examples/npb/ft.fill")
 
 // launchFill launches fill as a task of s.
 func launchFill(s *intra.Section, first int, u []complex128) {
-	s.Launch(taskFill, func() { fill(first, u) },
-		intra.InVar("first", &first),
+	type arguments struct {
+		first int
+		u     []complex128
+	}
+	slot := intraruntime.Slot[arguments](s, taskFill)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { fill(a.first, a.u) }
+	}
+	*a = arguments{first, u}
+	s.Launch(taskFill, slot.Body,
+		intra.InVar("first", &a.first),
 		intra.Out("u", u),
 	)
 }
@@ -27,7 +37,18 @@ var taskTransformPlanes = intra.Register("github.com/intrahpc/intra/examples/npb
 
 // launchTransformPlanes launches transformPlanes as a task of s.
 func launchTransformPlanes(s *intra.Section, tx, ty *fourier, u []complex128) {
-	s.Launch(taskTransformPlanes, func() { transformPlanes(tx, ty, u) },
+	type arguments struct {
+		tx *fourier
+		ty *fourier
+		u  []complex128
+	}
+	slot := intraruntime.Slot[arguments](s, taskTransformPlanes)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { transformPlanes(a.tx, a.ty, a.u) }
+	}
+	*a = arguments{tx, ty, u}
+	s.Launch(taskTransformPlanes, slot.Body,
 		intra.InOut("u", u),
 		intraruntime.Reach("tx", tx),
 		intraruntime.Reach("ty", ty),
@@ -37,13 +58,27 @@ func launchTransformPlanes(s *intra.Section, tx, ty *fourier, u []complex128) {
 var taskTransformColumns = intra.Register("github.com/intrahpc/intra/examples/npb/ft.transformColumns")
 
 // launchTransformColumns launches transformColumns as a task of s.
-func launchTransformColumns(s *intra.Section, t *fourier, u []complex128, columns, lo, hi int, v []complex128) {
-	s.Launch(taskTransformColumns, func() { transformColumns(t, u, columns, lo, hi, v) },
+func launchTransformColumns(s *intra.Section, t *fourier, u []complex128, columns_, lo_, hi_ int, v []complex128) {
+	type arguments struct {
+		t        *fourier
+		u        []complex128
+		columns_ int
+		lo_      int
+		hi_      int
+		v        []complex128
+	}
+	slot := intraruntime.Slot[arguments](s, taskTransformColumns)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { transformColumns(a.t, a.u, a.columns_, a.lo_, a.hi_, a.v) }
+	}
+	*a = arguments{t, u, columns_, lo_, hi_, v}
+	s.Launch(taskTransformColumns, slot.Body,
 		intra.In("u", u),
-		intra.InVar("columns", &columns),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns), lo, hi, columns),
+		intra.InVar("columns", &a.columns_),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns_), lo_, hi_, columns_),
 		intraruntime.Reach("t", t),
 	)
 }
@@ -51,16 +86,33 @@ func launchTransformColumns(s *intra.Section, t *fourier, u []complex128, column
 var taskDampColumns = intra.Register("github.com/intrahpc/intra/examples/npb/ft.dampColumns")
 
 // launchDampColumns launches dampColumns as a task of s.
-func launchDampColumns(s *intra.Section, t *fourier, u []complex128, fx, fy, fz []float64, columns, lo, hi int, v []complex128) {
-	s.Launch(taskDampColumns, func() { dampColumns(t, u, fx, fy, fz, columns, lo, hi, v) },
+func launchDampColumns(s *intra.Section, t *fourier, u []complex128, fx, fy, fz []float64, columns_, lo_, hi_ int, v []complex128) {
+	type arguments struct {
+		t        *fourier
+		u        []complex128
+		fx       []float64
+		fy       []float64
+		fz       []float64
+		columns_ int
+		lo_      int
+		hi_      int
+		v        []complex128
+	}
+	slot := intraruntime.Slot[arguments](s, taskDampColumns)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { dampColumns(a.t, a.u, a.fx, a.fy, a.fz, a.columns_, a.lo_, a.hi_, a.v) }
+	}
+	*a = arguments{t, u, fx, fy, fz, columns_, lo_, hi_, v}
+	s.Launch(taskDampColumns, slot.Body,
 		intra.In("u", u),
 		intra.In("fx", fx),
 		intra.In("fy", fy),
 		intra.In("fz", fz),
-		intra.InVar("columns", &columns),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns), lo, hi, columns),
+		intra.InVar("columns", &a.columns_),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns_), lo_, hi_, columns_),
 		intraruntime.Reach("t", t),
 	)
 }

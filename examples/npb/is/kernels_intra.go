@@ -17,9 +17,20 @@ var taskDraw = intra.Register("github.com/intrahpc/intra/examples/npb/is.draw")
 
 // launchDraw launches draw as a task of s.
 func launchDraw(s *intra.Section, first, below int, keys []int32) {
-	s.Launch(taskDraw, func() { draw(first, below, keys) },
-		intra.InVar("first", &first),
-		intra.InVar("below", &below),
+	type arguments struct {
+		first int
+		below int
+		keys  []int32
+	}
+	slot := intraruntime.Slot[arguments](s, taskDraw)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { draw(a.first, a.below, a.keys) }
+	}
+	*a = arguments{first, below, keys}
+	s.Launch(taskDraw, slot.Body,
+		intra.InVar("first", &a.first),
+		intra.InVar("below", &a.below),
 		intra.Out("keys", keys),
 	)
 }
@@ -28,9 +39,21 @@ var taskOrder = intra.Register("github.com/intrahpc/intra/examples/npb/is.order"
 
 // launchOrder launches order as a task of s.
 func launchOrder(s *intra.Section, keys []int32, shift int, ordered, counts []int32) {
-	s.Launch(taskOrder, func() { order(keys, shift, ordered, counts) },
+	type arguments struct {
+		keys    []int32
+		shift   int
+		ordered []int32
+		counts  []int32
+	}
+	slot := intraruntime.Slot[arguments](s, taskOrder)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { order(a.keys, a.shift, a.ordered, a.counts) }
+	}
+	*a = arguments{keys, shift, ordered, counts}
+	s.Launch(taskOrder, slot.Body,
 		intra.In("keys", keys),
-		intra.InVar("shift", &shift),
+		intra.InVar("shift", &a.shift),
 		intra.Out("ordered", ordered),
 		intra.Out("counts", counts),
 	)
@@ -40,13 +63,29 @@ var taskRank = intra.Register("github.com/intrahpc/intra/examples/npb/is.rank")
 
 // launchRank launches rank as a task of s.
 func launchRank(s *intra.Section, runs [][]int32, bounds []int32, buckets, first, end, lowest, smaller int, ranks []int32) {
-	s.Launch(taskRank, func() { rank(runs, bounds, buckets, first, end, lowest, smaller, ranks) },
+	type arguments struct {
+		runs    [][]int32
+		bounds  []int32
+		buckets int
+		first   int
+		end     int
+		lowest  int
+		smaller int
+		ranks   []int32
+	}
+	slot := intraruntime.Slot[arguments](s, taskRank)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { rank(a.runs, a.bounds, a.buckets, a.first, a.end, a.lowest, a.smaller, a.ranks) }
+	}
+	*a = arguments{runs, bounds, buckets, first, end, lowest, smaller, ranks}
+	s.Launch(taskRank, slot.Body,
 		intra.In("bounds", bounds),
-		intra.InVar("buckets", &buckets),
-		intra.InVar("first", &first),
-		intra.InVar("end", &end),
-		intra.InVar("lowest", &lowest),
-		intra.InVar("smaller", &smaller),
+		intra.InVar("buckets", &a.buckets),
+		intra.InVar("first", &a.first),
+		intra.InVar("end", &a.end),
+		intra.InVar("lowest", &a.lowest),
+		intra.InVar("smaller", &a.smaller),
 		intra.Out("ranks", ranks),
 		intraruntime.Reach("runs", runs),
 	)

@@ -17,11 +17,24 @@ var taskSubtract = intra.Register("github.com/intrahpc/intra/examples/npb/mg.sub
 
 // launchSubtract launches subtract as a task of sec.
 func launchSubtract(sec *intra.Section, u, v []float64, s shape, lo int, r []float64) {
-	sec.Launch(taskSubtract, func() { subtract(u, v, s, lo, r) },
+	type arguments struct {
+		u  []float64
+		v  []float64
+		s  shape
+		lo int
+		r  []float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskSubtract)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { subtract(a.u, a.v, a.s, a.lo, a.r) }
+	}
+	*a = arguments{u, v, s, lo, r}
+	sec.Launch(taskSubtract, slot.Body,
 		intra.In("u", u),
 		intra.In("v", v),
-		intra.InVar("s", &s),
-		intra.InVar("lo", &lo),
+		intra.InVar("s", &a.s),
+		intra.InVar("lo", &a.lo),
 		intra.Out("r", r),
 	)
 }
@@ -30,11 +43,24 @@ var taskSmooth = intra.Register("github.com/intrahpc/intra/examples/npb/mg.smoot
 
 // launchSmooth launches smooth as a task of sec.
 func launchSmooth(sec *intra.Section, r []float64, c smoother, s shape, lo int, u []float64) {
-	sec.Launch(taskSmooth, func() { smooth(r, c, s, lo, u) },
+	type arguments struct {
+		r  []float64
+		c  smoother
+		s  shape
+		lo int
+		u  []float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskSmooth)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { smooth(a.r, a.c, a.s, a.lo, a.u) }
+	}
+	*a = arguments{r, c, s, lo, u}
+	sec.Launch(taskSmooth, slot.Body,
 		intra.In("r", r),
-		intra.InVar("c", &c),
-		intra.InVar("s", &s),
-		intra.InVar("lo", &lo),
+		intra.InVar("c", &a.c),
+		intra.InVar("s", &a.s),
+		intra.InVar("lo", &a.lo),
 		intra.InOut("u", u),
 	)
 }
@@ -43,11 +69,24 @@ var taskRestrict = intra.Register("github.com/intrahpc/intra/examples/npb/mg.res
 
 // launchRestrict launches restrict as a task of sec.
 func launchRestrict(sec *intra.Section, fine []float64, s, coarser shape, lo int, coarse []float64) {
-	sec.Launch(taskRestrict, func() { restrict(fine, s, coarser, lo, coarse) },
+	type arguments struct {
+		fine    []float64
+		s       shape
+		coarser shape
+		lo      int
+		coarse  []float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskRestrict)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { restrict(a.fine, a.s, a.coarser, a.lo, a.coarse) }
+	}
+	*a = arguments{fine, s, coarser, lo, coarse}
+	sec.Launch(taskRestrict, slot.Body,
 		intra.In("fine", fine),
-		intra.InVar("s", &s),
-		intra.InVar("coarser", &coarser),
-		intra.InVar("lo", &lo),
+		intra.InVar("s", &a.s),
+		intra.InVar("coarser", &a.coarser),
+		intra.InVar("lo", &a.lo),
 		intra.Out("coarse", coarse),
 	)
 }
@@ -56,11 +95,24 @@ var taskInterpolate = intra.Register("github.com/intrahpc/intra/examples/npb/mg.
 
 // launchInterpolate launches interpolate as a task of sec.
 func launchInterpolate(sec *intra.Section, coarse []float64, coarser, s shape, lo int, fine []float64) {
-	sec.Launch(taskInterpolate, func() { interpolate(coarse, coarser, s, lo, fine) },
+	type arguments struct {
+		coarse  []float64
+		coarser shape
+		s       shape
+		lo      int
+		fine    []float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskInterpolate)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { interpolate(a.coarse, a.coarser, a.s, a.lo, a.fine) }
+	}
+	*a = arguments{coarse, coarser, s, lo, fine}
+	sec.Launch(taskInterpolate, slot.Body,
 		intra.In("coarse", coarse),
-		intra.InVar("coarser", &coarser),
-		intra.InVar("s", &s),
-		intra.InVar("lo", &lo),
+		intra.InVar("coarser", &a.coarser),
+		intra.InVar("s", &a.s),
+		intra.InVar("lo", &a.lo),
 		intra.Out("fine", fine),
 	)
 }
@@ -69,11 +121,24 @@ var taskAddInterpolated = intra.Register("github.com/intrahpc/intra/examples/npb
 
 // launchAddInterpolated launches addInterpolated as a task of sec.
 func launchAddInterpolated(sec *intra.Section, coarse []float64, coarser, s shape, lo int, fine []float64) {
-	sec.Launch(taskAddInterpolated, func() { addInterpolated(coarse, coarser, s, lo, fine) },
+	type arguments struct {
+		coarse  []float64
+		coarser shape
+		s       shape
+		lo      int
+		fine    []float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskAddInterpolated)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { addInterpolated(a.coarse, a.coarser, a.s, a.lo, a.fine) }
+	}
+	*a = arguments{coarse, coarser, s, lo, fine}
+	sec.Launch(taskAddInterpolated, slot.Body,
 		intra.In("coarse", coarse),
-		intra.InVar("coarser", &coarser),
-		intra.InVar("s", &s),
-		intra.InVar("lo", &lo),
+		intra.InVar("coarser", &a.coarser),
+		intra.InVar("s", &a.s),
+		intra.InVar("lo", &a.lo),
 		intra.InOut("fine", fine),
 	)
 }
@@ -83,11 +148,24 @@ var taskSquare = intra.Register("github.com/intrahpc/intra/examples/npb/mg.squar
 // launchSquare launches square as a task of sec.
 func launchSquare(sec *intra.Section, x []float64, s shape, lo, hi int, sum *float64) {
 	cell, region := intra.Reduce(sec, "sum", sum, func(a, b float64) float64 { return a + b })
-	sec.Launch(taskSquare, func() { *cell = square(x, s, lo, hi) },
+	type arguments struct {
+		x    []float64
+		s    shape
+		lo   int
+		hi   int
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskSquare)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = square(a.x, a.s, a.lo, a.hi) }
+	}
+	*a = arguments{x, s, lo, hi, cell}
+	sec.Launch(taskSquare, slot.Body,
 		intra.In("x", x),
-		intra.InVar("s", &s),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
+		intra.InVar("s", &a.s),
+		intra.InVar("lo", &a.lo),
+		intra.InVar("hi", &a.hi),
 		region,
 	)
 }

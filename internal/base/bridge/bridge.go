@@ -7,16 +7,6 @@ package bridge
 
 import "errors"
 
-// Package intra sets these functions, and package runtime calls them.
-var (
-	// At returns an intra.SectionOption that sets the place of a section in the
-	// user's source, as file:line.
-	At func(position string) any
-	// Results returns the partial results of an *intra.Section, as a
-	// *reduce.Results.
-	Results func(section any) any
-)
-
 // World, set by package comm, returns the *comm.Comm of all ranks of the job of
 // an *sdr.Engine. It is called once for each engine. If the engine began at a
 // position, all communicators of that position exist again.

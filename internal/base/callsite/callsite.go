@@ -12,6 +12,9 @@ type Site struct {
 	pcs [depth]uintptr
 }
 
+// unknown stands for a place that is not known.
+const unknown = "unknown place"
+
 // depth is the number of callers kept: a launcher that intragen has generated may
 // be between a launch and the user's source.
 const depth = 3
@@ -28,6 +31,9 @@ func (s *Site) Mark(skip int) {
 
 // String returns folder/file:line of the first caller in the user's source.
 func (s *Site) String() string {
+	if s == nil {
+		return unknown
+	}
 	if s.at != "" {
 		return s.at
 	}
@@ -71,7 +77,7 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 			return function[strings.LastIndexByte(function, '.')+1:], place(f.Function, source, line)
 		}
 		if !more {
-			return "", "unknown place"
+			return "", unknown
 		}
 	}
 }
@@ -80,7 +86,7 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 // of it by intragen. If a launcher has no such caller, first returns the source
 // file of its kernel.
 func first(pcs []uintptr) string {
-	pos, launcher := "unknown place", ""
+	pos, launcher := unknown, ""
 	if len(pcs) == 0 {
 		return pos
 	}
@@ -96,7 +102,7 @@ func first(pcs []uintptr) string {
 			}
 		case !library(f.Function) || isTest(f.File):
 			return place(f.Function, source, line)
-		case pos == "unknown place":
+		case pos == unknown:
 			pos = place(f.Function, source, line)
 		}
 		if !more {

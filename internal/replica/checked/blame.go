@@ -46,7 +46,7 @@ func (c *Section) readsBefore(i, k int) bool {
 	run := func(p poison, first int, o *outcome) {
 		c.attempt(i, o, func(j int, r *update.Region) {
 			if j == k {
-				c.layouts.of(r.Type).fill(r.Mem, p, k, first)
+				c.layouts.of(r.Type()).fill(r.Mem, p, k, first)
 			}
 		})
 	}

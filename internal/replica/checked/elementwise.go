@@ -8,7 +8,7 @@ func (c *Section) elementwise(i int) {
 	l := &c.s.Tasks[i]
 	for k := range l.Regions {
 		r := &l.Regions[k]
-		if r.Elementwise == nil {
+		if r.Elementwise() == nil {
 			continue
 		}
 		own := c.bodies[i]
@@ -16,7 +16,7 @@ func (c *Section) elementwise(i int) {
 			n := r.Len()
 			for lo, length := 0, 1; lo < n; length++ {
 				hi := min(lo+length, n)
-				r.Elementwise(lo, hi)
+				r.Elementwise()(lo, hi)
 				lo = hi
 			}
 		}

@@ -59,7 +59,7 @@ func (c *Section) region(o owner) *update.Region {
 // elementAt returns the element of r that holds the byte at addr.
 func elementAt(r *update.Region, addr uintptr) int {
 	lo, _ := bounds(r.Mem)
-	return int(addr-lo) / int(r.Type.Size())
+	return int(addr-lo) / int(r.Type().Size())
 }
 
 // describe names a byte that has changed.

@@ -66,7 +66,7 @@ func (l *leftovers) leave(c *Section) {
 		t := &c.s.Tasks[i]
 		for k, r := range t.Regions {
 			if r.Mode == update.Scratch && len(r.Mem) > 0 && c.fillable(t, k) {
-				l.all = append(l.all, leftover{mem: r.Mem, was: bytes.Clone(r.Mem), lay: c.layouts.of(r.Type),
+				l.all = append(l.all, leftover{mem: r.Mem, was: bytes.Clone(r.Mem), lay: c.layouts.of(r.Type()),
 					start: start(i, k), by: t.Kernel.Name, name: r.Name, at: t.At.String()})
 			}
 		}

@@ -30,7 +30,7 @@ func (c *Section) watchNear() {
 
 // near returns r and the memory near it.
 func (c *Section) near(r *update.Region) []byte {
-	array := r.Array
+	array := r.Array()
 	if !c.trial.sharesMemory() { // otherwise the memory behind the end may belong to another process
 		array = array[:cap(array)]
 	}
@@ -48,7 +48,8 @@ func (c *Section) beside(i int, addr uintptr) *update.Region {
 	var found *update.Region
 	for k := range c.s.Tasks[i].Regions {
 		r := &c.s.Tasks[i].Regions[k]
-		array := r.Array[:cap(r.Array)]
+		array := r.Array()
+		array = array[:cap(array)]
 		if lo, hi := bounds(array); r.Mode != update.Reduce && lo <= addr && addr < hi && (found == nil || r.Mode != update.In) {
 			found = r
 		}
@@ -59,9 +60,9 @@ func (c *Section) beside(i int, addr uintptr) *update.Region {
 // inArray names the element of r's array that holds the byte at addr, and the elements
 // of the array that r names.
 func inArray(r *update.Region, addr uintptr) (element int, text, names string) {
-	from := uintptr(unsafe.Pointer(unsafe.SliceData(r.Array)))
+	from := uintptr(unsafe.Pointer(unsafe.SliceData(r.Array())))
 	lo, hi := bounds(r.Mem)
-	size := r.Type.Size()
+	size := r.Type().Size()
 	element = int((addr - from) / size)
 	array, _, _ := bytes.Cut([]byte(r.Name), []byte("["))
 	names = fmt.Sprintf("names elements %d to %d", (lo-from)/size, int((hi-from)/size)-1)

@@ -54,8 +54,8 @@ const (
 func arguments(regions []update.Region) []argument {
 	var list []argument
 	for _, r := range regions {
-		if r.Reach != nil {
-			list = append(list, argument{r.Name, r.Reach})
+		if v, ok := r.Reach(); ok {
+			list = append(list, argument{r.Name, v})
 		}
 	}
 	return list
@@ -99,7 +99,7 @@ func newRoot(v reflect.Value) root {
 func (c *Section) reachesMore(i int, name string, r *reached) {
 	t := &c.s.Tasks[i]
 	c.trial.engine.Detail(fmt.Sprintf("%s: in(%s) of %s leads to more than %d MiB or %d pieces: checked mode has followed only the first, up to %s",
-		&t.At, name, t.Kernel.Name, mostBytes>>20, mostParts, r.path(name, r.parts[len(r.parts)-1].at)))
+		t.At, name, t.Kernel.Name, mostBytes>>20, mostParts, r.path(name, r.parts[len(r.parts)-1].at)))
 }
 
 // hashes appends the hash of each part.

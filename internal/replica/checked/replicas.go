@@ -90,7 +90,7 @@ func newDigest(c *Section) *digest {
 			if r.Mode != update.In && r.Mode != update.InOut {
 				continue
 			}
-			at := span{unsafe.SliceData(r.Mem), len(r.Mem), r.Type}
+			at := span{unsafe.SliceData(r.Mem), len(r.Mem), r.Type()}
 			h, ok := d.known[at]
 			if !ok {
 				h = d.hash(c, r)
@@ -121,7 +121,7 @@ func (d *digest) encode(c *Section) ([]byte, error) {
 
 // hash returns a hash of each block of r, without padding.
 func (d *digest) hash(c *Section, r *update.Region) []uint64 {
-	lay := c.layouts.of(r.Type)
+	lay := c.layouts.of(r.Type())
 	all := make([]uint64, 0, digestBlocks)
 	for lo, hi := range sched.Blocks(r.Len(), digestBlocks) {
 		mem := r.Mem[lo*lay.size : hi*lay.size]
@@ -167,7 +167,7 @@ func (d *digest) compare(c *Section, other *digest, v *section.Divergence) {
 				if block := differentBlock(a, b); block >= 0 {
 					v.Task = i
 					v.Mine = fmt.Sprintf("%s, %s of %s, launched at %s, has %s with hash %016x", when.text, clause(&c.s.Tasks[i].Regions[k]),
-						d.Tasks[i].Name, &c.s.Tasks[i].At, elements(d.Tasks[i].Regions[k].Elements, block), a[block])
+						d.Tasks[i].Name, c.s.Tasks[i].At, elements(d.Tasks[i].Regions[k].Elements, block), a[block])
 					v.Theirs = fmt.Sprintf("%016x", b[block]) + c.early(i, k, block)
 					return
 				}

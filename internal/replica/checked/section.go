@@ -119,8 +119,8 @@ func (c *Section) enter(replicated bool) error {
 		return c.trial.program.Report(c.findings)
 	}
 	for k, r := range c.watched {
-		if r.Err != nil {
-			return r.Err
+		if err := r.Err(); err != nil {
+			return err
 		}
 		c.shadow.add(owner{task: watched, region: k}, r.Mem)
 	}
@@ -249,7 +249,7 @@ func (c *Section) fillable(l *engine.Task, k int) bool {
 
 // poisons fills every region that may be filled.
 func (c *Section) poisons(p poison) filling {
-	return func(k int, r *update.Region) { c.layouts.of(r.Type).fill(r.Mem, p, k, r.Len()) }
+	return func(k int, r *update.Region) { c.layouts.of(r.Type()).fill(r.Mem, p, k, r.Len()) }
 }
 
 // difference is an element of a region, or a field of it, that runs of a task wrote
@@ -279,7 +279,7 @@ func (c *Section) compare(i int, others ...*outcome) (difference, bool) {
 		if equal {
 			continue
 		}
-		lay := c.layouts.of(c.s.Tasks[i].Regions[k].Type)
+		lay := c.layouts.of(c.s.Tasks[i].Regions[k].Type())
 		if e, path, ok := lay.search(len(result), func(at, n int) bool {
 			same, left := true, string(result[at:at+n]) == string(clean.initial[k][at:at+n])
 			for _, o := range others {

@@ -95,7 +95,7 @@ func (c *Section) sameAsClean(i int, o *outcome) bool {
 func (c *Section) soakTask(i int, p poison) {
 	for k, r := range c.s.Tasks[i].Regions {
 		if r.Mode == update.Out || r.Mode == update.InOut || r.Mode == update.Scratch {
-			c.layouts.of(r.Type).soak(r.Mem, p, start(i, k))
+			c.layouts.of(r.Type()).soak(r.Mem, p, start(i, k))
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (c *Section) readsBeside(i int) bool {
 	}
 	fill := func(o owner, p poison, n int) {
 		r := c.region(o)
-		lay := c.layouts.of(r.Type)
+		lay := c.layouts.of(r.Type())
 		lay.soak(r.Mem[:n*lay.size], p, start(o.task, o.region))
 	}
 	at, e, found := c.search(i, len(others),
@@ -225,7 +225,7 @@ func (c *Section) readBeside(i int, o owner, element int) {
 	r := c.region(o)
 	l := &c.s.Tasks[o.task]
 	addr, _ := bounds(r.Mem)
-	element, text, _ := inArray(r, addr+uintptr(element)*r.Type.Size())
+	element, text, _ := inArray(r, addr+uintptr(element)*r.Type().Size())
 	c.found(i, text, element, fmt.Sprintf(
 		"the body reads %s, which task %d (%s, launched at %s) has in %s: what it finds there depends on who runs which task when; read it from a copy that is made before the section",
 		text, o.task, l.Kernel.Name, l.At.String(), clause(r)))

@@ -44,7 +44,7 @@ func (c *Section) withhold(i int) {
 // withholdFolded fills the memory that the partial result r of task i is folded into.
 // Tasks usually share it.
 func (c *Section) withholdFolded(i int, r *update.Region) {
-	into := update.Region{Name: r.Name, Mode: r.Mode, Type: r.Type, Mem: r.Array, Array: r.Array}
+	into := r.Whole()
 	for n := range c.folded {
 		if update.Shared(c.folded[n].Mem, into.Mem) {
 			return
@@ -58,7 +58,7 @@ func (c *Section) withholdFolded(i int, r *update.Region) {
 
 // fill fills the memory of a region of a task until the section ends.
 func (c *Section) fill(t *engine.Task, r *update.Region, o owner) {
-	w := withheld{mem: r.Mem, lay: c.layouts.of(r.Type), len: r.Len(), poison: c.trial.withholds(), start: c.trial.start, owner: o,
+	w := withheld{mem: r.Mem, lay: c.layouts.of(r.Type()), len: r.Len(), poison: c.trial.withholds(), start: c.trial.start, owner: o,
 		name: clause(r), by: t.Kernel.Name, at: t.At.String()}
 	w.lay.soak(w.mem, w.poison, w.start)
 	c.withheld = append(c.withheld, w)
@@ -184,7 +184,7 @@ func (c *Section) readEarly() {
 				continue
 			}
 			for e := range r.Len() {
-				if w, element := c.source(c.layouts.of(r.Type), r.Mem, e); w != nil {
+				if w, element := c.source(c.layouts.of(r.Type()), r.Mem, e); w != nil {
 					c.found(i, clause(r), e, fmt.Sprintf("%s element %d was read too early: %s", clause(r), e, w.describe(element)))
 				}
 			}
@@ -204,7 +204,7 @@ func (c *Section) early(i, k, block int) string {
 	for lo, hi := range sched.Blocks(r.Len(), digestBlocks) {
 		if n == block && r.Mode == update.In {
 			for e := lo; e < min(hi, lo+fewElements*digestBlocks); e++ {
-				if w, element := c.source(c.layouts.of(r.Type), r.Mem, e); w != nil {
+				if w, element := c.source(c.layouts.of(r.Type()), r.Mem, e); w != nil {
 					return "; element " + fmt.Sprint(e) + " was read too early: " + w.describe(element)
 				}
 			}

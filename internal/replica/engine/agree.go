@@ -63,7 +63,7 @@ func (d *stores) agreeToSend(s *Section) direct.Way {
 func (d *stores) differ(s *Section) {
 	s.decision.elsewhere = true
 	d.notes.add("%s: results of %s are sent, not stored: only on some replicas are the arrays that it writes made by intra.Alloc",
-		&s.At, s.Tasks[0].Kernel.Name)
+		s.At, s.Tasks[0].Kernel.Name)
 }
 
 // met reports whether this replica has live peers and all of them share memory with it.
@@ -74,7 +74,7 @@ func (d *stores) met(s *Section) bool {
 	case len(s.Tasks) == 0:
 		return false
 	case len(s.Tasks) > direct.MaxTasks:
-		return d.unable("%s: this section has more than %d tasks", &s.At, direct.MaxTasks)
+		return d.unable("%s: this section has more than %d tasks", s.At, direct.MaxTasks)
 	}
 	others := false
 	for r, link := range d.peers {
@@ -112,13 +112,13 @@ func (d *stores) prepare(s *Section) bool {
 		for g := range written(&s.Tasks[i]) {
 			at, ok := d.arena.Place(own, g.Mem, &d.hints[(len(d.places)-s.Tasks[i].place)%len(d.hints)])
 			if !ok {
-				return d.unable("%s: %v(%s) of %s is not part of an array that intra.Alloc has made", &s.At, g.Mode, g.Name, s.Tasks[i].Kernel.Name)
+				return d.unable("%s: %v(%s) of %s is not part of an array that intra.Alloc has made", s.At, g.Mode, g.Name, s.Tasks[i].Kernel.Name)
 			}
 			d.places = append(d.places, uint64(at))
 		}
 	}
 	if len(d.places) > arena.Places {
-		return d.unable("%s: the tasks of this section write more than %d arrays", &s.At, arena.Places)
+		return d.unable("%s: the tasks of this section write more than %d arrays", s.At, arena.Places)
 	}
 	return true
 }

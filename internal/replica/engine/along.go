@@ -32,7 +32,7 @@ type target struct {
 // parts.
 func (t *Task) elementwise() *update.Region {
 	for i := range t.Regions {
-		if g := &t.Regions[i]; g.Elementwise != nil {
+		if g := &t.Regions[i]; g.Elementwise() != nil {
 			return g
 		}
 	}
@@ -75,7 +75,7 @@ func (d *stores) runAlong(w *worker, s *Section, g *update.Region) {
 	length := max(1, d.part/all)
 	for lo, hi := 0, length-intoLine(g); lo < n; lo, hi = hi, hi+length {
 		hi = min(max(hi, lo+1), n)
-		g.Elementwise(lo, hi)
+		g.Elementwise()(lo, hi)
 		d.claims.Reached(w.task, hi)
 		for i := range w.targets {
 			c := &w.targets[i]
@@ -100,7 +100,7 @@ func (d *stores) runAlong(w *worker, s *Section, g *update.Region) {
 // later parts begin at a line: copies past the caches work by lines.
 func intoLine(g *update.Region) int {
 	const line = 64
-	return int(uintptr(unsafe.Pointer(unsafe.SliceData(g.Mem)))%line) / int(g.Type.Size())
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(g.Mem)))%line) / int(g.Type().Size())
 }
 
 // ranAlong reports whether the task of w has already stored its results into the arrays
@@ -122,7 +122,7 @@ func (d *stores) resume(w *worker, s *Section, task, peer, from int) step {
 			}
 			if from < n {
 				w.inBody = true
-				w.inside.runTask(s, t, func() { body.Elementwise(from, n) })
+				w.inside.runTask(s, t, func() { body.Elementwise()(from, n) })
 				w.inBody = false
 			}
 		},

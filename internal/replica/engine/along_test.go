@@ -36,13 +36,13 @@ func elementwise(n int, parts *atomic.Int64, final [][]float64) func(r *replica,
 					}
 				}
 				result := update.Slice(update.InOut, "x", x)
-				result.Elementwise = func(lo, hi int) {
+				result.SetElementwise(func(lo, hi int) {
 					if lo%10 == 0 {
 						time.Sleep(10 * time.Microsecond)
 					}
 					parts.Add(1)
 					body(lo, hi)
-				}
+				})
 				return Task{Kernel: kernelScale, Regions: []update.Region{result}, Body: func() {
 					time.Sleep(100 * time.Microsecond)
 					body(0, length)

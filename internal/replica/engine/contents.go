@@ -90,7 +90,7 @@ func inputs(s *Section) (c contents) {
 	for t := range s.Tasks {
 		for i := range s.Tasks[t].Regions {
 			if r := &s.Tasks[t].Regions[i]; r.Mode == update.In || r.Mode == update.InOut {
-				c = append(c, content{namedContent{name: r.Name, kernel: s.Tasks[t].Kernel, task: t}, r.Type, r.Mem})
+				c = append(c, content{namedContent{name: r.Name, kernel: s.Tasks[t].Kernel, task: t}, r.Type(), r.Mem})
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func afterOne(d *decision, w direct.Way, alone time.Duration) direct.Way {
 
 // The tasks and the size of the updates distinguish sections.
 func TestKindsOfSections(t *testing.T) {
-	kernel, other := &Kernel{"a"}, &Kernel{"b"}
+	kernel, other := &Kernel{Name: "a"}, &Kernel{Name: "b"}
 	of := func(k *Kernel, bytes ...int) *Section {
 		s := &Section{}
 		for _, b := range bytes {

@@ -106,7 +106,7 @@ func (e *Engine) where() (d job.Doing) {
 	case e.current != nil:
 		d.State, d.Section, d.At = job.StateSection, e.current.Number, e.current.At.String()
 		if t := e.runningTask(); t != nil {
-			d.Task = fmt.Sprintf("%s (%s)", t.Kernel.Name, &t.At)
+			d.Task = fmt.Sprintf("%s (%s)", t.Kernel.Name, t.At)
 		} else if e.open == e.current && e.Replicated() {
 			d.Waits = []job.Wait{{Call: "section", At: d.At}}
 		}

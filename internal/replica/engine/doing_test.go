@@ -22,7 +22,7 @@ func TestDoing(t *testing.T) {
 		require.NoError(t, p.SafePoint(nil))
 		require.EqualValues(t, 1, e.doing().Point)
 
-		s := &Section{Policy: sched.Static, At: callsite.At("heat.go:7"), Guard: func(_ *Task, body func()) { body() }}
+		s := &Section{Policy: sched.Static, At: new(callsite.Sites).At("heat.go:7"), Guard: func(_ *Task, body func()) { body() }}
 		e.Opened(s)
 		require.Equal(t, job.StateSection, e.doing().State)
 		require.Empty(t, e.doing().Waits, "its tasks are launched")

@@ -29,7 +29,7 @@ func (h *sharing) enter(s *Section) error {
 func signatureOf(s *Section) uint64 {
 	var sig update.Signature
 	for i := range s.Tasks {
-		sig.Add(s.Tasks[i].Kernel.Name, s.Tasks[i].Regions)
+		sig.Add(s.Tasks[i].Kernel.typeSum(), s.Tasks[i].Regions)
 	}
 	return sig.Sum()
 }

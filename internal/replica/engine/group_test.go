@@ -307,8 +307,8 @@ func (r *replica) Finish(job.Stats) error {
 }
 
 var (
-	kernelAdd   = &Kernel{"engine_test.add"}
-	kernelScale = &Kernel{"engine_test.scale"}
+	kernelAdd   = &Kernel{Name: "engine_test.add"}
+	kernelScale = &Kernel{Name: "engine_test.scale"}
 )
 
 // runSection runs a section of tasks; launch makes each of them.

@@ -17,6 +17,8 @@ import (
 type inside struct {
 	task atomic.Pointer[Task] // whose body runs; nil: none does
 	once atomic.Bool          // the function of Once runs
+	// short is the section of which runShort has run a task, until it ends; nil: none.
+	short atomic.Pointer[Section]
 }
 
 // runTask runs the body of a task. refuse looks for its name on stacks.
@@ -28,6 +30,19 @@ func (in *inside) runTask(s *Section, t *Task, body func()) {
 	s.Guard(t, body)
 }
 
+// runShort runs the body of task i of s, which is short, without a word about it to other
+// goroutines. refuse looks for its name on stacks.
+//
+//go:noinline
+func (in *inside) runShort(s *Section, i int) {
+	if in.short.Load() != s {
+		in.short.Store(s)
+	}
+	s.running = i
+	t := &s.Tasks[i]
+	s.Guard(t, t.Body)
+}
+
 // runOnce runs the function of a Once. refuse looks for its name on stacks.
 //
 //go:noinline
@@ -37,10 +52,11 @@ func (in *inside) runOnce(f func() ([]byte, error)) ([]byte, error) {
 	return f()
 }
 
-// The names of runTask and runOnce on stacks.
+// The names of runTask, runShort and runOnce on stacks.
 const (
-	taskFrame = ours + "internal/replica/engine.(*inside).runTask"
-	onceFrame = ours + "internal/replica/engine.(*inside).runOnce"
+	taskFrame  = ours + "internal/replica/engine.(*inside).runTask"
+	shortFrame = ours + "internal/replica/engine.(*inside).runShort"
+	onceFrame  = ours + "internal/replica/engine.(*inside).runOnce"
 )
 
 // Prefixes of the functions that a program calls.
@@ -50,7 +66,9 @@ const (
 )
 
 // busy reports whether the worker is in such a function.
-func (in *inside) busy() bool { return in.task.Load() != nil || in.once.Load() }
+func (in *inside) busy() bool {
+	return in.task.Load() != nil || in.once.Load() || in.short.Load() != nil
+}
 
 // refuse returns an error if the caller is in such a function of one of these workers.
 // prefix is that of the functions of which the program has called one.
@@ -64,11 +82,15 @@ func refuse(prefix string, workers []*inside) error {
 	}
 	function, at := callsite.Into(prefix)
 	where := fmt.Sprintf("the function of the intra.Once called at %s, which one replica runs", called)
-	if frame == taskFrame {
+	if frame != onceFrame {
 		var tasks []string // several workers may run one each
 		for _, in := range workers {
-			if t := in.task.Load(); t != nil {
-				tasks = append(tasks, fmt.Sprintf("task %s, launched at %s", t.Kernel.Name, &t.At))
+			t := in.task.Load()
+			if s := in.short.Load(); s != nil && t == nil { // which this goroutine runs
+				t = &s.Tasks[s.running]
+			}
+			if t != nil {
+				tasks = append(tasks, fmt.Sprintf("task %s, launched at %s", t.Kernel.Name, t.At))
 			}
 		}
 		slices.Sort(tasks)
@@ -77,8 +99,8 @@ func refuse(prefix string, workers []*inside) error {
 	return fmt.Errorf("%s is called at %s in %s: call it before or after", function, at, where)
 }
 
-// innermost returns which of runTask and runOnce was called last on the stack of the
-// caller, "" if neither was. For runOnce it also returns where the program has called
+// innermost returns which of runTask, runShort and runOnce was called last on the stack of
+// the caller, "" if none was. For runOnce it also returns where the program has called
 // Once.
 func innermost() (frame, called string) {
 	pcs := make([]uintptr, 64)
@@ -88,7 +110,7 @@ func innermost() (frame, called string) {
 	}
 	for i, pc := range pcs[:n] {
 		switch f := runtime.FuncForPC(pc - 1).Name(); {
-		case frame == "" && (f == taskFrame || f == onceFrame):
+		case frame == "" && (f == taskFrame || f == shortFrame || f == onceFrame):
 			frame = f
 		case frame == onceFrame && f == intraCalls+"OnceBytes": // checked mode has frames between the two
 			_, called = callsite.Find(pcs[i:n], intraCalls)

@@ -13,10 +13,10 @@ import (
 // them, and the head shows it once.
 type notes struct {
 	said    []string
-	details []string                // shown only to users who want to see everything
-	alone   map[callsite.Site]alone // of sections opened by hand
-	short   map[callsite.Site]int   // of sections: tasks that took less than launching them did
-	told    bool                    // a note on short tasks has been added
+	details []string                  // shown only to users who want to see everything
+	alone   map[*callsite.Site]*alone // of sections opened by hand
+	short   map[*callsite.Site]int    // of sections: tasks that took less than launching them did
+	told    bool                      // a note on short tasks has been added
 }
 
 // alone records what replicas did in a section without sharing it.
@@ -31,7 +31,7 @@ const (
 	worthSharing = time.Millisecond
 	// launching is the approximate time to launch a task: recording its regions, comparing
 	// them with those of the other tasks, and adding them to the signature of the section.
-	launching = 500 * time.Nanosecond
+	launching = 100 * time.Nanosecond
 	// manyShort is the number of short tasks that is worth a note.
 	manyShort = 100_000
 )
@@ -62,23 +62,25 @@ func (h *sharing) Detail(text string) {
 func (n *notes) completed(s *Section) {
 	if s.ByHand {
 		if n.alone == nil {
-			n.alone = make(map[callsite.Site]alone)
+			n.alone = make(map[*callsite.Site]*alone)
 		}
-		before, known := n.alone[s.At]
-		now := alone{before.launched || len(s.Tasks) > 0, before.inside + s.Inside}
-		if now != before || !known {
-			n.alone[s.At] = now
+		at := n.alone[s.At]
+		if at == nil {
+			at = new(alone)
+			n.alone[s.At] = at
 		}
+		at.launched = at.launched || len(s.Tasks) > 0
+		at.inside += s.Inside
 	}
 	if n.told || s.ran == s.along || s.inBodies >= launching*time.Duration(s.ran-s.along) {
 		return
 	}
 	if n.short == nil {
-		n.short = make(map[callsite.Site]int)
+		n.short = make(map[*callsite.Site]int)
 	}
 	if n.short[s.At] += len(s.Tasks); n.short[s.At] >= manyShort {
 		n.told = true
-		n.add("%s: the tasks of this section take less than launching one does, about %v: launch fewer that do more each, such as one for each of intra.Blocks(n, p.Tasks())", &s.At, launching)
+		n.add("%s: the tasks of this section take less than launching one does, about %v: launch fewer that do more each, such as one for each of intra.Blocks(n, p.Tasks())", s.At, launching)
 	}
 }
 

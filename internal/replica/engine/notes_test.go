@@ -13,8 +13,9 @@ import (
 // section in which replicas only meet; a section that computes and never launches a task
 // is.
 func TestNotesOnEmptySections(t *testing.T) {
+	var sites callsite.Sites
 	section := func(at string, byHand bool, tasks int) *Section {
-		s := &Section{At: callsite.At(at), ByHand: byHand, Tasks: make([]Task, tasks)}
+		s := &Section{At: sites.At(at), ByHand: byHand, Tasks: make([]Task, tasks)}
 		if byHand && tasks == 0 {
 			s.Inside = worthSharing / 3
 		}
@@ -40,9 +41,10 @@ func TestNotesOnEmptySections(t *testing.T) {
 }
 
 func TestNotesOnShortTasks(t *testing.T) {
+	var sites callsite.Sites
 	section := func(at string, tasks int, each time.Duration) *Section {
 		ran := tasks / 2
-		return &Section{At: callsite.At(at), Tasks: make([]Task, tasks), ran: ran, inBodies: each * time.Duration(ran)}
+		return &Section{At: sites.At(at), Tasks: make([]Task, tasks), ran: ran, inBodies: each * time.Duration(ran)}
 	}
 	var n notes
 	for range 20 {

@@ -12,19 +12,33 @@ import (
 )
 
 // Kernel is a type of task. Its address identifies it.
-type Kernel struct{ Name string }
+type Kernel struct {
+	Name string
+	sum  uint64 // of its name, in signatures; 0: not known yet
+}
+
+// NewKernel returns the type of task with that name.
+func NewKernel(name string) Kernel { return Kernel{name, update.TypeSum(name)} }
+
+func (k *Kernel) typeSum() uint64 {
+	if k.sum != 0 {
+		return k.sum
+	}
+	return update.TypeSum(k.Name)
+}
 
 // Task is a call of a kernel in a section.
 type Task struct {
 	Kernel  *Kernel
 	Body    func()
 	Regions []update.Region
-	At      callsite.Site // of the launch
+	At      *callsite.Site // of the launch
 
-	known *known         // statistics of tasks of this kernel
-	times *section.Times // statistics of tasks that take about as long
-	bytes int            // of its update
-	place int            // of its first written region, among those of the section
+	counted bool           // its run is part of the statistics
+	known   *known         // statistics of tasks of this kernel
+	times   *section.Times // statistics of tasks that take about as long
+	bytes   int            // of its update
+	place   int            // of its first written region, among those of the section
 }
 
 // Section is a section whose tasks have been launched, or are being launched.
@@ -32,9 +46,9 @@ type Section struct {
 	Number uint64
 	Policy sched.Policy
 	Tasks  []Task
-	At     callsite.Site // where it was opened
-	ByHand bool          // by a call that the user wrote
-	Inside time.Duration // from its opening to its end, of one opened by hand that has no tasks
+	At     *callsite.Site // where it was opened
+	ByHand bool           // by a call that the user wrote
+	Inside time.Duration  // from its opening to its end, of one opened by hand that has no tasks
 
 	// Guard calls the body of a task. If the body panics, Guard names the task in its
 	// message and does not return.
@@ -50,11 +64,19 @@ type Section struct {
 	begun    time.Duration // when sharing began; in the first section that is after the wait for the peers
 	inBodies time.Duration // spent in bodies here
 	ran      int           // bodies run here
+	running  int           // the task that runShort runs, or has run last
 	along    int           // bodies that stored their results as they ran; inBodies does not include them
 	helpers  helpers       // workers that help to run its tasks
 	exchange exchange      // distributes its results
 	pending  atomic.Int64  // updates whose memory is not yet handed over
 	verifier *verifier     // nil: no task of it is verified
+}
+
+// Reset makes s a section without tasks. It keeps the memory of the tasks of the section
+// before.
+func (s *Section) Reset() {
+	tasks := s.Tasks[:0]
+	*s = Section{Tasks: tasks}
 }
 
 // regions returns the regions of a task.

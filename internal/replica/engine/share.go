@@ -11,6 +11,9 @@ import (
 // lines 20 to 28].
 func (h *sharing) Share(s *Section) error {
 	err := h.watch.atSection(s)
+	if err == nil && h.runsAll(s) {
+		return h.runAll(s)
+	}
 	if err == nil {
 		err = h.complete(s)
 	}

@@ -124,13 +124,16 @@ func (h *sharing) Closed(s *Section) {
 	defer h.mu.Unlock()
 	h.stats.total.Sections++
 	h.current = nil
-	h.notes.completed(s)
 	if h.Serial() { // its tasks ran when they were launched
-		h.trace.section(s, s.begun, h.now())
+		h.countShort(s)
+		if h.trace != nil {
+			h.trace.section(s, s.begun, h.now())
+		}
 		if err := h.pass(s, signatureOf(s)); err != nil {
 			h.fail(err)
 		}
 	}
+	h.notes.completed(s)
 }
 
 // opened returns the section of that number if it is open, nil otherwise.
@@ -143,29 +146,15 @@ func (h *sharing) opened(number uint64) *Section {
 
 // pass moves the machine past s, which is completed without it.
 func (h *sharing) pass(s *Section, signature uint64) error {
-	acts, err := h.machine.Pass(len(s.Tasks), signature, h.now())
+	var now time.Duration // a replica alone waits for none
+	if len(h.peers) > 1 {
+		now = h.now()
+	}
+	acts, err := h.machine.Pass(len(s.Tasks), signature, now)
 	if err != nil {
 		return err
 	}
 	return h.perform(s, acts)
-}
-
-// RunAlone runs task i of s at its launch, where sections are serial.
-func (h *sharing) RunAlone(s *Section, i int) {
-	from, counter := h.now(), h.workers[0].counter
-	counter.Begin()
-	defer counter.Abandon()
-	h.workers[0].inside.runTask(s, &s.Tasks[i], s.Tasks[i].Body)
-	counted := counter.End()
-	h.flip(s, i)
-	h.faults.At(job.KillTask)
-	to := h.now()
-	h.mu.Lock()
-	s.Tasks[i].known = h.stats.of(s.Tasks[i].Kernel)
-	h.stats.ran(&s.Tasks[i], to-from, counted)
-	h.mu.Unlock()
-	s.inBodies, s.ran = s.inBodies+to-from, s.ran+1
-	h.trace.task(s, i, 0, from, to)
 }
 
 // dead marks a process dead, if it is a replica of this rank.
@@ -222,6 +211,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 		h.watch.resume()
 	}
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
+	h.workers[0].inside.short.Store(nil)
 	h.current, h.open, h.retired, h.once.inside, h.once.wanted, h.err, h.finished = nil, nil, false, false, false, nil, false
 	for replica := range h.peers {
 		p := job.Process{Rank: self.Rank, Replica: replica}

@@ -23,8 +23,10 @@ type stats struct {
 // known is the statistics of a type of task.
 type known struct {
 	job.TaskStats
-	counted []counters.Count       // in the order of the meter's
-	average time.Duration          // of a body run here, for claims
+	counted []counters.Count // in the order of the meter's
+	average time.Duration    // of a body run here, for claims
+	pace    pace
+	whole   pace                   // of sections whose first task is of this type, and that need no protocol
 	times   map[int]*section.Times // by the size of the regions of a task, as a power of two
 }
 

@@ -40,7 +40,7 @@ func (t *tracer) add(e timeline.Event, from, to time.Duration) {
 // section records a section. Its caller holds the lock, as do those of wait and update.
 func (t *tracer) section(s *Section, from, to time.Duration) {
 	if t != nil {
-		t.add(timeline.Event{Kind: timeline.Section, Number: s.Number, Place: t.places.Of(&s.At)}, from, to)
+		t.add(timeline.Event{Kind: timeline.Section, Number: s.Number, Place: t.places.Of(s.At)}, from, to)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestTracer(t *testing.T) {
 	l := listener{t: t}
 	start := time.Now()
 	tr := newTracer(job.Setup{Trace: true}, start)
-	s := &Section{Number: 3, Tasks: []Task{{Kernel: &Kernel{"a.f"}}}}
+	s := &Section{Number: 3, Tasks: []Task{{Kernel: &Kernel{Name: "a.f"}}}}
 	tr.task(s, 0, 1, 5, 7)
 	tr.wait(s, 0, 1, 2)
 	tr.dead(job.Process{Rank: 1, Replica: 1})
@@ -52,7 +52,7 @@ func TestTracerThatIsOff(t *testing.T) {
 	tr := newTracer(job.Setup{}, time.Now())
 	require.Nil(t, tr)
 	require.Nil(t, tr.observer())
-	s := &Section{Tasks: []Task{{Kernel: &Kernel{"a.f"}}}}
+	s := &Section{Tasks: []Task{{Kernel: &Kernel{Name: "a.f"}}}}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		tr.task(s, 0, 0, 1, 2)
 		tr.wait(s, 0, 1, 2)

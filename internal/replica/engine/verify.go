@@ -340,8 +340,8 @@ func (v *verifier) hashed(x *sampled, regions []update.Region) verify.Run {
 
 // hash adds the values of a region to a hash.
 func (x *sampled) hash(sum uint64, r *update.Region) uint64 {
-	mem := update.Values(r.Type, r.Mem, x.buf)
-	if update.Padded(r.Type) {
+	mem := update.Values(r.Type(), r.Mem, x.buf)
+	if update.Padded(r.Type()) {
 		x.buf = mem
 	}
 	return xxh3.HashSeed(mem, sum)

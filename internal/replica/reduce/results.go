@@ -27,6 +27,18 @@ type Results struct {
 // Add appends f. Results are folded in the order in which they were added.
 func (r *Results) Add(f Folder) { r.folders = append(r.folders, f) }
 
+// Reset drops all results. The memory of the folders is used again.
+func (r *Results) Reset() { r.folders = r.folders[:0] }
+
+// Former returns the folder that an earlier section has had in the place of the next one, nil
+// if there is none.
+func (r *Results) Former() Folder {
+	if n := len(r.folders); n < cap(r.folders) {
+		return r.folders[:n+1][n]
+	}
+	return nil
+}
+
 // Empty reports whether no task of the section reduces.
 func (r *Results) Empty() bool { return len(r.folders) == 0 }
 
@@ -56,7 +68,10 @@ func Cell[T any](r *Results, v *T, op func(a, b T) T) *T {
 		c, _ = r.folders[n-1].(*cells[T])
 	}
 	if c == nil || c.v != v || c.n == len(c.all) {
-		c = &cells[T]{v: v}
+		if c, _ = r.Former().(*cells[T]); c == nil {
+			c = new(cells[T])
+		}
+		c.v, c.n = v, 0
 		r.Add(c)
 	}
 	next := &c.all[c.n]

@@ -79,7 +79,13 @@ func (b *inbox) forget(p int) {
 
 // take removes and returns the frames about a section.
 func (b *inbox) take(section uint64) []early {
+	if len(b.early) == 0 {
+		return nil
+	}
 	frames := b.early[section]
+	if len(frames) == 0 {
+		return nil
+	}
 	delete(b.early, section)
 	for _, f := range frames {
 		b.bytes[f.peer] -= f.size + earlyCost

@@ -30,7 +30,7 @@ func (p *process) section(policy sched.Policy, tasks []task) error {
 	}
 	var sig update.Signature
 	for _, t := range tasks {
-		sig.Add("task", t.regions)
+		sig.Add(update.TypeSum("task"), t.regions)
 		update.Aliased(t.regions)
 	}
 	p.open = &opened{tasks}

@@ -16,43 +16,86 @@ var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "f8fdf98c54
 var taskRelax = intra.Register("github.com/intrahpc/intra/testdata/generate/blocks.relax")
 
 // launchRelax launches relax as a task of s.
-func launchRelax(s *intra.Section, u, v []float64, n, top, bottom, left, right int) {
-	s.Launch(taskRelax, func() { relax(u, v, n, top, bottom, left, right) },
+func launchRelax(s *intra.Section, u, v []float64, n_, top_, bottom_, left_, right_ int) {
+	type arguments struct {
+		u       []float64
+		v       []float64
+		n_      int
+		top_    int
+		bottom_ int
+		left_   int
+		right_  int
+	}
+	slot := intraruntime.Slot[arguments](s, taskRelax)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { relax(a.u, a.v, a.n_, a.top_, a.bottom_, a.left_, a.right_) }
+	}
+	*a = arguments{u, v, n_, top_, bottom_, left_, right_}
+	s.Launch(taskRelax, slot.Body,
 		intra.In("u", u),
-		intra.InVar("n", &n),
-		intra.InVar("top", &top),
-		intra.InVar("bottom", &bottom),
-		intra.InVar("left", &left),
-		intra.InVar("right", &right),
-		intraruntime.OutBlock("v[top:bottom, left:right:n]", v, top, bottom, left, right, n),
+		intra.InVar("n", &a.n_),
+		intra.InVar("top", &a.top_),
+		intra.InVar("bottom", &a.bottom_),
+		intra.InVar("left", &a.left_),
+		intra.InVar("right", &a.right_),
+		intraruntime.OutBlock("v[top:bottom, left:right:n]", v, top_, bottom_, left_, right_, n_),
 	)
 }
 
 var taskMultiply = intra.Register("github.com/intrahpc/intra/testdata/generate/blocks.multiply")
 
 // launchMultiply launches multiply as a task of s.
-func launchMultiply(s *intra.Section, a, b, c []float64, n, top, bottom, left, right int) {
-	s.Launch(taskMultiply, func() { multiply(a, b, c, n, top, bottom, left, right) },
-		intraruntime.InBlock("a[top:bottom, :: n]", a, top, bottom, 0, n, n),
-		intraruntime.InBlock("b[:, left:right:n]", b, 0, len(b)/(n), left, right, n),
-		intra.InVar("n", &n),
-		intra.InVar("top", &top),
-		intra.InVar("bottom", &bottom),
-		intra.InVar("left", &left),
-		intra.InVar("right", &right),
-		intraruntime.InOutBlock("c[top:bottom, left:right:n]", c, top, bottom, left, right, n),
+func launchMultiply(s *intra.Section, a, b, c []float64, n_, top_, bottom_, left_, right_ int) {
+	type arguments struct {
+		a       []float64
+		b       []float64
+		c       []float64
+		n_      int
+		top_    int
+		bottom_ int
+		left_   int
+		right_  int
+	}
+	slot := intraruntime.Slot[arguments](s, taskMultiply)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { multiply(args.a, args.b, args.c, args.n_, args.top_, args.bottom_, args.left_, args.right_) }
+	}
+	*args = arguments{a, b, c, n_, top_, bottom_, left_, right_}
+	s.Launch(taskMultiply, slot.Body,
+		intraruntime.InBlock("a[top:bottom, :: n]", a, top_, bottom_, 0, n_, n_),
+		intraruntime.InBlock("b[:, left:right:n]", b, 0, len(b)/(n_), left_, right_, n_),
+		intra.InVar("n", &args.n_),
+		intra.InVar("top", &args.top_),
+		intra.InVar("bottom", &args.bottom_),
+		intra.InVar("left", &args.left_),
+		intra.InVar("right", &args.right_),
+		intraruntime.InOutBlock("c[top:bottom, left:right:n]", c, top_, bottom_, left_, right_, n_),
 	)
 }
 
 var taskEnds = intra.Register("github.com/intrahpc/intra/testdata/generate/blocks.ends")
 
 // launchEnds launches ends as a task of s.
-func launchEnds(s *intra.Section, x, m []float64, lo, hi int) {
-	s.Launch(taskEnds, func() { ends(x, m, lo, hi) },
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(x[:], intra.Out("x[lo:lo+1]", x[lo:lo+1])),
-		intraruntime.Part(x[:], intra.Out("x[hi-1:hi]", x[hi-1:hi])),
-		intraruntime.OutBlock("m[lo:hi, 1:2:2]", m, lo, hi, 1, 2, 2),
+func launchEnds(s *intra.Section, x, m []float64, lo_, hi_ int) {
+	type arguments struct {
+		x   []float64
+		m   []float64
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskEnds)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { ends(a.x, a.m, a.lo_, a.hi_) }
+	}
+	*a = arguments{x, m, lo_, hi_}
+	s.Launch(taskEnds, slot.Body,
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(x[:], intra.Out("x[lo:lo+1]", x[lo_:lo_+1])),
+		intraruntime.Part(x[:], intra.Out("x[hi-1:hi]", x[hi_-1:hi_])),
+		intraruntime.OutBlock("m[lo:hi, 1:2:2]", m, lo_, hi_, 1, 2, 2),
 	)
 }

@@ -16,11 +16,23 @@ var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "ce5bbb9c8d
 var taskGridRelax = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.Grid.relax")
 
 // launchGridRelax launches Grid.relax as a task of s.
-func launchGridRelax(s *intra.Section, g *Grid, lo, hi int, tmp []float64) {
-	s.Launch(taskGridRelax, func() { g.relax(lo, hi, tmp) },
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(g.Z[:], intra.Out("g.Z[lo:hi]", g.Z[lo:hi])),
+func launchGridRelax(s *intra.Section, g *Grid, lo_, hi_ int, tmp []float64) {
+	type arguments struct {
+		g   *Grid
+		lo_ int
+		hi_ int
+		tmp []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskGridRelax)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.g.relax(a.lo_, a.hi_, a.tmp) }
+	}
+	*a = arguments{g, lo_, hi_, tmp}
+	s.Launch(taskGridRelax, slot.Body,
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(g.Z[:], intra.Out("g.Z[lo:hi]", g.Z[lo_:hi_])),
 		intra.Scratch("tmp", tmp),
 		intraruntime.Reach("g", g),
 	)
@@ -31,8 +43,19 @@ var taskScaleNorm = intra.Register("github.com/intrahpc/intra/testdata/generate/
 // LaunchScaleNorm launches Scale.Norm as a task of sec.
 func LaunchScaleNorm(sec *intra.Section, s Scale, x []float64, m *float64) {
 	cell, region := intra.Reduce(sec, "m", m, func(a, b float64) float64 { return max(a, b) })
-	sec.Launch(taskScaleNorm, func() { *cell = s.Norm(x) },
-		intra.InVar("s", &s),
+	type arguments struct {
+		s    Scale
+		x    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskScaleNorm)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = a.s.Norm(a.x) }
+	}
+	*a = arguments{s, x, cell}
+	sec.Launch(taskScaleNorm, slot.Body,
+		intra.InVar("s", &a.s),
 		intra.In("x", x),
 		region,
 	)
@@ -42,8 +65,19 @@ var taskAxpy = intra.Register("github.com/intrahpc/intra/testdata/generate/forms
 
 // launchAxpy launches axpy as a task of s.
 func launchAxpy[T ~float32 | ~float64, S ~[]T](s *intra.Section, a T, x, y S) {
-	s.Launch(taskAxpy, func() { axpy[T, S](a, x, y) },
-		intra.InVar("a", &a),
+	type arguments struct {
+		a T
+		x S
+		y S
+	}
+	slot := intraruntime.Slot[arguments](s, taskAxpy)
+	args := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { axpy[T, S](args.a, args.x, args.y) }
+	}
+	*args = arguments{a, x, y}
+	s.Launch(taskAxpy, slot.Body,
+		intra.InVar("a", &args.a),
 		intra.In("x", x),
 		intra.InOut("y", y),
 	)
@@ -52,12 +86,24 @@ func launchAxpy[T ~float32 | ~float64, S ~[]T](s *intra.Section, a T, x, y S) {
 var taskVecFill = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.Vec.Fill")
 
 // LaunchVecFill launches Vec.Fill as a task of s.
-func LaunchVecFill[E ~float32 | ~float64](s *intra.Section, v *Vec[E], k E, lo, hi int) {
-	s.Launch(taskVecFill, func() { v.Fill(k, lo, hi) },
-		intra.InVar("k", &k),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(v.Data[:], intra.Out("v.Data[lo:hi]", v.Data[lo:hi])),
+func LaunchVecFill[E ~float32 | ~float64](s *intra.Section, v *Vec[E], k E, lo_, hi_ int) {
+	type arguments struct {
+		v   *Vec[E]
+		k   E
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskVecFill)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.v.Fill(a.k, a.lo_, a.hi_) }
+	}
+	*a = arguments{v, k, lo_, hi_}
+	s.Launch(taskVecFill, slot.Body,
+		intra.InVar("k", &a.k),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(v.Data[:], intra.Out("v.Data[lo:hi]", v.Data[lo_:hi_])),
 		intraruntime.Reach("v", v),
 	)
 }
@@ -67,7 +113,17 @@ var taskBounds = intra.Register("github.com/intrahpc/intra/testdata/generate/for
 // launchBounds launches bounds as a task of s.
 func launchBounds(s *intra.Section, x []float64, r *Range) {
 	cell, region := intra.Reduce(s, "r", r, join)
-	s.Launch(taskBounds, func() { *cell = bounds(x) },
+	type arguments struct {
+		x    []float64
+		cell *Range
+	}
+	slot := intraruntime.Slot[arguments](s, taskBounds)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = bounds(a.x) }
+	}
+	*a = arguments{x, cell}
+	s.Launch(taskBounds, slot.Body,
 		intra.In("x", x),
 		region,
 	)
@@ -78,7 +134,17 @@ var taskLeast = intra.Register("github.com/intrahpc/intra/testdata/generate/form
 // launchLeast launches least as a task of s.
 func launchLeast(s *intra.Section, x []float64, least_ *float64) {
 	cell, region := intra.Reduce(s, "least", least_, func(a, b float64) float64 { return min(a, b) })
-	s.Launch(taskLeast, func() { *cell = least(x) },
+	type arguments struct {
+		x    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskLeast)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = least(a.x) }
+	}
+	*a = arguments{x, cell}
+	s.Launch(taskLeast, slot.Body,
 		intra.In("x", x),
 		region,
 	)
@@ -89,7 +155,17 @@ var taskProduct = intra.Register("github.com/intrahpc/intra/testdata/generate/fo
 // launchProduct launches product as a task of s.
 func launchProduct(s *intra.Section, x []float64, prod *float64) {
 	cell, region := intra.Reduce(s, "prod", prod, func(a, b float64) float64 { return a * b })
-	s.Launch(taskProduct, func() { *cell = product(x) },
+	type arguments struct {
+		x    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskProduct)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = product(a.x) }
+	}
+	*a = arguments{x, cell}
+	s.Launch(taskProduct, slot.Body,
 		intra.In("x", x),
 		region,
 	)
@@ -99,7 +175,18 @@ var taskMean = intra.Register("github.com/intrahpc/intra/testdata/generate/forms
 
 // launchMean launches mean as a task of sec.
 func launchMean(sec *intra.Section, x []float64, s string, mean_ *float64) {
-	sec.Launch(taskMean, func() { *mean_ = mean(x, s) },
+	type arguments struct {
+		x     []float64
+		s     string
+		mean_ *float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskMean)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.mean_ = mean(a.x, a.s) }
+	}
+	*a = arguments{x, s, mean_}
+	sec.Launch(taskMean, slot.Body,
 		intra.In("x", x),
 		intra.OutVar("mean", mean_),
 	)
@@ -109,10 +196,23 @@ var taskCount = intra.Register("github.com/intrahpc/intra/testdata/generate/form
 
 // launchCount launches count as a task of sec.
 func launchCount(sec *intra.Section, intra_ []float64, s int, taskCount_ float64, count_ *int64, cell *[2]float64) {
-	sec.Launch(taskCount, func() { count(intra_, s, taskCount_, count_, cell) },
+	type arguments struct {
+		intra_     []float64
+		s          int
+		taskCount_ float64
+		count_     *int64
+		cell       *[2]float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskCount)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { count(a.intra_, a.s, a.taskCount_, a.count_, a.cell) }
+	}
+	*a = arguments{intra_, s, taskCount_, count_, cell}
+	sec.Launch(taskCount, slot.Body,
 		intra.In("intra", intra_),
-		intra.InVar("s", &s),
-		intra.InVar("taskCount", &taskCount_),
+		intra.InVar("s", &a.s),
+		intra.InVar("taskCount", &a.taskCount_),
 		intra.OutVar("count", count_),
 		intra.OutVar("cell", cell),
 	)
@@ -121,25 +221,48 @@ func launchCount(sec *intra.Section, intra_ []float64, s int, taskCount_ float64
 var taskWindow = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.window")
 
 // launchWindow launches window as a task of s.
-func launchWindow(s *intra.Section, x, y []float64, lo, n int) {
-	s.Launch(taskWindow, func() { window(x, y, lo, n) },
+func launchWindow(s *intra.Section, x, y []float64, lo_, n_ int) {
+	type arguments struct {
+		x   []float64
+		y   []float64
+		lo_ int
+		n_  int
+	}
+	slot := intraruntime.Slot[arguments](s, taskWindow)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { window(a.x, a.y, a.lo_, a.n_) }
+	}
+	*a = arguments{x, y, lo_, n_}
+	s.Launch(taskWindow, slot.Body,
 		intra.In("x", x),
-		intra.InVar("lo", &lo),
-		intra.InVar("n", &n),
-		intraruntime.Part(y[:], intra.Out("y[lo-halo+1 : (lo+n)]", y[lo-halo+1:(lo+n)])),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("n", &a.n_),
+		intraruntime.Part(y[:], intra.Out("y[lo-halo+1 : (lo+n)]", y[lo_-halo+1:(lo_+n_)])),
 	)
 }
 
 var taskBoxMove = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.Box.move")
 
 // launchBoxMove launches Box.move as a task of s.
-func launchBoxMove(s *intra.Section, b *Box, k int, ps []Particle) {
-	s.Launch(taskBoxMove, func() { b.move(k, ps) },
-		intra.InVar("b.Dt", &b.Dt),
-		intra.InVar("b.Sub.A", &b.Sub.A),
-		intra.InVar("k", &k),
-		intraruntime.Part(b.Seen[:], intra.Out("b.Seen[k:k+1]", b.Seen[k:k+1])),
-		intra.OutVar("b.Sub.B", &b.Sub.B),
+func launchBoxMove(s *intra.Section, b *Box, k_ int, ps []Particle) {
+	type arguments struct {
+		b  *Box
+		k_ int
+		ps []Particle
+	}
+	slot := intraruntime.Slot[arguments](s, taskBoxMove)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.b.move(a.k_, a.ps) }
+	}
+	*a = arguments{b, k_, ps}
+	s.Launch(taskBoxMove, slot.Body,
+		intra.InVar("b.Dt", &a.b.Dt),
+		intra.InVar("b.Sub.A", &a.b.Sub.A),
+		intra.InVar("k", &a.k_),
+		intraruntime.Part(b.Seen[:], intra.Out("b.Seen[k:k+1]", b.Seen[k_:k_+1])),
+		intra.OutVar("b.Sub.B", &a.b.Sub.B),
 		intra.InOut("ps", ps),
 	)
 }
@@ -148,8 +271,18 @@ var taskVariadic = intra.Register("github.com/intrahpc/intra/testdata/generate/f
 
 // launchVariadic launches variadic as a task of s.
 func launchVariadic(s *intra.Section, scale float64, lists []float64) {
-	s.Launch(taskVariadic, func() { variadic(scale, lists...) },
-		intra.InVar("scale", &scale),
+	type arguments struct {
+		scale float64
+		lists []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskVariadic)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { variadic(a.scale, a.lists...) }
+	}
+	*a = arguments{scale, lists}
+	s.Launch(taskVariadic, slot.Body,
+		intra.InVar("scale", &a.scale),
 		intra.InOut("lists", lists),
 	)
 }
@@ -158,7 +291,18 @@ var taskApply = intra.Register("github.com/intrahpc/intra/testdata/generate/form
 
 // launchApply launches apply as a task of s.
 func launchApply(s *intra.Section, fn func(float64) float64, x, y []float64) {
-	s.Launch(taskApply, func() { apply(fn, x, y) },
+	type arguments struct {
+		fn func(float64) float64
+		x  []float64
+		y  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskApply)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { apply(a.fn, a.x, a.y) }
+	}
+	*a = arguments{fn, x, y}
+	s.Launch(taskApply, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 	)

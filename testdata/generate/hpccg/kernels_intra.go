@@ -17,12 +17,26 @@ var taskWaxpby = intra.Register("github.com/intrahpc/intra/testdata/generate/hpc
 
 // launchWaxpby launches waxpby as a task of s.
 func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y, w []float64) {
-	s.Launch(taskWaxpby, func() { waxpby(alpha, x, beta, y, w) },
-		intra.InVar("alpha", &alpha),
+	type arguments struct {
+		alpha float64
+		x     []float64
+		beta  float64
+		y     []float64
+		w     []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskWaxpby)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { waxpby(a.alpha, a.x, a.beta, a.y, a.w) }
+		slot.Part = func(lo, hi int) { waxpby(a.alpha, a.x[lo:hi], a.beta, a.y[lo:hi], a.w[lo:hi]) }
+	}
+	*a = arguments{alpha, x, beta, y, w}
+	s.Launch(taskWaxpby, slot.Body,
+		intra.InVar("alpha", &a.alpha),
 		intra.In("x", x),
-		intra.InVar("beta", &beta),
+		intra.InVar("beta", &a.beta),
 		intra.In("y", y),
-		intraruntime.Elementwise(intra.Out("w", w), func(lo, hi int) { waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi]) }),
+		intraruntime.Elementwise(intra.Out("w", w), slot.Part),
 	)
 }
 
@@ -31,7 +45,18 @@ var taskDdot = intra.Register("github.com/intrahpc/intra/testdata/generate/hpccg
 // launchDdot launches ddot as a task of s.
 func launchDdot(s *intra.Section, x, y []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
-	s.Launch(taskDdot, func() { *cell = ddot(x, y) },
+	type arguments struct {
+		x    []float64
+		y    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskDdot)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = ddot(a.x, a.y) }
+	}
+	*a = arguments{x, y, cell}
+	s.Launch(taskDdot, slot.Body,
 		intra.In("x", x),
 		intra.In("y", y),
 		region,
@@ -42,8 +67,20 @@ var taskSparsemv = intra.Register("github.com/intrahpc/intra/testdata/generate/h
 
 // launchSparsemv launches sparsemv as a task of s.
 func launchSparsemv(s *intra.Section, A *Matrix, lo int, x, y []float64) {
-	s.Launch(taskSparsemv, func() { sparsemv(A, lo, x, y) },
-		intra.InVar("lo", &lo),
+	type arguments struct {
+		A  *Matrix
+		lo int
+		x  []float64
+		y  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskSparsemv)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { sparsemv(a.A, a.lo, a.x, a.y) }
+	}
+	*a = arguments{A, lo, x, y}
+	s.Launch(taskSparsemv, slot.Body,
+		intra.InVar("lo", &a.lo),
 		intra.In("x", x),
 		intra.Out("y", y),
 		intraruntime.Reach("A", A),

@@ -16,12 +16,24 @@ var _ = intraruntime.Clauses("ions_intra.go", intraSourceIons, "210713018c3d934b
 var taskIonsPush = intra.Register("github.com/intrahpc/intra/testdata/generate/ions.Ions.Push")
 
 // LaunchIonsPush launches Ions.Push as a task of s.
-func LaunchIonsPush(s *intra.Section, ions *Ions, dt float64, lo, hi int) {
-	s.Launch(taskIonsPush, func() { ions.Push(dt, lo, hi) },
-		intra.InVar("dt", &dt),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo:hi])),
+func LaunchIonsPush(s *intra.Section, ions *Ions, dt float64, lo_, hi_ int) {
+	type arguments struct {
+		ions *Ions
+		dt   float64
+		lo_  int
+		hi_  int
+	}
+	slot := intraruntime.Slot[arguments](s, taskIonsPush)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.ions.Push(a.dt, a.lo_, a.hi_) }
+	}
+	*a = arguments{ions, dt, lo_, hi_}
+	s.Launch(taskIonsPush, slot.Body,
+		intra.InVar("dt", &a.dt),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo_:hi_])),
 		intraruntime.Reach("ions", ions),
 	)
 }
@@ -31,7 +43,17 @@ var taskEnergy = intra.Register("github.com/intrahpc/intra/testdata/generate/ion
 // LaunchEnergy launches Energy as a task of s.
 func LaunchEnergy(s *intra.Section, v []float64, e *float64) {
 	cell, region := intra.Reduce(s, "e", e, func(a, b float64) float64 { return a + b })
-	s.Launch(taskEnergy, func() { *cell = Energy(v) },
+	type arguments struct {
+		v    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskEnergy)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = Energy(a.v) }
+	}
+	*a = arguments{v, cell}
+	s.Launch(taskEnergy, slot.Body,
 		intra.In("v", v),
 		region,
 	)

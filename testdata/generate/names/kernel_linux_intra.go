@@ -19,7 +19,17 @@ var taskDouble = intra.Register("github.com/intrahpc/intra/testdata/generate/nam
 
 // launchDouble launches double as a task of s.
 func launchDouble(s *intra.Section, x, y []int) {
-	s.Launch(taskDouble, func() { double(x, y) },
+	type arguments struct {
+		x []int
+		y []int
+	}
+	slot := intraruntime.Slot[arguments](s, taskDouble)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { double(a.x, a.y) }
+	}
+	*a = arguments{x, y}
+	s.Launch(taskDouble, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 	)

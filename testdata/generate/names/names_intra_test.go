@@ -18,7 +18,17 @@ var taskOdd = intra.Register("github.com/intrahpc/intra/testdata/generate/names.
 // launchOdd launches odd as a task of s.
 func launchOdd(s *intra.Section, x []int, n *int) {
 	cell, region := intra.Reduce(s, "n", n, func(a, b int) int { return a + b })
-	s.Launch(taskOdd, func() { *cell = odd(x) },
+	type arguments struct {
+		x    []int
+		cell *int
+	}
+	slot := intraruntime.Slot[arguments](s, taskOdd)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = odd(a.x) }
+	}
+	*a = arguments{x, cell}
+	s.Launch(taskOdd, slot.Body,
 		intra.In("x", x),
 		region,
 	)
@@ -28,8 +38,18 @@ var taskCount = intra.Register("github.com/intrahpc/intra/testdata/generate/name
 
 // launchCount launches count as a task of s.
 func launchCount(s *intra.Section, from int, x []int) {
-	s.Launch(taskCount, func() { count(from, x) },
-		intra.InVar("from", &from),
+	type arguments struct {
+		from int
+		x    []int
+	}
+	slot := intraruntime.Slot[arguments](s, taskCount)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { count(a.from, a.x) }
+	}
+	*a = arguments{from, x}
+	s.Launch(taskCount, slot.Body,
+		intra.InVar("from", &a.from),
 		intra.Out("x", x),
 	)
 }

@@ -19,7 +19,17 @@ var taskTriple = intra.Register("github.com/intrahpc/intra/testdata/generate/nam
 
 // launchTriple launches triple as a task of s.
 func launchTriple(s *intra.Section, x, y []int) {
-	s.Launch(taskTriple, func() { triple(x, y) },
+	type arguments struct {
+		x []int
+		y []int
+	}
+	slot := intraruntime.Slot[arguments](s, taskTriple)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { triple(a.x, a.y) }
+	}
+	*a = arguments{x, y}
+	s.Launch(taskTriple, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 	)

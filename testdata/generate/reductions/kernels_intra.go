@@ -20,12 +20,28 @@ func launchAssign(s *intra.Section, points, centres []float64, dim int, nearest 
 	sumsPart, sumsRegion := intraruntime.ReduceSlice(s, "sums", sums, intraruntime.OpAdd[float64]())
 	countsPart, countsRegion := intraruntime.ReduceSlice(s, "counts", counts, intraruntime.OpAdd[int64]())
 	farthestPart, farthestRegion := intraruntime.ReduceVar(s, "farthest", farthest, intraruntime.OpMax[float64]())
-	s.Launch(taskAssign, func() {
-		assign(points, centres, dim, nearest, sumsPart.Slice(), part, countsPart.Slice(), farthestPart.Var())
-	},
+	type arguments struct {
+		points       []float64
+		centres      []float64
+		dim          int
+		nearest      []int32
+		sumsPart     *intraruntime.Partial[float64]
+		part         []float64
+		countsPart   *intraruntime.Partial[int64]
+		farthestPart *intraruntime.Partial[float64]
+	}
+	slot := intraruntime.Slot[arguments](s, taskAssign)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() {
+			assign(a.points, a.centres, a.dim, a.nearest, a.sumsPart.Slice(), a.part, a.countsPart.Slice(), a.farthestPart.Var())
+		}
+	}
+	*a = arguments{points, centres, dim, nearest, sumsPart, part, countsPart, farthestPart}
+	s.Launch(taskAssign, slot.Body,
 		intra.In("points", points),
 		intra.In("centres", centres),
-		intra.InVar("dim", &dim),
+		intra.InVar("dim", &a.dim),
 		intra.Out("nearest", nearest),
 		sumsRegion,
 		countsRegion,
@@ -44,9 +60,24 @@ func launchCensus(s *intra.Section, x []uint64, histogram *[8]int32, seen, commo
 	commonPart, commonRegion := intraruntime.ReduceVar(s, "common", common, intraruntime.OpBitAnd[uint64]())
 	parityPart, parityRegion := intraruntime.ReduceVar(s, "parity", parity, intraruntime.OpBitXor[uint64]())
 	somePart, someRegion := intraruntime.ReduceVar(s, "some", some, intraruntime.OpOr[bool]())
-	s.Launch(taskCensus, func() {
-		*cell = census(x, (*[8]int32)(histogramPart.Slice()), seenPart.Var(), commonPart.Var(), parityPart.Var(), somePart.Var())
-	},
+	type arguments struct {
+		x             []uint64
+		histogramPart *intraruntime.Partial[int32]
+		seenPart      *intraruntime.Partial[uint64]
+		commonPart    *intraruntime.Partial[uint64]
+		parityPart    *intraruntime.Partial[uint64]
+		somePart      *intraruntime.Partial[bool]
+		cell          *bool
+	}
+	slot := intraruntime.Slot[arguments](s, taskCensus)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() {
+			*a.cell = census(a.x, (*[8]int32)(a.histogramPart.Slice()), a.seenPart.Var(), a.commonPart.Var(), a.parityPart.Var(), a.somePart.Var())
+		}
+	}
+	*a = arguments{x, histogramPart, seenPart, commonPart, parityPart, somePart, cell}
+	s.Launch(taskCensus, slot.Body,
 		intra.In("x", x),
 		histogramRegion,
 		seenRegion,
@@ -62,7 +93,17 @@ var taskExtents = intra.Register("github.com/intrahpc/intra/testdata/generate/re
 // launchExtents launches extents as a task of s.
 func launchExtents(s *intra.Section, points []float64, e []Extent) {
 	ePart, eRegion := intraruntime.ReduceSlice(s, "e", e, intraruntime.OpFunc[Extent](join))
-	s.Launch(taskExtents, func() { extents(points, ePart.Slice()) },
+	type arguments struct {
+		points []float64
+		ePart  *intraruntime.Partial[Extent]
+	}
+	slot := intraruntime.Slot[arguments](s, taskExtents)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { extents(a.points, a.ePart.Slice()) }
+	}
+	*a = arguments{points, ePart}
+	s.Launch(taskExtents, slot.Body,
 		intra.In("points", points),
 		eRegion,
 	)
@@ -74,7 +115,18 @@ var taskProducts = intra.Register("github.com/intrahpc/intra/testdata/generate/r
 func launchProducts[T ~float32 | ~float64](s *intra.Section, x, p, least []T) {
 	pPart, pRegion := intraruntime.ReduceSlice(s, "p", p, intraruntime.OpMul[T]())
 	leastPart, leastRegion := intraruntime.ReduceSlice(s, "least", least, intraruntime.OpMin[T]())
-	s.Launch(taskProducts, func() { products[T](x, pPart.Slice(), leastPart.Slice()) },
+	type arguments struct {
+		x         []T
+		pPart     *intraruntime.Partial[T]
+		leastPart *intraruntime.Partial[T]
+	}
+	slot := intraruntime.Slot[arguments](s, taskProducts)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { products[T](a.x, a.pPart.Slice(), a.leastPart.Slice()) }
+	}
+	*a = arguments{x, pPart, leastPart}
+	s.Launch(taskProducts, slot.Body,
 		intra.In("x", x),
 		pRegion,
 		leastRegion,
@@ -86,7 +138,17 @@ var taskBitsOf = intra.Register("github.com/intrahpc/intra/testdata/generate/red
 // launchBitsOf launches bitsOf as a task of s.
 func launchBitsOf(s *intra.Section, x []uint64, bits *uint64) {
 	cell, region := intra.Reduce(s, "bits", bits, func(a, b uint64) uint64 { return a | b })
-	s.Launch(taskBitsOf, func() { *cell = bitsOf(x) },
+	type arguments struct {
+		x    []uint64
+		cell *uint64
+	}
+	slot := intraruntime.Slot[arguments](s, taskBitsOf)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = bitsOf(a.x) }
+	}
+	*a = arguments{x, cell}
+	s.Launch(taskBitsOf, slot.Body,
 		intra.In("x", x),
 		region,
 	)

@@ -64,6 +64,9 @@ type launcher struct {
 	cell    string
 	region  string
 	lo, hi  string // of the elements of a part; "" without a clause elementwise
+	slot    string // memory of the launch
+	args    string // the arguments in it
+	argType string
 	parts   map[*annotations.Param]part
 }
 
@@ -92,6 +95,22 @@ func (l *launcher) names() {
 		reserved[k.Op] = true
 		for _, word := range strings.FieldsFunc(l.im.typeString(k.Result.Var.Type()), notWord) {
 			reserved[word] = true
+		}
+	}
+	reserve := func(text string) {
+		for _, word := range strings.FieldsFunc(text, notWord) {
+			reserved[word] = true
+		}
+	}
+	for _, p := range k.Params {
+		reserve(l.im.typeString(p.Var.Type()))
+	}
+	for _, r := range k.Regions() {
+		if b := r.Slice; b != nil {
+			reserveBounds(reserve, b.Lo, b.Hi)
+			if b.Cols != nil {
+				reserveBounds(reserve, b.Cols.Lo, b.Cols.Hi, b.Cols.Of)
+			}
 		}
 	}
 	if k.Func.Pkg() != l.im.pkg {
@@ -129,6 +148,7 @@ func (l *launcher) names() {
 	l.section = pick("s", "sec", "section")
 	l.cell = pick("cell")
 	l.region = pick("region")
+	l.slot, l.args, l.argType = pick("slot", "launch"), pick("a", "args"), pick("arguments")
 	if len(k.Elementwise) > 0 {
 		if l.lo, l.hi = pick("lo", "from"), "to"; l.lo == "lo" {
 			l.hi = "hi"
@@ -140,6 +160,14 @@ func (l *launcher) names() {
 		if r.Kind == annotations.Reduce && r.Param != k.Result {
 			name := r.Param.Var.Name()
 			l.parts[r.Param] = part{pick(name + "Part"), pick(name + "Region")}
+		}
+	}
+}
+
+func reserveBounds(reserve func(string), bounds ...*annotations.Bound) {
+	for _, b := range bounds {
+		if b != nil {
+			reserve(b.Text)
 		}
 	}
 }
@@ -164,8 +192,21 @@ func (l *launcher) print(b *bytes.Buffer) {
 			fmt.Fprintf(b, "\t%s, %s := %s\n", p.name, p.region, l.reduce(r))
 		}
 	}
+	fmt.Fprintf(b, "\ttype %s struct {\n", l.argType)
+	fields := l.fields()
+	values := make([]string, len(fields))
+	for i, f := range fields {
+		fmt.Fprintf(b, "\t\t%s %s\n", f.name, f.typ)
+		values[i] = f.name
+	}
+	fmt.Fprintf(b, "\t}\n\t%s := %s.Slot[%s](%s, %s)\n", l.slot, l.im.runtime(), l.argType, l.section, l.taskVar)
+	fmt.Fprintf(b, "\t%s := &%s.Arguments\n\tif %[2]s.Body == nil {\n\t\t%[2]s.Body = func() { %s }\n", l.args, l.slot, l.call())
+	if len(k.Elementwise) > 0 {
+		fmt.Fprintf(b, "\t\t%s.Part = func(%s, %s int) { %s }\n", l.slot, l.lo, l.hi, l.callKernel(true))
+	}
+	fmt.Fprintf(b, "\t}\n\t*%s = %s{%s}\n", l.args, l.argType, strings.Join(values, ", "))
 	regions := l.regions()
-	fmt.Fprintf(b, "\t%s.Launch(%s, func() { %s }", l.section, l.taskVar, l.call())
+	fmt.Fprintf(b, "\t%s.Launch(%s, %s.Body", l.section, l.taskVar, l.slot)
 	for _, r := range regions {
 		fmt.Fprintf(b, ",\n\t\t%s", r)
 	}
@@ -195,13 +236,12 @@ func (l *launcher) typeParams() string {
 // params returns the parameters: the section, the receiver, the parameters of the kernel,
 // and a pointer for the result. Neighbours of one type share it.
 func (l *launcher) params() string {
-	type param struct{ name, typ string }
-	list := []param{{l.section, "*" + l.im.intra() + ".Section"}}
+	list := []field{{l.section, "*" + l.im.intra() + ".Section"}}
 	for _, p := range l.k.Params {
-		list = append(list, param{l.local[p.Var.Name()], l.im.typeString(p.Var.Type())})
+		list = append(list, field{l.local[p.Var.Name()], l.im.typeString(p.Var.Type())})
 	}
 	if r := l.k.Result; r != nil {
-		list = append(list, param{l.local[r.Var.Name()], "*" + l.im.typeString(r.Var.Type())})
+		list = append(list, field{l.local[r.Var.Name()], "*" + l.im.typeString(r.Var.Type())})
 	}
 	var b strings.Builder
 	for i, p := range list {
@@ -214,6 +254,34 @@ func (l *launcher) params() string {
 		}
 	}
 	return b.String()
+}
+
+// field is a parameter of a launcher, or an argument that it keeps.
+type field struct{ name, typ string }
+
+// fields returns the arguments that the body of a task needs.
+func (l *launcher) fields() []field {
+	var list []field
+	for _, p := range l.k.Params {
+		if part, ok := l.parts[p]; ok {
+			list = append(list, field{part.name, ""})
+			continue
+		}
+		list = append(list, field{l.local[p.Var.Name()], l.im.typeString(p.Var.Type())})
+	}
+	for _, r := range l.k.Regions() {
+		if part, ok := l.parts[r.Param]; ok && r.Kind == annotations.Reduce {
+			i := slices.IndexFunc(list, func(f field) bool { return f.name == part.name })
+			list[i].typ = fmt.Sprintf("*%s.Partial[%s]", l.im.runtime(), l.im.typeString(r.ReduceElem()))
+		}
+	}
+	switch r := l.k.Result; l.k.ResultKind() {
+	case annotations.Reduce:
+		list = append(list, field{l.cell, "*" + l.im.typeString(r.Var.Type())})
+	case annotations.Out:
+		list = append(list, field{l.local[r.Var.Name()], "*" + l.im.typeString(r.Var.Type())})
+	}
+	return list
 }
 
 // op returns the operator of a reduction as a function.
@@ -275,14 +343,14 @@ func (l *launcher) argument(p *annotations.Param) string {
 	part, ok := l.parts[p]
 	switch {
 	case !ok:
-		return l.local[p.Var.Name()]
+		return l.args + "." + l.local[p.Var.Name()]
 	case isArrayPointer(p):
-		return fmt.Sprintf("(%s)(%s.Slice())", l.im.typeString(p.Var.Type()), part.name)
+		return fmt.Sprintf("(%s)(%s.%s.Slice())", l.im.typeString(p.Var.Type()), l.args, part.name)
 	}
 	if _, pointer := p.Var.Type().Underlying().(*types.Pointer); pointer {
-		return part.name + ".Var()"
+		return l.args + "." + part.name + ".Var()"
 	}
-	return part.name + ".Slice()"
+	return l.args + "." + part.name + ".Slice()"
 }
 
 func (l *launcher) call() string {
@@ -290,9 +358,9 @@ func (l *launcher) call() string {
 	call := l.callKernel(false)
 	switch k.ResultKind() {
 	case annotations.Reduce:
-		return fmt.Sprintf("*%s = %s", l.cell, call)
+		return fmt.Sprintf("*%s.%s = %s", l.args, l.cell, call)
 	case annotations.Out:
-		return fmt.Sprintf("*%s = %s", l.local[k.Result.Var.Name()], call)
+		return fmt.Sprintf("*%s.%s = %s", l.args, l.local[k.Result.Var.Name()], call)
 	}
 	return call
 }
@@ -346,7 +414,7 @@ func (l *launcher) regions() []string {
 	elementwise := len(l.k.Elementwise) > 0
 	add := func(r annotations.Region, region string) {
 		if elementwise && r.Kind != annotations.In {
-			region = fmt.Sprintf("%s.Elementwise(%s, func(%s, %s int) { %s })", l.im.runtime(), region, l.lo, l.hi, l.callKernel(true))
+			region = fmt.Sprintf("%s.Elementwise(%s, %s.Part)", l.im.runtime(), region, l.slot)
 			elementwise = false
 		}
 		list = append(list, region)
@@ -376,7 +444,7 @@ func (l *launcher) regions() []string {
 		}
 		switch r.Form {
 		case annotations.VarForm:
-			fun, expr = fun+"Var", "&"+expr
+			fun, expr = fun+"Var", "&"+l.args+"."+expr
 		case annotations.PtrForm, annotations.ResultForm:
 			fun += "Var"
 		}
@@ -389,7 +457,7 @@ func (l *launcher) regions() []string {
 	for _, a := range l.k.Arguments() {
 		expr := strings.Join(append([]string{l.local[a.Param.Var.Name()]}, a.Fields...), ".")
 		if !a.Pointer && len(a.Fields) > 0 { // the body may write the field itself
-			expr = "&" + expr
+			expr = "&" + l.args + "." + expr
 		}
 		list = append(list, fmt.Sprintf("%s.Reach(%q, %s)", l.im.runtime(), a.Name, expr))
 	}

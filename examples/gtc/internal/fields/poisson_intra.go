@@ -16,12 +16,24 @@ var _ = intraruntime.Clauses("poisson_intra.go", intraSourcePoisson, "7320a0eadc
 var taskPoissonAverage = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/fields.Poisson.Average")
 
 // LaunchPoissonAverage launches Poisson.Average as a task of sec.
-func LaunchPoissonAverage(sec *intra.Section, s *Poisson, plane, lo, hi int) {
-	sec.Launch(taskPoissonAverage, func() { s.Average(plane, lo, hi) },
-		intra.InVar("plane", &plane),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo:hi])),
+func LaunchPoissonAverage(sec *intra.Section, s *Poisson, plane, lo_, hi_ int) {
+	type arguments struct {
+		s     *Poisson
+		plane int
+		lo_   int
+		hi_   int
+	}
+	slot := intraruntime.Slot[arguments](sec, taskPoissonAverage)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.s.Average(a.plane, a.lo_, a.hi_) }
+	}
+	*a = arguments{s, plane, lo_, hi_}
+	sec.Launch(taskPoissonAverage, slot.Body,
+		intra.InVar("plane", &a.plane),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo_:hi_])),
 		intraruntime.Reach("s", s),
 	)
 }

@@ -18,9 +18,22 @@ var taskIonsCharge = intra.Register("github.com/intrahpc/intra/examples/gtc/inte
 
 // LaunchIonsCharge launches Ions.Charge as a task of s.
 func LaunchIonsCharge(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, density []float64) {
-	s.Launch(taskIonsCharge, func() { z.Charge(g, lo, hi, density) },
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
+	type arguments struct {
+		z       *Ions
+		g       *grid.Grid
+		lo      int
+		hi      int
+		density []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskIonsCharge)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.z.Charge(a.g, a.lo, a.hi, a.density) }
+	}
+	*a = arguments{z, g, lo, hi, density}
+	s.Launch(taskIonsCharge, slot.Body,
+		intra.InVar("lo", &a.lo),
+		intra.InVar("hi", &a.hi),
 		intra.Out("density", density),
 		intraruntime.Reach("z", z),
 		intraruntime.Reach("g", g),

@@ -17,16 +17,28 @@ var _ = intraruntime.Clauses("load_intra.go", intraSourceLoad, "9cae670a4404131a
 var taskIonsLoad = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Load")
 
 // LaunchIonsLoad launches Ions.Load as a task of s.
-func LaunchIonsLoad(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int) {
-	s.Launch(taskIonsLoad, func() { z.Load(g, lo, hi) },
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
-		intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
-		intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
-		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
-		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
-		intraruntime.Part(z.Mu[:], intra.InOut("z.Mu[lo:hi]", z.Mu[lo:hi])),
+func LaunchIonsLoad(s *intra.Section, z *Ions, g *grid.Grid, lo_, hi_ int) {
+	type arguments struct {
+		z   *Ions
+		g   *grid.Grid
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskIonsLoad)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.z.Load(a.g, a.lo_, a.hi_) }
+	}
+	*a = arguments{z, g, lo_, hi_}
+	s.Launch(taskIonsLoad, slot.Body,
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
+		intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
+		intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
+		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
+		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
+		intraruntime.Part(z.Mu[:], intra.InOut("z.Mu[lo:hi]", z.Mu[lo_:hi_])),
 		intraruntime.Reach("g", g),
 		intraruntime.Reach("z", z),
 	)

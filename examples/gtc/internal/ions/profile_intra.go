@@ -18,9 +18,22 @@ var taskIonsHeat = intra.Register("github.com/intrahpc/intra/examples/gtc/intern
 
 // LaunchIonsHeat launches Ions.Heat as a task of s.
 func LaunchIonsHeat(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, heat *Heat) {
-	s.Launch(taskIonsHeat, func() { z.Heat(g, lo, hi, heat) },
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
+	type arguments struct {
+		z    *Ions
+		g    *grid.Grid
+		lo   int
+		hi   int
+		heat *Heat
+	}
+	slot := intraruntime.Slot[arguments](s, taskIonsHeat)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.z.Heat(a.g, a.lo, a.hi, a.heat) }
+	}
+	*a = arguments{z, g, lo, hi, heat}
+	s.Launch(taskIonsHeat, slot.Body,
+		intra.InVar("lo", &a.lo),
+		intra.InVar("hi", &a.hi),
 		intra.OutVar("heat", heat),
 		intraruntime.Reach("z", z),
 		intraruntime.Reach("g", g),
@@ -30,12 +43,25 @@ func LaunchIonsHeat(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, heat *H
 var taskIonsRestore = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Restore")
 
 // LaunchIonsRestore launches Ions.Restore as a task of s.
-func LaunchIonsRestore(s *intra.Section, z *Ions, g *grid.Grid, excess [5]float64, lo, hi int) {
-	s.Launch(taskIonsRestore, func() { z.Restore(g, excess, lo, hi) },
-		intra.InVar("excess", &excess),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+func LaunchIonsRestore(s *intra.Section, z *Ions, g *grid.Grid, excess [5]float64, lo_, hi_ int) {
+	type arguments struct {
+		z      *Ions
+		g      *grid.Grid
+		excess [5]float64
+		lo_    int
+		hi_    int
+	}
+	slot := intraruntime.Slot[arguments](s, taskIonsRestore)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.z.Restore(a.g, a.excess, a.lo_, a.hi_) }
+	}
+	*a = arguments{z, g, excess, lo_, hi_}
+	s.Launch(taskIonsRestore, slot.Body,
+		intra.InVar("excess", &a.excess),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
 		intraruntime.Reach("z", z),
 		intraruntime.Reach("g", g),
 	)

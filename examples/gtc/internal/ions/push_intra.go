@@ -17,16 +17,30 @@ var _ = intraruntime.Clauses("push_intra.go", intraSourcePush, "91755d62bd918889
 var taskIonsPredict = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Predict")
 
 // LaunchIonsPredict launches Ions.Predict as a task of s.
-func LaunchIonsPredict(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi int, sums *Sums) {
-	s.Launch(taskIonsPredict, func() { z.Predict(f, dt, lo, hi, sums) },
-		intra.InVar("dt", &dt),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
-		intraruntime.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
-		intraruntime.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
-		intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
-		intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+func LaunchIonsPredict(s *intra.Section, z *Ions, f *Field, dt float64, lo_, hi_ int, sums *Sums) {
+	type arguments struct {
+		z    *Ions
+		f    *Field
+		dt   float64
+		lo_  int
+		hi_  int
+		sums *Sums
+	}
+	slot := intraruntime.Slot[arguments](s, taskIonsPredict)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.z.Predict(a.f, a.dt, a.lo_, a.hi_, a.sums) }
+	}
+	*a = arguments{z, f, dt, lo_, hi_, sums}
+	s.Launch(taskIonsPredict, slot.Body,
+		intra.InVar("dt", &a.dt),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
+		intraruntime.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
+		intraruntime.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
+		intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
+		intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
 		intra.OutVar("sums", sums),
 		intraruntime.Reach("z", z),
 		intraruntime.Reach("f", f),
@@ -36,16 +50,29 @@ func LaunchIonsPredict(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi i
 var taskIonsCorrect = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Correct")
 
 // LaunchIonsCorrect launches Ions.Correct as a task of s.
-func LaunchIonsCorrect(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi int) {
-	s.Launch(taskIonsCorrect, func() { z.Correct(f, dt, lo, hi) },
-		intra.InVar("dt", &dt),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
-		intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
-		intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
-		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
-		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+func LaunchIonsCorrect(s *intra.Section, z *Ions, f *Field, dt float64, lo_, hi_ int) {
+	type arguments struct {
+		z   *Ions
+		f   *Field
+		dt  float64
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskIonsCorrect)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.z.Correct(a.f, a.dt, a.lo_, a.hi_) }
+	}
+	*a = arguments{z, f, dt, lo_, hi_}
+	s.Launch(taskIonsCorrect, slot.Body,
+		intra.InVar("dt", &a.dt),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
+		intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
+		intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
+		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
+		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
 		intraruntime.Reach("z", z),
 		intraruntime.Reach("f", f),
 	)

@@ -17,12 +17,26 @@ var taskFindSide = intra.Register("github.com/intrahpc/intra/examples/npb/intern
 
 // launchFindSide launches findSide as a task of s.
 func launchFindSide(s *intra.Section, g Gas, u, forcing []State, base, lo int, r []State) {
-	s.Launch(taskFindSide, func() { findSide(g, u, forcing, base, lo, r) },
-		intra.InVar("g", &g),
+	type arguments struct {
+		g       Gas
+		u       []State
+		forcing []State
+		base    int
+		lo      int
+		r       []State
+	}
+	slot := intraruntime.Slot[arguments](s, taskFindSide)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { findSide(a.g, a.u, a.forcing, a.base, a.lo, a.r) }
+	}
+	*a = arguments{g, u, forcing, base, lo, r}
+	s.Launch(taskFindSide, slot.Body,
+		intra.InVar("g", &a.g),
 		intra.In("u", u),
 		intra.In("forcing", forcing),
-		intra.InVar("base", &base),
-		intra.InVar("lo", &lo),
+		intra.InVar("base", &a.base),
+		intra.InVar("lo", &a.lo),
 		intra.Out("r", r),
 	)
 }
@@ -31,9 +45,20 @@ var taskAdd = intra.Register("github.com/intrahpc/intra/examples/npb/internal/fl
 
 // launchAdd launches add as a task of s.
 func launchAdd(s *intra.Section, r, u []State) {
-	s.Launch(taskAdd, func() { add(r, u) },
+	type arguments struct {
+		r []State
+		u []State
+	}
+	slot := intraruntime.Slot[arguments](s, taskAdd)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { add(a.r, a.u) }
+		slot.Part = func(lo, hi int) { add(a.r[lo:hi], a.u[lo:hi]) }
+	}
+	*a = arguments{r, u}
+	s.Launch(taskAdd, slot.Body,
 		intra.In("r", r),
-		intraruntime.Elementwise(intra.InOut("u", u), func(lo, hi int) { add(r[lo:hi], u[lo:hi]) }),
+		intraruntime.Elementwise(intra.InOut("u", u), slot.Part),
 	)
 }
 
@@ -42,7 +67,17 @@ var taskSquare = intra.Register("github.com/intrahpc/intra/examples/npb/internal
 // launchSquare launches square as a task of s.
 func launchSquare(s *intra.Section, r []State, sums *State) {
 	sumsPart, sumsRegion := intraruntime.ReduceSlice(s, "sums", sums[:], intraruntime.OpAdd[float64]())
-	s.Launch(taskSquare, func() { square(r, (*State)(sumsPart.Slice())) },
+	type arguments struct {
+		r        []State
+		sumsPart *intraruntime.Partial[float64]
+	}
+	slot := intraruntime.Slot[arguments](s, taskSquare)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { square(a.r, (*State)(a.sumsPart.Slice())) }
+	}
+	*a = arguments{r, sumsPart}
+	s.Launch(taskSquare, slot.Body,
 		intra.In("r", r),
 		sumsRegion,
 	)

@@ -17,7 +17,16 @@ var taskNamed = intra.Register("github.com/intrahpc/intra/internal/testkit/syste
 
 // launchNamed launches named as a task of s.
 func launchNamed(s *intra.Section, y []float64) {
-	s.Launch(taskNamed, func() { named(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskNamed)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { named(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskNamed, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -26,7 +35,16 @@ var taskAround = intra.Register("github.com/intrahpc/intra/internal/testkit/syst
 
 // launchAround launches around as a task of s.
 func launchAround(s *intra.Section, y []float64) {
-	s.Launch(taskAround, func() { around(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskAround)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { around(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskAround, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -35,7 +53,16 @@ var taskHeaped = intra.Register("github.com/intrahpc/intra/internal/testkit/syst
 
 // launchHeaped launches heaped as a task of s.
 func launchHeaped(s *intra.Section, y []float64) {
-	s.Launch(taskHeaped, func() { heaped(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskHeaped)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { heaped(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskHeaped, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -44,7 +71,16 @@ var taskSorted = intra.Register("github.com/intrahpc/intra/internal/testkit/syst
 
 // launchSorted launches sorted as a task of s.
 func launchSorted(s *intra.Section, y []float64) {
-	s.Launch(taskSorted, func() { sorted(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskSorted)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { sorted(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskSorted, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -53,7 +89,16 @@ var taskDeleted = intra.Register("github.com/intrahpc/intra/internal/testkit/sys
 
 // launchDeleted launches deleted as a task of s.
 func launchDeleted(s *intra.Section, y []float64) {
-	s.Launch(taskDeleted, func() { deleted(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskDeleted)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { deleted(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskDeleted, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -62,7 +107,16 @@ var taskShifted = intra.Register("github.com/intrahpc/intra/internal/testkit/sys
 
 // launchShifted launches shifted as a task of s.
 func launchShifted(s *intra.Section, y []float64) {
-	s.Launch(taskShifted, func() { shifted(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskShifted)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { shifted(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskShifted, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -71,7 +125,16 @@ var taskDeferred = intra.Register("github.com/intrahpc/intra/internal/testkit/sy
 
 // launchDeferred launches deferred as a task of s.
 func launchDeferred(s *intra.Section, y []float64) {
-	s.Launch(taskDeferred, func() { deferred(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskDeferred)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { deferred(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskDeferred, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -80,7 +143,16 @@ var taskPromoted = intra.Register("github.com/intrahpc/intra/internal/testkit/sy
 
 // launchPromoted launches promoted as a task of s.
 func launchPromoted(s *intra.Section, y []float64) {
-	s.Launch(taskPromoted, func() { promoted(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskPromoted)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { promoted(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskPromoted, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -89,7 +161,16 @@ var taskArrayPointer = intra.Register("github.com/intrahpc/intra/internal/testki
 
 // launchArrayPointer launches arrayPointer as a task of s.
 func launchArrayPointer(s *intra.Section, y []float64) {
-	s.Launch(taskArrayPointer, func() { arrayPointer(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskArrayPointer)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { arrayPointer(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskArrayPointer, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -98,7 +179,16 @@ var taskAsBytes = intra.Register("github.com/intrahpc/intra/internal/testkit/sys
 
 // launchAsBytes launches asBytes as a task of s.
 func launchAsBytes(s *intra.Section, y []float64) {
-	s.Launch(taskAsBytes, func() { asBytes(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskAsBytes)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { asBytes(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskAsBytes, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -107,7 +197,17 @@ var taskSeveral = intra.Register("github.com/intrahpc/intra/internal/testkit/sys
 
 // launchSeveral launches several as a task of s.
 func launchSeveral(s *intra.Section, x, y []float64) {
-	s.Launch(taskSeveral, func() { several(x, y) },
+	type arguments struct {
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskSeveral)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { several(a.x, a.y) }
+	}
+	*a = arguments{x, y}
+	s.Launch(taskSeveral, slot.Body,
 		intra.InOut("x", x),
 		intra.InOut("y", y),
 	)
@@ -117,7 +217,17 @@ var taskInTable = intra.Register("github.com/intrahpc/intra/internal/testkit/sys
 
 // launchInTable launches inTable as a task of s.
 func launchInTable(s *intra.Section, x, y []float64) {
-	s.Launch(taskInTable, func() { inTable(x, y) },
+	type arguments struct {
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskInTable)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { inTable(a.x, a.y) }
+	}
+	*a = arguments{x, y}
+	s.Launch(taskInTable, slot.Body,
 		intra.In("x", x),
 		intra.InOut("y", y),
 	)
@@ -127,7 +237,17 @@ var taskPaired = intra.Register("github.com/intrahpc/intra/internal/testkit/syst
 
 // launchPaired launches paired as a task of s.
 func launchPaired(s *intra.Section, x, y []float64) {
-	s.Launch(taskPaired, func() { paired(x, y) },
+	type arguments struct {
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskPaired)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { paired(a.x, a.y) }
+	}
+	*a = arguments{x, y}
+	s.Launch(taskPaired, slot.Body,
 		intra.In("x", x),
 		intra.InOut("y", y),
 	)
@@ -137,7 +257,16 @@ var taskPulls = intra.Register("github.com/intrahpc/intra/internal/testkit/syste
 
 // launchPulls launches pulls as a task of s.
 func launchPulls(s *intra.Section, y []float64) {
-	s.Launch(taskPulls, func() { pulls(y) },
+	type arguments struct {
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskPulls)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { pulls(a.y) }
+	}
+	*a = arguments{y}
+	s.Launch(taskPulls, slot.Body,
 		intra.InOut("y", y),
 	)
 }
@@ -146,7 +275,17 @@ var taskRecursive = intra.Register("github.com/intrahpc/intra/internal/testkit/s
 
 // launchRecursive launches recursive as a task of s.
 func launchRecursive(s *intra.Section, x, y []float64) {
-	s.Launch(taskRecursive, func() { recursive(x, y) },
+	type arguments struct {
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskRecursive)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { recursive(a.x, a.y) }
+	}
+	*a = arguments{x, y}
+	s.Launch(taskRecursive, slot.Body,
 		intra.In("x", x),
 		intra.InOut("y", y),
 	)
@@ -156,7 +295,17 @@ var taskLinked = intra.Register("github.com/intrahpc/intra/internal/testkit/syst
 
 // launchLinked launches linked as a task of s.
 func launchLinked(s *intra.Section, x, y []float64) {
-	s.Launch(taskLinked, func() { linked(x, y) },
+	type arguments struct {
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskLinked)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { linked(a.x, a.y) }
+	}
+	*a = arguments{x, y}
+	s.Launch(taskLinked, slot.Body,
 		intra.In("x", x),
 		intra.InOut("y", y),
 	)
@@ -166,7 +315,18 @@ var taskPingPong = intra.Register("github.com/intrahpc/intra/internal/testkit/sy
 
 // launchPingPong launches pingPong as a task of s.
 func launchPingPong(s *intra.Section, x, y, work []float64) {
-	s.Launch(taskPingPong, func() { pingPong(x, y, work) },
+	type arguments struct {
+		x    []float64
+		y    []float64
+		work []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskPingPong)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { pingPong(a.x, a.y, a.work) }
+	}
+	*a = arguments{x, y, work}
+	s.Launch(taskPingPong, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 		intra.Scratch("work", work),
@@ -177,7 +337,18 @@ var taskApply = intra.Register("github.com/intrahpc/intra/internal/testkit/syste
 
 // launchApply launches apply as a task of s.
 func launchApply(s *intra.Section, f func(float64) float64, x, y []float64) {
-	s.Launch(taskApply, func() { apply(f, x, y) },
+	type arguments struct {
+		f func(float64) float64
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskApply)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { apply(a.f, a.x, a.y) }
+	}
+	*a = arguments{f, x, y}
+	s.Launch(taskApply, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 	)
@@ -187,7 +358,18 @@ var taskEvaluate = intra.Register("github.com/intrahpc/intra/internal/testkit/sy
 
 // launchEvaluate launches evaluate as a task of s.
 func launchEvaluate(s *intra.Section, f function, x, y []float64) {
-	s.Launch(taskEvaluate, func() { evaluate(f, x, y) },
+	type arguments struct {
+		f function
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskEvaluate)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { evaluate(a.f, a.x, a.y) }
+	}
+	*a = arguments{f, x, y}
+	s.Launch(taskEvaluate, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 		intraruntime.Reach("f", f),
@@ -198,7 +380,18 @@ var taskApplyAll = intra.Register("github.com/intrahpc/intra/internal/testkit/sy
 
 // launchApplyAll launches applyAll as a task of s.
 func launchApplyAll(s *intra.Section, fs []func(float64) float64, x, y []float64) {
-	s.Launch(taskApplyAll, func() { applyAll(fs, x, y) },
+	type arguments struct {
+		fs []func(float64) float64
+		x  []float64
+		y  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskApplyAll)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { applyAll(a.fs, a.x, a.y) }
+	}
+	*a = arguments{fs, x, y}
+	s.Launch(taskApplyAll, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 		intraruntime.Reach("fs", fs),
@@ -209,8 +402,18 @@ var taskCarry = intra.Register("github.com/intrahpc/intra/internal/testkit/syste
 
 // launchCarry launches carry as a task of s.
 func launchCarry(s *intra.Section, before float64, v []float64) {
-	s.Launch(taskCarry, func() { carry(before, v) },
-		intra.InVar("before", &before),
+	type arguments struct {
+		before float64
+		v      []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskCarry)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { carry(a.before, a.v) }
+	}
+	*a = arguments{before, v}
+	s.Launch(taskCarry, slot.Body,
+		intra.InVar("before", &a.before),
 		intra.InOut("v", v),
 	)
 }
@@ -219,8 +422,18 @@ var taskCount = intra.Register("github.com/intrahpc/intra/internal/testkit/syste
 
 // launchCount launches count as a task of s.
 func launchCount(s *intra.Section, before int, v []int) {
-	s.Launch(taskCount, func() { count(before, v) },
-		intra.InVar("before", &before),
+	type arguments struct {
+		before int
+		v      []int
+	}
+	slot := intraruntime.Slot[arguments](s, taskCount)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { count(a.before, a.v) }
+	}
+	*a = arguments{before, v}
+	s.Launch(taskCount, slot.Body,
+		intra.InVar("before", &a.before),
 		intra.InOut("v", v),
 	)
 }
@@ -230,7 +443,17 @@ var taskTotal = intra.Register("github.com/intrahpc/intra/internal/testkit/syste
 // launchTotal launches total as a task of s.
 func launchTotal(s *intra.Section, x []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
-	s.Launch(taskTotal, func() { *cell = total(x) },
+	type arguments struct {
+		x    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskTotal)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = total(a.x) }
+	}
+	*a = arguments{x, cell}
+	s.Launch(taskTotal, slot.Body,
 		intra.In("x", x),
 		region,
 	)
@@ -241,7 +464,17 @@ var taskLargest = intra.Register("github.com/intrahpc/intra/internal/testkit/sys
 // launchLargest launches largest as a task of s.
 func launchLargest(s *intra.Section, x []float64, most *float64) {
 	cell, region := intra.Reduce(s, "most", most, func(a, b float64) float64 { return max(a, b) })
-	s.Launch(taskLargest, func() { *cell = largest(x) },
+	type arguments struct {
+		x    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskLargest)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = largest(a.x) }
+	}
+	*a = arguments{x, cell}
+	s.Launch(taskLargest, slot.Body,
 		intra.In("x", x),
 		region,
 	)
@@ -251,7 +484,17 @@ var taskSumOf = intra.Register("github.com/intrahpc/intra/internal/testkit/syste
 
 // launchSumOf launches sumOf as a task of s.
 func launchSumOf(s *intra.Section, x []float64, v *float64) {
-	s.Launch(taskSumOf, func() { sumOf(x, v) },
+	type arguments struct {
+		x []float64
+		v *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskSumOf)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { sumOf(a.x, a.v) }
+	}
+	*a = arguments{x, v}
+	s.Launch(taskSumOf, slot.Body,
 		intra.In("x", x),
 		intra.OutVar("v", v),
 	)
@@ -261,9 +504,20 @@ var taskScaled = intra.Register("github.com/intrahpc/intra/internal/testkit/syst
 
 // launchScaled launches scaled as a task of s.
 func launchScaled(s *intra.Section, x []float64, by float64, y []float64) {
-	s.Launch(taskScaled, func() { scaled(x, by, y) },
+	type arguments struct {
+		x  []float64
+		by float64
+		y  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskScaled)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { scaled(a.x, a.by, a.y) }
+	}
+	*a = arguments{x, by, y}
+	s.Launch(taskScaled, slot.Body,
 		intra.In("x", x),
-		intra.InVar("by", &by),
+		intra.InVar("by", &a.by),
 		intra.Out("y", y),
 	)
 }

@@ -16,34 +16,68 @@ var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "5406b450ba
 var taskDouble = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double")
 
 // launchDouble launches double as a task of s.
-func launchDouble(s *intra.Section, x, y []float64, lo, hi int) {
-	s.Launch(taskDouble, func() { double(x, y, lo, hi) },
+func launchDouble(s *intra.Section, x, y []float64, lo_, hi_ int) {
+	type arguments struct {
+		x   []float64
+		y   []float64
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskDouble)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { double(a.x, a.y, a.lo_, a.hi_) }
+	}
+	*a = arguments{x, y, lo_, hi_}
+	s.Launch(taskDouble, slot.Body,
 		intra.In("x", x),
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(y[:], intra.Out("y[lo:hi-1]", y[lo:hi-1])),
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(y[:], intra.Out("y[lo:hi-1]", y[lo_:hi_-1])),
 	)
 }
 
 var taskShift = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.shift")
 
 // launchShift launches shift as a task of s.
-func launchShift(s *intra.Section, y []float64, lo, hi int) {
-	s.Launch(taskShift, func() { shift(y, lo, hi) },
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo:hi])),
+func launchShift(s *intra.Section, y []float64, lo_, hi_ int) {
+	type arguments struct {
+		y   []float64
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskShift)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { shift(a.y, a.lo_, a.hi_) }
+	}
+	*a = arguments{y, lo_, hi_}
+	s.Launch(taskShift, slot.Body,
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo_:hi_])),
 	)
 }
 
 var taskSmooth = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.smooth")
 
 // launchSmooth launches smooth as a task of s.
-func launchSmooth(s *intra.Section, y []float64, lo, hi int) {
-	s.Launch(taskSmooth, func() { smooth(y, lo, hi) },
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo:hi])),
+func launchSmooth(s *intra.Section, y []float64, lo_, hi_ int) {
+	type arguments struct {
+		y   []float64
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskSmooth)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { smooth(a.y, a.lo_, a.hi_) }
+	}
+	*a = arguments{y, lo_, hi_}
+	s.Launch(taskSmooth, slot.Body,
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo_:hi_])),
 	)
 }
 
@@ -51,7 +85,16 @@ var taskGrow = intra.Register("github.com/intrahpc/intra/internal/replica/checke
 
 // launchGrow launches grow as a task of s.
 func launchGrow(s *intra.Section, w []float64) {
-	s.Launch(taskGrow, func() { grow(w) },
+	type arguments struct {
+		w []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskGrow)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { grow(a.w) }
+	}
+	*a = arguments{w}
+	s.Launch(taskGrow, slot.Body,
 		intra.Out("w", w),
 	)
 }
@@ -59,11 +102,22 @@ func launchGrow(s *intra.Section, w []float64) {
 var taskMeshRelax = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.mesh.relax")
 
 // launchMeshRelax launches mesh.relax as a task of s.
-func launchMeshRelax(s *intra.Section, m *mesh, lo, hi int) {
-	s.Launch(taskMeshRelax, func() { m.relax(lo, hi) },
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo:hi])),
+func launchMeshRelax(s *intra.Section, m *mesh, lo_, hi_ int) {
+	type arguments struct {
+		m   *mesh
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskMeshRelax)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.m.relax(a.lo_, a.hi_) }
+	}
+	*a = arguments{m, lo_, hi_}
+	s.Launch(taskMeshRelax, slot.Body,
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_])),
 		intraruntime.Reach("m", m),
 	)
 }
@@ -72,7 +126,17 @@ var taskNorm = intra.Register("github.com/intrahpc/intra/internal/replica/checke
 
 // launchNorm launches norm as a task of s.
 func launchNorm(s *intra.Section, x, work []float64) {
-	s.Launch(taskNorm, func() { norm(x, work) },
+	type arguments struct {
+		x    []float64
+		work []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskNorm)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { norm(a.x, a.work) }
+	}
+	*a = arguments{x, work}
+	s.Launch(taskNorm, slot.Body,
 		intra.In("x", x),
 		intra.Scratch("work", work),
 	)
@@ -82,7 +146,17 @@ var taskScale = intra.Register("github.com/intrahpc/intra/internal/replica/check
 
 // launchScale launches scale as a task of sec.
 func launchScale(sec *intra.Section, s, x []float64) {
-	sec.Launch(taskScale, func() { scale(s, x) },
+	type arguments struct {
+		s []float64
+		x []float64
+	}
+	slot := intraruntime.Slot[arguments](sec, taskScale)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { scale(a.s, a.x) }
+	}
+	*a = arguments{s, x}
+	sec.Launch(taskScale, slot.Body,
 		intra.In("s", s),
 		intra.InOut("x", x),
 	)
@@ -92,7 +166,17 @@ var taskSquare = intra.Register("github.com/intrahpc/intra/internal/replica/chec
 
 // launchSquare launches square as a task of s.
 func launchSquare(s *intra.Section, x, y []float64) {
-	s.Launch(taskSquare, func() { square(x, y) },
+	type arguments struct {
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskSquare)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { square(a.x, a.y) }
+	}
+	*a = arguments{x, y}
+	s.Launch(taskSquare, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 	)
@@ -102,8 +186,18 @@ var taskCarry = intra.Register("github.com/intrahpc/intra/internal/replica/check
 
 // launchCarry launches carry as a task of s.
 func launchCarry(s *intra.Section, before float64, y []float64) {
-	s.Launch(taskCarry, func() { carry(before, y) },
-		intra.InVar("before", &before),
+	type arguments struct {
+		before float64
+		y      []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskCarry)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { carry(a.before, a.y) }
+	}
+	*a = arguments{before, y}
+	s.Launch(taskCarry, slot.Body,
+		intra.InVar("before", &a.before),
 		intra.InOut("y", y),
 	)
 }
@@ -112,7 +206,18 @@ var taskApply = intra.Register("github.com/intrahpc/intra/internal/replica/check
 
 // launchApply launches apply as a task of s.
 func launchApply(s *intra.Section, f function, x, y []float64) {
-	s.Launch(taskApply, func() { apply(f, x, y) },
+	type arguments struct {
+		f function
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskApply)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { apply(a.f, a.x, a.y) }
+	}
+	*a = arguments{f, x, y}
+	s.Launch(taskApply, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 		intraruntime.Reach("f", f),
@@ -123,7 +228,17 @@ var taskAdvance = intra.Register("github.com/intrahpc/intra/internal/replica/che
 
 // launchAdvance launches advance as a task of s.
 func launchAdvance(s *intra.Section, m interface{ step() }, y []float64) {
-	s.Launch(taskAdvance, func() { advance(m, y) },
+	type arguments struct {
+		m interface{ step() }
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskAdvance)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { advance(a.m, a.y) }
+	}
+	*a = arguments{m, y}
+	s.Launch(taskAdvance, slot.Body,
 		intra.Out("y", y),
 		intraruntime.Reach("m", m),
 	)
@@ -134,7 +249,17 @@ var taskTotal = intra.Register("github.com/intrahpc/intra/internal/replica/check
 // launchTotal launches total as a task of s.
 func launchTotal(s *intra.Section, x []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
-	s.Launch(taskTotal, func() { *cell = total(x) },
+	type arguments struct {
+		x    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskTotal)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = total(a.x) }
+	}
+	*a = arguments{x, cell}
+	s.Launch(taskTotal, slot.Body,
 		intra.In("x", x),
 		region,
 	)
@@ -146,7 +271,18 @@ var taskCount = intra.Register("github.com/intrahpc/intra/internal/replica/check
 func launchCount(s *intra.Section, x []float64, signs []int64, all *int32) {
 	signsPart, signsRegion := intraruntime.ReduceSlice(s, "signs", signs, intraruntime.OpAdd[int64]())
 	allPart, allRegion := intraruntime.ReduceVar(s, "all", all, intraruntime.OpAdd[int32]())
-	s.Launch(taskCount, func() { count(x, signsPart.Slice(), allPart.Var()) },
+	type arguments struct {
+		x         []float64
+		signsPart *intraruntime.Partial[int64]
+		allPart   *intraruntime.Partial[int32]
+	}
+	slot := intraruntime.Slot[arguments](s, taskCount)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { count(a.x, a.signsPart.Slice(), a.allPart.Var()) }
+	}
+	*a = arguments{x, signsPart, allPart}
+	s.Launch(taskCount, slot.Body,
 		intra.In("x", x),
 		signsRegion,
 		allRegion,
@@ -157,7 +293,17 @@ var taskSquareInts = intra.Register("github.com/intrahpc/intra/internal/replica/
 
 // launchSquareInts launches squareInts as a task of s.
 func launchSquareInts(s *intra.Section, x, y []int) {
-	s.Launch(taskSquareInts, func() { squareInts(x, y) },
+	type arguments struct {
+		x []int
+		y []int
+	}
+	slot := intraruntime.Slot[arguments](s, taskSquareInts)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { squareInts(a.x, a.y) }
+	}
+	*a = arguments{x, y}
+	s.Launch(taskSquareInts, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 	)
@@ -167,8 +313,18 @@ var taskMove = intra.Register("github.com/intrahpc/intra/internal/replica/checke
 
 // launchMove launches move as a task of s.
 func launchMove(s *intra.Section, by int, x []int) {
-	s.Launch(taskMove, func() { move(by, x) },
-		intra.InVar("by", &by),
+	type arguments struct {
+		by int
+		x  []int
+	}
+	slot := intraruntime.Slot[arguments](s, taskMove)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { move(a.by, a.x) }
+	}
+	*a = arguments{by, x}
+	s.Launch(taskMove, slot.Body,
+		intra.InVar("by", &a.by),
 		intra.InOut("x", x),
 	)
 }
@@ -177,8 +333,18 @@ var taskShrink = intra.Register("github.com/intrahpc/intra/internal/replica/chec
 
 // launchShrink launches shrink as a task of s.
 func launchShrink(s *intra.Section, by int64, x []float64) {
-	s.Launch(taskShrink, func() { shrink(by, x) },
-		intra.InVar("by", &by),
+	type arguments struct {
+		by int64
+		x  []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskShrink)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { shrink(a.by, a.x) }
+	}
+	*a = arguments{by, x}
+	s.Launch(taskShrink, slot.Body,
+		intra.InVar("by", &a.by),
 		intra.InOut("x", x),
 	)
 }
@@ -187,7 +353,18 @@ var taskApplyAny = intra.Register("github.com/intrahpc/intra/internal/replica/ch
 
 // launchApplyAny launches applyAny as a task of s.
 func launchApplyAny[F function](s *intra.Section, f F, x, y []float64) {
-	s.Launch(taskApplyAny, func() { applyAny[F](f, x, y) },
+	type arguments struct {
+		f F
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskApplyAny)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { applyAny[F](a.f, a.x, a.y) }
+	}
+	*a = arguments{f, x, y}
+	s.Launch(taskApplyAny, slot.Body,
 		intra.In("x", x),
 		intra.Out("y", y),
 		intraruntime.Reach("f", f),
@@ -197,11 +374,22 @@ func launchApplyAny[F function](s *intra.Section, f F, x, y []float64) {
 var taskMeshWipe = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.mesh.wipe")
 
 // launchMeshWipe launches mesh.wipe as a task of s.
-func launchMeshWipe(s *intra.Section, m *mesh, lo, hi int) {
-	s.Launch(taskMeshWipe, func() { m.wipe(lo, hi) },
-		intra.InVar("lo", &lo),
-		intra.InVar("hi", &hi),
-		intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo:hi])),
+func launchMeshWipe(s *intra.Section, m *mesh, lo_, hi_ int) {
+	type arguments struct {
+		m   *mesh
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskMeshWipe)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { a.m.wipe(a.lo_, a.hi_) }
+	}
+	*a = arguments{m, lo_, hi_}
+	s.Launch(taskMeshWipe, slot.Body,
+		intra.InVar("lo", &a.lo_),
+		intra.InVar("hi", &a.hi_),
+		intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_])),
 		intraruntime.Reach("m", m),
 	)
 }

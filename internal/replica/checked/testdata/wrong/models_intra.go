@@ -19,7 +19,17 @@ var taskTell = intra.Register("github.com/intrahpc/intra/internal/replica/checke
 
 // launchTell launches tell as a task of s.
 func launchTell(s *intra.Section, w io.ByteWriter, y []float64) {
-	s.Launch(taskTell, func() { tell(w, y) },
+	type arguments struct {
+		w io.ByteWriter
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskTell)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { tell(a.w, a.y) }
+	}
+	*a = arguments{w, y}
+	s.Launch(taskTell, slot.Body,
 		intra.Out("y", y),
 		intraruntime.Reach("w", w),
 	)

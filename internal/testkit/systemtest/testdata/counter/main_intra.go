@@ -3,14 +3,30 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed main.go
+var intraSourceMain string
+
+var _ = intraruntime.Clauses("main_intra.go", intraSourceMain, "61db82aac53eab12510603dbaef47845")
 
 var taskGrow = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/testdata/counter.grow")
 
 // launchGrow launches grow as a task of s.
 func launchGrow(s *intra.Section, x []float64) {
-	s.Launch(taskGrow, func() { grow(x) },
+	type arguments struct {
+		x []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskGrow)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { grow(a.x) }
+	}
+	*a = arguments{x}
+	s.Launch(taskGrow, slot.Body,
 		intra.InOut("x", x),
 	)
 }
@@ -20,7 +36,17 @@ var taskTotal = intra.Register("github.com/intrahpc/intra/internal/testkit/syste
 // launchTotal launches total as a task of s.
 func launchTotal(s *intra.Section, x []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
-	s.Launch(taskTotal, func() { *cell = total(x) },
+	type arguments struct {
+		x    []float64
+		cell *float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskTotal)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { *a.cell = total(a.x) }
+	}
+	*a = arguments{x, cell}
+	s.Launch(taskTotal, slot.Body,
 		intra.In("x", x),
 		region,
 	)

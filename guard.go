@@ -1,0 +1,35 @@
+package intra
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/replica/engine"
+)
+
+// guardTask calls a body of a task, and names the task if it panics.
+func guardTask(t *engine.Task, body func()) {
+	returned := false
+	defer func() {
+		if !returned {
+			broken(t, recover())
+		}
+	}()
+	body()
+	returned = true
+}
+
+// broken ends a task whose body has not returned. v is the value of its panic.
+func broken(t *engine.Task, v any) {
+	if v != nil {
+		stack := debug.Stack()
+		if p, ok := v.(*checked.Panic); ok {
+			v, stack = p.Value, p.Stack
+		}
+		panic(&TaskPanic{Task: t.Kernel.Name, Pos: t.At.String(), Value: v, Stack: stack})
+	}
+	if e := endedHere(fmt.Sprintf("task %s, launched at %s,", t.Kernel.Name, t.At)); e != nil {
+		panic(e)
+	}
+}

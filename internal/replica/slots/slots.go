@@ -1,0 +1,74 @@
+// Package slots keeps memory for the launches of generated code: the arguments of each launch,
+// and the closures that call its kernel with them. Later sections use it again, so that a
+// launch allocates nothing.
+package slots
+
+// Slot is the memory of one launch.
+type Slot[A any] struct {
+	Arguments A
+	Body      func()           // calls the kernel with Arguments; nil: not made yet
+	Part      func(lo, hi int) // calls it for some elements
+}
+
+// List is the memory of all launches of one type of task.
+type List struct {
+	last  pool // the one used last
+	pools []pool
+}
+
+// pool holds the slots of launches with arguments of one type. A generic kernel has several.
+type pool interface{ release() }
+
+type slots[A any] struct {
+	all  []*Slot[A]
+	used int
+}
+
+// together is the number of slots that are allocated at once: most loops launch that many
+// tasks.
+const together = 16
+
+// Next returns the slot of the next launch. It belongs to it until Release.
+func Next[A any](l *List) *Slot[A] {
+	p, ok := l.last.(*slots[A])
+	if !ok {
+		p = find[A](l)
+	}
+	if p.used == len(p.all) {
+		more := make([]Slot[A], together)
+		for i := range more {
+			p.all = append(p.all, &more[i])
+		}
+	}
+	slot := p.all[p.used]
+	p.used++
+	return slot
+}
+
+func find[A any](l *List) *slots[A] {
+	for _, p := range l.pools {
+		if p, ok := p.(*slots[A]); ok {
+			l.last = p
+			return p
+		}
+	}
+	p := new(slots[A])
+	l.pools = append(l.pools, p)
+	l.last = p
+	return p
+}
+
+// Release makes all slots available to the next section. It keeps no argument.
+func (l *List) Release() {
+	for _, p := range l.pools {
+		p.release()
+	}
+}
+
+func (p *slots[A]) release() {
+	var none A
+	for _, s := range p.all[:p.used] {
+		s.Arguments = none
+	}
+	p.used = 0
+}
