@@ -4,6 +4,7 @@ import (
 	"runtime/metrics"
 	"time"
 
+	"github.com/intrahpc/intra/internal/base/callsite"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/transport/sdr"
@@ -40,7 +41,11 @@ func (t *tracer) add(e timeline.Event, from, to time.Duration) {
 // section records a section. Its caller holds the lock, as do those of wait and update.
 func (t *tracer) section(s *Section, from, to time.Duration) {
 	if t != nil {
-		t.add(timeline.Event{Kind: timeline.Section, Number: s.Number, Place: t.places.Of(s.At)}, from, to)
+		at := s.At
+		if at == nil {
+			at = new(callsite.Site) // not known
+		}
+		t.add(timeline.Event{Kind: timeline.Section, Number: s.Number, Place: t.places.Of(at)}, from, to)
 	}
 }
 
