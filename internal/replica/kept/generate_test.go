@@ -80,9 +80,7 @@ func (g *generator) safePoint() {
 	for r := range g.p.ranks {
 		g.quiet(r)
 		g.add(r, op{kind: safePoint, point: g.p.points})
-		for i, registered := range g.p.ranks[r].registered {
-			g.valid[r][i] = registered
-		}
+		copy(g.valid[r], g.p.ranks[r].registered)
 	}
 }
 

@@ -2,7 +2,6 @@ package kept
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 )
 
@@ -21,9 +20,6 @@ func (s Span) in(o Span) bool { return o.Lo <= s.Lo && s.Hi <= o.Hi }
 type set uint8
 
 func (s set) has(k int) bool { return s>>k&1 != 0 }
-
-// lowest returns the lowest replica of the set.
-func (s set) lowest() int { return bits.TrailingZeros8(uint8(s)) }
 
 // run is memory that some live replica lacks.
 type run struct {

@@ -70,7 +70,6 @@ func New(c Config) *Machine {
 }
 
 func (m *Machine) paired() bool { return m.holders.live == both }
-func (m *Machine) self() set    { return 1 << m.me }
 
 // Keeps reports whether the results of a section of this type stay where they are computed.
 func (m *Machine) Keeps(kind uint64) bool { return m.begun && m.paired() && m.plan.keeps(kind) }

@@ -68,13 +68,12 @@ var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|
 		ruletest.New("point.go", "all memory is current in a cut", "	m.exchange(m.all(nil))\n}", "}"),
 		ruletest.New("point.go", "no image from before a cut is left", "			m.dropImages(len(m.images))\n			m.newImage()\n", ""),
 		ruletest.New("operation_test.go", "a cut takes the place of a settled point", "			behind := ", "			p.m.SafePoint(p.describePoint(o.point))\n			if ok, err := p.done(); !ok {\n				return err\n			}\n			behind := "),
-		ruletest.New("events_test.go", "a cut is planned behind the deaths that all know", "			if p.dead && !p.told {\n				return false\n			}\n		}\n	}\n	for p := range j.all() {\n		most", "			_ = p\n		}\n	}\n	for p := range j.all() {\n		most"),
 		ruletest.New("operation_test.go", "decisions are numbered from 0 behind it, also in a second run", "			clear(behind.Place.(place).any) // decisions are numbered from 0 there\n", ""),
 		ruletest.New("point.go", "exchanges are numbered from 0 when a replica joins", "	m.exchanges, m.under, m.heldBack, m.half = 0, 0, nil, newHalves()\n	m.areas", "	m.under, m.heldBack, m.half = 0, nil, newHalves()\n	m.areas"),
 
 		// Deaths.
 		ruletest.New("machine.go", "pieces of the dead that have not arrived are lost", "		if _, ok := m.inbox[m.open.number]; !ok {\n			m.behind = true\n		}\n", ""),
-		ruletest.New("machine.go", "who needs what is lost goes back", "				m.behind = true\n				return\n", "				continue\n"),
+		ruletest.New("machine.go", "a replica that needs what is lost goes back", "				m.behind = true\n				return\n", "				continue\n"),
 		ruletest.New("machine.go", "tasks of the dead are adopted", "	m.adopt()\n	m.rest()\n", "	m.rest()\n"),
 		ruletest.New("section.go", "with their inputs", "				m.behind = true\n", ""),
 		ruletest.New("section.go", "also behind the end of the own ones", "		m.open, r.exits = nil, false\n", ""),
@@ -92,12 +91,15 @@ var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|
 		ruletest.New("core_test.go", "messages are logged when they are whole, not when the program waits for them",
 			"	p.m.Received(", "	if p.program().ops[p.at.pc].kind == waitReceive {\n		p.m.Received(Message{})\n		return\n	}\n	p.m.Received("),
 		ruletest.New("process_test.go", "memory that is sent is copied before the image overwrites it", "				if m.data == nil && !m.done {\n", "				if false {\n"),
-		ruletest.New("process_test.go", "receives that are not whole are undone", "				m.bound = nil\n", ""),
+		ruletest.New("process_test.go", "receives that are not whole are undone", "				m.bound = nil\n", "				_ = m\n"),
 		ruletest.New("process_test.go", "receives of the first run do not match any more", "		p.posted, p.pending = nil, nil\n", "		p.pending = nil\n"),
 		ruletest.New("operation_test.go", "communicators that the first run made are joined", "		if p.opened[o.ctx] != again || p.closed[o.ctx] {\n", "		if p.opened[o.ctx] || p.closed[o.ctx] {\n"),
 		ruletest.New("operation_test.go", "safe points count once", "		p.passed = max(p.passed, o.point)\n", "		p.passed++\n"),
 		ruletest.New("process_test.go", "sections are numbered as in the first run", "	p.at = at.clone()\n", "	sections := p.at.sections\n	p.at = at.clone()\n	p.at.sections = max(sections, p.at.sections)\n"),
 		ruletest.New("process_test.go", "so are lines, sends and calls of Once", "	p.at = at.clone()\n", "	lines := p.at.lines\n	p.at = at.clone()\n	p.at.lines = max(lines, p.at.lines)\n"),
+	}, Unshown: []ruletest.Rule{
+		// Without it two of 100,000 jobs fail, which is more than this table runs.
+		ruletest.New("events_test.go", "a cut is planned behind the deaths that all know", "			if p.dead && !p.told {\n				return false\n			}\n		}\n	}\n	for p := range j.all() {\n		most", "			_ = p\n		}\n	}\n	for p := range j.all() {\n		most"),
 	}}
 
 func TestRulesStand(t *testing.T) { table.Stand(t) }

@@ -31,9 +31,8 @@ func (j *job) compare() error {
 // receive from any source are those of the job.
 func (j *job) plain() (mem [][][]uint64, lines [][]uint64) {
 	type sent struct {
-		tag   int
-		data  []uint64
-		taken bool
+		tag  int
+		data []uint64
 	}
 	out := make(map[[2]stream][]*sent) // by source, then destination, both in the context
 	mem, lines = make([][][]uint64, len(j.prog.ranks)), make([][]uint64, len(j.prog.ranks))
