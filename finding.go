@@ -70,7 +70,10 @@ func Watch(regions ...Region) SectionOption { return watchOption(regions) }
 
 type watchOption []Region
 
-func (o watchOption) Apply(to *option.Section) { to.Watch = update.Expand(to.Watch, o) }
+func (o watchOption) Apply(section any) {
+	to := section.(*option.Section)
+	to.Watch = update.Expand(to.Watch, o)
+}
 
 // findings converts the findings of checked mode to an error.
 func findings(found []checked.Finding) error {

@@ -1,7 +1,7 @@
 package intra
 
 import (
-	"github.com/intrahpc/intra/internal/replica/reduce"
+	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/replica/slots"
 )
 
@@ -40,13 +40,13 @@ func (l *launches) release() {
 	l.used, l.tasks = l.used[:0], l.tasks[:0]
 }
 
-// Slots is for generated code: the memory of launches of t in this section.
-func (s *Section) Slots(t *Task) *slots.List {
-	if s.in.p == nil || s.over() {
-		return new(slots.List)
+func init() {
+	bridge.Slots = func(section, task any) any {
+		s := section.(*Section)
+		if s.in.p == nil || s.over() {
+			return new(slots.List)
+		}
+		return s.in.p.slots.of(task.(*Task))
 	}
-	return s.in.p.slots.of(t)
+	bridge.Results = func(section any) any { return &section.(*Section).in.results }
 }
-
-// Results is for generated code: the partial results of the section.
-func (s *Section) Results() *reduce.Results { return &s.in.results }

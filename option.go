@@ -7,7 +7,7 @@ import (
 
 // SectionOption changes one section. Programs use those of this package.
 type SectionOption interface {
-	Apply(*option.Section)
+	Apply(section any) // Process.Section calls it
 }
 
 type policyOption sched.Policy
@@ -23,4 +23,5 @@ const (
 	Replicate = policyOption(sched.Replicate)
 )
 
-func (o policyOption) Apply(to *option.Section) { to.Policy = sched.Policy(o) }
+// Apply implements [SectionOption].
+func (o policyOption) Apply(section any) { section.(*option.Section).Policy = sched.Policy(o) }

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/update"
 )
@@ -18,7 +19,7 @@ import (
 // A part begins with the neutral element of the operator. So the bits are those of folding
 // into v directly, if each element is folded into once or the operator is exact.
 func ReduceSlice[T any](s *intra.Section, name string, v []T, op Op[T]) (*Partial[T], intra.Region) {
-	results := s.Results()
+	results := bridge.Results(s).(*reduce.Results)
 	former, _ := results.Former().(folder[T])
 	p := former.p
 	if p == nil {

@@ -17,5 +17,5 @@ type Section struct {
 // At sets the place of a section in the user's source, as folder/file:line.
 type At string
 
-// Apply implements intra.SectionOption.
-func (o At) Apply(to *Section) { to.At = string(o) }
+// Apply implements intra.SectionOption, which shows no type of this package.
+func (o At) Apply(section any) { section.(*Section).At = string(o) }

@@ -525,20 +525,42 @@ func launchScaled(s *intra.Section, x []float64, by float64, y []float64) {
 var taskChange = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.change")
 
 // launchChange launches change as a task of s.
-func launchChange(s *intra.Section, f func(x []float64, y []float64), x, y []float64) {
-	s.Launch(taskChange, func() { change(f, x, y) },
-		intra.In("x", x),
-		intra.InOut("y", y),
+func launchChange(s *intra.Section, f func(x []float64, y []float64), x_, y_ []float64) {
+	type arguments struct {
+		f  func(x []float64, y []float64)
+		x_ []float64
+		y_ []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskChange)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { change(a.f, a.x_, a.y_) }
+	}
+	*a = arguments{f, x_, y_}
+	s.Launch(taskChange, slot.Body,
+		intra.In("x", x_),
+		intra.InOut("y", y_),
 	)
 }
 
 var taskFill = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.fill")
 
 // launchFill launches fill as a task of s.
-func launchFill(s *intra.Section, f func(x []float64, y []float64), x, y []float64) {
-	s.Launch(taskFill, func() { fill(f, x, y) },
-		intra.In("x", x),
-		intra.Out("y", y),
+func launchFill(s *intra.Section, f func(x []float64, y []float64), x_, y_ []float64) {
+	type arguments struct {
+		f  func(x []float64, y []float64)
+		x_ []float64
+		y_ []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskFill)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { fill(a.f, a.x_, a.y_) }
+	}
+	*a = arguments{f, x_, y_}
+	s.Launch(taskFill, slot.Body,
+		intra.In("x", x_),
+		intra.Out("y", y_),
 	)
 }
 
@@ -547,7 +569,17 @@ var taskHistogram = intra.Register("github.com/intrahpc/intra/internal/testkit/s
 // launchHistogram launches histogram as a task of s.
 func launchHistogram(s *intra.Section, x []float64, each []int) {
 	eachPart, eachRegion := intraruntime.ReduceSlice(s, "each", each, intraruntime.OpAdd[int]())
-	s.Launch(taskHistogram, func() { histogram(x, eachPart.Slice()) },
+	type arguments struct {
+		x        []float64
+		eachPart *intraruntime.Partial[int]
+	}
+	slot := intraruntime.Slot[arguments](s, taskHistogram)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Body = func() { histogram(a.x, a.eachPart.Slice()) }
+	}
+	*a = arguments{x, eachPart}
+	s.Launch(taskHistogram, slot.Body,
 		intra.In("x", x),
 		eachRegion,
 	)
