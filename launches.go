@@ -1,9 +1,6 @@
 package intra
 
-import (
-	"github.com/intrahpc/intra/internal/base/bridge"
-	"github.com/intrahpc/intra/internal/replica/slots"
-)
+import "github.com/intrahpc/intra/internal/replica/slots"
 
 // launches is the memory of generated launches, by type of task.
 type launches struct {
@@ -40,13 +37,14 @@ func (l *launches) release() {
 	l.used, l.tasks = l.used[:0], l.tasks[:0]
 }
 
-func init() {
-	bridge.Slots = func(section, task any) any {
-		s := section.(*Section)
-		if s.in.p == nil || s.over() {
-			return new(slots.List)
-		}
-		return s.in.p.slots.of(task.(*Task))
+// Slots is for generated code: the memory of launches of t in this section. A method keeps s
+// on the stack of its caller.
+func (s *Section) Slots(t *Task) any {
+	if s.in.p == nil || s.over() {
+		return new(slots.List)
 	}
-	bridge.Results = func(section any) any { return &section.(*Section).in.results }
+	return s.in.p.slots.of(t)
 }
+
+// Results is for generated code: the partial results of the section.
+func (s *Section) Results() any { return &s.in.results }

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/replica/slots"
 )
 
@@ -10,5 +9,5 @@ import (
 // call the kernel with them. The launcher makes the closures if Body is nil. After that the
 // memory is used again, by later sections.
 func Slot[A any](s *intra.Section, t *intra.Task) *slots.Slot[A] {
-	return slots.Next[A](bridge.Slots(s, t).(*slots.List))
+	return slots.Next[A](s.Slots(t).(*slots.List))
 }

@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/update"
 )
@@ -19,7 +18,7 @@ import (
 // A part begins with the neutral element of the operator. So the bits are those of folding
 // into v directly, if each element is folded into once or the operator is exact.
 func ReduceSlice[T any](s *intra.Section, name string, v []T, op Op[T]) (*Partial[T], intra.Region) {
-	results := bridge.Results(s).(*reduce.Results)
+	results := s.Results().(*reduce.Results)
 	former, _ := results.Former().(folder[T])
 	p := former.p
 	if p == nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/runtime"
 )
@@ -28,7 +27,7 @@ func folded[T any](v T, op func(a, b T) T, parts ...T) (inOrder, otherwise T) {
 			cell, _ := intra.Reduce(s, "v", &into, op)
 			*cell = part
 		}
-		fold(bridge.Results(s).(*reduce.Results))
+		fold(s.Results().(*reduce.Results))
 		return into
 	}
 	return run((*reduce.Results).Fold), run(func(r *reduce.Results) { r.FoldIn(backwards) })
@@ -77,7 +76,7 @@ func TestFoldSlicesOtherwise(t *testing.T) {
 		l.Slice()[0] = x
 	}
 	asked := 0
-	bridge.Results(s).(*reduce.Results).FoldIn(func(n int) []int { asked++; return backwards(n) })
+	s.Results().(*reduce.Results).FoldIn(func(n int) []int { asked++; return backwards(n) })
 	require.Equal(t, []float64{1, 3}, sums)
 	require.Equal(t, []int{3}, counts)
 	require.Equal(t, []float64{-1e16}, last)
@@ -97,7 +96,7 @@ func TestFoldMixtures(t *testing.T) {
 	p, _ := runtime.ReduceVar(s, "v", &v, runtime.OpMul[float64]())
 	*p.Var() = 3
 	into(5, add)
-	bridge.Results(s).(*reduce.Results).FoldIn(backwards)
+	s.Results().(*reduce.Results).FoldIn(backwards)
 	require.Equal(t, 8.0, v)
 
 	s, v = (*intra.Process)(nil).Section(), 0
@@ -105,6 +104,6 @@ func TestFoldMixtures(t *testing.T) {
 	p, _ = runtime.ReduceVar(s, "v", &v, runtime.OpAdd[float64]())
 	*p.Var() = 1e16
 	into(-1e16, add)
-	bridge.Results(s).(*reduce.Results).FoldIn(backwards)
+	s.Results().(*reduce.Results).FoldIn(backwards)
 	require.Equal(t, 1.0, v)
 }

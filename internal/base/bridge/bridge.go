@@ -7,16 +7,6 @@ package bridge
 
 import "errors"
 
-// Package intra sets these functions, and package runtime calls them.
-var (
-	// Results returns the partial results of an *intra.Section, as a
-	// *reduce.Results.
-	Results func(section any) any
-	// Slots returns the memory of the launches of an *intra.Task in an
-	// *intra.Section, as a *slots.List.
-	Slots func(section, task any) any
-)
-
 // World, set by package comm, returns the *comm.Comm of all ranks of the job of
 // an *sdr.Engine. It is called once for each engine. If the engine began at a
 // position, all communicators of that position exist again.
