@@ -23,10 +23,6 @@ const (
 	ways
 )
 
-// mostPolls bounds the tests and probes of a visit, which then waits. A replica that is far
-// behind its leader repeats each of them, and a simulation lets it do so slowly.
-const mostPolls = 500
-
 // visit is the turn of one rank in a chain.
 type visit struct {
 	from, rank int
@@ -147,14 +143,11 @@ func (c *chainRun) visit(i int) error {
 			st, err = v.req.Wait()
 		}
 	case wildProbe, probed, polled:
-		var seen comm.Status
-		here := false
-		for n := 0; v.way == polled && n < mostPolls && !here && err == nil; n++ {
-			seen, here, err = c.Comm.Iprobe(src, tag)
+		look := c.Comm.Probe
+		if v.way == polled {
+			look = func(src, tag int) (comm.Status, error) { return poll(c.Comm, src, tag) }
 		}
-		if !here && err == nil {
-			seen, err = c.Comm.Probe(src, tag)
-		}
+		seen, err := look(src, tag)
 		if err != nil {
 			return err
 		}
