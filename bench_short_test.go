@@ -64,11 +64,12 @@ func launchAxpy(s *intra.Section, a float64, x, y []float64) {
 }
 
 // TestShortSectionsAllocateNothing: launchers, regions and partial results use the memory of
-// earlier sections.
+// earlier sections. Only the start and the timers of the process allocate. The comparison of
+// replicas, which is off, allocates by the time that it may take.
 func TestShortSectionsAllocateNothing(t *testing.T) {
 	for replicas := 1; replicas <= 2; replicas++ {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
-			ctx := job.WithLocal(t.Context(), &job.Local{Sched: "replicate"})
+			ctx := job.WithLocal(t.Context(), &job.Local{Sched: "replicate", Diverge: job.DivergeOff})
 			var began sync.WaitGroup
 			began.Add(replicas)
 			var before, after runtime.MemStats
@@ -103,7 +104,7 @@ func TestShortSectionsAllocateNothing(t *testing.T) {
 				return nil
 			})
 			require.NoError(t, err)
-			require.Less(t, after.Mallocs-before.Mallocs, uint64(sections/2), "replicas compare what tasks read, now and then")
+			require.Less(t, after.Mallocs-before.Mallocs, uint64(sections/20))
 		})
 	}
 }
