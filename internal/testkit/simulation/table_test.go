@@ -69,7 +69,7 @@ var rules = []ruletest.Rule{
 	ruletest.New(sdrDir+"ack.go", "who waits for acknowledgements gets them",
 		"			a.ackOne(s, pr.replica)\n", ""),
 	ruletest.New(sdrDir+"kept.go", "who waits for acknowledgements says so",
-		"	want := r.waiting > 0 || o.draining && r.unfinished > 0", "	want := false"),
+		"	want := r.waiting > 0 || o.job.draining && r.unfinished > 0", "	want := false"),
 	ruletest.New(sdrDir+"kept.go", "a send that does not wait for others leaves a copy",
 		"		o.copyOut(m)\n	}\n}", "		o.out.complete(m.req, Status{}, nil)\n		m.req = nil\n	}\n}"),
 	ruletest.New(sdrDir+"send.go", "what a replica has already is not sent",
@@ -229,5 +229,5 @@ var unshown = []ruletest.Rule{
 	ruletest.New(sdrDir+"ahead.go", "what is heard of a message that was taken back is forgotten",
 		"		s.acked[d], s.later[d] = s.later[d], numbers{}\n", "		s.later[d] = numbers{}\n"),
 	ruletest.New(own+"state_test.go", "a copy that was made while the job began to go back is not kept",
-		"	if p.member.Generation() != generation {\n		return nil // younger than what the job goes back to\n	}\n", "	_ = generation\n"),
+		"	if p.member.Generation() != generation {\n		return nil // newer than the backup to which the job rolls back\n	}\n", "	_ = generation\n"),
 }
