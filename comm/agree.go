@@ -44,6 +44,14 @@ func agree(reqs []*Request, wait bool, look func() []int) ([]int, error) {
 	if r == nil {
 		return look(), nil
 	}
+	done, err := agreed(r, reqs, wait, look)
+	r.c.engine.CaughtUp(r.c.p2p)
+	return done, err
+}
+
+// agreed is agree, of which the program has yet to act on the result. r is one of the requests that are
+// under way.
+func agreed(r *Request, reqs []*Request, wait bool, look func() []int) ([]int, error) {
 	value, err := r.c.engine.Decide(r.c.p2p, func() []byte {
 		done := look()
 		if wait && len(done) == 0 {
@@ -103,6 +111,7 @@ func (c *Comm) agreeOn(src, tag int, wait bool) (from int, found bool, err error
 	if err != nil {
 		return 0, false, err
 	}
+	c.engine.CaughtUp(c.p2p)
 	u := uvarints{value}
 	n := u.next()
 	return int(n) - 1, n > 0, nil
@@ -110,12 +119,18 @@ func (c *Comm) agreeOn(src, tag int, wait bool) (from int, found bool, err error
 
 // agreeToCancel cancels a receive in all replicas of this rank or in none.
 func (r *Request) agreeToCancel() {
-	done, err := agree([]*Request{r}, false, func() []int {
+	cancel := func() []int {
 		if r.c.engine.Cancel(&r.call.Request) {
 			return []int{0}
 		}
 		return []int{}
-	})
+	}
+	if underWay([]*Request{r}) == nil {
+		cancel()
+		return
+	}
+	defer r.c.engine.CaughtUp(r.c.p2p)
+	done, err := agreed(r, []*Request{r}, false, cancel)
 	if err != nil || len(done) == 0 || r.c.engine.Cancel(&r.call.Request) {
 		return // Wait returns the result
 	}

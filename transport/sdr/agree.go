@@ -71,6 +71,9 @@ type decided struct {
 	made    uint64                    // decisions that this process has made as maker
 	held    [][]uint64                // held[m][k]: replica k holds the decisions of maker m with lower numbers
 	later   []laterFrame              // frames of replicas that passed a cut before this process
+	// answered[id] is the number of questions in a context that earlier leaders have answered, until the
+	// program of this process, which leads now, has acted on all of them.
+	answered map[uint64]uint64
 }
 
 type laterFrame struct {
@@ -145,6 +148,16 @@ func (a *agreement) decide(d *decision) {
 		h := transport.Header{Kind: kindDecision}
 		h.Args[0], h.Args[1], h.Args[2], h.Args[3] = d.key.context, d.key.number, d.number, d.key.kind
 		a.out.send(a.job.ranks[a.job.rank].first+k, h, d.value)
+	}
+}
+
+// foresee records the answers of earlier leaders, once this process leads.
+func (a *agreement) foresee() {
+	a.answered = make(map[uint64]uint64)
+	for key := range a.due {
+		if key.kind == decidesQuestion {
+			a.answered[key.context] = max(a.answered[key.context], key.number+1)
+		}
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSource.*", Sign: "--- FAIL: Test", Rules: []ruletest.Rule{
 	ruletest.New("agree.go", "decisions count within one cut",
 		"	return h.Args[5] == a.out.passed, nil\n", "	return true, nil\n"),
+	ruletest.New("chosen.go", "a new leader chooses nothing before the program knows the answers of the old one",
+		"!x.agreed.leads() || x.agreed.answered[ctx.id] > 0", "!x.agreed.leads()"),
 	ruletest.New("core.go", "messages carry no past where replicas agree",
 		"	c.history.on = false\n	if degree", "	if degree"),
 }}
@@ -74,6 +76,37 @@ func TestDecisionOutlivesItsReplica(t *testing.T) {
 	n.deliver(2, 1)
 	require.Equal(t, "1:a", second.text(t))
 	require.Equal(t, "2:b", later.text(t))
+}
+
+// A new leader chooses no message for a receive that the old one has left undecided, while the program
+// has yet to ask what the old one has answered: the old one may have cancelled that receive.
+func TestDecisionsOfEarlierLeadersComeFirst(t *testing.T) {
+	n := newOrderedNet(t)
+	var cancelled *pendingRecv
+	for p := range 2 {
+		r := n.recv(p, Any, 7)
+		if p == 0 {
+			require.Zero(t, n.cores[0].matching.agreed.Inquire(n.ctxs[0]))
+			require.True(t, n.cores[0].matching.Cancel(&r.Request))
+			n.cores[0].matching.agreed.Answer(n.ctxs[0], 0, []byte("cancelled"))
+			n.carry(0)
+		}
+		cancelled = r
+	}
+	n.deliver(0, 1)
+	n.die(0)
+	n.send(2, "a", 0, 7)
+	n.deliverAll()
+	follower := n.cores[1].matching
+	number := follower.agreed.Inquire(n.ctxs[1])
+	answer, settled := follower.agreed.Answered(n.ctxs[1], number)
+	require.True(t, settled)
+	require.Equal(t, "cancelled", string(answer))
+	require.True(t, n.cores[1].matching.Cancel(&cancelled.Request), "a message has been chosen for it")
+	later := n.recv(1, Any, 7)
+	n.cores[1].matching.CatchUp(n.ctxs[1])
+	n.carry(1)
+	require.Equal(t, "1:a", later.text(t))
 }
 
 // A receive from one source leaves a message that an earlier receive from any source may

@@ -102,7 +102,7 @@ func (x *matching) carryOut(req *Request) {
 // before req. Then req can take neither this message nor a later one of the same source yet.
 func (x *matching) claimed(m *arrival, req *Request) bool {
 	ctx := m.stream.ctx
-	if ctx.any.first == nil || !x.follows() {
+	if ctx.any.first == nil || !x.waitsToChoose(ctx) {
 		return false
 	}
 	p := ctx.any.find(m.place.key)
@@ -133,8 +133,22 @@ func (x *matching) rematch(ctx *Context) {
 	}
 }
 
-// follows reports whether another replica makes the decisions of this rank.
-func (x *matching) follows() bool { return x.agreed != nil && !x.agreed.leads() }
+// waitsToChoose reports whether this process must not choose messages for the receives from any source of
+// a context: another replica leads, or an earlier leader has answered questions that the program has yet to
+// ask. That leader had chosen none for the receives that it left undecided: it may have cancelled one.
+func (x *matching) waitsToChoose(ctx *Context) bool {
+	return x.agreed != nil && (!x.agreed.leads() || x.agreed.answered[ctx.id] > 0)
+}
+
+// CatchUp is called when the program has acted on the answer to a question. Once it has acted on all
+// answers of earlier leaders, the receives that have waited since get their messages.
+func (x *matching) CatchUp(ctx *Context) {
+	if n := x.agreed.answered[ctx.id]; n > 0 && ctx.questions >= n {
+		delete(x.agreed.answered, ctx.id)
+		x.rematch(ctx)
+		x.ripen(ctx)
+	}
+}
 
 // handleDecision handles a frame of process p about decisions.
 func (x *matching) handleDecision(p int, h *transport.Header, payload []byte) (err error) {
@@ -179,6 +193,7 @@ func (x *matching) lostSibling() {
 		for _, d := range slices.Clone(a.open) {
 			a.decide(d)
 		}
+		a.foresee()
 		for _, ctx := range x.contexts.order {
 			var decided []*Request
 			for req := range ctx.any.receives() {

@@ -20,7 +20,7 @@ func (e *Engine) SendDeterministic(at string) error {
 // Decide returns the answer to a question of the program, which is the same at all replicas of this
 // rank: the result of outcome at the leader. It returns once all live replicas hold the answer. While
 // outcome returns no bytes, Decide calls it again after each event. hopeless and awaited are those of
-// WaitFor.
+// WaitFor. The program acts on the answer and then calls CaughtUp.
 func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() error, awaited func() Awaited) ([]byte, error) {
 	e.mu.Lock()
 	number := e.core.matching.agreed.Inquire(ctx)
@@ -47,6 +47,15 @@ func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() err
 	}
 	err := e.WaitFor(func() bool { return settled || look() }, hopeless, awaited)
 	return value, err
+}
+
+// CaughtUp records that the program has acted on the last answer of Decide in a context.
+func (e *Engine) CaughtUp(ctx *Context) {
+	e.mu.Lock()
+	if e.core.matching.agreed != nil {
+		e.core.matching.CatchUp(ctx)
+	}
+	e.flushAndUnlock()
 }
 
 // Diverged makes every call of this process fail with err, because its state differs from that of its

@@ -61,7 +61,7 @@ func (x *matching) postRecv(req *Request) {
 		behind = behind.prev // a receive that lost its message returns to its old place
 	}
 	l.insert(behind, &req.place)
-	if req.source == Any && !x.follows() {
+	if req.source == Any && !x.waitsToChoose(req.ctx) {
 		x.setAsideFor(req)
 	}
 }
@@ -84,8 +84,8 @@ func (x *matching) unexpected(req *Request) *arrival {
 	if req.source != Any {
 		return x.first(req.ctx.in[req.source], req)
 	}
-	if !req.probe && x.follows() {
-		return nil // the receive waits for the decision of the leader
+	if !req.probe && x.waitsToChoose(req.ctx) {
+		return nil
 	}
 	var best *arrival
 	for _, s := range req.ctx.in {
@@ -109,7 +109,7 @@ func (x *matching) takePosted(s *inStream, number uint64, tag int, of *past) *Re
 		if at != nil && p.receive.order > at.receive.order {
 			break
 		}
-		if x.follows() { // the leader may give this message to it
+		if x.waitsToChoose(s.ctx) { // this message may be for it, or for none
 			s.ctx.claimed = true
 			return nil
 		}
