@@ -190,10 +190,10 @@ func (x *matching) lostSibling() {
 		return
 	}
 	if a.leads() && a.maker != x.job.replica {
+		a.foresee()
 		for _, d := range slices.Clone(a.open) {
 			a.decide(d)
 		}
-		a.foresee()
 		for _, ctx := range x.contexts.order {
 			var decided []*Request
 			for req := range ctx.any.receives() {
