@@ -143,11 +143,12 @@ func (c *chainRun) visit(i int) error {
 			st, err = v.req.Wait()
 		}
 	case wildProbe, probed, polled:
-		look := c.Comm.Probe
+		var seen comm.Status
 		if v.way == polled {
-			look = func(src, tag int) (comm.Status, error) { return poll(c.Comm, src, tag) }
+			seen, err = poll(c.Comm, src, tag)
+		} else {
+			seen, err = c.Comm.Probe(src, tag)
 		}
-		seen, err := look(src, tag)
 		if err != nil {
 			return err
 		}
