@@ -46,7 +46,7 @@ func (ms *members) born(e decision.Entry) {
 		m.to(arriving)
 		ms.place(m)
 	case dismissed:
-		if !m.made { // nobody has started it
+		if !m.made { // it has not been started
 			ms.dismissed(m)
 			ms.settled(m) // another one may be wanted by now
 		}

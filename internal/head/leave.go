@@ -19,7 +19,7 @@ func (ms *members) dismiss(p job.Process) {
 	ms.detailf("%v no longer needs a replacement", m.process)
 	was := m.state
 	switch m.to(dismissed); {
-	case was == chosen && ms.placed(m): // under another head, and nobody has started it
+	case was == chosen && ms.placed(m): // under another head, which has not started it
 		m.settled = true
 		ms.dismissed(m)
 	case was == chosen:

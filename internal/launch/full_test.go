@@ -54,7 +54,7 @@ func TestJobWhoseOutputIsLost(t *testing.T) {
 	}
 }
 
-// A job whose report on standard error is lost has failed, too.
+// If the report goes to standard error, which is full, the job has failed, too.
 func TestReportThatIsLost(t *testing.T) {
 	r := newRun([]int{1}, "join", "finish")
 	r.Report, r.Stderr = "-", full(t)

@@ -381,8 +381,8 @@ func (b *ClaimTable) Received(yield func(task int) bool) {
 	}
 }
 
-// view is the table as the scheduler sees it: a claimed task is not open, and no open
-// task makes this replica wait.
+// view shows the table to the scheduler: a task that some replica has claimed is not open,
+// and this replica never has to wait before it runs an open one.
 type view struct{ *ClaimTable }
 
 func (v view) Todo(t int) bool { return v.free.Has(t) }

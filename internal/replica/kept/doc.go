@@ -3,8 +3,8 @@
 // message or control code needs it. Now and then, at a settled point, each replica makes an
 // image of the registered state. A replica whose sibling has died, and that lacks something,
 // goes back to its image alone and runs again from there with the messages that it had
-// received. The other ranks wait for it at most. What the second run makes is compared with
-// what the first one had sent.
+// received. The other ranks at most wait for it. Each message that the second run sends is
+// compared with that of the first run.
 //
 // Machine is a pure state machine: events are method calls, and Next and Actions say what to
 // do. Inside is no goroutine, clock, link or memory of the program. The owners of tasks are

@@ -159,7 +159,7 @@ func (j *job) endCut() bool {
 				j.fail("%v is in a cut, and still has communicator %d, which it has freed", p, ctx)
 			}
 		}
-		clear(p.at.any) // decisions are numbered anew
+		clear(p.at.any) // the numbers of decisions begin at 0 again
 	}
 	j.settleAll()
 	for r := range j.procs {

@@ -6,8 +6,8 @@ const both set = 3
 
 // Machine is the protocol of one of the two replicas of a rank. Its methods are the events;
 // they are not safe for concurrent use. The program of the rank is in at most one step at a
-// time: Enter to Leave, Touch, SafePoint, Cut or Finish. The caller asks Next until the
-// step is done.
+// time: a section, from Enter to Leave, or one call of Touch, SafePoint, Cut or Finish. The
+// caller asks Next until the step is done.
 type Machine struct {
 	me  int
 	cfg Config

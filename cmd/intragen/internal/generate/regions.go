@@ -1,0 +1,112 @@
+package generate
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+
+	"github.com/intrahpc/intra/annotations"
+)
+
+func (l *launcher) regions() []string {
+	var list []string
+	elementwise := len(l.k.Elementwise) > 0
+	add := func(r annotations.Region, region string) {
+		if elementwise && r.Kind != annotations.In {
+			region = fmt.Sprintf("%s.Elementwise(%s, %s.Part)", l.im.runtime(), region, l.slot)
+			elementwise = false
+		}
+		list = append(list, region)
+	}
+	for _, r := range l.k.Regions() {
+		if p, ok := l.parts[r.Param]; ok {
+			list = append(list, p.region)
+			continue
+		}
+		if r.Kind == annotations.Reduce {
+			list = append(list, l.region)
+			continue
+		}
+		fun := regionFuncs[r.Kind]
+		expr := l.local[r.Param.Var.Name()]
+		for _, f := range r.Fields {
+			expr += "." + f
+		}
+		whole := ""
+		if r.Slice != nil && r.Slice.Cols != nil {
+			list = append(list, fmt.Sprintf("%s.%sBlock(%q, %s, %s)", l.im.runtime(), fun, r.Name, expr, l.block(r.Slice, expr)))
+			continue
+		}
+		if r.Slice != nil {
+			whole = expr + "[:]"
+			expr += "[" + l.bound(r.Slice.Lo) + ":" + l.bound(r.Slice.Hi) + "]"
+		}
+		switch r.Form {
+		case annotations.VarForm:
+			fun, expr = fun+"Var", "&"+l.args+"."+expr
+		case annotations.PtrForm, annotations.ResultForm:
+			fun += "Var"
+		}
+		region := fmt.Sprintf("%s.%s(%q, %s)", l.im.intra(), fun, r.Name, expr)
+		if whole != "" {
+			region = fmt.Sprintf("%s.Part(%s, %s)", l.im.runtime(), whole, region)
+		}
+		add(r, region)
+	}
+	for _, a := range l.k.Arguments() {
+		expr := strings.Join(append([]string{l.local[a.Param.Var.Name()]}, a.Fields...), ".")
+		if !a.Pointer && len(a.Fields) > 0 { // the body may write the field itself
+			expr = "&" + l.args + "." + expr
+		}
+		list = append(list, fmt.Sprintf("%s.Reach(%q, %s)", l.im.runtime(), a.Name, expr))
+	}
+	return list
+}
+
+// block prints the rows, the columns and the length of a row of a block.
+func (l *launcher) block(b *annotations.Bounds, matrix string) string {
+	or := func(b *annotations.Bound, missing string) string {
+		if b == nil {
+			return missing
+		}
+		return l.bound(b)
+	}
+	width := l.bound(b.Cols.Of)
+	return strings.Join([]string{or(b.Lo, "0"), or(b.Hi, fmt.Sprintf("len(%s)/(%s)", matrix, width)), or(b.Cols.Lo, "0"), or(b.Cols.Hi, width), width}, ", ")
+}
+
+// bound prints a bound with the launcher's names for the parameters.
+func (l *launcher) bound(b *annotations.Bound) string {
+	if b == nil {
+		return ""
+	}
+	var edits []*ast.Ident
+	ast.Inspect(b.Expr, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			ast.Inspect(n.X, func(m ast.Node) bool {
+				if id, ok := m.(*ast.Ident); ok {
+					edits = append(edits, id)
+				}
+				return true
+			})
+			return false
+		case *ast.Ident:
+			edits = append(edits, n)
+		}
+		return true
+	})
+	text := b.Text
+	slices.SortFunc(edits, func(x, y *ast.Ident) int { return int(y.Pos() - x.Pos()) })
+	for _, id := range edits {
+		name := id.Name
+		if local, ok := l.local[name]; ok {
+			name = local
+		} else if l.k.Func.Pkg() != l.im.pkg && l.k.Func.Pkg().Scope().Lookup(name) != nil {
+			name = l.im.qualifier(l.k.Func.Pkg()) + "." + name
+		}
+		text = text[:id.Pos()-1] + name + text[id.End()-1:]
+	}
+	return text
+}

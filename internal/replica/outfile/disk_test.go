@@ -1,0 +1,67 @@
+package outfile
+
+import "slices"
+
+// disk is the file system: the versions of the file as the server has them.
+type disk struct {
+	files     map[int][]byte // durable
+	published []byte
+}
+
+// simHost has pages that the server lacks.
+type simHost struct {
+	d     *disk
+	dirty []dirtyPiece
+}
+
+type dirtyPiece struct {
+	version int
+	Piece
+}
+
+func put(file []byte, p Piece) []byte {
+	if n := int(p.end()) - len(file); n > 0 {
+		file = append(file, make([]byte, n)...)
+	}
+	copy(file[p.Offset:], p.Data)
+	return file
+}
+
+// view returns the file as a process on the host sees it.
+func (h *simHost) view(version int) []byte {
+	file := slices.Clone(h.d.files[version])
+	for _, p := range h.dirty {
+		if p.version == version {
+			file = put(file, p.Piece)
+		}
+	}
+	return file
+}
+
+// flush writes the first n dirty pieces back.
+func (h *simHost) flush(n int) {
+	for _, p := range h.dirty[:n] {
+		h.d.files[p.version] = put(h.d.files[p.version], p.Piece)
+	}
+	h.dirty = h.dirty[n:]
+}
+
+// act carries out an action on version v.
+func (h *simHost) act(a Action, v int) {
+	switch a.Kind {
+	case WriteAt:
+		h.dirty = append(h.dirty, dirtyPiece{v, Piece{a.Piece.Offset, slices.Clone(a.Piece.Data)}})
+	case Fsync:
+		h.flush(len(h.dirty))
+	case Truncate:
+		h.flush(len(h.dirty)) // of a file that is cut off, the kernel writes nothing later
+		if f := h.d.files[v]; int64(len(f)) > a.Size {
+			h.d.files[v] = f[:a.Size:a.Size]
+		}
+	case Copy:
+		f := h.view(v)
+		h.d.files[a.Version] = slices.Clone(f[:min(int64(len(f)), a.Size)])
+	case Rename:
+		h.d.published = h.view(a.Version)
+	}
+}
