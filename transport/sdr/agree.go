@@ -22,6 +22,8 @@ import (
 //     undo the decision.
 //   - Whichever replica leads next holds every decision on which any replica has acted. It makes
 //     the decisions that it holds its own, and decides the others afresh.
+//   - It chooses no message for a receive before its program has acted on every answer that it
+//     holds: the earlier leader may have cancelled that receive.
 //
 // A decision costs one round trip between replicas.
 //
