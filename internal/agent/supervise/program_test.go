@@ -1,10 +1,12 @@
 package supervise
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,6 +62,44 @@ func TestProgramIsWhatTheJobBeganWith(t *testing.T) {
 			if !c.itself {
 				require.Error(t, os.WriteFile(file, nil, 0o700), "the copy can be changed")
 			}
+		})
+	}
+}
+
+// A program is copied even if its time is set meanwhile, as by a build that finds it up to
+// date, but not if its content changes.
+func TestProgramThatIsTouchedWhileItIsCopied(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		now   string // what the file has after it was copied; empty: what it had
+		fails bool
+	}{
+		{name: "only its time is set"},
+		{name: "it is overwritten", now: "other content", fails: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "program")
+			require.NoError(t, os.WriteFile(path, []byte("content"), 0o700))
+			f, err := os.Open(path)
+			require.NoError(t, err)
+			defer f.Close()
+			p := &program{path: path}
+			p.was, err = f.Stat()
+			require.NoError(t, err)
+			if c.now != "" {
+				require.NoError(t, os.WriteFile(path, []byte(c.now), 0o700))
+			}
+			require.NoError(t, os.Chtimes(path, time.Time{}, p.was.ModTime().Add(time.Second)))
+			m, err := p.inMemory(f)
+			if c.fails {
+				require.ErrorContains(t, err, "it was changed meanwhile")
+				return
+			}
+			require.NoError(t, err)
+			defer m.Close()
+			got, err := io.ReadAll(io.NewSectionReader(m, 0, 1<<20))
+			require.NoError(t, err)
+			require.Equal(t, "content", string(got))
 		})
 	}
 }

@@ -20,7 +20,7 @@ func (p *plan) corruption(d dice) {
 	}
 	p.shape(d, one(d, []int{1, 2, 2, 2, 3}), degrees)
 	p.recovery(d)
-	c := &corruption{dual: mode[0] == 'd', samples: mode[:2] == "sa", state: mode[len(mode)-1] == 'e', apart: slices.Contains(p.flags, "-direct=off")}
+	c := &corruption{dual: mode[0] == 'd', samples: mode[:2] == "sa", state: mode[len(mode)-1] == 'e', apart: p.apart()}
 	p.corrupt = c
 	p.flag("-sdc", mode, "-seed", fmt.Sprint(1+d.IntN(1000)))
 	for _, rank := range d.Perm(len(p.degrees))[:1+d.IntN(min(2, len(p.degrees)))] {
@@ -52,4 +52,11 @@ func (p *plan) corruption(d dice) {
 	if d.once(4) {
 		p.outside(d)
 	}
+}
+
+// apart reports whether the replicas of a rank store nothing into each other's memory, as
+// cmd/intrarun decides.
+func (p *plan) apart() bool {
+	link := slices.Index(p.flags, "-link")
+	return slices.Contains(p.flags, "-direct=off") || slices.Contains(p.flags, "-limit") || link >= 0 && p.flags[link+1] == "tcp"
 }
