@@ -21,7 +21,8 @@ import (
 //   - Nothing that the program does after a decision leaves the rank while a death could still
 //     undo the decision.
 //   - Whichever replica leads next holds every decision on which any replica has acted. It makes
-//     the decisions that it holds its own, and decides the others afresh.
+//     the decisions that it holds its own, and decides the others afresh. Its siblings forget those of
+//     earlier leaders that it does not hold.
 //   - It chooses no message for a receive before its program has acted on every answer that it
 //     holds: the earlier leader may have cancelled that receive.
 //
@@ -195,6 +196,7 @@ func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) e
 		return nil // the sender is dead: a later leader has decided since
 	case pr.replica > a.maker:
 		a.setMaker(pr.replica)
+		a.dropUnheld(pr.replica)
 	}
 	if !a.carriedOut(key) {
 		d := a.due[key]
@@ -213,6 +215,18 @@ func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) e
 	}
 	a.settleHeld()
 	return nil
+}
+
+// dropUnheld drops the decisions of dead leaders that leader k, which is alive, does not hold: it may decide
+// otherwise, or cancel the receive. It has acknowledged all that it holds before it decided anything.
+func (a *agreement) dropUnheld(k int) {
+	a.open = slices.DeleteFunc(a.open, func(d *decision) bool {
+		unheld := d.maker < k && d.number >= a.held[d.maker][k]
+		if unheld {
+			delete(a.due, d.key)
+		}
+		return unheld
+	})
 }
 
 // carriedOut reports whether a decision has taken effect already. A new leader may send

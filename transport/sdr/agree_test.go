@@ -1,6 +1,7 @@
 package sdr
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,6 +16,12 @@ var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSo
 		"	return h.Args[5] == a.out.passed, nil\n", "	return true, nil\n"),
 	ruletest.New("chosen.go", "a new leader chooses nothing before the program knows the answers of the old one",
 		"!x.agreed.leads() || x.agreed.answered[ctx.id] > 0", "!x.agreed.leads()"),
+	ruletest.New("agree.go", "a decision that the next leader lacks is void",
+		"d.maker < k && d.number >= a.held[d.maker][k]", "false"),
+	ruletest.New("agree.go", "a decision that the next leader holds stands",
+		"d.maker < k && d.number >= a.held[d.maker][k]", "d.maker < k"),
+	ruletest.New("match.go", "a receive is not cancelled once a message was chosen for it",
+		"req.place.line == nil || req.chosen", "req.place.line == nil"),
 	ruletest.New("core.go", "messages carry no past where replicas agree",
 		"	c.history.on = false\n	if degree", "	if degree"),
 }}
@@ -107,6 +114,52 @@ func TestDecisionsOfEarlierLeadersComeFirst(t *testing.T) {
 	n.cores[1].matching.CatchUp(n.ctxs[1])
 	n.carry(1)
 	require.Equal(t, "1:a", later.text(t))
+}
+
+// A new leader does not cancel a receive for which the old one has chosen a message that is still on its
+// way here: another replica may have received it.
+func TestDecisionIsNotCancelled(t *testing.T) {
+	n, _, second := twoOrders(t)
+	n.deliver(0, 1)
+	n.die(0)
+	require.False(t, n.cores[1].matching.Cancel(&second.Request))
+	n.deliver(2, 1)
+	require.Equal(t, "1:a", second.text(t))
+}
+
+// A decision that a new leader does not hold is void once it has decided anything: it may have cancelled the
+// receive. One that it holds stands, even if only the new leader knows that all hold it.
+func TestDecisionThatTheNextLeaderLacks(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		t.Run(fmt.Sprintf("held %v", held), func(t *testing.T) {
+			n := newNet(t, Limits{}, 4, 1, 1)
+			var any []*pendingRecv
+			for p, c := range n.cores {
+				c.agree(nil)
+				if p < 4 {
+					any = append(any, n.recv(p, Any, 7))
+				}
+			}
+			n.send(4, "a", 0, 7)
+			n.deliver(4, 0) // it decides
+			n.deliver(0, 2)
+			if held {
+				n.deliver(0, 1)
+				n.deliver(0, 3)
+				for _, acknowledges := range [][2]int{{1, 2}, {2, 1}, {3, 1}} {
+					n.deliver(acknowledges[0], acknowledges[1])
+				}
+			}
+			n.die(0)
+			second := n.cores[1].matching
+			second.agreed.Answer(n.ctxs[1], second.agreed.Inquire(n.ctxs[1]), []byte("now"))
+			n.carry(1)
+			n.deliver(1, 2)
+			n.die(1)
+			third := n.cores[2].matching
+			require.Equal(t, !held, third.Cancel(&any[2].Request), "a receive of which the last leader knew no decision")
+		})
+	}
 }
 
 // A receive from one source leaves a message that an earlier receive from any source may

@@ -206,9 +206,10 @@ func (x *matching) Probe(ctx *Context, src, tag int) (Status, bool) {
 	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
 }
 
-// Cancel withdraws a receive that no message has matched, and reports whether it could.
+// Cancel withdraws a receive that no message has matched, and reports whether it could. If a message
+// was chosen for the receive, another replica may have received it, though it is on its way here.
 func (x *matching) Cancel(req *Request) bool {
-	if req.place.line == nil {
+	if req.place.line == nil || req.chosen {
 		return false
 	}
 	req.place.leave()
