@@ -85,6 +85,24 @@ func variables(state *checkpoint.State, skip map[string]bool) (contents, error) 
 	return c, nil
 }
 
+// messagesSent names the content that counts the messages which a replica has sent to each rank.
+const messagesSent = "messages to rank"
+
+// contents returns what replicas compare at a safe point: the registered variables, and how many
+// messages they have sent.
+func (w *watcher) contents(state *checkpoint.State) (contents, error) {
+	c, err := variables(state, w.skip)
+	if err != nil {
+		return nil, err
+	}
+	w.states = w.states || len(c) > 0
+	if m := w.messages.Load(); m != nil {
+		sent := m.Sent()
+		c = append(c, content{namedContent{name: messagesSent}, reflect.TypeFor[uint64](), unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(sent))), 8*len(sent))})
+	}
+	return c, nil
+}
+
 // inputs returns the regions that the tasks of a section read.
 func inputs(s *Section) (c contents) {
 	for t := range s.Tasks {

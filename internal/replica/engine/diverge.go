@@ -16,7 +16,8 @@ import (
 )
 
 // watcher detects that the program has diverged on the replicas of the rank. It
-// compares hashes of the registered state at safe points. As long as the program has
+// compares hashes of the registered state, and of the numbers of messages that were sent, at safe
+// points. As long as the program has
 // registered nothing, it compares hashes of the inputs of tasks at sections: before any
 // task of the section runs here and before any result of it is received.
 type watcher struct {
@@ -95,11 +96,10 @@ func (w *watcher) atSafePoint(point uint64, state *checkpoint.State) error {
 	}
 	var failed error
 	err := w.visit(at, due, func() contents {
-		c, err := variables(state, w.skip)
+		c, err := w.contents(state)
 		if err != nil {
 			failed = err
 		}
-		w.states = w.states || len(c) > 0
 		return c
 	})
 	if err = cmp.Or(failed, err); err != nil {

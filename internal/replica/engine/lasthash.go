@@ -36,13 +36,13 @@ func (w *watcher) leave() error {
 	return w.concludeHash("the program has returned on one of them")
 }
 
-// hashEnd hashes the registered state at the end of the program.
+// hashEnd hashes the registered state, and how many messages were sent, at the end of the program.
 func (w *watcher) hashEnd() {
 	p := w.program.Load()
 	if p == nil || w.over.Load() || w.stopping.Load() {
 		return
 	}
-	c, err := variables(&p.state, w.skip)
+	c, err := w.contents(&p.state)
 	if err != nil {
 		return // the program has returned, and may have closed what MarshalBinary needs
 	}

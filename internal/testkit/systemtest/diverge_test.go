@@ -75,6 +75,28 @@ func TestDivergenceInTheLastPassesIsFound(t *testing.T) {
 	}
 }
 
+// A message that one replica has sent and another has not is found even if no rank receives it: at the next
+// safe points, also if a replica is replaced meanwhile, or when the program returns.
+func TestMessageOfOneReplicaIsFound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		flags, passes string
+		sections      bool
+		text          string
+	}{
+		{"-n 2 -r 2", "1500", false, `numbers of messages sent differed on replicas [01] and [01] at safe point \d+; at safe point \d+ messages to rank\[1\] is 0 on replica 0 and 1 on replica 1`},
+		{"-n 2 -r 2 -replace -kill 1.1@section:40", "1500", false, `numbers of messages sent differed`},
+		{"-n 2 -r 2 -link tcp", "20", true, `numbers of messages sent differed on replicas [01] and [01] when the program returned`},
+	} {
+		t.Run(fmt.Sprintf("%s %v", c.flags, c.sections), func(t *testing.T) {
+			t.Parallel()
+			r := diverge(t, c.flags, "send", c.passes, c.sections)
+			require.Equal(t, 4, r.code, r.stderr)
+			require.Regexp(t, c.text, r.stderr)
+		})
+	}
+}
+
 // requireDiverged checks the parts that all such messages have.
 func requireDiverged(t *testing.T, text string) {
 	t.Helper()

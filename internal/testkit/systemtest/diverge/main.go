@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/comm"
 )
 
 var (
@@ -126,6 +127,10 @@ func step(p *intra.Process, how string, pass int, x, y []float64) error {
 		}
 	case how == "late" && pass == 390:
 		x[22] += float64(p.Replica())
+	case how == "send" && pass == 3 && p.Rank() == 0 && p.Replica() == 1: // no rank receives it
+		if err := comm.Send(p.World(), []int{pass}, 1, 0); err != nil {
+			return err
+		}
 	case how == "map":
 		m := make(map[int]int)
 		for i := range 1000 {
