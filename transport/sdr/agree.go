@@ -26,7 +26,11 @@ import (
 //   - It chooses no message for a receive before its program has acted on every answer that it
 //     holds: the earlier leader may have cancelled that receive.
 //
-// A decision costs one round trip between replicas.
+// A decision costs one round trip between replicas. With the decision about a receive, the leader also
+// decides which of the messages that it holds the next receives get, in case the program goes on to
+// receive like that: a run of receives from any source, with the same tag and no other receive or question of
+// the context in between. All replicas count the runs of a context alike. A decision
+// that was made ahead is void if the receive turns out to belong to another run.
 //
 // A key names the place of a decision in the program: the number of the receive, or of the
 // question, in its context. All replicas reach the same keys in the same order. The numbers begin at
@@ -48,6 +52,7 @@ const (
 // decision exists until it is both settled and carried out.
 type decision struct {
 	key     decisionKey
+	run     uint64 // of the receive for which it was made, see Context.run
 	maker   int    // replica that made it, or made it its own
 	number  uint64 // counts the decisions of its maker
 	value   []byte
@@ -107,6 +112,7 @@ func (a *agreement) leads() bool {
 func (a *agreement) Inquire(ctx *Context) (number uint64) {
 	a.contexts.used = true
 	ctx.questions++
+	ctx.endRun()
 	a.number(decisionKey{ctx.id, decidesQuestion, ctx.questions - 1})
 	return ctx.questions - 1
 }
@@ -136,21 +142,24 @@ func (a *agreement) Answered(ctx *Context, number uint64) (value []byte, settled
 	return d.value, true
 }
 
-// decide makes d a decision of this process, also if a dead leader made it before, and sends it to
-// all siblings.
-func (a *agreement) decide(d *decision) {
+// decide makes d and the decisions about the next receives decisions of this process, also if a dead
+// leader made them before, and sends them to all siblings.
+func (a *agreement) decide(d *decision, ahead ...*decision) {
 	if a.maker != a.job.replica {
 		a.setMaker(a.job.replica)
 	}
-	d.maker, d.number = a.job.replica, a.made
-	a.made++
-	if !slices.Contains(a.open, d) {
-		a.open = append(a.open, d)
+	var values []byte
+	for _, o := range append([]*decision{d}, ahead...) {
+		o.maker, o.number = a.job.replica, a.made
+		a.made++
+		if !slices.Contains(a.open, o) {
+			a.open = append(a.open, o)
+		}
+		values = append(values, o.value...)
 	}
 	for k := range each(a.job.siblings()) {
-		h := transport.Header{Kind: kindDecision}
-		h.Args[0], h.Args[1], h.Args[2], h.Args[3] = d.key.context, d.key.number, d.number, d.key.kind
-		a.out.send(a.job.ranks[a.job.rank].first+k, h, d.value)
+		h := transport.Header{Kind: kindDecision, Args: [6]uint64{d.key.context, d.key.number, d.number, d.key.kind, d.run}}
+		a.out.send(a.job.ranks[a.job.rank].first+k, h, values)
 	}
 }
 
@@ -181,15 +190,21 @@ func (a *agreement) concerns(p int, h *transport.Header, payload []byte) (bool, 
 	return h.Args[5] == a.out.passed, nil
 }
 
-// handleDecision records a decision of process p and acknowledges it to all siblings.
+// handleDecision records the decisions of process p and acknowledges them to all siblings.
 func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) error {
 	if now, err := a.concerns(p, h, payload); !now {
 		return err
 	}
 	pr := &a.job.processes[p]
 	key := decisionKey{h.Args[0], h.Args[3], h.Args[1]}
-	if key.kind == decidesReceive && (len(payload) != receiveBytes || binary.LittleEndian.Uint64(payload) >= uint64(len(a.job.ranks))) || key.kind > decidesQuestion {
-		return violation(pr, h, "decision")
+	values := [][]byte{payload}
+	if key.kind == decidesReceive {
+		values = slices.Collect(slices.Chunk(payload, receiveBytes))
+	}
+	for _, v := range values {
+		if key.kind == decidesReceive && (len(v) != receiveBytes || binary.LittleEndian.Uint64(v) >= uint64(len(a.job.ranks))) || key.kind > decidesQuestion {
+			return violation(pr, h, "decision")
+		}
 	}
 	switch {
 	case pr.replica < a.maker:
@@ -198,23 +213,39 @@ func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) e
 		a.setMaker(pr.replica)
 		a.dropUnheld(pr.replica)
 	}
-	if !a.carriedOut(key) {
-		d := a.due[key]
-		if d == nil {
-			d = &decision{key: key}
-			a.due[key] = d
-			a.open = append(a.open, d)
-		}
-		if !d.settled {
-			d.maker, d.number, d.value = pr.replica, h.Args[2], slices.Clone(payload)
-		}
+	number := h.Args[2]
+	for _, v := range values {
+		a.record(decision{key: key, run: h.Args[4], maker: pr.replica, number: number, value: v})
+		key.number++
+		number++
 	}
 	for k := range each(a.job.siblings()) {
-		h := transport.Header{Kind: kindHolds, Args: [6]uint64{1: h.Args[2] + 1, 2: uint64(pr.replica)}}
+		h := transport.Header{Kind: kindHolds, Args: [6]uint64{1: number, 2: uint64(pr.replica)}}
 		a.out.send(a.job.ranks[a.job.rank].first+k, h, nil)
 	}
 	a.settleHeld()
 	return nil
+}
+
+// record records a decision of another replica, unless it is carried out or settled already. A settled
+// one is replaced if it was made ahead and for another run.
+func (a *agreement) record(of decision) {
+	if a.carriedOut(of.key) {
+		return
+	}
+	d := a.due[of.key]
+	switch {
+	case d == nil:
+		d = new(decision)
+		a.due[of.key] = d
+		a.open = append(a.open, d)
+	case d.settled && d.run == of.run:
+		return
+	case d.settled:
+		a.open = append(a.open, d)
+	}
+	*d = of
+	d.value = slices.Clone(of.value)
 }
 
 // dropUnheld drops the decisions of dead leaders that leader k, which is alive, does not hold: it may decide
@@ -222,7 +253,7 @@ func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) e
 func (a *agreement) dropUnheld(k int) {
 	a.open = slices.DeleteFunc(a.open, func(d *decision) bool {
 		unheld := d.maker < k && d.number >= a.held[d.maker][k]
-		if unheld {
+		if unheld && a.due[d.key] == d {
 			delete(a.due, d.key)
 		}
 		return unheld
@@ -281,7 +312,7 @@ func (a *agreement) reset() []laterFrame {
 	later := a.later
 	a.decided = newDecided(len(a.held))
 	for _, ctx := range a.contexts.order {
-		ctx.anyReceives, ctx.questions, ctx.claimed = 0, 0, false
+		ctx.anyReceives, ctx.questions, ctx.claimed, ctx.run, ctx.inRun = 0, 0, false, 0, false
 	}
 	return later
 }

@@ -24,6 +24,18 @@ var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSo
 		"req.place.line == nil || req.chosen", "req.place.line == nil"),
 	ruletest.New("core.go", "messages carry no past where replicas agree",
 		"	c.history.on = false\n	if degree", "	if degree"),
+	ruletest.New("chosen.go", "a decision made ahead counts in its run only",
+		"if d != nil && d.run != req.run && !x.agreed.replays() {", "if false {"),
+	ruletest.New("match.go", "a receive from one source ends a run",
+		"	} else {\n		ctx.endRun()\n	}\n	x.postRecv(req)", "	}\n	x.postRecv(req)"),
+	ruletest.New("chosen.go", "a receive with another tag begins another run",
+		"!ctx.inRun || ctx.runTag != req.tag", "!ctx.inRun"),
+	ruletest.New("agree.go", "a question ends a run",
+		"	ctx.endRun()\n", ""),
+	ruletest.New("agree.go", "a settled decision of another run is replaced",
+		"	case d.settled && d.run == of.run:", "	case d.settled:"),
+	ruletest.New("chosen.go", "decisions are made ahead in order of arrival",
+		"	slices.SortStableFunc(arrived, func(a, b place) int { return cmp.Compare(a.order, b.order) })\n", "	_ = cmp.Compare[int]\n"),
 }}
 
 func TestRulesStand(t *testing.T) { orders.Stand(t) }
@@ -273,6 +285,102 @@ func TestFramesAboutDecisionsAreChecked(t *testing.T) {
 	kind := f.header
 	kind.Args[3] = 9
 	require.ErrorIs(t, n.cores[1].End(0, &kind, f.payload), ErrProtocol, "of no kind")
+}
+
+// A run of receives costs a few frames if their messages are there.
+func TestDecisionFramesOfARun(t *testing.T) {
+	const receives = 100
+	for degree, once := range map[int]int{2: 2, 3: 2 + 4, 4: 3 + 9} {
+		n := newNet(t, Limits{}, degree, 1, 1)
+		for _, c := range n.cores {
+			c.agree(nil)
+		}
+		for range receives / 2 { // of two ranks in turn
+			n.send(degree, "a", 0, 7)
+			n.deliverAll()
+			n.send(degree+1, "a", 0, 7)
+			n.deliverAll()
+		}
+		for i := range receives {
+			var all []*pendingRecv
+			for p := range degree {
+				all = append(all, n.recv(p, Any, 7))
+			}
+			n.deliverAll()
+			for _, r := range all {
+				require.Equal(t, fmt.Sprintf("%d:a", 1+i%2), r.text(t))
+			}
+		}
+		frames := 0
+		for _, f := range n.sent() {
+			if strings.HasSuffix(f, " decision") || strings.HasSuffix(f, " holds") {
+				frames++
+			}
+		}
+		require.Equal(t, 2*once, frames, "degree %d", degree)
+	}
+}
+
+// A decision that was made ahead is void if the program receives from one source or with another tag
+// first, or asks a question.
+func TestDecisionsAheadAreVoidInAnotherRun(t *testing.T) {
+	for _, between := range []string{"", "source", "tag", "question"} {
+		t.Run(between, func(t *testing.T) {
+			n := newOrderedNet(t)
+			for _, text := range []string{"a", "b", "c"} {
+				n.send(2, text, 0, 7)
+			}
+			n.send(3, "other", 0, 8)
+			n.deliverAll()
+			receive := func(src int, tag int) string {
+				first := n.recv(0, src, tag)
+				n.deliverAll()
+				second := n.recv(1, src, tag)
+				n.deliverAll()
+				require.Equal(t, first.text(t), second.text(t))
+				return first.text(t)
+			}
+			require.Equal(t, "1:a", receive(Any, 7))
+			next := "1:b"
+			switch between {
+			case "source":
+				require.Equal(t, "1:b", receive(1, 7))
+				next = "1:c"
+			case "tag":
+				require.Equal(t, "2:other", receive(Any, 8))
+			case "question":
+				for p := range 2 {
+					n.cores[p].matching.agreed.Inquire(n.ctxs[p])
+				}
+			}
+			require.Equal(t, next, receive(Any, 7))
+		})
+	}
+}
+
+// A receive gets the message that a probe before it has found, even if an earlier leader, to which messages
+// came in another order, has decided ahead.
+func TestDecisionsAheadEndAtAProbe(t *testing.T) {
+	n := newOrderedNet(t)
+	n.send(2, "a", 0, 7)
+	n.deliverAll()
+	n.send(2, "b", 0, 7)
+	n.send(3, "c", 0, 7)
+	for _, arrives := range [][2]int{{2, 0}, {3, 0}, {3, 1}, {2, 1}} {
+		n.deliver(arrives[0], arrives[1])
+	}
+	first, second := n.recv(0, Any, 7), n.recv(1, Any, 7)
+	n.deliver(0, 1)
+	n.deliver(1, 0)
+	require.Equal(t, "1:a", first.text(t))
+	n.die(0)
+	require.Equal(t, "1:a", second.text(t))
+	m := n.cores[1].matching
+	m.agreed.Inquire(n.ctxs[1])
+	st, found := m.Probe(n.ctxs[1], Any, 7)
+	require.True(t, found)
+	require.Equal(t, 2, st.Source)
+	require.Equal(t, "2:c", n.recv(1, Any, 7).text(t))
 }
 
 // Each decision costs a frame to each sibling and an acknowledgement from each sibling to all others,

@@ -1,6 +1,7 @@
 package sdr
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -21,10 +22,21 @@ func (x *matching) numberReceive(req *Request) {
 	if x.agreed == nil {
 		return
 	}
-	req.number = req.ctx.anyReceives
-	req.ctx.anyReceives++
-	x.agreed.number(decisionKey{req.ctx.id, decidesReceive, req.number})
+	ctx := req.ctx
+	if !ctx.inRun || ctx.runTag != req.tag {
+		ctx.endRun()
+		ctx.inRun, ctx.runTag = true, req.tag
+	}
+	req.number, req.run = ctx.anyReceives, ctx.run
+	ctx.anyReceives++
+	x.agreed.number(decisionKey{ctx.id, decidesReceive, req.number})
 	x.obey(req)
+}
+
+// endRun ends the present run of receives: the next receive from any source begins another one.
+func (ctx *Context) endRun() {
+	ctx.run++
+	ctx.inRun = false
 }
 
 // obey turns a receive from any source into one of the message that was decided for it, and reports
@@ -33,6 +45,11 @@ func (x *matching) numberReceive(req *Request) {
 func (x *matching) obey(req *Request) bool {
 	key := decisionKey{req.ctx.id, decidesReceive, req.number}
 	d := x.agreed.due[key]
+	if d != nil && d.run != req.run && !x.agreed.replays() { // it was made ahead, for a receive of another run
+		delete(x.agreed.due, key)
+		x.agreed.open = slices.DeleteFunc(x.agreed.open, func(o *decision) bool { return o == d })
+		return false
+	}
 	if d == nil || !d.settled && !x.agreed.leads() {
 		return false
 	}
@@ -52,15 +69,62 @@ func (x *matching) choose(req *Request, s *inStream, number uint64) {
 		return
 	}
 	key := decisionKey{req.ctx.id, decidesReceive, req.number}
+	var ahead []*decision
+	if x.job.siblings() != 0 {
+		ahead = x.decideAhead(req, s, number)
+	}
 	req.source, req.number, req.chosen = s.rank, number, true
-	value := binary.LittleEndian.AppendUint64(make([]byte, 0, receiveBytes), uint64(s.rank))
-	value = binary.LittleEndian.AppendUint64(value, number)
+	value := receiveValue(s.rank, number)
 	x.agreed.carries(key, value)
 	if x.job.siblings() == 0 {
 		return
 	}
 	req.held = true
-	x.agreed.decide(&decision{key: key, value: value, req: req})
+	x.agreed.decide(&decision{key: key, run: req.run, value: value, req: req}, ahead...)
+}
+
+func receiveValue(rank int, number uint64) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(make([]byte, 0, receiveBytes), uint64(rank)), number)
+}
+
+// mostAhead bounds the decisions that are made ahead at a time.
+const mostAhead = 63
+
+// decideAhead returns decisions that give the messages which have arrived to the receives after req, in
+// order of arrival, but those of each source in the order in which they were sent. req, which gets a message
+// of stream from, has to be the last receive of its run so far, and no other receive from any source may wait.
+func (x *matching) decideAhead(req *Request, from *inStream, number uint64) (ahead []*decision) {
+	ctx := req.ctx
+	if !ctx.inRun || req.run != ctx.run || req.number+1 != ctx.anyReceives || ctx.any.first != nil {
+		return nil
+	}
+	type place struct {
+		m     *arrival
+		order uint64 // when it and all earlier ones of its source had begun to arrive
+	}
+	var arrived []place
+	for _, s := range ctx.in {
+		if s == nil || s.unexpected.first == nil || s.passed(req) {
+			continue
+		}
+		n, order := 0, uint64(0)
+		for p := s.unexpected.find(req.key()); p != nil && n < mostAhead; p = p.after(req.key()) {
+			m := p.message
+			if s == from && m.number == number { // it may not have left the line yet
+				continue
+			}
+			order = max(order, m.order)
+			arrived = append(arrived, place{m, order})
+			n++
+		}
+	}
+	slices.SortStableFunc(arrived, func(a, b place) int { return cmp.Compare(a.order, b.order) })
+	for i, p := range arrived[:min(len(arrived), mostAhead)] {
+		d := &decision{key: decisionKey{ctx.id, decidesReceive, req.number + 1 + uint64(i)}, run: req.run, value: receiveValue(p.m.stream.rank, p.m.number)}
+		x.agreed.due[d.key] = d
+		ahead = append(ahead, d)
+	}
+	return ahead
 }
 
 // undecided returns the posted receive from any source with this number, nil if there is none.

@@ -24,7 +24,10 @@ type Context struct {
 	// Since the last cut, see agreement.
 	anyReceives uint64 // receives from any source that the program has posted
 	questions   uint64 // questions that the program has asked
-	claimed     bool   // a message may have been claimed, see matching.claimed
+	run         uint64 // run of receives from any source: they have the same tag, and nothing else is received or asked in between
+	inRun       bool   // another receive from any source with runTag continues the run
+	runTag      int
+	claimed     bool // a message may have been claimed, see matching.claimed
 }
 
 // key returns the key by which receives match a message.

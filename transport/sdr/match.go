@@ -30,6 +30,8 @@ func (x *matching) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
 	req.chosen, req.held, req.ended, req.local = false, false, false, nil
 	if src == Any {
 		x.numberReceive(req)
+	} else {
+		ctx.endRun()
 	}
 	x.postRecv(req)
 }

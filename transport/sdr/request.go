@@ -41,6 +41,7 @@ type Request struct {
 	source int
 	tag    int
 	number uint64   // message that an exact or chosen receive takes; decisionKey.number of one from any source
+	run    uint64   // Context.run of a receive from any source
 	order  uint64   // position in posting order
 	back   bool     // it was bound to a message that was lost
 	chosen bool     // it was from any source, and its message has been decided
