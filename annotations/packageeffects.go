@@ -41,7 +41,7 @@ func (pe *packageEffects) build() {
 		return
 	}
 	prog := ssa.NewProgram(pe.pass.Fset, 0)
-	for _, p := range pe.pass.Pkg.Imports() { // packages behind them are made when one of their methods is called
+	for _, p := range pe.pass.Pkg.Imports() { // x/tools creates an indirect import when the package calls one of its methods
 		prog.CreatePackage(p, nil, nil, true)
 	}
 	pe.pkg = prog.CreatePackage(pe.pass.Pkg, files, pe.pass.TypesInfo, false)
@@ -102,7 +102,7 @@ func (pe *packageEffects) all() []Effects {
 	return list
 }
 
-// fact makes the package's fact.
+// fact returns what the analysis of importing packages needs to know about this one.
 func (pe *packageEffects) fact(s *scan) *packageFact {
 	f := &packageFact{source: pe}
 	for name, k := range s.kernels {

@@ -79,8 +79,8 @@ func (g *Group) Exclude(ranks ...int) (*Group, error) {
 	return g.Difference(out), nil
 }
 
-// Translate returns the ranks in h of ranks of g. It returns Undefined for those that are
-// not in h.
+// Translate returns, for each of the given ranks of g, the rank of the same process in h. It
+// is Undefined if h does not contain the process.
 func (g *Group) Translate(h *Group, ranks ...int) ([]int, error) {
 	out := make([]int, len(ranks))
 	for i, r := range ranks {

@@ -92,7 +92,7 @@ func (r *Request) Test() (st Status, done bool, err error) {
 			return Status{}, false, nil
 		}
 	}
-	r.report() // after an error this returns it
+	r.report() // the result is the error, if agree has failed
 	return r.st, true, r.result
 }
 

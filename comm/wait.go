@@ -18,8 +18,8 @@ func WaitAll(reqs ...*Request) error {
 	return first
 }
 
-// WaitAny waits until a request is complete whose completion has not been reported, and
-// returns its index. It returns Undefined if there is no such request.
+// WaitAny waits until one of the requests completes, and returns its index. It skips
+// requests whose completion it has already reported. It returns Undefined if there is no such request.
 func WaitAny(reqs ...*Request) (int, Status, error) {
 	done, err := waitFor(reqs, "WaitAny", func(reqs []*Request) []int { return firstOf(reqs)() })
 	if err != nil || len(done) == 0 {

@@ -23,7 +23,7 @@ type File struct {
 	born uint64 // the last cut when it was opened
 
 	path   string           // the name that it gets, or has; absolute
-	temp   string           // that of its version 0 until then; "": none
+	temp   string           // the name of its version 0 before it gets path; "": none
 	m      *outfile.Machine // nil: it is only read
 	handle handle
 	pos    int64 // of Write in a created file, and of Read

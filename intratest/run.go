@@ -35,7 +35,7 @@ type Report struct {
 // Option changes a job.
 type Option func(*testing.T, *options)
 
-// options is what an Option changes.
+// options holds the settings that an Option changes.
 type options struct {
 	local job.Local
 	fails bool
@@ -96,14 +96,15 @@ func Capacity(bytes int) Option {
 // state of a live replica.
 func Replace() Option { return func(_ *testing.T, o *options) { o.local.Replace = true } }
 
-// Backup takes a backup every that many safe points. The job rolls back to it when a
-// rank has lost all its replicas. This needs Replace, since other processes have to
-// replace them.
+// Backup sets the number of safe points from one backup to the next. The job rolls back to
+// the last backup when a rank has lost all its replicas. This needs Replace, since new
+// processes have to replace them.
 func Backup(every uint64) Option {
 	return func(_ *testing.T, o *options) { o.local.Backup = every }
 }
 
-// Checkpoint writes the state of the job to files in dir every that many safe points.
+// Checkpoint writes the state of the job to files in dir. every is the number of safe
+// points from one set of files to the next.
 func Checkpoint(dir string, every uint64) Option {
 	return func(_ *testing.T, o *options) { o.local.Files, o.local.Every = dir, every }
 }

@@ -12,7 +12,7 @@ import (
 type Op[T any] struct {
 	fold    func(v, part []T)
 	neutral T
-	acts    reduce.Operations // on numbers that round
+	acts    reduce.Operations // what fold does with numbers that round; 0 for other types
 }
 
 // Number is the constraint of types that can be added and multiplied.

@@ -21,9 +21,9 @@ const (
 	turnTime   = 500 * time.Microsecond // longest polling before a sleep while turns are short
 	stayTime   = time.Millisecond       // the same where each process has a core
 	crowdTime  = 15 * time.Microsecond  // the same while turns are long
-	longTurn   = time.Millisecond       // least length of a long turn: this,
-	workTime   = longTurn / 2           // or this for each process that shares the core, if more,
-	longest    = 4 * time.Millisecond   // up to this bound: of many processes, some always compute
+	longTurn   = time.Millisecond       // least length of a long turn of few processes
+	workTime   = longTurn / 2           // of many, this for each process that shares the core
+	longest    = 4 * time.Millisecond   // bound on that length: of many processes, some always compute
 	freePolls  = 2                      // idle polls before the first turn
 	firstPause = 2                      // waits without turns after a long one
 	otherPause = 64                     // the same if only another job can be the cause

@@ -96,8 +96,8 @@ func (c *Checker) Check(n int, tasks func(i int) []Region) error {
 	return c.Compare(n, tasks)
 }
 
-// Compare is Check without a look at the columns, which have not shown that the tasks are
-// independent.
+// Compare is Check without its first step, the look at the columns. The caller has made that
+// step, and it did not show that the tasks are independent.
 func (c *Checker) Compare(n int, tasks func(i int) []Region) error {
 	c.spans = c.spans[:0]
 	for i := range n {

@@ -132,7 +132,7 @@ func (f *proxyOptions) run(ctx context.Context, out io.Writer, proxies ...figure
 	return f.json.write(all)
 }
 
-// tell is progress for one of several programs.
+// tell prints progress for one of several programs.
 func tell(quiet bool, program string, rounds int) func(int, figures.Config) {
 	if quiet {
 		return nil

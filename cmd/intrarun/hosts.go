@@ -15,7 +15,7 @@ import (
 // place finds the hosts, and assigns the processes to them.
 func (o *options) place(out io.Writer) error {
 	processes := 0
-	if o.MPI {
+	if o.Links.MPI {
 		processes = len(job.Processes(o.Degrees))
 	}
 	started, err := findLauncher(o.alone, func(text string) {

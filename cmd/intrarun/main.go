@@ -71,7 +71,7 @@ func run() int {
 		return launch.ExitCode(err)
 	}
 	c.Watchdog = []string{"/proc/self/exe"}
-	if c.MPI && !c.DryRun {
+	if c.Links.MPI && !c.DryRun {
 		signal.Ignore(syscall.SIGUSR1) // MPICH's mpiexec sends it when another process has died
 		if c.Indexed.Idle {
 			return serve(func() error { return lend(c) })
@@ -93,7 +93,7 @@ func run() int {
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup
+	if !signal.Ignored(syscall.SIGHUP) { // under nohup it stays ignored
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	// A closed output must not end the job half way, and a job in the background must not

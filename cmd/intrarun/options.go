@@ -41,7 +41,7 @@ type options struct {
 func newOptions() *options {
 	return &options{
 		Config: launch.Config{
-			Job: launch.Job{Link: job.LinkSHM, Ring: job.DefaultRing, Direct: job.DirectAuto, Diverge: job.DivergeStrict, Threads: 1, TraceLimit: timeline.DefaultLimit,
+			Job: launch.Job{Links: launch.Links{Kind: job.LinkSHM, Ring: job.DefaultRing}, Direct: job.DirectAuto, Diverge: job.DivergeStrict, Threads: 1, TraceLimit: timeline.DefaultLimit,
 				Stuck: launch.Stuck{After: launch.DefaultStuck}, Endless: launch.DefaultEndless},
 			Bind: affinity.Auto, Fanout: spawn.DefaultFanout, Stdin: os.Stdin,
 		},
@@ -58,8 +58,8 @@ func (o *options) complete() (err error) {
 	if o.Check {
 		o.Threads = 1
 	}
-	if o.Weibull != nil {
-		o.Weibull.Seed = o.seed
+	if o.Faults.Weibull != nil {
+		o.Faults.Weibull.Seed = o.seed
 	}
 	if o.Verify != nil {
 		if o.Verify.Seed = o.seed; !o.has("seed") {
@@ -67,14 +67,14 @@ func (o *options) complete() (err error) {
 		}
 	}
 	if o.has("checkpoint") {
-		o.Checkpoint = &head.Checkpoint{Dir: o.dir, Every: o.every}
+		o.Folders.Checkpoint = &head.Checkpoint{Dir: o.dir, Every: o.every}
 	}
 	if o.has("http") {
 		if o.Page, err = pageAddress(o.page, o.token, o.has("http-token")); err != nil {
 			return err
 		}
 	}
-	o.MPIBetween = o.MPI && o.has("link")
+	o.Links.MPIBetween = o.Links.MPI && o.has("link")
 	return o.resolveDegrees()
 }
 

@@ -91,7 +91,7 @@ var hostFlags = []row{
 		excludes: []clash{{with: "mpi", why: "-tls does not encrypt what goes over MPI"}}},
 	{name: "mpi", group: hosts,
 		does: "Send messages over the MPI library of mpirun, mpiexec or srun, which has to start intrarun once for each process of the job. PROGRAM is built with the tags intra and mpi. With -link the library carries only messages between hosts.",
-		set:  toggle(func(o *options) *bool { return &o.MPI })},
+		set:  toggle(func(o *options) *bool { return &o.Links.MPI })},
 	{name: "alone", group: hosts,
 		does: "Ignore the variables of mpirun, mpiexec and srun in the environment, which a shell under srun --pty inherits. -alone=false: they have started intrarun several times, so wait for the others (default: decide by the processes of this host).",
 		set: func(o *options, text string) error {
@@ -104,21 +104,21 @@ var linkFlags = []row{
 	{name: "link", group: links, arg: "KIND", initial: job.LinkAuto,
 		does: "Connect processes of one host by shm, unix or tcp. auto is shm.",
 		set: func(o *options, text string) error {
-			err := one(func(o *options) *string { return &o.Link }, job.LinkAuto, job.LinkSHM, job.LinkUnix, job.LinkTCP)(o, text)
-			if o.Link == job.LinkAuto {
-				o.Link = job.LinkSHM
+			err := one(func(o *options) *string { return &o.Links.Kind }, job.LinkAuto, job.LinkSHM, job.LinkUnix, job.LinkTCP)(o, text)
+			if o.Links.Kind == job.LinkAuto {
+				o.Links.Kind = job.LinkSHM
 			}
 			return err
 		}},
 	{name: "ring", group: links, arg: "SIZE", initial: "4M",
 		does: "Give each shared-memory ring SIZE bytes, 4K to 1G, rounded up to a power of two.",
 		set: func(o *options, text string) (err error) {
-			o.Ring, err = parseSize(text, minRing, maxRing, "4K to 1G")
+			o.Links.Ring, err = parseSize(text, minRing, maxRing, "4K to 1G")
 			return err
 		}},
 	{name: "limit", group: links, arg: "BANDWIDTH",
 		does: "Let each link carry no more than BANDWIDTH in each direction, like 2.5GB/s: a slow network on one host.",
-		set:  parsed(limit.ParseRate, func(o *options, r limit.Rate) { o.Limit = float64(r) })},
+		set:  parsed(limit.ParseRate, func(o *options, r limit.Rate) { o.Links.Limit = float64(r) })},
 	{name: "sched", group: links, arg: "SCHEDULE",
 		does: "Give every section this schedule: static, adaptive or replicate (default: what the program asks for).",
 		set:  one(func(o *options) *string { return &o.Sched }, "static", "adaptive", "replicate")},

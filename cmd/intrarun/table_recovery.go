@@ -35,10 +35,10 @@ var recoveryFlags = []row{
 		needs: []need{{any: []string{"checkpoint"}, why: "it says how often files are written"}}},
 	{name: "restart", group: losses, common: true, arg: "DIR",
 		does: "Continue from the newest usable set of files in DIR, or from the set whose folder DIR is, with any degrees.",
-		set:  word(func(o *options) *string { return &o.Restart }, "a folder with checkpoint files")},
+		set:  word(func(o *options) *string { return &o.Folders.Restart }, "a folder with checkpoint files")},
 	{name: "restart-anyway", group: losses,
 		does:  "Continue also from files of another program, or of this one with other arguments.",
-		set:   toggle(func(o *options) *bool { return &o.Anyway }),
+		set:   toggle(func(o *options) *bool { return &o.Folders.Anyway }),
 		needs: []need{{any: []string{"restart"}, why: "it says which files are good enough"}}},
 }
 
@@ -122,10 +122,10 @@ func setStuck(c *launch.Stuck, s string) error {
 var faultFlags = []row{
 	{name: "kill", group: faults, arg: "RANK.REPLICA@WHEN", repeats: true,
 		does: "Kill a process (SIGKILL) at a point of its execution. WHEN is a duration, section:K, task:K, update:K, message:K or link:K (a new link, in jobs of more than 8 processes), or a step of recovery, join:STEP or backup:STEP.",
-		set:  parsed(job.ParseKill, func(o *options, k job.Kill) { o.Kills = append(o.Kills, k) })},
+		set:  parsed(job.ParseKill, func(o *options, k job.Kill) { o.Faults.Kills = append(o.Faults.Kills, k) })},
 	{name: "fault", group: faults, arg: "SPEC", repeats: true,
 		does: "Inject a fault. flip:RANK.REPLICA@WHAT:N[:BIT] turns one bit of the Nth WHAT, counted from 0: a task's result (task), an update that is received (update), a message to another rank (message), the registered state at a safe point (state). defect:RANK.REPLICA,q=RATE turns a bit in each task's result with that probability, like defect:0.1,q=1e-3. weibull:shape=S,mtbf=T kills processes at random: the times between failures have a Weibull distribution with that shape and mean, like weibull:shape=0.7,mtbf=20s.",
-		set:  func(o *options, text string) error { return o.AddFault(text) }},
+		set:  func(o *options, text string) error { return o.Faults.Add(text) }},
 	oldFault("flip"), oldFault("defect"), oldFault("weibull"),
 }
 
@@ -139,6 +139,6 @@ func oldFault(kind string) row {
 				return errors.New("want a SPEC, as of -fault")
 			}
 			o.given["fault"] = append(o.given["fault"], now+text)
-			return o.AddFault(now + text)
+			return o.Faults.Add(now + text)
 		}}
 }

@@ -22,7 +22,7 @@ import (
 const (
 	exitFailed  = 1
 	exitRefused = 2
-	exitSignal  = 128 // and the number of the signal
+	exitSignal  = 128 // the number of the signal is added
 )
 
 func main() {

@@ -21,7 +21,7 @@ const (
 	over           // the end is decided or being decided: all processes have to exit
 )
 
-// desk is what all parts of a head work with: the configuration, the kept decisions, the
+// desk holds what all parts of a head share: the configuration, the kept decisions, the
 // phase and the outcome of the job, the clock, and the actions of the present step. It knows
 // no process but those that it is given.
 type desk struct {

@@ -99,7 +99,7 @@ func (pl *plan) setDone(done *runreport.FileSet) {
 	pl.setEnded(done.Set)
 }
 
-// setEnded passes on that recovery may have the next set written.
+// setEnded reports to recovery that the next set may be written.
 func (pl *plan) setEnded(set uint64) {
 	pl.recovery.notify(func(d *recovery.Head, _ time.Duration) []recovery.Action {
 		d.Published(set)

@@ -53,7 +53,7 @@ func (ms *members) born(e decision.Entry) {
 	}
 }
 
-// launch has a process started whose slot is decided.
+// launch orders the start of a process. Its slot is decided.
 func (ms *members) launch(m *member) {
 	if ms.phase == over || ms.phase == released { // the job does not need it, and it was never started
 		m.settled = true
@@ -122,7 +122,7 @@ func (ms *members) welcome(m *member, hello *job.Hello) {
 			m.to(waiting)
 			ms.recovery.notify((*recovery.Head).SpareReady)
 		case ms.unopened():
-			if !ms.opening { // the first one that joins tells which job the files have to belong to
+			if !ms.opening { // the first one that joins determines the job to which the files have to belong
 				ms.opening = true
 				ms.act(Open{hello.Files(len(ms.config.Degrees))})
 			}
@@ -176,7 +176,7 @@ func (ms *members) place(m *member) {
 	}
 	ms.send(m, msg)
 	if m.role == Joiner {
-		if m.again { // it may not have heard what was told to all
+		if m.again { // it may have missed messages that were sent to all
 			ms.tellAll(m)
 		}
 		ms.ready(m)

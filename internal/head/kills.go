@@ -27,7 +27,7 @@ func (fs *faults) armKills() {
 	}
 }
 
-// killOnRequest proposes a kill whose time has come.
+// killOnRequest proposes a kill that is due.
 func (fs *faults) killOnRequest(i int) {
 	m := fs.members.places[fs.config.Kills[i].Process]
 	if !m.state.there() || m.ending != nil || fs.phase != working {

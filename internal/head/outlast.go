@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A replica that never ends, in an endless loop for instance, keeps a job from ending whose
-// ranks have all finished in other replicas. The head fences such a replica after it has
-// made no progress for Config.Endless: the job has all results without it.
+// A replica may never end, for instance in an endless loop. Once all ranks have finished in
+// other replicas, only that replica keeps the job from ending. The head fences it after it
+// has made no progress for Config.Endless: the job has all results without it.
 
 // outlasting returns the same processes in the order of their slots.
 func (j *judge) outlasting() (all []*member) {

@@ -277,7 +277,7 @@ func (pl *plan) expendable(p, q *member) *member {
 	return nil
 }
 
-// sayReplaced tells the user about a joiner that has received its state.
+// sayReplaced prints a note about a joiner that has received its state.
 func (pl *plan) sayReplaced(m *member) {
 	for _, r := range pl.state.Replaced {
 		if r.Process == m.process && r.Incarnation == m.incarnation {

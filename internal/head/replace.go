@@ -82,7 +82,7 @@ func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 	return old.from.Node, nil
 }
 
-// sayRefused tells the user why a slot gets no process. It prints the same reason once,
+// sayRefused prints why a slot gets no process. It prints the same reason once,
 // however often the head tries.
 func (ms *members) sayRefused(p job.Process, text string) {
 	if ms.refused[p] == text {

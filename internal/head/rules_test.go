@@ -16,7 +16,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("join.go", "all have joined before anybody begins", "		case !m.ready():\n			return\n		}\n		if first == nil", "		}\n		if first == nil"),
 	ruletest.New("join.go", "who comes later is introduced when all have said where they listen", "		case m.role == First && m.state.there() && !m.ready():\n			return\n", ""),
 	ruletest.New("join.go", "nobody comes later before all have begun", "	if !ms.hasBegun || ms.phase == joining { // not before the others have begun\n		return\n	}\n", ""),
-	ruletest.New("join.go", "a successor tells a joiner of the deaths since", "		if m.again { // it may not have heard what was told to all\n			ms.tellAll(m)\n		}\n", ""),
+	ruletest.New("join.go", "a successor tells a joiner of the deaths since", "		if m.again { // it may have missed messages that were sent to all\n			ms.tellAll(m)\n		}\n", ""),
 	ruletest.New("join.go", "a process hears of the deaths before it had its place", "		ms.ready(m)\n		return\n	}\n	ms.tellAll(m)\n}", "		ms.ready(m)\n		return\n	}\n}"),
 	ruletest.New("join.go", "a process that could not be started leaves its place", "		m.to(ended)\n		ms.withdraw(m, e.Err)\n", "		m.to(ended)\n"),
 	ruletest.New("join.go", "what could not be started under another head writes nothing", "	case m.state == dead, m.state == ended: // under another head; it never was, and so writes nothing\n		ms.settled(m)\n", ""),

@@ -45,7 +45,7 @@ func (j *judge) trust(m, other *member) {
 	j.links = slices.DeleteFunc(j.links, linkDoubt{of: m, about: other}.sameLink)
 }
 
-// sameLink reports whether two doubts come from one process and are about one link.
+// sameLink reports whether two suspicions come from one process and are about one link.
 func (d linkDoubt) sameLink(o linkDoubt) bool { return o.of == d.of && o.about == d.about }
 
 // judge fences one end of a broken link, unless an end is dying anyway.

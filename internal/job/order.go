@@ -35,7 +35,7 @@ type Order struct {
 	Kind       OrderKind `json:"kind"`
 	Generation uint32    `json:"generation,omitempty"`
 	Number     uint64    `json:"number,omitempty"` // of a safe point, from 1
-	Round      uint64    `json:"round,omitempty"`  // tells one ask from the next
+	Round      uint64    `json:"round,omitempty"`  // distinguishes one ask from the next
 	Next       uint64    `json:"next,omitempty"`   // the next planned cut; 0 = none is planned
 	Process    Process   `json:"process"`
 	Rank       int       `json:"rank,omitempty"`

@@ -339,8 +339,8 @@ func (s *Session) Suspect(p Endpoint, err error) {
 	_ = s.say(&Message{Kind: KindSuspect, Process: &p.Process, Incarnation: p.Incarnation, Text: text})
 }
 
-// doubt reports that a link has had no connection for a while; with a nil err, that it has
-// one again.
+// doubt reports that a link has had no connection for a while. A nil err reports that the
+// link is connected again.
 func (s *Session) doubt(p Endpoint, err error) {
 	if err != nil {
 		s.Suspect(p, err)

@@ -31,28 +31,16 @@ const (
 type Job struct {
 	Name    string // the program and its arguments
 	Degrees []int
-	Link    string // job.LinkSHM, LinkUnix or LinkTCP
-	Ring    int    // size of a shared-memory ring in bytes
-	MPI     bool   // links between the first processes use the MPI library of the launcher
-	// MPIBetween restricts MPI to links between hosts; links within a host are of
-	// the kind Link.
-	MPIBetween bool
-
-	Limit   float64 // bandwidth of a link in bytes per second; 0: unlimited
-	Kills   []job.Kill
-	Flips   []job.Flip        // injected wrong results
+	Links   Links
+	Faults  Faults
 	Clones  []job.Clone       // processes that a tool starts
 	Verify  *job.Verification // nil: no task is verified
 	Diverge job.Diverge       // reaction to replicas that differ; "": replicas are not compared
 	Replace bool              // new processes replace lost ones
 	Spares  int               // number of processes that wait to replace lost ones
 	Backup  recovery.Policy
-	Weibull *head.Weibull // random kills; nil: none
+	Folders Folders
 
-	Checkpoint *head.Checkpoint // nil: no files are written
-	Owner      string           // ID of the job in the lock of that folder
-	Restart    string           // folder with the files to restart from, "": none
-	Anyway     bool             // restart even if another program, or other arguments, wrote the files
 	Sched      string
 	Check      bool
 	Counters   []string // events counted while tasks run
@@ -70,6 +58,17 @@ type Job struct {
 	Quiet      bool
 
 	Placement *job.Placement // on several hosts; nil: all on this one
+}
+
+// Links configures the links between processes.
+type Links struct {
+	Kind string // of the links within a host: job.LinkSHM, LinkUnix or LinkTCP
+	Ring int    // size of a shared-memory ring in bytes
+	MPI  bool   // links between the first processes use the MPI library of the launcher
+	// MPIBetween restricts MPI to links between hosts; links within a host are of
+	// the kind Kind.
+	MPIBetween bool
+	Limit      float64 // bandwidth of a link in bytes per second; 0: unlimited
 }
 
 // Stuck configures what happens when processes deadlock.
@@ -124,15 +123,8 @@ type Config struct {
 // validate reports errors in the configuration before anything is started.
 func (c *Config) validate() error {
 	processes := job.Processes(c.Degrees)
-	for _, k := range c.Kills {
-		if !slices.Contains(processes, k.Process) {
-			return fmt.Errorf("-kill %v: the job has no process %v, its degrees are %v", k, k.Process, c.Degrees)
-		}
-	}
-	for _, f := range c.Flips {
-		if !slices.Contains(processes, f.Process) {
-			return fmt.Errorf("-fault %s: the job has no process %v, its degrees are %v", f.Fault(), f.Process, c.Degrees)
-		}
+	if err := c.Faults.validate(c.Degrees); err != nil {
+		return err
 	}
 	for i, clone := range c.Clones {
 		if !slices.Contains(processes, clone.Process) {
@@ -147,7 +139,7 @@ func (c *Config) validate() error {
 			}
 		}
 	}
-	if err := c.validateFolders(); err != nil {
+	if err := c.Folders.validate(); err != nil {
 		return err
 	}
 	if c.Placement != nil {
@@ -157,13 +149,13 @@ func (c *Config) validate() error {
 	if c.Page != nil {
 		page = livepage.Connections
 	}
-	return supervise.CheckDescriptors(len(processes)+c.Spares, c.Link, page)
+	return supervise.CheckDescriptors(len(processes)+c.Spares, c.Links.Kind, page)
 }
 
 // listenAt returns where the processes of a host with that address listen for
 // links over TCP, "" if they need not.
 func (j *Job) listenAt(address string) string {
-	if j.Link == job.LinkTCP || j.Placement != nil && len(j.Placement.Hosts) > 1 {
+	if j.Links.Kind == job.LinkTCP || j.Placement != nil && len(j.Placement.Hosts) > 1 {
 		return net.JoinHostPort(address, "0")
 	}
 	return ""
@@ -181,10 +173,11 @@ const fewProcesses = 8
 func (j *Job) head(nodes []head.Node) head.Config {
 	c := head.Config{
 		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
-		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify, Diverge: j.Diverge,
+		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.Links.MPI, TLS: j.TLS, Limit: j.Links.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify, Diverge: j.Diverge,
 			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
-		Link: j.Link, MPIBetween: j.MPIBetween, Ring: j.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,
-		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull, Endless: j.Endless,
+		Link: j.Links.Kind, MPIBetween: j.Links.MPIBetween, Ring: j.Links.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,
+		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Folders.Checkpoint, Restart: j.Folders.Restart, Clones: j.Clones,
+		Kills: j.Faults.Kills, Flips: j.Faults.Flips, Weibull: j.Faults.Weibull, Endless: j.Endless,
 	}
 	if len(j.Clones) > 0 {
 		c.Setup.Ahead = aheadOfClones

@@ -213,7 +213,7 @@ func (d *driver) carryOut(a head.Action) {
 		d.log.add(a.Entry)
 	case head.Open:
 		go func() {
-			found, err := d.job.open(a.Job)
+			found, err := d.job.Folders.open(a.Job)
 			d.tell(head.Opened{Found: found, Err: text(err)})
 		}()
 	case head.Publish:
@@ -237,7 +237,7 @@ func (d *driver) publish(a head.Publish) {
 	}
 	if err == nil && d.log == nil {
 		d.watchdog.LastWords(fmt.Sprintf("intrarun: it was killed; the state at safe point %d is on disk: -restart %s continues from there",
-			a.Set.Cut, d.job.Checkpoint.Dir))
+			a.Set.Cut, d.job.Folders.Checkpoint.Dir))
 	}
 	d.tell(head.Published{Set: a.Set, Err: text(err)})
 }
@@ -293,7 +293,7 @@ func (d *driver) adopt(a head.Adopt) {
 	}
 }
 
-// confirm tells the agent of a process, which has not written for its rank yet,
+// confirm reports to the agent of a process, which has not written for its rank yet,
 // how much of that rank's output has been written.
 func (d *driver) confirm(at head.From, rank int) {
 	for _, w := range d.outputs.ranks[rank].Written() {

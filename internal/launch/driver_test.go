@@ -80,7 +80,7 @@ func of(rank, replica int, incarnation uint32) head.From {
 // A head alone decides for itself: its processes start at once, get their slots and
 // begin.
 func TestDriverAlone(t *testing.T) {
-	d := newDesk(t, Job{Degrees: []int{2}, Link: job.LinkSHM, Quiet: true})
+	d := newDesk(t, Job{Degrees: []int{2}, Links: Links{Kind: job.LinkSHM}, Quiet: true})
 	d.step(head.Begin{})
 	require.Equal(t, []string{"start 0.0#1 as 0", "start 0.1#1 as 0"}, d.agent.take())
 	for replica := range 2 {

@@ -3,6 +3,7 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,8 +12,31 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// AddFault parses the value of -fault, KIND:WHAT, and adds that fault to the job.
-func (j *Job) AddFault(spec string) error {
+// Faults are the faults to inject into a job.
+type Faults struct {
+	Kills   []job.Kill
+	Flips   []job.Flip    // wrong results
+	Weibull *head.Weibull // random kills; nil: none
+}
+
+// validate checks that the faults are about processes of a job with these degrees.
+func (fs *Faults) validate(degrees []int) error {
+	processes := job.Processes(degrees)
+	for _, k := range fs.Kills {
+		if !slices.Contains(processes, k.Process) {
+			return fmt.Errorf("-kill %v: the job has no process %v, its degrees are %v", k, k.Process, degrees)
+		}
+	}
+	for _, f := range fs.Flips {
+		if !slices.Contains(processes, f.Process) {
+			return fmt.Errorf("-fault %s: the job has no process %v, its degrees are %v", f.Fault(), f.Process, degrees)
+		}
+	}
+	return nil
+}
+
+// Add parses the value of -fault, KIND:WHAT, and adds that fault.
+func (fs *Faults) Add(spec string) error {
 	kind, what, _ := strings.Cut(spec, ":")
 	switch kind {
 	case "flip", "defect":
@@ -24,17 +48,17 @@ func (j *Job) AddFault(spec string) error {
 		if err != nil {
 			return err
 		}
-		j.Flips = append(j.Flips, f)
+		fs.Flips = append(fs.Flips, f)
 		return nil
 	case "weibull":
 		w, err := parseWeibull(what)
 		switch {
 		case err != nil:
 			return err
-		case j.Weibull != nil:
+		case fs.Weibull != nil:
 			return errors.New("want weibull at most once: a job has one schedule")
 		}
-		j.Weibull = w
+		fs.Weibull = w
 		return nil
 	case "kill":
 		return fmt.Errorf("want -kill %s", what)

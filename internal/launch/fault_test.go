@@ -13,17 +13,17 @@ import (
 func TestFaultsOfEachKind(t *testing.T) {
 	var j Job
 	for _, spec := range []string{"flip:0.1@task:30", "defect:1.0,q=0.001", "flip:0.1@message:5:2", "weibull:shape=0.7,mtbf=20s"} {
-		require.NoError(t, j.AddFault(spec), spec)
+		require.NoError(t, j.Faults.Add(spec), spec)
 	}
 	require.Equal(t, []job.Flip{
 		{Process: job.Process{Rank: 0, Replica: 1}, Point: job.FlipTask, Count: 30, Bit: job.AnyBit},
 		{Process: job.Process{Rank: 1}, Point: job.FlipTask, Bit: job.AnyBit, Rate: 0.001},
 		{Process: job.Process{Rank: 0, Replica: 1}, Point: job.FlipMessage, Count: 5, Bit: 2},
-	}, j.Flips)
-	require.Equal(t, &head.Weibull{Shape: 0.7, MTBF: 20 * time.Second}, j.Weibull)
-	require.Equal(t, "flip:0.1@task:30", j.Flips[0].Fault())
-	require.Equal(t, "defect:1.0,q=0.001", j.Flips[1].Fault())
-	require.ErrorContains(t, j.AddFault("weibull:shape=1,mtbf=1s"), "at most once")
+	}, j.Faults.Flips)
+	require.Equal(t, &head.Weibull{Shape: 0.7, MTBF: 20 * time.Second}, j.Faults.Weibull)
+	require.Equal(t, "flip:0.1@task:30", j.Faults.Flips[0].Fault())
+	require.Equal(t, "defect:1.0,q=0.001", j.Faults.Flips[1].Fault())
+	require.ErrorContains(t, j.Faults.Add("weibull:shape=1,mtbf=1s"), "at most once")
 }
 
 func TestBadFaultsNameWhatIsWanted(t *testing.T) {
@@ -41,7 +41,7 @@ func TestBadFaultsNameWhatIsWanted(t *testing.T) {
 		"weibull:mtbf=1s,shape=1,": "neither a shape nor an mtbf",
 	} {
 		var j Job
-		require.ErrorContains(t, j.AddFault(spec), want, spec)
+		require.ErrorContains(t, j.Faults.Add(spec), want, spec)
 		require.Equal(t, Job{}, j, spec)
 	}
 }

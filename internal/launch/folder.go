@@ -19,24 +19,24 @@ type folder struct {
 // holdFolder takes the folder of -checkpoint for the job. The processes and later
 // heads get its owner's ID with the job. It returns nil without -checkpoint.
 func (j *Job) holdFolder() (*folder, error) {
-	if j.Checkpoint == nil {
+	if j.Folders.Checkpoint == nil {
 		return nil, nil
 	}
 	f := &folder{owner: checkpoint.NewOwner(j.Name, j.Placement == nil)}
-	j.Owner = f.owner.ID
-	if err := f.hold(j.Checkpoint.Dir); err != nil {
-		return nil, fmt.Errorf("-checkpoint %s: %w", j.Checkpoint.Dir, err)
+	j.Folders.Owner = f.owner.ID
+	if err := f.hold(j.Folders.Checkpoint.Dir); err != nil {
+		return nil, fmt.Errorf("-checkpoint %s: %w", j.Folders.Checkpoint.Dir, err)
 	}
 	return f, nil
 }
 
 // inheritFolder returns the hold of a successor. The processes keep theirs.
 func (j *Job) inheritFolder() *folder {
-	if j.Checkpoint == nil {
+	if j.Folders.Checkpoint == nil {
 		return nil
 	}
 	f := &folder{owner: checkpoint.NewOwner(j.Name, false)}
-	f.owner.ID = j.Owner
+	f.owner.ID = j.Folders.Owner
 	return f
 }
 

@@ -8,21 +8,30 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// validateFolders reports errors of the folders before anything is started.
-func (j *Job) validateFolders() error {
+// Folders are the folders of a job's checkpoint files.
+type Folders struct {
+	Checkpoint *head.Checkpoint // nil: no files are written
+	Owner      string           // ID of the job in the lock of that folder
+	Restart    string           // folder with the files to restart from, "": none
+	Anyway     bool             // restart even if another program, or other arguments, wrote the files
+}
+
+// validate reports errors of the folders before anything is started.
+func (fs *Folders) validate() error {
 	write := ""
-	if j.Checkpoint != nil {
-		write = j.Checkpoint.Dir
+	if fs.Checkpoint != nil {
+		write = fs.Checkpoint.Dir
 	}
 	for _, f := range []struct {
 		flag, dir string
 		needed    bool
 	}{
-		{"restart", j.Restart, true},
+		{"restart", fs.Restart, true},
 		{"checkpoint", write, false},
 	} {
 		if f.dir == "" {
@@ -44,15 +53,15 @@ func (j *Job) validateFolders() error {
 
 // open finds the files to restart from and the folder to write to. It reads the
 // files of a restart completely.
-func (j *Job) open(of checkpoint.Job) (*decision.Folders, error) {
+func (fs *Folders) open(of checkpoint.Job) (*decision.Folders, error) {
 	found := new(decision.Folders)
 	like := of // the description that a set must match
-	if j.Anyway {
+	if fs.Anyway {
 		like.Program, like.Args = "", ""
 	}
 	of.Run = checkpoint.NewRun(time.Now())
-	if j.Restart != "" {
-		dir, err := filepath.Abs(j.Restart)
+	if fs.Restart != "" {
+		dir, err := filepath.Abs(fs.Restart)
 		if err != nil {
 			return nil, fmt.Errorf("-restart: %w", err)
 		}
@@ -74,15 +83,15 @@ func (j *Job) open(of checkpoint.Job) (*decision.Folders, error) {
 		found.Restart = decision.NewRestart(&job.Restart{Dir: dir, Set: *set}, why)
 		found.Restart.Rebuilt = set.Job.Build != of.Build
 	}
-	if j.Checkpoint != nil {
-		dir, err := filepath.Abs(j.Checkpoint.Dir)
+	if fs.Checkpoint != nil {
+		dir, err := filepath.Abs(fs.Checkpoint.Dir)
 		if err == nil {
 			found.First, err = checkpoint.Next(dir, like)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("-checkpoint: %w", err)
 		}
-		found.Write = &job.Files{Dir: dir, Owner: j.Owner, Job: of}
+		found.Write = &job.Files{Dir: dir, Owner: fs.Owner, Job: of}
 	}
 	return found, nil
 }

@@ -20,17 +20,17 @@ func TestFoldersAreLookedAtFirst(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	missing := filepath.Join(dir, "missing")
 	for want, j := range map[string]Job{
-		"-restart " + missing + ": stat":                         {Restart: missing},
-		"-restart " + file + ": it is not a folder":              {Restart: file},
-		"-checkpoint " + file + ": it is not a folder":           {Checkpoint: &head.Checkpoint{Dir: file}},
-		"-checkpoint " + filepath.Join(file, "below") + ": stat": {Checkpoint: &head.Checkpoint{Dir: filepath.Join(file, "below")}},
-		"-kill 1.0@task:3: the job has no process 1.0":           {Kills: []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillTask, Count: 3}}},
+		"-restart " + missing + ": stat":                         {Folders: Folders{Restart: missing}},
+		"-restart " + file + ": it is not a folder":              {Folders: Folders{Restart: file}},
+		"-checkpoint " + file + ": it is not a folder":           {Folders: Folders{Checkpoint: &head.Checkpoint{Dir: file}}},
+		"-checkpoint " + filepath.Join(file, "below") + ": stat": {Folders: Folders{Checkpoint: &head.Checkpoint{Dir: filepath.Join(file, "below")}}},
+		"-kill 1.0@task:3: the job has no process 1.0":           {Faults: Faults{Kills: []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillTask, Count: 3}}}},
 	} {
 		j.Degrees = []int{1}
 		c := Config{Job: j}
 		require.ErrorContains(t, c.validate(), want)
 	}
-	c := Config{Job: Job{Degrees: []int{1}, Checkpoint: &head.Checkpoint{Dir: filepath.Join(dir, "a", "b")}, Restart: dir}}
+	c := Config{Job: Job{Degrees: []int{1}, Folders: Folders{Checkpoint: &head.Checkpoint{Dir: filepath.Join(dir, "a", "b")}, Restart: dir}}}
 	require.NoError(t, c.validate())
 	require.DirExists(t, filepath.Join(dir, "a", "b"))
 }
@@ -40,14 +40,14 @@ func TestWhatIsInTheFolders(t *testing.T) {
 	of := checkpoint.Job{Build: "b", Arch: "a", Ranks: 1, Tasks: 16}
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "set-000004"), 0o700))
-	found, err := (&Job{Checkpoint: &head.Checkpoint{Dir: dir}}).open(of)
+	found, err := (&Folders{Checkpoint: &head.Checkpoint{Dir: dir}}).open(of)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, found.First)
 	require.NotEmpty(t, found.Write.Job.Run)
 	of.Run = found.Write.Job.Run
 	require.Equal(t, &job.Files{Dir: dir, Job: of}, found.Write)
 	require.Nil(t, found.Restart)
-	_, err = (&Job{Restart: dir}).open(of)
+	_, err = (&Folders{Restart: dir}).open(of)
 	require.ErrorContains(t, err, "-restart: ")
 }
 
@@ -69,7 +69,7 @@ func TestWhatARestartContinues(t *testing.T) {
 	now := of
 	now.Build, now.Run = "built anew", ""
 	for _, restart := range []string{dir, filepath.Join(dir, "set-000003")} {
-		found, err := (&Job{Restart: restart, Checkpoint: &head.Checkpoint{Dir: dir}}).open(now)
+		found, err := (&Folders{Restart: restart, Checkpoint: &head.Checkpoint{Dir: dir}}).open(now)
 		require.NoError(t, err)
 		require.True(t, found.Restart.Rebuilt)
 		require.Equal(t, dir, found.Restart.Dir)
@@ -80,13 +80,13 @@ func TestWhatARestartContinues(t *testing.T) {
 	}
 
 	now.Args = checkpoint.EncodeArgs([]string{"-nx", "32"})
-	_, err = (&Job{Restart: dir}).open(now)
+	_, err = (&Folders{Restart: dir}).open(now)
 	require.ErrorIs(t, err, checkpoint.ErrArguments)
 	require.ErrorContains(t, err, "it was made with `-nx 64`, this job has `-nx 32`")
 	require.ErrorContains(t, err, "-restart-anyway continues from it nevertheless")
-	_, err = (&Job{Checkpoint: &head.Checkpoint{Dir: dir}}).open(now)
+	_, err = (&Folders{Checkpoint: &head.Checkpoint{Dir: dir}}).open(now)
 	require.ErrorContains(t, err, "choose another directory")
-	found, err := (&Job{Restart: dir, Anyway: true, Checkpoint: &head.Checkpoint{Dir: dir}}).open(now)
+	found, err := (&Folders{Restart: dir, Anyway: true, Checkpoint: &head.Checkpoint{Dir: dir}}).open(now)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, found.Restart.Number)
 	require.Equal(t, now.Args, found.Write.Job.Args)

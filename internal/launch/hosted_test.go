@@ -102,7 +102,7 @@ func (w *watched) Disconnected(err error) {
 
 // newStage sets up a job, a process of each rank on one host after the other.
 func newStage(t *testing.T, j Job, hosts int) *stage {
-	j.Link, j.Placement = job.LinkSHM, &job.Placement{Of: make(map[job.Process]int)}
+	j.Links.Kind, j.Placement = job.LinkSHM, &job.Placement{Of: make(map[job.Process]int)}
 	for i := range hosts {
 		j.Placement.Hosts = append(j.Placement.Hosts, job.Host{Name: fmt.Sprint("h", i+1), Slots: 4})
 	}

@@ -200,7 +200,7 @@ func (w *hosts) deciders(d arbiter.Deciders) {
 
 func (w *hosts) close() { _ = w.engine.Close() } // not closed before
 
-// dismiss tells the agents that the job is over with this exit code, or leaves
+// dismiss sends the end of the job, with this exit code, to the agents, or leaves
 // them to another head.
 func (w *hosts) dismiss(code int) {
 	retired := w.head.Summary().Retired

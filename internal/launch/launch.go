@@ -46,8 +46,8 @@ func Run(ctx context.Context, c Config) (code int) {
 	} else if w := crowded(c.Degrees, c.Threads, runtime.NumCPU()); w != "" && !c.Quiet {
 		fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 	}
-	if c.MPIBetween && len(c.Placement.Hosts) == 1 && !c.Quiet {
-		fmt.Fprintf(c.Stderr, "intrarun: warning: all processes are on one host, where their links are %s: nothing goes over the MPI library\n", c.Link)
+	if c.Links.MPIBetween && len(c.Placement.Hosts) == 1 && !c.Quiet {
+		fmt.Fprintf(c.Stderr, "intrarun: warning: all processes are on one host, where their links are %s: nothing goes over the MPI library\n", c.Links.Kind)
 	}
 	if w := unmatched(c.Degrees, c.Verify); w != "" && !c.Quiet {
 		fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
@@ -57,7 +57,7 @@ func Run(ctx context.Context, c Config) (code int) {
 			fmt.Fprintf(c.Stderr, "intrarun: warning: -clone %v: rank %d has one replica, so all wait for it\n", clone, rank)
 		}
 	}
-	for _, f := range c.Flips {
+	for _, f := range c.Faults.Flips {
 		if w := unseen(f, c.Verify); w != "" && !c.Quiet {
 			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 		}
@@ -121,7 +121,7 @@ func closed(console *output.Console, code int) int {
 // runHere runs the job on this host.
 func (d *driver) runHere(ctx context.Context, c *Config, program *spawn.Program, w *watchdog.Watchdog) int {
 	address := ""
-	if c.Link == job.LinkTCP {
+	if c.Links.Kind == job.LinkTCP {
 		var err error
 		if address, err = listen.Loopback(); err != nil {
 			return d.refuse(fmt.Errorf("-link tcp: %w", err))
@@ -186,7 +186,7 @@ func (d *driver) run(ctx context.Context, c *Config) {
 
 // tags returns the build tags of the program.
 func (c *Config) tags() []string {
-	if c.MPI {
+	if c.Links.MPI {
 		return []string{"intra", "mpi"}
 	}
 	return []string{"intra"}
@@ -194,7 +194,7 @@ func (c *Config) tags() []string {
 
 // plan returns the agent's plan for these processes.
 func (c *Config) plan(p *spawn.Program, processes []job.Process) supervise.Plan {
-	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, Keep: c.Replace, MPI: c.MPI, Bind: c.Bind, Link: c.Link, Ring: c.Ring, Processes: processes, Clones: c.Clones}
+	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, Keep: c.Replace, MPI: c.Links.MPI, Bind: c.Bind, Link: c.Links.Kind, Ring: c.Links.Ring, Processes: processes, Clones: c.Clones}
 }
 
 // newAgents returns the agents of the job's hosts.
@@ -211,7 +211,7 @@ func (d *driver) newAgents(c *Config, secret job.Secret, p *spawn.Program, w *wa
 	a.order = func(i int) agentd.StartPlan {
 		of := pl
 		of.Processes = c.Placement.On(i)
-		return agentd.StartPlan{Plan: of, Processes: len(of.Processes) + c.Placement.SparesOn(i), Link: c.Link, Hash: hash}
+		return agentd.StartPlan{Plan: of, Processes: len(of.Processes) + c.Placement.SparesOn(i), Link: c.Links.Kind, Hash: hash}
 	}
 	return a
 }

@@ -30,7 +30,7 @@ func (d *driver) renewPage() {
 	d.page.Update(d.status(), d.report(&s, time.Now()))
 }
 
-// pageAmong tells the page's viewers where it will be if this head is lost. self
+// pageAmong shows the page's viewers where it will be if this head is lost. self
 // is the node of this head, 0 for the first one.
 func (d *driver) pageAmong(info *agentd.TakeoverInfo, self arbiter.ID) {
 	if d.page == nil {

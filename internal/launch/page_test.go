@@ -56,7 +56,7 @@ func TestPageMovesWithTheHead(t *testing.T) {
 // BenchmarkPage measures the cost of one update of the page of a job of 256 processes that
 // is sent to a viewer. Divided by livepage.Every it is the page's share of a core.
 func BenchmarkPage(b *testing.B) {
-	j := Job{Link: job.LinkSHM, Quiet: true}
+	j := Job{Links: Links{Kind: job.LinkSHM}, Quiet: true}
 	for range 128 {
 		j.Degrees = append(j.Degrees, 2)
 	}

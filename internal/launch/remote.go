@@ -26,7 +26,7 @@ type remote struct {
 	conn     *agentwire.Conn
 	serving  chan struct{}    // closed by serve
 	news     func(spawn.News) // receives news of agents that it starts
-	early    func(error)      // is called when the connection has ended; nil if serve comes first
+	early    func(error)      // is called when the connection has ended; nil if serve was called before that
 
 	mu      sync.Mutex
 	ended   bool // the connection has ended
@@ -138,7 +138,7 @@ func (r *remote) leave() {
 	}
 }
 
-// end tells the agent that the job is over, with that exit code.
+// end sends the end of the job, with that exit code, to the agent.
 func (r *remote) end(code int) {
 	if !r.finish() {
 		return
@@ -160,7 +160,7 @@ func (r *remote) finish() bool {
 	return true
 }
 
-// byeTime bounds the attempt to tell an agent that the job is over.
+// byeTime bounds the attempt to send the end of the job to an agent.
 const byeTime = time.Second
 
 // declareLost closes the connection for good, and ends all streams.

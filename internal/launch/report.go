@@ -78,9 +78,9 @@ func (d *driver) reported(s *head.Summary) bool {
 func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 	r := &runreport.Report{
 		Error: s.Text, Ranks: len(d.job.Degrees), Degrees: d.job.Degrees,
-		Link:       d.job.Link,
+		Link:       d.job.Links.Kind,
 		MPI:        s.MPI,
-		Limit:      d.job.Limit,
+		Limit:      d.job.Links.Limit,
 		Threads:    max(d.job.Threads, 1),
 		Direct:     s.Direct,
 		Failures:   s.Failures,
@@ -95,7 +95,7 @@ func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 		Processes:  []runreport.Process{},
 		TaskTypes:  make(map[string]runreport.TaskType),
 	}
-	if s.MPI != nil && !d.job.MPIBetween {
+	if s.MPI != nil && !d.job.Links.MPIBetween {
 		r.Link = job.LinkMPI
 	}
 	if s.HasJoined {

@@ -68,7 +68,7 @@ type run struct {
 // newRun describes a job with these degrees whose program goes through the steps.
 func newRun(degrees []int, program ...string) *run {
 	r := &run{signals: make(chan os.Signal, 4)}
-	r.Config = Config{Job: Job{Degrees: degrees, Link: job.LinkSHM, Ring: job.DefaultRing}, Program: steps.Program(program...),
+	r.Config = Config{Job: Job{Degrees: degrees, Links: Links{Kind: job.LinkSHM, Ring: job.DefaultRing}}, Program: steps.Program(program...),
 		Stdout: &r.out, Stderr: &r.err, Signals: r.signals}
 	return r
 }
@@ -119,12 +119,14 @@ func TestJobsThatAreRefused(t *testing.T) {
 	}{
 		{"there is no such program", func(r *run) { r.Program = []string{"./nowhere"} }, "./nowhere is neither an executable file nor a Go package"},
 		{"a file that cannot be run", func(r *run) { r.Program = []string{plain} }, "exec format error"},
-		{"a kill of nobody", func(r *run) { r.Kills = []job.Kill{{Process: job.Process{Rank: 7}, Point: job.KillTask, Count: 1}} }, "the job has no process 7.0"},
+		{"a kill of nobody", func(r *run) {
+			r.Faults.Kills = []job.Kill{{Process: job.Process{Rank: 7}, Point: job.KillTask, Count: 1}}
+		}, "the job has no process 7.0"},
 		{"no folder for the report", func(r *run) { r.Report = filepath.Join(dir, "no", "report") }, "-report " + filepath.Join(dir, "no", "report")},
 		{"a report that is a folder", func(r *run) { r.Report = dir }, "-report " + dir + ": it is a folder"},
 		{"no folder for the timeline", func(r *run) { r.Trace = filepath.Join(dir, "no", "trace") }, "-trace"},
 		{"a timeline that is a folder", func(r *run) { r.Trace = dir }, "-trace " + dir + ": it is a folder"},
-		{"no files to begin with", func(r *run) { r.Restart = filepath.Join(dir, "no") }, "-restart " + filepath.Join(dir, "no")},
+		{"no files to begin with", func(r *run) { r.Folders.Restart = filepath.Join(dir, "no") }, "-restart " + filepath.Join(dir, "no")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRun([]int{2}, "join", "out:it runs", "finish")

@@ -28,7 +28,7 @@ func ticker(asked bool, every time.Duration) (ticks <-chan time.Time, stop func(
 	return t.C, t.Stop
 }
 
-// watch tells the head which processes have written, and the user about processes
+// watch reports to the head which processes have written, and to the user processes
 // that make no progress.
 func (d *driver) watch() {
 	for _, at := range d.outputs.wrote() {

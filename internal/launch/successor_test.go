@@ -38,7 +38,7 @@ func inherit(t *testing.T, has ...[]agentd.ProcessResync) *inherited {
 	p, q := job.Process{}, job.Process{Replica: 1}
 	c := &clerk{actions: make(chan arbiter.Action, 1000)}
 	s := &inherited{out: newDesk(t, Job{Degrees: []int{2}}), clerk: c, successor: &successor{engine: c, state: decision.NewState(), came: make(map[string]*agentd.Incoming),
-		job: Job{Degrees: []int{2}, Link: job.LinkSHM, Replace: true, Placement: &job.Placement{Hosts: hosts, Of: map[job.Process]int{p: 0, q: 1}}},
+		job: Job{Degrees: []int{2}, Links: Links{Kind: job.LinkSHM}, Replace: true, Placement: &job.Placement{Hosts: hosts, Of: map[job.Process]int{p: 0, q: 1}}},
 		lead: &agentd.Lead{Term: 3, Info: &agentd.TakeoverInfo{Hosts: hosts, Addresses: map[arbiter.ID]string{2: "10.0.0.1:7", 3: "10.0.0.2:7", 4: "10.0.0.3:7"}},
 			Self: agentOf(1), Roster: []arbiter.Peer{{ID: arbiter.Head, Host: "first"}}, Entered: time.Now(),
 			Actions: c.actions, Arrived: func() []*agentd.Incoming { return nil }}}}
@@ -144,15 +144,15 @@ func TestSuccessorWithoutAFolder(t *testing.T) {
 func TestWhatAHeadLeavesBehind(t *testing.T) {
 	dir, err := os.Getwd()
 	require.NoError(t, err)
-	c := &Config{Job: Job{Degrees: []int{2, 1}, Report: "r.json", Restart: "old", Checkpoint: &head.Checkpoint{Dir: "new", Every: 3},
-		Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 5}, Placement: &job.Placement{Hosts: []job.Host{{Name: "a"}}}}}
+	c := &Config{Job: Job{Degrees: []int{2, 1}, Report: "r.json", Folders: Folders{Restart: "old", Checkpoint: &head.Checkpoint{Dir: "new", Every: 3}},
+		Faults: Faults{Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 5}}, Placement: &job.Placement{Hosts: []job.Host{{Name: "a"}}}}}
 	info := c.takeoverInfo([]*remote{{takeover: "10.0.0.1:7"}})
 	require.Equal(t, map[arbiter.ID]string{2: "10.0.0.1:7"}, info.Addresses)
 	var j Job
 	require.NoError(t, (&agentwire.Frame{Body: info.Job}).Decode(&j))
 	want := c.Job
-	want.Report, want.Restart = filepath.Join(dir, "r.json"), filepath.Join(dir, "old")
-	want.Checkpoint = &head.Checkpoint{Dir: filepath.Join(dir, "new"), Every: 3}
+	want.Report, want.Folders.Restart = filepath.Join(dir, "r.json"), filepath.Join(dir, "old")
+	want.Folders.Checkpoint = &head.Checkpoint{Dir: filepath.Join(dir, "new"), Every: 3}
 	require.Equal(t, want, j)
 	require.Equal(t, "r.json", c.Report)
 }
@@ -291,11 +291,14 @@ func TestSuccessorOfAHeadThatLeftNonsense(t *testing.T) {
 // A successor gets all of a job, except for the fields about the command line of the first
 // head.
 func TestJobTravelsAsAWhole(t *testing.T) {
-	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Link: job.LinkTCP, MPI: true, MPIBetween: true, Ring: 4096, Limit: 1e9,
-		Kills:   []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillAfter, After: time.Second}, {Process: job.Process{Replica: 1}, Point: job.KillTask, Count: 3}},
-		Replace: true, Spares: 2, Backup: recovery.Policy{Every: 3, Auto: true}, Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 1 << 60},
-		Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Owner: "1f", Restart: "/r", Anyway: true, Sched: "static", Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,
-		Flips: []job.Flip{{Process: job.Process{Rank: 1}, Point: job.FlipTask, Count: 3, Bit: job.AnyBit}}, Verify: &job.Verification{Share: 0.01, Seed: 1 << 63}, Diverge: job.DivergeWarn,
+	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Links: Links{Kind: job.LinkTCP, MPI: true, MPIBetween: true, Ring: 4096, Limit: 1e9},
+		Faults: Faults{Kills: []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillAfter, After: time.Second}, {Process: job.Process{Replica: 1}, Point: job.KillTask, Count: 3}},
+			Flips:   []job.Flip{{Process: job.Process{Rank: 1}, Point: job.FlipTask, Count: 3, Bit: job.AnyBit}},
+			Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 1 << 60}},
+		Replace: true, Spares: 2, Backup: recovery.Policy{Every: 3, Auto: true},
+		Folders: Folders{Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Owner: "1f", Restart: "/r", Anyway: true},
+		Sched:   "static", Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,
+		Verify: &job.Verification{Share: 0.01, Seed: 1 << 63}, Diverge: job.DivergeWarn,
 		Counters: []string{"cycles"}, Clones: []job.Clone{{Process: job.Process{Rank: 1}, Command: []string{"nice", "-n", "3"}}},
 		Stuck: Stuck{After: time.Minute, Abort: true}, Endless: time.Hour, Status: time.Second,
 		Page: &livepage.Address{Listen: "127.0.0.1:80", Token: "t"},

@@ -43,9 +43,9 @@ func (c *Config) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 	if j.Report != onStandardError {
 		j.Report = here(j.Report)
 	}
-	j.Restart = here(j.Restart)
-	if f := j.Checkpoint; f != nil {
-		j.Checkpoint = &head.Checkpoint{Dir: here(f.Dir), Every: f.Every}
+	j.Folders.Restart = here(j.Folders.Restart)
+	if f := j.Folders.Checkpoint; f != nil {
+		j.Folders.Checkpoint = &head.Checkpoint{Dir: here(f.Dir), Every: f.Every}
 	}
 	info.Job = agentwire.Encode(j)
 	return info

@@ -2,7 +2,7 @@ package recovery
 
 import "time"
 
-// desk is what all parts of a Head work with: the configuration, the time, the number of
+// desk holds what all parts of a Head share: the configuration, the time, the number of
 // rollbacks, and the actions of the present event.
 type desk struct {
 	config     Config

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Files says how often the job writes its state to files. The zero value writes none.
+// Files sets how often the job writes its state to files. The zero value writes none.
 type Files struct {
 	Every uint64 // safe points from one set of files to the next
 	First uint64 // number of the first set

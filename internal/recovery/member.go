@@ -51,7 +51,7 @@ type StepKind uint8
 // The steps.
 const (
 	Pass     StepKind = iota // go on with the program
-	Wait                     // until an order comes
+	Wait                     // until an order arrives
 	Drain                    // get all messages from before the cut, then call Drained
 	Donate                   // copy some state to the joiner Process, then call Donated
 	Transfer                 // give it what it lacks and the position, then call Transferred

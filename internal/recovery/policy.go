@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Policy says how often the job takes a backup: every Every safe points, or with Auto as
+// Policy sets how often the job takes a backup: every Every safe points, or with Auto as
 // often as pays. The zero value takes none.
 type Policy struct {
 	Every uint64

@@ -51,8 +51,8 @@ type replica struct {
 	counted, drained, admitted, ready bool
 }
 
-// replicas knows the process in each slot: whether it lives, and which cut, link or state it
-// has come to.
+// replicas records the process in each slot: whether it lives, its cut, its links and its
+// state.
 type replicas struct {
 	*desk
 	slots  []*replica // in the order of their processes
@@ -145,7 +145,7 @@ func (rs *replicas) coming(rank int) bool {
 	})
 }
 
-// reached reports whether a live replica of the rank has come to a safe point.
+// reached reports whether a live replica of the rank has reached a safe point.
 func (rs *replicas) reached(rank int) bool {
 	return slices.ContainsFunc(rs.slots, func(s *replica) bool { return s.process.Rank == rank && s.alive() && s.safe })
 }

@@ -37,7 +37,7 @@ type ReturnKind uint8
 // The steps of a rollback. The caller calls Did after each one except Forward and Await.
 const (
 	Forward ReturnKind = iota // the rollback is over: go on with the program
-	Await                     // wait until an order or a state comes
+	Await                     // wait until an order or a state arrives
 	Give                      // send the states that other processes need
 	Stop                      // wait until no link uses the program's memory
 	Restore                   // load the state and the position at which it was taken

@@ -12,7 +12,7 @@ type Slots[T any] struct {
 
 // shelf holds the copies of one rank.
 type shelf[T any] struct {
-	held []kept[T] // by ascending number; at most the last one is of a backup that is not complete
+	held []kept[T] // by ascending number; only the last one may belong to an incomplete backup
 	free []T       // at most one: a copy that is not needed any more
 }
 

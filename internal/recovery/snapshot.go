@@ -69,7 +69,7 @@ type Older struct {
 	Outputs json.RawMessage `json:"outputs,omitempty"`
 }
 
-// Place is the fate of the latest process of a slot.
+// Place describes the latest process of a slot.
 type Place struct {
 	Incarnation uint32          `json:"incarnation"`
 	Status      Status          `json:"status"`

@@ -115,7 +115,7 @@ func (a *arrows) fastest() map[clockPair]int64 {
 	for p, ends := range a.end {
 		begins := a.begin[p]
 		if len(begins) != 1 || len(ends) != 1 || begins[0].clock == ends[0].clock {
-			continue // ambiguous: only times tell which ends belong together
+			continue // ambiguous: only times show which ends belong together
 		}
 		pair := clockPair{begins[0].clock, ends[0].clock}
 		d := ends[0].at - begins[0].at

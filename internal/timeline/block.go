@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// block is what a process hands over at a time. Each block can be decoded on its
+// block is a group of events that a process hands over together. Each block can be decoded on its
 // own.
 type block struct {
 	clock  string // name of the clock of its times; the processes of a host have the same one
@@ -31,7 +31,7 @@ const (
 	hasBytes
 )
 
-// encoder encodes blocks.
+// encoder holds the list of texts of the block that it encodes, and memory for reuse.
 type encoder struct {
 	names map[string]uint64
 	order []string

@@ -105,7 +105,7 @@ type Set struct {
 	ExitCode   int        `json:"exit_code"`       // exit code of its job
 	Disturbed  int64      `json:"disturbed"`       // numbers disturbed up to the last safe point
 	Held       int        `json:"held,omitempty"`  // how often -hold has stopped a process
-	SafePoints int        `json:"safe_points"`     // safe points that all its ranks came to
+	SafePoints int        `json:"safe_points"`     // safe points that all its ranks reached
 	Apart      *Apart     `json:"apart,omitempty"` // where it departs from the undisturbed set
 	Variables  []Variance `json:"variables"`       // how they differ
 	Printed    Printed    `json:"printed"`         // how what it printed differs

@@ -125,7 +125,7 @@ func bytes(s string) (int64, error) {
 	return n << shift, err
 }
 
-// String returns the flags that ask for s, as far as they affect the results.
+// String returns the flags that ask for s, except those that do not affect the results.
 func (s Spec) String() string {
 	all := []string{fmt.Sprintf("-sets %d", s.Sets)}
 	if s.Bits > 0 {

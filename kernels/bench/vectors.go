@@ -74,7 +74,7 @@ func Vectors(ctx context.Context, o Options) ([]Result, error) {
 	return all, nil
 }
 
-// vectorSet is what the kernels work on.
+// vectorSet holds the operands of the kernels.
 type vectorSet[T kernels.Float] struct {
 	alpha, beta, sink T
 	x, y, w           []T

@@ -22,7 +22,7 @@ const (
 	packetBye   = 0xf3 // the sender sends nothing more
 )
 
-// maxPiece bounds a message, whose length is an int.
+// maxPiece is the longest message, in bytes. MPI counts them in a C int.
 const maxPiece = 1 << 30
 
 // maxPieces is the maximum number of pieces in an announcement.

@@ -34,7 +34,7 @@ type thread struct {
 	changes uint64    // number of changes of own and known
 }
 
-// history is what the operations of this process depend on: its vector clocks. With it goes
+// history is the causal history of this process: its vector clocks. With it goes
 // the memory of the causal histories of messages.
 type history struct {
 	rank       int

@@ -3,8 +3,9 @@ package sdr
 // Sync is what the end of a collective implies at a rank.
 type Sync uint8
 
-// The kinds of collectives. In each clock domain, the collectives of one communicator that
-// has all ranks begin epochs, in the same order at all ranks. All others are SyncNone.
+// The kinds of collectives. Each clock domain has one communicator of all ranks whose
+// collectives begin its epochs, in the same order at all ranks. All other collectives are
+// SyncNone.
 const (
 	// SyncNone: the end implies nothing.
 	SyncNone Sync = iota

@@ -39,7 +39,7 @@ type Difference struct {
 	Asserted string // where the program asserts that it is send-deterministic, if messages are compared because of that
 }
 
-// Sent is what one replica has sent.
+// Sent is one replica's version of a message.
 type Sent struct {
 	Replica     int
 	Incarnation uint32 // of the process that sent it

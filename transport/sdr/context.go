@@ -55,7 +55,7 @@ type outStream struct {
 	compared comparison
 }
 
-// inStream is what comes from one rank in one context.
+// inStream holds the messages from one rank in one context.
 type inStream struct {
 	ctx        *Context
 	rank       int

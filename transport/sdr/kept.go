@@ -13,8 +13,8 @@ func (o *outgoing) Sent(m *Message, p int, err error) {
 }
 
 // detach completes the request of a message that only other replicas still have to send,
-// with a copy. Where more processes run than there are cores, this one then need not wait
-// until the other replicas have had their turn.
+// with a copy. Where processes outnumber cores, this process then does not wait until the
+// other replicas have had their turn.
 func (o *outgoing) detach(m *Message) {
 	if m.sync || m.req == nil || m.inflight != 0 || len(m.data) > o.job.limits.Detach {
 		return

@@ -102,7 +102,7 @@ type Message struct {
 	lacking  uint64   // live replicas of the destination that may lack the message
 	offered  uint64   // replicas to which the message was offered but not sent since
 	inflight int      // frames with its payload that links still hold
-	first    uint64   // replicas this process has to serve on its own behalf, not yet sent to
+	first    uint64   // replicas that this process serves and has not yet sent the message to
 	at       int      // position in stream.kept
 	asked    int      // 1 + process that was asked whether the message will ever be received, or 0
 }

@@ -23,7 +23,7 @@ type receiver struct {
 	header transport.Header
 	inside bool        // Begin was called and End was not
 	long   atomic.Bool // inside, for readers without rx
-	place  []byte      // where the payload goes; shorter than it while own memory grows
+	place  []byte      // memory for the payload; if it is the link's own, it grows as bytes arrive
 	own    bool        // place is memory of the link
 	got    uint64
 	spare  []byte // own memory of the frame before
@@ -188,7 +188,7 @@ func (r *receiver) decode(first uint64) (at uint64, err error) {
 	return at, nil
 }
 
-// grow makes the link's own place at least n bytes long.
+// grow makes the link's own memory for a frame at least n bytes long.
 func (r *receiver) grow(n uint64) {
 	if n <= uint64(len(r.place)) {
 		return

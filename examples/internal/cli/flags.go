@@ -34,7 +34,7 @@ func (f *Flags) Parse() error {
 }
 
 // Program returns the program that reads its settings and runs with them. It
-// reads them again when the job goes back to a backup.
+// reads them again when the job rolls back to a backup.
 func Program[P, S any](parse func() (S, error), run func(P, S) error) func(P) error {
 	return func(p P) error {
 		s, err := parse()

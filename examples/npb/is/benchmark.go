@@ -112,8 +112,8 @@ func (b *benchmark) rank(iteration int) error {
 	return nil
 }
 
-// count adds up the buckets of all blocks and ranks, and tells all the values of the
-// samples.
+// count adds up the buckets of all blocks and ranks, and sends the values of the
+// samples to all ranks.
 func (b *benchmark) count() error {
 	clear(b.totals)
 	buckets := 1 << b.of.buckets

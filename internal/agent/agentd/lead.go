@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Lead is what an agent gets when it is elected as the head.
+// Lead holds what an agent needs to act as the head after its election.
 type Lead struct {
 	Term    uint64
 	State   *decision.State // the decisions so far

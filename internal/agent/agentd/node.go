@@ -62,7 +62,7 @@ type node struct {
 	head      func(*Lead) int // as Config.Takeover
 	evicted   chan error      // receives the reason why the processes must end
 	leased    chan struct{}   // closed with the first lease
-	renewed   chan struct{}   // receives when until has changed
+	renewed   chan struct{}   // receives a value after each change of the field until
 	over      chan struct{}   // closed when the agent ends
 	quit      chan struct{}   // closed when the host's processes are gone
 

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/agent/output"
 )
 
-// hostLog is what the agent of this host keeps of its processes.
+// hostLog is the agent's record of the processes of this host.
 type hostLog = agentlog.Host[frame, streams]
 
 // processLog is what it keeps of one process.

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// State is what an agent reports of a process to a new head before it repeats
+// State is an agent's report of a process to a new head before it repeats
 // anything.
 type State struct {
 	ID          job.Process `json:"id"` // with Incarnation the name by which the agent knows it
@@ -71,7 +71,7 @@ func (p *Process[S, X]) Note(seen S) {
 	p.history = append(p.history, entry[S]{Sent: Sent[S]{Seen: seen}})
 }
 
-// Say keeps a message of the process, as far as a new head needs it. now is the
+// Say keeps a message of the process, if a new head needs it. now is the
 // time on any clock that runs as long as the agent lives.
 func (p *Process[S, X]) Say(m *job.Message, now time.Duration) {
 	e := entry[S]{Sent: Sent[S]{Message: m}, at: now}

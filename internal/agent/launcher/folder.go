@@ -37,7 +37,7 @@ type meeting struct {
 	word       entry
 }
 
-// entry is what a process puts into the folder.
+// entry is the content of a process's file in the folder.
 type entry struct {
 	Fresh string // random, so that an entry differs from all earlier ones
 	Word  []byte
@@ -135,7 +135,7 @@ func (m *meeting) look() ([][]byte, error) {
 		return nil, err
 	}
 	if len(entries) != m.size || entries[m.rank].Fresh != m.word.Fresh || !bytes.Equal(entries[m.rank].Word, m.word.Word) {
-		return nil, fs.ErrNotExist // the words of an earlier job
+		return nil, fs.ErrNotExist // the entries are those of an earlier job
 	}
 	all := make([][]byte, m.size)
 	for i := range entries {
@@ -144,7 +144,7 @@ func (m *meeting) look() ([][]byte, error) {
 	return all, put(root, read(m.rank), nil)
 }
 
-// read returns the file that marks that process i has read all words.
+// read returns the name of the file by which process i reports that it has read all entries.
 func read(i int) string { return strconv.Itoa(i) + ".read" }
 
 func (m *meeting) absent(i int, err error) error {

@@ -108,7 +108,7 @@ func (i *Identity) lend(ctx context.Context, place Place, agent int) (_ *net.Uni
 	if i.PMI != nil {
 		rights = unix.UnixRights(int(i.PMI.Fd()))
 	}
-	_ = c.SetWriteDeadline(time.Now().Add(lendTime)) // it is open
+	_ = c.SetWriteDeadline(time.Now().Add(lendTime)) // fails only on a closed connection
 	n, _, err := c.WriteMsgUnix(b, rights, nil)
 	if err == nil && n < len(b) {
 		_, err = c.Write(b[n:])

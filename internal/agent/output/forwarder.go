@@ -292,7 +292,7 @@ func common(a, b []byte) int {
 	return n
 }
 
-// written returns how much has been written.
+// written returns the position of a stream: the lines and the cut line that were emitted.
 func (f *forwarder) written(s Stream) Written {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -319,14 +319,14 @@ func (f *forwarder) skip(out Written) {
 	}
 }
 
-// lose records that it is unknown how much has been written.
+// lose records that the written position is unknown.
 func (f *forwarder) lose() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.adrift = true
 }
 
-// abandon marks a replica from which no output will come.
+// abandon marks a replica that will send no output.
 func (f *forwarder) abandon(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

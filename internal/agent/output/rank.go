@@ -9,8 +9,8 @@ func NewRank(c *Console, rank, degree int) *Rank {
 	return &Rank{[2]*forwarder{newForwarder(rank, Stdout, c, degree), newForwarder(rank, Stderr, c, degree)}}
 }
 
-// Lost records that it is unknown how much has been written, since the head that
-// wrote it is lost. The output continues where the first process begins or
+// Lost records that the written position is unknown, since the head that wrote
+// is lost. The output continues where the first process begins or
 // resumes.
 func (r *Rank) Lost() {
 	for _, f := range r.streams {

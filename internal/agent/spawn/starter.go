@@ -49,7 +49,7 @@ type News struct {
 }
 
 // Start starts the agents below this process, an agent or the head. It calls tell
-// with what happens to them, from goroutines of its own.
+// with the events of their lives, from goroutines of its own.
 func Start(s *Bootstrap, w *watchdog.Watchdog, tell func(News)) *Starter {
 	t := &Tree{s.Below, s.Fanout}
 	b := &Starter{watchdog: w, grace: time.Duration(t.height()) * levelGrace, over: true}
@@ -160,8 +160,8 @@ func (b *Starter) Settle() {
 	}
 }
 
-// Finish records that the job is over, and that every agent knows it or will be
-// told.
+// Finish records that the job is over, and that every agent knows that or will
+// receive a message about it.
 func (b *Starter) Finish() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

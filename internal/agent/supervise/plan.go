@@ -5,7 +5,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Plan is what the processes of a job have in common.
+// Plan holds the settings that all processes of a job share.
 type Plan struct {
 	Path    string   `json:"path"` // of the executable
 	Args    []string `json:"args"` // including the program's name

@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/proc"
 )
 
-// charges is what a watchdog watches.
+// charges are the process groups and folders that a watchdog cleans up.
 type charges struct {
 	groups    map[int]bool
 	starting  int // number of processes whose groups are not known yet

@@ -53,7 +53,7 @@ func (k Kind) String() string {
 	return [...]string{"value", "slice", "binary"}[k-Value]
 }
 
-// From makes variables that are added from now on get their contents from im.
+// From sets the image from which variables that are added later get their contents.
 func (s *State) From(im *Image) { s.from = im }
 
 // maxName bounds the names of variables and types in files.

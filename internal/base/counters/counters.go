@@ -36,7 +36,7 @@ func (c Counter) String() string {
 	return text
 }
 
-// Count is what was counted while tasks ran.
+// Count is the result of counting while tasks ran.
 type Count struct {
 	// the count in all tasks in which it was counted; for task-clock in nanoseconds. It is estimated
 	// where the hardware had to take turns

@@ -37,7 +37,7 @@ var DefaultConfig = Config{
 // awake, in intervals.
 const attention = 3
 
-// Observer is what one host has observed itself of the hosts that it watches. Its
+// Observer holds the observations of one host about the hosts that it watches. Its
 // methods are not safe for concurrent use. All times are of one monotonic clock
 // of the host.
 type Observer struct {
@@ -105,7 +105,7 @@ func (m *monitor) remembered(c *Config, now time.Duration) time.Duration {
 	return time.Duration(float64(m.peak) * math.Exp2(-float64(now-m.since)/float64(c.HalfLife)))
 }
 
-// Sighting is what an observer reports of one host.
+// Sighting is an observer's report of one host.
 type Sighting struct {
 	Host ID `json:"host"`
 	// Age is the time since the last round trip.

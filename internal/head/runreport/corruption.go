@@ -2,7 +2,7 @@ package runreport
 
 import "github.com/intrahpc/intra/internal/job"
 
-// Corruption is what the comparison of tasks, messages and states found. See
+// Corruption holds the findings of the comparison of tasks, messages and states. See
 // docs/corruption.md.
 type Corruption struct {
 	Compared int64 `json:"compared"` // tasks whose results were compared, and safe points at which the states of a rank were

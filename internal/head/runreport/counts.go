@@ -5,7 +5,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Counts are sums of what processes did.
+// Counts are sums over the work of processes.
 type Counts struct {
 	Sections      int64 `json:"sections"`       // sections left
 	TasksRun      int64 `json:"tasks_run"`      // bodies run
@@ -31,7 +31,7 @@ func (c *Counts) add(s job.Stats) {
 	c.Links += s.Links
 }
 
-// TaskType is what all processes did with one type of task.
+// TaskType holds the sums of all processes for one type of task.
 type TaskType struct {
 	job.TaskStats
 	// share of section_seconds that was not spent waiting: 1 if all transfers were hidden behind

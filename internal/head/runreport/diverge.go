@@ -1,6 +1,6 @@
 package runreport
 
-// Diverge is what the comparison of the states of replicas found. See docs/programs.md.
+// Diverge holds the findings of the comparison of replicas' states. See docs/programs.md.
 type Diverge struct {
 	Mode     string   `json:"mode"`     // from -diverge: strict or warn
 	Hashes   int64    `json:"hashes"`   // hashes taken by all processes

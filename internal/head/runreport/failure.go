@@ -50,7 +50,7 @@ type Evidence struct {
 	Connection  string        `json:"connection,omitempty"` // why the connection to its agent had ended
 }
 
-// Observation is what one observer has seen of the host.
+// Observation is one observer's report of the host.
 type Observation struct {
 	Observer string  `json:"observer"`       // the host that observes
 	Silent   float64 `json:"silent_seconds"` // time since its last round trip with the lost host

@@ -55,7 +55,7 @@ type Kill struct {
 	Fired   bool        `json:"fired"`   // whether the point was reached
 }
 
-// End says how a process ended. It is an alias because the head records strings.
+// End is the way in which a process ended. It is an alias because the head records strings.
 type End = string
 
 // The ends of a process.
@@ -71,7 +71,7 @@ const (
 	EndLeft      End = "left"      // unknown: the head that wrote the report gave up while the process lived, or before its death was decided
 )
 
-// Process is the end of one process.
+// Process describes one process and its end.
 type Process struct {
 	Process     job.Process `json:"process"`         // its slot
 	Incarnation uint32      `json:"incarnation"`     // above 1 if it replaced a dead process

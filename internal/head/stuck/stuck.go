@@ -201,8 +201,8 @@ func (g *graph) deadlock() *Deadlock {
 	return d
 }
 
-// next returns the process that process i, which cannot go on, waits for: another one that
-// cannot go on, or -1 and a rank that has finished.
+// next returns one process for which process i waits. Neither can go on. If i waits only for
+// ranks that have finished, it returns -1 and one of them.
 func (g *graph) next(i int) (process, rank int) {
 	p := &g.all[i]
 	ranks := p.Doing.Waits[0].Ranks

@@ -30,7 +30,7 @@ const (
 	ended    = 'e' // with the job, before it had finished
 )
 
-// Frame is what the page shows at a time.
+// Frame is the content of the page at one moment.
 type Frame struct {
 	Time      float64           `json:"t"`
 	Alive     int               `json:"alive"`

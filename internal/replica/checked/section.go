@@ -9,14 +9,14 @@ import (
 )
 
 // Section is checked mode in one section. Every replica runs every task itself, at the
-// end of the section, from the real entry state. One replica, for task t the one at
-// index t mod r of the r live ones, runs it again. It does so twice with different
+// end of the section, from the real entry state. One replica runs each task again: of r
+// live replicas, the one at index t mod r repeats task t. It does so twice with different
 // contents in all memory that the tasks write and in leftover scratch memory, and in
 // the other ways that a clause allows. The first replica runs the first task once more.
 //
-// The memory that tasks name, and that which they reduce into, is copied when they are
-// launched. The memory near it in the same arrays is copied when the section ends. A task
-// may change only what it names as out, inout, reduce or scratch.
+// A launch copies the memory that its task names or reduces into. The end of the section
+// copies the memory near it in the same arrays. A task may change only what it names as
+// out, inout, reduce or scratch.
 type Section struct {
 	trial   *Trial // trial that the section is compared with, or recorded for
 	s       *engine.Section

@@ -28,14 +28,14 @@ type ClaimTable struct {
 	started []bool    // per task: claimed by this replica in its own arrays
 }
 
-// New returns the table of one of the given number of replicas; no section is
+// New returns the table of replica me of that many replicas; no section is
 // entered yet. live reports whether a replica is not known to be dead. A dead
 // replica stores nothing any more, and stays dead.
 func New(words Words, me, replicas int, live func(replica int) bool) *ClaimTable {
 	return &ClaimTable{words: words, me: me, replicas: replicas, live: live, owed: make([][]int, replicas)}
 }
 
-// Section is what a replica declares at the entry of a section.
+// Section is the declaration of a replica at the entry of a section.
 type Section struct {
 	Number    uint64
 	Tasks     int
@@ -53,7 +53,7 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("the tasks, shapes and small arguments have signature %016x, with replica %d %016x", m.Mine, m.Peer, m.Theirs)
 }
 
-// Step is what a replica does next.
+// Step is the next action of a replica.
 type Step struct {
 	Kind StepKind
 	Task int
@@ -210,7 +210,7 @@ func (b *ClaimTable) look() (s Step, ok bool) {
 }
 
 // inherit takes over a task that a dead replica had claimed here. The dead
-// owner's own word tells how far it got. If it had computed the whole task, its
+// owner's own word shows how far it got. If it had computed the whole task, its
 // arrays hold the result, and the step copies that: the arrays here may hold a
 // part of it. If it had marked the first From elements as reached, no other
 // elements can have been stored here: the step copies those and runs the rest.

@@ -203,7 +203,7 @@ func (d *decision) propose(c candidates) direct.Way {
 	d.sending.guess = time.Duration(c.bytes) / guessed
 	d.sending.touch = time.Duration(c.bytes) / touching
 	d.storing.touch = d.sending.touch
-	// Both ways are not tried again in the same sections.
+	// Trials of the two ways do not fall into the same sections.
 	var later uint64
 	if c.store {
 		later = samples

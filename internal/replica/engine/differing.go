@@ -50,7 +50,7 @@ func (w *watcher) giveUp(variable string) {
 }
 
 // conclude reports the difference: the job ends, or only a warning is shown. values
-// describes the values that differ, as far as they are known. The caller holds the
+// describes the known values that differ. The caller holds the
 // lock.
 func (w *watcher) conclude(values string) error {
 	if w.over.Load() {

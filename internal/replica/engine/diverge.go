@@ -32,7 +32,8 @@ type watcher struct {
 	found    time.Duration
 	named    time.Duration // deadline for stopping at a common place; 0: no difference is known
 
-	// The goroutine of the program writes pace, states and skip; pace under the lock, as others read it.
+	// The goroutine of the program writes pace, states and skip. It writes pace with the
+	// lock held, since other goroutines read pace.
 	pace   [2]*verify.Pace // by the kind of place; nil before the first place
 	states bool            // states are compared, so sections are not
 	skip   map[string]bool // variables that cannot be compared
@@ -239,7 +240,7 @@ func (w *watcher) watched() {
 		if kind == verify.AtSafePoint {
 			p := w.program.Load()
 			if p == nil {
-				return // its first safe point calls watched again
+				return // the first safe point of the program calls watched again
 			}
 			next = p.points.Load() + 1
 		}

@@ -32,7 +32,7 @@ const (
 	lookEvery = 5 * time.Second
 )
 
-// told returns Snapshot together with the current activity of the process.
+// told returns the Snapshot together with the current activity of the process.
 func (e *Engine) told() job.Stats {
 	st := e.Snapshot()
 	st.Doing = e.doing()

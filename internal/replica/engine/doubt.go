@@ -69,8 +69,8 @@ func (e *Engine) plead(err error) error {
 }
 
 // stands returns the error for which the job does not roll back, once the head has
-// decided so. It is called in a process whose program has returned: the others cannot
-// use it any more, and may wait for it.
+// decided so. It is called in a process whose program has returned: such a process no
+// longer serves the others, which may wait for it.
 func (e *Engine) stands() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

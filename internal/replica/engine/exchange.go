@@ -8,8 +8,8 @@ import (
 )
 
 // exchange completes a section among the replicas of a rank: it assigns the tasks to
-// replicas and distributes their results. Its methods are called with the lock held and
-// keep it, except along.
+// replicas and distributes their results. The caller holds the lock, except when it calls
+// along, and no method releases it.
 type exchange interface {
 	// enter begins s, whose tasks have all been launched.
 	enter(s *Section, signature uint64) error
@@ -50,7 +50,6 @@ type step struct {
 	seen  uint64        // wait: count of the changes already taken into account
 }
 
-// stepKind is the kind of a step.
 type stepKind uint8
 
 const (

@@ -152,7 +152,8 @@ func (p *Program) Once(f func() ([]byte, error)) ([]byte, error) {
 	return decodeOnce(encodeOnce(p.inside.runOnce(f)))
 }
 
-// refuse checks all workers of this process.
+// refuse returns an error if a worker of this process is inside a function that must not
+// begin such an operation, and the program calls from there.
 func (h *sharing) refuse(prefix string) error {
 	if !h.inCall() {
 		return nil

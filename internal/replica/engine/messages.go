@@ -56,7 +56,7 @@ func (h *sharing) assertionFails(d *sdr.Difference) {
 		"on the results of tests, on time, random numbers or map order; take the call out, and run with -check", ErrDiverged, d, d.Asserted)
 	h.mu.Lock()
 	ends := h.err == nil
-	h.fail(err) // before the head receives the report, since it may make this process fail at once
+	h.fail(err) // before the report: the head may end this process with an error of its own
 	h.mu.Unlock()
 	if ends {
 		_ = h.head.Fail(failure(err), h.Snapshot()) // without a head the job ends anyway
@@ -80,7 +80,7 @@ func (h *sharing) messageDiffers(d *sdr.Difference) {
 			Message: fmt.Sprintf("message %d to rank %d", d.Number, d.To)})
 	}
 	ends = ends && v.counts.Undecided
-	h.fail(err) // before the head receives the report, since it may make this process fail at once
+	h.fail(err) // before the report: the head may end this process with an error of its own
 	h.mu.Unlock()
 	// A process that has received the message waits until it is compared here before it
 	// reports that its program has failed. So the head receives this report first.

@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// node is a process among the others: the links to them, its clock, and the lock that
-// guards its state.
+// node is the part of a process that all its protocols use: the links to other processes,
+// the clock, and the lock that guards the state.
 type node struct {
 	began     uint32          // incarnation in which this process began
 	ctx       context.Context // done when the job ends

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// onceCalls is the protocol of Once, and how far the program is with its calls.
+// onceCalls is the protocol of Once with the state of the program's calls.
 type onceCalls struct {
 	*section.Once
 	wanted bool   // the protocol wants the function run here

@@ -51,7 +51,7 @@ func (r *recovering) holdFolder() error {
 	return nil
 }
 
-// saved reports the outcome of a file to the head.
+// saved reports to the head that a file was written, or why not.
 func (r *recovering) saved(h checkpoint.Header, f checkpoint.File, err error) {
 	reply := job.Reply{Kind: job.ReplySaved, Number: h.Cut, Set: h.Set, Rank: h.Rank}
 	if err == nil {

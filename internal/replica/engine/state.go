@@ -94,7 +94,7 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 	}
 }
 
-// statesDiffer records the convictions and doubts that follow from a comparison of states, and
+// statesDiffer records the convictions and disputes that follow from a comparison of states, and
 // reports whether the head has to know of them.
 func (v *verifier) statesDiffer(point uint64, c verify.Comparison) (news bool) {
 	if c.Outcome == verify.Unknown && v.counts.Doubt == nil {

@@ -42,7 +42,7 @@ type stores struct {
 	}
 }
 
-// copying is the copying of the results of a task to a peer.
+// copying names a task whose results are copied to a peer.
 type copying struct{ task, peer int }
 
 func (d *stores) enter(s *Section, signature uint64) error {
@@ -250,7 +250,7 @@ func (d *stores) adopted(s *Section, task int) bool {
 	return !d.machine.Live(sched.Owner(len(s.Tasks), len(d.sharing.peers), task))
 }
 
-// missing returns 0: the claims do not tell which task is missing.
+// missing returns 0: the claims do not show which task is missing.
 func (d *stores) missing() int { return 0 }
 
 func (d *stores) leave(s *Section) {

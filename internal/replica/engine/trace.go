@@ -76,7 +76,7 @@ func (h *sharing) traceUpdate(kind timeline.Kind, s *Section, task, peer int) {
 	}
 }
 
-// since records e, which began at a moment of now and ends now.
+// since records e, which began at from, an earlier result of now, and ends now.
 func (t *tracer) since(from int64, e timeline.Event) {
 	e.At, e.Lasted = from, t.now()-from
 	t.recorder.Add(e)

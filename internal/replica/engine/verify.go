@@ -200,7 +200,7 @@ func (v *verifier) refused(err error) error {
 		return &section.Divergence{Section: other.Section, Task: -1, Replica: v.setup.Self.Replica, Peer: other.Peer,
 			Mine: "the section was completed", Theirs: "one with other tasks, shapes or small arguments"}
 	}
-	v.counts.Undecided = !v.backups // with backups it is recorded as a doubt
+	v.counts.Undecided = !v.backups // with backups the job records a dispute and rolls back
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
@@ -239,11 +239,11 @@ func (v *verifier) settle(s *Section, r *verify.Result, yield func(func())) erro
 	return v.ended(v.ctx.Err())
 }
 
-// tries bounds how often a task runs again that has not come to the right result.
+// tries bounds how often a task runs again that has not produced the right result.
 const tries = 5
 
 // restore gives a sampled task the right result, which is that of one of its runs here.
-// It reports whether a run has come to it.
+// It reports whether a run produced it.
 func (v *verifier) restore(s *Section, i int, right uint64, yield func(func())) bool {
 	x, runs := &v.sampled[i], v.machine.Runs(i)
 	if x.run.Hash == right {
@@ -282,7 +282,7 @@ func (v *verifier) again(s *Section, i int, yield func(func())) (entry uint64) {
 	return entry
 }
 
-// convict records that a process of this rank has come to a wrong result.
+// convict records that a process of this rank has computed a wrong result.
 func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
 	p := job.Process{Rank: v.setup.Self.Rank, Replica: g.Replica}
 	incarnation, lives := v.incarnations[p]

@@ -15,7 +15,7 @@ const (
 	wordFirst = iota
 	wordAgain
 	wordResult
-	wordState // of verify.States: a hash; the number of the section is that of the safe point
+	wordState // a hash of verify.States; the field for the section has the number of the safe point
 )
 
 // say sends a message to a peer, as numbers of 8 bytes.

@@ -9,10 +9,10 @@ type FrameKind uint8
 const (
 	Pieces  FrameKind = iota // the bytes that the sibling lacks at a place of the program
 	Half                     // the bytes that the sibling's image lacks, and the sender's proposal
-	Applied                  // Bytes of pieces were applied here: there is room for as many
+	Applied                  // the sender has applied pieces of Bytes bytes, so it has room for as many more
 )
 
-// Frame is what one replica sends to its sibling. It is sent, and arrives, as a whole.
+// Frame is a message from one replica to its sibling. It is sent, and arrives, as a whole.
 type Frame struct {
 	Kind      FrameKind
 	Number    uint64 // Pieces: number of the exchange; Half: the settled point

@@ -64,7 +64,7 @@ type Result struct {
 	Value  []byte
 }
 
-// log is what a replica records between two settled points.
+// log is the record of a replica between two settled points.
 type log struct {
 	ops       map[uint64][]Op // by thread: the goroutine, or the communicator, whose operations have an order
 	messages  []Message

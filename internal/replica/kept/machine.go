@@ -89,7 +89,7 @@ const (
 	Back                  // end the run of the program: NextReturn has the steps that follow
 )
 
-// Step is what the program does next.
+// Step is the next action of the program.
 type Step struct {
 	Kind StepKind
 	Task int

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Plan is what both replicas have agreed on for the interval between two settled points.
+// Plan is the agreement of both replicas for the interval between two settled points.
 type Plan struct {
 	Types []uint64 // of the sections whose results stay where they were computed, ascending
 	Share uint16   // replica 0 owns the first Share of 65536 parts of the tasks of such a section

@@ -53,7 +53,7 @@ func (im *image) whole() bool { return len(im.lacks) == 0 }
 func (m *Machine) SafePoint(p Point) { m.point = point{Point: p, open: true} }
 
 // Cut is SafePoint where a cut is due. Once it is Done the replica may report that it is in
-// the cut: behind that report it never goes back by itself. Such a safe point is not a
+// the cut: behind that report it never rolls back by itself. Such a safe point is not a
 // settled one before: a second run that begins there would miss the cut. No image from
 // before the cut is left, and Place is that behind it: decisions on the order of messages
 // are numbered from 0 there.

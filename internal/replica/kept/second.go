@@ -2,7 +2,7 @@ package kept
 
 import "fmt"
 
-// ReturnKind is the kind of a step by which a replica goes back.
+// ReturnKind is the kind of a step by which a replica rolls back.
 type ReturnKind uint8
 
 // The steps, in their order. The run of the program has ended before.
@@ -22,7 +22,7 @@ const (
 	Again
 )
 
-// Return is a step by which a replica goes back.
+// Return is a step by which a replica rolls back.
 type Return struct {
 	Kind  ReturnKind
 	Point uint64 // of the image
@@ -35,7 +35,7 @@ type Return struct {
 	Results   []Result
 }
 
-// stage is the next step of a replica that goes back.
+// stage is the next step of a replica that rolls back.
 type stage = ReturnKind
 
 // second is the second run of a replica: what the first run did beyond the image.
@@ -46,7 +46,7 @@ type second struct {
 	samples map[sampled]uint64
 }
 
-// NextReturn returns the next step by which this replica goes back. After Again the machine
+// NextReturn returns the next step by which this replica rolls back. After Again the machine
 // expects the program at the safe point of the image.
 func (m *Machine) NextReturn() (Return, error) {
 	if !m.behind {
@@ -96,7 +96,7 @@ func (m *Machine) again(thread uint64, o Op) (bool, error) {
 	s := m.second
 	ops := s.to[thread]
 	if o.Kind == OpFree {
-		m.act(Action{Kind: Close, Context: o.Context}) // alone this replica goes back to no image
+		m.act(Action{Kind: Close, Context: o.Context}) // a replica alone rolls back to no image
 	}
 	if len(ops) == 0 {
 		return false, nil

@@ -6,7 +6,7 @@ import "github.com/intrahpc/intra/update"
 type Region struct {
 	Mode update.Mode
 	Mem  Span // of an in with a window: what the window reads
-	Full bool // an out of which every byte is written
+	Full bool // Mode is out, and the task writes every byte
 }
 
 // reads reports whether the contents of the region at the entry matter. An out that is

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Section is what the options of a section set.
+// Section holds the settings of a section. SectionOptions change them.
 type Section struct {
 	Policy sched.Policy
 	At     string // its place in the user's source; empty: not known

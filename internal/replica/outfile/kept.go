@@ -3,7 +3,7 @@ package outfile
 import "slices"
 
 // kept is what a replica keeps of a file: for each place the bytes that were written last.
-// So to write it again never brings older bytes back, not even for a moment.
+// So a second write of what is kept never restores older bytes, not even for a moment.
 type kept struct {
 	pieces []Piece
 	end    int64 // no piece ends behind it

@@ -23,7 +23,7 @@ type State struct {
 	Version int   // of the file under its temporary name
 	End     int64 // end of the bytes that this rank knows to be written
 	// Unsynced counts the bytes written since the last fsync that all replicas know of. A
-	// replica that has settled or joined since keeps fewer.
+	// replica that has settled or joined after that fsync keeps only part of these bytes.
 	Unsynced int64
 }
 
@@ -120,7 +120,7 @@ func (m *Machine) Forked() { m.state.Version, m.before = m.state.Version+1, 0 }
 // Before returns the number of bytes that must not be overwritten in this version.
 func (m *Machine) Before() int64 { return m.before }
 
-// Carry returns the actions by which this process carries out a call. keeps tells whether
+// Carry returns the actions by which this process carries out a call. keeps means that
 // the replicas keep what is written.
 func (m *Machine) Carry(c Call, keeps bool) []Action {
 	var acts []Action

@@ -2,7 +2,7 @@ package reduce
 
 import "reflect"
 
-// Operations is a set of arithmetic operations that an operator may be.
+// Operations is the set of arithmetic operations that an operator performs.
 type Operations uint8
 
 // The operations whose results depend on their order because of rounding.
@@ -60,7 +60,7 @@ func (c *cells[T]) Parts() []Part {
 }
 
 // acts reports whether, on these cells, the operator gives the same results as + or as
-// *. A function does not tell which operation it is.
+// *. Nothing in a function value shows which operation it is.
 func (c *cells[T]) acts() Operations {
 	may, was := Adds|Multiplies, reflect.ValueOf(*c.v)
 	for i := range c.n {

@@ -263,7 +263,7 @@ func (m *Machine) gone(p int) bool {
 	return m.peers[p].dead || m.peers[p].finished || m.peers[p].ahead > m.number
 }
 
-// Step is what a replica in a section does next.
+// Step is the next action of a replica in a section.
 type Step struct {
 	Kind  StepKind
 	Task  int           // for Run

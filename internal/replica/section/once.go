@@ -55,12 +55,13 @@ type OnceActionKind uint8
 const (
 	OnceRun     OnceActionKind = iota // call the function, then Result with what it returned
 	OnceSend                          // send Result to Peer
-	OnceSayHave                       // tell Peer that this replica holds the result
+	OnceSayHave                       // report to Peer that this replica holds the result
 	OnceAsk                           // ask Peer whether it holds the result
 	OnceSayNone                       // answer Peer: no
 )
 
-// NewOnce returns the protocol of one of the given number of replicas.
+// NewOnce returns the protocol as the given replica of a rank with that many replicas runs
+// it.
 func NewOnce(replica, replicas int) *Once {
 	return &Once{me: replica, peers: make([]oncePeer, replicas),
 		results: make(map[uint64][]byte), have: make(map[uint64][]int)}

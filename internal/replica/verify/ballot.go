@@ -13,7 +13,7 @@ type Run struct {
 	Core int
 }
 
-// Ballot is what one replica reports of a task.
+// Ballot is one replica's report of a task.
 type Ballot struct {
 	Replica int
 	Entry   uint64 // hash of the state that the task began from, if it ran again
@@ -128,7 +128,7 @@ func (b *Ballot) contradicts() bool {
 	return slices.ContainsFunc(b.Runs, func(r Run) bool { return r.Hash != b.Runs[0].Hash })
 }
 
-// wrong returns the first run that did not come to the right result.
+// wrong returns the first run that did not produce the right result.
 func (b *Ballot) wrong(right uint64) (r Run, ok bool) {
 	i := slices.IndexFunc(b.Runs, func(r Run) bool { return r.Hash != right })
 	if i < 0 {

@@ -28,7 +28,7 @@ type Machine struct {
 	acts      []Action
 }
 
-// ballot is what this replica has found of a task.
+// ballot is the finding of this replica about a task.
 type ballot struct {
 	entry   uint64
 	runs    []Run
@@ -48,7 +48,7 @@ type peer struct {
 	said      map[uint64]*said // by section
 }
 
-// said is what a peer has reported of a section.
+// said is a peer's report of a section.
 type said struct {
 	signature uint64
 	first     []uint64
@@ -74,7 +74,7 @@ type Again struct {
 	First, Second Run
 }
 
-// Result is what the replicas of a rank agree on about a section.
+// Result is the outcome of a section on which the replicas of a rank agree.
 type Result struct {
 	Right    []uint64 // of each sampled task
 	Differed []int    // sampled tasks whose results were not all equal
@@ -109,7 +109,7 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("replica %d verifies section %d with other tasks, shapes or arguments", m.Peer, m.Section)
 }
 
-// New returns the machine of one of the given number of replicas.
+// New returns the machine of the given replica of the rank.
 func New(replica, replicas int) *Machine {
 	m := &Machine{me: replica, peers: make([]peer, replicas)}
 	for p := range m.peers {

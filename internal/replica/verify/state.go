@@ -49,7 +49,7 @@ const (
 	Unknown                // no majority shows which state is wrong
 )
 
-// NewStates returns the protocol of one of that many replicas.
+// NewStates returns the protocol as the given replica of the rank runs it.
 func NewStates(replica, replicas int) *States {
 	s := &States{me: replica, peers: make([]statePeer, replicas)}
 	for p := range s.peers {

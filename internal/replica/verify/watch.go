@@ -103,7 +103,7 @@ const (
 	WatchTell                   // report the difference: this replica is the lead
 )
 
-// NewWatch returns the protocol of one of that many replicas.
+// NewWatch returns the protocol as the given replica of the rank runs it.
 func NewWatch(replica, replicas int) *Watch {
 	w := &Watch{me: replica, own: newHashes(), peers: make([]watched, replicas), proposed: make(map[PlaceKind]bool)}
 	for p := range w.peers {

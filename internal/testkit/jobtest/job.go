@@ -60,7 +60,7 @@ type Job struct {
 	stderr  lockedBuffer
 	began   time.Time
 	ended   chan struct{} // closed when intrarun has ended
-	settled chan struct{} // closed when it has, or when the deadline has passed and all processes were ended
+	settled chan struct{} // closed after ended, or once the deadline has passed and the processes were killed
 	dump    string        // not empty if the deadline has passed
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// File is a valid file.
+// File is the content of a file that Check accepts.
 type File struct {
 	Unit   string         `json:"displayTimeUnit"`
 	Other  map[string]any `json:"otherData"`

@@ -44,14 +44,14 @@ func (q *Queue) Take() []*transport.Frame {
 	return frames
 }
 
-// Fail tells the owners of frames that they were not handed over.
+// Fail reports to the owners of frames that they were not handed over.
 func Fail(frames []*transport.Frame, err error) {
 	for _, f := range frames {
 		Sent(f, err)
 	}
 }
 
-// Sent tells the owner of f, if there is one.
+// Sent reports to the owner of f, if there is one, that f was handed over.
 func Sent(f *transport.Frame, err error) {
 	if f.Owner != nil {
 		f.Owner.Sent(f, err)

@@ -43,7 +43,7 @@ func (h *Head) Run(ctx context.Context) (int, error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM)
 	c := launch.Config{
-		Job:     launch.Job{Link: job.LinkSHM, Ring: job.DefaultRing, Report: h.Report, Verbose: true},
+		Job:     launch.Job{Links: launch.Links{Kind: job.LinkSHM, Ring: job.DefaultRing}, Report: h.Report, Verbose: true},
 		Program: h.Program, Rarer: h.Rarer,
 		Watchdog: []string{"/proc/self/exe"}, Agent: []string{self, AgentCommand}, RemoteShell: "ip netns exec {host}",
 		Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals,

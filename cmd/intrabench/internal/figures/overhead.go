@@ -84,8 +84,8 @@ func (o *Overhead) crowded() bool {
 	return slices.ContainsFunc(o.Configs, func(c Config) bool { return c.processes() > float64(o.Cores) })
 }
 
-// OverheadTable writes a line for each program and configuration, beside the value of a
-// paper for the program or the configuration.
+// OverheadTable writes a line for each program and configuration. paper holds published
+// values, by program or by configuration; the last column shows them.
 func OverheadTable(w io.Writer, title string, all []*Overhead, paper map[string]string) error {
 	fmt.Fprintf(w, "%s\n\n", title)
 	t := newColumns(w)

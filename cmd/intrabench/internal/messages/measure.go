@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Links   []string // kinds, as of intrarun's -link
 	Degrees [][]int
-	Orders  []Order // of which each job has one; none: Unasked
+	Orders  []Order // one job is run for each; empty: one with Unasked
 	Cases   []Case
 	Rounds  int
 	Time    time.Duration // approximate time of a case in a job
@@ -195,7 +195,7 @@ func (o Options) start(ctx context.Context, link string, degrees []int, arg, rep
 	}
 	var said bytes.Buffer
 	code := launch.Run(ctx, launch.Config{
-		Job:     launch.Job{Degrees: degrees, Link: link, Ring: job.DefaultRing, Quiet: true, Report: report},
+		Job:     launch.Job{Degrees: degrees, Links: launch.Links{Kind: link, Ring: job.DefaultRing}, Quiet: true, Report: report},
 		Program: program, Stdout: &said, Stderr: &said,
 	})
 	if err := ctx.Err(); err != nil {

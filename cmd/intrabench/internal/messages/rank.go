@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// task tells the processes of a job what to measure, and where to write.
+// task is the argument of a job's processes: what to measure, and where to write.
 type task struct {
 	Cases []Case        `json:"cases"`
 	Time  time.Duration `json:"time"` // approximate time of a case

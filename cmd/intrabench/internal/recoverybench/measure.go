@@ -63,7 +63,8 @@ type Loss struct {
 	Missed   int           `json:"missed"`   // failures scheduled after the end, in all runs: E is less meaningful then
 }
 
-// mostPasses is reached before the residual of HPCCG underflows and it stops.
+// mostPasses bounds the iterations: after more of them the residual of HPCCG underflows, and
+// HPCCG stops.
 const mostPasses = 600
 
 // Measure measures everything.
@@ -287,7 +288,7 @@ func (o *Options) losses(ctx context.Context, run Runner) ([]Loss, error) {
 	return all, nil
 }
 
-// toEnd is what a job took to finish.
+// toEnd is the time that a job took to finish.
 type toEnd struct {
 	took   float64 // seconds of all runs
 	again  int     // number of restarts of the job

@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// usage is how long processors were in use up to a time.
+// usage is the processor time used up to a moment.
 type usage struct {
-	at       time.Time
-	all, own time.Duration // by everything; by this process and the processes that it has waited for
+	at  time.Time
+	all time.Duration // of all processes and the kernel
+	own time.Duration // of this process and its children that have ended
 }
 
 // tick is the unit of /proc/stat, USER_HZ.

@@ -33,7 +33,7 @@ type checked struct {
 
 func check(p *program) (*checked, error) {
 	c := &checked{program: p, packages: map[*packages.Package]*annotations.Package{}}
-	// Packages without directives are checked only as far as the others import them.
+	// Of packages without directives, only those that the others import are checked.
 	var concerned []*packages.Package
 	for _, pkg := range p.roots {
 		if slices.ContainsFunc(pkg.Syntax, annotations.Mentions) {

@@ -4,8 +4,8 @@ package main
 
 import "github.com/intrahpc/intra"
 
-// carries are programs in which something passes from block to block, or from section to
-// section. In those of the second part section code reads it too early.
+// carries are programs in which a value passes from block to block, or from section to
+// section. In the programs of the second part, section code reads that value too early.
 var carries = map[string]program{
 	"prefixSum": func(p *intra.Process, a *arrays) error {
 		sums := make([]float64, tasks)

@@ -437,7 +437,7 @@ func asserts(w *comm.Comm, a *arrays) error {
 	return w.AssertSendDeterministic()
 }
 
-// assertedTest: the message tells how often its sender has tested.
+// assertedTest: each message contains the number of tests that its sender has made.
 func assertedTest(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if err := asserts(w, a); err != nil {
@@ -466,7 +466,7 @@ func assertedTest(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// assertedWaitAny: the message tells which request was complete first.
+// assertedWaitAny: the message contains the index of the request that was complete first.
 func assertedWaitAny(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if err := asserts(w, a); err != nil {

@@ -216,7 +216,7 @@ var functions = map[string]program{
 		return nil
 	},
 
-	// With state.
+	// Arguments with state.
 	"sequence": func(p *intra.Process, a *arrays) error {
 		f := &sequence{}
 		//intra:section on(p)
