@@ -8,6 +8,7 @@ SOAK      ?= 1000000
 CHAOS     ?= 200
 ATTACK    ?= $(if $(INTRA_SEED),1,200)
 FLIPS     ?= 1000
+FILES     ?= $(if $(INTRA_SEED),1,200)
 PROGRAMS  ?= 10000
 WEIBULL   ?= 5
 WATCH     ?= 3600
@@ -29,7 +30,7 @@ SYSTEM    := -tags system ./internal/testkit/systemtest
 MIXED     := ./internal/head/arbiter ./cmd/intragen ./cmd/intrabench
 TAGGEDTESTS = ^($$(grep -l '^//go:build.*system' $(MIXED:=/*_test.go) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | paste -sd '|'))$$
 
-.PHONY: help run test system matrix paths full browser pictures manifest race check generate bench soak rules attack flips programs chaos weibull watch mpi fuzz house comments clean
+.PHONY: help run test system matrix paths full browser pictures manifest race check generate bench soak rules attack flips files hostfiles programs chaos weibull watch mpi fuzz house comments clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,7 +67,7 @@ paths: ## the kernels without assembly, with a compiler that may fuse multiply a
 	GOAMD64=v3 $(GO) test ./kernels/...
 	GOARCH=arm64 $(GO) vet ./kernels/... . ./runtime ./comm ./examples/...
 
-full: matrix paths race attack ## what CI does in part: every combination and path, staticcheck of rewritten code, all under the race detector, all attacks
+full: matrix paths race attack hostfiles ## what CI does in part: every combination and path, staticcheck of rewritten code, all under the race detector, all attacks
 	$(GO) run $(STATICCHECK) -tags intra $(TAGGED)
 
 browser: ## the live page in a Chromium without a window; skipped where there is none
@@ -121,10 +122,11 @@ soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recove
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Agreement' ./internal/replica/verify
 	INTRA_SOAK=$$(($(SOAK) / 100)) $(GO) test -timeout 24h -v -run 'Schedules|LossesOneByOne' ./internal/head/arbiter
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Walks' ./internal/replica/direct
+	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules' ./internal/replica/outfile
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 rules: ## take every rule of the protocols whose file or name matches RULES out in turn: a simulation has to fail
-	@for package in internal/testkit/simulation internal/head internal/agent/agentlog internal/replica/verify internal/replica/section internal/replica/kept internal/recovery internal/job comm transport/sdr; do \
+	@for package in internal/testkit/simulation internal/head internal/agent/agentlog internal/replica/verify internal/replica/section internal/replica/kept internal/replica/outfile internal/recovery internal/job comm transport/sdr; do \
 	  INTRA_RULES='$(RULES)' $(GO) test -timeout 24h -count 1 -v -run '^TestRules(OfTheHead)?AreNeeded$$' ./$$package || exit 1; \
 	done
 
@@ -139,6 +141,12 @@ programs: ## PROGRAMS random kernels with right and wrong clauses, and messages 
 
 flips: ## FLIPS jobs of real processes with one bit turned, and ten times as many without; INTRA_SEED=S begins there
 	INTRA_FLIPS=$(FLIPS) $(GO) test -timeout 24h -count 1 -v -run '^Test(No)?Flips$$' $(SYSTEM)
+
+files: ## FILES random jobs that write files, in which processes die at any step; INTRA_SEED=S begins there
+	INTRA_FILES=$(FILES) $(GO) test -timeout 24h -count 1 -parallel 2 -v $(SYSTEM)/files
+
+hostfiles: ## hosts that are lost with what they have written since the last fsync, over FUSE (root)
+	cd internal/testkit/systemtest/hostfiles && $(GO) vet ./... && $(GO) test -vet=off -timeout 30m ./...
 
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one
 	INTRA_CHAOS=$(CHAOS) $(GO) test -timeout 24h -count 1 -v -run '^TestChaos(OfTheHead)?$$' $(SYSTEM)

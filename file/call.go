@@ -86,6 +86,7 @@ func (f *File) once(do func(*outcome) error) (outcome, error) {
 		}
 		var o outcome
 		o.Fault = f.newFault(do(&o))
+		f.t.mark()
 		b, err := json.Marshal(o)
 		b = append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...)
 		return append(b, o.data...), err
@@ -202,6 +203,7 @@ func (f *File) bcast(v any, root int) error {
 // perform carries out actions and returns the number of those that succeeded.
 func (f *File) perform(acts []outfile.Action) (int, error) {
 	for i, a := range acts {
+		f.t.mark()
 		if err := f.act(a); err != nil {
 			return i, err
 		}
@@ -214,10 +216,13 @@ func (f *File) act(a outfile.Action) error {
 	case outfile.Rename:
 		return f.publish(a.Size, a.Version)
 	case outfile.Copy:
-		return duplicate(f.temporary(a.Version-1), f.temporary(a.Version), a.Size)
+		return f.duplicate(f.temporary(a.Version-1), f.temporary(a.Version), a.Size)
 	case outfile.Truncate:
 		if f.kind == created {
 			if err := f.detach(a.Size); err != nil {
+				return err
+			}
+			if err := f.sweep(f.temp, f.m.Version()); err != nil {
 				return err
 			}
 		}
@@ -228,12 +233,26 @@ func (f *File) act(a outfile.Action) error {
 	}
 	switch a.Kind {
 	case outfile.WriteAt:
-		_, err = h.WriteAt(a.Piece.Data, a.Piece.Offset)
+		err = f.put(h, a.Piece)
 	case outfile.Fsync:
 		err = h.Sync()
 	case outfile.Truncate:
 		err = cutOff(h, a.Size)
 	}
+	return err
+}
+
+// put writes a piece. If the process may have to die in a file, it writes two halves.
+func (f *File) put(h *os.File, p outfile.Piece) error {
+	if f.t.step != nil {
+		n := len(p.Data) / 2
+		if _, err := h.WriteAt(p.Data[:n], p.Offset); err != nil {
+			return err
+		}
+		f.t.mark()
+		p.Data, p.Offset = p.Data[n:], p.Offset+int64(n)
+	}
+	_, err := h.WriteAt(p.Data, p.Offset)
 	return err
 }
 

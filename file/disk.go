@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -91,11 +93,17 @@ func (f *File) start(o *outcome) error {
 		if err := remove(at); err != nil {
 			return err
 		}
+		if f.t.again {
+			if err := f.sweep(at, 0); err != nil {
+				return err
+			}
+		}
 	}
 	h, err := os.OpenFile(at, flag, 0o666)
 	if err != nil {
 		return err
 	}
+	f.t.mark()
 	f.handle.close()
 	f.handle = handle{h, at}
 	if f.kind == created && mode != 0 {
@@ -115,8 +123,33 @@ func (f *File) start(o *outcome) error {
 			return err
 		}
 		token.Close()
+		f.t.mark()
 	}
 	return syncFolder(path)
+}
+
+// sweep removes what an execution that was rolled back has left beside a temporary file:
+// versions after the given one, and copies under way.
+func (f *File) sweep(temp string, version int) error {
+	dir, base := filepath.Split(temp)
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		rest, ok := strings.CutPrefix(e.Name(), base+".")
+		if !ok {
+			continue
+		}
+		if v, err := strconv.Atoi(rest); err == nil && v <= version {
+			continue // a rollback to an earlier safe point needs it
+		}
+		f.t.mark()
+		if err := remove(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // remove removes a file if it is there.
@@ -143,13 +176,15 @@ func (f *File) publish(size int64, version int) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return err
 		default: // the file system has no links
-			if err := duplicate(from, second, size); err != nil {
+			if err := f.duplicate(from, second, size); err != nil {
 				return err
 			}
 			from = second
 		}
+		f.t.mark()
 	}
 	err := os.Rename(from, f.path)
+	f.t.mark()
 	if errors.Is(err, fs.ErrNotExist) {
 		// A replica may have renamed it, and died before it could report that.
 		if info, e := os.Stat(f.path); e == nil && info.Size() == size {
@@ -191,14 +226,15 @@ func (f *File) detach(size int64) error {
 	}
 	f.handle.close()
 	second := at + ".copy"
-	if err := duplicate(at, second, size); err != nil {
+	if err := f.duplicate(at, second, size); err != nil {
 		return err
 	}
+	f.t.mark()
 	return os.Rename(second, at)
 }
 
 // duplicate makes a durable file of the first size bytes of another one.
-func duplicate(from, to string, size int64) (err error) {
+func (f *File) duplicate(from, to string, size int64) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -214,6 +250,7 @@ func duplicate(from, to string, size int64) (err error) {
 			return err
 		}
 	}
+	f.t.mark()
 	if _, err := io.Copy(out, io.LimitReader(in, size)); err != nil {
 		return err
 	}

@@ -27,13 +27,15 @@ type table struct {
 	ends  map[string]int64 // of files that were appended to and closed; nil: none
 	back  map[string]bool  // those whose end is that of the safe point at which the run began
 	stale []stale
-	cuts  uint64 // that calls have noticed
-	last  uint64 // the last of them
+	last  uint64 // the last cut that calls have noticed
 
 	nonce   string   // distinguishes temporary names of this job; "": there were none yet
 	made    int      // created files so far
 	tokens  []string // files that show whether hosts see the same folder
+	again   bool     // the job has gone back: an execution before may have left files
 	expired []string // for the replica to remove that carries out the next call
+
+	step func() // where -kill may end the process; nil: it does not do so in a file
 }
 
 // saved is the table in the state.
@@ -41,12 +43,12 @@ type saved struct {
 	Open  []entry          `json:",omitempty"`
 	Ends  map[string]int64 `json:",omitempty"`
 	Stale []stale          `json:",omitempty"`
-	Cuts  uint64           `json:",omitempty"`
 	Last  uint64           `json:",omitempty"`
 
 	Nonce  string   `json:",omitempty"`
 	Made   int      `json:",omitempty"`
 	Tokens []string `json:",omitempty"`
+	Again  bool     `json:",omitempty"`
 }
 
 // entry is an open file in the state.
@@ -66,19 +68,19 @@ type entry struct {
 // stale is a version of a file that only a rollback needs.
 type stale struct {
 	Path string
-	Cuts uint64 // that calls had noticed when it was left
+	Cut  uint64 // the last one before it was left
 }
-
-// keptCuts is the number of cuts after which a job does not go back to the one before: a
-// backup is complete by the next but one, and two sets of checkpoint files are kept.
-const keptCuts = 3
 
 func init() {
 	bridge.Files = func(run any) any { return newTable(run.(*engine.Program)) }
 }
 
 func newTable(run *engine.Program) *table {
-	return &table{run: run, me: rand.Uint64() | 1}
+	t := &table{run: run, me: rand.Uint64() | 1}
+	if run != nil {
+		t.step = run.FileSteps()
+	}
+	return t
 }
 
 // tableOf returns the table of a process.
@@ -88,6 +90,13 @@ func tableOf(p *intra.Process) *table {
 		return newTable(nil)
 	}
 	return run.Files().(*table)
+}
+
+// mark is called between two steps that change files or tell others of it.
+func (t *table) mark() {
+	if t.step != nil {
+		t.step()
+	}
 }
 
 func (t *table) trial() bool { return t.run != nil && t.run.Trial() }
@@ -106,7 +115,7 @@ func (t *table) cut() uint64 {
 
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (t *table) MarshalBinary() ([]byte, error) {
-	s := saved{Open: slices.Clone(t.saved), Ends: t.ends, Stale: t.stale, Cuts: t.cuts, Last: t.last, Nonce: t.nonce, Made: t.made, Tokens: t.tokens}
+	s := saved{Open: slices.Clone(t.saved), Ends: t.ends, Stale: t.stale, Last: t.last, Nonce: t.nonce, Made: t.made, Tokens: t.tokens, Again: t.again}
 	for _, f := range t.open {
 		if f.kind != opened {
 			s.Open = append(s.Open, f.entry())
@@ -127,8 +136,8 @@ func (t *table) UnmarshalBinary(b []byte) error {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return err
 	}
-	t.saved, t.ends, t.stale, t.cuts, t.last = s.Open, s.Ends, s.Stale, s.Cuts, s.Last
-	t.nonce, t.made, t.tokens = s.Nonce, s.Made, s.Tokens
+	t.saved, t.ends, t.stale, t.last = s.Open, s.Ends, s.Stale, s.Last
+	t.nonce, t.made, t.tokens, t.again = s.Nonce, s.Made, s.Tokens, s.Again
 	for name := range t.ends {
 		if t.back == nil {
 			t.back = make(map[string]bool)
@@ -165,7 +174,7 @@ func (t *table) forget(f *File) {
 }
 
 // leave keeps a version for a rollback.
-func (t *table) leave(path string) { t.stale = append(t.stale, stale{path, t.cuts}) }
+func (t *table) leave(path string) { t.stale = append(t.stale, stale{path, t.last}) }
 
 // enter notices cuts since the last call, and the versions that no rollback needs any
 // more.
@@ -174,14 +183,15 @@ func (t *table) enter() {
 	if cut == t.last {
 		return
 	}
-	t.cuts, t.last = t.cuts+1, cut
+	t.last = cut
+	oldest := t.run.Oldest()
 	for _, f := range t.open {
 		if f.m != nil {
 			f.m.Passed(cut)
 		}
 	}
 	t.stale = slices.DeleteFunc(t.stale, func(s stale) bool {
-		if t.cuts < s.Cuts+keptCuts {
+		if oldest <= s.Cut {
 			return false
 		}
 		t.expired = append(t.expired, s.Path)
@@ -211,6 +221,7 @@ func (t *table) Resume(back bool) error {
 			}
 		}
 	}
+	t.again = t.again || back
 	for _, f := range slices.Clone(t.open) {
 		if f.kind == opened || t.trial() {
 			continue

@@ -50,8 +50,8 @@ func init() {
 }
 
 // Kills kills replicas, each at a point written as for the -kill flag of
-// intrarun: RANK.REPLICA@section:K, task:K, update:K, message:K, link:K, join:STEP or
-// backup:STEP. The test fails if a point is not reached.
+// intrarun: RANK.REPLICA@section:K, task:K, update:K, message:K, link:K, file:K,
+// join:STEP or backup:STEP. The test fails if a point is not reached.
 func Kills(kills ...string) Option {
 	return func(t *testing.T, o *options) {
 		for _, s := range kills {

@@ -121,7 +121,7 @@ func setStuck(c *launch.Stuck, s string) error {
 
 var faultFlags = []row{
 	{name: "kill", group: faults, arg: "RANK.REPLICA@WHEN", repeats: true,
-		does: "Kill a process (SIGKILL) at a point of its execution. WHEN is a duration, section:K, task:K, update:K, message:K or link:K (a new link, in jobs of more than 8 processes), or a step of recovery, join:STEP or backup:STEP.",
+		does: "Kill a process (SIGKILL) at a point of its execution. WHEN is a duration, section:K, task:K, update:K, message:K, link:K (a new link, in jobs of more than 8 processes) or file:K (a step of a call of package file), or a step of recovery, join:STEP or backup:STEP.",
 		set:  parsed(job.ParseKill, func(o *options, k job.Kill) { o.Faults.Kills = append(o.Faults.Kills, k) })},
 	{name: "fault", group: faults, arg: "SPEC", repeats: true,
 		does: "Inject a fault. flip:RANK.REPLICA@WHAT:N[:BIT] turns one bit of the Nth WHAT, counted from 0: a task's result (task), an update that is received (update), a message to another rank (message), the registered state at a safe point (state). defect:RANK.REPLICA,q=RATE turns a bit in each task's result with that probability, like defect:0.1,q=1e-3. weibull:shape=S,mtbf=T kills processes at random: the times between failures have a Weibull distribution with that shape and mean, like weibull:shape=0.7,mtbf=20s.",

@@ -96,13 +96,13 @@ func (pl *plan) published(e Published) {
 // setDone acts on the kept decision that a set is complete.
 func (pl *plan) setDone(done *runreport.FileSet) {
 	pl.detailf("checkpoint set %d is complete: safe point %d, %.1f MB", done.Set, done.Point, float64(done.Bytes)/1e6)
-	pl.setEnded(done.Set)
+	pl.setEnded(done.Set, true)
 }
 
-// setEnded reports to recovery that the next set may be written.
-func (pl *plan) setEnded(set uint64) {
+// setEnded reports to recovery that the next set may be written, and whether this one is complete.
+func (pl *plan) setEnded(set uint64, complete bool) {
 	pl.recovery.notify(func(d *recovery.Head, _ time.Duration) []recovery.Action {
-		d.Published(set)
+		d.Published(set, complete)
 		return nil
 	})
 }
@@ -116,5 +116,5 @@ func (pl *plan) abandonSet(set uint64, why string) {
 func (pl *plan) setAbandoned(gone *runreport.AbandonedSet) {
 	pl.warnf("warning: checkpoint set %d is abandoned: %s", gone.Set, gone.Why)
 	pl.act(Discard{Dir: pl.state.Opened.Write.Dir, Set: gone.Set})
-	pl.setEnded(gone.Set)
+	pl.setEnded(gone.Set, false)
 }

@@ -21,6 +21,7 @@ const (
 	KillUpdate  KillPoint = "update"  // in the middle of the transfer of an update to one peer
 	KillMessage KillPoint = "message" // in the middle of the first transmission of a message's payload
 	KillLink    KillPoint = "link"    // when a link that is made at its first use has arrived, before anything is sent on it
+	KillFile    KillPoint = "file"    // at a step of a call of package file; in the middle of a write, half of the bytes are written
 	KillJoin    KillPoint = "join"    // at a step of the replacement of a process, see JoinSteps
 	KillBackup  KillPoint = "backup"  // at a step of a backup or of the rollback to it, see BackupSteps
 )
@@ -74,7 +75,7 @@ func (k Kill) When() string {
 func (k Kill) String() string { return k.Process.String() + "@" + k.When() }
 
 // ParseKill reads RANK.REPLICA@WHEN, where WHEN is a duration or section:K,
-// task:K, update:K, message:K, link:K, join:STEP, backup:STEP.
+// task:K, update:K, message:K, link:K, file:K, join:STEP, backup:STEP.
 func ParseKill(s string) (Kill, error) {
 	who, when, ok := strings.Cut(s, "@")
 	if !ok {
@@ -88,7 +89,7 @@ func ParseKill(s string) (Kill, error) {
 	if !counted {
 		d, err := time.ParseDuration(when)
 		if err != nil || d < 0 {
-			return Kill{}, fmt.Errorf("%q is not a time to kill at: want a duration like 1.5s, or section:K, task:K, update:K, message:K, link:K, join:STEP, backup:STEP", when)
+			return Kill{}, fmt.Errorf("%q is not a time to kill at: want a duration like 1.5s, or section:K, task:K, update:K, message:K, link:K, file:K, join:STEP, backup:STEP", when)
 		}
 		return Kill{Process: p, Point: KillAfter, After: d}, nil
 	}
@@ -99,12 +100,12 @@ func ParseKill(s string) (Kill, error) {
 			return Kill{}, fmt.Errorf("%q in %q is not a step of %s: want %s", count, s, kp, strings.Join(steps[kp], ", "))
 		}
 		return Kill{Process: p, Point: kp, Step: count}, nil
-	case KillSection, KillTask, KillUpdate, KillMessage, KillLink:
+	case KillSection, KillTask, KillUpdate, KillMessage, KillLink, KillFile:
 		n, err := strconv.ParseInt(count, 10, 64)
 		if err != nil || n < 0 {
 			return Kill{}, fmt.Errorf("%q in %q is not a count from 0", count, s)
 		}
 		return Kill{Process: p, Point: kp, Count: n}, nil
 	}
-	return Kill{}, fmt.Errorf("unknown kill point %q in %q: want section, task, update, message, link, join or backup", point, s)
+	return Kill{}, fmt.Errorf("unknown kill point %q in %q: want section, task, update, message, link, file, join or backup", point, s)
 }

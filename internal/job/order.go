@@ -22,7 +22,7 @@ const (
 	OrderCancel   OrderKind = "cancel"   // there will be no cut: a rank has finished
 	OrderTransfer OrderKind = "transfer" // Number, Process: in the cut, give this joiner state and position
 	OrderAdmit    OrderKind = "admit"    // Number, Joined: these joiners live from here on; answer Admitted
-	OrderGo       OrderKind = "go"       // Number, Next, Plan, Set, Savers: leave the cut
+	OrderGo       OrderKind = "go"       // Number, Next, Plan, Set, Savers, Oldest: leave the cut
 	OrderComplete OrderKind = "complete" // Number, Older: all holders have stored the backup; the other ones except Older are void
 	OrderRenew    OrderKind = "renew"    // Number, Rank, Process: send this process the copy of the rank
 	OrderRollback OrderKind = "rollback" // Generation, Number, Older, Peers, Deals: roll back to that cut; answer Ready
@@ -46,6 +46,7 @@ type Order struct {
 	Set        uint64    `json:"set,omitempty"`       // the set of files to write; 0 = none
 	Savers     []Process `json:"savers,omitempty"`    // the processes that write them, one per rank
 	Scattered  []int     `json:"scattered,omitempty"` // in Admit and Rollback: ranks that have replicas on several hosts after it
+	Oldest     uint64    `json:"oldest,omitempty"`    // in Go: the job goes back to no safe point before this one; 0: that is not known
 	Older      []uint64  `json:"older,omitempty"`     // complete backups older than Number that are kept
 	Entire     bool      `json:"entire,omitempty"`    // where tasks are sampled: replicas compare all tasks from this Go on
 }

@@ -3,6 +3,7 @@ package recovery
 import (
 	"fmt"
 
+	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -195,14 +196,38 @@ func (h *Head) leave() {
 	h.next = earlier(h.backupAt, h.filesAt)
 	h.backups.entire = h.backups.entire && h.backups.complete == nil
 	o.Next, o.Entire = h.next, h.backups.entire
+	o.Oldest = h.oldest(number)
 	h.pace.rate.left(number, h.now)
 	h.cut = cut{}
-	d := Decision{Kind: Left, Number: number, Backup: h.backupAt, Files: h.filesAt, NextSet: h.sets.set, Set: o.Set, Entire: h.backups.entire, Unlike: h.backups.unlike}
+	d := Decision{Kind: Left, Number: number, Backup: h.backupAt, Files: h.filesAt, NextSet: h.sets.set, Set: o.Set, Oldest: o.Oldest, Entire: h.backups.entire, Unlike: h.backups.unlike}
 	for _, w := range o.Savers {
 		d.Savers = append(d.Savers, w.Replica)
 	}
 	h.keep(d)
 	h.replicas.tell(live, o)
+}
+
+// oldest returns the oldest safe point to which the job may go back once it has left the
+// cut, or be restarted at. It returns 0 if that is not known.
+func (h *Head) oldest(cut uint64) uint64 {
+	switch b := h.backups; {
+	case h.backupAt == 0:
+	case b.complete == nil:
+		return 0
+	default:
+		cut = min(cut, b.complete.number)
+		for _, one := range b.older {
+			cut = min(cut, one.number)
+		}
+	}
+	switch done := h.sets.done; {
+	case h.filesAt == 0 && h.config.From == 0:
+	case len(done) < checkpoint.KeptSets: // there may be sets of an earlier job, or of an earlier head
+		return 0
+	default:
+		cut = min(cut, done[0])
+	}
+	return cut
 }
 
 func (c cut) String() string { return fmt.Sprintf("%d at %d", c.phase, c.number) }

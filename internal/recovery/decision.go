@@ -15,7 +15,7 @@ const (
 	Asked      DecisionKind = "asked"      // processes stop at their next safe point until they know the cut
 	CutAt      DecisionKind = "cut"        // Number: the cut is at that safe point
 	Admitted   DecisionKind = "admitted"   // Number, Joined: these joiners are live from that cut on
-	Left       DecisionKind = "left"       // Number, Backup, Files, NextSet, Set, Savers, Entire, Unlike: the cut is over
+	Left       DecisionKind = "left"       // Number, Backup, Files, NextSet, Set, Savers, Oldest, Entire, Unlike: the cut is over
 	Complete   DecisionKind = "complete"   // Number, Outputs, Trusted, Older: a rollback goes to that backup
 	RolledBack DecisionKind = "rolledback" // Number, Since, Incarnation, Joined: all processes roll back to that safe point, in the next Generation
 	Resumed    DecisionKind = "resumed"    // Number, Backup, Files: the rollback is over
@@ -31,6 +31,7 @@ type Decision struct {
 	NextSet    uint64       `json:"nextset,omitempty"` // number of the next set of files
 	Set        uint64       `json:"set,omitempty"`     // the set of files that is written in this cut, 0: none
 	Savers     []int        `json:"savers,omitempty"`  // by rank: the replica that writes the file
+	Oldest     uint64       `json:"oldest,omitempty"`  // the job goes back to no safe point before this one; 0: that is not known
 	Unlike     bool         `json:"unlike,omitempty"`  // replicas of a rank had different states where a backup was taken
 	Entire     bool         `json:"entire,omitempty"`  // where tasks are sampled: replicas compare all tasks from this cut on
 	Reason

@@ -28,7 +28,8 @@ type sets struct {
 	*desk
 	replicas *replicas
 	saving   saving
-	set      uint64 // the number of the next set of files
+	set      uint64   // the number of the next set of files
+	done     []uint64 // the cuts of the last sets that this head has made complete
 }
 
 // save plans the files of the cut that is being left. It plans none while the previous
@@ -98,10 +99,15 @@ func (st *sets) writerDeath(p job.Process, incarnation uint32) {
 }
 
 // Published reports that the head has made the set complete, or has failed to.
-func (st *sets) Published(set uint64) {
-	if st.saving.set == set {
-		st.saving = saving{}
+func (st *sets) Published(set uint64, complete bool) {
+	if st.saving.set != set {
+		return
 	}
+	if complete {
+		st.done = append(st.done, st.saving.cut)
+		st.done = st.done[max(0, len(st.done)-checkpoint.KeptSets):]
+	}
+	st.saving = saving{}
 }
 
 // resumeFiles continues the set of files that is being written.

@@ -27,6 +27,7 @@ type Member struct {
 	copied   bool
 	set      uint64        // the set of files to write, 0: none
 	savers   []job.Process // the processes that write them
+	oldest   uint64        // the job goes back to no safe point before this one; 0: not known
 	copying  bool          // some state was copied ahead at this safe point
 	donate   []job.Process // joiners to copy state to ahead of the cut
 	transfer []job.Process // joiners to transfer the rest to in the cut
@@ -70,6 +71,7 @@ type Step struct {
 	Process job.Process
 	Joined  []job.Peer
 	Set     uint64
+	Oldest  uint64 // in Leave: as in the order
 }
 
 // Order processes an order of the head and returns the replies. points is the number of
@@ -101,7 +103,7 @@ func (m *Member) Order(o job.Order, points uint64) []job.Reply {
 		}
 	case job.OrderGo:
 		m.left, m.plan, m.next = true, o.Plan, o.Next
-		m.set, m.savers = o.Set, o.Savers
+		m.set, m.savers, m.oldest = o.Set, o.Savers, o.Oldest
 		m.asked, m.number = false, 0 // what comes now is about a later cut
 	case job.OrderRollback:
 		m.generation, m.rolled = o.Generation, true
@@ -187,7 +189,7 @@ func (m *Member) inCut() Step {
 		m.set = 0
 		return Step{Kind: Save, Number: m.point, Set: set}
 	}
-	s := Step{Kind: Leave, Number: m.point, Joined: m.admit}
+	s := Step{Kind: Leave, Number: m.point, Joined: m.admit, Oldest: m.oldest}
 	m.point, m.at = 0, 0
 	m.drained, m.admitted, m.left, m.copied = false, false, false, false
 	m.admit, m.plan, m.transfer = nil, nil, nil

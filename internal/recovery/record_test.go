@@ -63,7 +63,7 @@ func (c *cluster) recorded() (all []func()) {
 			c.publishing = c.publishing[1:]
 			c.ended[set] = "complete"
 			c.keep(func() { c.snapshot.End(set) }, func() {
-				c.tell(func() []Action { c.head.sets.Published(set); return nil })
+				c.tell(func() []Action { c.head.sets.Published(set, true); return nil })
 			})
 		})
 	}

@@ -207,6 +207,7 @@ func (p *Snapshot) Apply(d Decision) {
 		}
 		p.Entire, p.Unlike = d.Entire, d.Unlike
 		o.Kind, o.Next, o.Entire = job.OrderGo, earlier(p.Backup, p.Files), d.Entire
+		o.Oldest = d.Oldest
 		p.Orders = []job.Order{o}
 	case Complete:
 		p.backup(d)

@@ -28,8 +28,10 @@ type Set struct {
 const (
 	setPrefix = "set-"
 	indexName = "index" // of a set; it is written last and makes the set complete
-	kept      = 2       // number of complete sets that are kept
 )
+
+// KeptSets is the number of complete sets that a folder keeps.
+const KeptSets = 2
 
 func setName(number uint64) string { return fmt.Sprintf("%s%06d", setPrefix, number) }
 func fileName(rank int) string     { return fmt.Sprintf("rank-%d", rank) }
@@ -144,7 +146,7 @@ func prune(dir string) error {
 			continue
 		}
 		switch {
-		case isComplete(set) && complete < kept:
+		case isComplete(set) && complete < KeptSets:
 			complete++
 			continue
 		case complete == 0:

@@ -160,7 +160,7 @@ func (p *process) end(why error) {
 func (p *process) die(k job.Kill, e *engine.Engine) {
 	p.Fired(k, e.Snapshot())
 	p.end(errKilled)
-	if k.Point == job.KillSection || k.Point == job.KillTask {
+	if k.Point == job.KillSection || k.Point == job.KillTask || k.Point == job.KillFile {
 		runtime.Goexit()
 	}
 }

@@ -61,8 +61,9 @@ func (r *recovering) step(s recovery.Step, seen uint64, yield func(func())) (err
 	case recovery.Save:
 		return r.save(s.Number, s.Set, yield)
 	case recovery.Leave:
+		r.oldest = s.Oldest
 		if r.program != nil { // else it begins in this cut
-			r.program.cut = s.Number
+			r.program.cut, r.program.oldest = s.Number, s.Oldest
 		}
 		yield(func() {
 			if len(s.Joined) == 0 { // otherwise admit has called Cut

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/intrahpc/intra/internal/job"
+
 // Files are the output files of a run of the program. Package file implements it.
 type Files interface {
 	// Settle makes what was written durable: the state of this process is given away next.
@@ -25,6 +27,10 @@ func (p *Program) Files() Files { return p.files }
 // Cut returns the last safe point at which all processes took a cut, 0 if there was none.
 func (p *Program) Cut() uint64 { return p.cut }
 
+// Oldest returns the oldest safe point to which the job may go back, or be restarted at,
+// 0 if that is not known. Between two cuts all processes have the same.
+func (p *Program) Oldest() uint64 { return p.oldest }
+
 // Passed reports whether the run has passed a safe point.
 func (p *Program) Passed() bool { return p.points.Load() > 0 && !p.Resuming() }
 
@@ -46,6 +52,16 @@ func (p *Program) Apart() bool {
 	p.engine.mu.Lock()
 	defer p.engine.mu.Unlock()
 	return !p.engine.setup.Together || p.engine.sharing.scattered
+}
+
+// FileSteps returns the function to be called between the steps of a call of package file,
+// where this process may have to die. It is nil if no such death is due. The goroutine of
+// the program calls it.
+func (p *Program) FileSteps() func() {
+	if p.engine == nil || p.trial || p.engine.faults.Mid(job.KillFile) == nil {
+		return nil
+	}
+	return func() { p.engine.faults.At(job.KillFile) }
 }
 
 // resumeFiles lets the output files continue at the safe point at which the run began.

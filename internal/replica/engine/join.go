@@ -154,6 +154,7 @@ func (r *recovering) join(released <-chan struct{}) error {
 				return err
 			}
 		case recovery.Leave:
+			r.oldest = step.Oldest
 			r.unlocked(func() { r.faults.StepHere(job.KillJoin, "go") })
 			return nil
 		}

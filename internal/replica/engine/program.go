@@ -41,6 +41,7 @@ type Program struct {
 	files    Files  // nil: the program does not use package file
 	joined   bool   // the run began as that of a joiner
 	trial    bool   // the run is a trial of checked mode
+	oldest   uint64 // by that cut: the job goes back to no safe point before this one; 0: not known
 	cut      uint64 // the last safe point at which all processes took a cut, 0: none
 
 	// due is set, by any goroutine, to have stop called at the next safe point. A safe
@@ -209,6 +210,7 @@ func (p *Program) Reload(im *checkpoint.Image) error { return p.state.Reload(im)
 func (p *Program) Again(im *checkpoint.Image, point uint64, stop func(point uint64) error) *Program {
 	q := &Program{Self: p.Self, Degrees: p.Degrees, World: p.World, Context: p.Context, engine: p.engine, stop: stop}
 	q.restore(im, point)
+	q.oldest = p.oldest
 	q.resumed = func() error { p.engine.messages.Load().Resume(); return nil }
 	q.due.Store(true)
 	q.trial = true

@@ -22,6 +22,7 @@ type recovering struct {
 	image     *checkpoint.Image // that the next run of the program begins with
 	inside    *Program          // the program, while it is in a safe point at which something is due
 	startAt   *rankPosition     // position at which the last run began; nil: at the beginning of the job
+	oldest    uint64            // in the last cut that it left: see Program.oldest
 	joins     bool              // it began there as a joiner
 	outbound  map[job.Process]*outbound
 	stopDrain context.CancelFunc
@@ -59,7 +60,7 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 	defer r.mu.Unlock()
 	if r.startAt != nil {
 		p.restore(r.image, r.startAt.Point)
-		p.joined = r.joins
+		p.joined, p.oldest = r.joins, r.oldest
 		r.image = nil
 	}
 	if r.back.Pending() {

@@ -134,7 +134,7 @@ func (r *recovering) restoreFor(step recovery.ReturnStep[stateCopy]) error {
 	if err := r.resumeAt(at, o.Generation); err != nil {
 		return err
 	}
-	r.image, r.startAt, r.joins = s.image, at, false
+	r.image, r.startAt, r.joins, r.oldest = s.image, at, false, 0
 	r.runCtx, r.endRun = context.WithCancelCause(r.ctx)
 	return nil
 }

@@ -30,6 +30,7 @@ type item struct {
 	read   bool
 	call   Call // Write, Sync or Publish
 	append bool // at the end
+	undone bool // another rank fails: the record is cut off, and written again
 }
 
 // simRank is a rank in one generation.
@@ -76,6 +77,7 @@ type simNode struct {
 	calls   int // that it has the outcomes of
 	pending *Call
 	then    []Call // before the next item of the script
+	undone  bool   // the item of the script was cut off once
 }
 
 func newSimRank(seed uint64) *simRank {
@@ -102,7 +104,7 @@ func (r *simRank) program(n int) (list []item) {
 				data := bytes.Repeat([]byte{byte(1 + r.rng.IntN(255))}, 1+r.rng.IntN(12))
 				pieces = append(pieces, Piece{int64(r.rng.IntN(40)), data})
 			}
-			list = append(list, item{append: r.growing, call: Call{Kind: Write, Pieces: pieces}})
+			list = append(list, item{append: r.growing, undone: r.growing && r.rng.IntN(4) == 0, call: Call{Kind: Write, Pieces: pieces}})
 		}
 	}
 	return append(list, item{call: Call{Kind: Sync}}, item{call: Call{Kind: Publish}})
@@ -279,6 +281,9 @@ func (n *simNode) leave(v []byte) {
 				n.r.want = put(n.r.want, p)
 			}
 		}
+		if o.OK && c.Kind == Back {
+			n.r.want = n.r.want[:min(int64(len(n.r.want)), c.Size)]
+		}
 	}
 	switch {
 	case !o.OK: // cut the record off, and try again
@@ -288,7 +293,10 @@ func (n *simNode) leave(v []byte) {
 		}
 	case len(n.then) > 0:
 		n.then = n.then[1:]
+	case c.Kind == Write && n.r.script[n.at].undone && !n.undone:
+		n.undone, n.then = true, []Call{{Kind: Back, Size: end}}
 	case c.Kind != Fork:
+		n.undone = false
 		n.at++
 	}
 }

@@ -1,0 +1,91 @@
+// Lossy runs a command on a host that is to lose its pages: it serves a file system that
+// keeps what is written in its own memory, as the page cache of a host does. An fsync and
+// the close of a file write it to the folder behind, which all hosts share. If lossy is
+// killed, the rest is lost.
+//
+//	lossy FOLDER MOUNTPOINT COUNTER COMMAND [args]
+//
+// COUNTER is a file that has the number of bytes that would be lost now.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+func main() {
+	if len(os.Args) < 5 {
+		fmt.Fprintln(os.Stderr, "usage: lossy FOLDER MOUNTPOINT COUNTER COMMAND [args]")
+		os.Exit(2)
+	}
+	code, err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lossy:", err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+func run(folder, mount, counter string, command []string) (int, error) {
+	count, err := os.Create(counter)
+	if err != nil {
+		return 0, err
+	}
+	root, err := fs.NewLoopbackRoot(folder)
+	if err != nil {
+		return 0, err
+	}
+	pages := &cache{files: make(map[uint64]*pages), count: count}
+	data := root.(*fs.LoopbackNode).RootData
+	data.NewNode = func(data *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
+		return &node{LoopbackNode: fs.LoopbackNode{RootData: data}, cache: pages}
+	}
+	own := &node{LoopbackNode: fs.LoopbackNode{RootData: data}, cache: pages}
+	data.RootNode = own
+	// Nothing is remembered between two calls: other hosts change the folder, too.
+	server, err := fs.Mount(mount, own,
+		&fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: folder, Name: "lossy"}})
+	if err != nil {
+		return 0, fmt.Errorf("mount: %w", err)
+	}
+	if err := keepDescriptors(); err != nil {
+		return 0, err
+	}
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM) // the command decides
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = nil
+	}
+	// Processes of the command may have files open yet; the mount vanishes with the namespace.
+	_ = server.Unmount()
+	if err != nil {
+		return 0, err
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+// keepDescriptors keeps the connection to the kernel out of the command. While another
+// process has it, the kernel waits for answers of this one after its death.
+func keepDescriptors() error {
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
