@@ -197,3 +197,16 @@ func (s *outStream) find(number uint64) *Message {
 	}
 	return nil
 }
+
+// sent implements Engine.Sent.
+func (t *contexts) sent() []uint64 {
+	all := make([]uint64, len(t.job.ranks))
+	for _, ctx := range t.order {
+		for rank := range all {
+			if s := ctx.out[rank]; s != nil && !ctx.exact && ctx.common(rank) {
+				all[rank] += s.next
+			}
+		}
+	}
+	return all
+}

@@ -43,26 +43,6 @@ func (p *Position) Rank() int { return p.rank }
 // Size returns the number of ranks of the job.
 func (p *Position) Size() int { return p.size }
 
-// Sent returns how many messages the program has sent to each rank, on the communicators that it has
-// not freed. Where no message is being posted it is the same for every replica.
-func (e *Engine) Sent() []uint64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.core.contexts.sent()
-}
-
-func (t *contexts) sent() []uint64 {
-	all := make([]uint64, len(t.job.ranks))
-	for _, ctx := range t.order {
-		for rank := range all {
-			if s := ctx.out[rank]; s != nil && !ctx.exact && ctx.common(rank) {
-				all[rank] += s.next
-			}
-		}
-	}
-	return all
-}
-
 // Position returns the position of this rank at the cut that is being passed. It excludes
 // messages that were sent after the cut, even those that have arrived.
 func (k *cuts) Position() (*Position, error) {

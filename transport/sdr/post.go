@@ -64,3 +64,11 @@ func (e *Engine) Cancel(r *Request) bool {
 	defer e.flushAndUnlock()
 	return e.core.matching.Cancel(r)
 }
+
+// Sent returns how many messages the program has sent to each rank, on the communicators that it has
+// not freed. Where no message is being posted it is the same for every replica.
+func (e *Engine) Sent() []uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.core.contexts.sent()
+}
