@@ -257,7 +257,7 @@ func (r *reference) write() string {
 		} else {
 			fmt.Fprintf(&b, "\n## `%s`\n", strings.Join(o.paths, "`, `"))
 			doc := strings.Join(strings.Fields(r.load(o.folder).docs[o.name]), " ")
-			for _, verb := range []string{" is ", " are "} {
+			for _, verb := range []string{" is ", " are ", " holds ", " describes "} {
 				if rest, ok := strings.CutPrefix(doc, o.name+verb); ok {
 					doc = strings.ToUpper(rest[:1]) + rest[1:]
 				}
