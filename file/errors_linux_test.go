@@ -1,0 +1,146 @@
+package file_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/file"
+	"github.com/intrahpc/intra/internal/testkit/needs"
+	"github.com/intrahpc/intra/intratest"
+)
+
+// sameError runs a call in two ranks with two replicas each, and requires the same
+// *fs.PathError with that number from all of them.
+func sameError(t *testing.T, want syscall.Errno, name string, call func(p *intra.Process) error) {
+	t.Helper()
+	var lock sync.Mutex
+	var all []error
+	intratest.Run(t, intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
+		err := call(p)
+		lock.Lock()
+		defer lock.Unlock()
+		all = append(all, err)
+		return nil
+	})
+	require.Len(t, all, 4)
+	for _, err := range all {
+		var path *fs.PathError
+		require.ErrorAs(t, err, &path)
+		require.Equal(t, name, path.Path)
+		require.ErrorIs(t, err, want)
+		require.Equal(t, all[0].Error(), err.Error())
+	}
+}
+
+// refused requires that files in a folder can neither be created nor appended to, and that
+// the file that is there stays.
+func refused(t *testing.T, want syscall.Errno, dir string) {
+	t.Helper()
+	old := filepath.Join(dir, "old")
+	for _, name := range []string{old, filepath.Join(dir, "new")} {
+		sameError(t, want, name, func(p *intra.Process) error { _, err := file.Create(p, p.World(), name); return err })
+		sameError(t, want, name, func(p *intra.Process) error { _, err := file.Append(p, p.World(), name); return err })
+	}
+	require.Equal(t, "old", contents(t, old))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+}
+
+func TestFolderWithoutPermission(t *testing.T) {
+	dir, err := os.MkdirTemp("", "file-") // t.TempDir is in a folder that another user cannot read
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "old"), []byte("old"), 0o444))
+	require.NoError(t, os.Chmod(dir, 0o555))
+	if os.Geteuid() == 0 { // whom no permission stops
+		require.NoError(t, syscall.Setresuid(-1, needs.StrangerID, -1))
+		defer func() { require.NoError(t, syscall.Setresuid(-1, 0, -1)) }()
+	}
+	refused(t, syscall.EACCES, dir)
+}
+
+// The test runs itself in a namespace with a mount that is read-only.
+func TestReadOnlyFolder(t *testing.T) {
+	const variable = "FILE_TEST_READ_ONLY"
+	if dir := os.Getenv(variable); dir != "" {
+		refused(t, syscall.EROFS, dir)
+		return
+	}
+	dir := t.TempDir()
+	const script = `mount -t tmpfs none "$1"; printf old > "$1/old"; mount -o remount,ro "$1"; exec "$0" -test.run '^TestReadOnlyFolder$' -test.v`
+	line := append(needs.Mounts(t), script, os.Args[0], dir)
+	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
+	cmd.Env = append(os.Environ(), variable+"="+dir)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestReadOnlyFolder")
+}
+
+// A limit of the size of files lets a write end in the middle, as a quota does: records
+// that were complete stay, and so does the file that was to be replaced.
+func TestWriteThatEndsInTheMiddle(t *testing.T) {
+	const limit = 100 << 10
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	var before syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: before.Max}))
+	defer func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before)) }()
+	dir := t.TempDir()
+	log, field := filepath.Join(dir, "log"), filepath.Join(dir, "field")
+	require.NoError(t, os.WriteFile(field, []byte("old"), 0o666))
+	record := strings.Repeat("x", 30<<10)
+	sameError(t, syscall.EFBIG, log, func(p *intra.Process) error {
+		f, err := file.Append(p, p.World(), log)
+		if err == nil {
+			err = f.WriteAll([]byte(record))
+		}
+		if err != nil {
+			return errors.New("the first records: " + err.Error())
+		}
+		failed := f.WriteAll([]byte(record)) // of rank 1 the last part
+		if err := f.WriteAll([]byte("end")); err != nil {
+			return errors.New("after a failure: " + err.Error())
+		}
+		if err := f.Close(); err != nil {
+			return errors.New("close: " + err.Error())
+		}
+		return failed
+	})
+	require.Equal(t, record+record+"endend", contents(t, log))
+	for _, failing := range []func(f *file.File, p *intra.Process) error{
+		func(f *file.File, p *intra.Process) error {
+			return f.WriteAtAll(make([]byte, limit), int64(p.Rank())*limit/2)
+		},
+		func(f *file.File, p *intra.Process) error {
+			_ = f.WriteAtAll(make([]byte, limit), int64(p.Rank())*limit/2)
+			return f.Close()
+		},
+	} {
+		sameError(t, syscall.EFBIG, field, func(p *intra.Process) error {
+			f, err := file.Create(p, p.World(), field)
+			if err != nil {
+				return errors.New("create: " + err.Error())
+			}
+			err = failing(f, p)
+			_ = f.Close() // with the same error, or closed already
+			return err
+		})
+		require.Equal(t, "old", contents(t, field))
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 2)
+}
