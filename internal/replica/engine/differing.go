@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/replica/verify"
@@ -72,13 +73,15 @@ func (w *watcher) conclude(values string) error {
 // where describes at which place the replicas differed, and which variable.
 func (w *watcher) where() string {
 	f := w.machine.Found()
-	what, first := "the registered state", ""
+	text := describeDifference(f)
 	if names := w.names[f.Place]; f.Index < len(names) && !f.Lengths {
-		if first = fmt.Sprintf(", first in %v", names[f.Index]); names[f.Index].name == messagesSent {
-			what, first = "the numbers of messages sent", ""
+		if names[f.Index].name == messagesSent {
+			text = strings.Replace(text, "the registered state", "the numbers of messages sent", 1)
+		} else {
+			text += fmt.Sprintf(", first in %v", names[f.Index])
 		}
 	}
-	return fmt.Sprintf("rank %d: %s%s", w.setup.Self.Rank, describeDifference(f, what), first)
+	return fmt.Sprintf("rank %d: %s", w.setup.Self.Rank, text)
 }
 
 // proven reports whether the hashes that differ prove that the states do. Equal values may
@@ -123,14 +126,14 @@ func (w *watcher) hashes() string {
 	return fmt.Sprintf("only the hash is known (%x on replica %d, %x on replica %d)", f.Hashes[0], f.A, f.Hashes[1], f.B)
 }
 
-func describeDifference(f *verify.Difference, what string) string {
+func describeDifference(f *verify.Difference) string {
 	if f.Place.Kind == verify.AtSection {
 		return fmt.Sprintf("what the tasks of section %d read differed on replicas %d and %d", f.Place.Number-1, f.A, f.B)
 	}
 	if f.Place.Number == verify.AtEnd {
-		return fmt.Sprintf("%s differed on replicas %d and %d when the program returned", what, f.A, f.B)
+		return fmt.Sprintf("the registered state differed on replicas %d and %d when the program returned", f.A, f.B)
 	}
-	return fmt.Sprintf("%s differed on replicas %d and %d at safe point %d", what, f.A, f.B, f.Place.Number)
+	return fmt.Sprintf("the registered state differed on replicas %d and %d at safe point %d", f.A, f.B, f.Place.Number)
 }
 
 // values describes the difference at the place where all replicas have stopped.
