@@ -14,12 +14,12 @@ import (
 //go:embed carries.go
 var intraSourceCarries string
 
-var _ = intraruntime.Embedded("carries_intra.go", intraSourceCarries, "2fb8927f516d2a69f5dc72c1897e7d0faca56e3f8a08f4d8eb2ba4ba6d689b56")
+var _ = intraruntime.Embedded("carries_intra.go", intraSourceCarries, "11b4ef741540f987e8325a78970df7fc85ffdeaef513b3f25708227bc6741065")
 
 var _ = intraruntime.Lines("23:9 27:12 29:13 32:15 33:15 38:19 40:20 47:26 48:26 59:36 61:37 69:44 71:45 75:48 76:48 79:50 81:51 84:53 85:53 94:61 96:62 99:64 100:64 105:68 107:69 111:72 112:72 119:78 121:79 124:81 125:81 132:87 134:88 137:90 138:90 146:97 148:98 154:103 155:103 161:108 163:109 169:114 170:114 176:119 178:120 182:123 183:123 189:128 191:129 195:132 196:132 202:137 204:138 208:141 209:141 214:145 216:146 219:148 220:148 227:155 229:157 231:159 233:161 236:164 238:165 240:166 242:167 243:167")
 
-// carries are programs in which something passes from block to block, or from section to
-// section. In those of the second part section code reads it too early.
+// carries are programs in which a value passes from block to block, or from section to
+// section. In the programs of the second part, section code reads that value too early.
 var carries = map[string]program{
 	"prefixSum": func(p *intra.Process, a *arrays) error {
 		sums := make([]float64, tasks)
