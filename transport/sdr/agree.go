@@ -142,7 +142,7 @@ func (a *agreement) Answered(ctx *Context, number uint64) (value []byte, settled
 	return d.value, true
 }
 
-// decide makes d and the decisions about the next receives decisions of this process, also if a dead
+// decide makes d, and the decisions ahead about the next receives, those of this process, also if a dead
 // leader made them before, and sends them to all siblings.
 func (a *agreement) decide(d *decision, ahead ...*decision) {
 	if a.maker != a.job.replica {
@@ -200,6 +200,9 @@ func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) e
 	values := [][]byte{payload}
 	if key.kind == decidesReceive {
 		values = slices.Collect(slices.Chunk(payload, receiveBytes))
+	}
+	if len(values) == 0 {
+		return violation(pr, h, "decision")
 	}
 	for _, v := range values {
 		if key.kind == decidesReceive && (len(v) != receiveBytes || binary.LittleEndian.Uint64(v) >= uint64(len(a.job.ranks))) || key.kind > decidesQuestion {

@@ -282,6 +282,7 @@ func TestFramesAboutDecisionsAreChecked(t *testing.T) {
 	require.ErrorIs(t, n.cores[1].End(2, &f.header, f.payload), ErrProtocol, "from another rank")
 	require.ErrorIs(t, n.cores[2].End(3, &f.header, f.payload), ErrProtocol, "to a rank with one replica")
 	require.ErrorIs(t, n.cores[1].End(0, &f.header, f.payload[:8]), ErrProtocol, "too short")
+	require.ErrorIs(t, n.cores[1].End(0, &f.header, nil), ErrProtocol, "empty")
 	kind := f.header
 	kind.Args[3] = 9
 	require.ErrorIs(t, n.cores[1].End(0, &kind, f.payload), ErrProtocol, "of no kind")

@@ -89,7 +89,7 @@ func variables(state *checkpoint.State, skip map[string]bool) (contents, error) 
 const messagesSent = "messages to rank"
 
 // contents returns what replicas compare at a safe point: the registered variables, and how many
-// messages they have sent.
+// messages this process has sent.
 func (w *watcher) contents(state *checkpoint.State) (contents, error) {
 	c, err := variables(state, w.skip)
 	if err != nil {
