@@ -50,7 +50,7 @@ func (f Finding) String() string { return checked.Finding(f).String() }
 // the kernels take. It does not see the variables of closures. With one replica of a rank
 // it finds values that a section reads from its tasks too early only if a task gets them
 // as they are. While a receive is pending, or if several processes share one
-// memory, it does not watch the memory behind the end of a slice.
+// memory, it does not watch the memory beyond the end of a slice.
 type CheckError struct {
 	Findings []Finding
 }

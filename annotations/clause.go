@@ -112,7 +112,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Msg }
 
-// ParseTask parses the text behind "//intra:task", whose first character is at pos. It
+// ParseTask parses the text after "//intra:task", whose first character is at pos. It
 // leaves out clauses that are wrong.
 func ParseTask(text string, pos token.Pos) ([]Clause, []*Error) {
 	p := newClauseParser(text, pos)
@@ -134,7 +134,7 @@ type SectionArgs struct {
 // Schedules are the arguments of the sched clause.
 var Schedules = []string{"static", "adaptive", "replicate"}
 
-// ParseSection parses the text behind "//intra:section".
+// ParseSection parses the text after "//intra:section".
 func ParseSection(text string, pos token.Pos) (SectionArgs, []*Error) {
 	p := newClauseParser(text, pos)
 	var args SectionArgs

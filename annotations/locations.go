@@ -25,7 +25,7 @@ type loc struct {
 // cell is a part of memory into which a function stores a value at some time.
 type cell struct {
 	path string
-	any  bool // or anything behind path
+	any  bool // or anything beyond path
 	val  loc
 }
 
@@ -87,8 +87,8 @@ func compareLocs(x, y loc) int {
 
 func fresh(v ssa.Value) []loc { return []loc{{root: root{kind: localRoot, v: v}, addr: true}} }
 
-// normal sorts and merges locs. If there are too many, it keeps one loc for each root, with
-// any.
+// normal sorts and merges locs. If there are too many, it keeps one loc for each root and
+// part of a tuple, with any set.
 func normal(ls []loc) []loc {
 	slices.SortFunc(ls, compareLocs)
 	ls = slices.Compact(ls)

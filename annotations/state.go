@@ -36,7 +36,7 @@ const (
 	NestedForm                   // its own Protect method is called
 )
 
-// ParseState parses the text behind "//intra:state", whose first character is at pos. It
+// ParseState parses the text after "//intra:state", whose first character is at pos. It
 // returns the fields that are left out.
 func ParseState(text string, pos token.Pos) (skip []Ident, errs []*Error) {
 	p := newClauseParser(text, pos)

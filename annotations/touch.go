@@ -208,7 +208,7 @@ func (t *toucher) call(call *ast.CallExpr) {
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && sig.Recv() != nil {
 		args = append([]ast.Expr{sel.X}, args...)
 	}
-	if fn.Pkg() != nil && fn.Pkg().Path() == "fmt" { // prints all that it reaches
+	if fn.Pkg() != nil && fn.Pkg().Path() == "fmt" { // fmt reads everything that its arguments reach
 		for _, arg := range args {
 			t.elements(arg, touch{})
 		}

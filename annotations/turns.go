@@ -156,7 +156,7 @@ func (t *turns) meets(r *launched, to *touch) relation {
 	}
 	how := to.within(before, to.some)
 	if how == outside {
-		// The access has to lie behind what earlier iterations have launched.
+		// Its elements must come after those of the tasks that earlier iterations have launched.
 		if d, ok := difference(to.lo, before.hi); !ok || d < 0 || !t.rising || before.hi.terms[t.counter] < 0 {
 			return maybeInside
 		}
@@ -185,10 +185,10 @@ func (t *turns) block(r *launched, to *touch) relation {
 	}
 	end := r.hi.plus(affine{terms: map[string]int64{t.hi: 1}}, -1).plus(affine{terms: map[string]int64{t.lo: 1}}, 1)
 	if d, ok := to.lo.minus(end); ok && d >= 0 {
-		return outside // behind all blocks launched before
+		return outside // after all blocks launched before
 	}
 	if d, ok := to.lo.minus(r.hi.add(0)); ok && d >= 0 {
-		return outside // behind this block
+		return outside // after this block
 	}
 	last := r.lo.add(-1) // the first element of the previous block is this one, or precedes it
 	above, ok1 := end.minus(*to.hi)

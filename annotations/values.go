@@ -158,7 +158,7 @@ func (b *body) compute(v ssa.Value) []loc {
 
 // choose returns the results of a select, and records what it may send.
 func (b *body) choose(v *ssa.Select) (ls []loc) {
-	received := 2 // behind the index and ok
+	received := 2 // after the index and ok
 	for _, st := range v.States {
 		if st.Dir == types.SendOnly {
 			b.put(b.value(st.Chan), b.value(st.Send))

@@ -81,9 +81,9 @@ func (f *family) drop(c *Comm) {
 	}
 }
 
-// recall returns the next of the communicators that were derived from c in this way and
-// were in use at the safe point, in the order of their creation. With nil members (a split,
-// whose members are unknown without communication), it does not compare members.
+// recall returns the next communicator, in the order of creation, that operation o derived
+// from c and that was in use at the safe point. If o.members is nil, recall does not compare
+// members: a split knows its members only after communication.
 func (c *Comm) recall(o origin) (*Comm, error) {
 	f := c.family
 	f.mu.Lock()

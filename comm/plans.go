@@ -64,8 +64,8 @@ func (c *Comm) nextNumber(peer int, receive bool) (n uint64) {
 	return n
 }
 
-// spare returns an empty plan for reuse. If too many plans are kept, it gives up the least
-// recently used one; otherwise it returns nil.
+// spare returns an empty plan for reuse. If there is none, and the maximum number of plans is
+// kept, it empties the least recently used one. Otherwise it returns nil.
 func (c *Comm) spare() *schedule {
 	i := slices.IndexFunc(c.plans, func(s *schedule) bool { return s.of == occasion{} })
 	if i < 0 && len(c.plans) == keptPlans {

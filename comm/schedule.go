@@ -61,8 +61,8 @@ func (c *Comm) newSchedule(o operation, root, bytes int) *schedule {
 	return s
 }
 
-// add returns a new last step, which the caller fills in: copying a step that has just been
-// written would take longer than the rest.
+// add appends a step and returns it for the caller to fill in. Filling in a step elsewhere
+// and then copying it would take longer than the rest of the work.
 func (s *schedule) add(kind stepKind) *step {
 	s.steps = append(s.steps, step{})
 	st := &s.steps[len(s.steps)-1]

@@ -192,7 +192,7 @@ func (f *File) publish(size int64, version int) error {
 		}
 	}
 	if err == nil && from != f.temporary(version) {
-		// An earlier writer has died behind its rename: of two names of one file none is renamed.
+		// An earlier writer has died after its rename: of two names of one file none is renamed.
 		err = remove(from)
 	}
 	if err != nil {
@@ -214,7 +214,7 @@ func (f *File) discard() error {
 }
 
 // detach gives the temporary file an inode of its own, if it also has its own name since
-// it was closed after the safe point to which the job has gone back.
+// it was closed after the safe point to which the job has rolled back.
 func (f *File) detach(size int64) error {
 	at := f.temporary(f.m.Version())
 	info, err := os.Stat(at)

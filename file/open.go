@@ -42,8 +42,8 @@ func (f *File) begin() error {
 	if !slices.Contains(f.t.tokens, o.Token) {
 		f.t.tokens = append(f.t.tokens, o.Token)
 	}
-	// A replica that lags behind may look when the others have closed the file long since,
-	// but the token stays.
+	// A replica that lags behind may look for the token long after the others have closed the
+	// file. So the token stays until Release.
 	if err := f.t.sees(o.Token); err != nil {
 		return fmt.Errorf("%w: %w", intra.ErrDiverged, err)
 	}

@@ -135,7 +135,7 @@ func TestFilesOpenAcrossSafePoints(t *testing.T) {
 	}
 }
 
-// Whatever dies, and however often all go back, the files are those of a run without
+// Whatever dies, and however often all roll back, the files are those of a run without
 // failures.
 func TestFilesAfterRandomFailures(t *testing.T) {
 	for seed := range uint64(jobtest.Count(20, 200)) {

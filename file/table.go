@@ -32,7 +32,7 @@ type table struct {
 	nonce   string   // distinguishes temporary names of this job; "": there were none yet
 	made    int      // created files so far
 	tokens  []string // files that show whether hosts see the same folder
-	again   bool     // the job has gone back: an execution before may have left files
+	again   bool     // the job has rolled back: an earlier execution may have left files
 	expired []string // for the replica to remove that carries out the next call
 
 	step func() // where -kill may end the process; nil: it does not do so in a file
@@ -61,7 +61,7 @@ type entry struct {
 	Pos     int64  `json:",omitempty"`
 	Version int    `json:",omitempty"`
 	End     int64
-	// Unsynced is that of outfile.State.
+	// Unsynced is Unsynced of outfile.State.
 	Unsynced int64 `json:",omitempty"`
 }
 

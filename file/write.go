@@ -29,7 +29,7 @@ func (f *File) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// takeBack cuts a file off behind its last whole record after an append has failed.
+// takeBack cuts a file off after its last whole record if an append has failed.
 func (f *File) takeBack(err error, end int64) error {
 	if ends(err) {
 		return err

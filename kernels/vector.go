@@ -75,8 +75,9 @@ func CopyNT[T Float](x, w []T) {
 	active[T]().CopyNT(x, w)
 }
 
-// CopyNTPart is CopyNT for a part of a copy; CopyNT must make the last part. Until then
-// other threads may not see it, which saves waiting for memory.
+// CopyNTPart is CopyNT for a part of a copy that more parts follow. It does not wait for
+// memory, so other threads may not see the part yet. CopyNT must copy the last part,
+// which makes all parts visible.
 func CopyNTPart[T Float](x, w []T) {
 	same(len(w), len(x))
 	active[T]().CopyNTPart(x, w)

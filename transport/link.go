@@ -52,7 +52,7 @@ type Link interface {
 	// Start begins delivery to r. It is called once, before all other methods.
 	Start(r Receiver)
 
-	// Send queues f behind all earlier frames. It never blocks and never calls
+	// Send queues f after all earlier frames. It never blocks and never calls
 	// the Receiver. It may hand over at once what fits.
 	Send(f *Frame)
 

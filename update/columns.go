@@ -17,7 +17,7 @@ type Columns struct {
 type column struct {
 	kind    uintptr // identifies a type of elements that was found free of pointers; Reset keeps it
 	class   class
-	ordered bool    // each span begins behind those of all earlier tasks
+	ordered bool    // each span begins after those of all earlier tasks
 	lo, hi  uintptr // of all spans together; lo is above hi if all are empty
 }
 
@@ -122,8 +122,8 @@ func (c *Columns) Near(lo, hi uintptr) bool {
 	return false
 }
 
-// blockwise reports whether the spans of each task in columns k and l lie behind those of
-// all earlier tasks there.
+// blockwise reports whether the spans of each task in columns k and l come after those of all
+// earlier tasks there.
 func (c *Columns) blockwise(tasks func(i int) []Region, k, l int) bool {
 	reach := uintptr(0)
 	for i := range c.tasks {

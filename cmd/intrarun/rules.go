@@ -51,7 +51,7 @@ func (o *options) holds(term string) (text string, ok bool) {
 }
 
 // matches reports whether one of the comma-separated parts of an argument is one of the
-// wanted words, alone or with a value behind it, as in dual,state=3.
+// wanted words, alone or followed by a value, as in dual,state=3.
 func matches(argument string, wanted []string) bool {
 	for part := range strings.SplitSeq(argument, ",") {
 		word, _, _ := strings.Cut(part, "=")

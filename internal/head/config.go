@@ -93,7 +93,7 @@ const (
 	stoppedFor   = 300 * time.Millisecond // after it was seen stopped a process counts as stopped
 	lastWords    = 2 * time.Second        // from the announcement of a death to the death
 	suspectAfter = 500 * time.Millisecond // from a lost link to fencing
-	replaceTime  = 10 * time.Second       // from a lost link between last replicas to the end, while one is being replaced
+	replaceTime  = 10 * time.Second       // from a broken link between two last replicas to the end of the job, if one of their ranks gets a second replica
 	endGrace     = 300 * time.Millisecond // from End to SIGKILL
 	termGrace    = 2 * time.Second        // from SIGTERM to SIGKILL
 	releaseGrace = 10 * time.Second       // from Release to SIGKILL
@@ -109,8 +109,8 @@ func (c *Config) replaces() bool { return c.Replace || len(c.Spares) > 0 }
 // readsFiles reports whether the driver has to look into folders before the job begins.
 func (c *Config) readsFiles() bool { return c.Checkpoint != nil || c.Restart != "" }
 
-// spareID returns the name by which the agent of spare i knows it: one with a rank behind
-// the last one.
+// spareID returns the name by which the agent of spare i knows it: its rank follows the
+// last rank of the job.
 func (c *Config) spareID(i int) job.Process { return job.Process{Rank: len(c.Degrees) + i} }
 
 func (c *Config) node(id detect.ID) *Node {

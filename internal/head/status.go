@@ -111,7 +111,7 @@ func (h *Head) Waiting() (all []stuck.Process, ok bool) {
 // Outlasting is a process that runs while every rank has finished in another replica.
 type Outlasting struct {
 	Process job.Process
-	Idle    time.Duration // time without progress, since the other replicas have finished
+	Idle    time.Duration // time without progress since the other replicas finished
 	What    string        // what it does
 }
 

@@ -48,7 +48,7 @@ func (c Clone) Find() (path string, err error) {
 }
 
 // Args returns the argument vector: the command, with program in place of ProgramWord or
-// behind it, and args.
+// after the command, and args.
 func (c Clone) Args(program string, args []string) []string {
 	all := slices.Clone(c.Command)
 	if at := slices.Index(all, ProgramWord); at >= 0 {

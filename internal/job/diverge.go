@@ -35,7 +35,7 @@ func DivergeAdvice(checked bool) string {
 // Watched holds the counts of a process about the comparisons of -diverge.
 type Watched struct {
 	Hashes   int64   `json:"hashes"`             // taken here
-	Compared int64   `json:"compared"`           // with those of a higher replica
+	Compared int64   `json:"compared"`           // comparisons with the hashes of a higher replica
 	Seconds  float64 `json:"seconds"`            // time spent on all Hashes
 	Known    string  `json:"known,omitempty"`    // a difference of hashes that this process knows of
 	Differed string  `json:"differed,omitempty"` // what differed, as this process has described it

@@ -46,7 +46,7 @@ type Order struct {
 	Set        uint64    `json:"set,omitempty"`       // the set of files to write; 0 = none
 	Savers     []Process `json:"savers,omitempty"`    // the processes that write them, one per rank
 	Scattered  []int     `json:"scattered,omitempty"` // in Admit and Rollback: ranks that have replicas on several hosts after it
-	Oldest     uint64    `json:"oldest,omitempty"`    // in Go: the job goes back to no safe point before this one; 0: that is not known
+	Oldest     uint64    `json:"oldest,omitempty"`    // in Go: the job rolls back to no safe point before this one; 0: that is not known
 	Older      []uint64  `json:"older,omitempty"`     // complete backups older than Number that are kept
 	Entire     bool      `json:"entire,omitempty"`    // where tasks are sampled: replicas compare all tasks from this Go on
 }

@@ -56,8 +56,8 @@ func (s *Secure) flags() byte {
 	return 0
 }
 
-// Client turns a connection that this member has dialled into a secured one to the member
-// peer. It takes over c, and closes it on failure.
+// Client secures a connection that this member has dialled to the member peer. It takes over
+// c, and closes it on failure.
 func (s *Secure) Client(ctx context.Context, c net.Conn, peer string) (net.Conn, error) {
 	if peer == "" || len(peer) > maxName {
 		c.Close()
@@ -74,9 +74,9 @@ func (s *Secure) Client(ctx context.Context, c net.Conn, peer string) (net.Conn,
 	})
 }
 
-// Server turns a connection that this member has accepted into a secured one from a member
-// whose name expected accepts, and returns that name. It takes over c, and closes it on
-// failure. It sends nothing to a stranger.
+// Server secures a connection that this member has accepted. The peer must be a member whose
+// name expected accepts; Server returns that name. It takes over c, and closes it on failure.
+// It sends nothing to a stranger.
 func (s *Secure) Server(ctx context.Context, c net.Conn, expected func(peer string) bool) (net.Conn, string, error) {
 	var peer string
 	sc, err := s.bounded(ctx, c, func() (net.Conn, error) {

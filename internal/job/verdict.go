@@ -19,7 +19,7 @@ const (
 type Verdict struct {
 	Epoch   uint64
 	Process Process
-	// Incarnation is that of the process, where 0 means 1. So a verdict on a process does
+	// Incarnation is the incarnation of the process, where 0 means 1. So a verdict on a process does
 	// not concern its replacement.
 	Incarnation uint32
 	Cause       Cause

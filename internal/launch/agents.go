@@ -136,7 +136,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 				}
 				continue
 			}
-			if all[r.host] != nil { // a copy of our own agent: others do not know the secret
+			if all[r.host] != nil { // a copy of our own agent: no other process knows the secret
 				r.agent.conn.Close()
 				continue
 			}
@@ -209,7 +209,7 @@ func (a *agents) bootstrap(addresses []string) (*spawn.Bootstrap, error) {
 // heed handles news of an agent that is being started.
 func (a *agents) heed(n spawn.News, tell func(agentResult)) {
 	switch i := named(a.hosts, n.Host); {
-	case i < 0: // from a copy of our own agent: others do not know the secret
+	case i < 0: // from a copy of our own agent: no other process knows the secret
 	case n.Line != "":
 		a.console.Notef("intrarun: %s: %s", n.Host, n.Line)
 	default:

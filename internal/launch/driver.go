@@ -274,9 +274,9 @@ func (d *driver) start(a head.Start) {
 	}
 }
 
-// adopt creates the output of a process that was started under another head. It begins
-// where the process's agent reported. If no position has reached the agent, the process
-// counts as a joiner, and the agent gets one.
+// adopt creates the output of a process that was started under another head. The output
+// begins at the position that the process's agent has reported. If the agent has not
+// received a position, the process counts as a joiner until resume sends one.
 func (d *driver) adopt(a head.Adopt) {
 	has, known := d.adopted[a.To]
 	if a.Role == head.First && known && !has.Voiced {

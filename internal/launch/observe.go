@@ -25,8 +25,8 @@ type observer interface {
 	// Unheard reports that its control connection no longer works in one
 	// direction.
 	Unheard(of agentwire.Name, s supervise.Silence)
-	// Output passes on what the process has written; no bytes mean the end of the
-	// stream. It blocks until there is room.
+	// Output passes on what the process has written; an empty b means the end of
+	// the stream. It blocks until there is room.
 	Output(of agentwire.Name, s output.Stream, b []byte)
 	// Quiet answers agent.Quiet.
 	Quiet(of agentwire.Name, n uint64)
@@ -85,7 +85,7 @@ func (o *reporter) Output(of agentwire.Name, s output.Stream, b []byte) {
 	if p := o.outputs.get(o.from(of)); p != nil { // nil: only a lost head knew the process
 		p.Write(s, b)
 		if text := p.Rank().Difference(); text != "" && o.outputs.news(p.Rank()) {
-			// tell could deadlock here: the head may wait for what the caller holds.
+			// Without go, tell could deadlock: it waits for the head, which may wait for the caller.
 			go o.tell(head.Differs{Rank: of.ID.Rank, Text: text})
 		}
 	}

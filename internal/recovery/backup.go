@@ -75,7 +75,7 @@ type backups struct {
 	pace     *pace
 
 	complete *backup      // the last complete backup: a rollback goes to it
-	older    []*backup    // older complete backups, ascending: Distrust and Doubt may go to one
+	older    []*backup    // older complete backups, ascending: Distrust and Doubt may roll back to one
 	attempt  *backup      // the backup that is being stored
 	entire   bool         // where tasks are sampled: replicas compare all tasks, since no backup is complete yet
 	unlike   bool         // replicas of a rank had different states where a backup was taken

@@ -207,8 +207,8 @@ func (h *Head) leave() {
 	h.replicas.tell(live, o)
 }
 
-// oldest returns the oldest safe point to which the job may go back once it has left the
-// cut, or be restarted at. It returns 0 if that is not known.
+// oldest returns the oldest safe point to which the job may roll back, or from which it may
+// restart, once it has left the cut. It returns 0 if that is not known.
 func (h *Head) oldest(cut uint64) uint64 {
 	switch b := h.backups; {
 	case h.backupAt == 0:
@@ -232,8 +232,8 @@ func (h *Head) oldest(cut uint64) uint64 {
 
 func (c cut) String() string { return fmt.Sprintf("%d at %d", c.phase, c.number) }
 
-// storing announces the backup once all its holders have stored it, and has copies
-// renewed that only one process holds.
+// storing announces the backup once all its holders have stored it. It renews the copies
+// that only one process holds.
 func (h *Head) storing() {
 	if h.backups.attempt != nil && h.backups.finished() {
 		h.plan()

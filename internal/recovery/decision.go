@@ -31,7 +31,7 @@ type Decision struct {
 	NextSet    uint64       `json:"nextset,omitempty"` // number of the next set of files
 	Set        uint64       `json:"set,omitempty"`     // the set of files that is written in this cut, 0: none
 	Savers     []int        `json:"savers,omitempty"`  // by rank: the replica that writes the file
-	Oldest     uint64       `json:"oldest,omitempty"`  // the job goes back to no safe point before this one; 0: that is not known
+	Oldest     uint64       `json:"oldest,omitempty"`  // the job rolls back to no safe point before this one; 0: that is not known
 	Unlike     bool         `json:"unlike,omitempty"`  // replicas of a rank had different states where a backup was taken
 	Entire     bool         `json:"entire,omitempty"`  // where tasks are sampled: replicas compare all tasks from this cut on
 	Reason

@@ -19,7 +19,7 @@ type Failures struct {
 }
 
 const (
-	// shape is that of the failures of large clusters (Schroeder and Gibson, 2006).
+	// shape is the Weibull shape of the failures of large clusters (Schroeder and Gibson, 2006).
 	shape = 0.7
 	// fading is the weight of a failure relative to the one after it. About the last
 	// eight count.

@@ -27,7 +27,7 @@ type Member struct {
 	copied   bool
 	set      uint64        // the set of files to write, 0: none
 	savers   []job.Process // the processes that write them
-	oldest   uint64        // the job goes back to no safe point before this one; 0: not known
+	oldest   uint64        // the job rolls back to no safe point before this one; 0: not known
 	copying  bool          // some state was copied ahead at this safe point
 	donate   []job.Process // joiners to copy state to ahead of the cut
 	transfer []job.Process // joiners to transfer the rest to in the cut

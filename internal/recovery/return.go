@@ -9,7 +9,7 @@ import (
 // Return is the part of a process in rollbacks: it decides what the goroutine of the
 // program does during a rollback. S is the state of a rank. Orders and states may arrive
 // at any time, between any two steps; a newer order starts the rollback over. The zero
-// value is that of a process that is not in a rollback.
+// value belongs to a process that is not in a rollback.
 type Return[S any] struct {
 	order *job.Order // the newest order to roll back; nil: the process is not in a rollback
 	stage stage      // the stage of this process in it

@@ -48,7 +48,7 @@ func (r *Recorder) Add(e Event) {
 	r.mu.Unlock()
 }
 
-// Flush passes the recorded events to give, in blocks, oldest first.
+// Flush calls give with the recorded events, in blocks, oldest first.
 func (r *Recorder) Flush(give func(block []byte)) {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()

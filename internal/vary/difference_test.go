@@ -67,7 +67,7 @@ func ones(n int) []float64 {
 // TestStructs compares values of different kinds next to each other, and no padding.
 func TestStructs(t *testing.T) {
 	type cell struct {
-		Kind   uint8 // with padding behind it
+		Kind   uint8 // padding follows
 		Weight float64
 		At     [2]float32
 		Count  int32

@@ -79,7 +79,7 @@ type Result struct {
 	Spec       string     `json:"spec"`        // flags that asked for it
 	Seed       uint64     `json:"seed"`        // seed of all choices, for -seed
 	SafePoints int        `json:"safe_points"` // safe points of the undisturbed set
-	Variables  []Variance `json:"variables"`   // of all sets, the worst of each
+	Variables  []Variance `json:"variables"`   // for each variable the worst result of all sets
 	Sets       []Set      `json:"sets"`        // the disturbed sets
 }
 

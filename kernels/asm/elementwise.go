@@ -19,7 +19,7 @@ var (
 // stores describes how an elementwise kernel stores.
 type stores struct {
 	nt   bool // w by non-temporal stores
-	part bool // more parts follow: others need not see these stores yet
+	part bool // more parts follow: other threads need not see these stores yet
 }
 
 // terms holds the arguments of an operation in registers.

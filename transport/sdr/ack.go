@@ -151,7 +151,7 @@ func (a *acks) note(s *inStream, number uint64, payload []byte, from int) {
 // ended: reports before the end of the cut do not count.
 func (a *acks) noteAgain(s *inStream) {
 	s.sums, s.among = s.sums[:0], 0
-	if a.comparer.sum == nil || s.unacked == 0 || a.job.ranks[s.rank].live == 0 { // nothing lies behind the cut, or the rank has no live replica to report to
+	if a.comparer.sum == nil || s.unacked == 0 || a.job.ranks[s.rank].live == 0 { // nothing was received from beyond the cut, or the rank has no live replica to report to
 		return
 	}
 	a.regroup(s)

@@ -291,8 +291,8 @@ func (a *agreement) handleHolds(p int, h *transport.Header) error {
 	return nil
 }
 
-// settleHeld settles the decisions that all live replicas of this rank hold: their maker, this process,
-// and all that have acknowledged them.
+// settleHeld settles the decisions that all live replicas of this rank hold. The holders of a decision
+// are its maker, this process, and the replicas that have acknowledged it.
 func (a *agreement) settleHeld() {
 	for _, d := range slices.Clone(a.open) {
 		held := true

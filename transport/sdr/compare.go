@@ -22,7 +22,7 @@ import (
 // takes the message from it, or took it from the dead process before and has yet to report
 // that. So a comparison waits for each receiver, until the receiver has reported the
 // message, or has announced that it reports nothing more to this process, which now serves
-// it (flagServed). The announcement comes over the same link, behind all reports. A
+// it (flagServed). The announcement comes over the same link, after all reports. A
 // receiver reports all that it received before a cut before the cut ends, see
 // Engine.SumsHeard. It reports what lies beyond the cut again after it, since it may have
 // taken back some of that, and replicas may have joined.

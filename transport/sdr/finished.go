@@ -314,7 +314,7 @@ func (f *finishing) heardEnd(p int, h *transport.Header) {
 	} else {
 		s := ctx.inStream(rank)
 		s.finished, s.total = true, h.Args[1]
-		if s.total == ackAll { // then it came behind all of them
+		if s.total == ackAll { // then it came after all of them
 			s.total = s.due
 			if ctx.exact {
 				s.total = s.received.low

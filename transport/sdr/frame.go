@@ -57,8 +57,8 @@ const (
 	kindFinished
 	// kindDecision carries a decision of the leader of the rank to its siblings: its kind in Args[3],
 	// its number in the context in Args[1], its number among the decisions of the leader in Args[2],
-	// and its value as the payload. Of receives there may be several values: the others are decided
-	// ahead, for the next receives of the run in Args[4].
+	// and its value as the payload. A decision on receives may carry several values: those after
+	// the first decide the next receives of the run in Args[4] ahead.
 	kindDecision
 	// kindHolds acknowledges to all siblings the decisions of replica Args[2] with numbers below
 	// Args[1].

@@ -38,7 +38,7 @@ const (
 // push puts p at the end.
 func (l *line) push(p *place) { l.insert(l.last, p) }
 
-// insert puts p behind another place, or at the front if behind is nil.
+// insert puts p after the place behind, or at the front if behind is nil.
 func (l *line) insert(behind, p *place) {
 	p.line, p.prev = l, behind
 	if behind == nil {
@@ -109,7 +109,7 @@ func (l *line) look(key uint64) *place {
 	return one
 }
 
-// after returns the first place behind p that matches a key.
+// after returns the first place after p that matches a key.
 func (p *place) after(key uint64) *place {
 	for p = p.next; p != nil && !p.matches(key); p = p.next {
 	}

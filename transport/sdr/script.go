@@ -5,10 +5,10 @@ package sdr
 // never a link.
 type Script struct {
 	// Step does the local work after a round, and returns the messages of the next one.
-	// They belong to the engine until they are complete. No messages end the script. Step
-	// is called without any lock, by one goroutine at a time.
+	// They belong to the engine until they are complete. If it returns none, the script
+	// ends. Step is called without any lock, by one goroutine at a time.
 	Step func() []Post
-	// Purpose is that of all messages of the script, see Core.SendExact. It is set before
+	// Purpose is the purpose of all messages of the script, see Core.SendExact. It is set before
 	// the script is started.
 	Purpose int
 	// Sync is what the end of the script implies at this rank. It is set before the script

@@ -207,7 +207,7 @@ func (o *outgoing) grant(p int, h *transport.Header) {
 // pastBytes returns the size of the causal history in an eager message or an offer.
 func pastBytes(h *transport.Header) uint64 { return h.Args[4] & maxList }
 
-// pastList returns the causal history of m as a frame carries it, behind the payload. In an
+// pastList returns the causal history of m as a frame carries it, after the payload. In an
 // offer the base comes first.
 func (o *outgoing) pastList(m *Message, offer bool) []byte {
 	switch {
@@ -248,7 +248,7 @@ func (o *outgoing) push(p int) {
 	}
 }
 
-// lacksRoom records that a message of s was offered to process p for lack of room.
+// lacksRoom records that a message of s was only offered to process p, which has no room for it.
 func (o *outgoing) lacksRoom(s *outStream, p int) {
 	pr := &o.job.processes[p]
 	if d := uint64(1) << pr.replica; s.short&d == 0 {

@@ -20,7 +20,7 @@ type Awaited struct {
 	Ranks  []int // ranks of the job that it waits for
 	One    bool  // one of them is enough, else all are needed
 	Tag    int   // of the message that is waited for: Any, or a collective has none
-	Tagged bool  // Tag is that of a message
+	Tagged bool  // Tag is the tag of a message
 	Moving bool  // all ranks have done their part, and links carry the rest
 }
 

@@ -48,7 +48,7 @@ var errCorrupt = errors.New("corrupt ring")
 // comes it already has the line of the header. The sender writes the word after
 // all else of the frame, and after tail. So a sender that is killed has published
 // a frame or has not. The reader uses tail only inside of a long frame, and after
-// the sender has ended or died: then bytes behind tail are not a frame, whatever
+// the sender has ended or died: then bytes after tail are not a frame, whatever
 // they look like.
 //
 // A frame that was published as a whole may be followed by a gap, see record. It
@@ -133,7 +133,7 @@ func (r *ring) first(pos uint64) *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Pointer(&r.data[pos&(r.size-1)&^(transport.HeaderSize-1)]))
 }
 
-// capacity is how many bytes can be published at a time: the room behind them
+// capacity is how many bytes can be published at a time: the room after them
 // must hold the 0 that marks where no frame is yet.
 func (r *ring) capacity() uint64 { return r.size - transport.HeaderSize }
 

@@ -253,7 +253,7 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 				continue
 			}
 		}
-		// The padding behind the last byte is published with it.
+		// The padding after the last byte is published with it.
 		left := limit - s.offset
 		pad := uint64(0)
 		if limit == size {

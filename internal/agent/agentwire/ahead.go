@@ -7,7 +7,7 @@ type ahead struct {
 	mu     sync.Mutex
 	some   *sync.Cond
 	frames []Frame
-	err    error // set behind the frames, once the connection has ended
+	err    error // returned after the frames, once the connection has ended
 }
 
 // ReadAhead reads frames as they arrive, until the connection ends, and keeps

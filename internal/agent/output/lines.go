@@ -12,7 +12,7 @@ import (
 type lines struct {
 	buf        []byte // from the start of line first
 	first      int
-	off        int // bytes of line first that are already settled, if that line is very long
+	off        int // bytes of the line number first that are settled: a very long line is settled in parts
 	marks      []mark
 	done       bool   // its process has finished: no more output comes
 	last       bool   // its process is gone: the pipe holds the rest

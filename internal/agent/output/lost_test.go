@@ -82,7 +82,7 @@ func TestFirstLoss(t *testing.T) {
 	console.Flush() // returns, although no note is written any more
 }
 
-// A sink keeps the first error, and writes nothing behind it.
+// A sink keeps the first error, and writes nothing after it.
 func TestSink(t *testing.T) {
 	var b bytes.Buffer
 	s := NewSink(&b)

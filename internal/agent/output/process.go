@@ -70,7 +70,7 @@ func (o *Process) Quit() bool { return bytes.HasPrefix(o.crash.bytes(), []byte("
 // Bytes returns how many bytes the process has written.
 func (o *Process) Bytes() uint64 { return o.written.Load() }
 
-// Write adds bytes of a stream; no bytes are its end. It blocks until there is
+// Write adds bytes of a stream; an empty b means its end. It blocks until there is
 // room.
 func (o *Process) Write(s Stream, b []byte) {
 	if s < Crashes {

@@ -84,8 +84,8 @@ func (m *memory) killed() string {
 	return m.where
 }
 
-// age is called at intervals. A kill before the previous call explains no death
-// from now on: it was one of other processes.
+// age is called at intervals. After it, a kill that was counted before the previous
+// call no longer explains a death: its victim was another process.
 func (m *memory) age() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

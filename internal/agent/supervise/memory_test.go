@@ -15,7 +15,7 @@ func TestKillsForWantOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		count string // the file, with the text before and behind the number
+		count string // the file, with the text before and after the number
 		text  string
 		where string
 	}{

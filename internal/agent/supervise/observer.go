@@ -23,8 +23,8 @@ type Observer interface {
 	// Unheard reports that its control connection no longer works in one
 	// direction.
 	Unheard(p job.Process, s Silence)
-	// Output passes on what the process has written; no bytes mean the end of the
-	// stream. It blocks until there is room, and must not keep the bytes.
+	// Output passes on what the process has written; an empty b means the end of
+	// the stream. It blocks until there is room, and must not keep the bytes.
 	Output(p job.Process, s output.Stream, b []byte)
 	// Quiet answers Agent.Quiet.
 	Quiet(p job.Process, n uint64)

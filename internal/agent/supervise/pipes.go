@@ -33,8 +33,8 @@ func (a *Agent) pump(c *child, s output.Stream) {
 	a.observer.Output(c.process, s, nil)
 }
 
-// take passes one piece of what a process has written to the observer, and waits
-// until there is one.
+// take waits until the process has written something, and passes one piece of it
+// to the observer.
 func (c *child) take(o Observer, s output.Stream, buf []byte, before int) (n int, err error) {
 	if s == output.Crashes {
 		n, err := c.pipes[s].Read(buf)

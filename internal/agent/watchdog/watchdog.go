@@ -24,8 +24,8 @@ type Watchdog struct {
 }
 
 // Start starts command as a watchdog. It has a process group of its own, so that
-// the terminal's signals do not reach it. It inherits no descriptor but words, to
-// which it writes LastWords, if that is not nil.
+// the terminal's signals do not reach it. If words is not nil, the watchdog writes
+// LastWords to it. It inherits no other descriptor.
 func Start(command []string, words *os.File) (*Watchdog, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", Variable, os.Getpid()))

@@ -37,7 +37,7 @@ func TestBalance(t *testing.T) {
 			for i, at := range tt.others {
 				all[1+i].Store(uint32(at + 1))
 			}
-			all[len(tt.others)+2].Store(1) // behind those in use
+			all[len(tt.others)+2].Store(1) // after those in use
 			var used atomic.Uint32
 			used.Store(uint32(len(tt.others) + 1))
 			s := newSlot(&all[0], &used, all, tt.cores)

@@ -51,7 +51,7 @@ func TestHash(t *testing.T) {
 		require.Equal(t, was, hash(), name)
 	}
 
-	// Padding is not part of the contents: there are four bytes behind ID.
+	// Padding is not part of the contents: there are four bytes after ID.
 	*(*byte)(unsafe.Add(unsafe.Pointer(&p.ions[7].ID), 4)) ^= 1
 	*(*byte)(unsafe.Add(unsafe.Pointer(&p.best.ID), 4)) ^= 1
 	require.Equal(t, was, hash())

@@ -41,7 +41,7 @@ func Latest(dir string, job Job) (s *Set, refused []error, err error) {
 			runs = append(runs, found{run, n, c})
 		}
 		switch {
-		case s != nil: // only its run matters
+		case s != nil: // of sets older than s only the run matters
 		case err == nil:
 			s = c
 		default:

@@ -104,7 +104,7 @@ func (n *Node) hearRaft(m *raftpb.Message, now time.Duration) {
 			return
 		}
 	case raftpb.MsgPreVoteResp:
-		if now < n.promised { // this member has received from the head again
+		if now < n.promised { // meanwhile this member has received a beat of the head
 			return
 		}
 	}

@@ -26,7 +26,7 @@ type Rollback struct {
 	Ranks      []int         `json:"ranks"`               // the lost ranks
 	Convicted  *job.Endpoint `json:"convicted,omitempty"` // the blamed process, if its blame began the rollback
 	Doubt      []int         `json:"doubt,omitempty"`     // ranks with a dispute that blames no process
-	Since      time.Duration `json:"since"`               // when the first of these began
+	Since      time.Duration `json:"since"`               // when the first rank was lost, or the dispute or blame began
 	Number     uint64        `json:"number"`
 	Generation uint32        `json:"generation"`
 	Resumed    time.Duration `json:"resumed,omitempty"` // when all processes had rolled back, 0: not yet

@@ -162,7 +162,7 @@ func (r *reference) fields(folder, name, path string) (all []field) {
 	return all
 }
 
-// comment is that of a field or a constant, on one line and without its end.
+// comment returns the comment of a field or a constant, on one line and without its end.
 func comment(groups ...*ast.CommentGroup) string {
 	text := ""
 	for _, g := range groups {

@@ -31,7 +31,7 @@ func (c *Section) watchNear() {
 // near returns r and the memory near it.
 func (c *Section) near(r *update.Region) []byte {
 	array := r.Array()
-	if !c.trial.sharesMemory() { // otherwise the memory behind the end may belong to another process
+	if !c.trial.sharesMemory() { // otherwise the memory beyond the end may belong to another process
 		array = array[:cap(array)]
 	}
 	from, _ := bounds(array)

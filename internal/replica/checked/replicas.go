@@ -52,7 +52,7 @@ type digest struct {
 	Section uint64       `json:"section"`
 	Tasks   []taskDigest `json:"tasks"`
 
-	known map[span][]uint64 // of whole regions at the entry: tasks often read the same memory
+	known map[span][]uint64 // hashes of regions at the entry, for reuse: tasks often read the same memory
 	buf   []byte
 }
 

@@ -40,7 +40,7 @@ func bounds(mem []byte) (lo, hi uintptr) {
 	return lo, lo + uintptr(len(mem))
 }
 
-// first returns the index of the first span that ends behind addr.
+// first returns the index of the first span that ends after addr.
 func (s *shadow) first(addr uintptr) int {
 	i, _ := slices.BinarySearchFunc(s.spans, addr, func(sp shadowSpan, a uintptr) int {
 		if sp.hi <= a {

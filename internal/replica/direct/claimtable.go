@@ -327,7 +327,7 @@ func (b *ClaimTable) Freed() []int {
 
 // Along appends to peers those whose arrays may receive results of task t while
 // it still runs: the results of the elements that Reached has counted, first to
-// last. A replica that takes over continues behind these elements, so each
+// last. A replica that takes over continues after these elements, so each
 // element must be computed before it is counted, and no other element may depend
 // on it.
 func (b *ClaimTable) Along(t int, peers []int) []int {

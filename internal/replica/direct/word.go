@@ -31,8 +31,8 @@ const (
 // NumWords is the number of words that each replica needs.
 const NumWords = firstReached + MaxTasks
 
-// word is that of a task: the section, and the replica that may write its
-// results.
+// word is the content of the shared word of a task: its section, the replica that
+// may write its results, and its state.
 type word struct {
 	section uint64 // 1 + its number
 	owner   int

@@ -107,9 +107,9 @@ func intoLine(g *update.Region) int {
 // of a peer.
 func (w *worker) ranAlong(peer int) bool { return slices.Contains(w.along, peer) }
 
-// resume completes a task whose owner has died: it copies the elements that the owner
-// had finished, the first from ones, out of the owner's arrays, and runs the task for
-// the others.
+// resume completes a task whose owner has died. The owner had finished the elements
+// before index from. resume copies these out of the owner's arrays, and runs the task
+// for the rest.
 func (d *stores) resume(w *worker, s *Section, task, peer, from int) step {
 	t := &s.Tasks[task]
 	return step{kind: moveResults,

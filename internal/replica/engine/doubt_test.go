@@ -67,8 +67,8 @@ func TestAWrongMessageIsThatOfALife(t *testing.T) {
 		g.replicas[0].engine.verifier.counts.Convicted)
 }
 
-// So does a process whose program has returned: others may wait for operations that it no
-// longer makes.
+// So does a process whose program has returned: other processes may wait for operations that
+// it no longer makes.
 func TestAWrongMessageStandsAfterTheEnd(t *testing.T) {
 	g := newGroup(t, 2, withBackups)
 	standing(g, func() {})

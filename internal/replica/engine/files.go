@@ -7,7 +7,7 @@ type Files interface {
 	// Settle makes what was written durable: the state of this process is given away next.
 	Settle() error
 	// Resume is called at the first safe point of a restored run. back: all ranks have
-	// gone back to this safe point together.
+	// rolled back to this safe point together.
 	Resume(back bool) error
 	// Return is called when the program has returned, with its error.
 	Return(err error) error
@@ -27,8 +27,8 @@ func (p *Program) Files() Files { return p.files }
 // Cut returns the last safe point at which all processes took a cut, 0 if there was none.
 func (p *Program) Cut() uint64 { return p.cut }
 
-// Oldest returns the oldest safe point to which the job may go back, or be restarted at,
-// 0 if that is not known. Between two cuts all processes have the same.
+// Oldest returns the oldest safe point to which the job may roll back, or from which it may
+// restart; 0 if that is not known. Between two cuts it is the same in all processes.
 func (p *Program) Oldest() uint64 { return p.oldest }
 
 // Passed reports whether the run has passed a safe point.
@@ -38,7 +38,7 @@ func (p *Program) Passed() bool { return p.points.Load() > 0 && !p.Resuming() }
 // outside.
 func (p *Program) Trial() bool { return p.trial }
 
-// MayReturn reports whether the job may go back to one of its safe points.
+// MayReturn reports whether the job may roll back to one of its safe points.
 func (p *Program) MayReturn() bool {
 	return p.engine != nil && (p.engine.setup.Next > 0 || p.engine.setup.Files != nil)
 }

@@ -66,5 +66,5 @@ func (h *sharing) erred() {
 		v.erred = h.now()
 	}
 	h.mu.Unlock()
-	h.head.Tell(h.Snapshot) // before this process may be killed because of it
+	h.head.Tell(h.Snapshot) // now, since this process may be killed for the fault
 }

@@ -30,8 +30,8 @@ func (in *inside) runTask(s *Section, t *Task, body func()) {
 	s.Guard(t, body)
 }
 
-// runShort runs the body of task i of s, which is short, without a word about it to other
-// goroutines. refuse looks for its name on stacks.
+// runShort runs the body of task i of s, which is short, without informing other goroutines.
+// refuse looks for the name of runShort on stacks.
 //
 //go:noinline
 func (in *inside) runShort(s *Section, i int) {
@@ -71,7 +71,7 @@ func (in *inside) busy() bool {
 }
 
 // refuse returns an error if the caller is in such a function of one of these workers.
-// prefix is that of the functions of which the program has called one.
+// The program has called a function whose name begins with prefix.
 func refuse(prefix string, workers []*inside) error {
 	if !slices.ContainsFunc(workers, (*inside).busy) {
 		return nil

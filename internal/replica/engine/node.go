@@ -46,7 +46,7 @@ type node struct {
 	// rolls back.
 	runCtx context.Context
 	endRun context.CancelCauseFunc
-	// incarnations are those of the live processes. A frame of any other incarnation is
+	// incarnations holds the incarnations of the live processes. A frame of any other incarnation is
 	// refused.
 	incarnations map[job.Process]uint32
 }

@@ -41,7 +41,7 @@ type Program struct {
 	files    Files  // nil: the program does not use package file
 	joined   bool   // the run began as that of a joiner
 	trial    bool   // the run is a trial of checked mode
-	oldest   uint64 // by that cut: the job goes back to no safe point before this one; 0: not known
+	oldest   uint64 // by that cut: the job rolls back to no safe point before this one; 0: not known
 	cut      uint64 // the last safe point at which all processes took a cut, 0: none
 
 	// due is set, by any goroutine, to have stop called at the next safe point. A safe

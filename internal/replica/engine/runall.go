@@ -6,9 +6,9 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// runsAll reports whether this replica runs all tasks of s by itself, without a word to its
-// peers and without a decision, so that it needs no protocol. Frames of a peer about such a
-// section are ignored: all replicas run every task.
+// runsAll reports whether this replica runs all tasks of s by itself. It then sends its peers
+// no message about s and decides nothing, so it needs no protocol. Frames of a peer about such
+// a section are ignored: all replicas run every task.
 func (h *sharing) runsAll(s *Section) bool {
 	policy := s.Policy
 	if h.setup.Sched != "" {

@@ -26,13 +26,13 @@ type sharing struct {
 	filling atomic.Int64 // updates that are being received into the program's memory
 
 	machine   *section.Machine
-	gathered  *section.Machine // whose replicas have waited for each other
+	gathered  *section.Machine // the last machine for which gather has waited
 	once      onceCalls
 	current   *Section       // from its opening to its end
 	open      *Section       // while it is shared
 	retired   bool           // the job rolls back: nothing more is received into the program's memory
 	checker   update.Checker // of scratch space
-	workers   []worker       // of which the first is the goroutine of the program
+	workers   []worker       // the first is the goroutine of the program
 	rerun     inside         // for tasks that the verifier runs again
 	staged    buffers
 	stats     stats

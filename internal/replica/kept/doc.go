@@ -2,7 +2,7 @@
 // sections where they were computed. A replica gets a part of them when one of its tasks, a
 // message or control code needs it. Now and then, at a settled point, each replica makes an
 // image of the registered state. A replica whose sibling has died, and that lacks something,
-// goes back to its image alone and runs again from there with the messages that it had
+// rolls back to its image alone and runs again from there with the messages that it had
 // received. The other ranks at most wait for it. Each message that the second run sends is
 // compared with that of the first run.
 //
@@ -29,7 +29,7 @@
 //   - An image, and the log since, go when the next image is whole on this replica. If that
 //     will never be whole, its log belongs to the image before.
 //   - A Free reaches the core of messages when no image from before it is left.
-//   - A replica that lacks something goes back before it reports that it is in a cut.
+//   - A replica that lacks something rolls back before it reports that it is in a cut.
 //
 // # What the driver has to know
 //
@@ -37,14 +37,14 @@
 // test and receive in different orders, and their maps would differ. Where matching is
 // ordered, messages carry no causal history, so the log holds none, and no clock is wound
 // back. A decision is logged when it takes effect. A replica alone sends its decisions to
-// no one, but logs them, as it may still go back.
+// no one, but logs them, as it may still roll back.
 //
 // A settled point is not a cut. Messages may be under way and unmatched there, and its Place
 // holds numbers only. Messages that no receive has got stay in the core of messages, those
 // of the log return to it, and it matches both by their numbers in a second run.
 //
-// A cut takes the place of a settled point. A replica that went back to an image of the same
-// safe point would begin its second run behind the cut, which would wait for it forever. A
+// A cut takes the place of a settled point. A replica that rolled back to an image of the same
+// safe point would begin its second run after the cut, which would wait for it forever. A
 // replica begins a cut only when it has handled the deaths that were declared before: its
 // sibling may have passed that safe point without a cut, and its next pieces would look like
 // those of the cut.

@@ -202,7 +202,7 @@ func (j *job) join(rank, k int, from *process) {
 	}
 }
 
-// bounds checks what a process holds behind a safe point.
+// bounds checks what a process holds after a safe point.
 func (j *job) bounds(p *process) {
 	m := p.m
 	if !m.paired() || m.second != nil || len(m.images) == 0 {

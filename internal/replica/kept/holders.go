@@ -43,8 +43,8 @@ func (h *holders) put(s Span, by set) {
 		return
 	}
 	by &= h.live
-	// The first run that ends at s or behind its beginning, and the first one that begins
-	// behind s: those between them change.
+	// The first run that ends at s or after its beginning, and the first one that begins
+	// after s: those between them change.
 	i, _ := slices.BinarySearchFunc(h.runs, s.Lo, func(r run, lo uint64) int {
 		return cmp.Or(cmp.Compare(r.Hi, lo), 1)
 	})
@@ -75,7 +75,7 @@ func (h *holders) put(s Span, by set) {
 	h.runs = slices.Replace(h.runs, i, j, changed...)
 }
 
-// within returns the runs in s, cut off at its ends. What lies behind an end may belong to
+// within returns the runs in s, cut off at its ends. What lies beyond an end may belong to
 // another variable on the other replica.
 func (h *holders) within(s Span) []run {
 	i, _ := slices.BinarySearchFunc(h.runs, s.Lo, func(r run, lo uint64) int {

@@ -183,7 +183,7 @@ func (m *Machine) Resulted(r Result) {
 	}
 }
 
-// log returns where operations are recorded, nil if this replica never has to go back.
+// log returns where operations are recorded, nil if this replica never has to roll back.
 func (m *Machine) log() *log {
 	if len(m.images) == 0 {
 		return nil

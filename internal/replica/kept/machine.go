@@ -12,7 +12,7 @@ type Machine struct {
 	me  int
 	cfg Config
 
-	begun   bool // it has passed its first safe point: there is an image to go back to
+	begun   bool // it has passed its first safe point: there is an image to roll back to
 	plan    Plan
 	holders holders
 	// areas are what kept sections have written, in the order of the program, without those
@@ -29,7 +29,7 @@ type Machine struct {
 	round round
 	point point
 
-	// images are those that this replica may have to go back to: the oldest is whole, and at
+	// images are those that this replica may have to roll back to: the oldest is whole, and at
 	// most one younger one is not yet. Each has the log since it was begun. There is none
 	// where this replica lacks nothing and has no sibling.
 	images []*image
@@ -256,7 +256,7 @@ func (m *Machine) Dead() {
 	m.rest()
 }
 
-// rest discards what is only there to go back to, once that cannot happen any more.
+// rest discards what only a rollback needs, once no rollback can happen any more.
 func (m *Machine) rest() {
 	if m.paired() || m.behind || len(m.holders.runs) > 0 {
 		return

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// errBack ends an operation of a program that goes back.
+// errBack ends an operation of a program that rolls back.
 var errBack = errors.New("back")
 
 // done asks the machine for the next step of an operation without tasks, and reports whether

@@ -53,9 +53,9 @@ func (im *image) whole() bool { return len(im.lacks) == 0 }
 func (m *Machine) SafePoint(p Point) { m.point = point{Point: p, open: true} }
 
 // Cut is SafePoint where a cut is due. Once it is Done the replica may report that it is in
-// the cut: behind that report it never rolls back by itself. Such a safe point is not a
+// the cut: after that report it never rolls back by itself. Such a safe point is not a
 // settled one before: a second run that begins there would miss the cut. No image from
-// before the cut is left, and Place is that behind it: decisions on the order of messages
+// before the cut is left, and Place is the one after it: decisions on the order of messages
 // are numbered from 0 there.
 func (m *Machine) Cut(p Point) {
 	m.point = point{Point: p, open: true, cut: true}
@@ -207,7 +207,7 @@ func (m *Machine) fill() {
 	m.dropImages(last)
 }
 
-// dropImages discards the first n images and the logs behind them, up to the next one.
+// dropImages discards the first n images and the log that follows each of them.
 // What was freed meanwhile is needed by no second run.
 func (m *Machine) dropImages(n int) {
 	for _, im := range m.images[:n] {

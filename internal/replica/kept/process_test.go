@@ -197,7 +197,7 @@ func (p *process) deliver() bool {
 	return true
 }
 
-// goBack takes the next step of a process that goes back to its image.
+// goBack takes the next step of a process that rolls back to its image.
 func (p *process) goBack() {
 	s, err := p.m.NextReturn()
 	if err != nil {

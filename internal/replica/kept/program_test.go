@@ -73,7 +73,7 @@ type region struct {
 	full  bool
 }
 
-// signature is that of a section.
+// signature returns the signature of a section.
 func (o *op) signature() (sig uint64) {
 	for _, t := range o.tasks {
 		sig = mix(sig, t.salt)

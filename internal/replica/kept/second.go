@@ -11,7 +11,7 @@ const (
 	// to overwrite it.
 	CopySends ReturnKind = iota
 	// Undo withdraws the receives of the first run that have no whole message. Their messages
-	// go back to their place in the order of arrival.
+	// return to their place in the order of arrival.
 	Undo
 	// GiveBack gives the core of messages what the first run has received, decided and got
 	// from Once beyond the image.

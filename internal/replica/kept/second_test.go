@@ -34,7 +34,7 @@ func requireStep(t *testing.T, m *Machine, kind StepKind) {
 	require.Equal(t, kind, s.Kind)
 }
 
-// back performs the steps by which a replica goes back, and returns them.
+// back performs the steps by which a replica rolls back, and returns them.
 func back(t *testing.T, m *Machine) (steps []Return) {
 	t.Helper()
 	for range Again + 1 {

@@ -6,7 +6,7 @@ import "slices"
 // So a second write of what is kept never restores older bytes, not even for a moment.
 type kept struct {
 	pieces []Piece
-	end    int64 // no piece ends behind it
+	end    int64 // no piece ends after it
 }
 
 // add keeps a copy of p.
@@ -17,7 +17,7 @@ func (k *kept) add(p Piece) {
 	if p.Offset < k.end {
 		k.remove(p.Offset, p.end())
 	}
-	if n := len(k.pieces); n > 0 && k.pieces[n-1].end() == p.Offset { // a record behind the last one
+	if n := len(k.pieces); n > 0 && k.pieces[n-1].end() == p.Offset { // a record right after the last one
 		last := &k.pieces[n-1]
 		last.Data = append(last.Data, p.Data...)
 	} else {
@@ -44,7 +44,7 @@ func (k *kept) remove(lo, hi int64) {
 	k.pieces = left
 }
 
-// cutOff forgets the bytes behind size.
+// cutOff forgets the bytes from offset size on.
 func (k *kept) cutOff(size int64) {
 	if size < k.end {
 		k.remove(size, k.end)

@@ -46,7 +46,7 @@ var rules = ruletest.Table{
 		// A failed fsync may drop what is kept; the simulation has failed writes only.
 		ruletest.New("machine.go", "a write without an outcome leaves what is kept in doubt",
 			"m.writer, m.dirty = 0, true", "m.dirty = true"),
-		// Records that were cut off are written again behind the end only if the writer dies before the
+		// Records that were cut off are written again after the end only if the writer dies before the
 		// fsync, and another record takes their place then.
 		ruletest.New("machine.go", "what was cut off is not kept", "	m.kept.cutOff(size)\n", ""),
 	},

@@ -277,7 +277,7 @@ type StepKind uint8
 const (
 	Run  StepKind = iota // run Task, then call Ran
 	Wait                 // for a peer
-	Done                 // every task is here: Leave when all sends have been handed over
+	Done                 // all results are here: call Leave once all sends have been handed over
 )
 
 // Next decides what to do now. With the adaptive schedule it also sends a claim

@@ -164,7 +164,7 @@ func (h *host) enter(now time.Duration) {
 	h.at = now
 }
 
-// patience is that of the engine.
+// patience follows the rule of the engine.
 func (h *host) patience(int) time.Duration {
 	own := h.times.typical(h.me)
 	if own == 0 {

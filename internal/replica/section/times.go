@@ -106,10 +106,10 @@ func (m *Machine) slower(t, p int) bool {
 	return own > 0 && its > 0 && m.now+own+worth(own) < m.tasks[t].claims[p].since+its
 }
 
-// sooner reports whether the peers, after their present tasks, can complete all
-// open tasks, if they are like t, before this replica could complete one. If
-// so, it returns the time of the next check, in case they do not. Only peers
-// that have claimed a task count.
+// sooner reports whether the peers can complete their present tasks and all open
+// ones before this replica could complete one. It assumes that the open tasks take
+// as long as t. Only peers that have claimed a task count. until is the time to
+// check again, since the peers may be slower than expected.
 func (m *Machine) sooner(t, open int) (until time.Duration, ok bool) {
 	times := m.timesOf(t)
 	own := times.typical(m.me)

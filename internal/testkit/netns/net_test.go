@@ -155,7 +155,7 @@ func TestWire(t *testing.T) {
 		w.carry(fmt.Appendf(nil, "%d\n", i))
 	}
 	w.set(Conditions{})
-	w.carry([]byte("end\n")) // behind all others
+	w.carry([]byte("end\n")) // after all others
 	var got []string
 	for s := bufio.NewScanner(r); s.Scan() && s.Text() != "end"; {
 		got = append(got, s.Text())

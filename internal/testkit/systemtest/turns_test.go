@@ -37,7 +37,7 @@ func TestProcessesSayWhereTheyRun(t *testing.T) {
 			words, err = os.ReadFile(board)
 			require.NoError(t, err)
 			there := 0
-			for i := 4; i < len(words); i += 4 { // behind the number of slots
+			for i := 4; i < len(words); i += 4 { // after the number of slots
 				if w := binary.NativeEndian.Uint32(words[i:]); w > 0 {
 					require.Contains(t, cores, int(w)-1)
 					there++

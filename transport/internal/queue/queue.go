@@ -24,7 +24,7 @@ func (q *Queue) Push(f *transport.Frame) {
 	q.frames = append(q.frames, f)
 }
 
-// At returns the frame i places behind the front.
+// At returns the frame i places after the front.
 func (q *Queue) At(i int) *transport.Frame { return q.frames[q.head+i] }
 
 // Pop removes the front, of which there must be one.

@@ -14,8 +14,8 @@ type Recovery struct {
 	Rare int // mean number of steps between two cuts
 }
 
-// head is the oracle that plans the cuts. It exchanges messages with the processes, which
-// arrive in order and after any delay.
+// head is the oracle that plans the cuts. Its messages to and from the processes arrive in
+// order, each after an arbitrary delay.
 type head struct {
 	run         *run
 	phase       phase

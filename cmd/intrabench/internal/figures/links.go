@@ -20,7 +20,7 @@ type TaskSample struct {
 	DecidedAfter   float64 `json:"decided_after,omitempty"` // sections of a kind
 }
 
-// taskSamples returns those of a report, by the names of the tasks without their package.
+// taskSamples returns the samples of a report, by the names of the tasks without their package.
 func taskSamples(rep trial.Report) map[string]TaskSample {
 	var all map[string]TaskSample
 	n := float64(len(rep.Processes))
@@ -109,9 +109,9 @@ func (m *Series) tasks(task, config string) []TaskSample {
 	return s
 }
 
-// links compares the decisions, if links were limited and everything that is needed was
-// measured. It leaves out types of tasks that take next to no time relative to others, or
-// send nothing.
+// links compares the decisions on limited links. It returns nil if the series lacks a
+// configuration that the comparison needs. It leaves out types of tasks that take almost no
+// time relative to others, or send nothing.
 func (m *Series) links() (all []Link) {
 	pairs := m.linkNames()
 	if !slices.ContainsFunc(m.Configs, Config.shares) || len(pairs) == 0 || !m.has(Replicated.Name) {

@@ -99,7 +99,7 @@ func (c Config) shares() bool { return c.Limit > 0 && c.decides() }
 // is the whole solver, which also exchanges and adds up over all ranks.
 var Kernels = []string{"waxpby", "ddot", "sparsemv"}
 
-// kernels returns those of Kernels that every pass calls. Fused, ddot is called only once,
+// kernels returns the Kernels that every pass calls. If they are fused, ddot is called only once,
 // at the start.
 func (pr Problem) kernels() []string {
 	if pr.Fused {

@@ -39,8 +39,8 @@ type Return struct {
 	Joined   spread.Spread `json:"joined_seconds"`   // from the death until the joiner is a member
 	Sharing  spread.Spread `json:"sharing_seconds"`  // until it has run a task
 	Transfer float64       `json:"transfer_seconds"` // that the link takes for the state
-	// Slowdown is how many times as long the survivor takes for a task from the death until
-	// the joiner has joined, relative to a run without replacement.
+	// Slowdown is the time that the survivor takes for a task between the death and the
+	// join, divided by that time in a run without replacement.
 	Slowdown spread.Spread `json:"slowdown"`
 }
 

@@ -146,7 +146,7 @@ func (t *twin) nameTaken() {
 func (t *twin) planSection(sec *annotations.Section) {
 	runtime := t.im.runtime()
 	t.visible(sec.Stmt.Pos(), runtime, annotations.RuntimePath)
-	option := func(name string) string { // of package intra, which a section without options may not need
+	option := func(name string) string { // only an option makes the section import package intra
 		intra := t.im.intra()
 		t.visible(sec.Stmt.Pos(), intra, annotations.IntraPath)
 		return ", " + intra + "." + name

@@ -40,7 +40,7 @@ func (stamp) Measured() {}
 
 type cell struct {
 	value float64
-	kind  int8 // with padding behind it
+	kind  int8 // padding follows
 }
 
 func main() {

@@ -10,7 +10,7 @@ const MaxArgs = 7
 // variable of the caller.
 type Call struct {
 	Function uintptr          // its address
-	Args     [MaxArgs]uintptr // further ones than the function takes are ignored
+	Args     [MaxArgs]uintptr // the function ignores those beyond its own parameters
 
 	Done  int32 // a function may set it to report that no further call is needed
 	times int32
