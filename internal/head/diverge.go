@@ -6,6 +6,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/head/stuck"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -17,25 +18,37 @@ func (j *judge) watched(m *member) {
 		return
 	}
 	if w.Differed != "" {
-		j.differed(m, w.Differed)
+		j.differed(m.process.Rank, w.Differed, foundBy(m, w.Differed))
 	}
 	if w.Known != "" {
 		j.undescribed(m.process.Rank)
 	}
 }
 
-// differed handles a difference between states of replicas: the job ends or, with -diverge warn,
-// the user is warned, once for each rank.
-func (j *judge) differed(m *member, text string) {
-	if rank := m.process.Rank; j.diverged[rank] == "" {
+// differed handles a difference between replicas of a rank: the job ends with the text whole or, with
+// -diverge warn, the user is warned, once for each rank.
+func (j *judge) differed(rank int, text, whole string) {
+	if j.diverged[rank] == "" {
 		j.diverged[rank] = text
 		if j.config.Setup.Diverge == job.DivergeWarn {
 			j.warnf("warning: replicas diverged: %s", text)
 		}
 	}
 	if j.config.Setup.Diverge == job.DivergeStrict {
-		j.stop(ExitDiverged, foundBy(m, text), byWord)
+		j.stop(ExitDiverged, whole, byWord)
 	}
+}
+
+// standApart handles replicas that have taken different courses: one of them can never go on. It
+// reports whether the job ends. With -sdc the replica that is wrong is found in other ways, and the
+// job goes on without it.
+func (j *judge) standApart(a *stuck.Apart) bool {
+	if d := j.config.Setup.Diverge; j.phase != working || j.config.Setup.Verify != nil || d != job.DivergeStrict && d != job.DivergeWarn {
+		return false
+	}
+	rank, text := a.Process.Rank, fmt.Sprintf("%s: %s", a.Text, job.DivergeAdvice(j.config.Setup.Check))
+	j.differed(rank, text, fmt.Sprintf("divergence of replicas of rank %d: %s", rank, text))
+	return j.phase != working
 }
 
 func foundBy(m *member, text string) string {
@@ -60,7 +73,8 @@ func (j *judge) undescribed(rank int) bool {
 	case !first.state.there():
 		why = fmt.Sprintf("%v died before values were compared", first.process)
 	}
-	j.differed(first, j.known(first, why))
+	text := j.known(first, why)
+	j.differed(rank, text, foundBy(first, text))
 	return true
 }
 

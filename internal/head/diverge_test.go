@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/head/stuck"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -135,6 +137,44 @@ func TestKnownDifferenceIsAWarning(t *testing.T) {
 	}
 	require.Equal(t, 1, warnings)
 	require.False(t, s.state.Decided)
+}
+
+// Replicas that have taken different courses, of which one never ends, count as a difference.
+func TestReplicasThatStandApart(t *testing.T) {
+	apart := StandApart{&stuck.Apart{Process: job.Process{Replica: 1}, Text: "0.1 never leaves Recv"}}
+	said := "0.1 never leaves Recv: " + job.DivergeAdvice(false)
+	s := begun(t, "degrees=2")
+	s.diverge(job.DivergeOff)
+	s.step(apart)
+	require.False(t, s.state.Decided)
+	s.diverge(job.DivergeWarn)
+	s.step(apart)
+	s.step(apart)
+	require.Equal(t, 1, strings.Count(strings.Join(s.out, "\n"), "warn: warning: replicas diverged: "+said))
+	require.False(t, s.state.Decided)
+	s.diverge(job.DivergeStrict)
+	s.step(apart)
+	s.commands("keep")
+	require.Equal(t, ExitDiverged, s.state.Code)
+	require.Equal(t, "divergence of replicas of rank 0: "+said, s.state.Text)
+}
+
+// A replica that waits forever for what never comes, while the others of its rank have finished,
+// has diverged. One that computes without end is killed.
+func TestEndlessWaitIsADivergence(t *testing.T) {
+	for _, waits := range []bool{true, false} {
+		s := outlasted(t)
+		s.diverge(job.DivergeStrict)
+		s.commands("pass 59s500ms")
+		s.says("0.1", job.Doing{State: job.StateRuns, Blocked: waits, Idle: time.Minute, Waits: []job.Wait{{Call: "Recv", Ranks: []int{1}}}})
+		out := s.commands("pass 500ms", "keep")
+		require.Equal(t, waits, s.state.Code == ExitDiverged)
+		if !waits {
+			require.Contains(t, out, fencesIt)
+			continue
+		}
+		require.Equal(t, "divergence of replicas of rank 0: 0.1 never leaves Recv from 1, but 0.0 has finished: "+job.DivergeAdvice(false), s.state.Text)
+	}
 }
 
 // The end of the job by the user, or of this head alone, does not count as a divergence.

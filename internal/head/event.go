@@ -7,6 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/head/stuck"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -157,6 +158,10 @@ type Signalled struct{ Signal syscall.Signal }
 // Deadlocked reports that processes wait for each other forever. The head ends the job.
 type Deadlocked struct{ Text string }
 
+// StandApart reports that replicas of a rank have taken different courses, of which one never
+// ends. The head ends the job, or warns, as for every difference between replicas.
+type StandApart struct{ Apart *stuck.Apart }
+
 // Tick reports that the time of Deadline has passed.
 type Tick struct{}
 
@@ -182,4 +187,5 @@ func (Published) event()     {}
 func (Failed) event()        {}
 func (Signalled) event()     {}
 func (Deadlocked) event()    {}
+func (StandApart) event()    {}
 func (Tick) event()          {}

@@ -92,6 +92,8 @@ func (h *Head) step(e Event) {
 		if h.phase == working {
 			h.stop(ExitFailed, e.Text, byWord)
 		}
+	case StandApart:
+		h.judge.standApart(e.Apart)
 	case Tick:
 		h.tick()
 	case Started:

@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/head/stuck"
 	"github.com/intrahpc/intra/internal/job"
 )
 
 // A replica may never end, for instance in an endless loop. Once all ranks have finished in
 // other replicas, only that replica keeps the job from ending. The head fences it after it
-// has made no progress for Config.Endless: the job has all results without it.
+// has made no progress for Config.Endless: the job has all results without it. One that waits
+// for what never comes has taken another course than the replica that has finished.
 
 // outlasting returns the same processes in the order of their slots.
 func (j *judge) outlasting() (all []*member) {
@@ -78,12 +80,51 @@ func (j *judge) judgeOutlasting() {
 			next = min(next, limit-idle)
 		case j.doubtful(m) || j.stoppedNow(m):
 			next = min(next, suspectAfter)
+		case j.outlastsApart():
+			return
 		default:
 			j.fence(m, ending{job.CauseFenced, fmt.Sprintf("it made no progress for %.1f s, and every rank has finished in another replica: %s",
 				idle.Seconds(), j.what(m))})
 		}
 	}
 	j.after(next, timer{kind: judgeEndless})
+}
+
+// outlastsApart reports whether the job ends because processes that outlast others have taken
+// another course.
+func (j *judge) outlastsApart() bool {
+	all, ok := j.waiting()
+	if !ok {
+		return false
+	}
+	found := stuck.Find(all, j.config.Endless/2) // others may have stopped a little later
+	return found != nil && found.Apart != nil && j.standApart(found.Apart)
+}
+
+// waiting is Head.Waiting.
+func (j *judge) waiting() (all []stuck.Process, ok bool) {
+	if j.phase != working || !j.hasBegun || j.retired {
+		return nil, false
+	}
+	for _, d := range j.links {
+		if d.of.state.there() && d.about.state.there() {
+			return nil, false
+		}
+	}
+	for _, m := range j.members.all {
+		switch {
+		case m.role != First:
+		case m.state == gone, m.ending != nil && m.state.there():
+			return nil, false
+		case m.state == running, m.state == finished:
+			p := stuck.Process{Process: m.process, Finished: m.state == finished}
+			if !j.stoppedNow(m) && !j.doubtful(m) && j.now-m.heard < recently {
+				p.Doing = j.doing(m)
+			}
+			all = append(all, p)
+		}
+	}
+	return all, true
 }
 
 // what returns what a process does, in words.

@@ -83,30 +83,7 @@ func further(a, b *job.Doing) bool {
 
 // Waiting returns the live processes and what they do, for the search for a deadlock. ok is
 // false if the job does not run, or while a process may be about to be declared dead.
-func (h *Head) Waiting() (all []stuck.Process, ok bool) {
-	if h.phase != working || !h.hasBegun || h.retired {
-		return nil, false
-	}
-	for _, d := range h.judge.links {
-		if d.of.state.there() && d.about.state.there() {
-			return nil, false
-		}
-	}
-	for _, m := range h.members.all {
-		switch {
-		case m.role != First:
-		case m.state == gone, m.ending != nil && m.state.there():
-			return nil, false
-		case m.state == running, m.state == finished:
-			p := stuck.Process{Process: m.process, Finished: m.state == finished}
-			if !h.stoppedNow(m) && !h.doubtful(m) && h.now-m.heard < recently {
-				p.Doing = h.doing(m)
-			}
-			all = append(all, p)
-		}
-	}
-	return all, true
-}
+func (h *Head) Waiting() (all []stuck.Process, ok bool) { return h.judge.waiting() }
 
 // Outlasting is a process that runs while every rank has finished in another replica.
 type Outlasting struct {

@@ -27,6 +27,9 @@ type Doing struct {
 	// Blocked: at the last check no goroutine of the program could go on by itself. A
 	// process that computes or reads a file is not blocked.
 	Blocked bool `json:"blocked,omitempty"`
+	// Sent counts, while Blocked, the messages that the program has sent on the communicators
+	// that it has not freed.
+	Sent uint64 `json:"sent,omitempty"`
 }
 
 // State names the part of its execution that a process is in.

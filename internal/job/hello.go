@@ -16,7 +16,7 @@ import (
 
 // Version is the version of the protocol between head and processes and
 // between processes. Different versions refuse each other.
-const Version = 9
+const Version = 10
 
 // Hello is the description of itself that a process sends when it joins. A program fills
 // in Tag and Tasks; Join fills in the rest.

@@ -34,13 +34,28 @@ func (d *driver) watch() {
 	for _, at := range d.outputs.wrote() {
 		d.step(head.Wrote{From: at})
 	}
+	if d.job.Stuck.After == 0 {
+		return
+	}
+	found := d.deadlocked()
+	if found != nil && found.Apart != nil {
+		d.step(head.StandApart{Apart: found.Apart})
+	}
 	switch {
-	case d.job.Stuck.After == 0:
 	case len(d.head.Outlasting()) > 0: // the job will end well without those processes
 		d.tellOfEndless()
-	default:
-		d.lookForDeadlock()
+	case found != nil:
+		d.tellOfDeadlock(found)
 	}
+}
+
+// deadlocked returns the processes that wait for each other forever, nil if there are none.
+func (d *driver) deadlocked() *stuck.Deadlock {
+	all, ok := d.head.Waiting()
+	if !ok || !stuck.Candidate(all, d.job.Stuck.After) {
+		return nil
+	}
+	return stuck.Find(all, d.job.Stuck.After)
 }
 
 // tellOfEndless warns the user, once for each process, that it makes no progress
@@ -66,15 +81,10 @@ func (d *driver) tellOfEndless() {
 	}
 }
 
-// lookForDeadlock warns the user of processes that wait for each other forever,
+// tellOfDeadlock warns the user of processes that wait for each other forever,
 // once for each deadlock, or ends the job.
-func (d *driver) lookForDeadlock() {
-	all, ok := d.head.Waiting()
-	if !ok || !stuck.Candidate(all, d.job.Stuck.After) {
-		return
-	}
-	found := stuck.Find(all, d.job.Stuck.After)
-	if found == nil || found.Cycle() == d.deadlock {
+func (d *driver) tellOfDeadlock(found *stuck.Deadlock) {
+	if _, works := d.head.Waiting(); !works || found.Cycle() == d.deadlock {
 		return
 	}
 	d.deadlock = found.Cycle()

@@ -8,21 +8,41 @@ import "github.com/intrahpc/intra/transport"
 // payloads for a process it sends a question. The link keeps the order, so the answer
 // proves that the payloads have arrived.
 
+//
+// Where messages are compared, a process that ends must know even more: its messages have
+// arrived, and so have the hashes that their receivers have sent to the other replicas of its
+// rank. Else the job could end before one of these finds that it has sent no such message. A
+// receiver whose program has returned answers that question when all that it has sent has
+// arrived. The question whether it has is answered at once, so that no process waits for
+// itself.
+
+// confirmation is what a process has asked another one, and the answer.
+type confirmation struct {
+	asked    uint64 // payloads and hashes in the last question
+	answered uint64 // and in the last answer
+}
+
+// The kinds of confirmations.
+const (
+	ofArrival = iota // the payloads and hashes have arrived
+	ofHashes         // and all processes that compare the payloads have their hashes
+	confirmations
+)
+
 // confirmed reports whether all payloads and hashes that were sent to live processes have
-// arrived. It asks the processes that have not confirmed that.
-func (o *outgoing) confirmed() bool {
+// that confirmation. It asks the processes that have not confirmed that.
+func (o *outgoing) confirmed(kind int) bool {
 	all := true
 	for p := range o.job.processes {
 		pr := &o.job.processes[p]
-		if !pr.alive || pr.arrived == pr.sent {
+		c := &pr.confirmations[kind]
+		if !pr.alive || c.answered == pr.sent {
 			continue
 		}
 		all = false
-		if pr.asked != pr.sent {
-			pr.asked = pr.sent
-			h := transport.Header{Kind: kindArrived}
-			h.Args[0], h.Args[1] = question, pr.sent
-			o.out.send(p, h, nil)
+		if c.asked != pr.sent {
+			c.asked = pr.sent
+			o.confirm(p, question, pr.sent, kind)
 		}
 	}
 	return all
@@ -34,19 +54,49 @@ const (
 	answer
 )
 
+func (o *outgoing) confirm(p int, what, number uint64, kind int) {
+	h := transport.Header{Kind: kindArrived}
+	h.Args[0], h.Args[1], h.Args[2] = what, number, uint64(kind)
+	o.out.send(p, h, nil)
+}
+
 // arrived handles a question, or the answer to one.
-func (o *outgoing) arrived(p int, h *transport.Header) {
-	if h.Args[0] == question {
-		reply := transport.Header{Kind: kindArrived}
-		reply.Args[0], reply.Args[1] = answer, h.Args[1]
-		o.out.send(p, reply, nil)
-		return
+func (o *outgoing) arrived(p int, h *transport.Header) error {
+	pr, kind := &o.job.processes[p], h.Args[2]
+	if kind >= confirmations {
+		return violation(pr, h, "unknown confirmation")
 	}
-	o.job.processes[p].arrived = h.Args[1]
-	o.out.news = true
+	switch {
+	case h.Args[0] == answer:
+		pr.confirmations[kind].answered = h.Args[1]
+		o.out.news = true
+	case kind == ofHashes:
+		pr.awaitsHashes = h.Args[1]
+	default:
+		o.confirm(p, answer, h.Args[1], ofArrival)
+		return nil
+	}
+	o.hashesKnown()
+	return nil
+}
+
+// hashesKnown answers the questions about hashes, if that is possible now. While the program
+// runs it is: the hashes follow before it ends.
+func (o *outgoing) hashesKnown() {
+	for p := range o.job.processes {
+		pr := &o.job.processes[p]
+		if pr.awaitsHashes == 0 || !pr.alive {
+			continue
+		}
+		if o.job.draining && o.comparer.sum != nil && !o.confirmed(ofArrival) {
+			return
+		}
+		o.confirm(p, answer, pr.awaitsHashes, ofHashes)
+		pr.awaitsHashes = 0
+	}
 }
 
 // Received reports whether every live destination has received all that this process sent,
 // or would have to send in place of another replica. It asks the destinations that have not
 // confirmed that.
-func (o *outgoing) Received() bool { return o.Drained() && o.confirmed() }
+func (o *outgoing) Received() bool { return o.Drained() && o.confirmed(ofArrival) }

@@ -156,8 +156,9 @@ func (e *Engine) TellSumsNow(ctx context.Context) error {
 	})
 }
 
-// SumsHeard is TellSums that returns when all live processes have received the reports. By
-// then they have found every difference in messages that they have posted. The error is
+// SumsHeard is TellSums that returns when all live processes have received the reports, and
+// the reports on all that this process has sent, from receivers whose programs have returned.
+// By then they have found every difference in messages that they have posted. The error is
 // that of ctx, or of the engine. It returns at once where messages are not compared.
 func (e *Engine) SumsHeard(ctx context.Context) error {
 	e.mu.Lock()
@@ -170,7 +171,7 @@ func (e *Engine) SumsHeard(ctx context.Context) error {
 	err := e.waitUntil(ctx, func() bool {
 		e.mu.Lock()
 		defer e.flushAndUnlock()
-		return e.aborted || e.err != nil || e.core.outgoing.confirmed()
+		return e.aborted || e.err != nil || e.core.outgoing.confirmed(ofHashes)
 	})
 	if err != nil {
 		return err

@@ -464,6 +464,46 @@ func TestMessageThatOneReplicaNeverSends(t *testing.T) {
 	}
 }
 
+// A program ends once the other replicas of its rank have the hashes of all its messages, also
+// from receivers whose programs had returned before. So no process is released that may still
+// find a difference.
+func TestEndWaitsForTheHashesOfTheLastMessages(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		n := comparing(t, Limits{}, 2, 2)
+		late, first, to := n.p(0, 1), n.p(0, 0), n.p(1, 1)
+		for p := range n.cores {
+			if p != late {
+				n.cores[p].Drain()
+				n.carry(p)
+			}
+		}
+		n.deliverAll()
+		n.post(late, "one", 1, 0)
+		known := func() bool {
+			ok := n.cores[late].outgoing.confirmed(ofHashes)
+			n.carry(late)
+			return ok
+		}
+		for range 3 {
+			require.False(t, known())
+			n.deliverAll([2]int{to, first}) // the report is on its way
+		}
+		if dies {
+			n.die(first)
+			n.carry(to)
+		}
+		n.deliverAll()
+		if dies { // late serves 1.0, too
+			require.False(t, known())
+			n.deliverAll()
+		}
+		require.True(t, known())
+		if !dies {
+			require.Len(t, n.cores[first].comparer.differences, 1)
+		}
+	}
+}
+
 func TestMinority(t *testing.T) {
 	for _, c := range []struct {
 		hashes string

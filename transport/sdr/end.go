@@ -86,8 +86,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		c.job.spent = c.job.anyLow()
 		return nil
 	case kindArrived:
-		c.outgoing.arrived(p, h)
-		return nil
+		return c.outgoing.arrived(p, h)
 	case kindAsk:
 		c.finishing.asked(p, h)
 		return nil

@@ -20,6 +20,7 @@ func (c *Core) Dead(p int) {
 	r.impatient &^= 1 << pr.replica
 	c.finishing.asks = slices.DeleteFunc(c.finishing.asks, func(a ask) bool { return a.p == p })
 	c.out.ends++ // waiters look again which process to ask
+	defer c.outgoing.hashesKnown()
 	defer c.comparer.expectFewer()
 	if pr.rank == c.job.rank {
 		c.outgoing.substitute(before)

@@ -45,8 +45,8 @@ const (
 	// kindCredit returns Args[0] bytes of the receiver's room for eager
 	// messages to the sender.
 	kindCredit
-	// kindArrived asks whether all Args[1] payloads before it have arrived, and confirms
-	// that they have.
+	// kindArrived asks whether all Args[1] payloads and hashes before it have arrived
+	// (Args[0] is 0), and confirms that (1). Args[2] is the kind of the confirmation.
 	kindArrived
 	// kindAsk asks a process to report when its program has finished. If Args[2] is 0, the
 	// answer is the number of messages in the context for the process that asks. If it is

@@ -58,10 +58,9 @@ type process struct {
 	wanted        bool         // it has been notified that this process waits for its acknowledgements
 	short         []*outStream // streams with messages that were offered to it for lack of room, oldest first
 	busy          bool         // a wait for its credit was in vain, and it has returned none since
-	// sent is the number of payloads and hashes sent to the process. asked is the number up
-	// to which this process has requested a confirmation, and arrived the number that the
-	// other process has confirmed.
-	sent, asked, arrived uint64
+	sent          uint64       // payloads and hashes
+	confirmations [confirmations]confirmation
+	awaitsHashes  uint64 // the number in its question about hashes, until that is answered; 0: none
 }
 
 // rankState is what a core knows about one rank.

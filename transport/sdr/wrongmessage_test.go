@@ -76,7 +76,7 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 				switch {
 				case !told:
 					moves = append(moves, func() { told = true; c.acks.tellAll(); n.carry(p) })
-				case c.outgoing.confirmed():
+				case c.outgoing.confirmed(ofArrival):
 					moves = append(moves, func() {
 						alive[p] = false
 						require.True(t, heardOf(n, wrong, j.number), "seed %d", seed)

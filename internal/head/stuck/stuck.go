@@ -23,6 +23,15 @@ type Deadlock struct {
 	Links  []Link
 	Ends   int // the rank that has finished, -1 if the chain is a cycle
 	Others int // further processes that can never go on
+	Apart  *Apart
+}
+
+// Apart describes two replicas of a rank that have taken different courses: neither can go on,
+// or one has finished, and they stand at different places or have sent different numbers of
+// messages.
+type Apart struct {
+	Process job.Process // one that cannot go on
+	Text    string      // where both stand
 }
 
 // Link is one process of a deadlock.
@@ -119,12 +128,7 @@ func (g *graph) canGoOn(i int) bool {
 func (g *graph) canCome(i int, w *job.Wait) bool {
 	switch {
 	case len(w.Ranks) == 0 && g.all[i].Doing.State == job.StateSafePoint:
-		for rank := range g.of {
-			if !g.arrives(rank) {
-				return false
-			}
-		}
-		return true
+		return g.missing() < 0
 	case len(w.Ranks) == 0:
 		others := slices.DeleteFunc(slices.Clone(g.of[g.all[i].Process.Rank]), func(j int) bool { return j == i })
 		return len(others) == 0 || slices.ContainsFunc(others, func(j int) bool { return g.live[j] })
@@ -139,12 +143,17 @@ func (g *graph) goesOn(rank int) bool {
 	return len(g.of[rank]) == 0 || slices.ContainsFunc(g.of[rank], func(i int) bool { return g.live[i] })
 }
 
-// arrives reports whether a rank is at a safe point, or may reach one. A rank that has
-// finished does not hold up a safe point.
-func (g *graph) arrives(rank int) bool {
-	return g.goesOn(rank) || slices.ContainsFunc(g.of[rank], func(i int) bool {
-		return g.all[i].Finished || g.all[i].Doing.State == job.StateSafePoint
-	})
+// missing returns the lowest process that never comes to a safe point, -1 if there is none. A
+// process that has finished does not hold up a safe point.
+func (g *graph) missing() int {
+	low := -1
+	for i := range g.all {
+		p := &g.all[i]
+		if !g.live[i] && !p.Finished && p.Doing.State != job.StateSafePoint && (low < 0 || p.Process.Compare(g.all[low].Process) < 0) {
+			low = i
+		}
+	}
+	return low
 }
 
 // deadlock follows the waits of the processes that cannot go on, from the lowest one until
@@ -186,19 +195,70 @@ func (g *graph) deadlock() *Deadlock {
 		}
 		path = append(slices.Clone(path[low:]), path[:low]...)
 	}
-	among := func(i int) bool { // it waits for a replica of its own rank
-		return len(g.all[i].Doing.Waits[0].Ranks) == 0 && g.all[i].Doing.State != job.StateSafePoint
+	among := func(at int) bool { // it waits for a replica of its own rank
+		return at >= 0 && at+1 < len(path) && len(g.all[path[at]].Doing.Waits[0].Ranks) == 0 && g.all[path[at]].Process.Rank == g.all[path[at+1]].Process.Rank
 	}
 	for at, i := range path {
 		p := &g.all[i]
 		l := Link{Name: fmt.Sprint(p.Process.Rank), Rank: p.Process.Rank, Wait: p.Doing.Waits[0]}
-		if among(i) || at > 0 && among(path[at-1]) {
+		if among(at) || among(at-1) {
 			l.Name = p.Process.String()
 		}
 		d.Links = append(d.Links, l)
 	}
 	d.Others = hopeless - len(path)
+	d.Apart = g.apart()
 	return d
+}
+
+// apart returns the lowest replicas of a rank that have taken different courses, nil if there
+// are none. Replicas make the same calls in the same order, and what one has received the
+// others receive too. So those that never go on all stand at the same call.
+func (g *graph) apart() *Apart {
+	order := make([]int, len(g.all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return g.all[i].Process.Compare(g.all[j].Process) })
+	for _, i := range order {
+		p := &g.all[i]
+		if g.live[i] || p.Finished || !p.inProgram() {
+			continue
+		}
+		for _, j := range order {
+			q := &g.all[j]
+			switch {
+			case q.Process.Rank != p.Process.Rank || g.live[j]:
+			case q.Finished:
+				return &Apart{p.Process, fmt.Sprintf("%v never leaves %s, but %v has finished", p.Process, p.place(), q.Process)}
+			case !q.inProgram():
+			case p.place() != q.place():
+				return &Apart{p.Process, fmt.Sprintf("%v never leaves %s, and %v never %s", p.Process, p.place(), q.Process, q.place())}
+			case p.Doing.Sent != q.Doing.Sent:
+				return &Apart{p.Process, fmt.Sprintf("%v never leaves %s, where it has sent %d messages and %v has sent %d", p.Process, p.place(), p.Doing.Sent, q.Process, q.Doing.Sent)}
+			}
+		}
+	}
+	return nil
+}
+
+// inProgram reports whether a process runs the program, and neither rolls back nor joins.
+func (p *Process) inProgram() bool {
+	return p.Doing != nil && p.Doing.State != job.StateBack && p.Doing.State != job.StateJoining
+}
+
+// place returns the calls in which a process waits.
+func (p *Process) place() string {
+	var all []string
+	for _, w := range p.Doing.Waits {
+		text := w.String()
+		if w.At != "" {
+			text += " (" + w.At + ")"
+		}
+		all = append(all, text)
+	}
+	slices.Sort(all) // goroutines wait in any order
+	return strings.Join(all, ", ")
 }
 
 // next returns one process for which process i waits. Neither can go on. If i waits only for
@@ -209,12 +269,7 @@ func (g *graph) next(i int) (process, rank int) {
 	switch {
 	case len(ranks) > 0:
 	case p.Doing.State == job.StateSafePoint:
-		for rank := range g.of {
-			if !g.arrives(rank) {
-				ranks = append(ranks, rank)
-			}
-		}
-		slices.Sort(ranks)
+		return g.missing(), -1
 	default:
 		for _, j := range g.of[p.Process.Rank] {
 			if j != i && !g.all[j].Finished {

@@ -100,12 +100,49 @@ func TestFind(t *testing.T) {
 		{"in a safe point, one has finished", []Process{in(waits(t, "0.0", point), job.StateSafePoint), finished(t, "1.0")}, ""},
 		{"in a safe point, one waits", []Process{in(waits(t, "0.0", point), job.StateSafePoint), waits(t, "1.0", recv(5, 0))},
 			"deadlock: 0 waits in SafePoint for 1 (heat.go:9), 1 waits in Recv from 0 (heat.go:5)"},
+		{"in a safe point, another replica of the rank waits", []Process{waits(t, "0.0", recv(4, 1)), in(waits(t, "0.1", point), job.StateSafePoint), waits(t, "1.0", recv(5, 0))},
+			"deadlock: 0 waits in Recv from 1 (heat.go:4), 1 waits in Recv from 0 (heat.go:5); another process waits for these"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
 			if d := Find(c.all, after); d != nil {
 				got = d.String()
 				require.True(t, Candidate(c.all, after))
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// Replicas of a rank that can never continue stand at the same place, unless they have diverged.
+func TestApart(t *testing.T) {
+	point := job.Wait{Call: "SafePoint", At: "heat.go:9"}
+	sent := func(p Process, n uint64) Process { p.Doing.Sent = n; return p }
+	other := waits(t, "1.0", recv(57, 0))
+	for _, c := range []struct {
+		name string
+		all  []Process
+		want string
+	}{
+		{"at the same place", []Process{sent(waits(t, "0.0", recv(41, 1)), 3), sent(waits(t, "0.1", recv(41, 1)), 3), other}, ""},
+		{"goroutines in another order", []Process{waits(t, "0.0", recv(41, 1), recv(42, 1)), waits(t, "0.1", recv(42, 1), recv(41, 1)), other}, ""},
+		{"one can go on", []Process{waits(t, "0.0", recv(41, 0)), runs(t, "0.1"), waits(t, "1.0", recv(57, 1)), waits(t, "1.1", recv(57, 1))}, ""},
+		{"in other calls", []Process{waits(t, "0.0", recv(41, 1)), waits(t, "0.1", recv(43, 1)), other},
+			"0.0 never leaves Recv from 1 (heat.go:41), and 0.1 never Recv from 1 (heat.go:43)"},
+		{"in a safe point", []Process{in(waits(t, "0.1", point), job.StateSafePoint), waits(t, "0.0", recv(41, 1)), other},
+			"0.0 never leaves Recv from 1 (heat.go:41), and 0.1 never SafePoint (heat.go:9)"},
+		{"one rolls back", []Process{waits(t, "0.0", recv(41, 1)), in(waits(t, "0.1", recv(43, 1)), job.StateBack), other}, ""},
+		{"after another number of messages", []Process{sent(waits(t, "0.0", recv(41, 1)), 3), sent(waits(t, "0.1", recv(41, 1)), 4), other},
+			"0.0 never leaves Recv from 1 (heat.go:41), where it has sent 3 messages and 0.1 has sent 4"},
+		{"one has finished", []Process{waits(t, "0.0", recv(41, 1)), finished(t, "0.1"), other, finished(t, "1.1")},
+			"0.0 never leaves Recv from 1 (heat.go:41), but 0.1 has finished"},
+		{"one waits for another that computes", []Process{waits(t, "0.0", recv(41, 1)), finished(t, "0.1"), runs(t, "1.0"), finished(t, "1.1")}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := ""
+			if d := Find(c.all, after); d != nil && d.Apart != nil {
+				got = d.Apart.Text
+				require.Equal(t, proc(t, "0.0"), d.Apart.Process)
 			}
 			require.Equal(t, c.want, got)
 		})

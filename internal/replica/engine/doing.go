@@ -16,6 +16,7 @@ type progress struct {
 	moved   time.Duration // when seen last changed
 	looked  time.Duration // when its goroutines were inspected after that; 0: not yet
 	blocked bool          // at that inspection none of the goroutines could continue
+	sent    uint64        // messages until then, see job.Doing
 }
 
 // counts change whenever a process makes progress.
@@ -60,17 +61,32 @@ func (e *Engine) doing() *job.Doing {
 	}
 	d.Idle = now - p.moved
 	if d.Idle < idleTime || len(d.Waits) == 0 {
-		p.looked, p.blocked = 0, false
+		p.looked, p.blocked, p.sent = 0, false, 0
 		return &d
 	}
 	if p.looked == 0 || now-p.looked >= lookEvery {
 		p.looked = now
 		var runs bool
-		e.unlocked(func() { runs = programRuns(string(stacks()), programModule()) })
-		p.blocked = !runs
+		var sent uint64
+		e.unlocked(func() {
+			if runs = programRuns(string(stacks()), programModule()); !runs {
+				sent = e.sent()
+			}
+		})
+		p.blocked, p.sent = !runs, sent
 	}
-	d.Blocked = p.blocked
+	d.Blocked, d.Sent = p.blocked, p.sent
 	return &d
+}
+
+// sent returns the number of messages that the program has sent, see job.Doing.
+func (e *Engine) sent() (all uint64) {
+	if m := e.messages.Load(); m != nil {
+		for _, n := range m.Sent() {
+			all += n
+		}
+	}
+	return all
 }
 
 // atRest reports whether the process was blocked when it last reported.

@@ -24,7 +24,7 @@ type fate string
 const (
 	flipRepaired fate = "found and repaired"
 	flipEnded    fate = "found, and the job ended with exit code 4"
-	flipFailed   fate = "a wrong message made the program fail"
+	flipFailed   fate = "the program failed because of it"
 	flipMasked   fate = "masked: the results have the same bits"
 	flipEscaped  fate = "escaped: in a task that was not sampled, or read by others before the state was compared"
 	flipUnfired  fate = "not reached"
@@ -98,7 +98,7 @@ func (p flipPlan) try(t *testing.T, program []string, want string) fate {
 	case r.Code == 4:
 		require.Regexp(t, "silent corruption|divergence", r.Stderr, told)
 		return flipEnded
-	case r.Code != 0 && p.point == job.FlipMessage:
+	case r.Code != 0 && (p.point == job.FlipMessage || !p.sees): // the program has failed because of it
 		return flipFailed
 	}
 	require.Zero(t, r.Code, told)

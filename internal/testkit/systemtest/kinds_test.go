@@ -127,6 +127,7 @@ func TestWrongKindsOfPrograms(t *testing.T) {
 		"selectDecides":   {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
 		"moreMessages":    {"-n 2 -r 2 -diverge off", 4, `to rank 1 (replica 0: none, replica 1: `}, // any of its messages: the reports come in any order
 		"earlierMessage":  {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
+		"fewerMessages":   {"-n 2 -r 2 -stuck 2s", 4, `divergence of replicas of rank 0: 0.0 never leaves Recv from 1 tag `},
 		"assertedTest":    {"-n 2 -r 2", 4, `AssertSendDeterministic`},
 		"assertedWaitAny": {"-n 2 -r 2", 4, `AssertSendDeterministic`},
 	} {

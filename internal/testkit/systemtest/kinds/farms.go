@@ -134,6 +134,7 @@ var farms = map[string]program{
 	}),
 	"moreMessages":    moreMessages,
 	"earlierMessage":  earlierMessage,
+	"fewerMessages":   fewerMessages,
 	"assertedTest":    assertedTest,
 	"assertedWaitAny": assertedWaitAny,
 }
@@ -425,6 +426,31 @@ func earlierMessage(p *intra.Process, a *arrays) error {
 		}
 	}
 	halve(p, a.y, a.x)
+	return nil
+}
+
+// fewerMessages: one replica does not send the message whose answer all wait for.
+func fewerMessages(p *intra.Process, a *arrays) error {
+	w := p.World()
+	if w.Rank() > 1 {
+		return nil
+	}
+	other := 1 - w.Rank()
+	if w.Rank() == 1 {
+		if _, err := comm.Recv(w, a.y[:1], other, tagAsk); err != nil {
+			return err
+		}
+	}
+	if w.Rank() == 1 || p.Replica() == 1 {
+		if err := comm.Send(w, a.x[:1], other, tagAsk); err != nil { //intra:allow which is wrong
+			return err
+		}
+	}
+	if w.Rank() == 0 {
+		if _, err := comm.Recv(w, a.y[:1], other, tagAsk); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
