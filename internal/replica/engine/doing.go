@@ -33,11 +33,16 @@ const (
 	lookEvery = 5 * time.Second
 )
 
-// told returns the Snapshot together with the current activity of the process.
-func (e *Engine) told() job.Stats {
-	st := e.Snapshot()
-	st.Doing = e.doing()
-	return st
+// tellActivity sends the head the Snapshot together with the current activity of the process. The
+// activity is taken first: the session holds its lock while it counts, and waits for that
+// lock where the lock of the messages is held (flipMessage).
+func (e *Engine) tellActivity() {
+	doing := e.doing()
+	e.head.Stats(func() job.Stats {
+		st := e.Snapshot()
+		st.Doing = doing
+		return st
+	})
 }
 
 // doing returns the current activity of the process. The program reports nothing for

@@ -6,7 +6,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// flipMessage flips bits of a message that is sent, if that was requested.
+// flipMessage flips bits of a message that is sent, if that was requested. It is called with the
+// lock of the messages, which Snapshot does not take.
 func (h *sharing) flipMessage(payload []byte) []byte {
 	sent, err := h.flips.Sent(payload)
 	switch {

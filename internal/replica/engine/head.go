@@ -55,7 +55,7 @@ func (e *Engine) report() {
 			}
 			rested = 0
 			e.watch.late()
-			e.head.Stats(e.told)
+			e.tellActivity()
 			if m := e.messages.Load(); m != nil {
 				m.TellSums()
 			}
