@@ -85,7 +85,7 @@ var detectHead = command{name: detection.HeadCommand, run: func(ctx context.Cont
 
 // detectAgent is the agent of such a job.
 var detectAgent = command{name: detection.AgentCommand, run: func(context.Context, []string, io.Writer) error {
-	return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"})
+	return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}, nil)
 }}
 
 // detectJob is the program of such a job.

@@ -16,11 +16,15 @@ slash also one in PATH), it is run; otherwise it is built as a Go package with t
 
   intrarun status [-json] [JOB]   prints what each process of a job on this host does;
                                   JOB is the process ID of intrarun
+  intrarun drain [-within DURATION] JOB HOST|RANK.REPLICA
+                                  moves the processes of a host, or one process, to other hosts
+                                  at their next safe points; they end after DURATION, like 30s,
+                                  if another replica goes on
   intrarun report FILE [FILE2]    prints a report of -report, or compares two
   intrarun -version               prints the version of intrarun
 
-SIGQUIT (Ctrl-\) has intrarun print the status, too. A program with the name status or report is
-called ./status. docs/flags.md says which flags are for what.
+SIGQUIT (Ctrl-\) has intrarun print the status, too. A program with the name status, drain or report
+is called ./status. docs/flags.md says which flags are for what.
 `
 
 // helpWidth is the width of the help in columns, and helpIndent where its texts begin.

@@ -45,7 +45,8 @@ func run() int {
 		return launch.ExitOK
 	}
 	if len(os.Args) == 2 && os.Args[1] == asAgent {
-		return serve(func() error { return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}) })
+		leave := leaveSignals()
+		return serve(func() error { return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}, leave) })
 	}
 	if version.Asked(os.Args[1:]) {
 		return show("", version.Line("intrarun")+"\n")
@@ -89,6 +90,7 @@ func run() int {
 		return launch.ExitOK // the first process does all the work
 	}
 	if c.Indexed != nil && c.Indexed.Index > 0 && !c.DryRun {
+		c.Signals = leaveSignals()
 		return serve(func() error { return launch.ServeIndexed(context.Background(), *c) })
 	}
 	signals := make(chan os.Signal, 4)
@@ -125,11 +127,24 @@ func run() int {
 // asAgent makes intrarun the agent of a host. A coordinator has started it.
 const asAgent = "-agent"
 
+// leaveSignals returns the signals that make the host of an agent leave the job.
+func leaveSignals() <-chan os.Signal {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, syscall.SIGTERM)
+	return c
+}
+
+// exitLeft is the exit code of the agent of a host that has left the job on notice.
+const exitLeft = 5
+
 func serve(life func() error) int {
 	// The coordinator handles these signals. Without it, the output has no reader.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if err := life(); err != nil {
 		fmt.Fprintln(os.Stderr, "intrarun: agent:", err)
+		if errors.Is(err, agentd.ErrLeft) {
+			return exitLeft
+		}
 		if end, ok := errors.AsType[*agentd.JobError](err); ok {
 			return end.Code
 		}

@@ -102,6 +102,9 @@ type FinishOutput struct {
 	Died, Itself bool        // it died before its end; it was not killed
 }
 
+// Free lets the agent of a node end: the node was to leave, and has no process any more.
+type Free struct{ Node detect.ID }
+
 // Propose has an entry kept. The answer is Committed, in the order of the proposals; it is
 // immediate where the decisions are not replicated. The driver tries until it succeeds, or
 // answers Retired.
@@ -153,6 +156,7 @@ func (Mute) action()         {}
 func (Resume) action()       {}
 func (Move) action()         {}
 func (FinishOutput) action() {}
+func (Free) action()         {}
 func (Propose) action()      {}
 func (Open) action()         {}
 func (Publish) action()      {}

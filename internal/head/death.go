@@ -72,7 +72,11 @@ func (ds *deaths) exited(m *member, e Exit) {
 // spares get none, since they have no peers.
 func (ds *deaths) hostLost(e decision.Entry) {
 	why := ds.hosts.why(e.Node)
-	ds.warnf("%s", why)
+	if ds.state.HasLeft(e.Node) {
+		ds.warnf("host %s has left", ds.hostName(e.Node))
+	} else {
+		ds.warnf("%s", why)
+	}
 	for _, m := range ds.members.all {
 		switch {
 		case m.from.Node != e.Node:
@@ -89,8 +93,12 @@ func (ds *deaths) hostLost(e decision.Entry) {
 func (ds *deaths) declare(v decision.Verdict) {
 	v = ds.members.explain(v)
 	m := ds.members.holder(v.Process, v.Incarnation)
-	was, lived := m.state, m.alive()
 	m.verdict = &v
+	if v.Relieved || v.Withdrawn && m.state != ended {
+		ds.letGo(m, v)
+		return
+	}
+	was, lived := m.state, m.alive()
 	switch was {
 	case ended: // it was let go
 	case gone:
@@ -101,14 +109,11 @@ func (ds *deaths) declare(v decision.Verdict) {
 		}
 		ds.members.finishOutput(m, true, false)
 	}
-	for _, o := range ds.members.all {
-		if o.told && o.state.there() {
-			ds.send(o, &job.Message{Kind: job.KindVerdict, Verdict: &v.Verdict})
-		}
-	}
+	ds.tell(v)
 	if was == ended {
 		return
 	}
+	ds.members.succeeded(m)
 	ds.fail(m, v)
 	ds.sayDead(m)
 	if m.knows() {
@@ -119,6 +124,33 @@ func (ds *deaths) declare(v decision.Verdict) {
 	}
 	ds.members.conclude(v)
 	ds.plan.died(m)
+}
+
+// tell sends a verdict to all processes.
+func (ds *deaths) tell(v decision.Verdict) {
+	for _, o := range ds.members.all {
+		if o.told && o.state.there() {
+			ds.send(o, &job.Message{Kind: job.KindVerdict, Verdict: &v.Verdict})
+		}
+	}
+}
+
+// letGo kills a process whose slot another one has taken over. It stands in the cut in which
+// that happened, and never leaves it. It also kills one that was to relieve a process which
+// had died before that was decided.
+func (ds *deaths) letGo(m *member, v decision.Verdict) {
+	if m.end = "moved"; v.Withdrawn {
+		m.end = "dismissed"
+	}
+	ds.kill(m)
+	m.settled = m.settled || !m.made
+	m.to(dead)
+	ds.tell(v)
+	if v.Withdrawn {
+		ds.plan.died(m)
+		return
+	}
+	ds.members.succeeded(m)
 }
 
 // declareAll declares the processes that died together, and then checks what their deaths

@@ -28,12 +28,13 @@
 //	desk      desk.go timer.go: what all parts work with
 //	hosts     host.go: why hosts are lost
 //	queue     queue.go: one event after another for recovery.Head
-//	members   members.go join.go replace.go leave.go: which process is in which slot
+//	members   members.go join.go replace.go relieve.go leave.go: which process is in which slot
 //	faults    kills.go weibull.go: deaths on request
 //	plan      recover.go files.go: cuts, backups, rollbacks and files, carried out
 //	judge     judge.go suspect.go doubt.go convict.go diverge.go outlast.go: faults of processes, and what follows
 //	deaths    death.go: causes and verdicts
-//	Head      head.go log.go hear.go end.go restore.go status.go summary.go: events, decisions, reports
+//	leaves    drain.go: hosts and processes that leave on notice
+//	Head      head.go log.go hear.go end.go restore.go status.go stays.go summary.go: events, decisions, reports
 //
 // Restore makes a successor from the decisions and from the reports of the agents. It
 // continues where the lost head was, and repeats messages that may not have arrived. The

@@ -1,6 +1,8 @@
 package head
 
 import (
+	"strings"
+
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -67,6 +69,13 @@ func (w *world) checkKill(a Kill) {
 		return
 	}
 	last := m.role == First && w.head.members.alive(m.process.Rank) == 1
+	if strings.Contains(m.ending.detail, "leaves") {
+		w.seen["a process that leaves is fenced"]++
+		if last {
+			w.failf("%s, the last of its rank, because it leaves", describe(a))
+		}
+		return
+	}
 	switch m.ending.cause {
 	case job.CauseLink:
 		w.seen["an end of a link is fenced"]++
@@ -114,6 +123,9 @@ func (w *world) checkBorn(a Start) {
 	at := w.state.Places[a.Process]
 	if a.Role == Spare {
 		at = w.state.Spares[a.Process]
+	}
+	if w.reliefs[job.Endpoint{Process: a.Process, Incarnation: a.Incarnation}] {
+		return // it was placed beside the process that it relieves
 	}
 	if at.Incarnation < a.Incarnation {
 		w.failf("%+v is started, and was not born: %+v", a, at)

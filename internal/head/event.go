@@ -155,6 +155,16 @@ type Failed struct{ Err string }
 // Signalled is a signal to the head.
 type Signalled struct{ Signal syscall.Signal }
 
+// Leave reports that a node, or a process if Node is 0, is to leave the job. Within bounds the
+// time for that; 0: unbounded.
+type Leave struct {
+	Node        detect.ID
+	Process     job.Process
+	Incarnation uint32
+	Reason      string
+	Within      time.Duration
+}
+
 // Deadlocked reports that processes wait for each other forever. The head ends the job.
 type Deadlocked struct{ Text string }
 
@@ -188,4 +198,5 @@ func (Failed) event()        {}
 func (Signalled) event()     {}
 func (Deadlocked) event()    {}
 func (StandApart) event()    {}
+func (Leave) event()         {}
 func (Tick) event()          {}

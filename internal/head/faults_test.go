@@ -133,6 +133,9 @@ func (w *world) hosts() (n int) {
 func (w *world) loseHost(a *agent) {
 	w.note("a host is lost: ", a.node)
 	w.seen["a host is lost"]++
+	if w.left[a.node] {
+		w.seen["a host that has left is lost"]++
+	}
 	a.lost = true
 	for _, p := range a.all {
 		p.dead = true
@@ -170,6 +173,9 @@ func (w *world) loseHead() {
 	}
 	if len(w.state.Replaced) > 0 {
 		w.seen["a head is lost after a replacement"]++
+	}
+	if len(w.state.Reliefs) > 0 {
+		w.seen["a head is lost while a process is relieved"]++
 	}
 	if w.state.Recovery.Rolling {
 		w.seen["a head is lost in a rollback"]++

@@ -22,6 +22,7 @@ type Head struct {
 	plan     *plan
 	judge    *judge
 	deaths   *deaths
+	leaves   *leaves
 
 	notes     []string // notes of processes that have been printed
 	signalled bool
@@ -49,6 +50,7 @@ func newHead(c Config) *Head {
 	h.judge = &judge{desk: h.desk, recovery: h.recovery, members: h.members, plan: h.plan, outlasted: longAgo,
 		differing: make(map[int]bool), diverged: make(map[int]string), disputes: make(map[int]*doubt), offenders: make(map[job.Endpoint]*offender)}
 	h.deaths = &deaths{desk: h.desk, hosts: h.hosts, recovery: h.recovery, members: h.members, plan: h.plan, judge: h.judge}
+	h.leaves = &leaves{desk: h.desk, recovery: h.recovery, members: h.members, asked: make(map[job.Endpoint]bool), freed: make(map[detect.ID]bool)}
 	h.likelier = h.judge.orDiverged
 	h.recovery.carryOut, h.recovery.caughtUp = h.plan.carryOut, h.members.releaseIfComplete
 	return h
@@ -59,6 +61,7 @@ func newHead(c Config) *Head {
 func (h *Head) Step(e Event, now time.Duration) []Action {
 	h.now = max(h.now, now)
 	h.step(e)
+	h.leaves.proceed()
 	acts := h.acts
 	h.acts = nil
 	return acts
@@ -94,6 +97,8 @@ func (h *Head) step(e Event) {
 		}
 	case StandApart:
 		h.judge.standApart(e.Apart)
+	case Leave:
+		h.leaves.request(e)
 	case Tick:
 		h.tick()
 	case Started:
@@ -164,6 +169,7 @@ func (h *Head) tick() {
 			h.faults.inject()
 		case askAgain:
 			h.recovery.notify((*recovery.Head).Conclude)
+		case leaveLate: // proceed looks at the time
 		case judgeEndless:
 			h.judge.judgeOutlasting()
 		}

@@ -49,7 +49,7 @@ func (h *Head) handle(m *member, msg *job.Message) {
 	case job.KindSuspect:
 		h.judge.suspect(m, *msg.Process, msg.Incarnation, msg.Text)
 	case job.KindMended:
-		h.judge.mended(m, *msg.Process)
+		h.judge.mended(m, *msg.Process, msg.Incarnation)
 	case job.KindReply:
 		if r := *msg.Reply; h.recovery.decides != nil && !(r.Kind == job.ReplyDrained && h.judge.divergedBefore(m, &r)) { // without recovery there was no order to answer
 			h.plan.reply(m, r)

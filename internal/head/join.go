@@ -24,7 +24,8 @@ func (ms *members) begin() {
 
 // choose has the slot of a process decided.
 func (ms *members) choose(m *member) {
-	ms.propose(decision.Entry{Kind: decision.Born, Process: m.process, Incarnation: m.incarnation, Node: m.from.Node, ID: m.from.ID, Spare: m.role == Spare})
+	ms.propose(decision.Entry{Kind: decision.Born, Process: m.process, Incarnation: m.incarnation, Node: m.from.Node, ID: m.from.ID,
+		Spare: m.role == Spare, Relieves: m.relieves})
 }
 
 // born acts on the kept decision about the slot of a process: it starts the process, or
@@ -41,7 +42,7 @@ func (ms *members) born(e decision.Entry) {
 		}
 		ms.launch(m)
 	case promised:
-		ms.act(Move{m.from, m.process})
+		ms.act(Move{m.from, m.process}) // also if it relieves a process: it is muted until then
 		ms.detailf("a spare process on %s takes the place of %v", m.node.Name, m.process)
 		m.to(arriving)
 		ms.place(m)
@@ -60,7 +61,10 @@ func (ms *members) launch(m *member) {
 		m.to(ended)
 		return
 	}
-	if m.role == Joiner {
+	switch {
+	case m.relieves:
+		ms.detailf("%v moves to %s: a process is started there", m.process, m.node.Name)
+	case m.role == Joiner:
 		ms.detailf("%v is restarted on %s", m.process, m.node.Name)
 	}
 	m.to(starting)
@@ -411,16 +415,10 @@ func (ms *members) mpiSummary() *runreport.MPI {
 	return s
 }
 
-// tellAll sends a process all verdicts that concern it: those after the last verdict on its
-// own slot.
+// tellAll sends a process all verdicts. Its agent discards those that the process has
+// received, and those from before it had its slot.
 func (ms *members) tellAll(m *member) {
-	verdicts := ms.state.Verdicts
-	for i, v := range verdicts {
-		if v.Process == m.process {
-			verdicts = ms.state.Verdicts[i+1:]
-		}
-	}
-	for _, v := range verdicts {
+	for _, v := range ms.state.Verdicts {
 		v = ms.explain(v)
 		ms.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v.Verdict})
 	}
@@ -446,7 +444,7 @@ func (ms *members) recoveryConfig() recovery.Config {
 
 // live makes a joiner live: it has its state from here on. It may have died since.
 func (ms *members) live(m *member) {
-	if m.role = First; m.state == arriving {
+	if m.role, m.relieves = First, false; m.state == arriving {
 		m.to(running)
 	}
 }

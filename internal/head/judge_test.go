@@ -114,6 +114,12 @@ func (w *world) judgeProcesses(s Summary) {
 				w.failf("%v has %s, and no verdict says so", p.Process.Process, p.End)
 			}
 		case "finished", "ended", "dismissed":
+		case "moved":
+			if !slices.ContainsFunc(w.state.Verdicts, func(v decision.Verdict) bool {
+				return v.Process == p.Process.Process && v.Incarnation == p.Process.Incarnation && v.Relieved
+			}) {
+				w.failf("%v has moved, and no verdict says so", p.Process)
+			}
 		default:
 			w.failf("%v has the end %q", p.Process.Process, p.End)
 		}
@@ -129,7 +135,7 @@ func (w *world) judgeProcesses(s Summary) {
 	former := w.state.Verdicts
 	for _, f := range s.Failures {
 		i := slices.IndexFunc(former, func(v decision.Verdict) bool { return v.Epoch == f.Epoch })
-		if i < 0 || former[i].Process != f.Process || former[i].Cause != f.Cause || former[i].Withdrawn {
+		if i < 0 || former[i].Process != f.Process || former[i].Cause != f.Cause || former[i].Withdrawn || former[i].Relieved {
 			w.failf("the report tells of %+v, and the verdicts are %+v", f, w.state.Verdicts)
 			return
 		}

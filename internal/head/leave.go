@@ -10,10 +10,12 @@ import (
 )
 
 // dismiss ends a joiner that the job does not need any more.
-func (ms *members) dismiss(p job.Process) {
-	ms.unwant(p)
-	m := ms.places[p]
-	if !m.coming() {
+func (ms *members) dismiss(p job.Process, incarnation uint32) {
+	if ms.wanted[p] == incarnation {
+		ms.unwant(p)
+	}
+	m := ms.holder(p, incarnation)
+	if m == nil || !m.coming() {
 		return
 	}
 	ms.detailf("%v no longer needs a replacement", m.process)

@@ -35,6 +35,8 @@ func (h *Head) committed(e decision.Entry) {
 		h.finished(e)
 	case decision.Drained:
 		h.drained(e)
+	case decision.Left:
+		h.leaves.decided(e)
 	case decision.Fired:
 		h.faults.fired(e)
 	case decision.Injected:

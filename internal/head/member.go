@@ -20,6 +20,9 @@ type member struct {
 	told        bool // it has its Setup, and so receives verdicts
 	again       bool // it had joined under an earlier head
 	arrived     bool // recovery knows that it waits for its state
+	// relieves: it is to take over from the live process of its slot, and does not have the
+	// slot yet.
+	relieves bool
 
 	pid     int           // once it is started
 	hello   *job.Hello    // once it has joined; in a successor, once the agent has repeated that

@@ -34,10 +34,15 @@ type members struct {
 func (ms *members) enroll(p job.Process, incarnation uint32, from From, role Role) *member {
 	m := &member{from: from, node: ms.config.node(from.Node), role: role, stopped: longAgo,
 		native: ms.config.Setup.MPI && role == First && incarnation == firstIncarnation}
-	ms.byAgent[from] = m
+	ms.add(m, p, incarnation)
+	return m
+}
+
+// add adds a process to the list of all.
+func (ms *members) add(m *member, p job.Process, incarnation uint32) {
+	ms.byAgent[m.from] = m
 	ms.all = append(ms.all, m)
 	ms.take(m, p, incarnation)
-	return m
 }
 
 // holder returns the process that has, or had, a slot in that incarnation, nil if the head
@@ -50,7 +55,7 @@ func (ms *members) holder(p job.Process, incarnation uint32) *member {
 func (ms *members) take(m *member, p job.Process, incarnation uint32) {
 	m.process, m.incarnation = p, incarnation
 	ms.byPlace[job.Endpoint{Process: p, Incarnation: incarnation}] = m
-	if m.role != Spare {
+	if m.role != Spare && !m.relieves {
 		ms.places[p] = m
 	}
 }
@@ -61,7 +66,7 @@ func (ms *members) placed(m *member) bool {
 		_, born := ms.state.Spares[m.process]
 		return born
 	}
-	return ms.state.Places[m.process].Incarnation == m.incarnation
+	return ms.state.Places[m.process].Incarnation == m.incarnation || ms.state.Reliefs[m.process].Incarnation == m.incarnation
 }
 
 // lived reports whether a replacement has received its state.
@@ -75,7 +80,7 @@ func (ms *members) lived(p job.Process, incarnation uint32) bool {
 // the latest one in the slot that is not newer than frames.
 func (ms *members) lifeOf(p job.Process, frames uint32) (own uint32) {
 	for _, m := range ms.all {
-		if m.process == p && m.incarnation <= frames {
+		if m.process == p && m.incarnation <= frames && !m.relieves {
 			own = max(own, m.incarnation)
 		}
 	}

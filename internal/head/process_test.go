@@ -49,6 +49,7 @@ type proc struct {
 	point     uint64
 	lines     int
 	first     bool // the process has reported its first safe point
+	relieved  bool // another process has taken over
 	done      bool // the program has returned
 	drained   bool
 	kills     map[int]bool // kills that the process has carried out

@@ -134,6 +134,9 @@ func (p *proc) inside() func() {
 
 func (p *proc) stepInside(s recovery.Step) {
 	w := p.agent.w
+	if p.relieved && s.Kind != recovery.Transfer {
+		w.failf("%v is relieved, and takes step %d", p, s.Kind)
+	}
 	now := state{p.point, p.lines}
 	switch s.Kind {
 	case recovery.Pass, recovery.GiveUp:
@@ -167,11 +170,16 @@ func (p *proc) stepInside(s recovery.Step) {
 
 func file(rank int) checkpoint.File { return checkpoint.File{Rank: rank, Bytes: 8, Sum: uint64(rank)} }
 
-// send puts state on its way to the process in a slot.
+// send puts state on its way to the process in a slot; the state of a joiner goes to the one
+// that relieves the process there, if there is one.
 func (w *world) send(p *packet, to job.Process) {
+	incarnation := w.state.Places[to].Incarnation
+	if r, ok := w.state.Reliefs[to]; ok && p.kind == "state" {
+		incarnation = r.Incarnation
+	}
 	for _, a := range w.agents {
 		for _, q := range a.all {
-			if !q.dead && q.m != nil && q.process == to {
+			if !q.dead && q.m != nil && q.process == to && q.incarnation == incarnation {
 				p.to = q
 				w.packets = append(w.packets, p)
 				return

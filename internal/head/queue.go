@@ -1,6 +1,7 @@
 package head
 
 import (
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -37,6 +38,10 @@ func (q *queue) notify(e event) {
 	q.events = append(q.events, e)
 	q.catchUp()
 }
+
+// first passes an event to recovery before all others that wait, once the actions after the
+// decision that has been kept are carried out.
+func (q *queue) first(e event) { q.events = slices.Insert(q.events, 0, e) }
 
 // happened passes on an event of the process that m is now.
 func (q *queue) happened(m *member, what func(d *recovery.Head, p job.Process, incarnation uint32, now time.Duration) []recovery.Action) {

@@ -3,6 +3,7 @@ package head
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -52,6 +53,8 @@ func (pl *plan) carryOut(a recovery.Action) {
 	case recovery.Start:
 		pl.members.wanted[a.To] = a.Incarnation
 		pl.members.fill(a.To)
+	case recovery.Relieve:
+		pl.members.relieve(a.To, a.Incarnation)
 	case recovery.Later:
 		pl.after(a.Pause, timer{kind: askAgain})
 	case recovery.Send:
@@ -60,17 +63,20 @@ func (pl *plan) carryOut(a recovery.Action) {
 		}
 	case recovery.Connect:
 		for _, p := range a.Peers {
-			pl.members.introduce(pl.members.places[a.To], pl.members.places[p])
+			pl.members.introduce(pl.members.holder(a.To, a.Incarnation), pl.members.holder(p.Process, p.Incarnation))
 		}
 	case recovery.Dismiss:
-		pl.members.dismiss(a.To)
+		pl.members.dismiss(a.To, a.Incarnation)
 	case recovery.Publish:
 		pl.keepSet(a)
 	case recovery.Abandon:
 		pl.abandonSet(a.Set, a.Why)
 	case recovery.Lose:
-		for _, p := range job.Processes(pl.config.Degrees) {
-			pl.members.dismiss(p)
+		for p, incarnation := range maps.Clone(pl.members.wanted) {
+			pl.members.dismiss(p, incarnation)
+		}
+		for _, m := range pl.members.all {
+			pl.members.dismiss(m.process, m.incarnation)
 		}
 		pl.beyond(a.Loss)
 	}
@@ -103,13 +109,7 @@ func (pl *plan) kept(e decision.Entry) {
 	d := e.Recovery
 	switch d.Kind {
 	case recovery.Admitted:
-		for _, j := range d.Joined {
-			m := pl.members.holder(j.Process, j.Incarnation)
-			if pl.members.live(m); m.state == running {
-				pl.act(Resume{m.from, j.Output, d.Generation, false})
-				pl.sayReplaced(m)
-			}
-		}
+		pl.admitted(d)
 	case recovery.Complete:
 		if pl.state.Backups == 1 {
 			pl.detailf("the first backup is complete: safe point %d", d.Number)
@@ -136,6 +136,27 @@ func (pl *plan) kept(e decision.Entry) {
 		pl.losses, pl.lossAt = nil, 0
 	}
 	pl.recovery.resume()
+}
+
+// admitted makes joiners live. Recovery learns which of those that relieve a process had died
+// before: that process goes on.
+func (pl *plan) admitted(d *recovery.Decision) {
+	var void []job.Endpoint
+	relieves := false
+	for _, j := range d.Joined {
+		m := pl.members.holder(j.Process, j.Incarnation)
+		if relieves = relieves || j.Relieves; pl.state.Places[j.Process].Incarnation != j.Incarnation {
+			void = append(void, m.endpoint())
+			continue
+		}
+		if pl.members.live(m); m.state == running {
+			pl.act(Resume{m.from, j.Output, d.Generation, false})
+			pl.sayReplaced(m)
+		}
+	}
+	if relieves {
+		pl.recovery.first(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Admitted(void, now) })
+	}
 }
 
 // order sends an order to a process. For the backup of a cut it also records the positions
@@ -282,6 +303,10 @@ func (pl *plan) sayReplaced(m *member) {
 	for _, r := range pl.state.Replaced {
 		if r.Process == m.process && r.Incarnation == m.incarnation {
 			delete(pl.members.refused, m.process)
+			if r.Left != 0 {
+				pl.warnf("%v has moved from %s to %s at safe point %d (%.1f MB)", m.process, pl.hostName(r.Left), m.node.Name, r.Number, float64(r.Bytes)/1e6)
+				continue
+			}
 			pl.warnf("%v is replaced by another process on %s: it joined at safe point %d with the state of %v (%.1f MB), %.3f s after the death",
 				m.process, m.node.Name, r.Number, r.Donor, float64(r.Bytes)/1e6, (r.At - pl.diedAt(r)).Round(time.Millisecond).Seconds())
 		}

@@ -3,6 +3,7 @@ package head
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/detect"
@@ -16,7 +17,7 @@ import (
 func (ms *members) fill(p job.Process) {
 	incarnation, wanted := ms.wanted[p]
 	old := ms.places[p]
-	if !wanted || !old.settled || ms.phase > working {
+	if !wanted || ms.unsettled(p) || ms.phase > working {
 		return
 	}
 	delete(ms.wanted, p)
@@ -52,12 +53,28 @@ func (ms *members) unwant(p job.Process) {
 // used again.
 func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 	_, lost := ms.state.Lost[old.from.Node]
-	switch {
-	case !ms.config.Replace:
+	leaves := ms.state.Leaves(old.from.Node)
+	if !ms.config.Replace {
 		return 0, errors.New("no spare process is left")
-	case !lost && (old.verdict == nil || old.verdict.Cause != job.CauseLink):
+	}
+	if !lost && !leaves && (old.verdict == nil || old.verdict.Cause != job.CauseLink) {
 		return old.from.Node, nil
 	}
+	best := ms.elsewhere(p, old)
+	switch {
+	case best != nil:
+		return best.ID, nil
+	case lost:
+		return 0, fmt.Errorf("host %s is lost, and no other host has a free slot", old.node.Name)
+	case leaves:
+		return 0, fmt.Errorf("host %s leaves, and no other host has a free slot", old.node.Name)
+	}
+	return old.from.Node, nil
+}
+
+// elsewhere returns another host than that of old with a free slot, without another replica of
+// the rank if possible. It returns nil if there is none.
+func (ms *members) elsewhere(p job.Process, old *member) (best *Node) {
 	used, together := make(map[detect.ID]int), make(map[detect.ID]bool)
 	for _, o := range ms.all {
 		if o.state < gone {
@@ -65,21 +82,19 @@ func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 			together[o.from.Node] = together[o.from.Node] || o.process.Rank == p.Rank
 		}
 	}
-	var best *Node
 	for i := range ms.config.Nodes {
 		n := &ms.config.Nodes[i]
-		if _, gone := ms.state.Lost[n.ID]; !gone && n.ID != old.from.Node && used[n.ID] < n.Slots &&
+		if _, lost := ms.state.Lost[n.ID]; !lost && !ms.state.Leaves(n.ID) && n.ID != old.from.Node && used[n.ID] < n.Slots &&
 			(best == nil || together[best.ID] && !together[n.ID]) {
 			best = n
 		}
 	}
-	switch {
-	case best != nil:
-		return best.ID, nil
-	case lost:
-		return 0, fmt.Errorf("host %s is lost, and no other host has a free slot", old.node.Name)
-	}
-	return old.from.Node, nil
+	return best
+}
+
+// unsettled reports whether the output of an earlier process of a slot is not complete.
+func (ms *members) unsettled(p job.Process) bool {
+	return slices.ContainsFunc(ms.all, func(o *member) bool { return o.process == p && o.role != Spare && !o.relieves && !o.settled })
 }
 
 // sayRefused prints why a slot gets no process. It prints the same reason once,
@@ -94,11 +109,11 @@ func (ms *members) sayRefused(p job.Process, text string) {
 
 // introduce makes the link between a joiner and another process.
 func (ms *members) introduce(m, other *member) {
-	if !m.state.there() || !other.state.there() {
+	if m == nil || other == nil || !m.state.there() || !other.state.there() {
 		return // a verdict will follow
 	}
 	lower, higher := m, other
-	if lower.process.Compare(higher.process) > 0 {
+	if lower.endpoint().Compare(higher.endpoint()) > 0 {
 		lower, higher = higher, lower
 	}
 	kind, onUse := ms.linkKind(m, other), ms.onUse(m, other)
@@ -131,7 +146,7 @@ func (ms *members) bestSpare(p job.Process) (best *member) {
 		}
 	}
 	for _, m := range ms.all {
-		if m.state == waiting && m.ending == nil && (best == nil || together[best.from.Node] && !together[m.from.Node]) {
+		if m.state == waiting && m.ending == nil && !ms.state.Leaves(m.from.Node) && (best == nil || together[best.from.Node] && !together[m.from.Node]) {
 			best = m
 		}
 	}

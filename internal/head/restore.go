@@ -2,6 +2,7 @@ package head
 
 import (
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/detect"
@@ -74,13 +75,16 @@ func (h *Head) restoreMembers(agents []Resync) {
 	for _, p := range job.Processes(h.config.Degrees) {
 		for _, l := range h.state.Former {
 			if l.Process == p {
-				h.restore(p, l.Place, there)
+				h.restoreFormer(l, there)
 			}
 		}
 		if at, born := h.state.Places[p]; born {
 			h.restore(p, at, there)
 		} else {
 			h.members.choose(h.members.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First))
+		}
+		if at, ok := h.state.Reliefs[p]; ok {
+			h.restore(p, at, there)
 		}
 	}
 	for i, node := range h.config.Spares {
@@ -97,23 +101,41 @@ func (h *Head) restoreMembers(agents []Resync) {
 	}
 }
 
-// restore lists a process that has, or had, a slot.
-func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced) {
+// restoreMember lists a process that has, or had, a slot, or relieves the process in one.
+func (h *Head) restoreMember(p job.Process, at decision.Place, relieves bool) *member {
 	from := From{at.Node, at.ID, at.Incarnation}
 	if at.ID != p { // the process was a spare
 		from.Incarnation = firstIncarnation
 	}
-	role := Joiner
+	m := &member{from: from, node: h.config.node(at.Node), role: Joiner, stopped: longAgo, relieves: relieves}
 	if at.Incarnation == firstIncarnation || h.members.lived(p, at.Incarnation) {
-		role = First
+		m.role, m.native = First, h.config.Setup.MPI && at.Incarnation == firstIncarnation
 	}
-	m := h.members.enroll(p, at.Incarnation, from, role)
+	h.members.add(m, p, at.Incarnation)
+	return m
+}
+
+// restoreFormer lists a process that has lost its slot. Its output was complete before the
+// next process was placed, unless the two lived at the same time. Then it may still live.
+func (h *Head) restoreFormer(l decision.Predecessor, there map[From]Resynced) {
+	m := h.restoreMember(l.Process, l.Place, l.Never)
+	x, known := there[m.from]
+	m.pid, m.again = max(l.PID, x.PID), x.Joined
+	if m.state, m.settled = dead, !l.Loose || !known; m.settled {
+		return
+	}
+	m.made = true
+	h.act(Adopt{To: m.from, Process: l.Process, Role: m.role})
+	h.act(Kill{m.from, syscall.SIGKILL})
+}
+
+// restore lists the process in a slot, or one that relieves it.
+func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced) {
+	m := h.restoreMember(p, at, at == h.state.Reliefs[p])
+	from, role := m.from, m.role
 	x, known := there[from]
 	m.pid, m.again = max(at.PID, x.PID), x.Joined
 	switch _, lost := h.state.Lost[at.Node]; {
-	case at != h.state.Places[p]: // its output was complete before the next process was placed
-		m.state, m.settled = dead, true
-		return
 	case at.Status == decision.Dead:
 		m.state, m.settled = dead, !known
 	case !known && !lost: // its agent has not received Start
@@ -177,8 +199,12 @@ func (h *Head) restoreVerdicts() {
 		v = h.members.explain(v)
 		m := h.members.holder(v.Process, v.Incarnation)
 		m.verdict, m.end = &v, endBy(v.Cause)
-		if v.Withdrawn {
+		switch {
+		case v.Withdrawn:
 			m.end, m.state = "dismissed", ended
+			continue
+		case v.Relieved:
+			m.end = "moved"
 			continue
 		}
 		h.deaths.fail(m, v)
@@ -187,7 +213,7 @@ func (h *Head) restoreVerdicts() {
 		}
 	}
 	for _, v := range h.state.Verdicts { // in order, so that the rank that was lost first decides
-		if last := h.members.last[v.Process.Rank]; last.Epoch == v.Epoch {
+		if last, ok := h.members.last[v.Process.Rank]; ok && last.Epoch == v.Epoch {
 			h.members.conclude(last)
 		}
 	}
@@ -209,7 +235,7 @@ func (h *Head) tellNews(n int) {
 	said := make(map[detect.ID]bool) // of nodes
 	for _, v := range h.state.Verdicts[len(h.state.Verdicts)-n:] {
 		m := h.members.holder(v.Process, v.Incarnation)
-		if v.Withdrawn {
+		if v.Withdrawn || v.Relieved {
 			continue
 		}
 		if at := m.from.Node; v.Cause == job.CauseHost && !said[at] {
@@ -305,5 +331,6 @@ func (h *Head) begun() {
 	case joining:
 		h.members.startIfReady()
 	}
+	h.leaves.again()
 	h.settle()
 }

@@ -53,15 +53,15 @@ var rules = []ruletest.Rule{
 	ruletest.New("queue.go", "what follows from a decision waits until that is kept", "			q.carryOut(a)\n			return\n", "			q.carryOut(a)\n			continue\n"),
 	ruletest.New("queue.go", "and so do events", "	for !q.keeping && !q.acting {", "	for !q.acting {"),
 	ruletest.New("recover.go", "the output of a joiner goes on where that of its donor stood", "			d.Joined[i].Output = pl.members.places[d.Joined[i].Donor].stood\n", "			_ = i\n"),
-	ruletest.New("recover.go", "it goes on when it is admitted", "				pl.act(Resume{m.from, j.Output, d.Generation, false})\n", ""),
+	ruletest.New("recover.go", "it goes on when it is admitted", "			pl.act(Resume{m.from, j.Output, d.Generation, false})\n", ""),
 	ruletest.New("recover.go", "in a rollback the output of all goes back", "				pl.act(Mute{m.from})\n", ""),
 	ruletest.New("recover.go", "to where it stood at the backup", "			d.Outputs = encode(s.outputs)\n", ""),
 	ruletest.New("recover.go", "who stands in a cut has written all", "	case job.ReplyDrained, job.ReplyJoined, job.ReplyReady:\n		pl.askQuiet(asked{m, &r})\n		return\n", ""),
 	ruletest.New("recover.go", "in a rollback what has finished has not", "				if m.state == finished {\n					m.to(running)\n				}\n", ""),
 	ruletest.New("recover.go", "a successor hears the end of what was told before", "		pl.recovery.happened(m, (*recovery.Head).Repeated)\n", ""),
 	ruletest.New("recover.go", "a process that is back under another head goes on only once", "m.muted && r.Generation", "r.Generation"),
-	ruletest.New("replace.go", "nobody writes in a place where another may", "!wanted || !old.settled ||", "!wanted ||"),
-	ruletest.New("replace.go", "a lost host is left", "	case !lost && (old.verdict", "	case (old.verdict"),
+	ruletest.New("replace.go", "nobody writes in a place where another may", "!wanted || ms.unsettled(p) ||", "!wanted ||"),
+	ruletest.New("replace.go", "a lost host is left", "	if !lost && !leaves && (old.verdict", "	if !leaves && (old.verdict"),
 	ruletest.New("leave.go", "a joiner that was not started is dismissed at once", "	case was == chosen && ms.placed(m): // under another head, which has not started it\n		m.settled = true\n		ms.dismissed(m)\n", ""),
 	ruletest.New("join.go", "nobody has a place before it is known what was found", "		case ms.unopened():\n", "		case ms.unopened() && !h.opening:\n"),
 	ruletest.New("files.go", "a set is published once it is kept that it is whole", "	pl.propose(decision.Entry{Kind: decision.SetWhole, Set: &decision.Set{Number: a.Set, Cut: a.Cut, Files: a.Files}})\n", "	h.publish(&decision.Set{Number: a.Set, Cut: a.Cut, Files: a.Files})\n"),
@@ -83,6 +83,14 @@ var rules = []ruletest.Rule{
 	ruletest.New("suspect.go", "a link that was restored is no reason", "	if !slices.ContainsFunc(j.links, func(o linkDoubt) bool { return o.sameLink(d) && o.since == d.since }) {\n		return\n	}\n", ""),
 	ruletest.New("suspect.go", "a host that may be lost is waited for", "	if j.doubtful(m) || j.doubtful(other) ||", "	if"),
 	ruletest.New("suspect.go", "of two that are stopped one stays", " && !j.stoppedNow(peer)", ""),
+	ruletest.New("death.go", "who is relieved is killed", "	ds.kill(m)\n	m.settled = m.settled || !m.made\n", "	m.settled = m.settled || !m.made\n"),
+	ruletest.New("death.go", "and all hear of that", "	ds.tell(v)\n	if v.Withdrawn {\n", "	if v.Withdrawn {\n"),
+	ruletest.New("recover.go", "recovery learns which joiners had died", "			void = append(void, m.endpoint())\n", ""),
+	ruletest.New("relieve.go", "who was to relieve a dead process has its place", "		ms.places[m.process] = next\n", ""),
+	ruletest.New("restore.go", "who was relieved under another head is killed", "	h.act(Kill{m.from, syscall.SIGKILL})\n", ""),
+	ruletest.New("restore.go", "who was to relieve a process is known to a successor", "			h.restore(p, at, there)\n		}\n	}\n	for i, node", "			_ = at\n		}\n	}\n	for i, node"),
+	ruletest.New("drain.go", "the last replica does not end for a notice", "	case ls.other(m, l.Node) != nil:\n", "	case true:\n"),
+	ruletest.New("drain.go", "a host goes once it has no process", " && !slices.ContainsFunc(ls.members.all, func(m *member) bool { return m.from.Node == l.Node && !m.settled }) {", " {"),
 }
 
 // unshown are rules that no walk proves necessary, with the reasons.
@@ -96,7 +104,7 @@ var unshown = []ruletest.Rule{
 	ruletest.New("doubt.go", "a program that fails again fails", "	j.letFail(d.by, &d.Doubt)\n", ""),
 	ruletest.New("members.go", "nobody goes who may have to go back", " || ms.recovery.mayGoBack() {", " {"),
 	// spare_given_back.txt shows it: one in 300,000 jobs of internal/testkit/simulation reaches that moment.
-	ruletest.New("leave.go", "a spare that was not chosen is there for others", "	ms.unwant(p)\n	m := ms.places[p]\n", "	delete(h.wanted, p)\n	m := ms.places[p]\n"),
+	ruletest.New("leave.go", "a spare that was not chosen is there for others", "	if ms.wanted[p] == incarnation {\n		ms.unwant(p)\n	}\n", "	delete(ms.wanted, p)\n"),
 	// let_go_before_its_start.txt shows it: one in 800,000 jobs of internal/testkit/simulation reaches that moment.
 	ruletest.New("join.go", "who was let go before its place was kept leaves it to another one", "			ms.settled(m) // another one may be wanted by now\n", "			m.settled = true\n"),
 	// let_go_and_refused.txt shows it, and no job of internal/testkit/simulation.
@@ -117,14 +125,14 @@ var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "Tes
 var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
 	ruletest.New("replace.go", "a joiner is on another host than the other replicas of its rank", "(best == nil || together[best.ID] && !together[n.ID])", "best == nil"),
 	ruletest.New("replace.go", "a joiner needs a free slot", "used[n.ID] < n.Slots &&", "n.Slots >= 0 &&"),
-	ruletest.New("replace.go", "a host whose links break is left", "	case !lost && (old.verdict == nil || old.verdict.Cause != job.CauseLink):\n", "	case !lost:\n"),
-	ruletest.New("replace.go", "a joiner goes where the one before was", "	case !lost && (old.verdict == nil || old.verdict.Cause != job.CauseLink):\n", "	case false:\n"),
+	ruletest.New("replace.go", "a host whose links break is left", "!lost && !leaves && (old.verdict == nil || old.verdict.Cause != job.CauseLink) {", "!lost && !leaves {"),
+	ruletest.New("replace.go", "a joiner goes where the one before was", "	if !lost && !leaves && (old.verdict == nil || old.verdict.Cause != job.CauseLink) {", "	if false {"),
 	ruletest.New("replace.go", "a joiner that leaves a host goes to another one", "n.ID != old.from.Node && ", ""),
-	ruletest.New("replace.go", "no joiner goes to a lost host", "!gone && n.ID", "(!gone || true) && n.ID"),
+	ruletest.New("replace.go", "no joiner goes to a lost host", "!lost && !ms.state.Leaves", "(!lost || true) && !ms.state.Leaves"),
 	ruletest.New("replace.go", "the dead take no slots", "		if o.state < gone {\n			used", "		if true {\n			used"),
 	ruletest.New("replace.go", "a spare takes a place away from the other replicas of the rank", "together[best.from.Node] && !together[m.from.Node]", "false"),
 	ruletest.New("replace.go", "the dead of a rank are no reason to leave a host", "		if m.state < gone && m.process.Rank == p.Rank {\n", "		if m.process.Rank == p.Rank {\n"),
-	ruletest.New("replace.go", "a spare that is about to be killed takes no place", " && m.ending == nil && (best", " && (best"),
+	ruletest.New("replace.go", "a spare that is about to be killed takes no place", " && m.ending == nil && !ms.state.Leaves(", " && !ms.state.Leaves("),
 }, Test: "TestWh(ereAJoinerGoes|ichSpareTakesAPlace)", Sign: "--- FAIL: TestWh"}
 
 // TestRulesStand looks for the text of every rule in the head. It must occur there exactly

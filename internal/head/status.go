@@ -16,7 +16,7 @@ const recently = time.Second
 // received.
 func (h *Head) Status() runreport.Status {
 	s := runreport.Status{Elapsed: h.elapsed().Seconds(), Degrees: h.config.Degrees, Deaths: len(h.deaths.failures),
-		Replaced: len(h.state.Replaced), Rollbacks: len(h.state.Rollbacks), Processes: []runreport.ProcessStatus{}}
+		Replaced: h.replaced(), Leaving: h.leaves.names(), Rollbacks: len(h.state.Rollbacks), Processes: []runreport.ProcessStatus{}}
 	var savings runreport.Savings
 	ranks := make(map[int]*job.Doing) // of the replica that is furthest
 	for _, m := range h.members.all {
@@ -69,6 +69,16 @@ func (h *Head) Status() runreport.Status {
 	}
 	s.E, s.Saved = savings.E(), savings.Share()
 	return s
+}
+
+// replaced returns the number of processes that have replaced dead ones.
+func (h *Head) replaced() (n int) {
+	for _, r := range h.state.Replaced {
+		if r.Left == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // further reports whether a is further than b, as the program counts its progress. One with

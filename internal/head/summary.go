@@ -115,7 +115,7 @@ func (h *Head) filesSummary() *runreport.Checkpoint {
 
 // recoverySummary returns the replacements, backups and rollbacks.
 func (h *Head) recoverySummary() runreport.Recovery {
-	r := runreport.Recovery{Replacements: []runreport.Replacement{}, Rollbacks: []runreport.Rollback{}}
+	r := runreport.Recovery{Replacements: []runreport.Replacement{}, Drains: h.leaves.summary(), Rollbacks: []runreport.Rollback{}}
 	if !h.config.recovers() {
 		return r
 	}
@@ -124,6 +124,9 @@ func (h *Head) recoverySummary() runreport.Recovery {
 		r.Backup = &runreport.Backups{Every: b.String(), Complete: h.state.Backups, Last: h.state.Backup, Bytes: h.plan.bytes, Seconds: h.plan.seconds}
 	}
 	for _, j := range h.state.Replaced {
+		if j.Left != 0 { // it is part of a drain
+			continue
+		}
 		died := h.plan.diedAt(j)
 		r.Replacements = append(r.Replacements, runreport.Replacement{Process: j.Process, Incarnation: j.Incarnation, Host: h.hostName(j.Node), Donor: j.Donor,
 			SafePoint: j.Number, Bytes: j.Bytes, Died: died.Seconds(), Joined: j.At.Seconds(), Seconds: (j.At - died).Seconds()})

@@ -252,7 +252,7 @@ func TestCostsOfBackups(t *testing.T) {
 	b := s.head.Summary().Recovery.Backup
 	require.EqualValues(t, 10_000, b.Bytes)
 	require.InDelta(t, 0.5, b.Seconds, 1e-9, "two ranks did it at the same time")
-	require.Equal(t, runreport.Recovery{Replacements: []runreport.Replacement{}, Rollbacks: []runreport.Rollback{}}, begun(t, "degrees=2").head.Summary().Recovery,
+	require.Equal(t, runreport.Recovery{Replacements: []runreport.Replacement{}, Drains: []runreport.Drain{}, Rollbacks: []runreport.Rollback{}}, begun(t, "degrees=2").head.Summary().Recovery,
 		"a job that was not asked for it has none")
 	require.Equal(t, recovery.Policy{Every: 2}, s.config.Backup)
 }

@@ -19,8 +19,8 @@ type linkDoubt struct {
 // suspect handles a report of m that its link to p, in that incarnation, has ended without
 // a verdict on p.
 func (j *judge) suspect(m *member, p job.Process, incarnation uint32, text string) {
-	other := j.members.places[p]
-	if other == nil || other == m || other.incarnation != incarnation {
+	other := j.members.holder(p, incarnation)
+	if other == nil || other == m || other.role == Spare || other.state >= dead {
 		return
 	}
 	j.detailf("%v has lost its link to %v: %s", m.process, p, text)
@@ -34,9 +34,9 @@ func (j *judge) suspect(m *member, p job.Process, incarnation uint32, text strin
 }
 
 // mended handles a report of m that its link to p has a connection again.
-func (j *judge) mended(m *member, p job.Process) {
+func (j *judge) mended(m *member, p job.Process, incarnation uint32) {
 	j.detailf("%v has restored its link to %v", m.process, p)
-	if other := j.members.places[p]; other != nil {
+	if other := j.members.holder(p, incarnation); other != nil {
 		j.trust(m, other)
 	}
 }

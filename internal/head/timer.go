@@ -27,6 +27,7 @@ const (
 	scheduledKill                       // a kill of -kill
 	scheduledInjection                  // a kill of -fault weibull
 	askAgain                            // request processes again that could not be started
+	leaveLate                           // end processes that could not leave in time
 	judgeEndless                        // fence processes that outlast all others without progress
 )
 

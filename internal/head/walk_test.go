@@ -44,6 +44,8 @@ var specs = []spec{
 	{name: "states", degrees: []int{2, 3}, nodes: 4, steps: 12, faults: 5, replace: true, backup: 2, hosts: true, heads: 3, states: true},
 	{name: "convicted", degrees: []int{2, 3}, nodes: 4, steps: 12, faults: 5, replace: true, backup: 2, hosts: true, heads: 3, sample: true},
 	{name: "slow log", degrees: []int{2, 1}, nodes: 4, spares: 2, steps: 3, faults: 1, hosts: true, heads: 2, slow: true},
+	{name: "leaves", degrees: []int{2, 1}, nodes: 4, steps: 12, faults: 2, replace: true, hosts: true, links: true, heads: 3, leaves: 3},
+	{name: "leaves and goes back", degrees: []int{1, 2, 1}, nodes: 5, steps: 12, faults: 3, replace: true, spares: 1, backup: 2, files: 3, hosts: true, heads: 3, unreliable: true, leaves: 4},
 }
 
 // happens lists events that must occur in the walks, since otherwise the walks
@@ -53,6 +55,8 @@ var happens = []string{"a head is lost", "a head is lost before all had joined",
 	"a stopped process is fenced", "a process cannot be started", "a program is gone", "a process goes back", "one fault after another", "states differ", "results differ", "a program fails", "a program fails for good", "a process is convicted", "all go back for a conviction", "back to an older backup",
 	"exit code 0", "exit code 1", "exit code 2", "exit code 3", "exit code 4", "exit code 130", "exit code 143",
 	"kept admitted", "kept complete", "kept rolledback", "kept resumed", "kept fired", "kept injected", "kept withdrawn", "kept set done", "kept set abandoned", "kept lost",
+	"a process is relieved", "the last replica is relieved", "a spare relieves a process", "a process that leaves is fenced", "a host has left", "a host leaves", "a process leaves",
+	"a relief replaces a dead process", "a relief dies", "a head is lost while a process is relieved",
 	"lost: the backup", "order renew", "order admit", "order rollback"}
 
 // walks returns the number of seeds for each kind of job. INTRA_SOAK sets the

@@ -45,6 +45,7 @@ type world struct {
 	stable    int            // moves before the first loss of a head
 	signal    bool           // a signal was sent
 	refused   bool           // a first process could not be started, or folders could not be read
+	leaves    int            // number of requests to leave still to come
 	links     int            // number of broken links
 	broken    map[ends]bool  // the head's knowledge of them
 	retired   bool
@@ -52,6 +53,8 @@ type world struct {
 	mourned   int  // deaths that were kept before the release
 	moves     int
 	idle      int // moves in a row of which there were none
+	left      map[detect.ID]bool
+	reliefs   map[job.Endpoint]bool // processes that were placed to relieve others
 	seen      map[string]int
 	tracing   bool
 	trace     []string
@@ -83,6 +86,7 @@ type spec struct {
 	direct     bool
 	states     bool // states of replicas may differ
 	sample     bool // some tasks are compared, and processes are blamed
+	leaves     int  // requests to leave, of hosts and processes
 	slow       bool // the log is slow while the job begins, and a host is lost then
 }
 
@@ -90,10 +94,13 @@ func (s *spec) replicated() bool { return s.nodes >= 3 }
 
 func newWorld(s spec, seed uint64, tracing bool) *world {
 	w := &world{spec: s, tracing: tracing, random: rand.New(rand.NewPCG(seed, 15)), state: decision.NewState(), outputs: make(map[From]*outlet),
-		started: make(map[From]bool), doomed: make(map[int]uint32), broken: make(map[ends]bool), heads: s.heads, seen: make(map[string]int)}
+		started: make(map[From]bool), doomed: make(map[int]uint32), broken: make(map[ends]bool), heads: s.heads, left: make(map[detect.ID]bool), reliefs: make(map[job.Endpoint]bool), seen: make(map[string]int)}
 	w.faults = w.random.IntN(s.faults + 1)
 	if s.hosts && (s.slow || w.random.IntN(20) == 0) {
 		w.early = 1 + w.random.IntN(30)
+	}
+	if s.leaves > 0 {
+		w.leaves = 1 + w.random.IntN(s.leaves)
 	}
 	w.calm, w.stable = w.random.IntN(2)*w.random.IntN(500), w.random.IntN(2)*w.random.IntN(700)
 	w.config = Config{Degrees: s.degrees, Of: make(map[job.Process]detect.ID), Link: job.LinkSHM, Replace: s.replace, Kills: s.kills, Weibull: s.weibull,
@@ -211,6 +218,11 @@ func (w *world) move() {
 		w.inject()
 		return
 	}
+	if w.leaves > 0 && w.random.IntN(80) == 0 {
+		w.leaves--
+		w.leave()
+		return
+	}
 	if w.mayLoseHead() && w.moves > w.stable && w.random.IntN(120) == 0 {
 		w.loseHead()
 		return
@@ -270,7 +282,19 @@ func (w *world) keep(e decision.Entry) {
 		w.failf("keep %+v: %v", e, err)
 	}
 	last := w.state.Recovery.Complete
+	if e.Kind == decision.Born && e.Relieves {
+		w.reliefs[job.Endpoint{Process: e.Process, Incarnation: e.Incarnation}] = true
+	}
 	for _, v := range w.state.Apply(e) {
+		if w.state.Places[v.Process].Incarnation > v.Incarnation && v.Cause != job.CauseRelieved {
+			w.seen["a relief replaces a dead process"]++
+		} else if w.reliefs[of(decision.Verdict{Verdict: v})] && w.state.Places[v.Process].Incarnation < v.Incarnation {
+			w.seen["a relief dies"]++
+		}
+		if v.Cause == job.CauseRelieved {
+			w.relieved(v)
+			continue
+		}
 		w.checkVerdict(v)
 	}
 	switch {
@@ -381,6 +405,8 @@ func (w *world) do(acts []Action) {
 			if strings.HasSuffix(a.Text, "no spare process is left") {
 				w.checkNoSpare(a.Text)
 			}
+		case Free:
+			w.checkFree(a)
 		case Declared:
 		default:
 			w.failf("unknown action %T", a)

@@ -112,7 +112,7 @@ func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
 	if f == nil {
 		return nil, errors.New("the launcher sent no descriptor")
 	}
-	return s.links.Open(p.Link, f, s.setup.Self.Compare(p.Process) > 0)
+	return s.links.Open(p.Link, f, s.self().Compare(Endpoint{p.Process, p.Incarnation}) > 0)
 }
 
 // meet makes the link between a joiner and another process; either may be this one. Over
@@ -168,11 +168,13 @@ type network struct {
 	lower  map[string]Endpoint
 }
 
+func (s *Session) self() Endpoint { return Endpoint{s.setup.Self, s.setup.Incarnation} }
+
 // openTCP makes a link that has no connection yet. This process dials the higher
 // processes, and the lower ones dial it: now, and whenever a connection is lost. The
 // caller holds mu.
 func (s *Session) openTCP(p Peer) (transport.Link, error) {
-	self := Endpoint{s.setup.Self, s.setup.Incarnation}
+	self := s.self()
 	if s.listener == nil {
 		return nil, errors.New("this process was not told to listen")
 	}
@@ -196,7 +198,7 @@ func (s *Session) openTCP(p Peer) (transport.Link, error) {
 	n, end := s.tcp, Endpoint{p.Process, p.Incarnation}
 	o := tcp.Options{SuspectAfter: linkDoubt, Suspect: func(err error) { s.doubt(end, err) }}
 	o.Sums = s.setup.Verify != nil && !s.setup.TLS // TLS has sums of its own
-	if p.Process.Compare(self.Process) > 0 {
+	if end.Compare(self) > 0 {
 		o.Dial = func(ctx context.Context) (net.Conn, error) { return s.dial(ctx, n.secure, n.from, end, p.Address) }
 		return tcp.NewReconnecting(o), nil
 	}

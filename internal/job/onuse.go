@@ -76,7 +76,7 @@ func (s *Session) linkCame(m *Message, files []*os.File) {
 
 // openFile makes a link of the descriptor f, within its bandwidth.
 func (s *Session) openFile(p Peer, f *os.File) (transport.Link, error) {
-	l, err := s.links.Open(p.Link, f, s.setup.Self.Compare(p.Process) > 0)
+	l, err := s.links.Open(p.Link, f, s.self().Compare(Endpoint{p.Process, p.Incarnation}) > 0)
 	if err != nil {
 		return nil, err
 	}

@@ -125,4 +125,9 @@ type Endpoint struct {
 	Incarnation uint32
 }
 
+// Compare orders processes by slot, and in one slot by incarnation.
+func (e Endpoint) Compare(o Endpoint) int {
+	return cmp.Or(e.Process.Compare(o.Process), cmp.Compare(e.Incarnation, o.Incarnation))
+}
+
 func (e Endpoint) String() string { return fmt.Sprintf("%v#%d", e.Process, e.Incarnation) }

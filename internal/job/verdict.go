@@ -12,6 +12,7 @@ const (
 	CauseFenced   Cause = "fenced"   // stopped or cut off, then killed by the head
 	CauseHost     Cause = "host"     // its host was lost
 	CauseLink     Cause = "link"     // a link of it broke and was not restored
+	CauseRelieved Cause = "moved"    // another process has taken over its slot at a cut; no failure
 )
 
 // Verdict declares one process dead. The head numbers its verdicts by epoch,

@@ -36,6 +36,9 @@ type agent interface {
 	// Written reports how much of the output of the process's rank has been
 	// written.
 	Written(of agentwire.Name, w output.Written)
+	// Free ends the agent of a host that is to leave the job: the host has left, or cannot
+	// leave for the reason why.
+	Free(why string)
 	// Doubtful reports whether the host may be about to be declared lost.
 	Doubtful() bool
 }
@@ -73,6 +76,7 @@ func (l *local) Signal(of agentwire.Name, s syscall.Signal)   { l.Agent.Signal(o
 func (l *local) Feed(of agentwire.Name, b []byte)             { l.Agent.Feed(of.ID, b) }
 func (l *local) Quiet(of agentwire.Name, n uint64)            { l.Agent.Quiet(of.ID, n) }
 func (*local) Resume(_ agentwire.Name, _ agentd.OutputResume) {}
+func (*local) Free(string)                                    {}
 func (*local) Written(_ agentwire.Name, _ output.Written)     {}
 
 // name adds the incarnation to the ID of a process.

@@ -57,13 +57,16 @@ type driver struct {
 	final    *runreport.Report // of a job that had begun, set at its end
 	pageURL  string
 
+	signalled map[detect.ID]bool // nodes whose agents have received SIGTERM
+	freed     map[detect.ID]bool // nodes that have left
+
 	adopted map[head.From]agentd.ProcessResync // what agents reported about processes of a lost head
 	readers map[job.Process]chan agent         // of standard input; each receives its agent when it starts
 }
 
 func newDriver(j *Job, console *output.Console, began time.Time) *driver {
 	d := &driver{job: j, console: console, began: began, outputs: newOutputs(console, j.Degrees), agents: make(map[detect.ID]agent),
-		posts: make(chan func()), done: make(chan struct{}), readers: make(map[job.Process]chan agent)}
+		signalled: make(map[detect.ID]bool), freed: make(map[detect.ID]bool), posts: make(chan func()), done: make(chan struct{}), readers: make(map[job.Process]chan agent)}
 	for replica := range j.Degrees[0] {
 		d.readers[job.Process{Replica: replica}] = make(chan agent, 1)
 	}
@@ -220,6 +223,11 @@ func (d *driver) carryOut(a head.Action) {
 		go d.publish(a)
 	case head.Discard:
 		go d.discard(a)
+	case head.Free:
+		if d.signalled[a.Node] {
+			d.agents[a.Node].Free("")
+		}
+		d.freed[a.Node] = true
 	case head.Declared:
 		d.trace.Dead(a.Verdict.Process, string(a.Verdict.Cause), a.Verdict.Detail)
 	case head.Log:

@@ -38,6 +38,7 @@ func (d *diary) Link(l supervise.HostLink)                  { d.note("link %v an
 func (d *diary) Signal(of agentwire.Name, s syscall.Signal) { d.note("signal %s %d", known(of), s) }
 func (d *diary) Quiet(of agentwire.Name, n uint64)          { d.note("quiet %s %d", known(of), n) }
 func (d *diary) Doubtful() bool                             { return false }
+func (d *diary) Free(why string)                            { d.note("free %s", why) }
 func (d *diary) Feed(of agentwire.Name, b []byte)           { d.fed <- known(of) + " " + string(b) }
 func (d *diary) Written(of agentwire.Name, w output.Written) {
 	d.note("written %s %d of stream %d", known(of), w.Lines, w.Stream)

@@ -31,7 +31,7 @@ func ServeIndexed(ctx context.Context, c Config) error {
 	if !used {
 		return fmt.Errorf("%s names more hosts than the job needs: it runs on %d, without %s", spawn.EnvHosts, len(c.Placement.Hosts), h.Name)
 	}
-	return agentd.ServeJob(ctx, x.Bootstrap(c.TLS), agentd.Config{Watchdog: c.Watchdog, Takeover: takeOver})
+	return agentd.ServeJob(ctx, x.Bootstrap(c.TLS), agentd.Config{Watchdog: c.Watchdog, Leave: c.Signals, Takeover: takeOver})
 }
 
 // Launched returns the place in an indexed job of a process that a launcher has

@@ -39,6 +39,8 @@ type observer interface {
 	Exited(of agentwire.Name, e supervise.Exit)
 	// Failed reports that the agent cannot do something that the job needs.
 	Failed(err error)
+	// Leave reports that the host is to leave the job.
+	Leave()
 	// Disconnected reports that the connection to the agent has ended.
 	Disconnected(err error)
 }
@@ -109,6 +111,8 @@ func (o *reporter) Exited(of agentwire.Name, e supervise.Exit) {
 }
 
 func (o *reporter) Failed(err error) { o.tell(head.Failed{Err: err.Error()}) }
+
+func (o *reporter) Leave() { o.post(func() { o.leave(o.node) }) }
 
 func (o *reporter) Disconnected(err error) {
 	o.tell(head.Disconnected{Node: o.node, Text: err.Error()})

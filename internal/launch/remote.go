@@ -122,6 +122,9 @@ func (r *remote) Written(of agentwire.Name, w output.Written) {
 	r.conn.SendJSON(agentwire.KindWritten, of, w)
 }
 
+// Free ends the agent of a host that is to leave.
+func (r *remote) Free(why string) { r.conn.Send(agentwire.KindFree, agentwire.Name{}, []byte(why)) }
+
 // Doubtful reports whether the host may be lost. Then it is too early to judge by
 // messages from its processes, or about them.
 func (r *remote) Doubtful() bool {
@@ -225,6 +228,10 @@ func (r *remote) take(f *agentwire.Frame) error {
 	<-r.serving
 	if f.Kind == agentwire.KindFailed {
 		r.observer.Failed(fmt.Errorf("host %s: %s", r.host.Name, f.Body))
+		return nil
+	}
+	if f.Kind == agentwire.KindLeave {
+		r.observer.Leave()
 		return nil
 	}
 	r.mu.Lock()

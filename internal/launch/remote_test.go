@@ -52,6 +52,7 @@ func (deafObserver) ProgramGone(agentwire.Name)                   {}
 func (deafObserver) Exited(agentwire.Name, supervise.Exit)        {}
 func (deafObserver) Failed(error)                                 {}
 func (deafObserver) Disconnected(error)                           {}
+func (deafObserver) Leave()                                       {}
 
 // largeMessage is a message that names n processes.
 func largeMessage(n int) *job.Message {
@@ -132,6 +133,7 @@ func (w *witness) Exited(of agentwire.Name, e supervise.Exit) {
 	w.note("exited %s %s", known(of), e.Text)
 }
 func (w *witness) Failed(err error)       { w.note("failed: %v", err) }
+func (w *witness) Leave()                 { w.note("leave") }
 func (w *witness) Disconnected(err error) { w.note("disconnected: %v", err) }
 
 // heardBy returns both ends of a connection between head and agent, and a record of the

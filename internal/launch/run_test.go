@@ -48,10 +48,10 @@ func beAgent(host string) int {
 		fmt.Println("no route to host")
 		return 255
 	case "old":
-		fmt.Println("agent:", Serve(context.Background(), strings.NewReader(`{"version":-1}`), nil))
+		fmt.Println("agent:", Serve(context.Background(), strings.NewReader(`{"version":-1}`), nil, nil))
 		return 1
 	}
-	if err := Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}); err != nil {
+	if err := Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}, nil); err != nil {
 		fmt.Fprintln(os.Stderr, "agent:", err)
 		return 1
 	}

@@ -138,6 +138,9 @@ func (d *driver) answer() (stop func()) {
 
 // reply answers a question; the answer to an unknown one is "".
 func (d *driver) reply(question string) string {
+	if strings.HasPrefix(question, askDrain) {
+		return d.drain(question)
+	}
 	s := d.status()
 	switch question {
 	case askStatus:

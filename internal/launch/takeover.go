@@ -16,8 +16,8 @@ import (
 
 // Serve runs an agent, which reads the address of its head from in. command starts its
 // watchdog.
-func Serve(ctx context.Context, in io.Reader, command []string) error {
-	return agentd.Serve(ctx, in, agentd.Config{Watchdog: command, Takeover: takeOver})
+func Serve(ctx context.Context, in io.Reader, command []string, leave <-chan os.Signal) error {
+	return agentd.Serve(ctx, in, agentd.Config{Watchdog: command, Leave: leave, Takeover: takeOver})
 }
 
 // takeoverInfo returns what a successor of this head needs.

@@ -14,6 +14,7 @@ type ActionKind uint8
 const (
 	Send    ActionKind = iota // give Order to process To
 	Start                     // get a process for the slot of To, as this Incarnation: a spare if there is one
+	Relieve                   // like Start, on another host: it takes over from the live process of the slot
 	Connect                   // make links between the joiner To and all Peers, which answer Linked
 	Dismiss                   // the joiner To is not needed any more
 	Lose                      // give up: Loss says why
@@ -29,7 +30,7 @@ type Action struct {
 	To          job.Process
 	Incarnation uint32
 	Order       job.Order
-	Peers       []job.Process
+	Peers       []job.Endpoint
 	Why         string
 	Pause       time.Duration
 	Set         uint64

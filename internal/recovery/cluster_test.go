@@ -26,6 +26,7 @@ type cluster struct {
 	want     [][]uint64          // state of each rank at each safe point
 	left     map[string][]string // per cut: the joiners, as each process saw it
 	crashes  int                 // number of deaths still to come
+	leaves   int                 // number of requests to leave still to come
 	doubts   int                 // number of disputes about the states of a rank still to come
 	defect   *defect             // nil: no process is faulty
 	late     bool                // when some process has finished
@@ -92,6 +93,9 @@ type proc struct {
 	dying       bool // the decision is being kept
 	declared    bool
 	itself      bool // the process ended by itself
+	leaves      bool // another process is to relieve it
+	relieved    bool // it has relieved another process
+	relieves    bool // it is to relieve the process in its slot
 	m           *Member
 	gen         uint32 // present generation
 	orders      []any  // from its agent, not handled yet: job.Order, connected, died
@@ -195,11 +199,22 @@ func (c *cluster) find(p job.Process, incarnation uint32) *proc {
 // current returns the process in a slot that is not declared dead.
 func (c *cluster) current(p job.Process) *proc {
 	for i := len(c.procs) - 1; i >= 0; i-- {
-		if q := c.procs[i]; q.p == p && !q.declared {
+		if q := c.procs[i]; q.p == p && !q.declared && !q.relieves {
 			return q
 		}
 	}
 	return nil
+}
+
+// joiner returns the process that takes the state of a slot: the one that relieves the
+// process there, or the one in it.
+func (c *cluster) joiner(p job.Process) *proc {
+	for i := len(c.procs) - 1; i >= 0; i-- {
+		if q := c.procs[i]; q.p == p && !q.declared && q.relieves {
+			return q
+		}
+	}
+	return c.current(p)
 }
 
 func (c *cluster) noProcess() bool {
@@ -266,6 +281,12 @@ func (c *cluster) run() error {
 		}
 		if c.doubts > 0 && (c.rng.IntN(80) == 0 || c.head.Returning() && len(c.head.backups.older) > 0 && c.rng.IntN(3) == 0) {
 			c.doubt()
+		}
+		if c.leaves > 0 && c.rng.IntN(30) == 0 {
+			c.leave()
+		}
+		if c.crashes > 0 && c.head.cut.phase == deciding && c.rng.IntN(3) == 0 {
+			c.crashDeciding()
 		}
 		if d := c.defect; d != nil && !d.decided && (d.convicted != nil || c.rng.IntN(200) == 0) {
 			c.convict()

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
@@ -11,8 +12,10 @@ import (
 // until no message from before it is in flight.
 type cut struct {
 	phase  cutPhase
-	number uint64 // its safe point, once it is known
-	most   uint64 // while asking: the highest safe point that a process has entered
+	number uint64        // its safe point, once it is known
+	most   uint64        // while asking: the highest safe point that a process has entered
+	stood  time.Duration // when the last process was in it
+	joined []Joined      // while deciding
 }
 
 // cutPhase is the phase of a cut.
@@ -22,17 +25,21 @@ const (
 	idle      cutPhase = iota // no cut is under way; one may be planned
 	asking                    // every process is asked for its position, to choose the safe point
 	draining                  // each process stops at the safe point and drains
+	deciding                  // the joiners are being decided
 	admitting                 // no message is in flight, and the processes connect the joiners
 )
 
 // donate orders the lowest live replica of each joiner's rank to copy state to the joiner
 // before the cut, while the computation goes on.
 func (h *Head) donate() {
-	for _, s := range h.replicas.slots {
+	for s := range h.replicas.joiners() {
 		if s.status != arrived || !h.replicas.connected(s) {
 			continue
 		}
 		donor := h.replicas.first(s.process.Rank, (*replica).alive)
+		if s.relieves { // its donor gives up its slot, and no other replica is needed
+			donor = h.replicas.of[s.process]
+		}
 		if !s.asked {
 			s.donor, s.asked = donor.process, true
 			h.replicas.send(donor, job.Order{Kind: job.OrderDonate, Process: s.process})
@@ -47,8 +54,8 @@ func (h *Head) plan() {
 		return
 	}
 	ready := h.backups.entire && h.backups.complete != nil
-	for _, s := range h.replicas.slots {
-		ready = ready || s.status == arrived && s.copied
+	for s := range h.replicas.joiners() {
+		ready = ready || s.status == arrived && s.copied && !h.writes(s)
 	}
 	if !ready {
 		return
@@ -63,6 +70,9 @@ func (h *Head) open(phase cutPhase) {
 	h.cut = cut{phase: phase}
 	for _, s := range h.replicas.slots {
 		s.counted, s.drained, s.admitted, s.moving, s.joined = false, false, false, false, false
+	}
+	for _, s := range h.reliefs {
+		s.moving, s.joined = false, false
 	}
 }
 
@@ -113,8 +123,13 @@ func (h *Head) progress() {
 	}
 	if h.cut.phase == draining {
 		h.transfer()
-		if h.replicas.all(func(s *replica) bool { return s.drained }) && h.replicas.transferred() {
-			h.admit()
+		if h.replicas.all(func(s *replica) bool { return s.drained }) {
+			if h.cut.stood == 0 {
+				h.cut.stood = h.now
+			}
+			if h.replicas.transferred() {
+				h.admit()
+			}
 		}
 	}
 	if h.cut.phase == admitting && h.replicas.all(func(s *replica) bool { return s.admitted }) {
@@ -131,8 +146,8 @@ func (h *Head) announce(number uint64) {
 // transfer has the drained donors send the joiners everything that has changed since the
 // copy ahead. A joiner whose donor dies waits for a later cut and another donor.
 func (h *Head) transfer() {
-	for _, s := range h.replicas.slots {
-		if s.status != arrived || s.moving || !s.copied || !h.replicas.connected(s) {
+	for s := range h.replicas.joiners() {
+		if s.status != arrived || s.moving || !s.copied || !h.replicas.connected(s) || h.writes(s) {
 			continue
 		}
 		if donor := h.replicas.of[s.donor]; donor.drained {
@@ -142,13 +157,17 @@ func (h *Head) transfer() {
 	}
 }
 
-// admit announces the joiners to all processes. They are live from here on.
+// admit decides which joiners are live from this cut on.
 func (h *Head) admit() {
 	var joined []Joined
-	for _, s := range h.replicas.slots {
+	relieves := false
+	for s := range h.replicas.joiners() {
 		if s.joined {
-			j := Joined{Process: s.process, Incarnation: s.incarnation, Donor: s.donor, Bytes: s.bytes}
-			if !s.moving { // an earlier head chose the donor; Snapshot does not record it
+			j := Joined{Process: s.process, Incarnation: s.incarnation, Donor: s.donor, Bytes: s.bytes, Relieves: s.relieves}
+			switch {
+			case s.relieves:
+				j.Donor, relieves = s.process, true
+			case !s.moving: // an earlier head chose the donor; Snapshot does not record it
 				j.Donor = h.replicas.source(s.process.Rank).process
 			}
 			joined = append(joined, j)
@@ -158,9 +177,17 @@ func (h *Head) admit() {
 		h.leave()
 		return
 	}
-	h.cut.phase = admitting
+	h.cut.phase, h.cut.joined = deciding, joined
+	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined, Scattered: h.replicas.scattered(joined), Stood: h.cut.stood})
+	if !relieves { // else the driver calls Admitted
+		h.admitted(joined)
+	}
+}
+
+// admitted announces the joiners to all processes. They are live from here on.
+func (h *Head) admitted(joined []Joined) {
+	h.cut.phase, h.cut.joined = admitting, nil
 	scattered := h.replicas.scattered(joined)
-	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined, Scattered: scattered})
 	for _, p := range joined {
 		s := h.replicas.of[p.Process]
 		s.status, s.attempts, s.tries, s.safe = live, 0, 0, true

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -14,7 +15,7 @@ type DecisionKind string
 const (
 	Asked      DecisionKind = "asked"      // processes stop at their next safe point until they know the cut
 	CutAt      DecisionKind = "cut"        // Number: the cut is at that safe point
-	Admitted   DecisionKind = "admitted"   // Number, Joined: these joiners are live from that cut on
+	Admitted   DecisionKind = "admitted"   // Number, Joined, Stood: these joiners are live from that cut on
 	Left       DecisionKind = "left"       // Number, Backup, Files, NextSet, Set, Savers, Oldest, Entire, Unlike: the cut is over
 	Complete   DecisionKind = "complete"   // Number, Outputs, Trusted, Older: a rollback goes to that backup
 	RolledBack DecisionKind = "rolledback" // Number, Since, Incarnation, Joined: all processes roll back to that safe point, in the next Generation
@@ -40,6 +41,8 @@ type Decision struct {
 	Incarnation uint32       `json:"incarnation,omitempty"` // the incarnation in all processes' frames after the rollback
 	Scattered   []int        `json:"scattered,omitempty"`   // ranks that have replicas on several hosts after it
 	Joined      []Joined     `json:"joined,omitempty"`
+	// Stood is when the last process was in the cut: since then the program stands still.
+	Stood time.Duration `json:"stood,omitempty"`
 	// Outputs is opaque to this package. The driver sets it in Complete and finds it in
 	// the Snapshot: the position of each rank's output at that backup.
 	Outputs json.RawMessage `json:"outputs,omitempty"`
@@ -64,6 +67,7 @@ type Joined struct {
 	Incarnation uint32      `json:"incarnation"`
 	Donor       job.Process `json:"donor"` // the process that sent its state
 	Bytes       int64       `json:"bytes,omitempty"`
+	Relieves    bool        `json:"relieves,omitempty"` // it takes over from the live process of its slot, which is dead from then on
 	// Output is opaque to this package: the driver's position in the donor's output.
 	Output json.RawMessage `json:"output,omitempty"`
 }

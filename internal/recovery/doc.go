@@ -20,9 +20,9 @@
 // list:
 //
 //	desk      desk.go: what all parts work with
-//	replicas  state.go replicas.go: the process in each slot
+//	replicas  state.go replicas.go joiners.go: the process in each slot
 //	pace      policy.go: when the next backup is due
 //	backups   backup.go trust.go: copies, and which backup a rollback goes to
 //	sets      files.go: sets of files
-//	Head      head.go replace.go cut.go rollback.go loss.go resume.go: requests for processes, cuts, rollbacks, the end
+//	Head      head.go replace.go relieve.go cut.go rollback.go loss.go resume.go: requests for processes, cuts, rollbacks, the end
 package recovery

@@ -115,7 +115,10 @@ func (c *cluster) crash() {
 	if len(all) == 0 {
 		return
 	}
-	q := all[c.rng.IntN(len(all))]
+	c.kill(all[c.rng.IntN(len(all))])
+}
+
+func (c *cluster) kill(q *proc) {
 	c.crashes--
 	q.dead = true
 	if c.selfish > 0 && !q.waits {

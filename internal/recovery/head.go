@@ -117,15 +117,15 @@ func (h *Head) State(p job.Process) State {
 // Arrived reports that a requested process has joined and waits for its state.
 func (h *Head) Arrived(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
-	s := h.replicas.of[p]
-	if s.status != starting || s.incarnation != incarnation {
+	s := h.replicas.find(p, incarnation)
+	if s == nil || s.status != starting {
 		return nil
 	}
 	s.status = arrived
-	var peers []job.Process
-	for q := range h.replicas.each(arrived) {
+	var peers []job.Endpoint
+	for q := range h.replicas.present() {
 		if q != s {
-			peers = append(peers, q.process)
+			peers = append(peers, q.endpoint())
 		}
 	}
 	h.acts = append(h.acts, Action{Kind: Connect, To: p, Incarnation: incarnation, Peers: peers})
@@ -158,6 +158,9 @@ func (h *Head) Died(p job.Process, incarnation uint32, itself bool, now time.Dur
 // that has lost all its replicas gets a spare before a rank that has lost one.
 func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time.Duration) []Action {
 	h.begin(now)
+	if h.relieverDied(p, incarnation) {
+		return h.acts
+	}
 	s := h.replicas.of[p]
 	if s.status == empty || s.incarnation != incarnation || h.over {
 		return nil
@@ -174,11 +177,8 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 			}
 		}
 	}
-	for q := range h.replicas.each(starting) {
-		if q.linked != nil {
-			delete(q.linked, p)
-			delete(q.links, p)
-		}
+	h.relieved(s)
+	for q := range h.replicas.joiners() {
 		if q.status == arrived && q.donor == p { // the next donor begins from the start
 			q.donor, q.asked, q.copied, q.moving = job.Process{}, false, false, false
 		}
@@ -232,8 +232,8 @@ func (h *Head) Over() { h.over = true }
 // Reply processes a reply of a process.
 func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Duration) []Action {
 	h.begin(now)
-	s := h.replicas.of[p]
-	if s == nil || s.status < starting || s.incarnation != incarnation || h.over {
+	s := h.replicas.find(p, incarnation)
+	if s == nil || s.status < starting || h.over {
 		return nil
 	}
 	switch r.Kind { // valid in every generation
@@ -264,8 +264,10 @@ func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Du
 		s.safe = true
 		h.pace.rate.first(h.now)
 	case job.ReplyCopied:
-		if q := h.replicas.of[r.Process]; q != nil && q.status == arrived && q.donor == p {
-			q.copied = true
+		for q := range h.replicas.joiners() {
+			if q.process == r.Process && q.status == arrived && q.donor == p {
+				q.copied = true
+			}
 		}
 	case job.ReplyCount:
 		if r.Round == h.round {
@@ -303,6 +305,7 @@ func (h *Head) advance() []Action {
 	}
 	h.refill()
 	h.recover()
+	h.relieve()
 	if len(h.replicas.Failed()) == 0 && h.back.phase == none {
 		h.donate()
 		h.plan()
@@ -317,7 +320,7 @@ func (h *Head) lose(l *Loss) {
 	for s := range h.replicas.each(starting) {
 		s.to(Abort)
 	}
-	h.over = true
+	h.reliefs, h.over = nil, true
 	h.acts = append(h.acts, Action{Kind: Lose, To: job.Process{Rank: l.Rank}, Loss: l})
 }
 

@@ -113,7 +113,7 @@ func (q *proc) order() {
 		q.gone[o.q] = true
 		delete(q.known, o.q)
 		q.m.Died(o.q.p)
-		if later := q.c.current(o.q.p); later != nil && q.links[later] { // the process cannot distinguish the two
+		if later := q.c.current(o.q.p); later != nil && later.incarnation > o.q.incarnation && q.links[later] { // the process cannot distinguish the two
 			delete(q.known, later)
 		}
 	case job.Order:
@@ -331,7 +331,7 @@ func (q *proc) step(s Step) {
 		q.say(q.m.Donated(s.Process, c.rng.IntN(2) == 0))
 	case Transfer:
 		q.m.Transferred(s.Process)
-		if to := c.current(s.Process); to != nil {
+		if to := c.joiner(s.Process); to != nil {
 			c.data = append(c.data, &packet{from: q, to: to, kind: "state", gen: q.gen, slot: q.now(), known: maps.Clone(q.known)})
 		}
 		c.seen["transfer"]++

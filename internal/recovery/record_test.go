@@ -144,12 +144,12 @@ func (c *cluster) apply(acts []Action) {
 			case job.OrderResume:
 				c.rolling = false
 			}
-		case Start:
+		case Start, Relieve:
 			c.start(a)
 		case Connect:
 			for _, p := range a.Peers {
-				o := c.current(p)
-				if o == nil {
+				o := c.find(p.Process, p.Incarnation)
+				if o.declared {
 					continue // the process is dead, and the head does not know yet
 				}
 				o.toAgent = append(o.toAgent, connected{q})
@@ -169,9 +169,14 @@ func (c *cluster) apply(acts []Action) {
 				continue
 			}
 			c.waits = true
-			c.keep(func() { c.decide(*a.Decision) }, func() {
+			var void []job.Endpoint
+			c.keep(func() { void = c.decide(*a.Decision) }, func() {
 				c.waits = false
 				c.apply(acts[i+1:])
+				if relieves(a.Decision.Joined) {
+					c.tellDeaths()
+					c.events = slices.Insert(c.events, 0, func() []Action { return c.head.Admitted(void, c.now) })
+				}
 				c.catchUp()
 			})
 			return
@@ -246,8 +251,9 @@ func (c *cluster) comes(q *proc, rank int, number uint64) bool {
 	return false
 }
 
-// decide applies a decision, which was encoded as text.
-func (c *cluster) decide(d Decision) {
+// decide applies a decision, which was encoded as text. It returns the joiners for which the
+// decision is void.
+func (c *cluster) decide(d Decision) (void []job.Endpoint) {
 	c.seen["decision "+string(d.Kind)]++
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -261,6 +267,9 @@ func (c *cluster) decide(d Decision) {
 		c.fail("the job goes back to %d although every rank has a live replica", d.Number)
 	}
 	c.snapshot.Apply(again)
+	if d.Kind == Admitted {
+		void = c.handOver(d.Joined)
+	}
 	if (d.Kind == Left || d.Kind == Resumed) && !d.Entire && c.sampled == 0 {
 		c.sampled = d.Number
 	}
@@ -280,6 +289,7 @@ func (c *cluster) decide(d Decision) {
 	case Resumed:
 		c.rolling = false
 	}
+	return void
 }
 
 // start gets a process for a slot: a spare if there is one.
@@ -300,8 +310,12 @@ func (c *cluster) start(a Action) {
 		return
 	}
 	c.keep(func() {
-		c.snapshot.Born(a.To, a.Incarnation)
 		c.spares = max(0, c.spares-1)
+		if a.Kind == Relieve {
+			c.placeRelief(a.To, a.Incarnation)
+			return
+		}
+		c.snapshot.Born(a.To, a.Incarnation)
 	}, func() { c.begin(a.To, a.Incarnation) })
 }
 
@@ -311,6 +325,7 @@ func (c *cluster) begin(p job.Process, incarnation uint32) {
 		c.seen["replaced under a successor"]++
 	}
 	q := c.newProc(p, incarnation)
+	q.relieves = c.snapshot.Reliefs[p] == incarnation
 	q.waits, q.dead = true, c.unwanted[job.Endpoint{Process: p, Incarnation: incarnation}]
 	q.m = NewMember(p, 0, 0)
 	setup := job.Message{Kind: job.KindSetup}
@@ -324,11 +339,19 @@ func (c *cluster) begin(p job.Process, incarnation uint32) {
 // declare keeps the decision that q is dead.
 func (c *cluster) declare(q *proc) {
 	q.dying = true
+	relieved := false // the decision that it is relieved came first
 	c.keep(func() {
+		if relieved = q.declared; relieved {
+			return
+		}
 		q.declared = true
 		c.snapshot.Died(q.p, q.incarnation, q.itself, c.now)
 		c.deaths = append(c.deaths, q)
+		c.replaced(q.p)
 	}, func() {
+		if relieved {
+			return
+		}
 		c.tellDeaths()
 		c.tell(func() []Action { return c.head.Died(q.p, q.incarnation, q.itself, c.now) })
 	})
@@ -414,8 +437,16 @@ func (c *cluster) succeed() {
 			c.seen["an incarnation is carried out by a successor"]++
 			c.begin(p, at.Incarnation)
 		}
+		if next := c.snapshot.Reliefs[p]; next > 0 && c.find(p, next) == nil {
+			c.begin(p, next)
+		}
 	}
 	c.apply(acts)
+	for _, q := range c.procs {
+		if q.leaves && !q.declared {
+			c.tell(func() []Action { return c.head.Leave(q.p, q.incarnation, c.now) })
+		}
+	}
 }
 
 // again returns the snapshot as another head reads it.
@@ -434,20 +465,21 @@ func (c *cluster) again() (p Snapshot) {
 func (c *cluster) lostIn() {
 	h := c.head
 	for what, is := range map[string]bool{
-		"while files are written":   h.sets.saving.set > 0,
-		"while a backup is stored":  h.backups.attempt != nil,
-		"with a backup":             h.backups.complete != nil,
-		"while asking":              h.cut.phase == asking,
-		"while draining":            h.cut.phase == draining,
-		"while admitting":           h.cut.phase == admitting,
-		"before a rollback":         h.back.phase == replacing && !h.back.begun,
-		"in a rollback":             h.back.phase == restoring,
-		"in a rollback that failed": h.back.phase == replacing && h.back.begun,
-		"after a rollback":          h.generation > 0 && h.back.phase == none,
-		"after somebody has joined": slices.ContainsFunc(h.replicas.slots, func(s *replica) bool { return s.incarnation > 1 && s.alive() }),
-		"while somebody joins":      slices.ContainsFunc(h.replicas.slots, func(s *replica) bool { return s.status == starting || s.status == arrived }),
-		"after somebody finished":   h.rest,
-		"again":                     c.lostHeads > 0,
+		"while files are written":    h.sets.saving.set > 0,
+		"while a backup is stored":   h.backups.attempt != nil,
+		"with a backup":              h.backups.complete != nil,
+		"while asking":               h.cut.phase == asking,
+		"while draining":             h.cut.phase == draining,
+		"while admitting":            h.cut.phase == admitting,
+		"before a rollback":          h.back.phase == replacing && !h.back.begun,
+		"in a rollback":              h.back.phase == restoring,
+		"in a rollback that failed":  h.back.phase == replacing && h.back.begun,
+		"after a rollback":           h.generation > 0 && h.back.phase == none,
+		"after somebody has joined":  slices.ContainsFunc(h.replicas.slots, func(s *replica) bool { return s.incarnation > 1 && s.alive() }),
+		"while somebody joins":       slices.ContainsFunc(h.replicas.slots, func(s *replica) bool { return s.status == starting || s.status == arrived }),
+		"after somebody finished":    h.rest,
+		"again":                      c.lostHeads > 0,
+		"while somebody is relieved": len(h.replicas.reliefs) > 0,
 	} {
 		if is {
 			c.seen["head lost "+what]++

@@ -25,6 +25,9 @@ const (
 // is hopeless if no host has room; then a lost rank does not wait for it.
 func (h *Head) Refused(p job.Process, incarnation uint32, why string, hopeless bool, now time.Duration) []Action {
 	h.begin(now)
+	if h.relieverDied(p, incarnation) {
+		return h.advance()
+	}
 	s := h.replicas.of[p]
 	if s.status != starting || s.incarnation != incarnation || h.over {
 		return nil

@@ -32,20 +32,22 @@ type replica struct {
 	after       time.Duration // no request before this time
 	hopeless    bool          // another request would fail too, so a lost rank does not wait for one
 	safe        bool          // has reached a safe point
+	leaves      bool          // live, and another process is to relieve it
 	unheard     bool          // live, and its agent has not repeated all its replies to this head yet
 	hash        uint64        // of its registered state in the last cut, 0: it was not taken
 	sure        uint64        // the safe point up to which it last reported its rank's processes sound
 
 	// A joiner.
-	spare  bool                 // spares was reduced for the joiner; Returned gives the spare back
-	linked map[job.Process]bool // peers that have their end of the link to the joiner
-	links  map[job.Process]bool // peers to which the joiner has its own end
-	donor  job.Process
-	asked  bool  // the donor was ordered to copy state ahead of the cut
-	copied bool  // the donor has done so
-	moving bool  // in the cut: the donor was ordered to transfer the rest
-	joined bool  // in the cut: the joiner has its whole state
-	bytes  int64 // of its state
+	relieves bool                  // it takes over from the live process of its slot; it is in reliefs then
+	spare    bool                  // spares was reduced for the joiner; Returned gives the spare back
+	linked   map[job.Endpoint]bool // peers that have their end of the link to the joiner
+	links    map[job.Endpoint]bool // peers to which the joiner has its own end
+	donor    job.Process
+	asked    bool  // the donor was ordered to copy state ahead of the cut
+	copied   bool  // the donor has done so
+	moving   bool  // in the cut: the donor was ordered to transfer the rest
+	joined   bool  // in the cut: the joiner has its whole state
+	bytes    int64 // of its state
 
 	// In a cut or a rollback.
 	counted, drained, admitted, ready bool
@@ -55,9 +57,10 @@ type replica struct {
 // state.
 type replicas struct {
 	*desk
-	slots  []*replica // in the order of their processes
-	of     map[job.Process]*replica
-	spares int // processes that wait without a rank
+	slots   []*replica // in the order of their processes
+	of      map[job.Process]*replica
+	reliefs []*replica // joiners that take over from live processes
+	spares  int        // processes that wait without a rank
 	// through holds the ranks that have finished and whose messages have all been received.
 	// The job does not need their processes any more, unless it rolls back.
 	through map[int]bool
@@ -152,14 +155,14 @@ func (rs *replicas) reached(rank int) bool {
 
 // link resets the links of a joiner: it has none yet.
 func (s *replica) link() {
-	s.linked, s.links = make(map[job.Process]bool), make(map[job.Process]bool)
+	s.linked, s.links = make(map[job.Endpoint]bool), make(map[job.Endpoint]bool)
 }
 
 // connected reports whether all links of a joiner have both their ends. A process without
 // its own end would take a live peer for a dead one.
 func (rs *replicas) connected(s *replica) bool {
-	for q := range rs.each(arrived) {
-		if q != s && !(s.linked[q.process] && s.links[q.process]) {
+	for q := range rs.present() {
+		if q != s && !(s.linked[q.endpoint()] && s.links[q.endpoint()]) {
 			return false
 		}
 	}
@@ -168,15 +171,15 @@ func (rs *replicas) connected(s *replica) bool {
 
 // linked records that process s has its end of the link to another process.
 func (rs *replicas) linked(s *replica, r job.Reply) {
-	q := rs.of[r.Process]
-	if q == nil || q.incarnation != r.Incarnation {
+	q := rs.find(r.Process, r.Incarnation)
+	if q == nil {
 		return
 	}
 	if q.linked != nil {
-		q.linked[s.process] = true
+		q.linked[s.endpoint()] = true
 	}
 	if s.links != nil {
-		s.links[q.process] = true
+		s.links[q.endpoint()] = true
 	}
 }
 
@@ -201,7 +204,7 @@ func (rs *replicas) sure() uint64 {
 
 // transferred reports whether every joiner that takes part has its state.
 func (rs *replicas) transferred() bool {
-	for _, s := range rs.slots {
+	for s := range rs.joiners() {
 		if s.moving && !s.joined {
 			return false
 		}
@@ -220,6 +223,9 @@ func (rs *replicas) scattered(joined []Joined) (ranks []int) {
 	}
 	for _, j := range joined {
 		hosts[j.Process.Rank][rs.config.Host(j.Process)] = true
+		if j.Relieves && rs.alive(j.Process.Rank) > 1 { // before and after the decision Host has different answers
+			hosts[j.Process.Rank]["that of the joiner"], hosts[j.Process.Rank]["that of another replica"] = true, true
+		}
 	}
 	for rank := range hosts {
 		if len(hosts[rank]) > 1 {

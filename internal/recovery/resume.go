@@ -27,6 +27,7 @@ func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	for _, s := range h.replicas.slots {
 		s.resume(p.place(s.process), p.Cut > 0 || c.From > 0)
 	}
+	h.resumeReliefs(&p)
 	if p.Cut > 0 {
 		h.backupAt, h.filesAt, h.sets.set = p.Backup, p.Files, p.NextSet
 		h.next, h.backups.entire = earlier(h.backupAt, h.filesAt), p.Entire

@@ -147,6 +147,7 @@ func (h *Head) restore() {
 	h.rest, h.backups.entire = false, false
 	o.Scattered = h.replicas.scattered(nil)
 	h.keep(Decision{Kind: RolledBack, Number: o.Number, Reason: h.back.Reason, Incarnation: h.incarnations, Joined: joined, Scattered: o.Scattered})
+	h.dismissReliefs() // the frames of the slot carry a higher incarnation from here on
 	h.replicas.tell(live, o)
 }
 

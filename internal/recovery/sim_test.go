@@ -49,6 +49,9 @@ func random(seed uint64) *cluster {
 	if seed%2 == 0 {
 		c = schedule(seed / 2)
 	}
+	if seed%4 < 2 {
+		c.leaves = 1 + int(seed%7)
+	}
 	if seed%5 == 1 {
 		c.doubts = 1 + int(seed%4)
 	}
@@ -110,6 +113,8 @@ func TestSchedules(t *testing.T) {
 		"head lost while files are written", "head lost while a backup is stored", "head lost with a backup",
 		"head lost while asking", "head lost while draining", "head lost while admitting", "head lost while somebody joins",
 		"head lost after somebody has joined", "head lost after somebody finished", "head lost again",
+		"relieved", "the last replica is relieved", "died before it was relieved", "void",
+		"a relief replaces a dead process", "relieved under a successor", "head lost while somebody is relieved",
 		"a rank is in doubt", "a process is convicted", "a process is convicted while all is compared", "back to an older backup", "nothing is trusted", "what is wrong is older than the backup that all go back to",
 		"head lost before a rollback", "head lost in a rollback", "head lost in a rollback that failed", "head lost after a rollback",
 	} {

@@ -15,11 +15,13 @@ import (
 // A decision may be kept after deaths that the Head had not received when it decided. It
 // holds for the processes that live.
 type Snapshot struct {
-	Places       map[job.Process]Place `json:"places,omitempty"` // without an entry: the first process lives there
-	Generation   uint32                `json:"generation,omitempty"`
-	Incarnations uint32                `json:"incarnations,omitempty"` // the highest that was given to a process or to a rollback, 0: 1
-	Rest         bool                  `json:"rest,omitempty"`         // a process has finished
-	Through      map[int]bool          `json:"through,omitempty"`      // finished ranks whose messages have all been received
+	Places       map[job.Process]Place  `json:"places,omitempty"`  // without an entry: the first process lives there
+	Reliefs      map[job.Process]uint32 `json:"reliefs,omitempty"` // incarnations of joiners that take over from live processes
+	Generation   uint32                 `json:"generation,omitempty"`
+	Frames       uint32                 `json:"frames,omitempty"`       // the incarnation in all frames after the last rollback
+	Incarnations uint32                 `json:"incarnations,omitempty"` // the highest that was given to a process or to a rollback, 0: 1
+	Rest         bool                   `json:"rest,omitempty"`         // a process has finished
+	Through      map[int]bool           `json:"through,omitempty"`      // finished ranks whose messages have all been received
 
 	// The cut. Of Asking, CutAt and Admitting the last one that is set gives the phase.
 	Cut       uint64 `json:"cut,omitempty"`       // the last cut that all processes were ordered to leave, or that they have rolled back to
@@ -116,8 +118,16 @@ func (p *Snapshot) Born(q job.Process, incarnation uint32) {
 
 // Died records that a process is dead. itself means that it ended without being killed.
 func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool, now time.Duration) {
+	if p.Reliefs[q] == incarnation {
+		delete(p.Reliefs, q)
+		return
+	}
 	if at := p.place(q); at.Incarnation == incarnation && at.Status != Gone {
 		p.put(q, Place{Incarnation: incarnation, Status: Gone, Attempts: at.Attempts, Itself: itself && at.alive()})
+		if next := p.Reliefs[q]; next > 0 { // it replaces a dead process now
+			delete(p.Reliefs, q)
+			p.Born(q, next)
+		}
 		if at.alive() {
 			p.Failures.failed(now)
 			p.Last = job.Endpoint{Process: q, Incarnation: incarnation}
@@ -196,10 +206,13 @@ func (p *Snapshot) Apply(d Decision) {
 		o.Kind = job.OrderCutAt
 		p.repeat(o)
 	case Admitted: // all processes are in the cut, so all have received the orders before it
-		p.CutAt, p.Admitting = d.Number, true
+		p.take(d.Joined)
 		p.join(d.Joined)
-		o.Kind, o.Joined, o.Scattered = job.OrderAdmit, peers(d.Joined), d.Scattered
-		p.Orders = []job.Order{o}
+		if joined := p.effective(d.Joined); len(joined) > 0 { // else the cut goes on without joiners
+			p.CutAt, p.Admitting = d.Number, true
+			o.Kind, o.Joined, o.Scattered = job.OrderAdmit, peers(joined), d.Scattered
+			p.Orders = []job.Order{o}
+		}
 	case Left:
 		p.plan(d)
 		if p.NextSet = d.NextSet; d.Set > 0 {
@@ -213,7 +226,7 @@ func (p *Snapshot) Apply(d Decision) {
 		p.backup(d)
 	case RolledBack:
 		p.Generation, p.Incarnations = d.Generation, max(p.Incarnations, d.Incarnation)
-		p.Rolling, p.Reason, p.Rest, p.Through = true, d.Reason, false, nil
+		p.Rolling, p.Reason, p.Rest, p.Through, p.Frames = true, d.Reason, false, nil, d.Incarnation
 		p.goTo(d.Number)
 		p.plan(d)
 		p.Entire = false

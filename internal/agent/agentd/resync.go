@@ -25,6 +25,9 @@ func (s *server) attach(conn net.Conn, term uint64) {
 	m.SendJSON(agentwire.KindResync, agentwire.Name{}, a)
 	s.mu.Lock()
 	s.conn, s.term = m, term
+	if s.leaving {
+		m.Send(agentwire.KindLeave, agentwire.Name{}, nil)
+	}
 	for _, at := range logs {
 		repeat(m, at, lease.Now())
 	}

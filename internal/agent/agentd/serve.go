@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"github.com/intrahpc/intra/internal/agent/agentwire"
@@ -19,7 +20,10 @@ import (
 
 // Config configures an agent.
 type Config struct {
-	Watchdog []string        // the command that starts its watchdog
+	Watchdog []string // the command that starts its watchdog
+	// Leave receives when this host is to leave the job (SIGTERM): its processes are moved
+	// first. The second time the agent ends at once. nil: it never does.
+	Leave    <-chan os.Signal
 	Takeover func(*Lead) int // acts as the head if this agent is elected, and returns the exit code of the job
 }
 
@@ -76,7 +80,7 @@ func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 		return err
 	}
 	conn.SetDeadline(time.Time{})
-	a.starter = b
+	a.starter, a.leave = b, c.Leave
 	defer a.close()
 	return a.run()
 }

@@ -3,6 +3,7 @@ package agentd
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -24,21 +25,24 @@ type server struct {
 	node     *node
 	local    *supervise.Agent
 	starter  *spawn.Starter
+	leave    <-chan os.Signal   // when this host is to leave
 	borrower *launcher.Borrower // lends processes a launcher's identities; nil: they have none
 
-	mu    sync.Mutex
-	keeps bool            // the log keeps what is sent to the head, since the job survives it
-	conn  *agentwire.Conn // to the head that it obeys
-	term  uint64          // in which the peer of conn became the head, 0 for the first head
-	log   hostLog
-	code  int // exit code of the job
+	mu      sync.Mutex
+	keeps   bool            // the log keeps what is sent to the head, since the job survives it
+	conn    *agentwire.Conn // to the head that it obeys
+	term    uint64          // in which the peer of conn became the head, 0 for the first head
+	log     hostLog
+	leaving bool // this host is to leave; each head is told
+	code    int  // exit code of the job
 }
 
 // run serves until the head reports the end of the job, or is gone.
 func (s *server) run() error {
 	quit := make(chan struct{})
 	defer close(quit)
-	ended := make(chan error, 3)
+	ended := make(chan error, 4)
+	go func() { s.awaitLeave(ended, quit) }()
 	go func() { ended <- s.obey() }()
 	go func() {
 		select {
@@ -87,6 +91,9 @@ func (s *server) out() *agentwire.Conn {
 func (s *server) obey() error {
 	for {
 		err := s.read()
+		if end, ok := errors.AsType[*stopped](err); ok {
+			return end.error
+		}
 		if err == nil || !s.keeps || errors.Is(err, agentwire.ErrFrame) {
 			return err
 		}
@@ -110,6 +117,12 @@ func (s *server) read() error {
 			err := f.Decode(&s.code)
 			s.starter.Finish()
 			return err
+		}
+		if f.Kind == agentwire.KindFree {
+			if why := string(f.Body); why != "" {
+				return &stopped{fmt.Errorf("ended by SIGTERM: %s", why)}
+			}
+			return &stopped{ErrLeft}
 		}
 		if err := s.take(&f); err != nil {
 			return err

@@ -159,6 +159,8 @@ func (p *Process[S, X]) Pass(m *job.Message) bool {
 			return false
 		}
 		p.epoch = m.Verdict.Epoch
+		p.said.dead(m.Verdict.Process, m.Verdict.Incarnation)
+		p.forget()
 	case job.KindRelease:
 		if p.Freed {
 			return false

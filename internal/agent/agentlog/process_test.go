@@ -124,6 +124,9 @@ func TestASuccessorGetsTheLastReplies(t *testing.T) {
 		say(job.Reply{Kind: job.ReplyAdmitted, Number: n})
 		say(job.Reply{Kind: job.ReplySaved, Set: n})
 		say(job.Reply{Kind: job.ReplyStored, Number: n, Rank: 3})
+		if n > 4 { // the process before the one in the slot
+			s.Pass(&job.Message{Kind: job.KindVerdict, Verdict: &job.Verdict{Epoch: n, Process: job.Process{Rank: int(n % 2)}, Incarnation: uint32(n - 4)}})
+		}
 		if n == 50 {
 			obey(job.Order{Kind: job.OrderComplete, Number: n})
 		}
@@ -131,7 +134,7 @@ func TestASuccessorGetsTheLastReplies(t *testing.T) {
 	say(job.Reply{Kind: job.ReplySaved, Set: 102, Text: "the one before is still being written"})
 	say(job.Reply{Kind: job.ReplySaved, Set: 101})
 	require.Equal(t, []string{
-		"first 0 of rank 0", "stored 50 of rank 3", "linked 99 of rank 0", "stored 99 of rank 3", "linked 100 of rank 0",
+		"first 0 of rank 0", "stored 50 of rank 3", "linked 97 of rank 0", "linked 98 of rank 0", "linked 99 of rank 0", "stored 99 of rank 3", "linked 100 of rank 0",
 		"drained 100 of rank 0", "admitted 100 of rank 0", "stored 100 of rank 3", "saved 102 of rank 0", "saved 101 of rank 0",
 	}, repliesOf(s))
 	obey(job.Order{Kind: job.OrderRollback, Generation: 1, Number: 50})

@@ -39,6 +39,13 @@ func (s *replies[T]) say(r job.Reply, again T) {
 	s.all = append(s.all, reply[T]{r, again})
 }
 
+// dead drops what was reported about a process that is dead.
+func (s *replies[T]) dead(p job.Process, incarnation uint32) {
+	s.drop(func(old *job.Reply) bool {
+		return old.Kind == job.ReplyLinked && old.Process == p && old.Incarnation == incarnation
+	})
+}
+
 // kept reports whether the job may roll back to the backup with that number.
 func (s *replies[T]) kept(number uint64) bool {
 	return number == s.complete || slices.Contains(s.older, number)
@@ -58,7 +65,7 @@ func replaces(r, old *job.Reply) bool {
 	}
 	switch r.Kind {
 	case job.ReplyLinked:
-		return r.Process == old.Process
+		return r.Process == old.Process && r.Incarnation == old.Incarnation // a slot may have a process and the one that relieves it
 	case job.ReplySaved: // a failed write may be reported before the set before it is
 		return old.Set+1 < r.Set
 	case job.ReplyStored:

@@ -39,6 +39,8 @@ const (
 	KindBye                     // H exit code: the job is over
 	KindNews                    // A news
 	KindResume                  // H where the output of the process continues
+	KindLeave                   // A this host is to leave the job
+	KindFree                    // H text: this host has left, and its agent ends; or why it cannot leave
 	KindPlay                    // H the agent, which has reconnected to this head, sends all of the process's output that the head lacks
 )
 

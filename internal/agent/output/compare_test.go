@@ -10,7 +10,7 @@ import (
 )
 
 // found returns the difference that was found between the replicas.
-func (f *forwarder) found() string { return (&Rank{[2]*forwarder{f, f}}).Difference() }
+func (f *forwarder) found() string { return (&Rank{streams: [2]*forwarder{f, f}}).Difference() }
 
 // The difference names the first line in which two replicas differ, whichever
 // is ahead.

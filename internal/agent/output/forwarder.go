@@ -299,6 +299,13 @@ func (f *forwarder) written(s Stream) Written {
 	return Written{Stream: s, Lines: f.emitted, Cut: f.cut}
 }
 
+// renew makes another process write as a replica.
+func (f *forwarder) renew(replica int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sources[replica] = new(lines)
+}
+
 // begin sets where the output of a replica begins, and skips what has already
 // been written.
 func (f *forwarder) begin(replica int, from, out Written) {

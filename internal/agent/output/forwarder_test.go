@@ -263,7 +263,7 @@ func TestAReplacementContinuesTheOutput(t *testing.T) {
 func TestOutputOfReplicasThatGoBack(t *testing.T) {
 	f, out, c := forwarderOn(Stdout, 2)
 	defer c.Close()
-	of := &Rank{[2]*forwarder{f, newForwarder(0, Stderr, c, 2)}}
+	of := &Rank{streams: [2]*forwarder{f, newForwarder(0, Stderr, c, 2)}, holder: make(map[int]*Process)}
 	both := []*Process{NewProcess(job.Process{Rank: 0, Replica: 0}, of), NewProcess(job.Process{Rank: 0, Replica: 1}, of)}
 	for _, o := range both {
 		o.Write(Stdout, []byte("a\nb\npart"))

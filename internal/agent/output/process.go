@@ -39,6 +39,16 @@ type Position [Crashes]struct {
 
 // NewProcess returns the output of a process, as a part of that of its rank.
 func NewProcess(p job.Process, of *Rank) *Process {
+	o := newProcess(p, of)
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if of.holder[p.Replica] == nil {
+		of.holder[p.Replica] = o
+	}
+	return o
+}
+
+func newProcess(p job.Process, of *Rank) *Process {
 	o := &Process{process: p, of: of}
 	o.crash.ended = make(chan struct{})
 	o.open.Add(len(of.streams))
@@ -48,7 +58,7 @@ func NewProcess(p job.Process, of *Rank) *Process {
 // NewMuted returns the output of a process that has no slot yet: what it writes
 // is not output of the rank until Resume.
 func NewMuted(p job.Process, of *Rank) *Process {
-	o := NewProcess(p, of)
+	o := newProcess(p, of)
 	o.muted = true
 	return o
 }
@@ -80,9 +90,13 @@ func (o *Process) Write(s Stream, b []byte) {
 	case s == Crashes:
 		if o.crash.add(b) {
 			o.mu.Lock()
-			f, replica := o.of.streams[Stderr], o.process.Replica
+			of, replica := o.of, o.process.Replica
 			o.mu.Unlock()
-			f.freeze(replica)
+			of.holding(replica, o, func(f *forwarder) {
+				if f.kind == Stderr {
+					f.freeze(replica)
+				}
+			})
 		}
 	case len(b) == 0:
 		o.open.Done()
@@ -115,9 +129,7 @@ func (o *Process) Mute() {
 	o.mu.Lock()
 	o.muted = true
 	o.mu.Unlock()
-	for _, f := range o.of.streams {
-		f.release(o.process.Replica) // it may wait for the speaker
-	}
+	o.of.holding(o.process.Replica, o, func(f *forwarder) { f.release(o.process.Replica) }) // it may wait for the speaker
 }
 
 // Position returns the position of a process that is not writing now.
@@ -132,6 +144,7 @@ func (o *Process) Position() (at Position) {
 // Resume makes a process that is not writing now continue at a position.
 // generation counts the rollbacks of the job.
 func (o *Process) Resume(at Position, generation uint32) {
+	o.of.hold(o.process.Replica, o)
 	for s, f := range o.of.streams {
 		f.resume(o.process.Replica, &lines{buf: at[s].Text, first: at[s].Lines, off: at[s].Cut, generation: generation})
 	}
@@ -143,40 +156,48 @@ func (o *Process) Resume(at Position, generation uint32) {
 // Finish settles the output of a process that is gone, and returns what the
 // process wrote about its own death. It blocks until the rest has been read.
 func (o *Process) Finish(died, itself bool) (words []byte) {
-	for _, f := range o.of.streams {
-		f.release(o.process.Replica)
-	}
+	replica := o.process.Replica
+	o.of.holding(replica, o, func(f *forwarder) { f.release(replica) })
 	<-o.crash.ended
 	o.open.Wait()
 	if !died {
-		o.of.streams[Stdout].finished(o.process.Replica)
-		o.of.streams[Stderr].finished(o.process.Replica)
+		o.of.holding(replica, o, func(f *forwarder) { f.finished(replica) })
 		return nil
 	}
-	o.of.streams[Stdout].died(o.process.Replica, nil, itself)
 	o.mu.Lock()
 	said, asleep := o.said, o.muted
 	o.mu.Unlock()
+	o.of.holding(replica, o, func(f *forwarder) {
+		switch {
+		case f.kind == Stdout:
+			f.died(replica, nil, itself)
+		case asleep:
+			f.died(replica, nil, false)
+		default:
+			words = f.died(replica, o.crash.bytes(), itself)
+		}
+	})
 	if asleep { // the process had no slot: its output belongs to no rank
-		o.of.streams[Stderr].died(o.process.Replica, nil, false)
 		return said
 	}
-	return o.of.streams[Stderr].died(o.process.Replica, o.crash.bytes(), itself)
+	return words
 }
 
 // Begin sets where the output of a process begins, as its agent reports, and how
 // much of the rank's output has been written.
 func (o *Process) Begin(from, out [Crashes]Written) {
+	taken := o.of.hold(o.process.Replica, o)
 	for s, f := range o.of.streams {
+		if taken {
+			f.renew(o.process.Replica)
+		}
 		f.begin(o.process.Replica, from[s], out[s])
 	}
 }
 
 // Abandon ends the output of a process that will write nothing.
 func (o *Process) Abandon() {
-	for _, f := range o.of.streams {
-		f.abandon(o.process.Replica)
-	}
+	o.of.holding(o.process.Replica, o, func(f *forwarder) { f.abandon(o.process.Replica) })
 }
 
 // Prefix prefixes each line with the name of the process.

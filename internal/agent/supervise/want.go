@@ -45,7 +45,7 @@ func (a *Agent) want(c *child, peer job.Endpoint) {
 		other.give(c.as, nil, fmt.Sprintf("make it: %v", err))
 		return
 	}
-	if c.as.Process.Compare(peer.Process) > 0 {
+	if c.as.Compare(peer) > 0 {
 		lower, higher = higher, lower
 	}
 	c.give(peer, lower, "")

@@ -21,7 +21,8 @@ const (
 	// Born: Process gets its slot in Incarnation on Node. The entry is decided before the
 	// process is started, or before a spare learns of its slot. ID is the name by which its
 	// agent knows it: the process that it was started as. A Spare has no slot yet, and
-	// Process is its ID.
+	// Process is its ID. A process that Relieves takes over from the live process of the slot
+	// at a cut, and has no slot before that.
 	Born      Kind = "born"
 	Spawned   Kind = "spawned"   // Process, Incarnation, PID: its agent has started it
 	Started   Kind = "started"   // all processes have joined
@@ -30,6 +31,7 @@ const (
 	Lost      Kind = "lost"      // Node, Text, Testimonies: the node is lost with all its processes
 	Finished  Kind = "finished"  // Process, Incarnation, Generation: run returned nil
 	Drained   Kind = "drained"   // Process, Incarnation, Generation: every message of it has been received
+	Left      Kind = "left"      // Node, or Process and Incarnation; Text, Until: it is to leave the job, for that reason, by that time
 	Fired     Kind = "fired"     // Index, Process, Incarnation: that scheduled kill happens
 	Injected  Kind = "injected"  // Process, Incarnation: the next failure of the random schedule hits it; Incarnation 0: no process lived
 
@@ -58,6 +60,8 @@ type Entry struct {
 	Generation  uint32        `json:"generation,omitempty"`
 	ID          job.Process   `json:"id,omitzero"`
 	Spare       bool          `json:"spare,omitempty"`
+	Relieves    bool          `json:"relieves,omitempty"`
+	Until       time.Duration `json:"until,omitempty"`
 	Node        detect.ID     `json:"node,omitempty"`
 	PID         int           `json:"pid,omitempty"`
 	Cause       job.Cause     `json:"cause,omitempty"`
@@ -100,6 +104,8 @@ func (e *Entry) check() error {
 		ok = e.Node != 0
 	case Died:
 		ok = e.Cause != "" && e.Incarnation != 0
+	case Left:
+		ok = (e.Node != 0) != (e.Incarnation != 0)
 	case Spawned, Withdrawn, Finished, Drained:
 		ok = e.Incarnation != 0
 	case Fired:

@@ -18,6 +18,11 @@ type Replaced struct {
 	Bytes       int64         `json:"bytes,omitempty"`
 	Generation  uint32        `json:"generation,omitempty"` // in which it became live
 	At          time.Duration `json:"at"`
+	// Of a process that has relieved a live one: the node of that one, when all processes
+	// stood in the cut, and how long the program stood still there.
+	Left  detect.ID     `json:"left,omitempty"`
+	Stood time.Duration `json:"stood,omitempty"`
+	Stall time.Duration `json:"stall,omitempty"`
 }
 
 // Rollback is a rollback to a backup.
@@ -34,11 +39,19 @@ type Rollback struct {
 
 // recover applies a decision about recovery. A rollback revives finished programs, so no
 // rank is finished or drained after it.
-func (s *State) recover(e Entry) {
+func (s *State) recover(e Entry) (verdicts []job.Verdict) {
 	d := e.Recovery
+	left := make(map[job.Process]detect.ID)
 	switch d.Kind {
 	case recovery.Admitted:
-		s.join(e)
+		verdicts = s.relieve(e, left)
+		s.join(e, left)
+	case recovery.Left:
+		for i := range s.Replaced {
+			if r := &s.Replaced[i]; r.Left != 0 && r.Stall == 0 && r.Number == d.Number && r.Generation == d.Generation {
+				r.Stall = e.At - r.Stood
+			}
+		}
 	case recovery.Complete:
 		s.Backups, s.Backup = s.Backups+1, d.Number
 	case recovery.RolledBack:
@@ -48,7 +61,7 @@ func (s *State) recover(e Entry) {
 			b.Doubt = []int{d.Since}
 		}
 		s.Rollbacks = append(s.Rollbacks, b)
-		s.join(e)
+		s.join(e, left)
 		clear(s.Through)
 		clear(s.Drained)
 		for p, at := range s.Places {
@@ -61,14 +74,17 @@ func (s *State) recover(e Entry) {
 		s.Rollbacks[len(s.Rollbacks)-1].Resumed = e.At
 	}
 	s.Recovery.Apply(*d)
+	return verdicts
 }
 
 // join records the replacements that have received their state, unless they have died since.
-func (s *State) join(e Entry) {
+// left holds the nodes of the processes that are relieved.
+func (s *State) join(e Entry, left map[job.Process]detect.ID) {
 	for _, j := range e.Recovery.Joined {
 		if at := s.Places[j.Process]; at.Incarnation == j.Incarnation && at.Status == Running {
 			s.Replaced = append(s.Replaced, Replaced{Process: j.Process, Incarnation: j.Incarnation, Node: at.Node, Donor: j.Donor,
-				Number: e.Recovery.Number, Bytes: j.Bytes, Generation: e.Recovery.Generation, At: e.At})
+				Number: e.Recovery.Number, Bytes: j.Bytes, Generation: e.Recovery.Generation, At: e.At,
+				Left: left[j.Process], Stood: e.Recovery.Stood})
 		}
 	}
 }

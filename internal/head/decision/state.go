@@ -34,6 +34,10 @@ type Place struct {
 type Predecessor struct {
 	Process job.Process `json:"process"`
 	Place
+	// Loose: its output may not have been complete when the next process got the slot, since
+	// it was relieved, or it died before it could relieve the process in the slot (Never).
+	Loose bool `json:"loose,omitempty"`
+	Never bool `json:"never,omitempty"`
 }
 
 // Verdict is a verdict that all processes receive, with its time.
@@ -41,6 +45,7 @@ type Verdict struct {
 	job.Verdict
 	At        time.Duration `json:"at"`                  // since all processes had joined
 	Withdrawn bool          `json:"withdrawn,omitempty"` // no failure: the process was dismissed, or never started
+	Relieved  bool          `json:"relieved,omitempty"`  // no failure: another process has taken over its slot
 }
 
 // Loss is why a node was declared lost: the testimonies of its observers at that time.
@@ -66,11 +71,13 @@ type State struct {
 	Places     map[job.Process]Place `json:"places"`
 	Spares     map[job.Process]Place `json:"spares"` // by ID; Dead: it has ended, or has a slot
 	Former     []Predecessor         `json:"former,omitempty"`
-	Through    map[int]bool          `json:"through"`  // ranks in which the program has returned in a replica
-	Drained    map[int]bool          `json:"drained"`  // of these, the ones whose messages have all been received
-	Verdicts   []Verdict             `json:"verdicts"` // epoch i+1 at index i
-	Lost       map[detect.ID]Loss    `json:"lost"`     // nodes
-	Fired      map[int]uint32        `json:"fired"`    // by index: the incarnation that a scheduled kill has hit
+	Reliefs    map[job.Process]Place `json:"reliefs,omitempty"` // processes that are to take over from the live ones in their slots
+	Leaving    []Leave               `json:"leaving,omitempty"` // in order
+	Through    map[int]bool          `json:"through"`           // ranks in which the program has returned in a replica
+	Drained    map[int]bool          `json:"drained"`           // of these, the ones whose messages have all been received
+	Verdicts   []Verdict             `json:"verdicts"`          // epoch i+1 at index i
+	Lost       map[detect.ID]Loss    `json:"lost"`              // nodes
+	Fired      map[int]uint32        `json:"fired"`             // by index: the incarnation that a scheduled kill has hit
 	Injections []Injection           `json:"injections,omitempty"`
 	Recovery   recovery.Snapshot     `json:"recovery"`
 	Replaced   []Replaced            `json:"replaced,omitempty"`
@@ -94,6 +101,7 @@ type State struct {
 func NewState() *State {
 	return &State{
 		Places:  make(map[job.Process]Place),
+		Reliefs: make(map[job.Process]Place),
 		Spares:  make(map[job.Process]Place),
 		Through: make(map[int]bool),
 		Drained: make(map[int]bool),
@@ -129,6 +137,12 @@ func (s *State) Join(e Entry) (Entry, bool, error) {
 func (s *State) Apply(e Entry) []job.Verdict {
 	s.Applied++
 	s.Latest = max(s.Latest, e.At)
+	verdicts := s.apply(e)
+	s.emptied(e.At)
+	return verdicts
+}
+
+func (s *State) apply(e Entry) []job.Verdict {
 	switch e.Kind {
 	case Born:
 		return s.bear(e)
@@ -136,6 +150,9 @@ func (s *State) Apply(e Entry) []job.Verdict {
 		if p, ok := s.Places[e.Process]; ok && p.Incarnation == e.Incarnation {
 			p.PID = e.PID
 			s.Places[e.Process] = p
+		} else if p, ok := s.Reliefs[e.Process]; ok && p.Incarnation == e.Incarnation {
+			p.PID = e.PID
+			s.Reliefs[e.Process] = p
 		} else if p, ok := s.Spares[e.Process]; ok && p.Incarnation == e.Incarnation {
 			p.PID = e.PID
 			s.Spares[e.Process] = p
@@ -161,12 +178,14 @@ func (s *State) Apply(e Entry) []job.Verdict {
 			s.Recovery.Drained(e.Process, e.Incarnation, e.Generation)
 			s.Drained[e.Process.Rank] = true
 		}
+	case Left:
+		s.leave(e)
 	case Fired:
 		s.Fired[e.Index] = e.Incarnation
 	case Injected:
 		s.Injections = append(s.Injections, Injection{e.Process, e.Incarnation, e.At})
 	case Recovery:
-		s.recover(e)
+		return s.recover(e)
 	case Opened:
 		s.Opened = e.Opened
 	case SetWhole:
@@ -203,18 +222,24 @@ func (s *State) bear(e Entry) []job.Verdict {
 		s.Spares[e.Process] = place
 		return nil
 	}
+	if e.Relieves {
+		return s.place(e, place)
+	}
 	before, taken := s.Places[e.Process]
 	if taken && (before.Status != Dead || before.Incarnation >= e.Incarnation) {
 		return nil
 	}
 	if taken {
-		s.Former = append(s.Former, Predecessor{e.Process, before})
+		s.Former = append(s.Former, Predecessor{Process: e.Process, Place: before})
+		for i := range s.Former { // the head has waited for the output of all of them
+			s.Former[i].Loose = s.Former[i].Loose && s.Former[i].Process != e.Process
+		}
 	}
 	there := true
 	if e.ID != e.Process {
 		spare := s.Spares[e.ID]
 		there, place.PID = spare.Status == Running, spare.PID
-		s.leave(e.ID)
+		s.unspare(e.ID)
 	}
 	s.Places[e.Process] = place
 	s.Recovery.Born(e.Process, e.Incarnation)
@@ -230,15 +255,18 @@ func (s *State) bear(e Entry) []job.Verdict {
 // end declares one process dead.
 func (s *State) end(e Entry) []job.Verdict {
 	if p, ok := s.Spares[e.Process]; ok && p.Incarnation == e.Incarnation {
-		s.leave(e.Process) // a spare has no peers, so it gets no verdict
-		return nil
-	}
-	p := s.Places[e.Process]
-	if p.Status == "" || p.Status == Dead || p.Incarnation != e.Incarnation {
+		s.unspare(e.Process) // a spare has no peers, so it gets no verdict
 		return nil
 	}
 	if e.Kind == Withdrawn {
 		e.Cause = job.CauseExit
+	}
+	if r, ok := s.Reliefs[e.Process]; ok && r.Incarnation == e.Incarnation {
+		return []job.Verdict{s.dieRelief(e.Process, e)}
+	}
+	p := s.Places[e.Process]
+	if p.Status == "" || p.Status == Dead || p.Incarnation != e.Incarnation {
+		return nil
 	}
 	return []job.Verdict{s.die(e.Process, e)}
 }
@@ -247,20 +275,23 @@ func (s *State) end(e Entry) []job.Verdict {
 func (s *State) loseNode(e Entry) (verdicts []job.Verdict) {
 	e.Cause = job.CauseHost
 	for _, p := range s.processes() {
+		if at, ok := s.Reliefs[p]; ok && at.Node == e.Node {
+			verdicts = append(verdicts, s.dieRelief(p, e))
+		}
 		if at := s.Places[p]; at.Node == e.Node && at.Status != Dead {
 			verdicts = append(verdicts, s.die(p, e))
 		}
 	}
 	for id, spare := range s.Spares {
 		if spare.Node == e.Node {
-			s.leave(id)
+			s.unspare(id)
 		}
 	}
 	return verdicts
 }
 
-// leave records that a process is not a spare any more.
-func (s *State) leave(id job.Process) {
+// unspare records that a process is not a spare any more.
+func (s *State) unspare(id job.Process) {
 	if at, ok := s.Spares[id]; ok {
 		at.Status = Dead
 		s.Spares[id] = at
@@ -276,8 +307,14 @@ func (s *State) die(p job.Process, e Entry) job.Verdict {
 	} else {
 		s.Recovery.Died(p, at.Incarnation, e.Cause == job.CauseExit || e.Cause == job.CausePanic, e.At)
 	}
-	v := job.Verdict{Epoch: uint64(len(s.Verdicts) + 1), Process: p, Incarnation: at.Incarnation, Cause: e.Cause, Detail: e.Text, Through: s.Drained[p.Rank]}
-	s.Verdicts = append(s.Verdicts, Verdict{v, e.At, e.Kind == Withdrawn})
+	s.succeed(p)
+	return s.verdict(p, at.Incarnation, e)
+}
+
+// verdict adds the verdict on a process.
+func (s *State) verdict(p job.Process, incarnation uint32, e Entry) job.Verdict {
+	v := job.Verdict{Epoch: uint64(len(s.Verdicts) + 1), Process: p, Incarnation: incarnation, Cause: e.Cause, Detail: e.Text, Through: s.Drained[p.Rank]}
+	s.Verdicts = append(s.Verdicts, Verdict{Verdict: v, At: e.At, Withdrawn: e.Kind == Withdrawn, Relieved: e.Kind == Recovery})
 	return v
 }
 

@@ -59,7 +59,7 @@ func TestVerdicts(t *testing.T) {
 	require.Equal(t, loss, s.Lost[2])
 	require.Empty(t, s.Apply(Entry{Kind: Lost, Node: 2, Text: "again"}))
 	require.Equal(t, Running, s.Places[at(1, 1)].Status)
-	require.Equal(t, Verdict{first, time.Second, false}, s.Verdicts[0])
+	require.Equal(t, Verdict{Verdict: first, At: time.Second}, s.Verdicts[0])
 	require.Equal(t, 2*time.Second, s.Verdicts[2].At)
 	require.Equal(t, 2*time.Second, s.Latest)
 }
@@ -73,7 +73,7 @@ func TestReplacement(t *testing.T) {
 	s.Apply(die(at(0, 1), 1, job.CauseSignal))
 	s.Apply(born(at(0, 1), 2, 2))
 	require.Equal(t, Running, s.Places[at(0, 1)].Status)
-	require.Equal(t, []Predecessor{{at(0, 1), Place{1, 3, at(0, 1), 100, Dead}}}, s.Former)
+	require.Equal(t, []Predecessor{{Process: at(0, 1), Place: Place{1, 3, at(0, 1), 100, Dead}}}, s.Former)
 	require.Empty(t, s.Apply(die(at(0, 1), 1, job.CauseSignal)))
 	s.Apply(finish(at(0, 1), 1))
 	s.Apply(Entry{Kind: Spawned, Process: at(0, 1), Incarnation: 1, PID: 100})

@@ -12,6 +12,7 @@ import (
 type Recovery struct {
 	Spares       int           `json:"spares"`           // number of spares, from -spares
 	Replacements []Replacement `json:"replacements"`     // processes that replaced dead ones
+	Drains       []Drain       `json:"drains"`           // hosts and processes that were to leave on notice
 	Backup       *Backups      `json:"backup,omitempty"` // copies of states in memory, with -backup
 	Rollbacks    []Rollback    `json:"rollbacks"`        // rollbacks to a backup
 }
@@ -27,6 +28,17 @@ type Replacement struct {
 	Died        float64     `json:"died_seconds"`   // when the process before it was declared dead
 	Joined      float64     `json:"joined_seconds"` // when it took its slot
 	Seconds     float64     `json:"seconds"`        // time from died_seconds to joined_seconds
+}
+
+// Drain is a host, or one process, that was to leave on notice.
+type Drain struct {
+	Host    string       `json:"host"`              // the host that was to leave, or that of the process
+	Process *job.Process `json:"process,omitempty"` // the process, if it was not a whole host
+	Reason  string       `json:"reason"`            // who asked for that
+	Ranks   []int        `json:"ranks"`             // ranks whose processes have moved
+	Bytes   int64        `json:"bytes"`             // of their states
+	Stall   float64      `json:"stall_ms"`          // how long the program stood still for that, from when the last process was in the cut, in milliseconds
+	Seconds float64      `json:"seconds"`           // time from the notice until none was left; 0 if some were left
 }
 
 // Backups is a summary of the copies of states in memory.

@@ -66,6 +66,7 @@ const (
 	EndKilled    End = "killed"    // by -kill, by -fault weibull, or by a signal from outside of intrarun
 	EndFenced    End = "fenced"    // killed by intrarun, because it was stopped or cut off
 	EndLost      End = "lost"      // with its host
+	EndMoved     End = "moved"     // another process took over its state and its slot at a safe point, since it was to leave
 	EndDismissed End = "dismissed" // it was a replacement that the job did not need any more
 	EndEnded     End = "ended"     // with the job, whose end had been decided, or which was interrupted
 	EndLeft      End = "left"      // unknown: the head that wrote the report gave up while the process lived, or before its death was decided

@@ -11,12 +11,13 @@ import (
 
 // Status describes what a job does now.
 type Status struct {
-	Elapsed   float64 `json:"elapsed_seconds"` // since all processes had joined
-	Degrees   []int   `json:"degrees"`
-	Alive     int     `json:"alive"`
-	Deaths    int     `json:"deaths"`
-	Replaced  int     `json:"replaced"`
-	Rollbacks int     `json:"rollbacks"`
+	Elapsed   float64  `json:"elapsed_seconds"` // since all processes had joined
+	Degrees   []int    `json:"degrees"`
+	Alive     int      `json:"alive"`
+	Deaths    int      `json:"deaths"`
+	Replaced  int      `json:"replaced"`
+	Rollbacks int      `json:"rollbacks"`
+	Leaving   []string `json:"leaving,omitempty"` // hosts and processes that are leaving on notice
 	// E is the estimated efficiency of the processes so far. Saved is the estimated share of
 	// time that sharing has saved, relative to the time that they would have needed alone.
 	E         float64         `json:"e"`
@@ -69,6 +70,9 @@ func (s *Status) String() string {
 		fmt.Fprintf(&b, ", E %.2f", s.E)
 	}
 	b.WriteByte('\n')
+	if len(s.Leaving) > 0 {
+		fmt.Fprintf(&b, "  leaving: %s\n", strings.Join(s.Leaving, ", "))
+	}
 	if o := &s.Outlook; o.Done > 0 || o.Total > 0 {
 		fmt.Fprintf(&b, "  %s\n", o.Steps())
 	}

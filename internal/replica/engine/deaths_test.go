@@ -45,9 +45,9 @@ func TestPeerLinks(t *testing.T) {
 	require.False(t, links.isClosed(a, 2))
 	links.close(a, 2)
 	require.True(t, links.isClosed(a, 2))
-	require.Nil(t, links.remove(a, 1))
-	require.NotNil(t, links.remove(a, 2))
-	require.Nil(t, links.remove(a, 2))
+	require.Nil(t, first(links.remove(a, 1)))
+	require.NotNil(t, first(links.remove(a, 2)))
+	require.Nil(t, first(links.remove(a, 2)))
 	require.True(t, links.isClosed(a, 2), "nothing comes from who has no link")
 }
 
@@ -151,6 +151,25 @@ func TestReplicaIsReplaced(t *testing.T) {
 	require.True(t, e.machine.Live(1))
 }
 
+// A joiner that dies before this process admits it is admitted, and dies at once. By then the
+// next joiner may have its link, and this process the order to give it state: both stay.
+func TestAJoinerDiesBeforeItIsAdmitted(t *testing.T) {
+	peer := job.Process{Replica: 1}
+	e := New(t.Context(), Config{Head: &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1}}}, Links: map[job.Process]transport.Link{peer: &startable{}}})
+	e.dead(peer, 1)
+	e.do(job.Connected{Process: peer, Incarnation: 4, Link: &startable{}})
+	e.dead(peer, 4)
+	e.do(job.Connected{Process: peer, Incarnation: 5, Link: &startable{}})
+	e.do(job.Order{Kind: job.OrderDonate, Process: peer})
+	e.incarnations[peer] = 4
+	e.admit(peer)
+	e.recovering.bury(peer)
+	require.NotContains(t, e.incarnations, peer)
+	require.False(t, e.machine.Live(1))
+	require.True(t, e.linked(job.Peer{Process: peer, Incarnation: 5}))
+	require.True(t, e.recovering.member.Due(), "the next joiner gets its state")
+}
+
 // startable records its calls.
 type startable struct {
 	silent
@@ -162,3 +181,33 @@ func (l *startable) Close() error             { l.closed = true; return nil }
 func (l *startable) Send(f *transport.Frame)  { f.Owner.Sent(f, nil) }
 func (l *startable) Attend(bool)              {}
 func (l *startable) Progress() bool           { return false }
+
+func first(l *peerLink, _ bool) *peerLink { return l }
+
+// A process that is to relieve the one in a slot has a link of its own beside that one's. It
+// has the slot's once the other process is dead.
+func TestLinkOfAReliefIsBesideThatOfTheSlot(t *testing.T) {
+	var w peerLinks
+	a := job.Process{Rank: 1}
+	old, died, next := &peerLink{incarnation: 1}, &peerLink{incarnation: 5}, &peerLink{incarnation: 7}
+	require.True(t, w.set(a, old))
+	require.True(t, w.set(a, died))
+	require.Equal(t, old, w.get(a, 0), "messages go to the process in the slot")
+	require.Equal(t, died, w.joiner(a), "and the state to the other one")
+	require.False(t, w.isClosed(a, 5))
+	w.close(a, 5)
+	require.True(t, w.isClosed(a, 5))
+	require.False(t, w.isClosed(a, 1))
+	l, holds := w.remove(a, 5)
+	require.Equal(t, died, l)
+	require.True(t, holds, "the death of the joiner is none of the process in the slot")
+	_, holds = w.remove(a, 6)
+	require.True(t, holds, "nor is that of one without a link")
+	require.True(t, w.set(a, next))
+	require.False(t, w.set(a, died), "a link that was slower")
+	l, holds = w.remove(a, 1)
+	require.Equal(t, old, l)
+	require.False(t, holds)
+	require.Equal(t, next, w.get(a, 0))
+	require.Equal(t, next, w.joiner(a))
+}

@@ -40,7 +40,7 @@ type Config struct {
 func New(ctx context.Context, c Config) *Engine {
 	n := newNode(ctx, c)
 	e := &Engine{node: n, sharing: newSharing(n, c)}
-	e.recovering = newRecovering(n, e.sharing, e.dead)
+	e.recovering = newRecovering(n, e.sharing, e.bury)
 	e.deaths.links, e.deaths.do = &n.peerLinks, e.do
 	e.failure = failure
 	if c.Failure != nil {
@@ -100,15 +100,28 @@ func (e *Engine) do(event job.Event) {
 
 // dead handles the death of a process, all of whose bytes have been read.
 func (e *Engine) dead(p job.Process, incarnation uint32) {
-	if l := e.peerLinks.remove(p, incarnation); l != nil {
+	l, holds := e.peerLinks.remove(p, incarnation)
+	if l != nil {
 		e.poller.Remove(l.link)
 	}
+	e.mu.Lock()
+	e.recovering.dead(p)
+	e.mu.Unlock()
+	if holds || p == e.setup.Self && incarnation != e.began { // it was to relieve the process in the slot, or was relieved by this one
+		e.changed()
+		return
+	}
+	e.bury(p)
+}
+
+// bury takes the dead process of a slot out of the live ones. The next joiner may have its
+// link already, and be about to get its state.
+func (e *Engine) bury(p job.Process) {
 	e.mu.Lock()
 	if _, lived := e.incarnations[p]; lived {
 		delete(e.incarnations, p)
 		e.sharing.dead(p)
 	}
-	e.recovering.dead(p)
 	messages := e.messages.Load()
 	e.mu.Unlock()
 	e.changed()

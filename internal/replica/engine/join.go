@@ -7,6 +7,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
@@ -18,7 +19,10 @@ const aheadBytes = 64 << 20
 // of it was sent before, it begins again: another head that has not received the report
 // may ask for all of it again.
 func (r *recovering) stateFor(p job.Process) *outbound {
-	link := r.linkTo(p)
+	var link transport.Link
+	if l := r.peerLinks.joiner(p); l != nil {
+		link = l.link
+	}
 	if out := r.outbound[p]; out != nil || link == nil {
 		return out
 	}
@@ -119,7 +123,7 @@ func (r *recovering) admit(joined []job.Peer, yield func(func())) error {
 	}
 	for _, p := range joined {
 		if p.Process != r.setup.Self && r.peerLinks.get(p.Process, p.Incarnation) == nil {
-			yield(func() { r.bury(p.Process, p.Incarnation) })
+			yield(func() { r.bury(p.Process) })
 		}
 	}
 	yield(func() { r.faults.StepHere(job.KillJoin, "admit") })

@@ -22,6 +22,9 @@ type peerLink struct {
 type peerLinks struct {
 	mu sync.Mutex
 	to map[job.Process]*peerLink
+	// next holds the links to processes that are to relieve the live ones in their slots. Such
+	// a link replaces the other one when that is removed.
+	next map[job.Process]*peerLink
 
 	made atomic.Int64 // links
 }
@@ -33,50 +36,83 @@ func (w *peerLinks) set(p job.Process, to *peerLink) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.to == nil {
-		w.to = make(map[job.Process]*peerLink)
+		w.to, w.next = make(map[job.Process]*peerLink), make(map[job.Process]*peerLink)
 	}
-	if old := w.to[p]; old != nil && old.incarnation > to.incarnation {
+	old, next := w.to[p], w.next[p]
+	switch {
+	case old != nil && old.incarnation > to.incarnation, next != nil && next.incarnation > to.incarnation:
 		return false
+	case old != nil && old.incarnation < to.incarnation: // there is no verdict on that process yet
+		w.next[p] = to
+	default:
+		w.to[p] = to
 	}
-	w.to[p] = to
 	return true
 }
 
-// get returns the link to a process that began in that incarnation (0: any), nil if
-// there is none.
-func (w *peerLinks) get(p job.Process, incarnation uint32) *peerLink {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// find returns the link to a process that began in that incarnation (0: the one in the slot),
+// nil if there is none. The caller holds mu.
+func (w *peerLinks) find(p job.Process, incarnation uint32) *peerLink {
 	if to := w.to[p]; to != nil && (incarnation == 0 || to.incarnation == incarnation) {
 		return to
+	}
+	if next := w.next[p]; next != nil && next.incarnation == incarnation {
+		return next
 	}
 	return nil
 }
 
-// remove removes and returns a link, nil if it was not there.
-func (w *peerLinks) remove(p job.Process, incarnation uint32) *peerLink {
+// get returns the link to a process that began in that incarnation (0: the one in the slot),
+// nil if there is none.
+func (w *peerLinks) get(p job.Process, incarnation uint32) *peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	to := w.to[p]
-	if to == nil || to.incarnation != incarnation {
-		return nil
+	return w.find(p, incarnation)
+}
+
+// joiner returns the link to the process that takes the state of a slot: the one that is to
+// relieve the process there, or the one in it. It returns nil if there is none.
+func (w *peerLinks) joiner(p job.Process) *peerLink {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if next := w.next[p]; next != nil {
+		return next
 	}
-	delete(w.to, p)
-	return to
+	return w.to[p]
+}
+
+// remove removes and returns a link, nil if it was not there. holds reports whether another
+// process, which began in another incarnation, is in the slot.
+func (w *peerLinks) remove(p job.Process, incarnation uint32) (link *peerLink, holds bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	to, next := w.to[p], w.next[p]
+	switch {
+	case to != nil && to.incarnation == incarnation:
+		if delete(w.to, p); next != nil {
+			w.to[p] = next
+			delete(w.next, p)
+		}
+		return to, false
+	case next != nil && next.incarnation == incarnation:
+		delete(w.next, p)
+		return next, true
+	}
+	return nil, to != nil
 }
 
 // isClosed reports whether nothing more arrives from a process.
 func (w *peerLinks) isClosed(p job.Process, incarnation uint32) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	to := w.to[p]
-	return to == nil || to.incarnation != incarnation || to.closed
+	to := w.find(p, incarnation)
+	return to == nil || to.closed
 }
 
 func (w *peerLinks) close(p job.Process, incarnation uint32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if to := w.to[p]; to != nil && to.incarnation == incarnation {
+	if to := w.find(p, incarnation); to != nil {
 		to.closed = true
 	}
 }
@@ -92,8 +128,10 @@ func (w *peerLinks) links() []transport.Link {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []transport.Link
-	for _, p := range slices.SortedFunc(maps.Keys(w.to), job.Process.Compare) {
-		all = append(all, w.to[p].link)
+	for _, ends := range []map[job.Process]*peerLink{w.to, w.next} {
+		for _, p := range slices.SortedFunc(maps.Keys(ends), job.Process.Compare) {
+			all = append(all, ends[p].link)
+		}
 	}
 	return all
 }

@@ -15,7 +15,7 @@ import (
 type recovering struct {
 	*node
 	sharing *sharing
-	bury    func(p job.Process, incarnation uint32) // handles the death of a process
+	bury    func(job.Process) // takes the dead process of a slot out of the live ones
 
 	member    *recovery.Member
 	program   *Program          // nil before the program runs, and once it has to roll back
@@ -37,7 +37,7 @@ type recovering struct {
 	saving atomic.Int64       // files that are being written
 }
 
-func newRecovering(n *node, h *sharing, bury func(job.Process, uint32)) *recovering {
+func newRecovering(n *node, h *sharing, bury func(job.Process)) *recovering {
 	return &recovering{node: n, sharing: h, bury: bury,
 		member: recovery.NewMember(n.setup.Self, 0, n.setup.Next), outbound: make(map[job.Process]*outbound)}
 }

@@ -113,7 +113,7 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-var flagInHelp = regexp.MustCompile(`(?m)^\s+-([a-zA-Z][\w-]*)`)
+var flagInHelp = regexp.MustCompile(`(?m)(?:^\s+|\[)-([a-zA-Z][\w-]*)`) // in a list, or in brackets behind a command
 
 // flags returns the flags in the help of a command.
 func flags(t *testing.T, command string, args ...string) map[string]bool {

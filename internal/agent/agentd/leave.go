@@ -1,0 +1,41 @@
+package agentd
+
+import (
+	"errors"
+
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+)
+
+// ErrLeft reports that this host has left the job on notice: its processes were moved, or
+// ended with a replica elsewhere.
+var ErrLeft = errors.New("this host has left the job")
+
+// stopped is the end of an agent that its head has ordered.
+type stopped struct{ error }
+
+// awaitLeave asks the head to let this host leave when it is to (SIGTERM). The second time,
+// or if this agent is the head, it ends the agent.
+func (s *server) awaitLeave(ended chan<- error, quit <-chan struct{}) {
+	for again := false; ; again = true {
+		select {
+		case <-s.leave:
+		case <-quit:
+			return
+		}
+		if again || s.node.leads() {
+			ended <- errors.New("ended by SIGTERM")
+			return
+		}
+		s.mu.Lock()
+		s.leaving = true
+		s.conn.Send(agentwire.KindLeave, agentwire.Name{}, nil)
+		s.mu.Unlock()
+	}
+}
+
+// leads reports whether this agent is the head.
+func (n *node) leads() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.lead != nil
+}

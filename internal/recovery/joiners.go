@@ -1,0 +1,54 @@
+package recovery
+
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// endpoint returns the process in a slot, or a joiner.
+func (s *replica) endpoint() job.Endpoint {
+	return job.Endpoint{Process: s.process, Incarnation: s.incarnation}
+}
+
+// joiners yields all joiners: those for empty slots, and those that relieve a process.
+func (rs *replicas) joiners() func(yield func(*replica) bool) {
+	return func(yield func(*replica) bool) {
+		for _, s := range slices.Concat(rs.slots, rs.reliefs) {
+			if (s.status == starting || s.status == arrived) && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// present yields all processes that have links: the live ones, and the joiners that have
+// arrived.
+func (rs *replicas) present() func(yield func(*replica) bool) {
+	return func(yield func(*replica) bool) {
+		for _, s := range slices.Concat(rs.slots, rs.reliefs) {
+			if s.status >= arrived && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// find returns the process of that incarnation, nil if it is in no slot and relieves none.
+func (rs *replicas) find(p job.Process, incarnation uint32) *replica {
+	if s := rs.of[p]; s != nil && s.status != empty && s.incarnation == incarnation {
+		return s
+	}
+	return rs.relief(p, incarnation)
+}
+
+// relief returns the joiner that relieves the process of a slot, in that incarnation
+// (0: any), nil if there is none.
+func (rs *replicas) relief(p job.Process, incarnation uint32) *replica {
+	for _, s := range rs.reliefs {
+		if s.process == p && (incarnation == 0 || s.incarnation == incarnation) {
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package recovery
+
+import (
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// A process that is to leave is relieved: a joiner takes its state while it goes on, and is
+// admitted in a cut under the same rank.replica. The decision that admits the joiner makes
+// the process before it dead, which therefore never leaves that cut. Until that decision is
+// kept the process goes on, whatever happens to the joiner. If the process dies first, the
+// joiner replaces it like any other.
+
+// Leave makes a live process leave its slot: another one relieves it at a cut.
+func (h *Head) Leave(p job.Process, incarnation uint32, now time.Duration) []Action {
+	h.begin(now)
+	s := h.replicas.of[p]
+	if !s.alive() || s.incarnation != incarnation || h.over {
+		return nil
+	}
+	s.leaves = true
+	return h.advance()
+}
+
+// Relieves reports whether a process that leaves can be relieved at a cut, as far as is known
+// now: its rank has reached a safe point, none has finished, and processes can be had.
+func (h *Head) Relieves(p job.Process) bool {
+	return !h.over && !h.rest && h.replicas.usable() && h.replicas.reached(p.Rank)
+}
+
+// relieve requests the joiners that relieve processes. None is requested during a rollback,
+// or while a rank is lost, since that rank may need the room more.
+func (h *Head) relieve() {
+	if h.rest && h.back.phase == none {
+		h.dismissReliefs() // no cut will come
+		return
+	}
+	if h.over || h.rest || h.back.phase != none || len(h.replicas.Failed()) > 0 {
+		return
+	}
+	for _, s := range h.replicas.slots {
+		if !s.leaves || s.status != live || h.now < s.after || !h.replicas.usable() || !h.replicas.reached(s.process.Rank) ||
+			h.replicas.relief(s.process, 0) != nil {
+			continue
+		}
+		h.incarnations++
+		r := &replica{process: s.process, status: starting, relieves: true, incarnation: h.incarnations, frames: h.incarnations}
+		r.link()
+		if r.spare = h.replicas.spares > 0; r.spare {
+			h.replicas.spares--
+		}
+		h.reliefs = append(h.reliefs, r)
+		h.acts = append(h.acts, Action{Kind: Relieve, To: r.process, Incarnation: r.incarnation})
+	}
+}
+
+// relieverDied removes a joiner that has died, or could not be started, before it relieved a
+// process. That process goes on, and the next joiner is requested after a pause.
+func (h *Head) relieverDied(p job.Process, incarnation uint32) bool {
+	r := h.replicas.relief(p, incarnation)
+	if r == nil || h.over {
+		return false
+	}
+	h.reliefs = slices.DeleteFunc(h.reliefs, func(q *replica) bool { return q == r })
+	s := h.replicas.of[p]
+	s.tries++
+	pause := min(firstPause<<min(s.tries-1, 16), longestPause)
+	s.after = h.now + pause
+	h.acts = append(h.acts, Action{Kind: Later, Pause: pause})
+	return true
+}
+
+// relieved makes the joiner that was to relieve a process replace it, since it has died.
+func (h *Head) relieved(s *replica) {
+	r := h.replicas.relief(s.process, 0)
+	if r == nil {
+		return
+	}
+	h.reliefs = slices.DeleteFunc(h.reliefs, func(q *replica) bool { return q == r })
+	attempts := s.attempts + 1
+	*s = *r
+	s.relieves, s.attempts = false, attempts
+}
+
+// dismissReliefs ends all joiners that relieve processes.
+func (h *Head) dismissReliefs() {
+	for _, r := range h.reliefs {
+		h.acts = append(h.acts, Action{Kind: Dismiss, To: r.process, Incarnation: r.incarnation})
+	}
+	h.reliefs = nil
+}
+
+// writes reports whether s relieves a process that is still writing its file of a set.
+func (h *Head) writes(s *replica) bool {
+	return s.relieves && slices.ContainsFunc(h.sets.saving.writers, func(w holder) bool {
+		return w.process == s.process && w.incarnation == h.replicas.of[s.process].incarnation && !w.stored
+	})
+}
+
+// Admitted continues the cut once the decision is kept that admits joiners, some of which
+// relieve processes. Void are those that had died before: the processes that they were to
+// relieve go on. The driver calls it before any other event.
+func (h *Head) Admitted(void []job.Endpoint, now time.Duration) []Action {
+	h.begin(now)
+	if h.cut.phase != deciding || h.over {
+		return nil
+	}
+	var joined []Joined
+	for _, j := range h.cut.joined {
+		if slices.Contains(void, job.Endpoint{Process: j.Process, Incarnation: j.Incarnation}) {
+			continue
+		}
+		if joined = append(joined, j); j.Relieves {
+			h.handOver(j)
+		}
+	}
+	if len(joined) == 0 {
+		h.leave()
+		return h.acts
+	}
+	h.admitted(joined)
+	return h.acts
+}
+
+// handOver gives a slot to the joiner that relieves its process.
+func (h *Head) handOver(j Joined) {
+	s, r := h.replicas.of[j.Process], h.replicas.relief(j.Process, j.Incarnation)
+	h.backups.backupDeath(s.process, s.incarnation, true)
+	h.sets.writerDeath(s.process, s.incarnation)
+	h.reliefs = slices.DeleteFunc(h.reliefs, func(q *replica) bool { return q == r })
+	*s = *r
+	s.relieves = false
+	if b := h.backups.complete; b != nil && b.missing() >= 0 && h.backupAt > 0 { // its last copies have left
+		h.backupAt = min(h.backupAt, h.config.compared(h.cut.number+1))
+	}
+}
+
+// resumeReliefs continues with the joiners that were to relieve processes under the lost
+// head.
+func (h *Head) resumeReliefs(p *Snapshot) {
+	for _, s := range h.replicas.slots {
+		switch incarnation := p.Reliefs[s.process]; {
+		case incarnation == 0:
+		case incarnation < p.Frames: // it was dismissed by a rollback
+			h.acts = append(h.acts, Action{Kind: Dismiss, To: s.process, Incarnation: incarnation})
+		default:
+			r := &replica{process: s.process, status: starting, relieves: true, incarnation: incarnation, frames: incarnation}
+			r.link()
+			h.reliefs = append(h.reliefs, r)
+		}
+	}
+}
+
+// Relief records that a process is placed beside a live one, to relieve it. It reports
+// whether that one still lives.
+func (p *Snapshot) Relief(q job.Process, incarnation uint32) bool {
+	p.Incarnations = max(p.Incarnations, incarnation)
+	if at := p.place(q); !at.alive() {
+		return false
+	}
+	if p.Reliefs == nil {
+		p.Reliefs = make(map[job.Process]uint32)
+	}
+	p.Reliefs[q] = incarnation
+	return true
+}
+
+// take gives the slots of live processes to the joiners that relieve them, unless those have
+// died. If the process itself has died meanwhile, its joiner has the slot already.
+func (p *Snapshot) take(joined []Joined) {
+	for _, j := range joined {
+		if j.Relieves && p.Reliefs[j.Process] == j.Incarnation {
+			delete(p.Reliefs, j.Process)
+			if p.Set > 0 && j.Process.Rank < len(p.Savers) && p.Savers[j.Process.Rank] == j.Process.Replica {
+				p.Torn = &j.Process
+			}
+			p.put(j.Process, Place{Incarnation: j.Incarnation, Status: Joining})
+		}
+	}
+}
+
+// effective returns the joiners without those that had died before they could relieve a
+// process.
+func (p *Snapshot) effective(joined []Joined) (all []Joined) {
+	for _, j := range joined {
+		if !j.Relieves || p.place(j.Process).Incarnation == j.Incarnation {
+			all = append(all, j)
+		}
+	}
+	return all
+}
