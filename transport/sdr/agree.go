@@ -142,8 +142,8 @@ func (a *agreement) Answered(ctx *Context, number uint64) (value []byte, settled
 	return d.value, true
 }
 
-// decide makes d, and the decisions ahead about the next receives, those of this process, also if a dead
-// leader made them before, and sends them to all siblings.
+// decide records this process as the maker of d and of the decisions ahead, about the next receives, and
+// sends them to all siblings. A dead leader may have made them before.
 func (a *agreement) decide(d *decision, ahead ...*decision) {
 	if a.maker != a.job.replica {
 		a.setMaker(a.job.replica)

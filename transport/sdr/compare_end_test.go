@@ -1,0 +1,82 @@
+package sdr
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/zeebo/xxh3"
+)
+
+// A replica whose program has returned has sent all that it ever sends: a message that another
+// replica has sent beyond that is a difference, whenever its report comes.
+func TestMessageThatOneReplicaNeverSends(t *testing.T) {
+	for _, order := range []string{"report end", "end report"} {
+		t.Run(order, func(t *testing.T) {
+			n := comparing(t, Limits{}, 2, 2)
+			for p := range 2 {
+				n.post(n.p(0, p), "both", 1, 0)
+			}
+			n.post(n.p(0, 1), "one", 1, 0)
+			n.deliverAll()
+			for _, step := range strings.Fields(order) {
+				if step == "end" {
+					n.cores[n.p(0, 0)].Drain()
+					n.carry(n.p(0, 0))
+					n.deliverAll()
+				} else {
+					n.report(n.p(1, 0))
+					n.report(n.p(1, 1))
+				}
+			}
+			found := n.cores[n.p(0, 0)].comparer.differences
+			require.Len(t, found, 1)
+			require.Equal(t, []Sent{{Replica: 0, None: true}, {Replica: 1, Hash: xxh3.HashString("one")}}, found[0].Sent)
+			require.Equal(t, fmt.Sprintf("not all replicas of rank 0 have sent message 1 to rank 1 (replica 0: none, replica 1: %016x)", xxh3.HashString("one")), found[0].String())
+			require.Nil(t, found[0].Minority())
+			require.Empty(t, n.cores[n.p(0, 1)].comparer.differences)
+			nothingKept(t, n.cores[n.p(0, 0)])
+		})
+	}
+}
+
+// A program ends once the other replicas of its rank have the hashes of all its messages, also
+// from receivers whose programs had returned before. So no process is released that may still
+// find a difference.
+func TestEndWaitsForTheHashesOfTheLastMessages(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		n := comparing(t, Limits{}, 2, 2)
+		late, first, to := n.p(0, 1), n.p(0, 0), n.p(1, 1)
+		for p := range n.cores {
+			if p != late {
+				n.cores[p].Drain()
+				n.carry(p)
+			}
+		}
+		n.deliverAll()
+		n.post(late, "one", 1, 0)
+		known := func() bool {
+			ok := n.cores[late].outgoing.confirmed(ofHashes)
+			n.carry(late)
+			return ok
+		}
+		for range 3 {
+			require.False(t, known())
+			n.deliverAll([2]int{to, first}) // the report is on its way
+		}
+		if dies {
+			n.die(first)
+			n.carry(to)
+		}
+		n.deliverAll()
+		if dies { // late serves 1.0, too
+			require.False(t, known())
+			n.deliverAll()
+		}
+		require.True(t, known())
+		if !dies {
+			require.Len(t, n.cores[first].comparer.differences, 1)
+		}
+	}
+}
