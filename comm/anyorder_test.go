@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/transport/sdr/sdrtest"
+	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 )
 
 // outcome is what a process has observed and sent, as hashes.

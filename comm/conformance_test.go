@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/comm/commtest"
+	"github.com/intrahpc/intra/internal/testkit/commtest"
+	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 	"github.com/intrahpc/intra/transport/sdr"
-	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
 // The conformance suite calls every collective with every class of types, and compares

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/transport/sdr/sdrtest"
+	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 )
 
 // These tests simulate programs that are not send-deterministic: their messages depend on

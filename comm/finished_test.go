@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 	"github.com/intrahpc/intra/transport/sdr"
-	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
 // tooMuch are the ways to wait for rank 0, which has finished.

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 	"github.com/intrahpc/intra/transport/sdr"
-	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
 // spmd runs program in simulated jobs of n ranks, with one replica each and

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/comm/commtest"
+	"github.com/intrahpc/intra/internal/testkit/commtest"
 	"github.com/intrahpc/intra/transport/sdr"
 )
 

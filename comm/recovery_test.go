@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/comm/commtest"
+	"github.com/intrahpc/intra/internal/testkit/commtest"
+	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 	"github.com/intrahpc/intra/transport/sdr"
-	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
 // The simulation of recovery runs random programs with safe points in random jobs. Cuts are

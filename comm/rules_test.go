@@ -34,7 +34,7 @@ var orders = ruletest.Table{Root: "..", Test: "TestAnyOrder", Soak: 3000, Sign: 
 		"			s.ctx.claimed = true\n			return nil\n", "			break\n"),
 	ruletest.New("transport/sdr/agree.go", "the plain program carries out the decisions of the job",
 		"	return !a.replays() && bits", "	return bits"),
-	ruletest.New("transport/sdr/sdrtest/record.go", "what was decided before a cut counts",
+	ruletest.New("internal/testkit/sdrtest/record.go", "what was decided before a cut counts",
 		"key := recordKey{place, r.base[place] + number}", "key := recordKey{place, number}"),
 	ruletest.New("transport/sdr/match.go", "a receive takes no claimed message",
 		"	if (req.source != Any || req.probe) && x.claimed(m, req) {\n		return nil\n	}\n", ""),

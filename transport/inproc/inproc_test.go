@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/intrahpc/intra/internal/testkit/linktest"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/inproc"
-	"github.com/intrahpc/intra/transport/linktest"
 )
 
 func TestLink(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/testkit/linktest"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/inproc"
 	"github.com/intrahpc/intra/transport/lazy"
-	"github.com/intrahpc/intra/transport/linktest"
 )
 
 // A link that is made before its ends are started works like any other, and so does one

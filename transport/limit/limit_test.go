@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/testkit/linktest"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/inproc"
 	"github.com/intrahpc/intra/transport/limit"
-	"github.com/intrahpc/intra/transport/linktest"
 )
 
 func pairAt(rate limit.Rate) linktest.Pair {

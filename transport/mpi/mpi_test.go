@@ -18,8 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/testkit/linktest"
 	"github.com/intrahpc/intra/transport"
-	"github.com/intrahpc/intra/transport/linktest"
 )
 
 // underLauncher is set in the processes that a test starts under a launcher, to

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/intrahpc/intra/transport/linktest"
+	"github.com/intrahpc/intra/internal/testkit/linktest"
 	"github.com/intrahpc/intra/transport/shm"
 )
 

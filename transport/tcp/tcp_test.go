@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/testkit/linktest"
 	"github.com/intrahpc/intra/transport"
-	"github.com/intrahpc/intra/transport/linktest"
 	"github.com/intrahpc/intra/transport/tcp"
 )
 

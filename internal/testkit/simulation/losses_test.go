@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/transport/sdr/sdrtest"
+	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 )
 
 // Losses other than that of a process: hosts, links and spares.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/sdr"
-	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
 // firstLife is the incarnation of the processes that start with the job.

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/comm/commtest"
 	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/testkit/commtest"
 	"github.com/intrahpc/intra/update"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/comm/commtest"
+	"github.com/intrahpc/intra/internal/testkit/commtest"
 )
 
 // A round is a random program of messages. In one order of them no rank ever

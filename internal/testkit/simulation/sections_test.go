@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/comm/commtest"
+	"github.com/intrahpc/intra/internal/testkit/commtest"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/update"
 )

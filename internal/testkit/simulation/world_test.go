@@ -8,7 +8,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/transport/sdr/sdrtest"
+	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 )
 
 // world is a job that runs. All of it happens in one goroutine, step by step, and the seed

@@ -14,7 +14,7 @@ import (
 
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/comm/commtest"
+	"github.com/intrahpc/intra/internal/testkit/commtest"
 )
 
 var (
