@@ -126,17 +126,16 @@ func TestSchedules(t *testing.T) {
 // seed that did. The test tries that seed before all others. After a change of the simulation
 // such a seed may notice nothing: then the test goes on to the others, and logs the one to enter here.
 var firstToNotice = map[string]uint64{
-	"a step of an older rollback counts for the newer one":     237,
-	`the order "ask" is not repeated`:                          584,
-	`the order "admit" is not repeated`:                        212,
+	"a step of an older rollback counts for the newer one":     483,
+	`the order "ask" is not repeated`:                          524,
 	"a joiner that has to go back takes another state":         4147,
 	`the order "cancel" is not repeated`:                       1954,
 	"the death of a process before it is one of its successor": 299,
-	`"cut" is not kept`:                                        1212,
-	`the reply "admitted" is not repeated`:                     212,
-	"who is asked again answers as if he had not been asked":   1726,
-	`"asked" is not kept`:                                      534,
-	"a state given for a newer rollback is thrown away":        2005,
+	`"cut" is not kept`:                                        5450,
+	"who is asked again answers as if he had not been asked":   6036,
+	`"asked" is not kept`:                                      260,
+	"a state given for a newer rollback is thrown away":        2907,
+	`the order "resume" is not repeated`:                       519,
 	`the order "cut" is not repeated`:                          8019,
 }
 
