@@ -29,7 +29,7 @@ var orders = ruletest.Table{Root: "..", Test: "TestAnyOrder", Soak: 3000, Sign: 
 	ruletest.New("transport/sdr/agree.go", "decisions of a dead leader are settled when all live replicas hold them",
 		"d.number < a.held[d.maker][k]", "d.number < a.held[d.maker][k] && d.maker == a.maker"),
 	ruletest.New("transport/sdr/agree.go", "a decision of an earlier leader is refused once a later one is known",
-		"		return nil // the sender is dead: a later leader has decided since\n", ""),
+		"		return nil // the sender is dead, and a later leader has decided since\n", ""),
 	ruletest.New("transport/sdr/match.go", "a follower leaves an arriving message to the receive posted first",
 		"			s.ctx.claimed = true\n			return nil\n", "			break\n"),
 	ruletest.New("transport/sdr/agree.go", "the plain program carries out the decisions of the job",
@@ -41,7 +41,7 @@ var orders = ruletest.Table{Root: "..", Test: "TestAnyOrder", Soak: 3000, Sign: 
 }, Unshown: []ruletest.Rule{
 	// A receive is chosen for a message only when the receives before it have theirs.
 	ruletest.New("transport/sdr/match.go", "a chosen receive takes the decided message only",
-		"	for at != nil && !at.receive.accepts(number, tag) { // a decision gives it another message\n		at = at.after(key)\n	}\n", ""),
+		"	for at != nil && !at.receive.accepts(number, tag) { // a decision gives the receive another message\n		at = at.after(key)\n	}\n", ""),
 }}
 
 func TestRulesStand(t *testing.T) {

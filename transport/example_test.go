@@ -19,7 +19,7 @@ type inbox struct {
 
 func (i *inbox) Begin(*transport.Header) []byte { return nil }
 func (i *inbox) End(_ *transport.Header, payload []byte) {
-	s := string(payload) // the payload is the link's own
+	s := string(payload) // copied, because the link reuses the memory of the payload
 	i.text.Store(&s)
 	i.poller.Wake()
 }

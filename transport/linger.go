@@ -2,19 +2,20 @@ package transport
 
 import "time"
 
-// The poller keeps its attention for a while after the last promise, and after
-// a wait that succeeded: a goroutine that has just stopped polling mostly
-// starts again soon. To report both to the peers would cost more than the
-// frames that they send in between.
+// After a promise ends or a wait succeeds, the links keep their attention for a while,
+// because a goroutine that has just stopped polling usually starts again soon. Withdrawing
+// and renewing the attention each time would cost more than the frames that are sent in
+// between.
 
-// lingers is the interval at which the poller checks whether the attention is still of
-// use. A frame that arrives in between may have to wait for two intervals. But a peer
-// that falls asleep meanwhile wakes this process.
+// lingers is the interval at which the poller checks whether a wait still uses the
+// attention. A frame that arrives when no goroutine polls waits for at most two intervals.
+// A peer that sends such a frame and then goes to sleep wakes this process earlier.
 const lingers = time.Millisecond
 
-// Linger is Attend(false) by a caller that expects to attend again soon: until
-// then, for some milliseconds at most, peers do not wake this process. Goroutines
-// that wait still get what arrives.
+// Linger ends a promise, as Attend(false) does, for a caller that expects to attend again
+// soon. The links keep their attention for a few milliseconds at most, so peers do not wake
+// this process meanwhile. If a goroutine sleeps in a wait, the attention ends at once,
+// because that goroutine needs links that move frames by themselves.
 func (p *Poller) Linger() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -62,14 +62,13 @@ type Link interface {
 	Progress() bool
 
 	// Attend(true) promises that a goroutine calls Progress again and again until
-	// Attend(false), so that the peer need not pay for waking this process. Calls
-	// nest. Without attention the link moves frames by itself in both directions,
-	// with the delay of a wake-up.
+	// Attend(false), so that the peer need not pay for waking this process. Calls nest.
+	// Without attention the link moves frames by itself in both directions, with the delay
+	// of a wake-up.
 	//
-	// A promise may be broken for a while. When the other side gives up its own
-	// attention, this side looks at what was handed over at once, even if it is
-	// attended. And a link that is shut down, or whose peer has died, ends by
-	// itself.
+	// A promise may be broken for a while without a deadlock. When the other side ends its
+	// own attention, this link delivers at once what has been handed over, even if it is
+	// attended. A link that is shut down, or whose peer has died, ends by itself.
 	Attend(on bool)
 
 	// PeerDied reports that the peer is certainly dead (declared and fenced). The
@@ -104,10 +103,10 @@ type Receiver interface {
 	// Begin returned, or the link's own, which is valid during the call.
 	End(h *Header, payload []byte)
 
-	// Torn reports that the link ended inside the frame whose Begin was called,
-	// or lost its connection inside a droppable one. That one is then Lost when
-	// there is another connection. The first n bytes of the payload may have been
-	// written.
+	// Torn reports that the link ended inside the frame whose Begin was called, or that it
+	// lost its connection inside a droppable frame. The link then reports a droppable frame
+	// as Lost as soon as it has another connection. The first n bytes of the payload may
+	// have been written.
 	Torn(h *Header, n int)
 
 	// Lost reports that the droppable frame with this header will not arrive. It

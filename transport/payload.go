@@ -9,8 +9,8 @@ func Size(payload [][]byte) uint64 {
 	return n
 }
 
-// Gather fills dst with the bytes of a payload that begin at offset from. The payload
-// must have that many.
+// Gather fills dst with the bytes of a payload that begin at offset from. The payload must
+// hold at least from + len(dst) bytes.
 func Gather(dst []byte, payload [][]byte, from int) {
 	for _, p := range payload {
 		if from >= len(p) {

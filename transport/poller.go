@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// A wake-up of a sleeping process costs about 20 µs. So a waiter with its own
-// core polls for about that time before it gives the core to others (turns). On a
-// single processor nothing can arrive while it polls, except what other processes
-// have already handed over.
+// A wake-up of a sleeping process costs about 20 µs, so a waiter with its own core polls
+// for about that time before it yields the core to other processes (see turns). On a single
+// processor no frame can arrive while the waiter polls, so it only looks for frames that
+// other processes have already handed over.
 const (
 	spinTime   = 40 * time.Microsecond
 	spinTimeUP = 2 * time.Microsecond
 	clockEvery = 16 // polls between two clock readings, until the time of a poll is known
 	clockStep  = time.Microsecond
-	// Bounds the polls, since the clock of a test may stand still while a
-	// goroutine runs.
+	// spinPolls bounds the number of polls, because the clock of a test may stand still
+	// while a goroutine runs.
 	spinPolls = 1 << 14
 )
 
@@ -58,9 +58,9 @@ func NewPoller() *Poller {
 	return p
 }
 
-// Crowd sets how many processes run on this host. It must be called before any
-// wait. If there are more processes than cores, waiters yield their core, and now
-// and then call balance, if it is not nil: it may move them to another core.
+// Crowd sets how many processes run on this host. It must be called before any wait. If
+// there are more processes than cores, waiters yield their core. From time to time they
+// also call balance, unless it is nil. balance may move them to another core.
 func (p *Poller) Crowd(processes int, balance func()) {
 	p.turns = newTurns(processes, processors(), balance)
 }
@@ -124,10 +124,10 @@ func (p *Poller) Wake() {
 	p.mu.Unlock()
 }
 
-// Wait polls the links, then sleeps between calls of Wake. It returns nil when
-// done reports true, or the error of ctx when that is done. This goroutine alone
-// calls done, often; done must be safe against what the Receivers do at the same
-// time.
+// Wait polls the links, then sleeps between calls of Wake. It returns nil when done reports
+// true, or the error of ctx when that is done. Only the calling goroutine calls done, but
+// many times. The Receivers may run at the same time, so done must be safe against data
+// races with them.
 func (p *Poller) Wait(ctx context.Context, done func() bool) error {
 	return p.wait(ctx, time.Time{}, 0, false, done)
 }
@@ -153,10 +153,10 @@ func (p *Poller) WaitAttending(ctx context.Context, deadline time.Time, done fun
 	return p.wait(ctx, deadline, 0, true, done)
 }
 
-// LookFor polls until done, at most for spin, and reports whether it is done. It
-// is for what arrives so soon that sleeping and waking would take longer. On a
-// single processor, where nothing arrives meanwhile, it does not poll. The caller
-// must have promised to poll.
+// LookFor polls until done, at most for spin, and reports whether it is done. It is for
+// frames that arrive so soon that sleeping and waking would take longer. On a single
+// processor no frame arrives meanwhile, so LookFor does not poll. The caller must have
+// promised to poll.
 func (p *Poller) LookFor(ctx context.Context, spin time.Duration, done func() bool) bool {
 	return done() || p.spin >= spinTime && p.pollFor(ctx, time.Time{}, spin, false, done)
 }
@@ -176,7 +176,7 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Dur
 	return p.rest(ctx, deadline, patience, attends, done)
 }
 
-// rest waits on after unsuccessful polling.
+// rest continues a wait after unsuccessful polling.
 func (p *Poller) rest(ctx context.Context, deadline time.Time, patience time.Duration, attends bool, done func() bool) error {
 	var timer *time.Timer
 	for again := false; ; again = true {
@@ -224,8 +224,8 @@ func (p *Poller) rest(ctx context.Context, deadline time.Time, patience time.Dur
 	}
 }
 
-// pollFor gives the links attention and polls until done, for the spin time at
-// most. If stays is set it may continue for a while after that.
+// pollFor gives the links attention and polls until done, for the spin time at most. If
+// stays is set, pollFor may poll longer.
 func (p *Poller) pollFor(ctx context.Context, deadline time.Time, spin time.Duration, stays bool, done func() bool) bool {
 	p.waits.Add(oneWait + 1)
 	if !p.attended.Load() {
@@ -296,9 +296,9 @@ func (p *Poller) look(ctx context.Context, deadline time.Time, spin time.Duratio
 	return false
 }
 
-// shares reports whether a wait that takes turns should yield to other goroutines
-// of its process. Each yield makes Go's scheduler wake a thread to look for some,
-// which takes turns as well.
+// shares reports whether a wait that takes turns should also yield to other goroutines of
+// its process. Each such yield makes Go's scheduler wake a thread to look for runnable
+// goroutines, and that thread takes turns on the core as well.
 func (p *Poller) shares() bool {
 	return !p.turns.crowded || p.spin < spinTime || p.waits.Load()&waitsPoll > 1
 }

@@ -45,7 +45,7 @@ func (l *plainLink) Progress() bool {
 	return true
 }
 
-// turningLink counts how often it is informed that processes take turns.
+// turningLink counts the calls of TakeTurns.
 type turningLink struct {
 	plainLink
 	told int
@@ -53,7 +53,7 @@ type turningLink struct {
 
 func (l *turningLink) TakeTurns() { l.told++ }
 
-func TestPollerTellsLinksOfTurns(t *testing.T) {
+func TestPollerReportsTurnsToLinks(t *testing.T) {
 	for processes, told := range map[int]int{1: 0, 1 << 20: 1} {
 		p := transport.NewPoller()
 		p.Crowd(processes, nil)
@@ -75,7 +75,7 @@ func TestPollerPollsEveryLink(t *testing.T) {
 	require.True(t, p.Poll())
 	require.EqualValues(t, 2, b.polls.Load())
 	p.Remove(a)
-	p.Remove(a) // no longer there
+	p.Remove(a) // Remove has no effect for a link that was removed before
 	p.Poll()
 	require.EqualValues(t, 2, a.polls.Load())
 	require.EqualValues(t, 3, b.polls.Load())
@@ -111,8 +111,8 @@ func arrivals(t *testing.T, p *transport.Poller, l *plainLink, n int) {
 	}
 }
 
-// Attention outlasts a wait that succeeded, and the next wait does not report
-// it again. It ends some time after the last.
+// Attention outlasts a successful wait, and the next wait does not call Attend again. The
+// attention ends some time after the last wait.
 func TestPollerAttentionLingers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, l := transport.NewPoller(), new(plainLink)
@@ -122,7 +122,7 @@ func TestPollerAttentionLingers(t *testing.T) {
 			arrivals(t, p, l, 1000)
 			require.EqualValues(t, 1, l.attended.Load())
 			require.Equal(t, before+1, l.changes.Load())
-			time.Sleep(3 * time.Millisecond) // it computes
+			time.Sleep(3 * time.Millisecond) // stands for computation
 			require.Zero(t, l.attended.Load())
 		}
 	})
@@ -138,7 +138,7 @@ func TestPollerSleeperEndsAttention(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { p.Wait(t.Context(), done.Load) })
 		time.Sleep(time.Millisecond)
-		synctest.Wait() // it sleeps
+		synctest.Wait() // the goroutine sleeps now
 		arrivals(t, p, l, 10)
 		require.Zero(t, l.attended.Load())
 		done.Store(true)
@@ -157,7 +157,7 @@ func TestPollerPromiseBesideWait(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		require.EqualValues(t, 1, l.attended.Load(), "promised")
 		p.Attend(false)
-		require.Zero(t, l.attended.Load(), "nobody waited for long")
+		require.Zero(t, l.attended.Load(), "no wait used the attention")
 		p.Attend(true)
 		polls := l.polls.Load()
 		require.NoError(t, p.Wait(t.Context(), func() bool {
@@ -186,7 +186,7 @@ func TestPollerDeadlineAndContext(t *testing.T) {
 	require.Zero(t, l.attended.Load(), "attention ends with the wait")
 }
 
-// In a synctest bubble the test knows when all waiters sleep.
+// In a synctest bubble the test can wait until all waiters sleep.
 func TestPollerWakeReachesEverySleeper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := transport.NewPoller()
@@ -206,8 +206,8 @@ func TestPollerWakeReachesEverySleeper(t *testing.T) {
 		}
 		p.Add(l)
 		for i := range int32(5) {
-			// The fake clock moves only when all goroutines are blocked, so the test lets
-			// the time pass that waiters spend looking.
+			// The fake clock advances only when all goroutines are blocked. So the test
+			// sleeps for as long as the waiters poll.
 			time.Sleep(time.Second)
 			synctest.Wait()
 			require.Equal(t, i, through.Load())
@@ -222,7 +222,7 @@ func TestPollerWakeReachesEverySleeper(t *testing.T) {
 // No wake-up is lost, whatever the moment at which the state changes.
 func TestPollerLosesNoWake(t *testing.T) { testLosesNoWake(t, 0) }
 
-// The same holds if waiters give their core away.
+// The same holds if waiters yield their core.
 func TestCrowdedPollerLosesNoWake(t *testing.T) { testLosesNoWake(t, 1<<20) }
 
 func testLosesNoWake(t *testing.T, processes int) {
@@ -249,9 +249,9 @@ func testLosesNoWake(t *testing.T, processes int) {
 	wg.Wait()
 }
 
-// Links that are added and removed during waits are attended, in the end, exactly as
-// long as some goroutine polls.
-func TestPollerLinksComeAndGo(t *testing.T) {
+// Links may be added and removed during waits. At the end they have attention exactly while
+// a goroutine polls.
+func TestPollerAttendsLinksAddedDuringWaits(t *testing.T) {
 	p := transport.NewPoller()
 	links := make([]*plainLink, 20)
 	var stop atomic.Bool
@@ -281,8 +281,8 @@ func TestPollerLinksComeAndGo(t *testing.T) {
 	}
 }
 
-// Attention that lingers saves the links an end and a beginning. It is withdrawn when
-// no goroutine renews it, or one falls asleep.
+// Lingering attention saves the links calls of Attend(false) and Attend(true). It ends when
+// no goroutine renews it, or when a waiter falls asleep.
 func TestPollerLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := transport.NewPoller()
@@ -295,7 +295,7 @@ func TestPollerLinger(t *testing.T) {
 			time.Sleep(100 * time.Microsecond)
 		}
 		time.Sleep(10 * time.Millisecond)
-		require.Zero(t, l.attended.Load(), "nobody has come back")
+		require.Zero(t, l.attended.Load(), "no goroutine has renewed the attention")
 
 		p.Attend(true)
 		p.Linger()
@@ -303,18 +303,18 @@ func TestPollerLinger(t *testing.T) {
 		var arrived atomic.Bool
 		go func() { done <- p.Wait(t.Context(), arrived.Load) }()
 		synctest.Wait()
-		require.Zero(t, l.attended.Load(), "the waiter sleeps")
+		require.Zero(t, l.attended.Load(), "attention ends while a waiter sleeps")
 		p.Attend(true)
 		require.EqualValues(t, 1, l.attended.Load())
 		p.Linger()
-		require.Zero(t, l.attended.Load(), "it still does")
+		require.Zero(t, l.attended.Load(), "the waiter still sleeps")
 		arrived.Store(true)
 		p.Wake()
 		require.NoError(t, <-done)
 	})
 }
 
-// A waiter that attends is woken while it sleeps, and attends again then.
+// A waiter that attends is woken from its sleep, and renews its promise.
 func TestPollerWaitAttending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := transport.NewPoller()
@@ -337,7 +337,7 @@ func TestPollerWaitAttending(t *testing.T) {
 
 // LookFor sees frames that arrive while it looks, and stops looking when none
 // arrives.
-func TestPollerLooksForWhatIsAboutToCome(t *testing.T) {
+func TestLookForSeesFramesThatArriveSoon(t *testing.T) {
 	p, link := transport.NewPoller(), new(plainLink)
 	p.Add(link)
 	p.Attend(true)
@@ -350,7 +350,7 @@ func TestPollerLooksForWhatIsAboutToCome(t *testing.T) {
 	require.True(t, p.LookFor(t.Context(), 0, func() bool { return came }))
 	came = false
 	link.moves.Store(1)
-	if runtime.NumCPU() > 1 && runtime.GOMAXPROCS(0) > 1 { // else nothing comes while it looks
+	if runtime.NumCPU() > 1 && runtime.GOMAXPROCS(0) > 1 { // otherwise no frame can arrive while LookFor polls
 		require.True(t, p.LookFor(t.Context(), time.Second, func() bool { return came }))
 	}
 }

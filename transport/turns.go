@@ -5,46 +5,49 @@ import (
 	"time"
 )
 
-// Where more processes run than there are cores, a waiter that only polls keeps
-// the core from the peer that it waits for. So it yields the core between two
-// polls. While all other processes wait too, it gets the core back in a
-// microsecond, which is much cheaper than sleeping and waking. But a process that
-// computes keeps the core for its whole time slice, and the kernel counts the
-// waiter's slice as used. Then it is better to sleep, since the kernel prefers a
-// process that wakes to one that computes.
+// A turn is the time for which a waiter yields its core.
 //
-// Where each process has a core, a waiter takes turns only after it has polled
-// for a while: waking a core that has gone idle takes long, but another job may
-// want this one.
+// If more processes run than there are cores, a waiter that only polls keeps the core from
+// the peer that it waits for. So it yields the core between two polls. While all other
+// processes wait too, it gets the core back in a microsecond, which is much cheaper than
+// sleeping and waking. But a process that computes keeps the core for its whole time slice,
+// and the kernel counts the waiter's slice as used. Then sleeping is better, since the
+// kernel prefers a process that wakes to one that computes.
+//
+// If each process has a core, a waiter polls for a while before it takes turns. It does not
+// sleep at once because waking an idle core takes long, and it yields because another job
+// may want the core.
 
 const (
 	turnTime   = 500 * time.Microsecond // longest polling before a sleep while turns are short
-	stayTime   = time.Millisecond       // the same where each process has a core
+	stayTime   = time.Millisecond       // the same if each process has a core
 	crowdTime  = 15 * time.Microsecond  // the same while turns are long
-	longTurn   = time.Millisecond       // least length of a long turn of few processes
-	workTime   = longTurn / 2           // of many, this for each process that shares the core
-	longest    = 4 * time.Millisecond   // bound on that length: of many processes, some always compute
+	longTurn   = time.Millisecond       // minimum length of a long turn, with few processes
+	workTime   = longTurn / 2           // the same with many processes, for each process that shares the core
+	longest    = 4 * time.Millisecond   // upper bound of that minimum, because of many processes some always compute
 	freePolls  = 2                      // idle polls before the first turn
-	firstPause = 2                      // waits without turns after a long one
-	otherPause = 64                     // the same if only another job can be the cause
+	firstPause = 2                      // number of waits without turns after a long turn
+	otherPause = 64                     // the same if only another job can have taken the core
 	maxPause   = 64
 
 	balanceEvery = 32 // turns of a process between two calls of balance
 )
 
-// turns is the state of the turns that the waiters of one process take with other
-// processes.
+// turns is the state that the waiters of one process share about their turns.
 type turns struct {
 	crowded bool
-	long    time.Duration // least length of a long turn, after which sleeping is better
+	long    time.Duration // minimum length of a long turn, after which sleeping is better
 	away    func()        // yields the core for a turn
-	balance func()        // called now and then by a waiter that takes turns where it is crowded; nil: none
+	balance func()        // called from time to time during turns on crowded cores; nil: no call
 	taken   atomic.Uint32
-	pause   atomic.Int32 // number of waits without turns after the last long turn: doubled by each long turn, halved by each wait without one
-	sits    atomic.Int32 // number of waits that still take no turns
+	// Number of waits without turns after the last long turn. Each long turn doubles it,
+	// and each wait without a long turn halves it.
+	pause atomic.Int32
+	sits  atomic.Int32 // number of waits that still take no turns
 }
 
-// newTurns returns the turns of one of processes processes on cores cores.
+// newTurns returns the state for one of the given number of processes on a host with the
+// given number of cores.
 func newTurns(processes, cores int, balance func()) turns {
 	each := (processes + cores - 1) / cores
 	return turns{crowded: processes > cores, long: min(max(longTurn, time.Duration(each)*workTime), longest), away: giveCore, balance: balance}
@@ -54,11 +57,11 @@ func newTurns(processes, cores int, balance func()) turns {
 type turn struct {
 	*turns
 	on    bool
-	later bool // the turns begin only if the wait stays
+	later bool // turns begin only in stay
 }
 
-// begin returns the turns of a wait, and for how long it polls. Where each
-// process has a core, the wait takes turns only if it may stay after that.
+// begin starts a wait and returns its state and how long it polls first. If each process
+// has a core, the wait takes turns only when stays is set, and only after that time.
 func (t *turns) begin(spin time.Duration, stays bool) (turn, time.Duration) {
 	switch {
 	case !t.crowded && !stays:
@@ -75,8 +78,8 @@ func (t *turns) begin(spin time.Duration, stays bool) (turn, time.Duration) {
 	return turn{turns: t, later: true}, spin
 }
 
-// stay is called when a wait has polled for the time of begin. It returns for how
-// much longer the wait continues; 0: it does not.
+// stay is called when a wait has polled for the time that begin returned. It returns for
+// how much longer the wait polls, and 0 if it must sleep.
 func (t *turn) stay() time.Duration {
 	if !t.later {
 		return 0

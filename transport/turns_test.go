@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A wait that gets its core back late makes a number of later waits sleep. That number
-// grows as long as waits are late, and shrinks with waits that are not.
+// After a wait that gets its core back late, a number of waits sleep without taking turns.
+// The number grows with every late wait and shrinks with every other one.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var long bool
@@ -31,7 +31,7 @@ func TestTurns(t *testing.T) {
 			return spin == turnTime
 		}
 		require.True(t, wait(freePolls))
-		require.Zero(t, away, "what comes at once needs no turn")
+		require.Zero(t, away, "a condition that holds at once needs no turn")
 		require.True(t, wait(freePolls+3))
 		require.Equal(t, 3, away)
 
@@ -78,8 +78,8 @@ func TestLongTurns(t *testing.T) {
 	}
 }
 
-// A process that takes turns on crowded cores checks from time to time whether another core
-// is better, in any kind of wait.
+// A process that takes turns on crowded cores calls balance from time to time, in any kind
+// of wait.
 func TestTurnsBalance(t *testing.T) {
 	for crowded, want := range map[bool]int{true: 3, false: 0} {
 		balanced := 0
@@ -97,11 +97,11 @@ func TestTurnsBalance(t *testing.T) {
 	}
 }
 
-// With a core for each process a waiter gives it away only if it stays after it has
-// polled for a while, and not if the core comes back late.
+// With a core for each process, a waiter yields only after the first polling time and only
+// if it may stay. After a long turn the next waits do not yield.
 func TestTurnsWithCores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var back time.Duration // of the core
+		var back time.Duration // time until the core is available again
 		away := 0
 		turns := turns{long: longTurn, away: func() { away++; time.Sleep(back) }}
 
@@ -111,18 +111,18 @@ func TestTurnsWithCores(t *testing.T) {
 		turn, spin = turns.begin(spinTime, true)
 		require.Equal(t, spinTime, spin)
 		require.True(t, turn.give(1000))
-		require.Zero(t, away, "it only looks")
+		require.Zero(t, away, "no turns before stay")
 		require.Equal(t, stayTime, turn.stay())
 		require.True(t, turn.give(1000))
 		require.Equal(t, 1, away)
-		require.Zero(t, turn.stay(), "it has stayed")
+		require.Zero(t, turn.stay(), "a wait stays only once")
 
 		back = longTurn
 		require.False(t, turn.give(1000))
 		for range otherPause {
 			turn, spin = turns.begin(spinTime, true)
 			require.Equal(t, spinTime, spin)
-			require.Zero(t, turn.stay(), "the core is wanted")
+			require.Zero(t, turn.stay(), "no turns after a long turn")
 		}
 		turn, _ = turns.begin(spinTime, true)
 		require.Equal(t, stayTime, turn.stay())

@@ -33,8 +33,8 @@ func Pair(opts ...Option) (a, b transport.Link) {
 	return la, lb
 }
 
-// link is one end. Two activities run on it, each by one goroutine at a time: sending
-// (pump) and delivering (deliver). Neither holds a lock while it calls out.
+// link is one end. It sends (pump) and delivers (deliver), each in one goroutine at a time.
+// Neither holds a lock while it makes callbacks.
 type link struct {
 	out, in *pipe
 	peer    *link
@@ -43,16 +43,16 @@ type link struct {
 
 	mu        sync.Mutex
 	attended  int
-	urged     bool // the peer wants run to look even if the user attends
+	urged     bool // the peer wants run to look even if a goroutine attends
 	peerDead  bool
 	started   bool
 	receiver  transport.Receiver
 	queue     queue.Queue
 	pumping   bool
-	ending    bool  // Shutdown was called: nothing more is accepted
-	sendErr   error // why nothing more is sent
+	ending    bool  // Shutdown was called: no more frames are accepted
+	sendErr   error // why no more frames are sent
 	delivered bool  // a goroutine is delivering
-	closedErr error // argument of Closed, past or future
+	closedErr error // argument of Closed, before and after the call
 	closed    bool  // this side closed the link
 	received  bool  // Closed was called
 
@@ -80,7 +80,7 @@ func (l *link) Start(r transport.Receiver) {
 	l.notify()
 }
 
-// run drives the link while its user does not attend to it.
+// run drives the link while no goroutine attends to it.
 func (l *link) run() {
 	for {
 		select {
@@ -99,8 +99,8 @@ func (l *link) run() {
 	}
 }
 
-// mine reports whether run has to drive the link: its user does not attend to it, or the
-// link is ending, which a broken promise to poll must not delay. The caller holds mu.
+// mine reports whether run has to drive the link: no goroutine attends to it, or the link
+// is ending, which a broken promise to poll must not delay. The caller holds mu.
 func (l *link) mine() bool { return l.attended == 0 || l.closed || l.ending || l.peerDead }
 
 // notify wakes run.
@@ -111,7 +111,7 @@ func (l *link) notify() {
 	}
 }
 
-// notifyIdle wakes run unless the user attends to the link.
+// notifyIdle wakes run unless a goroutine attends to the link.
 func (l *link) notifyIdle() {
 	l.mu.Lock()
 	mine := l.mine()
@@ -121,7 +121,7 @@ func (l *link) notifyIdle() {
 	}
 }
 
-// urge makes run look even if the user attends.
+// urge makes run look even if a goroutine attends.
 func (l *link) urge() {
 	l.mu.Lock()
 	l.urged = true

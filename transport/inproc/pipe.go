@@ -15,7 +15,7 @@ const (
 	endGone     // the sender ended without Shutdown, or the receiver left
 )
 
-// chunk is a piece of a frame on its way. With first and last it is the whole frame.
+// chunk is a piece of a frame on its way. If first and last are set it is the whole frame.
 type chunk struct {
 	header      transport.Header
 	data        []byte
@@ -30,7 +30,7 @@ type pipe struct {
 	mu     sync.Mutex
 	chunks []chunk
 	head   int // chunks before it are taken
-	used   int // bytes in chunks, and those that the sender has reserved
+	used   int // bytes in chunks, and bytes that the sender has reserved
 	wanted int // room that the last refused reserve asked for
 	end    end
 	free   [][]byte // buffers of taken chunks
@@ -39,10 +39,9 @@ type pipe struct {
 // cost is the capacity that a chunk with n bytes of payload takes.
 func cost(n int) int { return transport.HeaderSize + n }
 
-// reserve makes room for a chunk of want bytes, or for as many as there is
-// room for if part is set, and returns a buffer for them. ok is false when
-// there is no room now; an empty pipe always has room for something. open is
-// false when the pipe has ended.
+// reserve makes room for a chunk of want bytes and returns a buffer for it. If part is set
+// and there is less room, the chunk is shorter. ok is false when there is no room now; an
+// empty pipe always has room for a part. open is false when the pipe has ended.
 func (p *pipe) reserve(want int, part bool) (buf []byte, ok, open bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +71,7 @@ func (p *pipe) reserve(want int, part bool) (buf []byte, ok, open bool) {
 			return b[:want], true, true
 		}
 	}
-	// A buffer too small for this chunk makes room for one that is not.
+	// A buffer that is too small for this chunk is replaced by a larger one.
 	if n := len(p.free); n > 0 {
 		p.free = p.free[:n-1]
 	}
@@ -96,7 +95,7 @@ func (p *pipe) put(pc chunk) bool {
 	return true
 }
 
-// take returns the next chunk, or how the pipe ended once it is empty.
+// take returns the next chunk. When the pipe is empty it returns how the pipe ended.
 func (p *pipe) take() (pc chunk, ok bool, e end) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +110,7 @@ func (p *pipe) take() (pc chunk, ok bool, e end) {
 	return pc, true, endOpen
 }
 
-// release gives back the room and the buffer of a chunk.
+// release returns the room and the buffer of a chunk to the pipe.
 func (p *pipe) release(data []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +120,7 @@ func (p *pipe) release(data []byte) {
 	}
 }
 
-// finish ends the pipe after the chunks that it holds. The first end counts.
+// finish ends the pipe after the chunks that it holds. Only the first call has an effect.
 func (p *pipe) finish(e end) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +136,7 @@ func (p *pipe) readable() bool {
 	return p.head < len(p.chunks) || p.end != endOpen
 }
 
-// writable reports whether what the last reserve refused may succeed now.
+// writable reports whether the reservation that was refused last may succeed now.
 func (p *pipe) writable() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,8 +2,8 @@ package inproc
 
 import "github.com/intrahpc/intra/transport"
 
-// deliver gives the Receiver what has arrived, unless another goroutine is at
-// it, and reports whether anything was.
+// deliver passes the chunks that have arrived to the Receiver, unless another goroutine
+// does, and reports whether there were any.
 func (l *link) deliver() (moved bool) {
 	l.mu.Lock()
 	if l.delivered || !l.started || l.received {
@@ -19,8 +19,8 @@ func (l *link) deliver() (moved bool) {
 				l.mu.Lock()
 				l.delivered = false
 				l.mu.Unlock()
-				// A chunk may have arrived after the last look, before another goroutine
-				// could take over the delivery.
+				// A chunk may have arrived after the last look, while this goroutine still
+				// kept others from delivering.
 				if l.in.readable() {
 					l.notifyIdle()
 				}

@@ -75,7 +75,8 @@ func (l *link) pump() (moved bool) {
 		case n == 0:
 			l.pumping = false
 			l.mu.Unlock()
-			// Room may have appeared after the check and before pumping was released.
+			// Room may have appeared after the check, while this goroutine still kept
+			// others from pumping.
 			if l.out.writable() {
 				l.notifyIdle()
 			}
@@ -87,8 +88,8 @@ func (l *link) pump() (moved bool) {
 	return moved
 }
 
-// transfer hands over the next piece of f, and reports its size, whether it
-// completed the frame, and whether the pipe is still open.
+// transfer hands over the next piece of f. It reports the size of the piece, whether the
+// frame is complete, and whether the pipe is still open.
 func (l *link) transfer(f *transport.Frame) (n int, whole, open bool) {
 	size := int(f.Header.Size)
 	stream := cost(size) > l.out.capacity && size > 0

@@ -1,6 +1,5 @@
-// Package lazy represents a link that is made at its first use: by the first
-// frame that either side sends. Until then it costs some words of memory, but no
-// descriptor, and no part of a polling round. Its users decide how a link is
-// requested, and how the two ends get to the two processes: see internal/job and
-// internal/agent/supervise.
+// Package lazy implements a link that is made at its first use: when either side sends the
+// first frame. Until then it costs some words of memory, but no descriptor, and polling
+// skips it. The users of the package decide how a link is requested, and how the two
+// processes get its ends: see internal/job and internal/agent/supervise.
 package lazy

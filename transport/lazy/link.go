@@ -26,7 +26,7 @@ type Link struct {
 	opening  bool           // the waiting frames are being sent
 	dead     bool           // the peer died while the link was opened
 	end      error          // not nil: the link has ended without having been made
-	settled  chan struct{}  // closed when the link is made or has ended
+	settled  chan struct{}  // closed when the link is made or has ended without that
 }
 
 // used is a link that has been made.
@@ -35,17 +35,16 @@ type used struct {
 	prompt transport.Prompt // nil if link does not implement it
 }
 
-// New returns a link that calls ask, once, for the first frame sent before the
-// link is made: from any goroutine, and with any lock of its sender held.
+// New returns a link that calls ask for the first frame sent before the link is made. It
+// calls ask once, from any goroutine, while the sender of the frame may hold locks.
 func New(ask func()) *Link { return &Link{ask: ask, settled: make(chan struct{})} }
 
 // WhenMade sets a function to call when the link is made and started, before any
 // waiting frame is sent. It must be called before Start.
 func (l *Link) WhenMade(f func()) { l.made = f }
 
-// Made gives this end its link, not started, because one of the two sides has
-// asked for it. If this end has ended meanwhile, Made closes inner. It is called
-// once.
+// Made gives this end its link, which must not be started, because one of the two sides has
+// asked for it. If this end has ended meanwhile, Made closes inner. It is called once.
 func (l *Link) Made(inner transport.Link) {
 	l.mu.Lock()
 	if l.end != nil {
@@ -55,7 +54,7 @@ func (l *Link) Made(inner transport.Link) {
 	}
 	l.inner = inner
 	if l.receiver == nil {
-		l.mu.Unlock() // Start continues
+		l.mu.Unlock() // Start opens the link later
 		return
 	}
 	l.open()
@@ -95,9 +94,8 @@ func (l *Link) open() {
 		}
 		l.mu.Lock()
 	}
-	// From here on Attend reaches the link. Passing on the promises so far must
-	// happen in the same hold of mu: otherwise a promise that ends in between
-	// would stay in force forever.
+	// From here on Attend reaches the link. The earlier promises must be passed on before
+	// mu is unlocked. Otherwise a promise that ends in between would stay in force forever.
 	for range l.promises {
 		inner.Attend(true)
 	}
@@ -116,9 +114,9 @@ func (l *Link) open() {
 // Failed ends a link that cannot be made, as if its peer had gone.
 func (l *Link) Failed(why string) { l.finish(fmt.Errorf("%w: %s", transport.ErrPeerGone, why), nil) }
 
-// finish ends a link that is not made, unless it has ended, and calls the
-// receiver with *closed, or with end if closed is nil. It reports whether the
-// link was not made.
+// finish ends a link that is not made, unless it has already ended. It calls the receiver's
+// Closed with *closed, or with end if closed is nil. It reports whether the link was not
+// made.
 func (l *Link) finish(end error, closed *error) bool {
 	l.mu.Lock()
 	if l.inner != nil || l.end != nil {
@@ -209,7 +207,7 @@ func (l *Link) PeerDied() {
 		return
 	}
 	l.mu.Lock()
-	if l.used.Load() == nil { // open continues
+	if l.used.Load() == nil { // open reports the death later
 		l.dead = true
 		l.mu.Unlock()
 		return

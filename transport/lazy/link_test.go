@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/transport/lazy"
 )
 
-// A link that is made before its ends are started works like any other, and so does one
+// A link that is made before its ends are started behaves like any other link. So does one
 // that is made at the first frame.
 func TestLink(t *testing.T) {
 	t.Run("made before it is started", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestMadeAtFirstUse(t *testing.T) {
 	require.False(t, a.Progress())
 	require.Zero(t, asked)
 	h := frame(&at, 0).Header
-	require.False(t, a.SendNow(&h, nil, nil), "it is not there yet")
+	require.False(t, a.SendNow(&h, nil, nil), "the link is not made yet")
 	for i := range uint64(3) {
 		a.Send(frame(&at, i))
 	}
@@ -121,8 +121,8 @@ func TestMadeAtFirstUse(t *testing.T) {
 	require.NoError(t, y.Close())
 }
 
-// A link that ends without having been made returns its frames, informs its receiver
-// once, and closes an end that arrives too late.
+// A link that ends before it is made returns its frames and calls Closed once. It closes an
+// end that arrives too late.
 func TestEndsUnmade(t *testing.T) {
 	tests := map[string]struct {
 		end  func(*lazy.Link)
@@ -130,7 +130,7 @@ func TestEndsUnmade(t *testing.T) {
 		told error
 	}{
 		"the peer has died":            {(*lazy.Link).PeerDied, transport.ErrPeerGone, transport.ErrPeerGone},
-		"it cannot be made":            {func(l *lazy.Link) { l.Failed("no descriptors") }, transport.ErrPeerGone, transport.ErrPeerGone},
+		"the link cannot be made":      {func(l *lazy.Link) { l.Failed("no descriptors") }, transport.ErrPeerGone, transport.ErrPeerGone},
 		"it is closed":                 {func(l *lazy.Link) { _ = l.Close() }, transport.ErrClosed, transport.ErrClosed},
 		"it is shut down without time": {shutDownAtOnce, transport.ErrClosed, transport.ErrClosed},
 	}

@@ -20,7 +20,8 @@ func pairAt(rate limit.Rate) linktest.Pair {
 	}
 }
 
-// The whole contract holds, whether frames are held for long or hardly ever.
+// A limited link meets all requirements on links, whether it holds frames for long or
+// hardly ever.
 func TestLink(t *testing.T) {
 	for _, rate := range []string{"300MB/s", "10GB/s"} {
 		t.Run(rate, func(t *testing.T) {
@@ -48,8 +49,8 @@ func (s *sink) Torn(*transport.Header, int) {}
 func (s *sink) Lost(*transport.Header)      {}
 func (s *sink) Closed(error)                {}
 
-// A link never carries more than its rate and the burst: that is true on a
-// busy machine as well.
+// A link never carries more than its rate and the burst. This holds on a busy machine as
+// well.
 func TestRateIsNotExceeded(t *testing.T) {
 	const frames, size, rate = 40, 100_000, 40e6
 	a, b := pairAt(rate)(t)
@@ -67,7 +68,7 @@ func TestRateIsNotExceeded(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// Shutdown that gives up while frames are held gives all of them back.
+// If Shutdown ends by its context while frames are held, their owners get all of them back.
 func TestShutdownWhileHeld(t *testing.T) {
 	a, b := pairAt(1000)(t)
 	a.Start(new(sink))

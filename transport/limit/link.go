@@ -9,13 +9,13 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// burst is how many bytes pass an idle link at once: the limit is for the
-// bandwidth, not the latency of small messages.
+// burst is how many bytes pass an idle link at once. The limit is meant for the bandwidth,
+// not for the latency of small messages.
 const burst = 16 << 10
 
-// New returns a link over inner whose frames leave in order, at rate at most,
-// including their headers. A frame passes when its last byte would have passed on
-// a link of that bandwidth. The link at the other end limits the other direction.
+// New returns a link over inner that sends frames in order, at most at the given rate,
+// including their headers. A frame passes when its last byte would have passed on a link of
+// that bandwidth. The link at the other end limits the other direction.
 func New(inner transport.Link, rate Rate) transport.Link {
 	return &link{inner: inner, perByte: float64(time.Second) / float64(rate), clock: time.Now()}
 }
@@ -29,7 +29,7 @@ type link struct {
 
 	mu        sync.Mutex
 	held      []heldFrame
-	free      time.Duration // when the line will have sent everything accepted so far
+	free      time.Duration // when the line will have sent all frames accepted so far
 	releasing bool
 	flush     bool          // the link has ended: inner returns all frames to their owners
 	ending    bool          // Shutdown was called: no more frames are accepted

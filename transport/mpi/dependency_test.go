@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Programs that are built without the tag mpi load no library: they stay static.
+// Programs that are built without the tag mpi load no library, so they stay statically
+// linked.
 func TestWithoutTag(t *testing.T) {
 	deps := func(flags ...string) string {
 		args := append([]string{"list", "-deps"}, flags...)

@@ -36,7 +36,7 @@ func candidates(getenv func(string) string) []string {
 	return append(append([]string{}, mpich...), openMPI...)
 }
 
-// abi holds the differences between the two binary interfaces.
+// abi holds the values that differ between the two binary interfaces.
 type abi struct {
 	world, byteType, errorsReturn uintptr // handles
 	ignoreStatus                  uintptr
@@ -72,7 +72,7 @@ var functionNames = [functions]string{
 // library is a loaded MPI library.
 type library struct {
 	abi
-	name    string // file name by which it was found
+	name    string // file name under which it was found
 	version string // as the library reports it
 	entries [functions]uintptr
 }
@@ -113,7 +113,7 @@ func resolve(name string, handle uintptr) (*library, error) {
 	purego.SyscallN(version, uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(size)))
 	text, _, _ = bytes.Cut(text, []byte{0})
 	lib.version, _, _ = strings.Cut(string(text), "\n")
-	lib.version, _, _ = strings.Cut(lib.version, ",") // the builder follows
+	lib.version, _, _ = strings.Cut(lib.version, ",") // the name of the builder follows
 	lib.version = strings.Join(strings.Fields(lib.version), " ")
 	lib.abi, err = abiOf(lib.version, func(symbol string) uintptr {
 		address, err := purego.Dlsym(handle, symbol)
@@ -145,8 +145,7 @@ func abiOf(version string, symbol func(string) uintptr) (abi, error) {
 	return abi{}, fmt.Errorf("%q has neither the ABI of Open MPI (the symbol ompi_mpi_comm_world) nor that of MPICH", version)
 }
 
-// serialized is the required thread level: any thread calls, but only one at a
-// time.
+// serialized is the required thread level: any thread may call, but only one at a time.
 const serialized = 2
 
 var levels = [...]string{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"}
@@ -160,9 +159,9 @@ func (l *library) enough(level int32) error {
 		l.version, l.name, levels[max(level, 0)], levels[serialized])
 }
 
-// tame keeps the library from handling the signals that Go handles. It also keeps
-// Open MPI, where processes outnumber cores, from yielding the core in each call
-// that finds nothing: run sleeps instead.
+// tame keeps the library from handling the signals that Go handles. If processes outnumber
+// cores, Open MPI yields the core in each call that finds nothing. tame turns this off,
+// too, because run sleeps instead.
 func tame() error {
 	const yields = "OMPI_MCA_mpi_yield_when_idle"
 	if _, given := os.LookupEnv(yields); !given {

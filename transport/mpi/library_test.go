@@ -74,8 +74,8 @@ func TestNoLibrary(t *testing.T) {
 	require.ErrorContains(t, err, "MPI_Init_thread")
 }
 
-// The thread level of an MPI library is a number; the standard fixes the order
-// of these numbers.
+// The thread level of an MPI library is a number. The standard fixes the order of these
+// numbers.
 func TestLevel(t *testing.T) {
 	lib := &library{name: "libmpi.so.40", version: "Open MPI v4.1.4"}
 	require.NoError(t, lib.enough(serialized))

@@ -15,10 +15,10 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// link is one end of a path to a process of the world. It sends with write, under
-// tx, and receives with receive, under rx; any goroutine that finds them free may
-// do so, and none waits for them. So a Receiver, an Owner or Mid may call every
-// method but Shutdown.
+// link is one end of a path to a process of the world. It sends with write, under tx, and
+// receives with receive, under rx. Any goroutine that finds one of these locks free may do
+// so, and none waits for them. So a Receiver, an Owner or Mid may call every method except
+// Shutdown.
 type link struct {
 	world *World
 	peer  int
@@ -61,8 +61,8 @@ const patience = time.Second
 // valid with every library.
 const maxChannel = 8000
 
-// Link makes this side's end of a link to the process of a rank. Both sides must
-// use the same channel, which no other link between the two has used before.
+// Link makes this side's end of a link to the process of a rank. Both sides must use the
+// same channel, and no earlier link between the two may have used it.
 func (w *World) Link(peer, channel int) (transport.Link, error) {
 	side := 0
 	if w.rank > peer {
@@ -131,7 +131,7 @@ func (l *link) Progress() bool {
 	return moved
 }
 
-// fail ends sending. The first reason is kept.
+// fail ends sending. It keeps the first reason.
 func (l *link) fail(err error) {
 	l.mu.Lock()
 	if l.sendErr == nil {
@@ -141,8 +141,8 @@ func (l *link) fail(err error) {
 	l.mu.Unlock()
 }
 
-// conclude makes sure that a link which is to end does so, even if its attendants
-// do not poll.
+// conclude makes sure that a link that is ending does end, even if its attendants do not
+// poll.
 func (l *link) conclude() {
 	l.mu.Lock()
 	start := l.started && !l.running
@@ -168,10 +168,10 @@ func (l *link) finish() {
 	l.release()
 }
 
-// release removes a link that has ended. It waits up to patience for the packets
-// under way; those that remain were for a peer that has died or closed its end.
-// It does not wait for a peer that is known to be dead. A process that considers
-// itself dead lives on, and still receives its packets.
+// release removes a link that has ended. It waits up to patience for the packets under way.
+// Packets that are still under way then were for a peer that has died or closed its end.
+// release does not wait for a peer that is known to be dead. A link to the process itself
+// is the exception, since its packets still arrive.
 func (l *link) release() {
 	l.tx.Lock()
 	defer l.tx.Unlock()
@@ -181,7 +181,7 @@ func (l *link) release() {
 	for end := time.Now().Add(patience); !settled && !dead && time.Now().Before(end); settled = l.settled() {
 		time.Sleep(shortest)
 	}
-	l.stream(-l.streaming.Load()) // the frame that this side has given up
+	l.stream(-l.streaming.Load()) // the frame that this side has abandoned
 	l.world.remove(l, settled && !l.in.abandoned)
 }
 

@@ -54,8 +54,8 @@ func TestMain(m *testing.M) {
 type launcher struct {
 	name     string
 	command  []string // followed by the number of processes and the program
-	survives []string // the same, where a death leaves the others alive
-	wrapper  []string // the program's, then
+	survives []string // the same command for tests in which a process dies and the others continue
+	wrapper  []string // arguments before the program's own
 }
 
 var all = []launcher{{
@@ -66,7 +66,7 @@ var all = []launcher{{
 	name:     "MPICH",
 	command:  []string{"mpiexec.hydra", "-n"},
 	survives: []string{"mpiexec.hydra", "-n"},
-	// hydra ends the job when a process dies, or its connection to it.
+	// hydra ends the job when a process dies, or when the connection to it ends.
 	wrapper: []string{"sh", "-c", `trap "" USR1; "$0" "$@"; cd "$` + underLauncher + `"; until [ -e over.0 ] && [ -e over.2 ]; do sleep 0.1; done`},
 }}
 
@@ -102,7 +102,7 @@ func launched(t *testing.T, processes int, test string, dies bool) {
 				"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 			out, err := cmd.CombinedOutput()
 			t.Logf("%s", out)
-			if !dies || l.wrapper == nil { // hydra notices that no wrapper reports its end
+			if !dies || l.wrapper == nil { // hydra exits with an error after a death
 				require.NoError(t, err)
 			}
 			want := processes
@@ -159,7 +159,8 @@ func TestSelf(t *testing.T) {
 	})
 }
 
-// counter is a Receiver of frames that the link keeps.
+// counter is a Receiver that counts frames and lets the link provide the memory of
+// payloads.
 type counter struct{ frames atomic.Int64 }
 
 func (c *counter) Begin(*transport.Header) []byte { return nil }
@@ -168,8 +169,8 @@ func (c *counter) Torn(*transport.Header, int)    {}
 func (c *counter) Lost(*transport.Header)         {}
 func (c *counter) Closed(error)                   {}
 
-// A small frame allocates nothing that would have to be collected, and a large one that
-// the Receiver leaves to the link does not allocate its payload.
+// Sending a small frame does not allocate on the Go heap. Receiving a large one in the
+// link's own memory does not allocate the payload.
 func TestAllocations(t *testing.T) {
 	only(t)
 	a, b := pair(t)
@@ -197,7 +198,7 @@ func TestAllocations(t *testing.T) {
 			arrive()
 		}
 	}
-	send(slots) // then all packets have their memory
+	send(slots) // from here on all packets have their memory
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	send(frames)
@@ -223,7 +224,7 @@ func TestPeers(t *testing.T) {
 func TestDeathMid(t *testing.T)     { death(t, "mid") }
 func TestDeathBetween(t *testing.T) { death(t, "between") }
 
-// death makes rank 1 die. Ranks 0 and 2 have its messages, and continue.
+// death makes rank 1 die. Ranks 0 and 2 receive its messages, and continue.
 func death(t *testing.T, how string) {
 	only(t)
 	file := filepath.Join(os.Getenv(underLauncher), "pid")

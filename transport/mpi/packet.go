@@ -11,18 +11,18 @@ import (
 // packetSize bounds a packet: a small frame, or the announcement of a large one.
 const packetSize = 16 << 10
 
-// smallest is the memory of a packet until a larger one is needed.
+// smallest is the initial size of a packet's memory.
 const smallest = 1 << 10
 
-// The kinds of packets, in the place of the channel in a small frame's header.
+// The kinds of packets. They take the place of the channel in the header of a small frame.
 const (
-	packetLarge = 0x80 // or-ed to the channel: a header, and the sizes of the pieces that follow
+	packetLarge = 0x80 // combined with the channel by or: a header, and the sizes of the pieces that follow
 	packetWhole = 0xf1 // the large frame is complete
 	packetGone  = 0xf2 // the sender has closed the link
 	packetBye   = 0xf3 // the sender sends nothing more
 )
 
-// maxPiece is the longest message, in bytes. MPI counts them in a C int.
+// maxPiece is the maximum length of a message in bytes. MPI counts them in a C int.
 const maxPiece = 1 << 30
 
 // maxPieces is the maximum number of pieces in an announcement.
@@ -34,9 +34,9 @@ type piece struct {
 	req  request
 }
 
-// cut divides a payload into messages that are not too long, and none of which
-// crosses offset half. It copies a payload in many small parts into one. first is
-// the number of pieces before half.
+// cut divides a payload into messages of at most maxPiece bytes, none of which crosses
+// offset half. It copies a payload that has many small parts into one. first is the number
+// of pieces before half.
 func cut(payload [][]byte, size, half uint64) (pieces []piece, first int) {
 	if len(payload) > maxPieces/2 || size/uint64(max(len(payload), 1)) < smallest {
 		whole := make([]byte, size)

@@ -10,25 +10,25 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// ahead is how many packets the library can fill before this side looks at one.
-// Packets that were handled are posted again when nothing else has arrived, or
-// when they are more than half of all.
+// ahead is how many packets the library can fill before this side looks at one. Handled
+// packets are posted again when nothing else has arrived, or when more than half of all are
+// handled.
 const ahead = 4
 
-// quiet is how long nothing may arrive from a dead peer until all that it had
-// sent counts as received.
+// quiet is how long nothing may arrive from a dead peer before everything that it sent
+// counts as received.
 const quiet = 5 * time.Millisecond
 
 // receiver is the state of receiving, guarded by rx.
 type receiver struct {
 	packets [ahead]incoming
 	next    int  // index of the next packet to arrive
-	taken   int  // number of packets before it that are not posted again
+	taken   int  // number of packets before next that are not posted again
 	posted  bool // all packets were posted once
 	ended   bool
-	moved   time.Time // since when nothing has arrived from a dead peer
+	moved   time.Time // when the last packet arrived, once the peer is dead
 
-	end       error // error of the peer's end
+	end       error // error for Closed after the peer's end
 	hasEnded  bool  // the peer sends nothing more
 	canceled  bool  // the receives under way are cancelled, since the link ends
 	reason    error // the reason for that
@@ -97,7 +97,7 @@ func (l *link) receive() (moved bool) {
 			if in.inside || in.hasEnded {
 				continue
 			}
-			return true // a waiter may have got what it waits for
+			return true // a waiter's condition may hold now
 		}
 		l.refill()
 		if !l.peerDead.Load() {
@@ -138,7 +138,7 @@ func (l *link) take() bool {
 	in := &l.in
 	p := &in.packets[in.next]
 	looks := 1
-	if in.taken == 0 { // nothing else to do here
+	if in.taken == 0 { // nothing else has arrived
 		looks = int(l.world.looks.Load())
 	}
 	ok, err := l.world.completeSoon(&p.req, looks)
@@ -176,7 +176,7 @@ func (l *link) await(p *incoming) {
 	p.posted = true
 }
 
-// lost ends the link after an error that it cannot recover from.
+// lost ends the link after an error from which the link cannot recover.
 func (l *link) lost(err error) {
 	l.in.hasEnded, l.in.end = true, err
 	l.fail(err)
@@ -203,7 +203,7 @@ func (l *link) accept(b []byte) {
 	}
 	large := b[0]&packetLarge != 0
 	b[0] &^= packetLarge
-	h := &in.header // in place, since a new header that the Receiver may keep would be allocated
+	h := &in.header // reused, since a new header that the Receiver may keep would be allocated
 	if err := h.Decode((*[transport.HeaderSize]byte)(b)); err != nil {
 		l.lost(l.broken(err))
 		return
@@ -240,9 +240,9 @@ func (l *link) accept(b []byte) {
 	}
 }
 
-// finishReceiving makes the last calls to the Receiver. All receives under way
-// must end first, since memory must not change after the link has given it
-// back. Only receives from a dead peer may remain, since they change nothing.
+// finishReceiving makes the last calls to the Receiver. All receives under way must end
+// first, since the library must not write to memory that the link has given back. Only
+// receives from a dead peer may remain, since they never write.
 func (l *link) finishReceiving(err error) bool {
 	in := &l.in
 	if !in.canceled {

@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// slots is how many packets can be under way. The first packet of each half is
-// sent so that it completes only when the peer receives it. So a peer that does
-// not receive gets no more packets than that.
+// slots is how many packets can be under way. The first packet of each half uses a
+// synchronous send, which completes only when the peer receives it. This bounds the number
+// of packets for a peer that does not receive.
 const (
 	slots = 64
 	half  = slots / 2
@@ -22,7 +22,7 @@ const (
 type sender struct {
 	memory   [slots][]byte
 	requests [slots]request // consecutive in memory as the library's arrays of requests are
-	used     [2]int         // number of requests of each half that are not known to be complete
+	used     [2]int         // number of requests of each half that may be incomplete
 	next     int
 	last     struct { // the packet that reports that this side has gone
 		memory [1]byte
@@ -57,7 +57,7 @@ func (l *link) Send(f *transport.Frame) {
 	l.pump()
 }
 
-// pump sends what it can, unless another goroutine does.
+// pump sends as many frames as possible without waiting, unless another goroutine does.
 func (l *link) pump() (moved bool) {
 	for l.busy.Load() && l.tx.TryLock() {
 		m, blocked := l.write()
@@ -66,7 +66,7 @@ func (l *link) pump() (moved bool) {
 		if blocked {
 			break
 		}
-		// Frames queued while tx was held are this goroutine's to send.
+		// Frames queued while tx was held are left for this goroutine.
 	}
 	return moved
 }
@@ -232,8 +232,8 @@ func (l *link) large(f *transport.Frame) (bool, error) {
 	return ok, err
 }
 
-// slot returns memory of size bytes for the next packet, or nil if it is in use.
-// A half is free when the library has completed all of its packets.
+// slot returns memory of size bytes for the next packet, or nil if that memory is in use. A
+// half is free when the library has completed all of its packets.
 func (l *link) slot(size int) ([]byte, error) {
 	s := &l.out
 	if s.next%half == 0 {
@@ -269,7 +269,7 @@ func (l *link) request(slot int) *request {
 	return (*request)(unsafe.Add(unsafe.Pointer(&l.out.requests), slot*l.world.lib.requestSize))
 }
 
-// through reports whether the library has completed the packets of a half.
+// through reports whether the library has completed the packets of the given half.
 func (l *link) through(of int) (bool, error) {
 	s := &l.out
 	if s.used[of] == 0 {
@@ -295,8 +295,8 @@ func (l *link) control(kind byte) (bool, error) {
 	return true, l.post(b[:1])
 }
 
-// leave ends this direction and reports that to the peer. It does so even if the
-// peer was declared dead, since it may live on.
+// leave ends this direction and reports that to the peer. It does so even if the peer was
+// declared dead, because the peer may still be running.
 func (l *link) leave() {
 	s := &l.out
 	s.ended = true

@@ -34,11 +34,11 @@ type World struct {
 	bell       chan struct{} // rung when a link loses its last attention
 
 	streaming atomic.Int32 // number of large frames under way
-	looks     atomic.Int32 // how often completeSoon looks for a packet of a link
+	looks     atomic.Int32 // how often completeSoon checks for a packet of a link
 
 	calling sync.Mutex // held during each call of the library
 	call    ccall.Call
-	met     []bool // ranks to which something was sent
+	met     []bool // ranks to which this process has sent something
 
 	mu       sync.Mutex
 	links    []*link
@@ -120,9 +120,9 @@ func (w *World) Level() string { return levels[min(int(w.level), len(levels)-1)]
 // die meanwhile.
 const leaving = 3 * time.Second
 
-// Close leaves MPI_COMM_WORLD. All links must have ended, or be ending; each has
-// its patience for that. A process that has seen a death does not finalize the
-// library, which might wait for the dead process.
+// Close leaves MPI_COMM_WORLD. All links must have ended, or be ending; Close waits up to
+// patience for each. A process that has seen a death does not finalize the library, because
+// MPI_Finalize might wait for the dead process.
 func (w *World) Close() error {
 	w.mu.Lock()
 	if w.finished {
@@ -175,16 +175,16 @@ func (w *World) finalize() error {
 	return code(rc).err(finalize)
 }
 
-// How run polls: all the time for a while after something moved or a link lost
-// its attention, since nothing else wakes a goroutine that sleeps for an answer;
-// then more and more rarely. While other goroutines attend to all links, run
-// leaves them the core and the library.
+// run polls without a pause for a while after something moved or a link lost its attention,
+// because nothing else wakes a goroutine that sleeps for an answer. Then it polls more and
+// more rarely. While other goroutines attend to all links, run leaves the core and the
+// library to them.
 const (
 	keen     = 200 * time.Microsecond
 	shortest = 20 * time.Microsecond
 	longest  = 200 * time.Microsecond
 	underway = 50 * time.Millisecond // a large frame that has not moved for this long counts as stalled
-	overdue  = time.Millisecond      // how long a promise of attention is trusted
+	overdue  = time.Millisecond      // age at which run no longer relies on a promise of attention
 )
 
 // run moves the links to which no goroutine attends.
@@ -252,7 +252,7 @@ func (w *World) rest() {
 func (w *World) ring() {
 	select {
 	case w.bell <- struct{}{}:
-	default: // the rest is about to end
+	default: // run is about to continue
 	}
 }
 
@@ -264,8 +264,8 @@ func (w *World) add(l *link) {
 	w.ring()
 }
 
-// remove removes a link that has ended. Unless it is settled, its memory is kept,
-// since the library may still use it.
+// remove removes a link that has ended. If the link is not settled, remove keeps its
+// memory, since the library may still use it.
 func (w *World) remove(l *link, settled bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -275,9 +275,8 @@ func (w *World) remove(l *link, settled bool) {
 	}
 }
 
-// allLooks is how often the library looks for packets in one round over all
-// links. A look takes 20 ns; returning from C and calling again takes several
-// times as much.
+// allLooks is how often one round over all links checks for packets. A check takes 20 ns,
+// and returning from C and calling again takes several times as much.
 const allLooks = 8
 
 // setLinks replaces the links. The caller holds mu.
@@ -286,11 +285,11 @@ func (w *World) setLinks(links []*link) {
 	w.looks.Store(int32(max(1, allLooks/max(1, len(links)))))
 }
 
-// request is a handle that the library writes: a pointer or a number.
+// request is a handle that the library writes: an address (Open MPI) or a number (MPICH).
 type request [8]byte
 
-// send starts sending b. With matched it completes only when the peer receives
-// it. b and r must stay in place until r is complete.
+// send starts sending b. With matched the request completes only when the peer receives b.
+// b and r must stay in place until r is complete.
 func (w *World) send(b []byte, peer, tag int, matched bool, r *request) error {
 	f := sendEager
 	if matched {
@@ -319,11 +318,11 @@ func (w *World) transfer(f function, b []byte, peer, tag int, r *request) error 
 	return rc.err(f)
 }
 
-// do calls the library with the arguments in w.call. It makes a short call,
-// repeated up to times times until that has set w.call.Done; or, if times is 0,
-// one call that may take long. While large frames are under way no call is short,
-// since any call may copy as much of them as is available. The first send to a
-// rank may connect to it, so it is not short either.
+// do calls the library with the arguments in w.call. It makes a short call, which is
+// repeated up to times times until a call has set w.call.Done. If times is 0 it makes one
+// call that may take long. While large frames are under way no call is short, since any
+// call may copy as much of them as is available. The first send to a rank is not short
+// either, since it may connect.
 func (w *World) do(f function, times int) code {
 	w.call.Function, w.call.Done = w.lib.entries[f], 0
 	if times > 0 && w.streaming.Load() == 0 {
@@ -335,8 +334,8 @@ func (w *World) do(f function, times int) code {
 // complete reports whether a request is complete.
 func (w *World) complete(r *request) (bool, error) { return w.completeSoon(r, 1) }
 
-// completeSoon is complete that looks up to looks times. A repeated look takes
-// less time than returning here from C.
+// completeSoon is like complete, but checks up to looks times. Another check takes less
+// time than returning from C.
 func (w *World) completeSoon(r *request, looks int) (bool, error) {
 	w.calling.Lock()
 	a := &w.call.Args

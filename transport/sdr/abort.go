@@ -17,8 +17,8 @@ func (e *Engine) Abort(err error) {
 	e.cfg.Poller.Wake()
 }
 
-// Released returns, after Abort, when no link reads from or writes into memory
-// of the program any more.
+// Released must be called after Abort. It returns when no link reads from or writes into
+// memory of the program any more.
 func (e *Engine) Released(ctx context.Context) error {
 	err := e.waitUntil(ctx, func() bool {
 		e.mu.Lock()
@@ -36,10 +36,10 @@ func (e *Engine) Released(ctx context.Context) error {
 	return nil
 }
 
-// Over is Failure for a call that the program is about to return from. After Abort it waits
-// until no link uses memory of the program. Otherwise a link could still send what the
-// program writes there next, and a peer that does not know of the end yet would take it for
-// a message.
+// Over is like Failure, for a call that is about to return to the program. After Abort,
+// Over waits until no link uses memory of the program. Otherwise the program could
+// overwrite memory that a link has yet to send. A peer that does not know of the end yet
+// would take those bytes for a message.
 func (e *Engine) Over() error {
 	if !e.broken.Load() {
 		return nil
@@ -47,13 +47,13 @@ func (e *Engine) Over() error {
 	return e.over()
 }
 
-// over continues Over in a broken engine. Over of a sound engine makes no call.
+// over is Over for a broken engine. In a sound engine Over makes no call.
 func (e *Engine) over() error {
 	e.mu.Lock()
 	err, aborted := e.err, e.aborted
 	e.mu.Unlock()
 	if aborted {
-		_ = e.Released(e.cfg.Context) // fails only if the job ends, and the program with it
+		_ = e.Released(e.cfg.Context) // fails only if the job ends, and then the program ends, too
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func (l *holding) Wait(_ context.Context, done func() bool) error {
 	}
 	l.frames = nil
 	if !done() {
-		return errors.New("nothing else comes")
+		return errors.New("no other message arrives")
 	}
 	return nil
 }
@@ -36,8 +36,8 @@ func (l *holding) Wait(_ context.Context, done func() bool) error {
 func (l *holding) Wake() {}
 
 // TestAbortReleasesMemory: a process that does not know of the rollback yet takes frames
-// under way for messages. So the frames must hold what was sent, no matter what the program
-// does with its memory once a call has returned the error.
+// under way for messages. So these frames must hold the bytes that were sent, even if the
+// program overwrites its memory once a call has returned the error.
 func TestAbortReleasesMemory(t *testing.T) {
 	errBack := errors.New("back")
 	for name, call := range map[string]func(e *Engine, r *Call) error{
@@ -54,7 +54,7 @@ func TestAbortReleasesMemory(t *testing.T) {
 			ctx, err := e.Join(1, 1, false, nil)
 			require.NoError(t, err)
 			require.NoError(t, e.Over())
-			e.Send(ctx, &r.Request, []byte("what was sent"), 1, 0, false)
+			e.Send(ctx, &r.Request, []byte("the frame holds the bytes that were sent"), 1, 0, false)
 			require.Len(t, link.frames, 1)
 			e.Abort(errBack)
 			require.ErrorIs(t, call(e, r), errBack)
@@ -63,7 +63,8 @@ func TestAbortReleasesMemory(t *testing.T) {
 	}
 }
 
-// slow is a link whose Send hands a frame over, but returns only when the test lets it.
+// slow is a link whose Send hands a frame over, but does not return before the test allows
+// it.
 type slow struct {
 	transport.Link
 	entered, handOver, leave chan struct{}
@@ -85,7 +86,7 @@ func (w *sleepy) Wait(_ context.Context, done func() bool) error {
 		select {
 		case <-w.wake:
 		case <-time.After(20 * time.Second):
-			return errors.New("nobody wakes it")
+			return errors.New("no goroutine wakes the waiter")
 		}
 	}
 	return nil
@@ -98,8 +99,8 @@ func (w *sleepy) Wake() {
 	}
 }
 
-// TestReleasedIsWoken: a goroutine that hands frames to links wakes the one that waits for
-// these links to release memory. The waiter notices the release of the last one.
+// TestReleasedIsWoken: a goroutine that hands frames to links wakes the goroutine in
+// Released. The latter notices when the last link releases memory.
 func TestReleasedIsWoken(t *testing.T) {
 	w := &sleepy{make(chan struct{}, 10), make(chan struct{}, 1)}
 	link := &slow{entered: make(chan struct{}), handOver: make(chan struct{}), leave: make(chan struct{})}
@@ -116,7 +117,7 @@ func TestReleasedIsWoken(t *testing.T) {
 	go func() { released <- e.Released(context.Background()) }()
 	<-w.asleep
 	close(link.handOver)
-	<-w.asleep // the waiter is awake, but the link is still taking the message
+	<-w.asleep // the waiter is awake, but Send of the link has not returned
 	close(link.leave)
 	require.NoError(t, <-released)
 }

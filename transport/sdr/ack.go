@@ -13,17 +13,17 @@ const (
 	ackBytes = 64 << 10
 )
 
-// acks reports to the replicas of other ranks what this process has received.
+// acks reports to the replicas of other ranks which messages this process has received.
 type acks struct {
 	job      *job
 	out      *outbox
 	contexts *contexts
 	comparer *comparer
-	telling  int // frames with hashes that the links have yet to send
+	telling  int // frames with hashes that links still hold
 }
 
-// acknowledge runs when a message has been received completely, whether or not the program
-// has posted its receive: otherwise two processes that send to each other would deadlock
+// acknowledge runs when a message has been received completely, even if the program has not
+// posted its receive yet. Otherwise two processes that send to each other would deadlock
 // [SDR, Algorithm 1, line 15]. The replica that serves this process gets no
 // acknowledgement. A replica that waits for acknowledgements gets one at once; the others
 // get theirs in batches.
@@ -45,10 +45,10 @@ func (a *acks) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	}
 	if a.comparer.sum != nil {
 		a.note(s, number, payload, from)
-		if substitute >= 0 { // tellOne sends all its hashes, then flagServed
+		if substitute >= 0 { // tellOne sends all hashes for the substitute, then flagServed
 			a.tellOne(s, substitute)
 		}
-		if a.job.draining { // other programs may have returned, too, and wait for no later message
+		if a.job.draining { // programs of other ranks may have returned, too: no later message would carry the hashes
 			for k := range each(r.live &^ (1 << from)) {
 				a.tellOne(s, k)
 			}
@@ -74,9 +74,9 @@ func (a *acks) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	}
 }
 
-// regroup determines which replicas of the source get acknowledgements, at the first
-// message and when the live replicas have changed. It returns the replica that serves this
-// process in place of a dead one, or -1.
+// regroup determines which replicas of the source get acknowledgements. It is called at the
+// first message and after changes of the live replicas. It returns the replica that serves
+// this process in place of a dead one, or -1.
 func (a *acks) regroup(s *inStream) (substitute int) {
 	r := &a.job.ranks[s.rank]
 	server := a.job.server(r.live, s.rank, a.job.rank, a.job.replica, s.ctx.exact)
@@ -87,13 +87,13 @@ func (a *acks) regroup(s *inStream) (substitute int) {
 	return server
 }
 
-// ackOne reports to one replica of the source what has been received.
+// ackOne acknowledges to one replica of the source all messages that have been received.
 func (a *acks) ackOne(s *inStream, replica int) {
 	a.sendAck(s.ctx, a.job.ranks[s.rank].first+replica, &s.received)
 }
 
-// ackTo sends set to all live replicas of a rank. A nil set means that the context is
-// closed.
+// ackTo acknowledges the messages in set to all live replicas of a rank. A nil set means
+// that the context is closed.
 func (a *acks) ackTo(ctx *Context, rank int, set *numbers) {
 	r := &a.job.ranks[rank]
 	if rank == a.job.rank {
@@ -117,8 +117,8 @@ func (a *acks) sendAck(ctx *Context, p int, set *numbers) {
 	}
 }
 
-// wanted records whether process p waits for acknowledgements, and sends it those that are
-// due.
+// wanted records whether process p waits for acknowledgements. If it does, wanted sends it
+// those that are due.
 func (a *acks) wanted(p int, on bool) {
 	pr := &a.job.processes[p]
 	if !on {
@@ -133,10 +133,10 @@ func (a *acks) wanted(p int, on bool) {
 	}
 }
 
-// note records the hash of a message that came in a frame of replica from, and which
-// replicas are to get the report: all but the one that serves this process, if that one
-// sent the frame. It gets the report, too, if from is dead by now, or has replaced a
-// process whose death is not known here. Callers check that messages are compared.
+// note records the hash of a message that arrived in a frame of replica from, and which
+// replicas are to get a report of it. These are all replicas except from, if from serves
+// this process. If from is dead by now, or has replaced a process whose death is not known
+// here, it gets the report as well. Callers check that messages are compared.
 func (a *acks) note(s *inStream, number uint64, payload []byte, from int) {
 	targets := a.job.ranks[s.rank].live
 	if targets&^s.others == 1<<from {
@@ -147,7 +147,7 @@ func (a *acks) note(s *inStream, number uint64, payload []byte, from int) {
 	}
 }
 
-// noteAgain schedules a report on everything received from beyond the cut that has just
+// noteAgain schedules a report on every message received from beyond the cut that has just
 // ended: reports before the end of the cut do not count.
 func (a *acks) noteAgain(s *inStream) {
 	s.sums, s.among = s.sums[:0], 0
@@ -175,9 +175,9 @@ type received struct {
 	targets      uint64 // replicas that have yet to get the report
 }
 
-// tell appends the hashes for process p to the payload of an acknowledgement, and puts
-// their number into the header. It sets flagServed if p serves this process and none are
-// left.
+// tell appends the hashes for process p to the payload of an acknowledgement, and writes
+// their number into the header. If p serves this process and has got all of its hashes,
+// tell sets flagServed.
 func (a *acks) tell(ctx *Context, p int, h *transport.Header, payload []byte) []byte {
 	pr := &a.job.processes[p]
 	if a.comparer.sum == nil || pr.rank >= len(ctx.in) || ctx.in[pr.rank] == nil {
@@ -211,7 +211,7 @@ func (a *acks) tell(ctx *Context, p int, h *transport.Header, payload []byte) []
 // tells reports whether a frame carries hashes.
 func tells(h *transport.Header) bool { return h.Kind == kindAck && h.Args[3] > 0 }
 
-// tellAll sends all live targets all hashes that they have yet to get.
+// tellAll sends every live replica all hashes that it has yet to get.
 func (a *acks) tellAll() {
 	for _, ctx := range a.contexts.order {
 		for rank, s := range ctx.in {
@@ -229,8 +229,8 @@ func (a *acks) tellAll() {
 	}
 }
 
-// tellOne sends one replica of the source what has been received, and all hashes that it
-// has yet to get.
+// tellOne acknowledges to one replica of the source all messages that have been received,
+// and sends it all hashes that it has yet to get.
 func (a *acks) tellOne(s *inStream, replica int) {
 	for told := false; !told; {
 		a.ackOne(s, replica)

@@ -8,8 +8,8 @@ import (
 )
 
 // TestAckSet: an acknowledgement also contains the messages received beyond the first gap.
-// With the highest contiguous number alone, a program deadlocks if it begins one send,
-// completes a second, and its receiver takes the second first.
+// If it contained only the highest contiguous number, a legal program would deadlock: it
+// begins one send, completes a second, and its receiver receives the second message first.
 func TestAckSet(t *testing.T) {
 	n := newNet(t, Limits{Eager: 1}, 2, 2)
 	var first, second []*Request
@@ -30,14 +30,14 @@ func TestAckSet(t *testing.T) {
 }
 
 // TestDetached: a large message that this replica has sent, but another replica has not, is
-// complete with a copy. This replica sends the copy if the other one dies.
+// complete as soon as it is copied. This replica sends the copy if the other one dies.
 func TestDetached(t *testing.T) {
 	n := newNet(t, Limits{Eager: 1, Detach: 10}, 2, 2)
 	data := []byte("large")
 	r := new(Request)
 	n.cores[0].Send(n.ctxs[0], r, data, 1, 0, false)
 	n.carry(0)
-	larger := n.send(0, "larger than that", 1, 1)
+	larger := n.send(0, "too large for a copy", 1, 1)
 	var got [2]*pendingRecv
 	for k := range got {
 		got[k] = n.recv(n.p(1, k), 0, 0)
@@ -75,7 +75,7 @@ func TestLazyAcks(t *testing.T) {
 	n.deliverAll()
 	require.False(t, n.cores[0].outgoing.Drained())
 	n.sent()
-	n.cores[0].Drain() // the process is about to leave, and waits
+	n.cores[0].Drain() // the process has returned from its program and waits for acknowledgements
 	n.carry(0)
 	n.deliverAll()
 	require.True(t, n.cores[0].outgoing.Drained())
@@ -83,8 +83,8 @@ func TestLazyAcks(t *testing.T) {
 	require.False(t, n.cores[1].outgoing.Drained(), "the other replica has not asked")
 }
 
-// TestDrainedServes: a process whose program has returned resends messages for a replica
-// that dies after that.
+// TestDrainedServes: a process whose program has returned still resends messages for a
+// replica that dies later.
 func TestDrainedServes(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	r := n.recv(n.p(1, 1), 0, 0)
@@ -92,15 +92,16 @@ func TestDrainedServes(t *testing.T) {
 	n.cores[0].Drain()
 	n.carry(0)
 	n.deliverAll()
-	require.False(t, n.cores[0].outgoing.Drained(), "1.1 has nothing yet")
+	require.False(t, n.cores[0].outgoing.Drained(), "1.1 has not received the message")
 	n.die(n.p(0, 1)) // before that replica sent
 	n.deliverAll()
 	require.Equal(t, "0:m", r.text(t))
 	require.True(t, n.cores[0].outgoing.Drained())
 }
 
-// TestReceived: a message that was handed over is under way, and may be lost with this
-// host. A process that sends in place of another one requests confirmations again.
+// TestReceived: a message that was handed over may still be lost with this host, until the
+// receiver confirms it. A process that sends in place of another one requests confirmations
+// again.
 func TestReceived(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)
 	require.True(t, n.cores[0].outgoing.Received(), "nothing was sent")
@@ -135,8 +136,8 @@ func TestReceived(t *testing.T) {
 	require.True(t, n.cores[1].outgoing.Received())
 }
 
-// TestRetentionIsBounded: copies for one destination stay within the limit. Beyond the
-// limit a send waits, and continues when acknowledgements arrive.
+// TestRetentionIsBounded: copies for one destination stay within the limit. A send beyond
+// the limit waits, and continues when acknowledgements arrive.
 func TestRetentionIsBounded(t *testing.T) {
 	limits := Limits{Retain: 10 * (frameCost + 8)}
 	n := newNet(t, limits, 2, 2)
@@ -161,9 +162,8 @@ func TestRetentionIsBounded(t *testing.T) {
 	require.LessOrEqual(t, bytes, limits.Retain)
 }
 
-// TestUnexpectedIsBounded: messages that no receive has matched take no more than the
-// window at a receiver. Further messages are offered, and arrive when a receive requests
-// them.
+// TestUnexpectedIsBounded: at a receiver, messages that no receive has matched occupy at
+// most the window. Further messages are offered, and arrive when a receive requests them.
 func TestUnexpectedIsBounded(t *testing.T) {
 	limits := Limits{Window: 10 * (frameCost + 8)}
 	n := newNet(t, limits, 1, 1)
@@ -177,7 +177,7 @@ func TestUnexpectedIsBounded(t *testing.T) {
 	}
 	require.Equal(t, 80, held)
 	require.Equal(t, 40, strings.Count(strings.Join(n.sent(), "\n"), "offer"))
-	for i := 49; i >= 0; i-- { // the last first
+	for i := 49; i >= 0; i-- { // the last message first
 		r := n.recv(1, 0, i)
 		n.deliverAll()
 		require.Equal(t, "0:12345678", r.text(t))
@@ -185,5 +185,5 @@ func TestUnexpectedIsBounded(t *testing.T) {
 	require.Equal(t, 0, len(n.ctxs[1].in[0].live))
 	n.sent()
 	n.send(0, "12345678", 1, 0)
-	require.Equal(t, []string{"0.0->1.0 eager"}, n.sent(), "the room was returned")
+	require.Equal(t, []string{"0.0->1.0 eager"}, n.sent(), "the receiver has returned the room")
 }

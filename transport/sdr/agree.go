@@ -8,33 +8,37 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// The replicas of a rank receive the same messages, but each replica in an order of its own. A
-// program sees that order where it receives or probes from any source, where it tests a request,
-// and where it waits for any of several. So that all replicas see the same, they agree on it,
-// unless the program asserts that its messages do not depend on it (SendDeterministic).
+// The replicas of a rank receive the same messages, but each replica in its own order. A
+// program can see that order when it receives or probes from any source, tests a request,
+// or waits for any of several requests. To make all replicas see the same order, they agree
+// on it, unless the program asserts that its messages do not depend on it
+// (SendDeterministic).
 //
-// The leader, the lowest live replica, makes a decision and sends it to its siblings. Each sibling
-// acknowledges it to all others on arrival, wherever its program stands. A decision is settled once
-// all live replicas hold it, and takes effect nowhere before: no call returns its result, and no
-// payload is requested because of it. This is the output commit of primary-backup replication:
+// The leader is the lowest live replica. It makes a decision and sends it to its siblings.
+// Each sibling acknowledges it to all others on arrival, no matter what its program does
+// then. A decision is settled once all live replicas hold it. Before that it has no effect
+// on any replica: no call returns its result, and no payload is requested because of it.
+// This is the output commit of primary-backup replication:
 //
 //   - Nothing that the program does after a decision leaves the rank while a death could still
 //     undo the decision.
-//   - Whichever replica leads next holds every decision on which any replica has acted. It makes
-//     the decisions that it holds its own, and decides the others afresh. Its siblings forget those of
-//     earlier leaders that it does not hold.
+//   - The next leader holds every decision on which any replica has acted. It adopts the decisions
+//     that it holds, and makes the others again. Its siblings discard decisions of earlier leaders
+//     that it does not hold.
 //   - It chooses no message for a receive before its program has acted on every answer that it
 //     holds: the earlier leader may have cancelled that receive.
 //
-// A decision costs one round trip between replicas. With the decision about a receive, the leader also
-// decides which of the messages that it holds the next receives get, in case the program goes on to
-// receive like that: a run of receives from any source, with the same tag and no other receive or question of
-// the context in between. All replicas count the runs of a context alike. A decision
-// that was made ahead is void if the receive turns out to belong to another run.
+// A decision costs one round trip between replicas. To save round trips, the leader also
+// makes decisions ahead: along with the decision about one receive, it assigns further
+// messages that it holds to the next receives. Such decisions apply to a run of receives
+// from any source with the same tag, without another receive or question of the context in
+// between. All replicas count the runs of a context alike. A decision made ahead is void if
+// the receive turns out to belong to another run.
 //
-// A key names the place of a decision in the program: the number of the receive, or of the
-// question, in its context. All replicas reach the same keys in the same order. The numbers begin at
-// 0 after each consistent cut, where every decision has been carried out.
+// A key identifies a decision by its place in the program: the number of the receive, or of
+// the question, in its context. All replicas reach the same keys in the same order. The
+// numbers begin at 0 after each consistent cut, because at a cut every decision has been
+// carried out.
 
 // decisionKey is the place of a decision in the program.
 type decisionKey struct {
@@ -52,16 +56,16 @@ const (
 // decision exists until it is both settled and carried out.
 type decision struct {
 	key     decisionKey
-	run     uint64 // of the receive for which it was made, see Context.run
-	maker   int    // replica that made it, or made it its own
+	run     uint64 // Context.run of the receive for which it was made
+	maker   int    // replica that made or adopted it
 	number  uint64 // counts the decisions of its maker
 	value   []byte
 	settled bool
 	req     *Request // receive of this process that is held until the decision is settled; or nil
 }
 
-// agreement makes the decisions of this rank, together with its siblings, and holds those
-// since the last cut.
+// agreement makes the decisions of this rank, together with its siblings. It holds the
+// decisions since the last cut.
 type agreement struct {
 	job      *job
 	out      *outbox
@@ -72,15 +76,16 @@ type agreement struct {
 
 // decided is the state of the decisions since the last cut.
 type decided struct {
-	due     map[decisionKey]*decision // not carried out
-	open    []*decision               // not settled, in order of arrival
-	settled []*decision               // of receives, settled since the last matching.carrySettled
+	due     map[decisionKey]*decision // decisions that are not carried out
+	open    []*decision               // decisions that are not settled, in order of arrival
+	settled []*decision               // decisions on receives, settled since the last matching.carrySettled
 	maker   int                       // highest replica that is known to lead or to have led; all lower ones are dead
-	made    uint64                    // decisions that this process has made as maker
+	made    uint64                    // number of decisions that this process has made as maker
 	held    [][]uint64                // held[m][k]: replica k holds the decisions of maker m with lower numbers
 	later   []laterFrame              // frames of replicas that passed a cut before this process
-	// answered[id] is the number of questions in a context that earlier leaders have answered, until the
-	// program of this process, which leads now, has acted on all of them.
+	// answered[id] is the number of questions in a context that earlier leaders have
+	// answered. It is set when this process becomes the leader, and removed when its
+	// program has acted on all of these answers.
 	answered map[uint64]uint64
 }
 
@@ -91,7 +96,7 @@ type laterFrame struct {
 
 const (
 	receiveBytes  = 16      // the value of decidesReceive
-	decisionBytes = 1 << 20 // bounds that of a decision
+	decisionBytes = 1 << 20 // bounds the value of decidesQuestion
 )
 
 func newDecided(degree int) decided {
@@ -107,8 +112,9 @@ func (a *agreement) leads() bool {
 	return !a.replays() && bits.TrailingZeros64(a.job.ranks[a.job.rank].live) == a.job.replica
 }
 
-// Inquire returns the number of the question that the program asks now in a context. A program asks
-// one question of a context at a time, and all replicas ask the same ones in the same order.
+// Inquire returns the number of the question that the program asks now in a context. In
+// each context a program asks one question at a time, and all replicas ask the same
+// questions in the same order.
 func (a *agreement) Inquire(ctx *Context) (number uint64) {
 	a.contexts.used = true
 	ctx.questions++
@@ -142,8 +148,8 @@ func (a *agreement) Answered(ctx *Context, number uint64) (value []byte, settled
 	return d.value, true
 }
 
-// decide records this process as the maker of d and of the decisions ahead, about the next receives, and
-// sends them to all siblings. A dead leader may have made them before.
+// decide sends d, and the decisions ahead about the next receives, to all siblings, with
+// this process as their maker. A dead leader may have made these decisions before.
 func (a *agreement) decide(d *decision, ahead ...*decision) {
 	if a.maker != a.job.replica {
 		a.setMaker(a.job.replica)
@@ -163,7 +169,7 @@ func (a *agreement) decide(d *decision, ahead ...*decision) {
 	}
 }
 
-// foresee records the answers of earlier leaders, once this process leads.
+// foresee records the answers of earlier leaders when this process becomes the leader.
 func (a *agreement) foresee() {
 	a.answered = make(map[uint64]uint64)
 	for key := range a.due {
@@ -176,9 +182,9 @@ func (a *agreement) foresee() {
 // setMaker records that replica k leads.
 func (a *agreement) setMaker(k int) { a.maker, a.made = k, 0 }
 
-// concerns reports whether a sibling sent a frame since the last cut. Frames of a sibling
-// that has passed the next cut already are kept until this process passes it. Older frames
-// are obsolete.
+// concerns reports whether a sibling sent a frame since the last cut. If the sibling has
+// already passed the next cut, concerns keeps its frame until this process passes that cut.
+// Older frames are obsolete.
 func (a *agreement) concerns(p int, h *transport.Header, payload []byte) (bool, error) {
 	pr := &a.job.processes[p]
 	if pr.rank != a.job.rank {
@@ -211,7 +217,7 @@ func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) e
 	}
 	switch {
 	case pr.replica < a.maker:
-		return nil // the sender is dead: a later leader has decided since
+		return nil // the sender is dead, and a later leader has decided since
 	case pr.replica > a.maker:
 		a.setMaker(pr.replica)
 		a.dropUnheld(pr.replica)
@@ -230,8 +236,8 @@ func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) e
 	return nil
 }
 
-// record records a decision of another replica, unless it is carried out or settled already. A settled
-// one is replaced if it was made ahead and for another run.
+// record records a decision of another replica, unless it is already carried out or
+// settled. But a settled decision that was made ahead and for another run is replaced.
 func (a *agreement) record(of decision) {
 	if a.carriedOut(of.key) {
 		return
@@ -251,8 +257,9 @@ func (a *agreement) record(of decision) {
 	d.value = slices.Clone(of.value)
 }
 
-// dropUnheld drops the decisions of dead leaders that leader k, which is alive, does not hold: it may decide
-// otherwise, or cancel the receive. It has acknowledged all that it holds before it decided anything.
+// dropUnheld drops the decisions of dead leaders that leader k, which is alive, does not
+// hold: k may decide differently, or cancel the receive. k has acknowledged all decisions
+// that it holds before it made any.
 func (a *agreement) dropUnheld(k int) {
 	a.open = slices.DeleteFunc(a.open, func(d *decision) bool {
 		unheld := d.maker < k && d.number >= a.held[d.maker][k]
@@ -263,7 +270,7 @@ func (a *agreement) dropUnheld(k int) {
 	})
 }
 
-// carriedOut reports whether a decision has taken effect already. A new leader may send
+// carriedOut reports whether a decision has already taken effect. A new leader may send
 // such a decision again.
 func (a *agreement) carriedOut(key decisionKey) bool {
 	ctx, known := a.contexts.byID[key.context]

@@ -10,7 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// orders are rules of decisions that the random trials of package comm hardly ever need.
+// orders are rules of decisions that hardly ever matter in the random trials of package
+// comm.
 var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSource.*", Sign: "--- FAIL: Test", Rules: []ruletest.Rule{
 	ruletest.New("agree.go", "decisions count within one cut",
 		"	return h.Args[5] == a.out.passed, nil\n", "	return true, nil\n"),
@@ -20,7 +21,7 @@ var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSo
 		"d.maker < k && d.number >= a.held[d.maker][k]", "false"),
 	ruletest.New("agree.go", "a decision that the next leader holds stands",
 		"d.maker < k && d.number >= a.held[d.maker][k]", "d.maker < k"),
-	ruletest.New("match.go", "a receive is not cancelled once a message was chosen for it",
+	ruletest.New("match.go", "a receive is not cancelled after a message was chosen for it",
 		"req.place.line == nil || req.chosen", "req.place.line == nil"),
 	ruletest.New("core.go", "messages carry no past where replicas agree",
 		"	c.history.on = false\n	if degree", "	if degree"),
@@ -53,8 +54,8 @@ func newOrderedNet(t *testing.T) *net {
 	return n
 }
 
-// In twoOrders both replicas of rank 0 have posted a receive from any source. "a" has
-// arrived at the first replica, and "b" at the second one.
+// twoOrders posts a receive from any source at both replicas of rank 0. "a" arrives at the
+// first replica, and "b" at the second one.
 func twoOrders(t *testing.T) (n *net, first, second *pendingRecv) {
 	n = newOrderedNet(t)
 	first, second = n.recv(0, Any, 7), n.recv(1, Any, 7)
@@ -62,8 +63,8 @@ func twoOrders(t *testing.T) (n *net, first, second *pendingRecv) {
 	n.send(3, "b", 0, 7)
 	n.deliver(2, 0)
 	n.deliver(3, 1)
-	require.False(t, first.Done(), "it does not know whether the other replica holds that")
-	require.False(t, second.Done(), "it does not decide")
+	require.False(t, first.Done(), "the leader does not know yet whether its sibling holds the decision")
+	require.False(t, second.Done(), "a follower makes no decision")
 	return n, first, second
 }
 
@@ -84,7 +85,7 @@ func TestDecisionOfTheFirstReplica(t *testing.T) {
 func TestDecisionIsLostWithItsReplica(t *testing.T) {
 	n, _, second := twoOrders(t)
 	n.die(0)
-	require.Equal(t, "2:b", second.text(t), "it goes by what has come here")
+	require.Equal(t, "2:b", second.text(t), "the new leader decides by its own order of arrival")
 }
 
 func TestDecisionOutlivesItsReplica(t *testing.T) {
@@ -97,8 +98,9 @@ func TestDecisionOutlivesItsReplica(t *testing.T) {
 	require.Equal(t, "2:b", later.text(t))
 }
 
-// A new leader chooses no message for a receive that the old one has left undecided, while the program
-// has yet to ask what the old one has answered: the old one may have cancelled that receive.
+// The old leader has left a receive undecided, and has answered a question that the program
+// of the new leader has yet to ask. The new leader chooses no message for that receive,
+// because the old one may have cancelled it.
 func TestDecisionsOfEarlierLeadersComeFirst(t *testing.T) {
 	n := newOrderedNet(t)
 	var cancelled *pendingRecv
@@ -121,15 +123,16 @@ func TestDecisionsOfEarlierLeadersComeFirst(t *testing.T) {
 	answer, settled := follower.agreed.Answered(n.ctxs[1], number)
 	require.True(t, settled)
 	require.Equal(t, "cancelled", string(answer))
-	require.True(t, n.cores[1].matching.Cancel(&cancelled.Request), "a message has been chosen for it")
+	require.True(t, n.cores[1].matching.Cancel(&cancelled.Request), "a message was chosen for the receive")
 	later := n.recv(1, Any, 7)
 	n.cores[1].matching.CatchUp(n.ctxs[1])
 	n.carry(1)
 	require.Equal(t, "1:a", later.text(t))
 }
 
-// A new leader does not cancel a receive for which the old one has chosen a message that is still on its
-// way here: another replica may have received it.
+// The old leader has chosen a message for a receive, and that message is still on its way
+// to the new leader. The new leader does not cancel the receive, since another replica may
+// have received the message.
 func TestDecisionIsNotCancelled(t *testing.T) {
 	n, _, second := twoOrders(t)
 	n.deliver(0, 1)
@@ -139,8 +142,9 @@ func TestDecisionIsNotCancelled(t *testing.T) {
 	require.Equal(t, "1:a", second.text(t))
 }
 
-// A decision that a new leader does not hold is void once it has decided anything: it may have cancelled the
-// receive. One that it holds stands, even if only the new leader knows that all hold it.
+// A decision that a new leader does not hold is void once that leader has decided anything,
+// because the leader may have cancelled the receive. A decision that it holds stands, even
+// if only the new leader knows that all replicas hold it.
 func TestDecisionThatTheNextLeaderLacks(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		t.Run(fmt.Sprintf("held %v", held), func(t *testing.T) {
@@ -153,7 +157,7 @@ func TestDecisionThatTheNextLeaderLacks(t *testing.T) {
 				}
 			}
 			n.send(4, "a", 0, 7)
-			n.deliver(4, 0) // it decides
+			n.deliver(4, 0) // the new leader decides
 			n.deliver(0, 2)
 			if held {
 				n.deliver(0, 1)
@@ -174,8 +178,8 @@ func TestDecisionThatTheNextLeaderLacks(t *testing.T) {
 	}
 }
 
-// A receive from one source leaves a message that an earlier receive from any source may
-// get.
+// A receive from one source does not match a message that an earlier receive from any
+// source may get.
 func TestLaterReceiveWaitsForTheDecision(t *testing.T) {
 	n := newOrderedNet(t)
 	n.recv(0, Any, 7)
@@ -190,8 +194,7 @@ func TestLaterReceiveWaitsForTheDecision(t *testing.T) {
 	require.Equal(t, "2:b", from.text(t))
 }
 
-// The sender of a synchronous message is informed of the match only when the match is
-// settled.
+// A synchronous send completes only when the decision about its match is settled.
 func TestSynchronousSendWaitsForTheDecision(t *testing.T) {
 	n := newOrderedNet(t)
 	n.recv(0, Any, 7)
@@ -248,9 +251,9 @@ func TestDecisionsOfBeforeACutDoNotCount(t *testing.T) {
 	require.Equal(t, "1:b", next.text(t))
 }
 
-// A replica that is behind its sibling gives a message that depends on its later operations
-// to the receive that was posted first. If a receive from any source is posted there, it
-// has completed at no sibling.
+// One replica is behind its sibling. There, a message that depends on later operations
+// matches the receive that was posted first. If that is a receive from any source, it has
+// completed at no sibling.
 func TestMessagesOfOneSourceKeepTheirOrderBehindASibling(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
@@ -261,7 +264,7 @@ func TestMessagesOfOneSourceKeepTheirOrderBehindASibling(t *testing.T) {
 	n.recv(1, 1, 7)
 	n.die(2)
 	cause := n.recv(3, 0, 7)
-	n.send(1, "cause", 1, 7) // the first replica has not reached that point
+	n.send(1, "cause", 1, 7) // the first replica has not reached that operation
 	n.deliver(1, 3)
 	require.Equal(t, "0:cause", cause.text(t))
 	n.cores[3].matching.See(&cause.Request)
@@ -272,7 +275,7 @@ func TestMessagesOfOneSourceKeepTheirOrderBehindASibling(t *testing.T) {
 	require.Equal(t, "1:next", from.text(t))
 }
 
-// A process refuses frames about decisions that no replica of this build sends.
+// A process refuses malformed frames about decisions.
 func TestFramesAboutDecisionsAreChecked(t *testing.T) {
 	n := newOrderedNet(t)
 	n.recv(0, Any, 7)
@@ -285,10 +288,10 @@ func TestFramesAboutDecisionsAreChecked(t *testing.T) {
 	require.ErrorIs(t, n.cores[1].End(0, &f.header, nil), ErrProtocol, "empty")
 	kind := f.header
 	kind.Args[3] = 9
-	require.ErrorIs(t, n.cores[1].End(0, &kind, f.payload), ErrProtocol, "of no kind")
+	require.ErrorIs(t, n.cores[1].End(0, &kind, f.payload), ErrProtocol, "of an unknown kind")
 }
 
-// A run of receives costs a few frames if their messages are there.
+// A run of receives costs a few frames if its messages have arrived.
 func TestDecisionFramesOfARun(t *testing.T) {
 	const receives = 100
 	for degree, once := range map[int]int{2: 2, 3: 2 + 4, 4: 3 + 9} {
@@ -296,7 +299,7 @@ func TestDecisionFramesOfARun(t *testing.T) {
 		for _, c := range n.cores {
 			c.agree(nil)
 		}
-		for range receives / 2 { // of two ranks in turn
+		for range receives / 2 { // from two ranks in turn
 			n.send(degree, "a", 0, 7)
 			n.deliverAll()
 			n.send(degree+1, "a", 0, 7)
@@ -359,8 +362,8 @@ func TestDecisionsAheadAreVoidInAnotherRun(t *testing.T) {
 	}
 }
 
-// A receive gets the message that a probe before it has found, even if an earlier leader, to which messages
-// came in another order, has decided ahead.
+// A receive gets the message that an earlier probe has found. This holds even if an earlier
+// leader, at which messages arrived in another order, has made decisions ahead.
 func TestDecisionsAheadEndAtAProbe(t *testing.T) {
 	n := newOrderedNet(t)
 	n.send(2, "a", 0, 7)
@@ -384,8 +387,8 @@ func TestDecisionsAheadEndAtAProbe(t *testing.T) {
 	require.Equal(t, "2:c", n.recv(1, Any, 7).text(t))
 }
 
-// Each decision costs a frame to each sibling and an acknowledgement from each sibling to all others,
-// also in a program that receives or tests in a loop.
+// Each decision costs one frame to each sibling, and one acknowledgement from each sibling
+// to all others. This also holds for a program that receives or tests in a loop.
 func TestDecisionFrames(t *testing.T) {
 	const calls = 20
 	for degree, want := range map[int]int{1: 0, 2: 2, 3: 2 + 4, 4: 3 + 9} {
@@ -407,7 +410,7 @@ func TestDecisionFrames(t *testing.T) {
 				require.Equal(t, "1:a", r.text(t))
 			}
 			if degree == 1 {
-				continue // the frame is not a question
+				continue // the frame is no question
 			}
 			for p := range degree {
 				require.Equal(t, i, questions.cores[p].matching.agreed.Inquire(questions.ctxs[p]))

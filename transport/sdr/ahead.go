@@ -8,10 +8,10 @@ import (
 )
 
 // A process may run past the place of a cut and die before it reports that. The messages
-// that it sent beyond that place carry a causal history that counts operations since an
-// earlier cut. This means nothing to processes that pass this cut. So at the cut the
-// receivers discard those messages, as if they had never arrived, and the live replicas of
-// the sender discard the acknowledgements for them, and send them again.
+// that it sent after that place carry a causal history that counts operations since an
+// earlier cut. Such a history has no meaning for processes that pass this cut. So at the
+// cut the receivers discard those messages, as if they had never arrived. The live replicas
+// of the sender discard the acknowledgements for them, and send them again.
 
 // held returns the message with this number if it has not completed a receive yet, or nil.
 func (s *inStream) held(number uint64) *arrival {
@@ -26,8 +26,8 @@ func (s *inStream) held(number uint64) *arrival {
 	return nil
 }
 
-// takeBack discards the messages beyond the cut whose senders had not passed it, and
-// matches the others beyond it again.
+// takeBack discards the messages beyond the cut whose senders had not passed it. It matches
+// the other messages beyond the cut again.
 func (in *incoming) takeBack(s *inStream, cut uint64) {
 	for m := range s.unexpected.messages() {
 		if m.number >= s.before && (!s.ctx.exact || m.cut < cut) {
@@ -61,8 +61,8 @@ func (in *incoming) takeBack(s *inStream, cut uint64) {
 	in.matching.advance(s)
 }
 
-// forget discards the acknowledgements for messages beyond the cut that is being passed,
-// except those of replicas that have passed it.
+// forget discards the acknowledgements for messages beyond the cut that is being passed. It
+// keeps those of replicas that have passed the cut.
 func (s *outStream) forget() {
 	for d := range s.acked {
 		s.acked[d], s.later[d] = s.later[d], numbers{}
@@ -70,12 +70,12 @@ func (s *outStream) forget() {
 	}
 }
 
-// confirm records that a process which has passed a later cut has sent a message again.
-// From then on the message counts as sent after that cut, and has the causal history of the
-// new copy.
+// confirm records that a process that has passed a later cut has sent a message again. From
+// then on the message counts as sent after that cut, with the causal history of the new
+// copy.
 func (in *incoming) confirm(s *inStream, h *transport.Header, of *past) {
 	if h.Args[5] <= in.out.passed {
-		return // the sender has passed no later cut than this process
+		return // the sender and this process have passed the same cut
 	}
 	m := s.held(h.Args[1])
 	if m == nil || m.cut >= h.Args[5] {
@@ -86,9 +86,9 @@ func (in *incoming) confirm(s *inStream, h *transport.Header, of *past) {
 	m.past = in.history.take(of)
 }
 
-// settle ends the cut for the messages from one rank. Messages that were sent after the cut
-// may have arrived already, from faster processes. A replica of their rank that has just
-// joined may wait for their acknowledgement.
+// settle ends the cut for the messages from one rank. Faster processes may have sent
+// messages from beyond the cut already. A replica of their rank that has just joined may
+// wait for the acknowledgements of these messages.
 func (in *incoming) settle(s *inStream) {
 	s.unacked, s.unackedB = 0, 0
 	if s.received.low > s.before || len(s.received.words) > 0 {

@@ -3,23 +3,22 @@ package sdr
 import "github.com/intrahpc/intra/transport"
 
 // A message counts as received once its link has taken it over in full. That is right while
-// the host of this process lives, since the kernel delivers what a dead process has sent. A
-// process must know more before it reports that its rank is no longer needed. Behind all
-// payloads for a process it sends a question. The link keeps the order, so the answer
-// proves that the payloads have arrived.
+// the host of this process is up, because the kernel still delivers the data of a dead
+// process. But a process may report that its rank is no longer needed only when its
+// messages have really arrived. So behind all payloads for a process it sends a question.
+// The link keeps the order, and thus the answer proves that the payloads have arrived.
 
-//
-// Where messages are compared, a process that ends must know even more: its messages have
-// arrived, and so have the hashes that their receivers have sent to the other replicas of its
-// rank. Else the job could end before one of these finds that it has sent no such message. A
-// receiver whose program has returned answers that question when all that it has sent has
-// arrived. The question whether it has is answered at once, so that no process waits for
+// If messages are compared, a process must not end before more has arrived: the hashes that
+// its receivers have sent to the other replicas of its rank. Otherwise the job could end
+// before one of these replicas finds that it has sent no such message. A receiver answers
+// this question when its program has returned and all frames that it has sent have arrived.
+// A receiver whose program is still running answers at once, so no process waits for
 // itself.
 
-// confirmation is what a process has asked another one, and the answer.
+// confirmation is the last question to another process, and the last answer from it.
 type confirmation struct {
-	asked    uint64 // payloads and hashes in the last question
-	answered uint64 // and in the last answer
+	asked    uint64 // number of payloads and hashes in the last question
+	answered uint64 // the same in the last answer
 }
 
 // The kinds of confirmations.
@@ -29,8 +28,8 @@ const (
 	confirmations
 )
 
-// confirmed reports whether all payloads and hashes that were sent to live processes have
-// that confirmation. It asks the processes that have not confirmed that.
+// confirmed reports whether every live process has confirmed all payloads and hashes that
+// were sent to it. It sends a question to the processes that have not.
 func (o *outgoing) confirmed(kind int) bool {
 	all := true
 	for p := range o.job.processes {
@@ -80,8 +79,8 @@ func (o *outgoing) arrived(p int, h *transport.Header) error {
 	return nil
 }
 
-// hashesKnown answers the questions about hashes, if that is possible now. While the program
-// runs it is: the hashes follow before it ends.
+// hashesKnown answers the questions about hashes, if that is possible now. While the
+// program runs it always is, because the hashes are sent before the program ends.
 func (o *outgoing) hashesKnown() {
 	for p := range o.job.processes {
 		pr := &o.job.processes[p]
@@ -96,7 +95,7 @@ func (o *outgoing) hashesKnown() {
 	}
 }
 
-// Received reports whether every live destination has received all that this process sent,
-// or would have to send in place of another replica. It asks the destinations that have not
-// confirmed that.
+// Received reports whether every live destination has received all messages that this
+// process sent, or would have to send in place of another replica. It sends a question to
+// the destinations that have not confirmed that.
 func (o *outgoing) Received() bool { return o.Drained() && o.confirmed(ofArrival) }

@@ -17,7 +17,7 @@ func (x *matching) operate(ctx *Context, epoch bool) {
 	for i := 0; i < len(x.aside); {
 		o := x.aside[i]
 		x.ripen(o)
-		if i < len(x.aside) && x.aside[i] == o { // ripen has not removed it
+		if i < len(x.aside) && x.aside[i] == o { // ripen has not removed the context
 			i++
 		}
 	}
@@ -36,8 +36,8 @@ func (x *matching) ripen(ctx *Context) {
 	}
 }
 
-// setAsideFor records the messages that a posted receive from any source has to leave: of
-// each source, the first one that it accepts.
+// setAsideFor records the messages that a posted receive from any source must not match
+// yet. For each source it checks the first message that the receive accepts.
 func (x *matching) setAsideFor(req *Request) {
 	if !x.history.on {
 		return
@@ -52,7 +52,7 @@ func (x *matching) setAsideFor(req *Request) {
 	}
 }
 
-// setAside records that a message is held back, if it depends on an operation that this
+// setAside records that a message is held back if it depends on an operation that this
 // replica has yet to begin.
 func (x *matching) setAside(m *arrival) {
 	ctx := m.stream.ctx

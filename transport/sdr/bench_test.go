@@ -32,15 +32,13 @@ type never struct{}
 func (never) Wait(context.Context, func() bool) error { return context.DeadlineExceeded }
 func (never) Wake()                                   {}
 
-// BenchmarkMessage measures the work of the protocol for one message from rank
-// 0 to rank 1 and its receive: at both ends, for all replicas together, without
-// any link.
+// BenchmarkMessage measures the work of the protocol for one message from rank 0 to rank 1,
+// without links. The work includes both ends and all replicas.
 func BenchmarkMessage(b *testing.B) {
 	benchmarkMessage(b, (*Engine).NewBlockingCall)
 }
 
-// BenchmarkNonblocking measures the same with requests for which the program
-// waits later.
+// BenchmarkNonblocking measures the same for requests that the program waits for later.
 func BenchmarkNonblocking(b *testing.B) { benchmarkMessage(b, (*Engine).NewCall) }
 
 func benchmarkMessage(b *testing.B, request func(*Engine) *Call) {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBookmarks: with any number of ranks, every process learns of all messages that were
-// sent to it, though each rank informs only a few others, and some die in the middle of
+// TestBookmarks: every process learns of all messages that were sent to it, for any number
+// of ranks. Each rank sends bookmarks to only a few others, and some processes die during
 // that.
 func TestBookmarks(t *testing.T) {
 	for ranks := 1; ranks <= 9; ranks++ {
@@ -62,7 +62,7 @@ func bookmarks(t *testing.T, ranks int, deaths bool, random *rand.Rand) {
 	for p, c := range n.cores {
 		for rank, s := range c.contexts.bookmarks.out {
 			far := bits.OnesCount(uint((rank-c.job.rank+ranks)%ranks)) != 1
-			require.False(t, far && s != nil, "%d tells %d", c.job.rank, rank)
+			require.False(t, far && s != nil, "bookmark of %d for %d", c.job.rank, rank)
 		}
 		if dead[p] {
 			continue
@@ -88,14 +88,14 @@ func TestBookmarksCarryNonsense(t *testing.T) {
 		return string([]byte{from, 0, 0, 0, to, 0, 0, 0, size, 0, 0, 0, 0, 0, 0, 0})
 	}
 	for name, data := range map[string]string{
-		"short":      "x",
-		"too long":   entry(1, 0, 9),
-		"no rank":    entry(7, 0, 0),
-		"to no rank": entry(1, 7, 0),
-		"to itself":  entry(1, 1, 0),
-		"its own":    entry(0, 1, 0),
-		"odd":        entry(1, 0, 5) + "12345",
-		"twice":      strings.Repeat(entry(1, 0, 24)+"\x2a\x00\x00\x00\x00\x00\x00\x00"+strings.Repeat("\x00", 16), 2),
+		"short":              "x",
+		"too long":           entry(1, 0, 9),
+		"no rank":            entry(7, 0, 0),
+		"to an unknown rank": entry(1, 7, 0),
+		"to itself":          entry(1, 1, 0),
+		"its own":            entry(0, 1, 0),
+		"odd":                entry(1, 0, 5) + "12345",
+		"twice":              strings.Repeat(entry(1, 0, 24)+"\x2a\x00\x00\x00\x00\x00\x00\x00"+strings.Repeat("\x00", 16), 2),
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNet(t, Limits{}, 1, 1, 1)

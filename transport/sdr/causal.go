@@ -5,49 +5,52 @@ import (
 	"slices"
 )
 
-// A process may send to replicas that lag behind those it receives from: it serves several
-// replicas if ranks differ in degree or replicas have died. A receive from any source of a
-// lagging replica could then match a message that exists only because another replica of
-// the same rank has already completed that receive. No run without replicas does that.
-// Where the replicas of a rank agree on such receives (agree.go), it cannot happen.
-// Elsewhere every message of a replicated job carries its causal history: a vector clock
-// that counts the operations (sends posted, collectives begun) of each rank on which the
-// message depends. A receive from any source matches only messages that do not depend on
-// operations which its own replica has yet to begin. Receives from one source need no such
-// check: they match in the order of the stream.
+// A process may send to replicas that lag behind the replicas from which it receives. This
+// happens if ranks differ in degree or replicas have died, because one process then serves
+// several replicas. A receive from any source of a lagging replica could match a message
+// that exists only because another replica of the same rank has already completed that
+// receive. In a run without replicas this is impossible.
 //
-// The end of an allreduce of all ranks depends on all that any of them did before. So the
-// clock of a rank counts the operations since the last such collective, which begins an
+// Where the replicas of a rank agree on such receives (agree.go), it is impossible as well.
+// Otherwise every message of a replicated job carries its causal history. This is a vector
+// clock that counts the operations (sends posted, collectives begun) of each rank on which
+// the message depends. A receive from any source matches a message only if its own replica
+// has begun all operations on which the message depends. Receives from one source need no
+// such check: they match in the order of the stream.
+//
+// The end of an allreduce of all ranks depends on everything that any rank did before. So
+// the clock of a rank counts the operations since the last such collective, which begins an
 // epoch. A vector clock then consists of one epoch that all ranks have begun, and a list of
-// the ranks that are known to have done more since. It orders events as one counter for
-// each rank would, but its size depends only on what has been exchanged since.
+// the ranks that are known to have done more since. It orders events as a vector with one
+// counter for each rank would, but its size depends only on the messages since the epoch
+// began.
 
-// thread is a clock domain, in which operations are counted. The communicators that one
-// goroutine uses share a domain. Dup begins a new one, because the operations of different
-// goroutines interleave differently at every replica.
+// thread is a clock domain, in which operations are counted. Communicators that are used by
+// the same goroutine share a domain. Dup begins a new one, because the operations of
+// different goroutines interleave differently at every replica.
 type thread struct {
 	id      uint64
 	own     clock     // clock of this rank
 	known   knowledge // clocks of the other ranks, in the causal history of this process
 	users   int       // contexts of this process that belong to it
-	closed  bool      // it had been closed already when a context joined it
+	closed  bool      // it was already closed when a context joined it
 	changes uint64    // number of changes of own and known
 }
 
-// history is the causal history of this process: its vector clocks. With it goes
-// the memory of the causal histories of messages.
+// history is the causal history of this process: its vector clocks, and memory for the
+// causal histories of messages.
 type history struct {
 	rank       int
 	replicated []bool             // per rank: it began with several replicas
 	on         bool               // messages carry their causal history
 	threads    []*thread          // clock domains, in order of creation
 	threadOf   map[uint64]*thread // nil value: closed
-	ahead      []*past            // of messages that the program saw before they were deliverable
+	ahead      []*past            // histories of messages that the program saw before they were deliverable
 	age        uint64             // number of times that the count of operations has restarted
 	changes    uint64             // number of changes in all clock domains
 	others     others             // the last encoding of the other clock domains
 	rests      []*rest            // per process: the last long causal history that came from it
-	incoming   *past              // of the current frame, for reuse
+	incoming   *past              // history of the message in the current frame, for reuse
 	pasts      []*past            // for reuse
 	reference  Reference          // nil: none
 }
@@ -63,7 +66,7 @@ func newHistory(j *job) history {
 // enter returns the clock domain with this id for one more context.
 func (h *history) enter(id uint64) *thread {
 	l := h.findThread(id)
-	if l == nil { // the domain was closed: only a program that uses a freed communicator gets here
+	if l == nil { // the domain was closed: this happens only in a program that uses a freed communicator
 		l = &thread{id: id, closed: true}
 	}
 	l.users++
@@ -114,8 +117,8 @@ func (h *history) lookUp(id uint64) (l *thread, known bool) {
 	return l, known
 }
 
-// operate counts an operation that the program begins in a clock domain, which may begin an
-// epoch.
+// operate counts an operation that the program begins in a clock domain. The operation may
+// begin an epoch.
 func (h *history) operate(l *thread, epoch bool) {
 	if len(h.ahead) > 0 {
 		h.mature()
@@ -131,10 +134,10 @@ func (h *history) operate(l *thread, epoch bool) {
 	}
 }
 
-// causalPast returns the causal history of the operation that a clock domain has begun
-// last. A message that the program saw early (history.ahead) belongs to it only if all
-// operations of this rank in the domain on which that message depends came before this
-// operation. The result leaves out what the start of the epoch base implies.
+// causalPast returns the causal history of the last operation that was begun in a clock
+// domain. A message in history.ahead belongs to it only if that message depends on no
+// operation of this rank in the domain except earlier ones. The result leaves out the
+// clocks that the start of the epoch base implies.
 func (h *history) causalPast(of *thread, base uint64) *past {
 	if !h.on {
 		return nil
@@ -174,8 +177,9 @@ func (h *history) causalPast(of *thread, base uint64) *past {
 	return p
 }
 
-// mine returns the entry of this rank in a clock domain. Its clock is 0 if base implies it,
-// or if the rank has a single replica: then no other replica lags behind.
+// mine returns the entry of this rank in a clock domain. Its clock is 0 if base implies it.
+// It is also 0 if the rank has a single replica, because then no other replica can lag
+// behind.
 func (h *history) mine(l *thread, base uint64) entry {
 	e := entry{rank: h.rank}
 	if k := (knowledge{base: base}); h.replicated[h.rank] && k.exceeded(l.own) {
@@ -184,7 +188,7 @@ func (h *history) mine(l *thread, base uint64) entry {
 	return e
 }
 
-// appendKnown encodes the entries of a clock domain, and own unless its clock is 0.
+// appendKnown encodes the entries of a clock domain. It adds own unless its clock is 0.
 func appendKnown(b []byte, l *thread, base uint64, own entry) []byte {
 	k := knowledge{base: base}
 	add := own.clock != clock{}
@@ -203,7 +207,7 @@ func appendKnown(b []byte, l *thread, base uint64, own entry) []byte {
 	return b
 }
 
-// merge adds the causal history p to one that this rank is going to send.
+// merge adds p to the causal history of a message that this rank is going to send.
 func (h *history) merge(into, p *past) {
 	if !h.implied(into, p) {
 		d := make(decoded, 0, 4)
@@ -229,8 +233,8 @@ func (h *history) ripe(p *past) bool {
 	return ripe
 }
 
-// begun reports whether this replica has begun all its operations that a causal history
-// contains.
+// begun reports whether this replica has begun all of its rank's operations that a causal
+// history contains.
 func (h *history) begun(p *past) bool {
 	if !p.scanned {
 		h.scan(p)
@@ -256,8 +260,8 @@ func (h *history) begun(p *past) bool {
 	return true
 }
 
-// hasBegun reports whether this replica has reached a clock in a domain. A closed domain
-// counts as beyond every clock.
+// hasBegun reports whether this replica has reached a clock in a domain. In a closed domain
+// it has reached every clock.
 func (h *history) hasBegun(thread uint64, needs clock) bool {
 	if needs == (clock{}) {
 		return true
@@ -311,9 +315,9 @@ func (h *history) absorb(p *past) {
 	p.rest.setAbsorbed(h.age, h.changes)
 }
 
-// read decodes the causal history of a message that has come from a process of a rank: its
-// base, the word in the header and the list. It belongs to h until the next message comes;
-// take makes it last longer. read returns nil if it is malformed.
+// read decodes the causal history of a message from a process of a rank. It gets the base,
+// the word in the header and the list. The result belongs to h until the next message
+// arrives; take makes it last longer. read returns nil if the history is malformed.
 func (h *history) read(p, rank int, base, word uint64, list []byte) *past {
 	of := h.incoming
 	if of == nil {
@@ -344,9 +348,9 @@ func (h *history) learn(of *past) {
 	h.ahead = append(h.ahead, h.take(of))
 }
 
-// mature absorbs the histories in ahead that have become deliverable. It is called before
-// an operation is counted, since the operation on which a message depends does not depend
-// on the message.
+// mature absorbs the histories in ahead that have become deliverable. It must be called
+// before an operation is counted: a message may depend on that operation, but the operation
+// does not depend on the message.
 func (h *history) mature() {
 	h.ahead = slices.DeleteFunc(h.ahead, func(of *past) bool {
 		if !h.ripe(of) {
@@ -358,7 +362,8 @@ func (h *history) mature() {
 	})
 }
 
-// joined merges a history into one that this rank is going to send, which may be nil.
+// joined merges of into the causal history of a message that this rank is going to send.
+// into may be nil.
 func (h *history) joined(into, of *past) *past {
 	if into == nil {
 		into = h.newPast(of.thread, of.base)
@@ -367,8 +372,8 @@ func (h *history) joined(into, of *past) *past {
 	return into
 }
 
-// reset restarts the count of operations: every replica has done those before the
-// cut.
+// reset restarts the count of operations, because every replica has begun all operations
+// before the cut.
 func (h *history) reset() {
 	h.threads = slices.DeleteFunc(h.threads, func(l *thread) bool {
 		l.own, l.known = clock{}, knowledge{}

@@ -8,16 +8,17 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// A receive from any source waits in Context.any until its message is chosen: by the leader from what
-// has arrived, by a follower from the decision of the leader. From then on it is a receive of this
-// very message, whichever replica of the source sends it.
+// A receive from any source waits in Context.any until its message is chosen. The leader
+// chooses among the messages that have arrived; a follower obeys the decision of the
+// leader. From then on the receive accepts only this message, from any replica of the
+// source.
 //
 // A follower may hold messages that the leader will give to a receive from any source. It
-// must not match them with receives that were posted later: it claims them, and matches
-// them again when the decision arrives.
+// must not match them with receives that were posted later. So it marks them as claimed,
+// and matches them again when the decision arrives.
 
-// numberReceive gives a receive from any source its number in its context, and the message that has
-// been decided for it, if one has.
+// numberReceive gives a receive from any source its number in its context. If its message
+// has already been decided, numberReceive applies the decision.
 func (x *matching) numberReceive(req *Request) {
 	if x.agreed == nil {
 		return
@@ -33,19 +34,20 @@ func (x *matching) numberReceive(req *Request) {
 	x.obey(req)
 }
 
-// endRun ends the present run of receives: the next receive from any source begins another one.
+// endRun ends the current run of receives: the next receive from any source begins another
+// one.
 func (ctx *Context) endRun() {
 	ctx.run++
 	ctx.inRun = false
 }
 
-// obey turns a receive from any source into one of the message that was decided for it, and reports
-// whether one was. A follower ignores decisions that are not settled, as another leader may decide
-// otherwise.
+// obey applies a decision about a receive from any source, which then accepts only the
+// decided message, and reports whether there was one. A follower ignores decisions that are
+// not settled, because another leader may decide differently.
 func (x *matching) obey(req *Request) bool {
 	key := decisionKey{req.ctx.id, decidesReceive, req.number}
 	d := x.agreed.due[key]
-	if d != nil && d.run != req.run && !x.agreed.replays() { // it was made ahead, for a receive of another run
+	if d != nil && d.run != req.run && !x.agreed.replays() { // the decision was made ahead, for a receive of another run
 		delete(x.agreed.due, key)
 		x.agreed.open = slices.DeleteFunc(x.agreed.open, func(o *decision) bool { return o == d })
 		return false
@@ -90,9 +92,10 @@ func receiveValue(rank int, number uint64) []byte {
 // mostAhead bounds the decisions that are made ahead at a time.
 const mostAhead = 63
 
-// decideAhead returns decisions that give the messages which have arrived to the receives after req, in
-// order of arrival, but those of each source in the order in which they were sent. req, which gets a message
-// of stream from, has to be the last receive of its run so far, and no other receive from any source may wait.
+// decideAhead returns decisions for the receives that follow req. They assign the messages
+// that have arrived in order of arrival; messages of one source stay in the order in which
+// they were sent. req gets the message with the given number of stream from. It has to be
+// the last receive of its run so far, and no other receive from any source may wait.
 func (x *matching) decideAhead(req *Request, from *inStream, number uint64) (ahead []*decision) {
 	ctx := req.ctx
 	if !ctx.inRun || req.run != ctx.run || req.number+1 != ctx.anyReceives || ctx.any.first != nil {
@@ -100,7 +103,7 @@ func (x *matching) decideAhead(req *Request, from *inStream, number uint64) (ahe
 	}
 	type place struct {
 		m     *arrival
-		order uint64 // when it and all earlier ones of its source had begun to arrive
+		order uint64 // when the message and all earlier ones of its source had begun to arrive
 	}
 	var arrived []place
 	for _, s := range ctx.in {
@@ -110,7 +113,7 @@ func (x *matching) decideAhead(req *Request, from *inStream, number uint64) (ahe
 		n, order := 0, uint64(0)
 		for p := s.unexpected.find(req.key()); p != nil && n < mostAhead; p = p.after(req.key()) {
 			m := p.message
-			if s == from && m.number == number { // it may not have left the line yet
+			if s == from && m.number == number { // the message of req may still be in the line
 				continue
 			}
 			order = max(order, m.order)
@@ -162,8 +165,9 @@ func (x *matching) carryOut(req *Request) {
 	x.rematch(req.ctx)
 }
 
-// claimed reports whether the leader may give a message to a receive from any source that was posted
-// before req. Then req can take neither this message nor a later one of the same source yet.
+// claimed reports whether the leader may give a message to a receive from any source that
+// was posted before req. Until that is decided, req can match neither this message nor a
+// later one of the same source.
 func (x *matching) claimed(m *arrival, req *Request) bool {
 	ctx := m.stream.ctx
 	if ctx.any.first == nil || !x.waitsToChoose(ctx) {
@@ -177,8 +181,9 @@ func (x *matching) claimed(m *arrival, req *Request) bool {
 	return true
 }
 
-// rematch matches the messages of a context that were claimed, each one with the receive that was
-// posted first, in the order in which its source sent them.
+// rematch matches the claimed messages of a context again. It goes through them in the
+// order in which each source sent them, and matches each with the receive that was posted
+// first.
 func (x *matching) rematch(ctx *Context) {
 	if !ctx.claimed {
 		return
@@ -197,15 +202,18 @@ func (x *matching) rematch(ctx *Context) {
 	}
 }
 
-// waitsToChoose reports whether this process must not choose messages for the receives from any source of
-// a context: another replica leads, or an earlier leader has answered questions that the program has yet to
-// ask. That leader had chosen none for the receives that it left undecided: it may have cancelled one.
+// waitsToChoose reports whether this process must not choose messages for the receives from
+// any source of a context. One reason is that another replica leads. The other is that an
+// earlier leader has answered questions that the program has yet to ask. That leader had
+// chosen no message for the receives that it left undecided, and may have cancelled one of
+// them.
 func (x *matching) waitsToChoose(ctx *Context) bool {
 	return x.agreed != nil && (!x.agreed.leads() || x.agreed.answered[ctx.id] > 0)
 }
 
-// CatchUp is called when the program has acted on the answer to a question. Once it has acted on all
-// answers of earlier leaders, the receives that have waited since get their messages.
+// CatchUp is called when the program has acted on the answer to a question. Once the
+// program has acted on all answers of earlier leaders, CatchUp matches the receives that
+// had to wait.
 func (x *matching) CatchUp(ctx *Context) {
 	if n := x.agreed.answered[ctx.id]; n > 0 && ctx.questions >= n {
 		delete(x.agreed.answered, ctx.id)
@@ -228,7 +236,7 @@ func (x *matching) handleDecision(p int, h *transport.Header, payload []byte) (e
 	return err
 }
 
-// carrySettled makes the decisions take effect that have become settled.
+// carrySettled carries out the decisions that have become settled.
 func (x *matching) carrySettled() {
 	settled := x.agreed.settled
 	x.agreed.settled = nil
@@ -244,8 +252,8 @@ func (x *matching) carrySettled() {
 	}
 }
 
-// lostSibling handles the death of another replica of this rank. If this process leads from
-// now on, it takes over the decisions that it holds and that its siblings may lack. All
+// lostSibling handles the death of another replica of this rank. If this process becomes
+// the leader, it adopts the decisions that it holds and that its siblings may lack. All
 // posted receives apply the decisions before any message is matched: otherwise a receive
 // could take the message that a decision gives to another one.
 func (x *matching) lostSibling() {

@@ -1,26 +1,27 @@
 package sdr
 
-// Sync is what the end of a collective implies at a rank.
+// Sync states which ranks are known to have begun a collective once it has ended at a rank.
 type Sync uint8
 
-// The kinds of collectives. Each clock domain has one communicator of all ranks whose
-// collectives begin its epochs, in the same order at all ranks. All other collectives are
-// SyncNone.
+// The kinds of collectives. In each clock domain one communicator of all ranks has
+// collectives that begin the epochs of the domain, in the same order at all ranks. All
+// other collectives are SyncNone.
 const (
-	// SyncNone: the end implies nothing.
+	// SyncNone: the end implies nothing about other ranks.
 	SyncNone Sync = iota
-	// SyncElsewhere: at another rank the end implies that all ranks have begun the
-	// collective.
+	// SyncElsewhere: the end implies that all ranks have begun the collective, but only at
+	// another rank.
 	SyncElsewhere
-	// SyncHere: at this rank the end implies that all ranks have begun it.
+	// SyncHere: the end implies that all ranks have begun the collective, but only at this
+	// rank.
 	SyncHere
-	// SyncAll: at every rank the end implies that all ranks have begun it.
+	// SyncAll: the end implies at every rank that all ranks have begun the collective.
 	SyncAll
 )
 
 // BeginCollective counts a collective that the program begins in ctx. Its messages depend
-// on what the program has seen by now, and on each other. The messages of a collective that
-// synchronises all ranks leave out what its end implies anyway.
+// on all that the program has seen by now, and on each other. If the collective
+// synchronises all ranks, its messages leave out the history that its end implies anyway.
 func (c *Core) BeginCollective(ctx *Context, s *Script) {
 	c.matching.operate(ctx, s.Sync != SyncNone)
 	ctx.plans++
@@ -44,7 +45,7 @@ func (c *Core) EndCollective(s *Script) {
 	r := &s.done.Request
 	c.matching.forget(r)
 	switch {
-	case s.Failed && s.Sync == SyncAll: // its history contains what the end would imply, but does not
+	case s.Failed && s.Sync == SyncAll: // its history claims that all ranks have begun, but its end does not ensure that
 		c.history.drop(s.past)
 		s.past = nil
 	case s.Sync == SyncHere && !s.Failed && c.history.on && s.ctx.thread != nil:

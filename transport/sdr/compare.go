@@ -11,21 +11,23 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Where comparer.sum is set, the replicas of a rank compare the messages that they send. The
-// acknowledgement that a receiver sends to the other replicas of the sender carries the
-// hash of what it has received, and the replica whose frame that was. Each of them compares
-// the hash with that of its own copy. The rest of the protocol does not depend on these
-// hashes.
+// If comparer.sum is set, the replicas of a rank compare the messages that they send. A
+// receiver acknowledges a message to the other replicas of the sender. The acknowledgement
+// carries the hash of the message, and the replica whose frame delivered it. Each of these
+// replicas compares the hash with that of its own copy. The rest of the protocol does not
+// depend on the hashes.
 //
-// Only the receiver knows whose frame it has taken. Replicas learn of a death at different
-// times: a replica that sends in place of a dead process cannot know whether a receiver
-// takes the message from it, or took it from the dead process before and has yet to report
-// that. So a comparison waits for each receiver, until the receiver has reported the
-// message, or has announced that it reports nothing more to this process, which now serves
-// it (flagServed). The announcement comes over the same link, after all reports. A
-// receiver reports all that it received before a cut before the cut ends, see
-// Engine.SumsHeard. It reports what lies beyond the cut again after it, since it may have
-// taken back some of that, and replicas may have joined.
+// Only the receiver knows whose frame delivered a message, because replicas learn of a
+// death at different times. A replica that sends in place of a dead process cannot know
+// which of the two messages a receiver has accepted: that of the substitute, or an earlier
+// one of the dead process that the receiver has yet to report.
+//
+// So a comparison waits for each receiver. It waits until the receiver has reported the
+// message, or has announced that it reports nothing more to this process because this
+// process now serves it (flagServed). The announcement uses the same link and follows all
+// reports. Before the end of a cut, a receiver reports every message from before the cut,
+// see Engine.SumsHeard. After the cut it reports the messages from beyond it again, because
+// some of them may have been discarded at the cut, and replicas may have joined.
 
 // Difference is a message that the replicas of its sender have sent with different
 // contents.
@@ -34,17 +36,17 @@ type Difference struct {
 	Number   uint64
 	Tag      int
 	Bytes    int
-	Point    uint64 // safe point after which it was posted, from Config.Point
+	Point    uint64 // last safe point before the message was posted, from Config.Point
 	Sent     []Sent
-	Asserted string // where the program asserts that it is send-deterministic, if messages are compared because of that
+	Asserted string // where the program asserts that it is send-deterministic, if that is why messages are compared
 }
 
-// Sent is one replica's version of a message.
+// Sent is the version of a message that one replica has sent.
 type Sent struct {
 	Replica     int
 	Incarnation uint32 // of the process that sent it
 	Hash        uint64
-	None        bool // it has sent nothing
+	None        bool // the replica has not sent the message
 }
 
 func (d *Difference) String() string {
@@ -65,9 +67,10 @@ func (d *Difference) String() string {
 		d.From, d.Number, d.Tag, d.Bytes, d.To, strings.Join(all, ", "))
 }
 
-// Minority returns what the replicas outside the majority have sent. A majority has the
-// same contents, at least two replicas, and more replicas than the rest; without one the
-// result is nil. A replica that has sent to several receivers counts once.
+// Minority returns the versions of the replicas outside the majority. A majority consists
+// of at least two replicas with the same contents, and of more replicas than the rest.
+// Without a majority the result is nil. A replica that has sent to several receivers counts
+// once.
 func (d *Difference) Minority() []Sent {
 	for _, right := range d.Sent {
 		var agree, others []Sent
@@ -94,34 +97,35 @@ const (
 	maxTold   = 4096 // hashes in one acknowledgement
 )
 
-// comparison compares the messages of one stream with what the replicas of its destination
-// have received.
+// comparison compares the messages of one stream with the messages that the replicas of its
+// destination have received.
 type comparison struct {
 	own    map[uint64]*posted // by number of the message
-	early  map[uint64][]told  // reports on messages that are not posted yet
-	silent uint64             // replicas of the destination that report nothing more before the next cut,
-	later  uint64             // and those that have passed a cut which this process has yet to pass, and report nothing after it
+	early  map[uint64][]told  // reports on messages that are not posted yet, by number
+	silent uint64             // replicas of the destination that report nothing more before the next cut
+	later  uint64             // the same after a cut that they have passed and this process has yet to pass
 }
 
-// comparer compares what the replicas of this rank send.
+// comparer compares the messages that the replicas of this rank send.
 type comparer struct {
 	job         *job
 	out         *outbox
 	contexts    *contexts
 	sum         func(payload []byte) uint64 // nil: messages are not compared
-	assertedAt  string                      // where the program calls AssertSendDeterministic, if sum is set for that
+	assertedAt  string                      // place of the call of AssertSendDeterministic in the program, if that call has set sum
 	point       func() uint64               // the safe point of the program; nil: not known
 	differences []*Difference
 }
 
-// posted is a message that was posted here, and on which reports are still due.
+// posted is a message that this process has posted and that some receivers have yet to
+// report.
 type posted struct {
 	Difference
 	want    uint64 // replicas of the destination that have not reported
 	differs bool
 }
 
-// told is a report of a replica of the destination.
+// told is a report from a replica of the destination.
 type told struct {
 	replica int
 	cut     uint64 // the last cut that the replica had passed
@@ -136,9 +140,9 @@ func (s *inStream) forgetTarget(replica int) {
 	}
 }
 
-// TellSums sends the other replicas of the senders the hashes of all that has been received
-// and not reported. A wrong message may make all ranks wait, and then no more
-// acknowledgements become due that could carry them.
+// TellSums sends the hashes of all received messages that are not reported yet to the other
+// replicas of their senders. It is needed when all ranks wait because of a wrong message:
+// then no acknowledgement becomes due that could carry the hashes.
 func (e *Engine) TellSums() {
 	e.mu.Lock()
 	e.core.acks.tellAll()
@@ -146,7 +150,7 @@ func (e *Engine) TellSums() {
 }
 
 // TellSumsNow is like TellSums, but returns only when the links have taken over the
-// reports: these arrive even if this process is killed then.
+// reports. The reports then arrive even if this process is killed.
 func (e *Engine) TellSumsNow(ctx context.Context) error {
 	e.TellSums()
 	return e.waitUntil(ctx, func() bool {
@@ -156,10 +160,11 @@ func (e *Engine) TellSumsNow(ctx context.Context) error {
 	})
 }
 
-// SumsHeard is TellSums that returns when all live processes have received the reports, and
-// the reports on all that this process has sent, from receivers whose programs have returned.
-// By then they have found every difference in messages that they have posted. The error is
-// that of ctx, or of the engine. It returns at once where messages are not compared.
+// SumsHeard is TellSums, and then waits for two things. All live processes have received
+// the reports. The receivers whose programs have returned have reported all messages that
+// this process has sent. By then the processes have found every difference in messages that
+// they have posted. The error is that of ctx, or of the engine. If messages are not
+// compared, SumsHeard returns at once.
 func (e *Engine) SumsHeard(ctx context.Context) error {
 	e.mu.Lock()
 	compares := e.core.comparer.sum != nil
@@ -179,14 +184,14 @@ func (e *Engine) SumsHeard(ctx context.Context) error {
 	return e.failure()
 }
 
-// heard compares the hashes that process p reports with those of the own copies, and
-// returns the rest of the payload.
+// heard compares the hashes that process p reports with those of this process's own
+// messages. It returns the rest of the payload.
 func (c *comparer) heard(p int, h *transport.Header, s *outStream, payload []byte) ([]byte, error) {
 	if h.Args[3] > uint64(len(payload)/toldBytes) {
 		return nil, violation(&c.job.processes[p], h, "hashes that are missing")
 	}
 	at := len(payload) - toldBytes*int(h.Args[3])
-	if c.sum == nil || h.Args[5] < c.out.passed { // from before a cut: it was compared, or is reported again
+	if c.sum == nil || h.Args[5] < c.out.passed { // the message was compared before the cut, or is reported again
 		return payload[:at], nil
 	}
 	own := &c.job.ranks[c.job.rank]
@@ -216,7 +221,7 @@ func (c *comparer) heard(p int, h *transport.Header, s *outStream, payload []byt
 	return payload[:at], nil
 }
 
-// fallsSilent records that a replica of the destination has passed that cut, and reports
+// fallsSilent records that a replica of the destination has passed a cut and reports
 // nothing more until it passes another one.
 func (c *comparer) fallsSilent(s *outStream, replica int, cut uint64) {
 	of := &s.compared
@@ -229,10 +234,10 @@ func (c *comparer) fallsSilent(s *outStream, replica int, cut uint64) {
 	}
 }
 
-// awaited returns the replicas of the destination of a stream that report messages which
-// they take from other replicas of this rank. These are the live ones, except those to
-// which this process alone has sent since the last cut, and those that have announced that
-// they report nothing more.
+// awaited returns the replicas of the destination whose reports a comparison waits for:
+// those that may receive a message from another replica of this rank. These are the live
+// replicas, with two exceptions. One is a replica to which only this process has sent since
+// the last cut. The other is a replica that has announced that it reports nothing more.
 func (c *comparer) awaited(s *outStream) (set uint64) {
 	all := uint64(1)<<c.job.ranks[c.job.rank].degree - 1
 	for d := range each(c.job.ranks[s.rank].live &^ s.compared.silent) {
@@ -243,7 +248,7 @@ func (c *comparer) awaited(s *outStream) (set uint64) {
 	return set
 }
 
-// posts records a message of this process, to compare it with what receivers report.
+// posts records a message of this process, to compare it with the reports of receivers.
 func (c *comparer) posts(s *outStream, number uint64, tag int, data []byte) {
 	if c.sum == nil || c.job.mirror || c.job.ranks[c.job.rank].degree == 1 {
 		return
@@ -265,8 +270,9 @@ func (c *comparer) posts(s *outStream, number uint64, tag int, data []byte) {
 	c.compare(s, m, early...)
 }
 
-// neverSent finds the messages that other replicas have sent and this one has not. Its program has
-// returned. In an exact context a report does not show whether a message was compared before.
+// neverSent is called when the program has returned. It finds the messages that other
+// replicas have sent and this one has not. In an exact context a report does not show
+// whether a message was compared before.
 func (c *comparer) neverSent(s *outStream) {
 	if s.ctx.exact {
 		return
@@ -282,8 +288,8 @@ func (c *comparer) neverSent(s *outStream) {
 	}
 }
 
-// compare compares a message with the reports of receivers. Between two cuts a slot has one
-// incarnation, so the slot identifies the process that sent a frame.
+// compare compares a message with the reports of receivers. Between two cuts each slot has
+// one incarnation, so the slot identifies the process that sent a frame.
 func (c *comparer) compare(s *outStream, m *posted, all ...told) {
 	for _, t := range all {
 		m.want &^= 1 << t.replica
@@ -294,7 +300,7 @@ func (c *comparer) compare(s *outStream, m *posted, all ...told) {
 	c.compared(s, m)
 }
 
-// compared ends the comparison of a message on which no more reports are to come.
+// compared ends the comparison of a message if no more reports on it are due.
 func (c *comparer) compared(s *outStream, m *posted) {
 	if m.want != 0 {
 		return
@@ -307,10 +313,10 @@ func (c *comparer) compared(s *outStream, m *posted) {
 	}
 }
 
-// awaitFewer makes the comparisons of a stream wait for no replicas but the awaited ones,
-// and ends those that have all their reports.
+// awaitFewer restricts the replicas that the comparisons of a stream wait for to awaited.
+// It ends the comparisons that then have all their reports.
 func (c *comparer) awaitFewer(s *outStream, awaited uint64) {
-	for _, n := range slices.Sorted(maps.Keys(s.compared.own)) { // in order, to be the same in every run
+	for _, n := range slices.Sorted(maps.Keys(s.compared.own)) { // sorted, to make runs reproducible
 		m := s.compared.own[n]
 		m.want &= awaited
 		c.compared(s, m)
@@ -332,8 +338,8 @@ func (c *comparer) expectFewer() {
 	}
 }
 
-// compareBehind restarts the comparisons of a stream at the end of a cut. Receivers have
-// reported all that was sent before it.
+// compareBehind restarts the comparisons of a stream at the end of a cut. By then receivers
+// have reported every message from before the cut.
 func (c *comparer) compareBehind(s *outStream, cut uint64) {
 	c.awaitFewer(s, 0)
 	of := &s.compared

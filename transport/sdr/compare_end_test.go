@@ -9,8 +9,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A replica whose program has returned has sent all that it ever sends: a message that another
-// replica has sent beyond that is a difference, whenever its report comes.
+// A replica whose program has returned sends no more messages. If another replica has sent
+// a message beyond that, this is a difference, no matter when the report arrives.
 func TestMessageThatOneReplicaNeverSends(t *testing.T) {
 	for _, order := range []string{"report end", "end report"} {
 		t.Run(order, func(t *testing.T) {
@@ -41,9 +41,9 @@ func TestMessageThatOneReplicaNeverSends(t *testing.T) {
 	}
 }
 
-// A program ends once the other replicas of its rank have the hashes of all its messages, also
-// from receivers whose programs had returned before. So no process is released that may still
-// find a difference.
+// A program ends only when the other replicas of its rank have the hashes of all its
+// messages, also from receivers whose programs had already returned. So the job releases no
+// process that may still find a difference.
 func TestEndWaitsForTheHashesOfTheLastMessages(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		n := comparing(t, Limits{}, 2, 2)

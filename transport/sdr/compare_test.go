@@ -25,7 +25,8 @@ func (n *net) report(p int) {
 	n.deliverAll()
 }
 
-// nothingKept requires that no comparison is open, and no hash waits for its message.
+// nothingKept requires that no comparison is open, and that no report waits for its
+// message.
 func nothingKept(t *testing.T, cores ...*Core) {
 	t.Helper()
 	for _, c := range cores {
@@ -37,14 +38,15 @@ func nothingKept(t *testing.T, cores ...*Core) {
 				}
 			}
 			for rank, s := range ctx.in {
-				require.True(t, s == nil || len(s.sums) == 0, "%d.%d has yet to report what it took from rank %d", c.job.rank, c.job.replica, rank)
+				require.True(t, s == nil || len(s.sums) == 0, "%d.%d has yet to report messages from rank %d", c.job.rank, c.job.replica, rank)
 			}
 		}
 	}
 }
 
-// 0.0 sends a wrong message to 1.0 and dies before 1.0 has reported its hash. 0.1 serves
-// 1.0 from then on, and finds the difference, whichever of the three events comes first.
+// 0.0 sends a wrong message to 1.0 and dies before 1.0 has reported its hash. Then 0.1
+// serves 1.0. It finds the difference, in whatever order the send, the death and the report
+// occur.
 func TestWrongMessageOfTheDeadIsFound(t *testing.T) {
 	for _, order := range []string{"send die report", "die send report", "die report send", "report die send"} {
 		for _, exact := range []bool{false, true} {
@@ -72,7 +74,7 @@ func TestWrongMessageOfTheDeadIsFound(t *testing.T) {
 				require.Len(t, n.cores[survivor].comparer.differences, 1)
 				require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("wrong")}, {Replica: 1, Hash: xxh3.HashString("right")}},
 					n.cores[survivor].comparer.differences[0].Sent)
-				for i := range 3 { // a message that 1.0 takes from 0.1 itself is not compared
+				for i := range 3 { // a message that 1.0 receives from 0.1 itself is not compared
 					n.post(survivor, "more", 1, uint64(1+i))
 					n.deliverAll()
 				}
@@ -93,7 +95,7 @@ func (n *net) joinExact() {
 	}
 }
 
-// post sends a message in the context of a process, of either kind. Only an exact context
+// post sends a message in the context of a process, exact or not. Only an exact context
 // uses the number.
 func (n *net) post(p int, text string, dst int, number uint64) {
 	if n.ctxs[p].exact {
@@ -104,9 +106,10 @@ func (n *net) post(p int, text string, dst int, number uint64) {
 	n.carry(p)
 }
 
-// The receiver does not know of the death yet: it takes the message of the dead process,
-// and that of 0.1 in its place, and reports both. After that it reports no more.
-func TestReceiverHearsOfTheDeathLater(t *testing.T) {
+// The receiver does not know of the death yet. It accepts the message of the dead process
+// and then that of its substitute 0.1, and reports both. After that it reports nothing more
+// to 0.1.
+func TestReceiverLearnsOfTheDeathLater(t *testing.T) {
 	n := comparing(t, Limits{}, 2, 2)
 	sender, survivor, receiver := n.p(0, 0), n.p(0, 1), n.p(1, 0)
 	n.send(sender, "wrong", 1, 0)
@@ -124,13 +127,13 @@ func TestReceiverHearsOfTheDeathLater(t *testing.T) {
 	n.send(survivor, "third", 1, 0)
 	n.hear(receiver, sender, n.cores[receiver])
 	n.deliverAll()
-	require.Empty(t, n.ctxs[survivor].out[1].compared.own, "1.0 has said who sends to it now")
+	require.Empty(t, n.ctxs[survivor].out[1].compared.own, "1.0 has announced that 0.1 serves it")
 	n.report(receiver)
 	nothingKept(t, n.cores[survivor], n.cores[receiver])
 }
 
-// A report blames a wrong message on the process that sent it, not on the one that serves
-// the receiver when that reports the hash.
+// A report attributes a wrong message to the process that sent it, even if another process
+// serves the receiver by the time of the report.
 func TestWrongMessageIsThatOfTheDead(t *testing.T) {
 	n := comparing(t, Limits{}, 3, 3)
 	n.send(n.p(0, 0), "wrong", 1, 0)
@@ -151,8 +154,8 @@ func TestWrongMessageIsThatOfTheDead(t *testing.T) {
 	nothingKept(t, n.cores[1:]...)
 }
 
-// The payload broke off with its sender. The payload that arrived whole is the copy of
-// another replica, and its hash is attributed to that replica.
+// The sender died in the middle of a payload. The receiver got the whole payload from a
+// copy of another replica, and attributes its hash to that replica.
 func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
 	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
@@ -178,8 +181,8 @@ func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 	require.Contains(t, n.cores[first].comparer.differences[0].Sent, Sent{Replica: 2, Hash: xxh3.HashString("wrong")})
 }
 
-// This also holds if the sender of the copy dies first, and the remaining replica serves
-// the receiver.
+// This also holds if the sender of the copy dies, too, and the remaining replica serves the
+// receiver.
 func TestCopyOfTheDeadIsComparedByTheLastReplica(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
 	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
@@ -215,11 +218,11 @@ func TestFreedContextIsComparedToTheEnd(t *testing.T) {
 	n.carry(survivor)
 	n.report(receiver)
 	require.Len(t, n.cores[survivor].comparer.differences, 1)
-	require.Nil(t, n.cores[survivor].contexts.byID[testContext], "it is closed now")
+	require.Nil(t, n.cores[survivor].contexts.byID[testContext], "the context is closed")
 }
 
-// 1.0 takes a message that 0.0 sent after the cut before it passes the cut itself. 0.1
-// joins in that cut, and compares the message.
+// Before 1.0 passes the cut, it receives a message that 0.0 sent after the cut. 0.1 joins
+// in that cut, and compares the message.
 func TestNewcomerComparesWhatCameInTheCut(t *testing.T) {
 	for _, large := range []bool{false, true} {
 		n := comparing(t, Limits{Eager: 16}, 2, 2)
@@ -255,8 +258,8 @@ func TestNewcomerComparesWhatCameInTheCut(t *testing.T) {
 	}
 }
 
-// 1.0 takes a message before it passes the cut, and the sender of that message dies before
-// that, too. The joiner serves 1.0 from then on, and still compares the message.
+// Before 1.0 passes the cut, it receives a message from beyond the cut, and the sender
+// dies. The joiner then serves 1.0, and still compares the message.
 func TestNewcomerComparesWhatTheDeadHadSentInTheCut(t *testing.T) {
 	n := comparing(t, Limits{}, 2, 2)
 	newcomer, sender, receiver, other := n.p(0, 1), n.p(0, 0), n.p(1, 0), n.p(1, 1)
@@ -281,9 +284,9 @@ func TestNewcomerComparesWhatTheDeadHadSentInTheCut(t *testing.T) {
 	nothingKept(t, n.cores[newcomer], n.cores[receiver], n.cores[other])
 }
 
-// A message that a dead process had sent after the cut is withdrawn, and so are the reports
-// about it.
-func TestHashesOfWhatWasTakenBack(t *testing.T) {
+// A message that a dead process had sent after the cut is discarded, and so are the reports
+// on it.
+func TestHashesOfDiscardedMessages(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		n := comparing(t, Limits{}, 2, 2)
 		if exact {
@@ -309,8 +312,8 @@ func TestHashesOfWhatWasTakenBack(t *testing.T) {
 	}
 }
 
-// 0.0 gets a report on such a message, and then on the one that 0.2 has sent in its place,
-// before it passes the cut itself. It compares the second.
+// Before 0.0 passes the cut, it gets a report on such a message, and then a report on the
+// message that 0.2 has sent in its place. It compares the second.
 func TestHashesOfBothSidesOfACut(t *testing.T) {
 	n := comparing(t, Limits{}, 3, 3)
 	last, dead, quick, receiver := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
@@ -343,8 +346,8 @@ func TestHashesOfBothSidesOfACut(t *testing.T) {
 	}
 }
 
-// Hashes that do not fit into one acknowledgement are reported in several, and the process
-// that serves the receiver from now on gets all of them.
+// If there are too many hashes for one acknowledgement, the receiver sends several. The
+// process that serves the receiver from then on gets all of them.
 func TestManyHashes(t *testing.T) {
 	n := comparing(t, Limits{Window: 1 << 24}, 2, 2)
 	newcomer, sender, receiver, other := n.p(0, 1), n.p(0, 0), n.p(1, 0), n.p(1, 1)
@@ -375,9 +378,9 @@ func TestManyHashes(t *testing.T) {
 	nothingKept(t, n.cores[newcomer], n.cores[receiver], n.cores[other])
 }
 
-// 1.0 does not report to a joiner the hashes that it had yet to report to the dead process
-// in that slot.
-func TestNothingIsReportedOfBeforeALife(t *testing.T) {
+// 1.0 does not report to a joiner the hashes that it still owed to the dead process in that
+// slot.
+func TestJoinerGetsNoReportsForThePreviousProcess(t *testing.T) {
 	n := comparing(t, Limits{}, 2, 2)
 	n.send(n.p(0, 0), "m", 1, 0)
 	n.deliverAll()
@@ -386,9 +389,9 @@ func TestNothingIsReportedOfBeforeALife(t *testing.T) {
 	require.Empty(t, n.ctxs[n.p(1, 0)].in[0].sums)
 }
 
-// A rank has lost its last replica in the middle of a payload, of which another replica had
-// sent a copy.
-func TestTheLastDiesWhileItsPayloadComes(t *testing.T) {
+// A rank has lost its last replica in the middle of a payload. Another replica had sent a
+// copy of that payload.
+func TestLastReplicaDiesInsideAPayload(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 2, 2)
 	p := n.p(1, 1)
 	n.cores[n.p(0, 1)].job.processes[p].credit = 0
@@ -405,8 +408,8 @@ func TestTheLastDiesWhileItsPayloadComes(t *testing.T) {
 	require.Equal(t, "0:message", r.text(t))
 }
 
-// Hashes that are not reported yet are reported at a cut, also to a process that posts the
-// message later.
+// Hashes that are still due are reported at a cut, also to a process that posts the message
+// later.
 func TestMessagesAreComparedAtCuts(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
@@ -424,7 +427,7 @@ func TestMessagesAreComparedAtCuts(t *testing.T) {
 	require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("right")}, {Replica: 1, Hash: xxh3.HashString("wrong")}}, n.cores[n.p(0, 1)].comparer.differences[0].Sent)
 }
 
-// minority returns the replicas of a minority.
+// minority returns the replicas in Minority.
 func minority(d *Difference) (replicas []int) {
 	for _, s := range d.Minority() {
 		replicas = append(replicas, s.Replica)
@@ -448,7 +451,7 @@ func TestMinority(t *testing.T) {
 		require.Equal(t, c.want, minority(&d), c.hashes)
 	}
 	twice := Difference{Sent: []Sent{{Replica: 0, Hash: 'b'}, {Replica: 0, Hash: 'b'}, {Replica: 1, Hash: 'a'}}}
-	require.Empty(t, minority(&twice), "one that has sent to two is no majority over another one")
+	require.Empty(t, minority(&twice), "a replica that has sent to two receivers counts once")
 	both := Difference{Sent: []Sent{{Replica: 0, Hash: 'a'}, {Replica: 0, Hash: 'b'}, {Replica: 1, Hash: 'a'}}}
 	require.Equal(t, []int{0}, minority(&both))
 }

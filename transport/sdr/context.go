@@ -4,27 +4,27 @@ import (
 	"slices"
 )
 
-// Context is the matching space of one communicator: streams of messages to
-// and from each rank of the job, the receives posted in it and the messages
-// that arrived before their receive.
+// Context is the matching space of one communicator. It holds the streams of messages to
+// and from each rank of the job, the posted receives, and the messages that arrived before
+// their receive.
 type Context struct {
 	id     uint64
 	exact  bool   // receives name the number of the message
 	member []bool // per rank of the job; nil: all
-	joined bool   // the program has joined it; before that only frames have named it
+	joined bool   // the program has joined it; before that it exists because of frames
 	freed  bool   // the program does not use it any more
 	out    []*outStream
 	in     []*inStream
 	thread *thread
 	any    line // receives from any source, in posting order
-	bound  int  // receives from any source that were bound to an offer and are not complete
-	plans  int  // scripts under way, which will post messages
-	aside  int  // unmatched messages that are held back from receives from any source
+	bound  int  // number of receives from any source that were bound to an offer and are not complete
+	plans  int  // number of scripts under way, which will post more messages
+	aside  int  // number of unmatched messages that are held back from receives from any source
 
-	// Since the last cut, see agreement.
+	// Counted from the last cut on, see agreement.
 	anyReceives uint64 // receives from any source that the program has posted
 	questions   uint64 // questions that the program has asked
-	run         uint64 // run of receives from any source: they have the same tag, and nothing else is received or asked in between
+	run         uint64 // current run of receives from any source, see agree.go
 	inRun       bool   // another receive from any source with runTag continues the run
 	runTag      int
 	claimed     bool // a message may have been claimed, see matching.claimed
@@ -38,8 +38,8 @@ func (ctx *Context) key(number uint64, tag int) uint64 {
 	return uint64(tag)
 }
 
-// outStream is what this rank sends to one rank in one context. All replicas
-// of a rank number their messages alike.
+// outStream is the sequence of messages from this rank to one rank in one context. All
+// replicas of a rank number their messages alike.
 type outStream struct {
 	ctx   *Context
 	rank  int
@@ -50,32 +50,32 @@ type outStream struct {
 	gaps  int        // nil entries of kept
 	acked []numbers  // per replica of the destination
 	short uint64     // replicas whose process.short lists this stream
-	later []numbers  // like acked, for replicas that have passed a cut which this process has yet to pass
+	later []numbers  // like acked, from replicas that have passed a cut that this process has yet to pass
 
 	compared comparison
 }
 
-// inStream holds the messages from one rank in one context.
+// inStream is the sequence of messages from one rank in one context.
 type inStream struct {
 	ctx        *Context
 	rank       int
 	due        uint64              // next number to be matched; not used by exact contexts
 	received   numbers             // whole messages
 	unacked    int                 // messages received since the last acknowledgement to all
-	unackedB   int                 // bytes of them
-	among      uint64              // live replicas of rank when others was determined,
-	others     uint64              // and those of them that get acknowledgements: all but the one that serves this process
-	live       map[uint64]*arrival // known and not whole, or whole and ahead of the due number
+	unackedB   int                 // their size in bytes
+	among      uint64              // live replicas of rank when others was determined
+	others     uint64              // replicas in among that get acknowledgements: all but the one that serves this process
+	live       map[uint64]*arrival // messages that are known and not whole, or whole and ahead of the due number
 	posted     line                // receives from this source, in posting order
-	unexpected line                // unmatched messages, in order of number; of exact contexts, of arrival
-	before     uint64              // numbers below were sent before the cut that is being passed
-	shown      uint64              // numbers below were seen by a probe, or precede one that was
+	unexpected line                // unmatched messages, in order of number (in exact contexts in order of arrival)
+	before     uint64              // messages with lower numbers were sent before the cut that is being passed
+	shown      uint64              // messages with lower numbers were seen by a probe, or precede one that was
 	taken      uint64              // above the highest number that has completed a receive
 	newest     map[int]uint64      // per tag: place in posting order of the newest receive completed while others were bound
 	sums       []received          // hashes to report
-	asked      int                 // 1 + process that is to report when it has finished, or 0
-	finished   bool                // the program of its rank has returned,
-	total      uint64              // and has posted this number of messages
+	asked      int                 // 1 + process that was asked to report when it has finished, or 0
+	finished   bool                // the program of its rank has returned
+	total      uint64              // number of messages that it has posted, if finished
 }
 
 // contexts holds the contexts of a process, by id and in order of creation.
@@ -84,9 +84,9 @@ type contexts struct {
 	byID      map[uint64]*Context // nil value: closed
 	order     []*Context          // the open ones, in order of creation
 	used      bool                // the program has begun an operation, or looked for a message from any source
-	over      []*Context          // freed contexts in which something has ended
-	recent    *Context            // the one that get has returned last, or nil
-	bookmarks *Context            // of the bookmarks of cuts
+	over      []*Context          // freed contexts in which an operation has ended
+	recent    *Context            // context that get has returned last, or nil
+	bookmarks *Context            // context of the bookmarks of cuts
 }
 
 // get returns the state of a context, and creates it if it is new. It returns nil if
@@ -107,8 +107,8 @@ func (t *contexts) get(id uint64, exact bool) *Context {
 	return ctx
 }
 
-// ended records that something has ended in a context. If the context was freed, it may be
-// over.
+// ended records that an operation has ended in a context. If the context was freed, it may
+// be over.
 func (t *contexts) ended(ctx *Context) {
 	if ctx.freed {
 		t.over = append(t.over, ctx)
@@ -133,7 +133,7 @@ func (ctx *Context) inStream(rank int) *inStream {
 	return s
 }
 
-// known returns the message with this number in live, which mostly is empty, or nil.
+// known returns the message with this number in live, or nil. live is usually empty.
 func (s *inStream) known(number uint64) *arrival {
 	if len(s.live) == 0 {
 		return nil
@@ -168,8 +168,8 @@ func (s *outStream) compact() {
 	s.kept, s.order, s.gaps = s.kept[:n], s.order[:n], 0
 }
 
-// drop removes m from kept. The others keep their positions, so that a loop over kept may
-// drop messages.
+// drop removes m from kept. The other messages keep their positions, so a loop over kept
+// may drop messages.
 func (s *outStream) drop(m *Message) {
 	s.kept[m.at] = nil
 	if s.gaps++; s.gaps == len(s.kept) {
@@ -178,7 +178,7 @@ func (s *outStream) drop(m *Message) {
 }
 
 // span returns a range of kept that contains all messages whose numbers are at least low
-// and less than high, and maybe others.
+// and less than high. It may also contain others.
 func (s *outStream) span(low, high uint64) (from, to int) {
 	if s.mixed {
 		return 0, len(s.kept)

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKept: a stream keeps its messages in the order in which they were posted, whichever
-// are removed in between. A loop over the messages may remove some. Each message is found
-// by its number.
+// TestKept: a stream keeps its messages in the order in which they were posted, no matter
+// which ones are removed in between. A loop over the messages may remove some of them. Each
+// message is found by its number.
 func TestKept(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := &outStream{}
@@ -20,7 +20,7 @@ func TestKept(t *testing.T) {
 		if random.IntN(2) == 0 {
 			m := &Message{number: next}
 			if next += uint64(random.IntN(3)) + 1; len(want) > 3 && random.IntN(200) == 0 {
-				m.number = next + 1000 // before others
+				m.number = next + 1000 // a number that is not ascending: the next ones are lower
 				require.Nil(t, s.find(m.number))
 			}
 			s.keep(m)

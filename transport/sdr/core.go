@@ -26,11 +26,11 @@ type Core struct {
 	incoming  incoming
 	cuts      cuts
 	finishing finishing
-	noAny     bool // no rank receives or probes from any source
+	noAny     bool // the program has called NoAnySource
 }
 
-// NewCore returns the core of process rank.replica in a job with these degrees. All
-// processes are live and have this incarnation.
+// NewCore returns the core of process rank.replica in a job with these degrees. At first
+// all processes are live and have this incarnation.
 func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, limits Limits) *Core {
 	c := &Core{job: newJob(rank, replica, incarnation, degrees, mirror, limits)}
 	c.out.incarnation = incarnation
@@ -51,18 +51,18 @@ func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, 
 
 // Send posts a message with the next number of its stream [SDR, Algorithm 1, line 4]. dst
 // is a rank of the job. If the message is small, and the copies kept for dst stay within
-// their limit, it is copied and req is complete at once. Otherwise data belongs to the core
-// until req is complete, which is when every live replica of dst has the message. With
-// sync, req is not complete before a receive has matched the message.
+// their limit, the message is copied and req is complete at once. Otherwise data belongs to
+// the core until req is complete, which is when every live replica of dst has the message.
+// If sync is set, req is not complete before a receive has matched the message.
 func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync bool) {
 	c.matching.operate(ctx, false)
 	s := c.contexts.outStream(ctx, dst)
 	c.send(c.outgoing.message(s, req, data, s.next, tag, sync))
 }
 
-// SendExact posts the message with this number, in an exact context. Every
-// replica uses the same numbers, each once, but may post them in any order.
-// purpose, at most MaxPurpose, is compared with that of the receive.
+// SendExact posts the message with this number, in an exact context. Every replica uses the
+// same numbers, each once, but may post them in any order. The receive compares purpose,
+// which is at most MaxPurpose, with its own.
 func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, number uint64, purpose int) {
 	c.send(c.outgoing.message(c.contexts.outStream(ctx, dst), req, data, number, purpose, false))
 }
@@ -76,8 +76,9 @@ func (c *Core) send(m *Message) {
 }
 
 // Completed returns the requests that have become complete, with their status and error,
-// and clears the list. The slice is valid until the next event. It is called after each
-// event, and closes the contexts in which nothing is under way any more.
+// and clears the list. The slice is valid until the next event. Completed must be called
+// after each event, because it also closes the freed contexts in which no operation is
+// under way any more.
 func (c *Core) Completed() (done []*Request) {
 	if c.contexts.over != nil {
 		c.closeOver()
@@ -86,8 +87,8 @@ func (c *Core) Completed() (done []*Request) {
 	return done
 }
 
-// closeOver closes the freed contexts in which nothing is under way any more. It is not
-// inlined, so that Completed can be.
+// closeOver closes the freed contexts in which no operation is under way any more. It is a
+// function of its own so that Completed can be inlined.
 //
 //go:noinline
 func (c *Core) closeOver() {
@@ -126,10 +127,10 @@ func (c *Core) NoAnySource() error {
 	return nil
 }
 
-// agree makes this process agree with its siblings. It is called before anything else, at all
-// processes. No replica then gets past a receive from any source before all its siblings know the
-// decision, so that no message can depend on the completion of a receive that a replica has yet to
-// choose a message for: messages need not carry their causal history.
+// agree makes this process agree with its siblings. It is called before anything else, at
+// all processes. Then no replica gets past a receive from any source before all its
+// siblings know the decision. So no message can depend on a receive that another replica
+// has yet to complete, and messages need not carry their causal history.
 func (c *Core) agree(r Recorder) {
 	c.history.on = false
 	if degree := c.job.ranks[c.job.rank].degree; degree > 1 || r != nil {
@@ -148,10 +149,10 @@ func (c *Core) SendDeterministic() error {
 	return nil
 }
 
-// Join returns the context with this id, on which the program has just agreed with the
-// other members; frames for it may have arrived before. Exact contexts are those of
-// collectives. thread is the id of its clock domain. members are the ranks of the
-// communicator; nil means all.
+// Join returns the context with this id. The program has just agreed on the id with the
+// other members of the communicator; frames for the context may have arrived before. Exact
+// contexts are those of collectives. thread is the id of the clock domain. members are the
+// ranks of the communicator; nil means all.
 func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
 	ctx := c.contexts.get(id, exact)
 	if ctx == nil || ctx.joined {
@@ -171,15 +172,15 @@ func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, err
 	return ctx, nil
 }
 
-// Free records that the program does not use the context any more. Operations under way in
-// it still complete.
+// Free records that the program does not use the context any more. Operations that are
+// under way in it still complete.
 func (c *Core) Free(ctx *Context) {
 	ctx.freed = true
 	c.contexts.ended(ctx)
 }
 
-// close removes a freed context once nothing is under way in it. Its id stays known, so
-// that late frames do not create a new context.
+// close removes a freed context when no operation is under way in it. Its id stays known,
+// so that late frames do not create a new context.
 func (c *Core) close(ctx *Context) {
 	if c.contexts.byID[ctx.id] != ctx || ctx.any.first != nil {
 		return
@@ -209,7 +210,7 @@ func (c *Core) close(ctx *Context) {
 				delete(s.live, m.number)
 				c.matching.release(m)
 			}
-			for _, n := range slices.Sorted(maps.Keys(s.live)) { // in order, to be the same in every run
+			for _, n := range slices.Sorted(maps.Keys(s.live)) { // sorted, to make runs reproducible
 				c.matching.release(s.live[n])
 			}
 			clear(s.live)

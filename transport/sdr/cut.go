@@ -10,17 +10,18 @@ import (
 )
 
 // A cut in this package is a consistent cut: a place in the program of every rank that no
-// message crosses. There each process sends every other rank a bookmark, the number of
-// messages that it has sent to that rank in each context. Then it draws in the messages
-// that are on their way to it, until it has all that the bookmarks count. When every live
-// process has got there, the position of a rank consists of the numbers of its streams and
-// its unmatched messages, and no message that was sent before needs to be kept.
+// message crosses. At a cut each process sends every other rank a bookmark: the number of
+// messages that it has sent to that rank in each context. Then it receives the messages
+// that are on their way to it, until it has all messages that the bookmarks count. When
+// every live process has done so, the position of a rank consists of the numbers of its
+// streams and its unmatched messages. From then on no message from before the cut needs to
+// be kept.
 //
 // Bookmarks travel in batches, in about log2(ranks) rounds. In round r a rank sends to the
-// rank 2^r further on, modulo the number of ranks. It sends its own bookmarks, and those
-// that it got in earlier rounds, for ranks at a distance that has bit r. So there are few
-// messages, and few links. All replicas of a rank get the same in a round, so bookmarks are
-// ordinary messages: the substitute of a process that died sends its bookmarks.
+// rank 2^r further on, modulo the number of ranks. It sends bookmarks for the ranks at a
+// distance that has bit r: its own ones, and those that it received in earlier rounds. This
+// needs few messages and few links. All replicas of a rank receive the same in a round. So
+// bookmarks are ordinary messages: if a process died, its substitute sends its bookmarks.
 
 // cutContext is the context of the bookmarks. The number of a message there is that of its
 // cut.
@@ -28,7 +29,7 @@ const cutContext = 0
 
 // Errors of a cut.
 var (
-	// ErrPending reports that a request is under way that cannot be pending at a safe
+	// ErrPending reports that a request is under way that must not be pending at a safe
 	// point.
 	ErrPending = errors.New("pending across a safe point")
 	// ErrCancelled reports that the cut was cancelled.
@@ -37,7 +38,7 @@ var (
 
 var errNoCut = errors.New("not in a cut")
 
-// cuts passes one cut after another.
+// cuts handles the cuts of a process, one after another.
 type cuts struct {
 	job      *job
 	out      *outbox
@@ -46,8 +47,8 @@ type cuts struct {
 	requests *requests
 	outgoing *outgoing
 	matching *matching
-	now      *cut   // the one that is being passed, or nil
-	newest   uint64 // the last one that was begun
+	now      *cut   // the cut that is being passed, or nil
+	newest   uint64 // number of the last cut that was begun
 }
 
 // cut is the state of the cut that is being passed.
@@ -55,20 +56,20 @@ type cut struct {
 	number  uint64
 	marked  []bool     // per rank: its bookmark has arrived
 	round   int        // round whose bookmarks are awaited
-	carried []bookmark // bookmarks for other ranks, not sent on yet
+	carried []bookmark // bookmarks for other ranks that are not sent on yet
 	fresh   bool       // a frame has arrived since the last call of Arrived
-	done    bool       // all that was sent before the cut has arrived
+	done    bool       // all messages from before the cut have arrived
 }
 
-// bookmark is what one rank reports to another at a cut.
+// bookmark is the report of one rank to another at a cut.
 type bookmark struct {
 	from, to int
 	said     []byte
 }
 
-// Pending returns an error that names a request which cannot be pending across
-// a safe point, if there is one: a receive, or a synchronous send. Other sends
-// to other ranks complete at the cut.
+// Pending returns an error if a request is under way that must not be pending across a safe
+// point: a receive, or a synchronous send. The error names the request. Other sends to
+// other ranks complete at the cut.
 func (k *cuts) Pending() error {
 	if k.matching.agreed != nil {
 		for _, d := range k.matching.agreed.open {
@@ -230,8 +231,8 @@ func (k *cuts) takeBookmarks(rank int, data []byte) error {
 	return nil
 }
 
-// forgetBookmarks discards the bookmarks of cuts before number: it stops keeping its own,
-// and ignores those of other ranks that arrive late.
+// forgetBookmarks discards the bookmarks of cuts before number. The process no longer keeps
+// its own ones, and ignores late ones of other ranks.
 func (k *cuts) forgetBookmarks(number uint64) {
 	for rank := range k.job.ranks {
 		if rank == k.job.rank {
@@ -280,14 +281,14 @@ func (k *cuts) bookmark(rank int) []byte {
 	return b
 }
 
-// common reports whether the program has the context and rank is a member.
+// common reports whether the program has joined the context and rank is a member.
 func (ctx *Context) common(rank int) bool {
 	return ctx.joined && !ctx.freed && (ctx.member == nil || ctx.member[rank])
 }
 
-// Arrived reports whether everything that was sent to this process before the cut has
-// arrived. It sends on the bookmarks that other ranks need for that. An error means that
-// the program or a peer is wrong.
+// Arrived reports whether every message that was sent to this process before the cut has
+// arrived. It also forwards the bookmarks that other ranks need for that. An error means
+// that the program or a peer is wrong.
 func (k *cuts) Arrived() (bool, error) {
 	switch {
 	case k.now == nil:
@@ -319,7 +320,7 @@ func (k *cuts) Arrived() (bool, error) {
 			if rank == k.job.rank || marked {
 				continue
 			}
-			if err := k.mark(rank, nil); err != nil { // it has no communicator with this rank
+			if err := k.mark(rank, nil); err != nil { // rank has no communicator with this rank
 				return false, err
 			}
 			k.now.marked[rank] = true
@@ -347,7 +348,7 @@ func (k *cuts) mark(rank int, b []byte) error {
 		exact := flags == uint64(flagExact)
 		ctx := k.contexts.get(id, exact)
 		if ctx == nil {
-			continue // freed here: the other rank reports the error
+			continue // the context was freed here: the other rank reports the error
 		}
 		if ctx.exact != exact || !exact && flags != 0 || ctx == k.contexts.bookmarks {
 			return fmt.Errorf("%w: bookmark from rank %d with flags %x in context %x", ErrProtocol, rank, flags, id)

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// begin begins a cut at processes, whose bookmarks stay on the wire.
+// begin begins a cut at some processes. Their bookmarks stay on the wire.
 func (n *net) begin(cut uint64, ps ...int) {
 	for _, p := range ps {
 		require.NoError(n.t, n.cores[p].cuts.BeginCut(cut))
@@ -32,7 +32,7 @@ func (n *net) end(joined []Joiner, ps ...int) {
 	}
 }
 
-// restore makes process p again at a position, in another life.
+// restore creates process p again at a position, with another incarnation.
 func (n *net) restore(p int, incarnation uint32, limits Limits, degrees []int, b []byte) *Core {
 	var pos Position
 	require.NoError(n.t, pos.UnmarshalBinary(b))
@@ -54,22 +54,22 @@ func (n *net) position(p int) []byte {
 	return b
 }
 
-// TestDrain: a message of any size without a matching receive arrives before
-// the cut. Its send completes at the cut, and no copy is kept.
+// TestDrain: a message that no receive has matched arrives before the cut, whatever its
+// size. Its send completes at the cut, and no copy is kept.
 func TestDrain(t *testing.T) {
 	limits := Limits{Eager: 8}
 	n := newNet(t, limits, 1, 1)
 	large := n.send(0, "larger than eight bytes", 1, 5)
 	small := n.send(0, "small", 1, 6)
 	n.begin(1, 0)
-	require.False(t, n.arrived(0), "1.0 may have sent something")
+	require.False(t, n.arrived(0), "1.0 may have sent a message")
 	n.deliver(0, 1) // the offer
-	n.deliver(0, 1) // the small one
+	n.deliver(0, 1) // the small message
 	require.False(t, large.Done())
 	require.True(t, small.Done())
 	n.begin(1, 1)
 	require.False(t, n.arrived(1))
-	n.deliver(1, 0) // 1.0 asks for the large one
+	n.deliver(1, 0) // 1.0 requests the large message
 	n.deliver(0, 1) // the bookmark
 	require.False(t, n.arrived(1), "the payload is on its way")
 	n.deliverAll()
@@ -95,8 +95,8 @@ func TestDrain(t *testing.T) {
 	require.Equal(t, "0:next", next.text(t))
 }
 
-// TestBookmarkOfTheDead: the substitute of a process that dies in the cut sends
-// its bookmark, and the messages that the dead process had not sent.
+// TestBookmarkOfTheDead: a process dies during the cut. Its substitute sends its bookmark,
+// and the messages that the dead process had not sent.
 func TestBookmarkOfTheDead(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	all := []int{0, 1, 2, 3}
@@ -113,10 +113,10 @@ func TestBookmarkOfTheDead(t *testing.T) {
 	require.Equal(t, "0:m", n.recv(n.p(1, 1), 0, 0).text(t))
 }
 
-// TestAheadOfTheCut: 0.1 dies after it has sent a message from after the cut,
-// with a causal history that counts from before it. The message is withdrawn,
-// as if it had never arrived. 0.0 sends it on reaching that point, and then a
-// receive from any source gets it.
+// TestAheadOfTheCut: 0.1 sends a message from after the cut and dies. The causal history of
+// the message counts from before the cut. So the receiver discards the message, as if it
+// had never arrived. 0.0 sends it on reaching that point, and then a receive from any
+// source gets it.
 func TestAheadOfTheCut(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for k := range 2 {
@@ -148,9 +148,8 @@ func TestAheadOfTheCut(t *testing.T) {
 	require.True(t, n.cores[n.p(0, 0)].outgoing.Drained())
 }
 
-// TestAcknowledgedAheadOfTheCut: 0.0 knows that 1.1 has a message which 0.1 had
-// sent from after the cut before it died. That message is withdrawn, so 0.0
-// sends it.
+// TestAcknowledgedAheadOfTheCut: before its death 0.1 sent a message from after the cut to
+// 1.1, and 0.0 has the acknowledgement. 1.1 discards that message, so 0.0 sends it.
 func TestAcknowledgedAheadOfTheCut(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for range ackEvery {
@@ -158,7 +157,7 @@ func TestAcknowledgedAheadOfTheCut(t *testing.T) {
 	}
 	n.deliverAll()
 	n.die(n.p(0, 1))
-	require.True(t, n.ctxs[n.p(0, 0)].out[1].acked[1].has(ackEvery-1), "1.1 has said so")
+	require.True(t, n.ctxs[n.p(0, 0)].out[1].acked[1].has(ackEvery-1), "1.1 has acknowledged the message")
 	live := []int{n.p(0, 0), n.p(1, 0), n.p(1, 1)}
 	n.begin(1, live...)
 	n.deliverAll()
@@ -177,12 +176,12 @@ func TestAcknowledgedAheadOfTheCut(t *testing.T) {
 	}
 }
 
-// TestLivesAgain: after the cut a replica sends and receives as if it had not
-// died, and frames of its first life are refused.
+// TestLivesAgain: after the cut a restarted replica sends and receives as if it had not
+// died. Frames of its first incarnation are refused.
 func TestLivesAgain(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 3)
 	p01 := n.p(0, 1)
-	n.send(p01, "of the first life", 1, 0)
+	n.send(p01, "from the first incarnation", 1, 0)
 	late := n.wire[[2]int{p01, n.p(1, 1)}][0]
 	n.die(p01)
 	n.send(n.p(0, 0), "before", 1, 0)
@@ -200,7 +199,7 @@ func TestLivesAgain(t *testing.T) {
 	n.end(joined, p01, n.p(0, 0))
 	n.send(p01, "after", 1, 0)
 	n.send(n.p(0, 0), "after", 1, 0)
-	require.Equal(t, []string{"0.1->1.1 eager", "0.0->1.0 eager", "0.0->1.2 eager"}, n.sent(), "each serves its own column")
+	require.Equal(t, []string{"0.1->1.1 eager", "0.0->1.0 eager", "0.0->1.2 eager"}, n.sent(), "replica k serves replica k")
 	n.deliverAll()
 	c := n.cores[n.p(1, 1)]
 	require.NoError(t, c.End(p01, &late.header, late.payload))
@@ -220,9 +219,9 @@ func TestLivesAgain(t *testing.T) {
 	require.Contains(t, n.sent(), "0.0->1.1 eager")
 }
 
-// TestQuickerThanTheCut: a message that was sent after the cut, to a replica
-// that has not passed it, depends on operations after the cut there. A message
-// from before the cut depends on nothing.
+// TestQuickerThanTheCut: a message from after the cut reaches a replica that has not passed
+// the cut. There it depends on operations after the cut. A message from before the cut
+// depends on nothing.
 func TestQuickerThanTheCut(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 2)
 	a0, a1, b := n.p(1, 0), n.p(1, 1), n.p(0, 0) // 1.0 sends to 0.0
@@ -247,14 +246,14 @@ func TestQuickerThanTheCut(t *testing.T) {
 	n.end(nil, a1)
 	require.Equal(t, "0:old", n.recv(a1, Any, Any).text(t))
 	answer := n.recv(a1, Any, Any)
-	require.False(t, answer.Done(), "1.1 has not asked yet")
+	require.False(t, answer.Done(), "1.1 has not requested the payload yet")
 	n.send(a1, "question", 0, 0)
 	require.Equal(t, "0:answer", answer.text(t))
 }
 
-// TestEarlyFramesOutliveTheVerdict: the verdict on the first life may arrive
-// after the first frames of the second, which it does not concern. The verdict
-// on a second life that was never announced discards its frames.
+// TestEarlyFramesOutliveTheVerdict: frames of the second incarnation may arrive before the
+// verdict on the first one, and the verdict does not affect them. A verdict on a second
+// incarnation that was never announced discards its frames.
 func TestEarlyFramesOutliveTheVerdict(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	p01, c := n.p(0, 1), n.cores[n.p(1, 1)]
@@ -266,9 +265,9 @@ func TestEarlyFramesOutliveTheVerdict(t *testing.T) {
 	require.Empty(t, c.job.processes[p01].early.frames)
 }
 
-// TestRoomOfTheFirstLife: messages that a process sent before it died take none
-// of the room of its next life.
-func TestRoomOfTheFirstLife(t *testing.T) {
+// TestRoomOfTheFirstLife: messages that a process sent before it died occupy no room of its
+// next incarnation.
+func TestRoomOfTheFirstIncarnation(t *testing.T) {
 	limits := Limits{Window: 1000}
 	n := newNet(t, limits, 2, 2)
 	p01, c := n.p(0, 1), n.cores[n.p(1, 1)]
@@ -286,13 +285,13 @@ func TestRoomOfTheFirstLife(t *testing.T) {
 	n.sent()
 	c.matching.Recv(n.ctxs[n.p(1, 1)], new(Request), make([]byte, 400), 0, 0)
 	n.carry(n.p(1, 1))
-	require.Empty(t, n.sent(), "no room is returned")
+	require.Empty(t, n.sent(), "no room is returned to the dead process")
 	require.Zero(t, c.job.processes[p01].owed)
 }
 
-// TestUnannouncedLife: frames of a life that is never announced are kept up to
-// a bound.
-func TestUnannouncedLife(t *testing.T) {
+// TestUnannouncedLife: a bounded number of frames is kept for an incarnation that is never
+// announced.
+func TestUnannouncedIncarnation(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)
 	h := transport.Header{Channel: transport.ChannelMessage, Kind: kindEager, Incarnation: 3, Size: 1 << 20}
 	h.Args[0] = testContext
@@ -362,14 +361,14 @@ func TestCancelCut(t *testing.T) {
 		require.True(t, n.arrived(p))
 		n.end(nil, p)
 		for _, s := range n.cores[p].contexts.bookmarks.in {
-			require.True(t, s == nil || s.unexpected.first == nil, "bookmarks are forgotten")
+			require.True(t, s == nil || s.unexpected.first == nil, "bookmarks are discarded")
 		}
 	}
 	require.Equal(t, "0:m", n.recv(2, 0, 0).text(t))
 }
 
-// TestFreedOnOneSide: if one rank freed a communicator before the cut and
-// another did not, the error says so.
+// TestFreedOnOneSide: if one rank freed a communicator before the cut and another did not,
+// the error reports that.
 func TestFreedOnOneSide(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)
 	n.cores[0].Free(n.ctxs[0])
@@ -419,8 +418,8 @@ func TestPosition(t *testing.T) {
 	require.Error(t, err, "not in a cut")
 }
 
-// FuzzPosition: bytes are either refused, or a position at which a core can
-// begin and whose encoding is these bytes.
+// FuzzPosition: a core refuses bytes, or can begin at the position that they encode.
+// Encoding that position gives the same bytes.
 func FuzzPosition(f *testing.F) {
 	b, err := samplePosition(f).MarshalBinary()
 	require.NoError(f, err)

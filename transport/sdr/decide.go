@@ -1,11 +1,11 @@
 package sdr
 
-// Agrees reports whether the replicas of this rank agree on questions, with Decide.
+// Agrees reports whether the replicas of this rank agree on questions by Decide.
 func (e *Engine) Agrees() bool { return e.agrees.Load() }
 
-// SendDeterministic asserts that the program needs no decisions, see Core.SendDeterministic. From then
-// on what the replicas of a rank send is compared, if Config.SumAsserted is set. at is the place of
-// the assertion in the program.
+// SendDeterministic asserts that the program needs no decisions, see
+// Core.SendDeterministic. If Config.SumAsserted is set, the replicas of a rank compare
+// their messages from then on. at is the place of the assertion in the program.
 func (e *Engine) SendDeterministic(at string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -17,10 +17,11 @@ func (e *Engine) SendDeterministic(at string) error {
 	return err
 }
 
-// Decide returns the answer to a question of the program, which is the same at all replicas of this
-// rank: the result of outcome at the leader. It returns once all live replicas hold the answer. While
-// outcome returns no bytes, Decide calls it again after each event. hopeless and awaited are those of
-// WaitFor. The program acts on the answer and then calls CaughtUp.
+// Decide returns the answer to a question of the program: the result of outcome at the
+// leader. The answer is the same at all replicas of this rank. Decide returns once all live
+// replicas hold the answer. While outcome returns no bytes, Decide calls it again after
+// each event. hopeless and awaited are those of WaitFor. The program must act on the answer
+// and then call CaughtUp.
 func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() error, awaited func() Awaited) ([]byte, error) {
 	e.mu.Lock()
 	number := e.core.matching.agreed.Inquire(ctx)

@@ -58,7 +58,7 @@ func (m *Message) kept() string {
 	return strings.Join(list, ", ")
 }
 
-// wants describes the message that a posted receive takes.
+// wants describes the message that a posted receive accepts.
 func (r *Request) wants() string {
 	switch {
 	case r.ctx.exact:

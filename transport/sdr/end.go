@@ -2,10 +2,10 @@ package sdr
 
 import "github.com/intrahpc/intra/transport"
 
-// takeNext is the fast path for the most common messages: the payload comes with the
-// message, the message is the next one of its stream, and the receive that was posted first
-// for its source accepts it. It then does what eager would do, and returns the completed
-// request. Otherwise it changes nothing and returns nil.
+// takeNext is the fast path for the most common kind of message: the payload comes with the
+// message, the message is the next one of its stream, and it matches the receive that was
+// posted first for its source. takeNext then has the same effect as eager, and returns the
+// completed request. For any other frame it changes nothing and returns nil.
 func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	pr, ctx, exact := &c.job.processes[p], c.contexts.recent, h.Flags&flagExact != 0
 	if h.Kind != kindEager || h.Incarnation != pr.incarnation || !pr.alive || pr.rank == c.job.rank ||
@@ -110,7 +110,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		c.outgoing.grant(p, h)
 		return nil
 	}
-	if ctx == nil { // closed: it will never be received
+	if ctx == nil { // the context is closed, so the message will never be received
 		if h.Kind == kindEager {
 			c.requests.consumed(p, len(payload)-int(pastBytes(h))+frameCost)
 		}

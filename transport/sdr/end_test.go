@@ -53,10 +53,10 @@ func TestTakeNext(t *testing.T) {
 				each(func(c *Core, _ [2]*Context) {
 					_ = c.End(c.job.ranks[1].first, &transport.Header{Kind: kindWant, Args: [6]uint64{1}, Incarnation: 1}, nil)
 				})
-			default: // mostly a receive, and its message
+			default: // mostly a receive and its message
 				number := next[source][k]
 				if r.IntN(20) == 0 {
-					number = uint64(r.IntN(12)) // again, or ahead
+					number = uint64(r.IntN(12)) // a repeated message, or one ahead of the due number
 				} else {
 					next[source][k]++
 				}

@@ -19,14 +19,16 @@ type Waiter interface {
 	Wake()
 }
 
-// patient is a Waiter whose waits can end after a while. With another Waiter the engine
-// does not notice that it waits for a rank that has finished.
+// patient is a Waiter whose waits can return after a while. With any other Waiter the
+// engine does not notice that it waits for a rank that has finished.
 type patient interface {
-	// WaitFor is Wait that also returns nil when it has slept for the duration patience.
+	// WaitFor is like Wait, but also returns nil when it has slept for the duration
+	// patience.
 	WaitFor(ctx context.Context, patience time.Duration, done func() bool) error
 }
 
-// patience is how long a call waits before it asks the processes that it waits for.
+// patience is how long a call waits before it asks the awaited processes whether they have
+// finished.
 const patience = time.Second
 
 // Config describes the process that an engine works for.
@@ -35,55 +37,57 @@ type Config struct {
 	Incarnation   uint32
 	Degrees       []int // replicas of each rank at the start, 1 to MaxReplicas
 	// Peers returns which processes are live when the engine is made, and their
-	// incarnations. nil: all are live, with the incarnation above.
+	// incarnations. nil: all are live, with the incarnation of this process.
 	Peers func(rank, replica int) (incarnation uint32, alive bool)
-	// Link returns the started link to another process. The engine calls it when it sends
-	// something to an incarnation for the first time. If Link returns nil, because the
-	// process never joined, the engine drops the frames.
+	// Link returns the started link to another process. The engine calls it before the
+	// first frame to an incarnation. If Link returns nil, because the process never joined,
+	// the engine drops the frames.
 	Link func(rank, replica int) transport.Link
 	// Poller drives those links. nil is enough for a rank alone.
 	Poller Waiter
-	// Context is cancelled with a cause when the job ends; blocked calls then
-	// return an error that wraps ErrJobEnded and the cause. nil never ends.
+	// Context is cancelled with a cause when the job ends. Blocked calls then return an
+	// error that wraps ErrJobEnded and the cause. If Context is nil, the job never ends.
 	Context context.Context
 	// Mirror selects the protocol in which every replica sends to every
 	// replica, instead of the parallel one.
 	Mirror bool
-	// Mid, if set, is called once for each first transmission of the payload
-	// of a message to a process of another rank; the result goes into
-	// transport.Frame.Mid.
+	// Mid, if set, is called once for each first transmission of the payload of a message
+	// to a process of another rank. Its result becomes transport.Frame.Mid.
 	Mid func() func() bool
-	// Sum, if set, is the hash by which the messages that the replicas of a rank send are
-	// compared. Differ is called for every difference, without a lock. Sum excludes Mirror.
+	// Sum, if set, is the hash by which the messages of the replicas of a rank are
+	// compared. Differ is called for every difference, without a lock. Sum cannot be
+	// combined with Mirror.
 	Sum func(payload []byte) uint64
-	// SumAsserted is the Sum that SendDeterministic sets, in programs that call it.
+	// SumAsserted becomes Sum in programs that call SendDeterministic.
 	SumAsserted func(payload []byte) uint64
 	Differ      func(*Difference)
-	// Point returns the last safe point of the program, for Difference; nil: 0.
+	// Point returns the last safe point of the program, for Difference. nil: the safe point
+	// is 0.
 	Point func() uint64
-	// Flip, if set, is called before each first transmission of a payload that is not empty
-	// to a process of another rank. Its result is sent instead.
+	// Flip, if set, is called before each first transmission of a payload to a process of
+	// another rank, unless the payload is empty. The engine sends its result instead.
 	Flip func(payload []byte) []byte
-	// Observer, if set, is notified of the events of messages.
+	// Observer, if set, is notified of events of messages.
 	Observer Observer
-	// Reference, if set, is compared with the causal history of messages. All processes
-	// have one, or none has.
+	// Reference, if set, is compared with the causal history of messages. Either all
+	// processes have one, or none has.
 	Reference Reference
-	// Recorder, if set, sees the decisions of this process.
+	// Recorder, if set, records or replays the decisions of this process.
 	Recorder Recorder
 	Limits   Limits
-	// Ordered makes the replicas of a rank agree on what depends on the order of messages, unless the
-	// program asserts that it is send-deterministic.
+	// Ordered makes the replicas of a rank agree on everything that depends on the order of
+	// messages, unless the program asserts that it is send-deterministic.
 	Ordered bool
 	// Before, if set, is called before each operation that the program begins.
 	Before Before
 }
 
-// Before refuses operations in functions of the program that not all replicas run.
+// Before refuses operations in functions of the program that not all replicas run, such as
+// that of Once.
 type Before interface {
 	// Inside reports whether such a function may be running.
 	Inside() bool
-	// Refuse returns an error if the caller is in one.
+	// Refuse returns an error if the caller is in such a function.
 	Refuse() error
 }
 
@@ -94,22 +98,22 @@ type Engine struct {
 	core    *Core
 	patient patient // Config.Poller; nil if its waits cannot end after a while
 
-	mu       sync.Mutex // guards what follows, and core
+	mu       sync.Mutex // guards the following fields, and core
 	links    []transport.Link
-	prompt   []transport.Prompt // the links that are one
+	prompt   []transport.Prompt // links that implement transport.Prompt, per process; nil for others
 	flushing bool               // a goroutine is carrying out actions
 	err      error              // the protocol was violated, or Abort was called
 	aborted  bool
 	lent     []bool // per process: its link may be writing into memory of the program
 	handed   int    // frames with messages that links hold
-	saved    []byte // data of the layer above, from the position at which the engine began
+	saved    []byte // data of the Attachment, from the position at which the engine began
 	attached Attachment
-	next     atomic.Pointer[Script] // a script with a round that can be posted
-	due      []*Script              // the others
+	next     atomic.Pointer[Script] // script with a round that can be posted, or nil
+	due      []*Script              // further scripts with such a round
 	ready    atomic.Int32           // len(due)
 	broken   atomic.Bool            // err is set
 	ends     atomic.Uint64          // outbox.ends
-	restored atomic.Bool            // the engine began at a position, and Resume was not called since
+	restored atomic.Bool            // the engine began at a position, and Resume was not called yet
 	agrees   atomic.Bool            // matching.agreed is set
 	unused   *unused
 
@@ -145,9 +149,9 @@ func NewEngine(cfg Config) *Engine {
 	return e
 }
 
-// unused holds frames for reuse. It is an object of its own and its contents do not refer
-// to the engine: a pool, and what is in it, stays reachable for two more garbage
-// collections than the object that contains it.
+// unused holds frames for reuse. It is a separate object whose contents do not refer to the
+// engine: a pool, and its contents, stay reachable for two more garbage collections than
+// the object that contains the pool.
 type unused struct{ frames sync.Pool }
 
 func newUnused() *unused {
@@ -170,7 +174,7 @@ type outFrame struct {
 	engine  *Engine
 	message *Message
 	to      int
-	tells   bool // it carries hashes of what was received
+	tells   bool // the frame carries hashes of received messages
 }
 
 // Sent implements transport.Owner.
@@ -196,14 +200,14 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	e.unused.frames.Put(f)
 }
 
-// flushAndUnlock marks requests as complete, carries out the actions that the core requests
-// and releases the lock.
+// flushAndUnlock marks requests as complete, carries out the actions of the core and
+// releases the lock.
 func (e *Engine) flushAndUnlock() { e.flush(e.settle()) }
 
-// flush carries out the actions that the core requests and releases the lock. news means
-// that goroutines may wait for what was settled before. One goroutine at a time carries out
-// actions, without the lock, so that the frames of a link keep their order and a link may
-// call back.
+// flush carries out the actions of the core and releases the lock. news means that
+// goroutines may wait for an earlier result of settle. Only one goroutine at a time carries
+// out actions, without holding the lock. So the frames of a link keep their order, and a
+// link may make callbacks.
 func (e *Engine) flush(news bool) {
 	for len(e.core.out.actions) > 0 && !e.flushing {
 		acts := e.core.out.Actions()
@@ -289,10 +293,10 @@ func (e *Engine) prepare(a *Action) {
 	}
 }
 
-// handOver hands a frame to its link if the link takes it at once. It does not while a
-// goroutine carries out actions, since their frames come first. It does not if there is an
-// observer either: that one must learn of a frame once, and before the receiver does, but
-// the link may still refuse this frame. The lock is held.
+// handOver hands a frame to its link if the link accepts it at once. It does nothing while
+// a goroutine carries out actions, because the frames of these come first. It also does
+// nothing if there is an observer: an observer must be notified of a frame once, and before
+// the receiver gets it, but the link may still refuse the frame. The lock is held.
 func (e *Engine) handOver(a *Action) bool {
 	if e.flushing || e.aborted || e.cfg.Observer != nil {
 		return false
@@ -332,7 +336,7 @@ func (e *Engine) transmit(a *Action) {
 	}
 	link := e.links[a.To]
 	if link == nil {
-		p := &e.core.job.processes[a.To] // rank and replica never change
+		p := &e.core.job.processes[a.To] // rank and replica never change, so no lock is needed
 		if link = e.cfg.Link(p.rank, p.replica); link == nil {
 			f.Sent(&f.frame, transport.ErrPeerGone)
 			return
@@ -351,9 +355,9 @@ func (e *Engine) fail(err error) {
 	}
 }
 
-// Dead reports to the engine that a process has been declared dead. The caller reports
-// deaths in the order in which they were declared, after the last byte of the link has been
-// delivered.
+// Dead reports to the engine that a process has been declared dead. The caller must report
+// deaths in the order in which they were declared. It must report each one after the link
+// has delivered its last byte.
 func (e *Engine) Dead(rank, replica int) {
 	p := e.core.job.index(rank, replica)
 	if p < 0 {
@@ -365,18 +369,19 @@ func (e *Engine) Dead(rank, replica int) {
 	e.cfg.Poller.Wake()
 }
 
-// Through reports to the engine that a rank has finished and no process lacks what it sent.
-// The engine then does not wait for the rank once it has lost its last replica.
+// Through reports to the engine that a rank has finished and that all processes have
+// received its messages. If the rank then loses its last replica, the engine does not wait
+// for it.
 func (e *Engine) Through(rank int) {
 	e.mu.Lock()
 	e.core.finishing.Through(rank)
 	e.flushAndUnlock()
 }
 
-// HandedOver reports whether every live destination has all that is kept for it. It is
-// called after the program has returned: from now on the engine requests acknowledgements
-// without delay. When the result changes to true, the engine wakes the waiters of the
-// Poller.
+// HandedOver reports whether every live destination has all messages that are kept for it.
+// It must be called after the program has returned: from the first call on the engine
+// requests acknowledgements without delay. When the result changes to true, the engine
+// wakes the waiters of the Poller.
 func (e *Engine) HandedOver() bool {
 	e.Advance()
 	e.mu.Lock()
@@ -387,9 +392,9 @@ func (e *Engine) HandedOver() bool {
 	return e.core.outgoing.Drained()
 }
 
-// Received reports whether every live destination has received all that this process had to
-// send, so that the loss of its host does no harm. Like HandedOver, it is called after the
-// program has returned. The peers have to stay until it is true.
+// Received reports whether every live destination has received all messages of this
+// process, so that the loss of its host does no harm. Like HandedOver, it must be called
+// after the program has returned. The peers have to stay until it is true.
 func (e *Engine) Received() bool {
 	if !e.HandedOver() {
 		return false
@@ -399,8 +404,8 @@ func (e *Engine) Received() bool {
 	return e.core.outgoing.Received()
 }
 
-// Drained returns when everything is handed over and the process may leave. Until the
-// process leaves, it continues to serve its links.
+// Drained returns when everything is handed over and the process may leave. Until it
+// leaves, the process must continue to serve its links.
 func (e *Engine) Drained(ctx context.Context) error {
 	err := e.waitUntil(ctx, func() bool { return e.HandedOver() || e.broken.Load() })
 	if err != nil {
@@ -423,15 +428,15 @@ func (e *Engine) failure() error {
 	return e.err
 }
 
-// Ready reports whether the program may begin operations: the engine has not failed, a
-// restored program has reached its first safe point, and no function runs in which
-// operations are refused.
+// Ready reports whether the program may begin operations. It may not if the engine has
+// failed, if a restored program has yet to reach its first safe point, or while a function
+// runs in which operations are refused.
 func (e *Engine) Ready() bool {
 	return !e.broken.Load() && !e.restored.Load() && (e.cfg.Before == nil || !e.cfg.Before.Inside())
 }
 
-// Refuse is called before each operation that the program begins, unless Ready. It returns
-// an error if the operation is not allowed.
+// Refuse is called before each operation that the program begins, unless Ready returned
+// true. It returns an error if the operation is not allowed.
 func (e *Engine) Refuse() error {
 	if e.cfg.Before == nil {
 		return nil
@@ -439,8 +444,8 @@ func (e *Engine) Refuse() error {
 	return e.cfg.Before.Refuse()
 }
 
-// Failure returns the error that every call returns because the engine cannot
-// go on, or nil.
+// Failure returns the error with which every call fails once the engine cannot go on, or
+// nil.
 func (e *Engine) Failure() error {
 	if !e.broken.Load() {
 		return nil

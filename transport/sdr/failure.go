@@ -4,12 +4,12 @@ import (
 	"slices"
 )
 
-// Dead handles the death of process p, which has been declared dead. What p had handed to
-// its link has been delivered before [SDR, Algorithm 1, line 18]. Frames of its incarnation
-// are refused from now on.
+// Dead handles the death of process p, which has been declared dead. All frames that p had
+// handed to its link have been delivered before [SDR, Algorithm 1, line 18]. From now on
+// frames of its incarnation are refused.
 func (c *Core) Dead(p int) {
 	pr := &c.job.processes[p]
-	if !pr.alive { // a joiner that died before its incarnation was announced
+	if !pr.alive { // p is a joiner that died before its incarnation was announced
 		pr.early = early{}
 		return
 	}
@@ -19,7 +19,7 @@ func (c *Core) Dead(p int) {
 	r.live &^= 1 << pr.replica
 	r.impatient &^= 1 << pr.replica
 	c.finishing.asks = slices.DeleteFunc(c.finishing.asks, func(a ask) bool { return a.p == p })
-	c.out.ends++ // waiters look again which process to ask
+	c.out.ends++ // waiters determine again which process to ask
 	defer c.outgoing.hashesKnown()
 	defer c.comparer.expectFewer()
 	if pr.rank == c.job.rank {
@@ -28,13 +28,13 @@ func (c *Core) Dead(p int) {
 		return
 	}
 	for _, ctx := range c.contexts.order {
-		if s := ctx.out[pr.rank]; s != nil { // lines 31 to 33: it needs nothing any more
+		if s := ctx.out[pr.rank]; s != nil { // lines 31 to 33: p needs no messages any more
 			d := uint64(1) << pr.replica
 			c.outgoing.sweep(s, func(m *Message) {
 				m.lacking &^= d
 				m.first &^= d
 				if m.asked == p+1 {
-					m.asked = 0 // another one is asked
+					m.asked = 0 // another process is asked
 				}
 			})
 		}

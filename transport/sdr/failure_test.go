@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOnlyTheDeadAreRefused: a frame is refused if its sender's incarnation was
-// declared dead, and for no other reason. Its sender and this process may know
-// of different deaths.
+// TestOnlyTheDeadAreRefused: a frame is refused only if the incarnation of its sender was
+// declared dead. The sender and this process may know of different deaths.
 func TestOnlyTheDeadAreRefused(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2, 2)
 	// Rank 1 knows of two deaths, rank 0 of none: a message of 0.1 still
@@ -47,15 +46,15 @@ func TestDuplicates(t *testing.T) {
 	n.deliver(n.p(0, 1), n.p(1, 1))
 	require.Equal(t, "0:a", one.text(t))
 	n.die(n.p(0, 1))
-	n.deliverAll() // 0.0 has no acknowledgement and sends the message again
+	n.deliverAll() // 0.0 has got no acknowledgement and sends the message again
 	require.False(t, two.Done())
 	n.send(n.p(0, 0), "b", 1, 0)
 	n.deliverAll()
 	require.Equal(t, "0:b", two.text(t))
 }
 
-// lostOffer gives 2.1 a large message of rank 0 whose sender dies after
-// offering it, and a small one of rank 1.
+// lostOffer sends 2.1 a small message of rank 1, and the offer of a large message of rank
+// 0. Then the sender of the offer dies.
 func lostOffer(t *testing.T) *net {
 	n := newNet(t, Limits{Eager: 4}, 2, 1, 2)
 	n.send(n.p(0, 1), "a large message", 2, 7)
@@ -63,10 +62,10 @@ func lostOffer(t *testing.T) *net {
 	return n
 }
 
-// TestUnboundReceive: a receive from any source was bound to a message which
-// the dead sender had only offered. It takes another message: the substitute
-// may be unable to send its copy before this rank has sent a message that
-// depends on the receive.
+// TestUnboundReceive: a receive from any source was bound to an offered message, and the
+// sender died. The receive matches another message instead. If it waited, it might wait
+// forever: the substitute may be able to send its copy only after it has received a message
+// of this rank that depends on the receive.
 func TestUnboundReceive(t *testing.T) {
 	n := lostOffer(t)
 	p := n.p(2, 1)
@@ -74,7 +73,7 @@ func TestUnboundReceive(t *testing.T) {
 	n.die(n.p(0, 1))
 	n.send(n.p(1, 0), "x", 2, 0)
 	n.deliver(n.p(1, 0), p)
-	require.Equal(t, "1:x", any.text(t), "it had its old place, before the other receive")
+	require.Equal(t, "1:x", any.text(t), "the receive has its old place, before the other receive")
 	n.send(n.p(0, 0), "a large message", 2, 7)
 	n.deliverAll()
 	require.Equal(t, "0:a large message", next.text(t))
@@ -90,8 +89,8 @@ func TestBoundToSource(t *testing.T) {
 	require.Equal(t, "0:a large message", r.text(t))
 }
 
-// TestProbedStaysBound: the next receive gets the message whose status the
-// program has seen, although its sender died and others are here.
+// TestProbedStaysBound: the program has probed a message, and its sender dies. The next
+// receive still gets that message, although other messages are here.
 func TestProbedStaysBound(t *testing.T) {
 	n := lostOffer(t)
 	p := n.p(2, 1)
@@ -108,8 +107,8 @@ func TestProbedStaysBound(t *testing.T) {
 	require.Equal(t, "0:a large message", any.text(t))
 }
 
-// TestNoOvertaking: when a message is lost, later ones of its source wait for
-// it; and a receive keeps its message if a later one has been received.
+// TestNoOvertaking: when a message is lost, later messages of its source wait for it. But a
+// receive stays bound to the lost message if a later message has already been received.
 func TestNoOvertaking(t *testing.T) {
 	t.Run("unmatched", func(t *testing.T) {
 		n := lostOffer(t)
@@ -163,7 +162,7 @@ func TestNoOvertaking(t *testing.T) {
 			require.Equal(t, "0:"+text, second.text(t))
 		}
 	})
-	t.Run("later one received", func(t *testing.T) {
+	t.Run("the later message is received", func(t *testing.T) {
 		n := lostOffer(t)
 		p := n.p(2, 1)
 		first, second := n.recv(p, Any, 7), n.recv(p, Any, 7)

@@ -8,21 +8,22 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// A program may wait for messages that never come, because the program of their source has
-// returned. After a while such a wait asks a replica of that rank to report when it has
-// finished. One question per stream is enough, and it costs nothing as long as messages
-// arrive. The answer contains the number of messages in the stream, so it does not matter
-// which of them are still on their way. In the same way a send that waits to be received
-// asks the destination, which reports when it never will be.
+// A program may wait for messages that never arrive, because the program of their source
+// has returned. After a while such a wait asks a replica of that rank to report when it has
+// finished. One question per stream is enough, and messages that arrive cause no cost. The
+// answer contains the number of messages in the stream, so messages that are still on their
+// way are no problem. In the same way a send that waits to be received asks the
+// destination. The destination answers when it knows that it will never receive the
+// message.
 
-// ErrFinished reports that a call waits forever, because the programs that it would have to
-// receive from, or send to, have returned.
+// ErrFinished reports that a call would wait forever, because the programs of all ranks
+// that it waits for have returned.
 var ErrFinished = errors.New("waits for a rank that has finished")
 
 // FinishedError wraps ErrFinished and names the ranks.
 type FinishedError struct {
 	Rank int // the rank that waits, in the job
-	For  int // the rank that has finished, or Any: all possible senders
+	For  int // the rank that has finished, or Any if all possible senders have
 }
 
 // Error implements error.
@@ -36,7 +37,7 @@ func (e *FinishedError) Error() string {
 // Unwrap implements errors.
 func (e *FinishedError) Unwrap() error { return ErrFinished }
 
-// ErrMismatch reports that a message was sent for another purpose than it was received for.
+// ErrMismatch reports that the purpose of a message differs from that of its receive.
 var ErrMismatch = errors.New("message for another purpose")
 
 // Mismatch wraps ErrMismatch and describes how a message and its receive differ.
@@ -69,7 +70,7 @@ type ask struct {
 	number  uint64 // of a message of p
 }
 
-// finishing finds out which waits are in vain since programs have returned.
+// finishing detects waits that cannot end because programs have returned.
 type finishing struct {
 	job      *job
 	out      *outbox
@@ -88,7 +89,7 @@ func (f *finishing) Hopeless(req *Request) error {
 		return f.hopelessScript(req.endOf)
 	case req.sends != nil:
 		return f.hopelessSend(req.sends)
-	case req.place.line == nil: // it is not posted
+	case req.place.line == nil: // req is not posted
 		return nil
 	}
 	return f.hopelessReceive(req)
@@ -127,30 +128,30 @@ func (f *finishing) hopelessReceive(req *Request) error {
 	others := false
 	for rank := range f.job.ranks {
 		switch {
-		case rank == f.job.rank && req.ctx.in[rank].offers(req): // the leader may have given it a message of the rank itself
+		case rank == f.job.rank && req.ctx.in[rank].offers(req): // a message of the rank to itself may match once the leader has decided
 			return nil
 		case rank == f.job.rank || req.ctx.member != nil && !req.ctx.member[rank]:
 		case !f.nothingFrom(req, rank):
-			return nil // the function asks the next rank once this rank has finished
+			return nil // hopelessReceive asks the next rank once this one has finished
 		default:
 			others = true
 		}
 	}
-	if !others { // a rank alone: its other goroutines may send
+	if !others { // the rank is alone, and its other goroutines may send
 		return nil
 	}
 	return &FinishedError{f.job.rank, Any}
 }
 
-// nothingFrom reports whether no message of a rank will ever match a receive
-// that is posted and not bound to one.
+// nothingFrom reports whether no message of a rank will ever match a posted receive that is
+// not bound to a message.
 func (f *finishing) nothingFrom(req *Request, rank int) bool {
 	if rank == f.job.rank {
 		return false
 	}
 	s := req.ctx.inStream(rank)
 	r := &f.job.ranks[rank]
-	departed := r.through && r.live == 0 // it has finished, and all that it sent is here
+	departed := r.through && r.live == 0 // the rank has finished, and all its messages are here
 	if !s.finished && !departed {
 		f.askAbout(s)
 		return false
@@ -159,7 +160,7 @@ func (f *finishing) nothingFrom(req *Request, rank int) bool {
 		return !s.received.has(req.number) && s.live[req.number] == nil && (!s.finished || req.number >= s.total)
 	}
 	if s.finished && s.due < s.total {
-		return false // the rest is on its way
+		return false // the other messages are on their way
 	}
 	return !s.offers(req)
 }
@@ -169,7 +170,7 @@ func (s *inStream) offers(req *Request) bool {
 	if s == nil {
 		return false
 	}
-	for _, m := range s.live { // known, and not matched
+	for _, m := range s.live { // messages that are known and not matched
 		if m.req == nil && req.accepts(m.number, m.tag) {
 			return true
 		}
@@ -182,8 +183,8 @@ func (s *inStream) offers(req *Request) bool {
 	return false
 }
 
-// Through records that a rank has finished and no process lacks what it sent. It matters
-// only once the rank has lost its last replica.
+// Through records that a rank has finished and that all processes have received its
+// messages. This matters only when the rank has lost its last replica.
 func (f *finishing) Through(rank int) {
 	f.job.ranks[rank].through = true
 	f.out.ends++
@@ -197,7 +198,7 @@ func (f *finishing) askAbout(s *inStream) {
 	}
 	k := f.job.server(f.job.ranks[s.rank].live, s.rank, f.job.rank, f.job.replica, s.ctx.exact)
 	if k < 0 {
-		return // the job rolls back, or ends
+		return // no replica is left, so the job rolls back or ends
 	}
 	p := f.job.ranks[s.rank].first + k
 	s.asked = p + 1
@@ -231,8 +232,8 @@ func (f *finishing) question(p int, ctx *Context, what, number uint64) {
 	f.out.send(p, h, nil)
 }
 
-// asked records a question. It discards older ones about messages that have been received
-// since: they need no answer.
+// asked records a question. It discards older questions about messages that have been
+// received since, because these need no answer.
 func (f *finishing) asked(p int, h *transport.Header) {
 	f.asks = slices.DeleteFunc(f.asks, func(a ask) bool {
 		ctx := f.contexts.byID[a.context]
@@ -270,16 +271,16 @@ func (f *finishing) answer() {
 	f.asks = open
 }
 
-// reply returns Args[1] of the answer to a question, if there is one by now.
+// reply returns Args[1] of the answer to a question, and whether there is an answer by now.
 func (f *finishing) reply(a ask) (number uint64, known bool) {
 	rank := f.job.processes[a.p].rank
 	ctx, seen := f.contexts.byID[a.context]
 	if a.what == askSent {
 		switch {
 		case !seen:
-			return 0, true // this rank never had it
+			return 0, true // this rank never had the context
 		case ctx == nil:
-			return ackAll, true // closed, so every live replica has received all
+			return ackAll, true // the context is closed, so every live replica has received all messages
 		case ctx.plans > 0:
 			return 0, false // the collectives under way post more messages
 		case ctx.out[rank] == nil:
@@ -288,7 +289,7 @@ func (f *finishing) reply(a ask) (number uint64, known bool) {
 		return ctx.out[rank].next, true
 	}
 	if ctx == nil || ctx.plans > 0 || ctx.in[rank] == nil {
-		return 0, false // it has been acknowledged, will be received, or has yet to come
+		return 0, false // the message has been acknowledged, will be received, or has yet to arrive
 	}
 	for m := range ctx.in[rank].unexpected.messages() {
 		if m.number == a.number && !m.whole {
@@ -314,7 +315,7 @@ func (f *finishing) heardEnd(p int, h *transport.Header) {
 	} else {
 		s := ctx.inStream(rank)
 		s.finished, s.total = true, h.Args[1]
-		if s.total == ackAll { // then it came after all of them
+		if s.total == ackAll { // the answer was sent after all messages
 			s.total = s.due
 			if ctx.exact {
 				s.total = s.received.low
@@ -325,15 +326,14 @@ func (f *finishing) heardEnd(p int, h *transport.Header) {
 	f.out.news = true
 }
 
-// GiveUp completes a request that is hopeless, with the error of Hopeless. A script keeps
-// its state.
+// GiveUp completes a hopeless request with the error of Hopeless. A script keeps its state.
 func (f *finishing) GiveUp(req *Request, err error) {
 	switch m := req.sends; {
-	case m != nil: // no replica of its destination receives it
+	case m != nil: // no replica of the destination receives the message
 		m.req, m.lacking = nil, 0
 		defer f.outgoing.finish(m)
 	case req.endOf != nil:
-		req.endOf.ctx.plans-- // it posts nothing more
+		req.endOf.ctx.plans-- // the script posts no more messages
 	case req.place.line != nil:
 		req.place.leave()
 		req.ctx.unbind(req)
@@ -342,7 +342,7 @@ func (f *finishing) GiveUp(req *Request, err error) {
 	f.out.complete(req, Status{}, err)
 }
 
-// Awaited returns what a request that is not complete lacks.
+// Awaited returns what an incomplete request waits for.
 func (f *finishing) Awaited(req *Request) Awaited {
 	switch {
 	case req.endOf != nil:
@@ -350,7 +350,7 @@ func (f *finishing) Awaited(req *Request) Awaited {
 	case req.sends != nil:
 		return Awaited{Ranks: []int{req.sends.stream.rank}, Tag: req.sends.tag, Tagged: true, Moving: req.sends.inflight > 0}
 	case req.ctx == nil:
-		return Awaited{Moving: true} // it is being completed
+		return Awaited{Moving: true} // the request is being completed
 	}
 	a := Awaited{Tag: req.tag, Tagged: true, Moving: req.bound != nil}
 	if req.source != Any {
@@ -366,8 +366,8 @@ func (f *finishing) Awaited(req *Request) Awaited {
 	return a
 }
 
-// awaitedScript returns what a script lacks: all messages of the current round that are not
-// complete.
+// awaitedScript returns what a script waits for: all incomplete messages of the current
+// round.
 func (f *finishing) awaitedScript(s *Script) Awaited {
 	var a Awaited
 	for rank := range f.job.ranks {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// finish reports that the programs of all replicas of a rank have returned.
+// finish records that the programs of all replicas of a rank have returned.
 func (n *net) finish(rank int) {
 	for k := range n.cores[0].job.ranks[rank].degree {
 		n.cores[n.p(rank, k)].Drain()
@@ -14,16 +14,16 @@ func (n *net) finish(rank int) {
 	}
 }
 
-// hopeless makes process p check whether a request can still complete, and
-// moves its questions.
+// hopeless makes process p check whether a request can still complete, and delivers its
+// questions.
 func (n *net) hopeless(p int, r *Request) error {
 	err := n.cores[p].finishing.Hopeless(r)
 	n.carry(p)
 	return err
 }
 
-// A receive is hopeless once its source has finished and all messages of that
-// source are here, not before.
+// A receive is hopeless only when its source has finished and all messages of that source
+// have arrived.
 func TestReceiveFromAFinishedRank(t *testing.T) {
 	for _, degrees := range [][]int{{1, 1}, {2, 2}, {1, 2}, {2, 1}, {3, 2}} {
 		n := newNet(t, Limits{}, degrees...)
@@ -45,13 +45,13 @@ func TestReceiveFromAFinishedRank(t *testing.T) {
 		n.cores[to].finishing.GiveUp(&other.Request, err)
 		n.carry(to)
 		require.True(t, other.Done())
-		require.NoError(t, n.cores[to].cuts.Pending(), "it is still posted")
+		require.NoError(t, n.cores[to].cuts.Pending(), "the receive is still posted")
 	}
 }
 
-// TestAnswerBeforeTheLastMessage: a process that waits for a rank asks the replicas of that
-// rank whether they have finished. The answer of one of them may arrive before the last
-// message, which another one sends.
+// TestAnswerBeforeTheLastMessage: a process asks the replicas of a rank whether they have
+// finished. The answer of one replica may arrive before the last message, which another
+// replica sends.
 func TestAnswerBeforeTheLastMessage(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1)
 	a, b, to := n.p(0, 0), n.p(0, 1), n.p(1, 0)
@@ -62,7 +62,7 @@ func TestAnswerBeforeTheLastMessage(t *testing.T) {
 	require.NoError(t, n.hopeless(to, &r.Request))
 	n.cores[b].Drain()
 	n.carry(b)
-	server := a // the replica that serves this process, and was asked
+	server := a // the replica that serves this process and was asked
 	if len(n.wire[[2]int{b, to}]) > 0 {
 		server = b
 	}
@@ -90,8 +90,9 @@ func TestReceiveFromAnyOfFinishedRanks(t *testing.T) {
 	require.EqualError(t, n.hopeless(to, &r.Request), "rank 1 waits for any other rank, and all have finished")
 }
 
-// The send of an offered message can never complete when the destination has finished and
-// no receive has matched it. A message that a receive waits for still arrives.
+// An offered message can never be received when the destination has finished and no receive
+// has matched it, so its send is hopeless. A message that a receive waits for still
+// arrives.
 func TestSendToAFinishedRank(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	from := n.p(1, 0)
@@ -114,7 +115,7 @@ func TestSendToAFinishedRank(t *testing.T) {
 }
 
 // If the replica that was asked dies, another one is asked.
-func TestTheOneThatWasAskedDies(t *testing.T) {
+func TestAnotherReplicaIsAskedAfterADeath(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1)
 	to := n.p(1, 0)
 	r := n.recv(to, 0, 1)
@@ -133,8 +134,8 @@ func TestTheOneThatWasAskedDies(t *testing.T) {
 	require.ErrorIs(t, n.hopeless(to, &r.Request), ErrFinished)
 }
 
-// A receive from a rank that has lost its last replica is hopeless only if the
-// rank had finished, which the head knows. Otherwise the job rolls back.
+// A rank has lost its last replica. A receive from it is hopeless only if the rank had
+// finished, which only the head knows. Otherwise the job rolls back.
 func TestAFinishedRankIsLost(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)
 	to := n.p(1, 0)
@@ -145,7 +146,7 @@ func TestAFinishedRankIsLost(t *testing.T) {
 	require.ErrorIs(t, n.hopeless(to, &r.Request), ErrFinished)
 }
 
-// A message of a collective that was sent for another purpose is an error.
+// A message of a collective that was sent for another purpose causes an error.
 func TestMismatch(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)
 	var coll [2]*Context

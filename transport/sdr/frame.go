@@ -10,8 +10,8 @@ import (
 
 const (
 	maxTag    = 1 << 30
-	maxEager  = 1 << 20 // largest message that a process sends unrequested
-	frameCost = 128     // bytes that a message counts beside its payload
+	maxEager  = 1 << 20 // size of the largest message that a process sends without a request
+	frameCost = 128     // bytes that a message counts in addition to its payload
 )
 
 // MaxPurpose bounds the purpose that messages of an exact context carry.
@@ -21,71 +21,75 @@ const MaxPurpose = 1<<62 - 1
 // Args[1] the number of the message in its stream, unless stated otherwise;
 // Args[5] is the cut that the sender has passed last.
 const (
-	// kindEager is a message with its payload. Args[2] is the tag, Args[3] the
-	// base of the causal history, Args[4] in its lower half the length of the list,
-	// which follows the payload, and above it the own entry, see past.word.
+	// kindEager is a message with its payload. Args[2] is the tag. Args[3] is the base of
+	// the causal history. The lower half of Args[4] is the length of the history's list,
+	// which follows the payload; the upper half is the own entry, see past.word.
 	kindEager uint8 = 1 + iota
-	// kindOffer announces a message of Args[3] bytes; Args[2] is the tag. Its
-	// payload is the causal history, of the length in Args[4]: the base and the list.
-	// The receiver asks for the payload when a receive is bound to the message. With
-	// flagComes it asks only if the sender has no room left at the receiver.
+	// kindOffer announces a message of Args[3] bytes; Args[2] is the tag. Its payload is
+	// the causal history, base and list, with the length in Args[4]. The receiver requests
+	// the payload when a receive is bound to the message. If flagComes is set, it requests
+	// the payload only if the sender has no room left at the receiver.
 	kindOffer
 	// kindGrant asks the sender of an offer for the payload.
 	kindGrant
 	// kindData is the payload of a granted message.
 	kindData
-	// kindAck reports to a replica of the sender what has been received: all numbers below
-	// Args[1], the bits of Args[2] from number Args[1]&^63 on, and those of the payload's
-	// words after them. Behind these words come Args[3] reports, each with the number and
-	// the hash of a message, and the replica that sent the frame.
+	// kindAck reports to a replica of the sender which messages have been received. These
+	// are all numbers below Args[1], the bits of Args[2] from number Args[1]&^63 on, and
+	// the bits of the words in the payload, which continue those of Args[2]. Behind these
+	// words the payload has Args[3] reports. Each consists of the number and the hash of a
+	// message, and the replica that sent the frame.
 	kindAck
-	// kindWant carries in Args[0] whether the sender waits for acknowledgements (1) or not
-	// (0). If it waits, it gets them at once.
+	// kindWant reports in Args[0] whether the sender waits for acknowledgements (1) or not
+	// (0). While it waits, it gets them at once.
 	kindWant
 	// kindCredit returns Args[0] bytes of the receiver's room for eager
 	// messages to the sender.
 	kindCredit
 	// kindArrived asks whether all Args[1] payloads and hashes before it have arrived
-	// (Args[0] is 0), and confirms that (1). Args[2] is the kind of the confirmation.
+	// (Args[0] is 0), or confirms that (Args[0] is 1). Args[2] is the kind of the
+	// confirmation.
 	kindArrived
 	// kindAsk asks a process to report when its program has finished. If Args[2] is 0, the
-	// answer is the number of messages in the context for the process that asks. If it is
-	// 1, the answer is that the message with this number will never be received.
+	// answer is the number of messages that it has sent to the asking process in the
+	// context. If Args[2] is 1, the answer is that the message with this number will never
+	// be received.
 	kindAsk
-	// kindFinished answers it: Args[1] is the number of messages, or of the message that
-	// will never be received, depending on Args[2].
+	// kindFinished answers a kindAsk. Depending on Args[2], Args[1] is the number of
+	// messages, or the number of the message that will never be received.
 	kindFinished
-	// kindDecision carries a decision of the leader of the rank to its siblings: its kind in Args[3],
-	// its number in the context in Args[1], its number among the decisions of the leader in Args[2],
-	// and its value as the payload. A decision on receives may carry several values: those after
-	// the first decide the next receives of the run in Args[4] ahead.
+	// kindDecision carries a decision of the leader of the rank to its siblings. Args[3] is
+	// its kind, Args[1] its number in the context, and Args[2] its number among the
+	// decisions of the leader. The payload is its value. A decision on a receive may carry
+	// several values: those after the first are decisions made ahead, for the next receives
+	// of the run in Args[4].
 	kindDecision
 	// kindHolds acknowledges to all siblings the decisions of replica Args[2] with numbers below
 	// Args[1].
 	kindHolds
 )
 
-// flagExact marks the frames of a context whose receives name the message
-// they want by its number: that of collectives.
+// flagExact marks the frames of a context whose receives select a message by its number,
+// which is a context of collectives.
 const flagExact uint16 = 1
 
 // flagComes marks the offer of a message for which the sender had no room at the receiver.
-// The sender sends the payload unrequested when it gets room.
+// The sender sends the payload without a request when it gets room.
 const flagComes uint16 = 2
 
-// flagServed marks an acknowledgement to the replica that, in the view of its sender,
-// serves this sender: that replica gets no more hashes before the next cut.
+// flagServed marks an acknowledgement to the replica that serves its sender, as far as the
+// sender knows. That replica gets no more hashes from it before the next cut.
 const flagServed uint16 = 4
 
-// ackAll as Args[1] of kindAck means that the context is closed at the receiver: whatever
-// was or will be sent in it counts as received.
+// ackAll as Args[1] of kindAck means that the context is closed at the receiver: all
+// earlier and later messages in it count as received.
 const ackAll = ^uint64(0)
 
 // ErrProtocol marks a frame that no process of this build sends.
 var ErrProtocol = errors.New("malformed message frame")
 
-// checkHeader rejects headers that no process sends. It looks at the header only, so that
-// the links can be asked for memory afterwards.
+// checkHeader rejects headers that no process sends. It inspects only the header, so that
+// links can be asked for memory afterwards.
 func checkHeader(h *transport.Header) error {
 	switch h.Kind {
 	case kindEager:

@@ -10,13 +10,13 @@ import (
 // MaxReplicas bounds the number of replicas of one rank.
 const MaxReplicas = 64
 
-// Limits bounds the memory that messages take. Zero values mean the defaults.
+// Limits bounds the memory of messages. Zero values mean the defaults.
 type Limits struct {
-	Eager  int // largest message that is sent without being requested (32 KiB; at most 1 MiB)
+	Eager  int // size of the largest message that is sent without a request (32 KiB; at most 1 MiB)
 	Window int // bytes of unmatched eager messages at a receiver, per sending process (1 MiB)
 	Retain int // bytes of copies kept per destination rank (4 MiB)
 	// Detach is the size up to which larger messages are copied as well, once only other
-	// replicas still have to send them (0).
+	// replicas have yet to send them (0).
 	Detach int
 }
 
@@ -33,7 +33,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// job is what this process knows of all ranks and their processes.
+// job is the knowledge of this process about all ranks and their processes.
 type job struct {
 	rank, replica int  // of this process
 	mirror        bool // every replica sends to every replica
@@ -45,39 +45,39 @@ type job struct {
 	spent         bool // some process may lack room for the next small message
 }
 
-// process is what a core knows about one physical process of the job.
+// process is the knowledge of a core about one physical process of the job.
 type process struct {
 	rank, replica int
 	alive         bool
 	incarnation   uint32       // of the live process, or of the last one
 	early         early        // frames of an incarnation that was not announced yet
-	credit        int          // eager bytes that may still be sent to it
-	held          int          // eager bytes of its messages that no receive has taken yet
-	owed          int          // eager bytes of its messages consumed and not yet returned
-	awaited       int          // its messages that receives wait for and that come unrequested
+	credit        int          // eager bytes that this process may still send to it
+	held          int          // eager bytes of its messages that no receive has matched yet
+	owed          int          // eager bytes of its messages that are received and not yet returned as room
+	awaited       int          // number of its messages that receives wait for and that are sent without a request
 	wanted        bool         // it has been notified that this process waits for its acknowledgements
 	short         []*outStream // streams with messages that were offered to it for lack of room, oldest first
-	busy          bool         // a wait for its credit was in vain, and it has returned none since
-	sent          uint64       // payloads and hashes
+	busy          bool         // a wait for its credit timed out, and it has returned no credit since
+	sent          uint64       // number of payloads and hashes sent to it
 	confirmations [confirmations]confirmation
-	awaitsHashes  uint64 // the number in its question about hashes, until that is answered; 0: none
+	awaitsHashes  uint64 // number in its question about hashes until that is answered; 0: no question
 }
 
-// rankState is what a core knows about one rank.
+// rankState is the knowledge of a core about one rank.
 type rankState struct {
 	first      int    // index of its replica 0 in processes
 	degree     int    // replicas at the start
 	live       uint64 // its live replicas
 	retained   int    // bytes of copies kept for it
 	unfinished int    // messages to it that are kept
-	waiting    int    // small ones among them whose request waits for acknowledgements
+	waiting    int    // number of small ones among them whose request waits for acknowledgements
 	impatient  uint64 // replicas that wait for acknowledgements
 	told       bool   // some replica may have been notified that this process waits for its acknowledgements
-	through    bool   // it has finished, and no process lacks what it sent, should it have lost its last replica
+	through    bool   // it has finished, and all processes have received its messages even if it has lost its last replica
 }
 
-// newJob returns the state of a job with these degrees, whose processes are all live and
-// have this incarnation.
+// newJob returns the state of a job with these degrees. All its processes are live and have
+// this incarnation.
 func newJob(rank, replica int, incarnation uint32, degrees []int, mirror bool, limits Limits) job {
 	j := job{rank: rank, replica: replica, mirror: mirror, limits: limits.withDefaults()}
 	for r, d := range degrees {
@@ -99,9 +99,9 @@ func (j *job) index(rank, replica int) int {
 	return j.ranks[rank].first + replica
 }
 
-// source returns the replica that acts for the given one: that replica itself if it lives,
-// otherwise the next live one in cyclic order, or -1. Among deaths, only that of the result
-// changes it [SDR, Algorithm 1, line 19].
+// source returns the replica that acts for the given one: that replica itself if it is
+// live, otherwise the next live one in cyclic order, or -1. The result changes only when
+// the process that it names dies [SDR, Algorithm 1, line 19].
 func source(live uint64, degree, replica int) int {
 	if live == 0 {
 		return -1
@@ -118,7 +118,7 @@ func source(live uint64, degree, replica int) int {
 
 // server returns the live replica of rank that sends to replica k of rank dst in contexts
 // of one kind: replica k, or the one that acts for it. If the sender has more replicas than
-// the destination, the additional ones take a share.
+// the destination, the additional ones take a part of the work.
 func (j *job) server(live uint64, rank, dst, k int, exact bool) int {
 	degree, to := j.ranks[rank].degree, j.ranks[dst].degree
 	if k < degree && to < degree {
@@ -144,7 +144,7 @@ func (j *job) served(dst int, replicas uint64, exact bool) (set uint64) {
 	switch {
 	case j.mirror || own.degree == 1:
 		return replicas
-	case own.degree <= j.ranks[dst].degree: // no shares: the others that live serve themselves
+	case own.degree <= j.ranks[dst].degree: // nothing to share: the other live replicas serve their own receivers
 		set = replicas & (1 << j.replica)
 		replicas &^= own.live
 	}
@@ -178,7 +178,7 @@ func (j *job) refused(p int, h *transport.Header) bool {
 	return h.Incarnation < pr.incarnation || h.Incarnation == pr.incarnation && !pr.alive
 }
 
-// Peer sets whether a process is live, before anything has been sent.
+// setPeer sets whether a process is live. It must be called before any message is sent.
 func (j *job) setPeer(p int, incarnation uint32, alive bool) {
 	pr := &j.processes[p]
 	pr.incarnation, pr.alive = incarnation, alive

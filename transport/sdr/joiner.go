@@ -11,8 +11,8 @@ import (
 // announced: such a process can send far less unrequested.
 const maxEarly = 64 << 20
 
-// early holds the frames of a joiner that passed the cut at which it joined before this
-// process did.
+// early holds the frames of a joiner that arrived before this process passed the cut at
+// which the joiner joined.
 type early struct {
 	frames []earlyFrame
 	bytes  int
@@ -33,9 +33,9 @@ func (pr *process) hold(h *transport.Header, payload []byte) error {
 	return nil
 }
 
-// revive makes a joiner live: it is where its rank was at the cut, and has all that was
-// sent to the rank before. The live replicas alone determine which replica sends to which.
-// So from now on the state is as if the process had never died.
+// revive makes a joiner live. The joiner begins where its rank was at the cut, and has all
+// messages that were sent to the rank before. Only the live replicas determine which
+// replica sends to which. So from now on the state is as if the process had never died.
 func (c *Core) revive(n Joiner) {
 	p := c.job.index(n.Rank, n.Replica)
 	if n.Rank == c.job.rank && n.Replica == c.job.replica {
@@ -56,7 +56,7 @@ func (c *Core) revive(n Joiner) {
 			continue
 		}
 		for m := range s.unexpected.messages() {
-			if m.eager == p { // its sender has been replaced, and needs no credit
+			if m.eager == p { // the sender of m has been replaced, and needs no credit
 				m.eager = -1
 			}
 		}
@@ -83,8 +83,8 @@ type Joiner struct {
 	Incarnation   uint32
 }
 
-// Cut ends the cut: every live process has what was sent before it. From now on the joiners
-// are live.
+// Cut ends the cut when every live process has all messages from before it. From now on the
+// joiners are live.
 func (c *Core) Cut(joined []Joiner) error {
 	if c.cuts.now == nil || !c.cuts.now.done {
 		return fmt.Errorf("end of a cut: %w", errNoCut)
@@ -126,11 +126,11 @@ func (c *Core) Cut(joined []Joiner) error {
 				continue
 			}
 			c.acks.noteAgain(s)
-			if s.unacked > 0 { // a sender that has passed the cut has discarded the acknowledgements before it
+			if s.unacked > 0 { // a sender that has passed the cut has discarded earlier acknowledgements
 				c.acks.ackTo(ctx, rank, &s.received)
 			}
 		}
-		c.contexts.ended(ctx) // a comparison may have kept it
+		c.contexts.ended(ctx) // a comparison may have kept the context open
 	}
 	for rank := range c.job.ranks {
 		c.outgoing.updateWant(rank)

@@ -3,7 +3,8 @@ package sdr
 import "github.com/intrahpc/intra/transport"
 
 // Sent records that the link to process p no longer holds the payload of m. If err is nil,
-// the link has taken it over in full, and it reaches p if both processes live.
+// the link has taken the payload over in full, and it reaches p unless one of the two
+// processes dies.
 func (o *outgoing) Sent(m *Message, p int, err error) {
 	m.inflight--
 	if err == nil {
@@ -12,9 +13,9 @@ func (o *outgoing) Sent(m *Message, p int, err error) {
 	o.finish(m)
 }
 
-// detach completes the request of a message that only other replicas still have to send,
-// with a copy. Where processes outnumber cores, this process then does not wait until the
-// other replicas have had their turn.
+// detach completes the request of a message with a copy, if only other replicas still have
+// to send the message. If processes outnumber cores, this process then need not wait until
+// the other replicas get a core.
 func (o *outgoing) detach(m *Message) {
 	if m.sync || m.req == nil || m.inflight != 0 || len(m.data) > o.job.limits.Detach {
 		return
@@ -74,14 +75,14 @@ func (o *outgoing) acknowledged(p int, h *transport.Header, payload []byte) erro
 	low := set.low // messages below it were not lacking before
 	switch {
 	case h.Args[5] < o.out.passed:
-		return nil // the message that it acknowledges may have been taken back at the cut
+		return nil // the message may have been discarded at the cut
 	case h.Args[5] > o.out.passed:
 		decodeAck(h, payload, &s.later[pr.replica])
 	}
 	decodeAck(h, payload, set)
 	d := uint64(1) << pr.replica
 	from, to := s.span(low, set.end())
-	for _, m := range s.kept[from:to] { // like sweep, but most messages get here: a call for each would show
+	for _, m := range s.kept[from:to] { // this loop does the work of sweep without calls, which would be slow for most messages
 		if m == nil || m.lacking&d == 0 || !set.has(m.number) {
 			continue
 		}
@@ -113,8 +114,8 @@ func (o *outgoing) abandon(s *outStream, number uint64) {
 	})
 }
 
-// substitute sends what the replicas may lack that this process serves from now on [lines
-// 21 to 25].
+// substitute sends the messages that may be missing at the replicas that this process
+// serves from now on [lines 21 to 25].
 func (o *outgoing) substitute(before uint64) {
 	if o.job.mirror {
 		return
@@ -141,8 +142,8 @@ func (o *outgoing) substitute(before uint64) {
 	}
 }
 
-// updateWant notifies the replicas of a rank whose acknowledgements this process needs
-// whether it waits for them.
+// updateWant notifies the replicas of a rank whether this process waits for their
+// acknowledgements.
 func (o *outgoing) updateWant(rank int) {
 	r := &o.job.ranks[rank]
 	if rank == o.job.rank {
@@ -167,8 +168,8 @@ func (o *outgoing) updateWant(rank int) {
 	}
 }
 
-// Drained reports whether no message is kept: every live destination has all that this
-// process sent, or would have to send in place of another replica.
+// Drained reports whether no message is kept. Then every live destination has all messages
+// that this process sent, or would have to send in place of another replica.
 func (o *outgoing) Drained() bool { return o.unfinished == 0 }
 
 // Retained returns how many messages are kept, and the bytes of their copies.

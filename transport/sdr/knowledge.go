@@ -3,8 +3,9 @@ package sdr
 import "slices"
 
 // clock counts the progress of a rank in a clock domain: the epochs that it has begun, and
-// its operations since it began the last of them. An epoch begins with a collective of all
-// ranks that at least one rank does not leave before all have begun it.
+// its operations since the beginning of the last one. An epoch begins with a collective of
+// all ranks. At least one rank does not leave that collective before all ranks have begun
+// it.
 type clock struct{ epoch, count uint64 }
 
 func (a clock) less(b clock) bool {
@@ -18,8 +19,9 @@ type entry struct {
 }
 
 // knowledge is a vector clock: the known clocks of all ranks in a domain. All ranks have
-// begun the epoch base, and those in above, in ascending order, have done more. Ranks that
-// had one replica from the start are left out: no other replica of theirs can lag behind.
+// begun the epoch base. The ranks in above, in ascending order, have done more. Ranks that
+// had one replica from the start are left out, because no other replica of theirs can lag
+// behind.
 type knowledge struct {
 	base  uint64
 	above []entry
@@ -35,7 +37,7 @@ func (k *knowledge) raise(base uint64) bool {
 	return true
 }
 
-// exceeded reports whether base does not imply at.
+// exceeded reports whether at is later than what base implies.
 func (k *knowledge) exceeded(at clock) bool { return clock{epoch: k.base}.less(at) }
 
 // at returns the clock of a rank.
@@ -60,8 +62,8 @@ func (k *knowledge) learn(e entry) bool {
 	return k.join(new(int), e)
 }
 
-// join is learn for entries in ascending order of ranks. *i is the index at which the
-// previous one was added; join moves it.
+// join is like learn, for a series of entries in ascending order of ranks. *i is the index
+// at which the previous entry was added; join advances it.
 func (k *knowledge) join(i *int, e entry) bool {
 	if !k.exceeded(e.clock) {
 		return false

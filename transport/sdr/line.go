@@ -2,34 +2,35 @@ package sdr
 
 import "iter"
 
-// line holds the receives that are posted for one source, or for any, or the messages of
-// one source that no receive has matched. They are in the order in which they match:
-// receives as they were posted, messages as they were sent.
+// line holds either posted receives or messages that no receive has matched. The receives
+// are those for one source, or those for any source; the messages are those of one source.
+// They are in the order in which they match: receives as they were posted, messages as they
+// were sent.
 //
 // A search begins at the front, where most programs find a match. In a program that
 // receives in another order than it sends, each search would pass all earlier entries. So a
 // long search builds an index of the line, which the line keeps until it is empty. With the
-// index, search and removal take the same time however long the line is.
+// index, the time of search and removal does not depend on the length of the line.
 type line struct {
 	first, last *place
 	index       map[uint64]lane // by key; nil: there is none
 }
 
-// lane is the part of a line that has the same key.
+// lane is the part of a line whose entries have the same key.
 type lane struct{ first, last *place }
 
 // place is the position of a receive or a message in a line, with the key that it matches by.
 type place struct {
 	key          uint64 // number in exact contexts, tag in others, or anyKey
-	line         *line  // nil: it is in no line
+	line         *line  // nil: the place is in no line
 	next, prev   *place
 	later, early *place   // neighbours in the lane, if the line has an index
-	receive      *Request // either this
-	message      *arrival // or this
+	receive      *Request // nil: the place is that of a message
+	message      *arrival // nil: the place is that of a receive
 }
 
 const (
-	// anyKey is the key of a receive that takes any tag.
+	// anyKey is the key of a receive that accepts any tag.
 	anyKey = ^uint64(0)
 	// longSearch is the number of places that a search inspects before it builds an index.
 	longSearch = 16
@@ -49,7 +50,7 @@ func (l *line) insert(behind, p *place) {
 	switch {
 	case p.next != nil:
 		p.next.prev = p
-		l.dropIndex() // a later search builds it again
+		l.dropIndex() // a later search builds the index again
 	case l.index != nil:
 		l.last = p
 		l.enter(p)
@@ -77,8 +78,8 @@ func (p *place) leave() {
 	p.line, p.next, p.prev = nil, nil, nil
 }
 
-// find returns the first place that matches a key: the first one that has this key, or
-// anyKey. It returns nil if there is none. anyKey matches the first place of all.
+// find returns the first place that has this key, or anyKey. It returns nil if there is
+// none. If key is anyKey, find returns the first place of the line.
 func (l *line) find(key uint64) *place {
 	if key == anyKey {
 		return l.first
@@ -100,7 +101,8 @@ func (l *line) find(key uint64) *place {
 	return l.look(key)
 }
 
-// look is find with the index. Only receives have anyKey, and they have an order.
+// look implements find with the index. Only receives have anyKey, and the order of the
+// places decides between a receive with the key and one with anyKey.
 func (l *line) look(key uint64) *place {
 	one, other := l.index[key].first, l.index[anyKey].first
 	if one == nil || other != nil && other.receive.order < one.receive.order {
@@ -173,7 +175,7 @@ func (l *line) forget(p *place) {
 	}
 }
 
-// all yields the places in order; the one that is yielded may leave.
+// all yields the places in order. The loop body may remove the yielded place.
 func (l *line) all() iter.Seq[*place] {
 	return func(yield func(*place) bool) {
 		for p := l.first; p != nil; {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLine compares a line with a slice that is searched from the front: the order, and the
-// first place of each key, while places are added, inserted and removed.
+// TestLine compares a line with a slice that is searched from the front. It compares the
+// order, and the first place of each key, while places are added, inserted and removed.
 func TestLine(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	indexed := 0
@@ -73,8 +73,9 @@ func TestLine(t *testing.T) {
 }
 
 // oracle matches messages and receives as the MPI standard requires, by walking through
-// lists. A message matches the first posted receive that accepts it. A receive matches,
-// among the first acceptable messages of each source, the one that arrived first.
+// lists. A message matches the first posted receive that accepts it. For a receive, the
+// oracle determines the first acceptable message of each source, and the receive matches
+// the one of these that arrived first.
 type oracle struct {
 	receives []wanted
 	messages []came
@@ -112,9 +113,9 @@ func (o *oracle) post(w wanted) {
 	o.receives = append(o.receives, w)
 }
 
-// TestMatchingOrder compares a core with the oracle, while lines grow and shrink: receives
-// of one source and of any, of one tag and of any, messages that arrive with their payload
-// or are offered, probes and cancelled receives.
+// TestMatchingOrder compares a core with the oracle while lines grow and shrink. The
+// receives are for one source or any, and for one tag or any. Messages arrive with their
+// payload or are offered. The test also probes and cancels receives.
 func TestMatchingOrder(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 45))
@@ -139,7 +140,7 @@ func TestMatchingOrder(t *testing.T) {
 					src := 1 + random.IntN(3)
 					m := came{src: src, tag: tag(), text: fmt.Sprint(random.IntN(1e6))}
 					if random.IntN(4) == 0 {
-						m.text += " is too long to come at once"
+						m.text += " is too long to be sent at once"
 					}
 					n.send(src, m.text, 0, m.tag)
 					queued[src] = append(queued[src], m)
@@ -190,7 +191,7 @@ func TestMatchingOrder(t *testing.T) {
 }
 
 // deliverNext moves frames from one process to another up to the next message, or its
-// offer, and all frames in both directions before that.
+// offer. Before that it moves all other frames in both directions.
 func (n *net) deliverNext(from, to int) {
 	for {
 		f := n.wire[[2]int{from, to}][0]

@@ -6,16 +6,19 @@ import (
 )
 
 // lose handles the messages of one stream whose payload process p offered, or had sent in
-// part [lines 34 and 35]. If another replica offers such a message, it is asked instead.
-// For the others, a receive from any source must not wait for its message: the substitute
-// may send the message only after it has received one of ours. So the receive returns to
-// its old place in posting order, and the message and its successors are matched when the
-// message arrives again. The receive stays bound if the program has seen the message
-// through a probe. It also stays bound if a later message of the same source has been
-// matched, which this message would then overtake.
+// part [lines 34 and 35]. If another replica offers such a message, lose requests it there.
+//
+// Otherwise a receive from any source must not wait for the message, because the substitute
+// may send it only after it has received one of ours. So the receive returns to its old
+// place in posting order. The message and its successors are matched when the message
+// arrives again.
+//
+// The receive stays bound in two cases: if the program has seen the message through a
+// probe, or if a later message of the same source has been matched, which this message
+// would then overtake.
 func (in *incoming) lose(s *inStream, p int) {
 	if s.asked == p+1 {
-		s.asked = 0 // another one is asked
+		s.asked = 0 // another process is asked
 	}
 	replica := in.job.processes[p].replica
 	var lost []*arrival
@@ -46,8 +49,8 @@ func (in *incoming) lose(s *inStream, p int) {
 				in.requests.ask(m)
 			}
 		case s.ctx.exact || m.number < s.shown || m.number >= s.due:
-			// The message keeps its state: it is matched by its number, was shown to the
-			// program, or is not matched yet.
+			// The message keeps its state: it is matched by its number, was seen by a
+			// probe, or is not matched yet.
 		case m.req != nil:
 			if m.req.source != Any || s.later(m.number) {
 				continue
@@ -72,8 +75,8 @@ func (in *incoming) lose(s *inStream, p int) {
 	}
 }
 
-// passed reports whether a receive that has returned to its old place must not take a
-// message of this stream. That is so if a receive posted after it has meanwhile taken an
+// passed reports whether a receive that has returned to its old place must not match a
+// message of this stream. That is so if a receive posted after it has meanwhile matched an
 // earlier message that this one would have accepted.
 func (s *inStream) passed(r *Request) bool {
 	if !r.back {
@@ -105,7 +108,7 @@ func (s *inStream) later(number uint64) bool {
 	return false
 }
 
-// rewind makes number the next one to be matched. It holds back the unmatched messages
+// rewind makes number the next message to be matched. It holds back the unmatched messages
 // after it.
 func (in *incoming) rewind(s *inStream, number uint64) {
 	if number == s.due {

@@ -1,7 +1,7 @@
 package sdr
 
-// matching holds the receives of this process and the messages that no receive has taken,
-// and brings them together.
+// matching holds the receives of this process and the messages that no receive has matched,
+// and matches them.
 type matching struct {
 	job      *job
 	out      *outbox
@@ -12,7 +12,7 @@ type matching struct {
 	buffers  *buffers
 	agreed   *agreement // nil: the replicas of this rank make no decisions
 	observer Observer   // nil: none
-	clock    uint64     // numbers receives and arrivals
+	clock    uint64     // counter that orders receives and arrivals
 	aside    []*Context // contexts with messages that are held back from a receive from any source
 	hidden   bool       // a probe or a test has skipped a message that is held back
 	arrivals []*arrival // for reuse
@@ -68,20 +68,20 @@ func (x *matching) postRecv(req *Request) {
 	}
 }
 
-// match gives a message that no receive had matched to req.
+// match binds a message that no receive had matched to req.
 func (x *matching) match(m *arrival, req *Request) {
 	ctx, ahead := req.ctx, m.unripe && req.source != Any
 	m.place.leave()
 	x.choose(req, m.stream, m.number)
 	x.bind(m, req)
-	if ahead { // a receive from any source may have waited for this message
+	if ahead { // a receive from any source may have waited for this message to be matched
 		x.ripen(ctx)
 	}
 }
 
 // unexpected returns the unmatched message that req gets, or nil. From a single source, req
-// gets the first message that it accepts; from several sources, the one of these first
-// messages that arrived first.
+// gets the first message that it accepts. From several sources, it gets the one of these
+// first messages that arrived first.
 func (x *matching) unexpected(req *Request) *arrival {
 	if req.source != Any {
 		return x.first(req.ctx.in[req.source], req)
@@ -98,20 +98,20 @@ func (x *matching) unexpected(req *Request) *arrival {
 	return best
 }
 
-// takePosted removes and returns the receive that a message matches: of the receives that
-// accept it, the one posted first. It ignores receives from any source if the message
-// depends on operations that this replica has yet to begin.
+// takePosted removes and returns the receive that a message matches, which is the first
+// posted one that accepts it. It ignores receives from any source if the message depends on
+// operations that this replica has yet to begin.
 func (x *matching) takePosted(s *inStream, number uint64, tag int, of *past) *Request {
 	key := s.ctx.key(number, tag)
 	at := s.posted.find(key)
-	for at != nil && !at.receive.accepts(number, tag) { // a decision gives it another message
+	for at != nil && !at.receive.accepts(number, tag) { // a decision gives the receive another message
 		at = at.after(key)
 	}
 	for p := s.ctx.any.find(key); p != nil; p = p.after(key) {
 		if at != nil && p.receive.order > at.receive.order {
 			break
 		}
-		if x.waitsToChoose(s.ctx) { // this message may be for it, or for none
+		if x.waitsToChoose(s.ctx) { // the leader may give this message to the receive
 			s.ctx.claimed = true
 			return nil
 		}
@@ -131,7 +131,7 @@ func (x *matching) takePosted(s *inStream, number uint64, tag int, of *past) *Re
 	return at.receive
 }
 
-// bind gives a message to a receive, and requests the payload if it has not arrived.
+// bind assigns a message to a receive, and requests the payload if it has not arrived.
 func (x *matching) bind(m *arrival, req *Request) {
 	switch {
 	case m.local != nil:
@@ -153,7 +153,7 @@ func (x *matching) bind(m *arrival, req *Request) {
 	}
 }
 
-// fill completes a receive with a whole message, which came from the given replica.
+// fill completes a receive with a whole message from the given replica.
 func (x *matching) fill(req *Request, s *inStream, replica int, number uint64, tag int, payload []byte, of *past) {
 	x.keepPast(req, of.in(s.ctx.thread))
 	n := len(payload)
@@ -167,7 +167,7 @@ func (x *matching) fill(req *Request, s *inStream, replica int, number uint64, t
 	if n > 0 && &req.buf[0] != &payload[0] {
 		copy(req.buf[:n], payload)
 	}
-	if x.observer != nil && s.rank != x.job.rank { // a local message has crossed no link
+	if x.observer != nil && s.rank != x.job.rank { // a local message has used no link
 		x.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: len(payload)})
 	}
 	s.taken = max(s.taken, number+1)
@@ -183,7 +183,7 @@ func (x *matching) fill(req *Request, s *inStream, replica int, number uint64, t
 	x.contexts.ended(s.ctx)
 }
 
-// unbind records that a receive ends, whether or not it was bound to an offer.
+// unbind records that a receive ends, whether it was bound to an offer or not.
 func (ctx *Context) unbind(req *Request) {
 	if req.source == Any && (req.bound != nil || req.back) {
 		ctx.bound--
@@ -193,7 +193,7 @@ func (ctx *Context) unbind(req *Request) {
 
 // Probe looks for a message that a receive with this source and tag would match, and leaves
 // it in place. The next such receive gets the message that a probe has shown, whichever
-// replicas die. The program sees the message: it enters the causal history.
+// replicas die. The message enters the causal history, because the program has seen it.
 func (x *matching) Probe(ctx *Context, src, tag int) (Status, bool) {
 	x.contexts.used = x.contexts.used || src == Any
 	req := Request{ctx: ctx, source: src, tag: tag, probe: true}
@@ -208,8 +208,9 @@ func (x *matching) Probe(ctx *Context, src, tag int) (Status, bool) {
 	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
 }
 
-// Cancel withdraws a receive that no message has matched, and reports whether it could. If a message
-// was chosen for the receive, another replica may have received it, though it is on its way here.
+// Cancel withdraws a receive that no message has matched, and reports whether it could. It
+// does not withdraw a receive for which a message was chosen: that message may still be on
+// its way here, but another replica may have received it.
 func (x *matching) Cancel(req *Request) bool {
 	if req.place.line == nil || req.chosen {
 		return false
@@ -240,8 +241,8 @@ func (x *matching) postLocal(m *Message) {
 	x.enqueue(a)
 }
 
-// endLocal ends a message of this rank to itself that req has received. While req is held, a
-// synchronous send of the message must not end: its end would reveal the decision.
+// endLocal ends a message of this rank to itself that req has received. While req is held,
+// a synchronous send of the message must not complete: that would reveal the decision.
 func (x *matching) endLocal(m *Message, req *Request) {
 	if req.held {
 		req.local = m
@@ -274,7 +275,7 @@ func (x *matching) first(s *inStream, req *Request) *arrival {
 	}
 	if (req.source == Any || req.probe) && !x.history.ripe(m.past.in(s.ctx.thread)) {
 		x.hidden = x.hidden || req.probe
-		return nil // nor may req take a later message
+		return nil // req must not match a later message either
 	}
 	return m
 }
@@ -350,7 +351,7 @@ func (x *matching) advance(s *inStream) {
 		switch {
 		case m == nil && !s.received.has(s.due):
 			return
-		case m == nil || m.req != nil || m.queued(): // matched before, or enqueued in its turn
+		case m == nil || m.req != nil || m.queued(): // matched before, or already in the line
 			s.due++
 		default:
 			s.due++

@@ -66,7 +66,7 @@ func (n *net) carry(p int) {
 	}
 }
 
-// sent returns the frames sent since the last call.
+// sent returns a line of text for each frame sent since the last call.
 func (n *net) sent() []string {
 	log := n.log
 	n.log = nil
@@ -92,7 +92,8 @@ func (n *net) deliver(from, to int) {
 	n.carry(to)
 }
 
-// deliverAll moves frames until there are none; skip holds some back.
+// deliverAll moves frames until there are none. It leaves the frames between the processes
+// in skip.
 func (n *net) deliverAll(skip ...[2]int) {
 	for moved := true; moved; {
 		moved = false
@@ -111,7 +112,8 @@ func (n *net) deliverAll(skip ...[2]int) {
 	}
 }
 
-// die loses all frames that a process has on the wire, and informs all others.
+// die discards all frames of a process that are on the wire, and reports its death to all
+// others.
 func (n *net) die(p int) {
 	for q := range n.cores {
 		delete(n.wire, [2]int{p, q})

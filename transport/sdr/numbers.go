@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// maxAhead bounds how far a number may lie beyond the lowest missing one. No program has
-// that many messages under way in one stream, and a corrupt number must not make the
-// receiver allocate.
+// maxAhead bounds the distance of a number from the lowest missing one. No program has that
+// many messages under way in one stream. The bound keeps a corrupt number from making the
+// receiver allocate memory.
 const maxAhead = 1 << 22
 
-// numbers is a set of message numbers: all below low, and some beyond it.
+// numbers is a set of message numbers: all numbers below low, and some beyond it.
 type numbers struct {
-	low   uint64   // every number below is in the set, low is not
+	low   uint64   // every number below is in the set; low itself is not
 	base  uint64   // number of bit 0 of words[0], a multiple of 64
 	words []uint64 // empty, or covers [base, base+64*len(words)), base <= low
 }
@@ -25,13 +25,13 @@ func (s *numbers) has(n uint64) bool {
 	return w < uint64(len(s.words)) && s.words[w]>>(n%64)&1 != 0
 }
 
-// end returns a number above all of the set.
+// end returns a number greater than all in the set.
 func (s *numbers) end() uint64 { return max(s.low, s.base+64*uint64(len(s.words))) }
 
-// far reports whether n lies too far ahead to be valid.
+// far reports whether n is too far ahead to be valid.
 func (s *numbers) far(n uint64) bool { return n >= s.low && n-s.low >= maxAhead || n == ackAll }
 
-// add puts n, which must not be far, into the set.
+// add adds n, for which far must be false, to the set.
 func (s *numbers) add(n uint64) {
 	if n < s.low {
 		return
@@ -74,8 +74,8 @@ func (s *numbers) settle() {
 	}
 }
 
-// merge adds a set: all numbers below low, and the bits of words, whose first bit is number
-// base (a multiple of 64).
+// merge adds a set to s: all numbers below low, and the bits of words, whose first bit is
+// number base (a multiple of 64).
 func (s *numbers) merge(low, base uint64, words []uint64) {
 	if low > s.low {
 		s.low = low

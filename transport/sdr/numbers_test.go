@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// TestNumbers compares the set with a map, also after it was encoded in an
-// acknowledgement and decoded again.
+// TestNumbers compares the set with a map, also after an acknowledgement has carried the
+// set.
 func TestNumbers(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -1,12 +1,12 @@
 package sdr
 
-// Observer is notified of the events of messages, for a timeline. It has no influence on
-// them. The engine calls its methods with or without its lock, from any goroutine. They
-// must not call the engine.
+// Observer is notified of the events of messages, for a timeline. It does not influence
+// them. The engine calls its methods from any goroutine, with or without holding its lock.
+// The methods must not call the engine.
 type Observer interface {
-	// Called reports that the program has called the layer above about a message to or from
-	// a rank of the job, with a tag and a number of bytes. Any stands for a rank or a tag
-	// that does not apply. The caller calls end when the call ends.
+	// Called reports that the program has called the layer above to send or receive a
+	// message. The arguments are the rank in the job, the tag, and the number of bytes; Any
+	// means that a rank or a tag does not apply. The caller calls end when the call ends.
 	Called(rank, tag, bytes int) (end func())
 	// Waited reports that a call begins to wait. The caller calls end when the call
 	// continues.
@@ -23,7 +23,7 @@ type Observer interface {
 type Passage struct {
 	Rank, Replica   int // the other process
 	Context, Number uint64
-	Exact           bool // it belongs to a collective, and Tag is its purpose
+	Exact           bool // the message belongs to a collective, and Tag is its purpose
 	Tag, Bytes      int
 }
 
@@ -31,7 +31,7 @@ type Passage struct {
 func (e *Engine) Observer() Observer { return e.cfg.Observer }
 
 // observeSent reports a message that is handed to a link. It skips the bookmarks of cuts,
-// which the program did not send. Without a.Message the message is an eager one.
+// which the program did not send. If a.Message is nil, the message is an eager one.
 func (e *Engine) observeSent(a *Action) {
 	tag := int(a.Header.Args[2])
 	if m := a.Message; m != nil {

@@ -10,13 +10,13 @@ const (
 	// ActSend hands a frame to the link to process To. If Message is set, the link may use
 	// the payload until outgoing.Sent is called for that message.
 	ActSend ActionKind = 1 + iota
-	// ActRenew discards the link to process To, which has been replaced: its next frame
-	// goes over a new link.
+	// ActRenew discards the link to process To, which has been replaced. The next frame
+	// uses a new link.
 	ActRenew
 )
 
-// Action is one effect that a Core requests. Actions run in the order in which they were
-// appended; the order matters only among those for one link.
+// Action is an effect that a Core requests. The driver must carry out the actions for one
+// link in the order in which they were appended.
 type Action struct {
 	Kind       ActionKind
 	First      bool // first transmission of the payload of a message by this process on its own behalf
@@ -28,18 +28,18 @@ type Action struct {
 	Mid        func() bool // for transport.Frame.Mid, see Engine.prepare
 }
 
-// outbox collects what a core wants its driver to do: frames to send, requests that are
-// complete, and news for waiters.
+// outbox collects the effects of a core for its driver: frames to send, requests that are
+// complete, and events for waiters.
 type outbox struct {
-	incarnation uint32 // of this process, in every frame
-	passed      uint64 // the last cut that was passed, in every frame
+	incarnation uint32 // incarnation of this process, for every frame
+	passed      uint64 // number of the last cut that was passed, for every frame
 	actions     []Action
 	spare       []Action // for reuse
 	completed   []*Request
-	news        bool   // a waiter has to look again: at messages, decisions, or confirmations
-	ends        uint64 // number of deaths, and of reports on ranks that have finished
+	news        bool   // a waiter has to check messages, decisions or confirmations again
+	ends        uint64 // number of deaths, and of reports that ranks have finished
 	// now, if set, hands a frame to its link at once, and reports whether the link has
-	// taken it. If not, the frame becomes an action. now is called only while there are no
+	// accepted it. If not, the frame becomes an action. now is called only if there are no
 	// other actions.
 	now    func(a *Action) bool
 	direct Action // for SendNow
@@ -51,8 +51,8 @@ func (b *outbox) send(to int, h transport.Header, payload []byte) {
 	b.actions = append(b.actions, Action{Kind: ActSend, To: to, Header: h, Payload: payload})
 }
 
-// frame appends a frame in a context and returns it to be filled in, before another one is
-// appended. Most frames are built this way, since it avoids a copy.
+// frame appends a frame in a context and returns it. The caller must fill it in before
+// another one is appended. Most frames are made this way, because it avoids a copy.
 func (b *outbox) frame(to int, kind uint8, ctx *Context, number uint64) *Action {
 	b.actions = append(b.actions, Action{})
 	a := &b.actions[len(b.actions)-1]
@@ -66,8 +66,8 @@ func (b *outbox) frame(to int, kind uint8, ctx *Context, number uint64) *Action 
 	return a
 }
 
-// sendNow hands the frame that was appended last directly to its link, if it is the only
-// action and the link takes it at once. It reports whether that was so.
+// sendNow hands the frame that was appended last directly to its link, if there is no other
+// action and the link accepts it at once. It reports whether the link has accepted it.
 func (b *outbox) sendNow() bool {
 	last := len(b.actions) - 1
 	if last > 0 || b.now == nil || !b.now(&b.actions[0]) {
@@ -81,7 +81,7 @@ func (b *outbox) sendNow() bool {
 // complete ends a request.
 func (b *outbox) complete(r *Request, st Status, err error) {
 	if r == nil {
-		return // a bookmark
+		return // r is that of a bookmark
 	}
 	r.status, r.err, r.sends = st, err, nil
 	if r.held {

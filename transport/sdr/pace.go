@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// If a sender lacks room at the receiver, to offer a message and send it later costs more
-// than to wait and send it. So the sender first waits for room, for about as long as other
-// waits take before they sleep. A receiver that does something else returns no room. Then
-// the sender does not wait for it again until it has returned some.
+// If a sender lacks room at the receiver, it can offer a message and send it later, but
+// that costs more than to wait for room and send it. So the sender first waits for room,
+// for about as long as other waits poll before they sleep. A receiver that does something
+// else returns no room. Then the sender does not wait for it again before it has returned
+// some.
 
 // paceTime bounds how long a sender waits for room.
 const paceTime = 100 * time.Microsecond

@@ -37,9 +37,9 @@ func (l *counting) Send(f *transport.Frame) {
 	l.direct.Send(f)
 }
 
-// A sender waits for a receiver that takes its messages, and offers nothing. If the
-// receiver does not take them, the sender waits only once, until the receiver has taken a
-// message.
+// A sender waits for a receiver that receives its messages, and offers nothing. If the
+// receiver does not receive, the sender waits only once, and not again before the receiver
+// returns room.
 func TestPace(t *testing.T) {
 	const messages, room = 100, 10
 	limits := Limits{Window: room * (frameCost + 1)}
@@ -102,12 +102,12 @@ func TestPace(t *testing.T) {
 		for range messages {
 			send()
 		}
-		require.Equal(t, 1, w.waits, "it does not read")
+		require.Equal(t, 1, w.waits, "the receiver does not receive")
 		require.NotZero(t, link.offers)
 		take()
 		for range room + 1 {
 			send()
 		}
-		require.Equal(t, 2, w.waits, "it has read")
+		require.Equal(t, 2, w.waits, "the receiver has received")
 	}
 }

@@ -16,15 +16,15 @@ func pairs(t *testing.T) (n *net, p00, p01, p10, p11 int) {
 	return n, n.p(0, 0), n.p(0, 1), n.p(1, 0), n.p(1, 1)
 }
 
-// TestFigure2: with send-determinism, the replicas of rank 0 match an
-// anonymous reception each on its own, without a frame between them.
+// TestFigure2: with send-determinism, each replica of rank 0 matches a receive from any
+// source by itself, without a frame between the replicas.
 func TestFigure2(t *testing.T) {
 	n, p00, p01, p10, p11 := pairs(t)
 	a, b := n.recv(p00, Any, Any), n.recv(p01, Any, Any)
 	s0 := n.send(p10, "m", 0, 0)
 	require.Equal(t, []string{"1.0->0.0 eager", "1.0->0.1 want"}, n.sent())
 
-	n.deliver(p10, p00) // p^0_0 delivers although p^1_0 has nothing yet
+	n.deliver(p10, p00) // p^0_0 delivers although p^1_0 has received nothing yet
 	require.Equal(t, "1:m", a.text(t))
 	require.False(t, b.Done())
 	require.Empty(t, n.wire[[2]int{p00, p01}], "no frame between the replicas of rank 0")
@@ -57,7 +57,7 @@ func TestFigure3(t *testing.T) {
 	// collected all acks."
 	require.False(t, s1.Done())
 	n.deliver(p00, p11)
-	require.False(t, s1.Done(), "its own message is not handed over yet")
+	require.False(t, s1.Done(), "0.1 has not handed its own message over yet")
 	n.deliver(p11, p01)
 	require.True(t, s1.Done())
 	require.Equal(t, "1:a", recv1.text(t))
@@ -101,9 +101,9 @@ func TestFigure3(t *testing.T) {
 	require.True(t, w0.Done() && w1.Done())
 }
 
-// TestAcknowledgeOnReception is the case of section 3.3: two processes post a
-// receive, send to each other and wait for the send first. An acknowledgement
-// that waited for the application to complete its receive would never be sent.
+// TestAcknowledgeOnReception is the case of section 3.3: two processes post a receive, send
+// to each other, and wait for the send first. If the acknowledgement waited until the
+// application completes its receive, it would never be sent.
 func TestAcknowledgeOnReception(t *testing.T) {
 	n, p00, p01, p10, p11 := pairs(t)
 	var sends []*Request
@@ -115,14 +115,14 @@ func TestAcknowledgeOnReception(t *testing.T) {
 		n.recv(p, 0, 0)
 		sends = append(sends, n.send(p, "y", 0, 0))
 	}
-	n.deliverAll() // no call of a program occurs in between
+	n.deliverAll() // the programs make no call in between
 	for i, s := range sends {
 		require.True(t, s.Done(), "send %d", i)
 	}
 }
 
-// TestElection: substitutes are a function of the live replicas (line 19), and
-// serve all that the dead one served (line 26).
+// TestElection: substitutes depend only on the live replicas (line 19). They serve every
+// replica that the dead one served (line 26).
 func TestElection(t *testing.T) {
 	require.Equal(t, 1, source(0b111, 3, 1))
 	require.Equal(t, 2, source(0b101, 3, 1))
@@ -137,11 +137,11 @@ func TestElection(t *testing.T) {
 			serving[c.job.server(0b111, 0, dst, k, true)] = true
 		}
 	}
-	require.Len(t, serving, 3, "replicas beyond those of the destination take a share")
+	require.Len(t, serving, 3, "additional replicas take a part of the work")
 	for k := range 3 {
 		require.Equal(t, k, c.job.server(0b111, 0, 3, k, true), "equal degrees: replica k to replica k")
 	}
-	for live := uint64(1); live < 16; live++ { // changes only if the source died
+	for live := uint64(1); live < 16; live++ { // the result changes only if the source died
 		for k := range 6 {
 			s := source(live, 4, k)
 			for d := range each(live) {

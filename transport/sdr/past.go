@@ -6,31 +6,34 @@ import (
 	"slices"
 )
 
-// past is the encoded causal history of a message. base is that of the clock domain of the
-// message's context. The header has room for it, and for the entry of the rank that sends
-// the message; most messages of small jobs depend on nothing else. The list has the other
-// entries of that domain, and then, each after a zero byte, the other domains of which
-// anything is known: id, base and entries. An entry consists of the distance from the rank
-// before it; the count, with the distance of the epoch from the base in its two lowest
-// bits; and, if that distance is 3 or more, the excess over 3. Most entries take three
-// bytes.
+// past is the encoded causal history of a message. base is the base of the clock domain to
+// which the message's context belongs. The header has room for base, and for the entry of
+// the rank that sends the message. Most messages of small jobs depend on nothing else.
+//
+// The list has the other entries of that domain. Then, each after a zero byte, it has the
+// other domains of which any clock is known, with id, base and entries. An entry consists
+// of the distance from the rank before it, and of the count. The two lowest bits of the
+// count hold the distance of the epoch from the base. If that distance is 3 or more, the
+// excess over 3 follows. Most entries take three bytes.
 //
 // A nil past belongs to a message that depends on nothing.
 type past struct {
-	thread    uint64 // id of the domain; not sent, as the receiver knows that of the context
+	thread    uint64 // id of the domain; not sent, since the receiver knows the domain of the context
 	base      uint64
-	own       entry // of the rank that sends it, in thread, if it fits the header; else its clock is 0
+	own       entry // clock in thread of the rank that sends the past, if it fits the header; otherwise its clock is 0
 	list      []byte
 	reference uint64 // see Reference
 
-	scanned bool   // the fields below are valid
-	more    bool   // there are other domains
-	needs   clock  // the last operation of this rank in thread that it contains
-	rest    *rest  // the other domains; nil: they are few
-	made    uint64 // history.changes when this process made it of all that it knows; 0: it did not
+	scanned bool  // the fields below are valid
+	more    bool  // the list has other domains
+	needs   clock // last operation of this rank in thread that the past contains
+	rest    *rest // the other domains; nil: they are few
+	// If this process made the past of its whole causal history: value of history.changes
+	// then. Otherwise 0.
+	made uint64
 }
 
-// in returns p as the causal history of a message in a context of this domain.
+// in returns p as the causal history of a message in a context of domain l.
 func (p *past) in(l *thread) *past {
 	if p != nil && l != nil {
 		p.thread = l.id
@@ -38,7 +41,7 @@ func (p *past) in(l *thread) *past {
 	return p
 }
 
-// newPast returns an otherwise empty past with this domain and base.
+// newPast returns an empty past with this domain and base.
 func (h *history) newPast(thread, base uint64) *past {
 	p := h.roomForPast()
 	p.thread, p.base, p.own, p.reference, p.scanned = thread, base, entry{}, 0, false
@@ -46,7 +49,7 @@ func (h *history) newPast(thread, base uint64) *past {
 	return p
 }
 
-// roomForPast returns a past that the caller has to fill in. Its list is empty.
+// roomForPast returns a past with an empty list. The caller has to set the other fields.
 func (h *history) roomForPast() *past {
 	n := len(h.pasts)
 	if n == 0 {
@@ -58,7 +61,7 @@ func (h *history) roomForPast() *past {
 	return p
 }
 
-// drop recycles a past that was cloned or made.
+// drop makes a past that was cloned or made available for reuse.
 func (h *history) drop(p *past) {
 	if p != nil && len(h.pasts) < 256 && cap(p.list) < 1<<16 {
 		h.pasts = append(h.pasts, p)
@@ -72,7 +75,7 @@ func (p *past) clone(h *history) *past {
 	}
 	q := h.roomForPast()
 	q.list = append(q.list, p.list...)
-	// Copying the fields one by one, as they have been written, is faster here.
+	// It is faster here to copy the fields one by one than to copy the struct.
 	q.thread, q.base, q.reference = p.thread, p.base, p.reference
 	q.own.rank, q.own.epoch, q.own.count = p.own.rank, p.own.epoch, p.own.count
 	q.scanned, q.more = p.scanned, p.more
@@ -81,7 +84,7 @@ func (p *past) clone(h *history) *past {
 	return q
 }
 
-// empty reports whether p contains nothing.
+// empty reports whether p depends on nothing.
 func (p *past) empty() bool {
 	return p.base == 0 && !p.hasOwn() && len(p.list) == 0 && p.reference == 0
 }
@@ -89,8 +92,8 @@ func (p *past) empty() bool {
 // hasOwn reports whether p has a separate entry of the rank that sends it.
 func (p *past) hasOwn() bool { return p.own.epoch|p.own.count != 0 }
 
-// take returns a past that stays valid, for one that may be lent. It hands over the past of
-// the current frame, and clones any other.
+// take returns a past with the contents of p that stays valid. If p is the past of the
+// current frame, take hands it over; otherwise it clones p.
 func (h *history) take(p *past) *past {
 	if p == nil || p != h.incoming {
 		return p.clone(h)
@@ -102,15 +105,16 @@ func (h *history) take(p *past) *past {
 const (
 	threadBytes = 1 + 8     // zero byte and id
 	maxClock    = 1 << 60   // no clock in a real job gets there
-	farEpoch    = uint64(3) // the first distance from the base that does not fit into an entry
+	farEpoch    = uint64(3) // smallest distance from the base that does not fit into the count
 
-	// Args[4] of a header has the length of the list, and above that the own entry.
+	// The lower listBits bits of Args[4] are the length of the list; the upper ones hold
+	// the own entry.
 	listBits = 32
 	maxList  = 1<<listBits - 1
-	farCount = 1 << (64 - listBits - 2) // the first count that does not fit into a header
+	farCount = 1 << (64 - listBits - 2) // smallest count that does not fit into a header
 )
 
-// near reports whether a header has room for a clock that is not below the base.
+// near reports whether the header has room for a clock that is not below the base.
 func (a clock) near(base uint64) bool { return a.epoch-base <= 3 && a.count < farCount }
 
 // word returns Args[4] of a header for p, with a list of this length.
@@ -122,7 +126,7 @@ func (p *past) word(list int) uint64 {
 	return w
 }
 
-// setOwn decodes the own entry of a rank from such a word. p.base must be set.
+// setOwn decodes the own entry of a rank from Args[4]. p.base must be set.
 func (p *past) setOwn(rank int, word uint64) {
 	if p.own = (entry{}); word > maxList {
 		word >>= listBits
@@ -168,7 +172,7 @@ func (r *pastReader) uint() uint64 {
 	return v
 }
 
-// next returns the next entry of the domain; false if there is none.
+// next returns the next entry of the domain, or false if there is none.
 func (r *pastReader) next() (entry, bool) {
 	if len(r.b) == 0 || r.b[0] == 0 {
 		return entry{}, false
@@ -182,7 +186,7 @@ func (r *pastReader) next() (entry, bool) {
 	return entry{r.rank, clock{r.base + far, v >> 2}}, !r.bad
 }
 
-// begin moves to the next domain and returns its id; false if there is none.
+// begin moves to the next domain and returns its id, or false if there is none.
 func (r *pastReader) begin() (uint64, bool) {
 	for more := true; more; {
 		_, more = r.next()
@@ -250,12 +254,12 @@ func (h *history) scan(p *past) bool {
 	return !r.bad
 }
 
-// mayBe reports whether an entry of a domain with this base is valid in this job.
+// mayBe reports whether an entry of a domain with this base can occur in this job.
 func (h *history) mayBe(e entry, base uint64) bool {
 	return e.rank >= 0 && e.rank < len(h.replicated) && h.replicated[e.rank] && e.epoch < maxClock && (e.count > 0 || e.epoch > base)
 }
 
-// of returns the clock of a rank in a domain that p contains.
+// of returns the clock of a rank in a domain, as contained in p.
 func (p *past) of(rank int, thread uint64) clock {
 	var at clock
 	if p.own.rank == rank && p.thread == thread {
@@ -277,7 +281,7 @@ func (p *past) of(rank int, thread uint64) clock {
 	return at
 }
 
-// decoded is a past in a form to which others can be added.
+// decoded is a past in a form to which other pasts can be added.
 type decoded []decodedThread
 
 type decodedThread struct {

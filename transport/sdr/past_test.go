@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKnowledge: joining, raising and encoding give the same clocks as an array with a
-// clock for each rank.
+// TestKnowledge: a knowledge gives the same clocks as an array with a clock for each rank,
+// after any series of join, raise and encoding.
 func TestKnowledge(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
@@ -62,8 +62,8 @@ func travel(p *past, from int) *past {
 	return q
 }
 
-// TestPastBytes: a clock of a rank mostly takes three bytes. A clock that the base implies,
-// or that is the rank's own, takes none.
+// TestPastBytes: the clock of a rank usually takes three bytes. It takes none if the base
+// implies it, or if it is the clock of the sending rank.
 func TestPastBytes(t *testing.T) {
 	k := knowledge{base: 1000}
 	i := 0
@@ -95,10 +95,10 @@ func TestOwnEntry(t *testing.T) {
 	} {
 		n := newNet(t, Limits{}, 2, 2, 2)
 		a, b := n.p(1, 0), n.p(0, 0)
-		n.cores[b].history.threads[0].own = clock{9, 4} // otherwise this process is behind the messages that it receives
+		n.cores[b].history.threads[0].own = clock{9, 4} // otherwise this process lags behind the messages that it receives
 		l := n.cores[a].history.threads[0]
 		l.known.base, l.own = 9, c.at
-		l.own.count-- // the send
+		l.own.count-- // the send has counted
 		if c.at.count == 0 {
 			l.own = clock{c.at.epoch - 1, farCount}
 		}
@@ -119,9 +119,9 @@ func TestOwnEntry(t *testing.T) {
 	}
 }
 
-// TestOwnEntryOfSomebodyElse: a collective passes on the clocks that it has received,
-// though its own rank has no clock that others need.
-func TestOwnEntryOfSomebodyElse(t *testing.T) {
+// TestOwnEntryOfSomebodyElse: a collective passes on the clocks that it has received, even
+// if its own rank has no clock that others need.
+func TestCollectiveForwardsClocksOfOtherRanks(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1, 2)
 	coll, _ := epochs(n)
 	a, c, b := n.p(0, 0), n.p(1, 0), n.p(2, 0)
@@ -150,7 +150,7 @@ func TestOwnEntryOfSomebodyElse(t *testing.T) {
 }
 
 // epochs makes a context for collective operations on all processes of n. It returns a
-// function that starts an operation which synchronises all ranks on process p.
+// function that starts on process p an operation that synchronises all ranks.
 func epochs(n *net) (coll []*Context, begin func(p int) *collective) {
 	coll = make([]*Context, len(n.cores))
 	for p, c := range n.cores {
@@ -166,9 +166,10 @@ func epochs(n *net) (coll []*Context, begin func(p int) *collective) {
 	}
 }
 
-// TestBeyondAnEpoch: rank 1 begins an allreduce without waiting and then sends to rank 2,
-// which begins it after that. An operation after the end of the allreduce depends on that
-// message, which the number of the allreduce does not imply.
+// TestBeyondAnEpoch: rank 1 begins an allreduce without waiting and then sends to rank 2.
+// Rank 2 begins the allreduce after it has received the message. An operation after the end
+// of the allreduce depends on that message, and the epoch of the allreduce does not imply
+// this.
 func TestBeyondAnEpoch(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 2, 2)
 	coll, begin := epochs(n)
@@ -195,7 +196,7 @@ func TestBeyondAnEpoch(t *testing.T) {
 	n.send(c, "to a", 1, 0)
 	wild := n.recv(a1, Any, 0)
 	n.deliver(c, a1)
-	require.False(t, wild.Done(), "without replicas it does not exist before A has sent to B")
+	require.False(t, wild.Done(), "without replicas the message does not exist before A has sent to B")
 	n.send(a1, "to b", 2, 0)
 	require.Equal(t, "0:to a", n.see(a1, wild))
 }
@@ -225,7 +226,7 @@ func TestEpochs(t *testing.T) {
 	s.Failed = true
 	n.cores[b].EndCollective(s.Script)
 	n.cores[b].matching.See(&s.done.Request)
-	require.Equal(t, uint64(1), n.cores[b].history.threads[0].known.base, "it was not carried out")
+	require.Equal(t, uint64(1), n.cores[b].history.threads[0].known.base, "the collective was not carried out")
 }
 
 // TestRootSynchronises: at the root, the end of a gather implies that all ranks have begun
@@ -242,8 +243,8 @@ func TestRootSynchronises(t *testing.T) {
 	}
 }
 
-// TestNoAnySource: messages carry no causal history, and the program cannot assert that too
-// late.
+// TestNoAnySource: messages carry no causal history. The program cannot assert NoAnySource
+// after it has sent a message.
 func TestNoAnySource(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	require.NoError(t, n.cores[0].NoAnySource())
@@ -257,8 +258,8 @@ func TestNoAnySource(t *testing.T) {
 	require.Error(t, n.cores[1].NoAnySource())
 }
 
-// FuzzPast reads arbitrary words of a header and lists. A well-formed causal history can be
-// added to others, and is the same after it was encoded again.
+// FuzzPast decodes arbitrary header words and lists. A well-formed causal history can be
+// added to others, and does not change when it is encoded again.
 func FuzzPast(f *testing.F) {
 	f.Add(uint64(0), uint64(0), []byte{})
 	f.Add(uint64(9), uint64(0), []byte{1, 8, 1, 7, 2, 0, 9, 0, 0, 0, 0, 0, 0, 0, 3, 2, 4})

@@ -18,7 +18,7 @@ type Position struct {
 	rank, size int
 	cut        uint64 // number of the cut
 	contexts   []contextPosition
-	program    []byte // data of the layer above
+	program    []byte // data of the Attachment
 }
 
 type contextPosition struct {
@@ -44,7 +44,7 @@ func (p *Position) Rank() int { return p.rank }
 func (p *Position) Size() int { return p.size }
 
 // Position returns the position of this rank at the cut that is being passed. It excludes
-// messages that were sent after the cut, even those that have arrived.
+// messages from after the cut, even those that have arrived.
 func (k *cuts) Position() (*Position, error) {
 	if k.now == nil || !k.now.done {
 		return nil, fmt.Errorf("position in the messages: %w", errNoCut)
@@ -71,7 +71,7 @@ func (k *cuts) Position() (*Position, error) {
 	return pos, nil
 }
 
-// unmatched copies the messages from before the cut that no receive has taken.
+// unmatched copies the messages from before the cut that no receive has matched.
 func (ctx *Context) unmatched(before []uint64) []messagePosition {
 	var list []messagePosition
 	for rank, s := range ctx.in {
@@ -92,7 +92,7 @@ func (ctx *Context) unmatched(before []uint64) []messagePosition {
 	return list
 }
 
-// Restore puts a new core into a position, inside the cut.
+// Restore sets a new core to a position, inside the cut.
 func (k *cuts) Restore(pos *Position) error {
 	if pos.rank != k.job.rank || pos.size != len(k.job.ranks) {
 		return fmt.Errorf("position of rank %d of %d, for rank %d of %d", pos.rank, pos.size, k.job.rank, len(k.job.ranks))
@@ -156,8 +156,8 @@ func (p *Position) MarshalBinary() ([]byte, error) {
 	return append(b, p.program...), nil
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler. It rejects whatever MarshalBinary
-// of this version does not write.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. It rejects everything that
+// MarshalBinary of this version does not write.
 func (p *Position) UnmarshalBinary(b []byte) error {
 	r := positionReader{b: b}
 	if string(r.bytes(uint64(len(positionMagic)))) != positionMagic {
@@ -234,7 +234,7 @@ func (r *positionReader) uint() uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// uints reads n numbers, and rejects those above 1<<62, so that counting on cannot
+// uints reads n numbers. It rejects those above 1<<62, so that later additions cannot
 // overflow.
 func (r *positionReader) uints(n uint64) []uint64 {
 	b := r.bytes(8 * n)
@@ -260,7 +260,7 @@ func (r *positionReader) count(size uint64) int {
 	return int(n)
 }
 
-// messages reads the unmatched messages of a context. Those of one source come in the order
+// messages reads the unmatched messages of a context. Those of one source are in the order
 // of their numbers.
 func (r *positionReader) messages(p *Position, ctx *contextPosition) {
 	next := make(map[int]uint64)

@@ -32,7 +32,7 @@ func (e *Engine) Send(ctx *Context, r *Request, data []byte, dst, tag int, sync 
 // SendNow sends a small message if that needs only the link to one process, and reports
 // whether it did, see outgoing.SendNow.
 func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
-	if e.cfg.Mid != nil || e.cfg.Flip != nil { // they apply to the frame first
+	if e.cfg.Mid != nil || e.cfg.Flip != nil { // these act on the frame before it is sent
 		return false
 	}
 	e.mu.Lock()
@@ -65,8 +65,9 @@ func (e *Engine) Cancel(r *Request) bool {
 	return e.core.matching.Cancel(r)
 }
 
-// Sent returns how many messages the program has sent to each rank, on the communicators that it has
-// not freed. Where no message is being posted it is the same for every replica.
+// Sent returns how many messages the program has sent to each rank, on the communicators
+// that it has not freed. While no message is being posted the result is the same for every
+// replica.
 func (e *Engine) Sent() []uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()

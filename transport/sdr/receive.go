@@ -19,21 +19,21 @@ type incoming struct {
 	matching *matching
 }
 
-// Begin handles the header of a frame from process p, which has arrived. The result is the
-// memory for its payload, or nil.
+// Begin handles the header of a frame from process p, which has arrived. It returns memory
+// for the payload, or nil.
 func (in *incoming) Begin(p int, h *transport.Header) []byte {
 	if h.Kind != kindData || in.job.refused(p, h) {
 		return nil
 	}
 	m := in.expected(p, h)
 	if m == nil || m.req == nil || m.size != int(h.Size) || len(m.req.buf) < m.size {
-		return nil // End copies what fits
+		return nil // End copies the part that fits
 	}
 	m.filling = true
 	return m.req.buf[:m.size]
 }
 
-// expected returns the message whose payload process p was asked for.
+// expected returns the message whose payload was requested from process p.
 func (in *incoming) expected(p int, h *transport.Header) *arrival {
 	pr := &in.job.processes[p]
 	ctx := in.contexts.byID[h.Args[0]]
@@ -66,7 +66,7 @@ func (in *incoming) eager(p int, s *inStream, h *transport.Header, payload []byt
 			in.whole(m, replica, p, payload)
 			return nil
 		}
-		if !m.hasData { // keep it in case the other one dies in the middle
+		if !m.hasData { // kept in case the other replica dies in the middle
 			in.matching.keepCopy(m, payload)
 			m.from = replica
 		}
@@ -138,13 +138,13 @@ func (in *incoming) offer(p int, s *inStream, h *transport.Header, of *past) err
 // data handles a payload that was requested.
 func (in *incoming) data(p int, s *inStream, h *transport.Header, payload []byte) error {
 	if s.received.has(h.Args[1]) {
-		return nil // an eager copy came meanwhile
+		return nil // an eager copy has arrived meanwhile
 	}
 	m := in.expected(p, h)
 	if m == nil || m.size != len(payload) {
 		return violation(&in.job.processes[p], h, "payload that was not asked for")
 	}
-	if m.hasData { // kept in case this transfer broke off
+	if m.hasData { // the message was kept in case this transfer broke off
 		in.buffers.put(m.data)
 		m.data, m.hasData = nil, false
 	}
@@ -153,8 +153,8 @@ func (in *incoming) data(p int, s *inStream, h *transport.Header, payload []byte
 	return nil
 }
 
-// whole completes the reception of a message that was known before, with the payload from a
-// replica of its source. eager is the process whose credit the message holds, or -1.
+// whole completes the reception of a known message with the payload from a replica of its
+// source. eager is the process whose credit the message holds, or -1.
 func (in *incoming) whole(m *arrival, replica, eager int, payload []byte) {
 	s := m.stream
 	s.received.add(m.number)
@@ -192,7 +192,7 @@ func (in *incoming) torn(m *arrival) {
 		return
 	}
 	m.filling = false
-	if m.hasData { // an eager copy of another replica came while this one was being written
+	if m.hasData { // an eager copy of another replica arrived while this one was being written
 		data := m.data
 		m.data, m.hasData = nil, false
 		in.whole(m, m.from, -1, data)
@@ -200,7 +200,7 @@ func (in *incoming) torn(m *arrival) {
 	}
 }
 
-// splitPast separates the content of a frame into payload and causal history, see
+// splitPast splits the content of a frame into payload and causal history, see
 // history.read.
 func (in *incoming) splitPast(p int, h *transport.Header, b []byte) (payload []byte, of *past, err error) {
 	base, word := h.Args[3], h.Args[4]
@@ -213,7 +213,7 @@ func (in *incoming) splitPast(p int, h *transport.Header, b []byte) (payload []b
 	}
 	cut := len(b) - int(n)
 	payload, list := b[:cut], b[cut:]
-	if h.Kind != kindEager { // Args[3] of an offer is its size, so the base comes before the list
+	if h.Kind != kindEager { // Args[3] of an offer is its size, so the base precedes the list
 		var n int
 		if base, n = binary.Uvarint(list); n <= 0 {
 			return nil, nil, violation(&in.job.processes[p], h, "causal past")

@@ -37,7 +37,7 @@ func (r receiver) End(h *transport.Header, payload []byte) {
 				r.e.flush(true)
 				return
 			}
-			r.e.mu.Unlock() // takeNext leaves nothing else to report
+			r.e.mu.Unlock() // takeNext leaves no other event to handle
 			r.e.cfg.Poller.Wake()
 			return
 		}

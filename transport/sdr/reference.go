@@ -2,34 +2,35 @@ package sdr
 
 // Reference is a second implementation of causal history for tests. It follows the
 // operations and the messages of a process independently, and compares its results with
-// those of the core. A number, which travels with the message, identifies what the message
-// depends on; 0 means nothing.
+// those of the core. It identifies a causal history by a number, which travels with the
+// message; 0 is the empty history.
 type Reference interface {
 	// Operate counts an operation in a clock domain.
 	Operate(thread uint64)
-	// Past returns the number for all that the process depends on.
+	// Past returns the number of the causal history of the process.
 	Past() uint64
-	// Merge returns the number for what either of two messages depends on.
+	// Merge returns the number of the union of two histories.
 	Merge(a, b uint64) uint64
-	// Absorb makes the process depend on what a message depends on.
+	// Absorb adds the history of a message to that of the process.
 	Absorb(past uint64)
 	// Close ends a clock domain, and Reset restarts counting.
 	Close(thread uint64)
 	Reset()
-	// Ripe checks whether the process has begun all operations on which a message depends.
+	// Ripe compares whether the process has begun all operations on which a message
+	// depends.
 	Ripe(past uint64, ripe bool)
-	// Earlier checks whether, in one domain, a message depends only on operations of the
-	// process before its last one.
+	// Earlier compares whether a message depends only on operations in the domain before
+	// the last one of the process.
 	Earlier(past, thread uint64, earlier bool)
-	// Sent records the number of bytes that encode what a message depends on.
+	// Sent records the number of bytes that encode a history.
 	Sent(past uint64, bytes int)
 }
 
-// Recorder is for tests: it sees the decisions of a process. A process alone can carry out the
-// decisions of another run again.
+// Recorder is for tests. It records the decisions of a process, or makes a process that
+// runs alone carry out the decisions of another run again.
 type Recorder interface {
-	// Number is called when the program reaches the place of a decision. It returns the decision to
-	// carry out there, nil if the process decides.
+	// Number is called when the program reaches the place of a decision. It returns the
+	// decision to carry out there, or nil if the process has to decide.
 	Number(context, kind, number uint64) []byte
 	// Decided is called when the process carries out a decision.
 	Decided(context, kind, number uint64, value []byte)

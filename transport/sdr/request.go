@@ -17,7 +17,7 @@ var (
 	ErrJobEnded = errors.New("job ended")
 )
 
-// Status describes what a receive got.
+// Status describes the message that completed a receive.
 type Status struct {
 	Source    int // rank in the job
 	Tag       int
@@ -31,30 +31,30 @@ type Request struct {
 	done   atomic.Bool
 	status Status
 	err    error
-	script *Script  // the script to which this request belongs as one of its messages
-	endOf  *Script  // the script whose end completes this request
-	sends  *Message // what it sends, until it is complete
+	script *Script  // script to which this request belongs as one of its messages
+	endOf  *Script  // script whose end completes this request
+	sends  *Message // message of a send, until that is complete
 
-	// Receives.
+	// Fields of receives.
 	ctx    *Context
 	buf    []byte
 	source int
 	tag    int
-	number uint64   // message that an exact or chosen receive takes; decisionKey.number of one from any source
+	number uint64   // number of the message that an exact or chosen receive accepts; decisionKey.number of one from any source
 	run    uint64   // Context.run of a receive from any source
 	order  uint64   // position in posting order
-	back   bool     // it was bound to a message that was lost
-	chosen bool     // it was from any source, and its message has been decided
-	held   bool     // the decision is not settled: the program must not see that the receive is complete,
-	ended  bool     // even if it is,
-	local  *Message // nor that of this message of the rank to itself, which it has received
+	back   bool     // the receive was bound to a message that was lost
+	chosen bool     // the receive was from any source, and its message has been decided
+	held   bool     // the decision is not settled, so the program must not see yet that the receive is complete
+	ended  bool     // the receive is complete; held may hide that
+	local  *Message // message of the rank to itself that the receive has got; its send ends together with held
 	bound  *arrival
-	place  place // among the posted receives
+	place  place // place among the posted receives
 
-	// What the program sees of a message, see matching.See.
-	past    *past  // of the message, until the program has seen it
+	// Fields about what the program has seen, see matching.See.
+	past    *past  // history of the message, until the program has seen it
 	age     uint64 // history.age when past was kept
-	awaited bool   // the program waits for it and does nothing else until it is complete
+	awaited bool   // the program only waits for this request until it is complete
 	probe   bool   // the request only looks for a message
 }
 
@@ -80,14 +80,14 @@ func (r *Request) key() uint64 {
 	if r.ctx.exact {
 		return r.number
 	}
-	return uint64(r.tag) // of Any it is anyKey
+	return uint64(r.tag) // for Any this is anyKey
 }
 
 // queued reports whether a message is among those that no receive has matched.
 func (m *arrival) queued() bool { return m.place.line != nil }
 
-// Message is a message on its way out. It is kept until every live replica of
-// its destination has it.
+// Message is a message to another rank. It is kept until every live replica of its
+// destination has it.
 type Message struct {
 	stream   *outStream
 	number   uint64
@@ -96,9 +96,9 @@ type Message struct {
 	past     *past
 	copied   bool     // the core owns data
 	bookmark bool     // the message belongs to a cut: it is neither counted nor waited for
-	sync     bool     // offered whatever its size
+	sync     bool     // the message is offered, whatever its size
 	unwanted bool     // the destination has finished, and will never receive the message
-	req      *Request // nil when it was complete from the start
+	req      *Request // nil if the request was complete from the start
 	lacking  uint64   // live replicas of the destination that may lack the message
 	offered  uint64   // replicas to which the message was offered but not sent since
 	inflight int      // frames with its payload that links still hold
@@ -107,28 +107,27 @@ type Message struct {
 	asked    int      // 1 + process that was asked whether the message will ever be received, or 0
 }
 
-// arrival is a message on its way in that is known, but not yet complete or
-// not yet matched.
+// arrival is a known message from another rank that is not yet complete or not yet matched.
 type arrival struct {
 	stream  *inStream
 	number  uint64
 	tag     int
 	size    int
 	whole   bool
-	data    []byte // copy of the payload of a whole message, or of one that came while another copy was being written
+	data    []byte // copy of the payload, of a whole message or of one that arrived while another copy was being written
 	hasData bool   // data is set (it may be empty)
 	past    *past
 	unripe  bool     // held back from receives from any source
-	offers  uint64   // live replicas of the source that offer it
-	comes   bool     // small: comes unrequested when its sender has room
-	awaited int      // 1 + process that is to send it unrequested, or 0
-	granted int      // replica that was asked for the payload, or -1
+	offers  uint64   // live replicas of the source that offer the message
+	comes   bool     // a small message that is sent without a request when its sender has room
+	awaited int      // 1 + process that is to send it without a request, or 0
+	granted int      // replica from which the payload was requested, or -1
 	filling bool     // a link writes into the receive's buffer
-	req     *Request // the receive it is bound to
-	place   place    // among the messages that no receive has matched
+	req     *Request // receive to which the message is bound
+	place   place    // place among the messages that no receive has matched
 	order   uint64   // position in order of arrival
 	cut     uint64   // the last cut that its sender had passed
 	eager   int      // process whose credit it holds, or -1
-	from    int      // if whole: the replica of its source that sent it
+	from    int      // replica of the source that sent it, once it is whole
 	local   *Message // a message from this rank to itself, not copied
 }

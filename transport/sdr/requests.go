@@ -9,33 +9,35 @@ import (
 
 // A receiver has room for a limited number of bytes of unmatched small messages from each
 // process (Limits.Window). A sender that has used it up offers the next messages, so that
-// the receiver can match them. When it gets credit, it sends as many of them as there is
-// room for, oldest first. To request each of them would cost a round trip for each. So a
-// receiver does that only when its room is full of messages that it does not need yet.
+// the receiver can match them. When the sender gets credit, it sends as many of the offered
+// messages as there is room for, oldest first. Requests by the receiver would cost a round
+// trip for each message. So a receiver requests them only when its room is full of messages
+// that it does not need yet.
 //
 // A sender that has room for any small message has already sent all messages that it had
-// offered for lack of room. So a receiver can wait while its room is not used up by what it
-// holds and what it has yet to return. What is missing is on its way, or is preceded by
-// messages that use up the room: when those arrive, the receiver requests it (askAgain).
+// offered for lack of room. So a receiver can wait as long as its room is not used up by
+// the messages that it holds and by room that it has yet to return. A missing message is on
+// its way, or messages that precede it use up the room. In the second case the receiver
+// requests it when those arrive (askAgain).
 
-// creditParts is the number of parts in which a receiver returns the room of a process. A
-// receiver that reads takes less than paceTime for one part, so a sender that waits for it
-// gets credit.
+// creditParts is the number of parts in which a receiver returns the room of a process. An
+// active receiver needs less than paceTime for one part, so a sender that waits gets credit
+// in time.
 const creditParts = 16
 
-// requests asks for the payloads of messages that were offered, and accounts for the room
-// that small messages take here.
+// requests requests the payloads of offered messages, and accounts for the room that small
+// messages occupy here.
 type requests struct {
 	job      *job
 	out      *outbox
 	contexts *contexts
 	batch    int  // bytes of room that are returned at a time
-	pulling  bool // a cut draws in all payloads, also those that no receive wants yet
+	pulling  bool // a cut requests all payloads, also those that no receive wants yet
 }
 
 // roomy reports whether process p will have room here for any small message, once it has
-// received all credit that was returned. Then it sends all that it has offered for lack of
-// room.
+// received all credit that was returned. It then sends all messages that it has offered for
+// lack of room.
 func (q *requests) roomy(p int) bool {
 	pr := &q.job.processes[p]
 	return pr.held+pr.owed+q.job.limits.Eager+frameCost <= q.job.limits.Window
@@ -56,7 +58,7 @@ func (q *requests) consumed(p, bytes int) {
 	}
 }
 
-// returnRoom is not inlined, so that consumed can be.
+// returnRoom returns the room. It is a function of its own so that consumed can be inlined.
 //
 //go:noinline
 func (q *requests) returnRoom(p int) {
@@ -69,7 +71,7 @@ func (q *requests) returnRoom(p int) {
 	pr.owed = 0
 }
 
-// unawait records that m is no longer expected to come unrequested.
+// unawait records that m is no longer expected without a request.
 func (q *requests) unawait(m *arrival) {
 	if m.awaited > 0 {
 		q.job.processes[m.awaited-1].awaited--
@@ -78,7 +80,7 @@ func (q *requests) unawait(m *arrival) {
 }
 
 // askAgain is called when process p may have used up its room. It requests the messages
-// that should have come unrequested.
+// that p was expected to send without a request.
 func (q *requests) askAgain(p int) {
 	pr := &q.job.processes[p]
 	if pr.awaited == 0 || q.roomy(p) {
@@ -102,9 +104,9 @@ func (q *requests) wants(m *arrival) bool {
 	return m.granted < 0 && (m.req != nil && !m.req.held || q.pulling)
 }
 
-// ask requests the payload of a message from one of the replicas that offer it: from the
-// one that serves this replica if it is among them. It does not request a message that
-// comes unrequested, unless the sender may lack room here.
+// ask requests the payload of a message from one of the replicas that offer it. It prefers
+// the one that serves this replica. If the message is to come without a request, ask does
+// nothing, unless the sender may lack room here.
 func (q *requests) ask(m *arrival) {
 	r := &q.job.ranks[m.stream.rank]
 	replica := q.job.server(m.offers, m.stream.rank, q.job.rank, q.job.replica, m.stream.ctx.exact)

@@ -3,20 +3,21 @@ package sdr
 import "bytes"
 
 // A program may have many clock domains, one for each communicator that it has made by Dup
-// and not freed. A message carries the clocks of all of them. Most domains are at rest: one
+// and not freed. A message carries the clocks of all of them. Most domains are idle: one
 // message after another repeats the same bytes about them. So a process caches the last
-// encoding that it has written, and the last one from each process, with the state of its
-// own that this implies. It decodes the same bytes only once.
+// encoding that it has written, and the last one from each process, together with their
+// effect on its own clocks. It decodes the same bytes only once.
 
-// longRest is the size from which on a list is cached.
+// longRest is the minimum size of a list that is cached.
 const longRest = 128
 
-// rest is the part of the causal histories from one process that concerns other clock
-// domains than their own.
+// rest is the part of the causal histories from one process that concerns domains other
+// than that of the message.
 type rest struct {
 	list []byte // never modified: several pasts share it
-	// The ages, counted from 1, in which this process had begun all operations in list and
-	// in which it absorbed list, and the value of history.changes after that.
+	// begunIn and absorbedIn are ages, counted from 1: those in which this process had
+	// begun all operations in list, and in which it absorbed list. absorbedAt is the value
+	// of history.changes after that.
 	begunIn, absorbedIn, absorbedAt uint64
 }
 
@@ -35,7 +36,7 @@ func (r *rest) setAbsorbed(age, changes uint64) {
 	}
 }
 
-// scanFrom is scan for a past that came from process p. It uses the cached rest.
+// scanFrom is scan for a past from process p. It uses the cached rest.
 func (h *history) scanFrom(p int, of *past) bool {
 	of.rest, of.made = nil, 0
 	if len(of.list) < longRest {
@@ -75,8 +76,8 @@ func (h *history) changed(l *thread) {
 	h.changes++
 }
 
-// restOf encodes the known clocks of all other domains. The result is valid until the next
-// call.
+// restOf encodes the known clocks of all domains except of. The result is valid until the
+// next call.
 func (h *history) restOf(of *thread) []byte {
 	o := &h.others
 	if at := h.changes - of.changes; o.than != of || o.at != at || at == 0 {

@@ -9,7 +9,7 @@ import (
 
 // TestRestOfThreads: processes with many clock domains have the same knowledge of all of
 // them. Their receives from any source match the same messages, whether they decoded the
-// part of a message about domains at rest or recognised it.
+// part about idle domains or recognised it.
 func TestRestOfThreads(t *testing.T) {
 	const threads = 30
 	for seed := range uint64(6) {
@@ -27,7 +27,7 @@ func TestRestOfThreads(t *testing.T) {
 		for range 400 {
 			at := ctxs[random.IntN(threads)]
 			if random.IntN(4) > 0 {
-				at = n.ctxs // most domains are at rest
+				at = n.ctxs // most domains are idle
 			}
 			from, to := random.IntN(3), random.IntN(3)
 			if from == to {
@@ -55,7 +55,7 @@ func TestRestOfThreads(t *testing.T) {
 				reqs = append(reqs, n.recv(q, source, 0))
 			}
 			for k, r := range reqs {
-				require.True(t, r.Done(), "both replicas have begun all that it depends on")
+				require.True(t, r.Done(), "both replicas have begun all operations on which the message depends")
 				n.see(n.p(to, k), r)
 			}
 			n.ctxs = ctxBefore
@@ -74,7 +74,7 @@ func TestRestOfThreads(t *testing.T) {
 		}
 		require.Greater(t, known, 10)
 		require.Greater(t, fresh, 10)
-		for _, c := range n.cores { // all messages were seen, so replicas have the same knowledge
+		for _, c := range n.cores { // all messages were seen, so the replicas have the same knowledge
 			peer := n.cores[n.p(c.job.rank, 1-c.job.replica)]
 			for _, l := range c.history.threads {
 				require.Equal(t, l.own, peer.history.findThread(l.id).own)
@@ -84,7 +84,7 @@ func TestRestOfThreads(t *testing.T) {
 	}
 }
 
-// TestRestIsChecked: a list does not count as known because a part of it is.
+// TestRestIsChecked: a list does not count as known because a part of it is known.
 func TestRestIsChecked(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	c := n.cores[n.p(1, 0)]
@@ -119,7 +119,7 @@ func TestRestIsChecked(t *testing.T) {
 	require.True(t, c.history.scanFrom(from, four))
 	require.True(t, four.rest != one.rest && !four.rest.begun(c.history.age))
 	require.False(t, c.history.begun(four))
-	require.False(t, four.rest.begun(c.history.age), "not by a look that failed")
+	require.False(t, four.rest.begun(c.history.age), "a failed check records nothing")
 	// A list that no process of this version writes is refused, before and after.
 	bad := append(append([]byte(nil), list...), 0, 1)
 	require.False(t, c.history.scanFrom(from, incoming(bad)))

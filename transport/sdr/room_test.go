@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A message that was offered for lack of room arrives unrequested when there is room.
+// A message that was offered for lack of room is sent without a request when there is room.
 func TestOfferedComes(t *testing.T) {
 	n := newNet(t, Limits{Eager: 8, Window: 10 * (frameCost + 8)}, 1, 1)
 	const messages = 50
@@ -27,7 +27,7 @@ func TestOfferedComes(t *testing.T) {
 	n.deliverAll()
 	require.Equal(t, "0:after it", r.text(t))
 	require.True(t, sync.Done())
-	require.Equal(t, 1, count(n.sent(), "1.0->0.0 grant"), "a synchronous send is asked for")
+	require.Equal(t, 1, count(n.sent(), "1.0->0.0 grant"), "a synchronous send is requested")
 }
 
 func count(frames []string, frame string) (n int) {
@@ -39,8 +39,8 @@ func count(frames []string, frame string) (n int) {
 	return n
 }
 
-// A receive waits for a message that is to arrive unrequested, but messages before it use
-// up the room that was given back: then the receiver requests it.
+// A receive waits for a message that is to be sent without a request. Messages before it
+// use up the returned room, so the receiver requests it.
 func TestOfferedFindsNoRoom(t *testing.T) {
 	n := newNet(t, Limits{Eager: 8, Window: 10 * (frameCost + 8)}, 1, 1)
 	for range 15 {
@@ -65,8 +65,8 @@ func TestOfferedFindsNoRoom(t *testing.T) {
 	}
 }
 
-// A replica that has died had offered a message to a receive before another one sent it:
-// the receiver still returns the room of that message.
+// A replica offers a message and dies, and another replica sends the message. The receiver
+// still returns the room of that message.
 func TestRoomOfOffered(t *testing.T) {
 	n := newNet(t, Limits{Eager: 8, Window: 4 * (frameCost + 8)}, 2, 2)
 	p00, p01, p := n.p(0, 0), n.p(0, 1), n.p(1, 0)

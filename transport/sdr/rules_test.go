@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestClosedContext: a message for a context that was freed is acknowledged, so
-// that its sender does not wait, and does not create a new context.
+// TestClosedContext: a message for a context that was freed is acknowledged, so that its
+// sender does not wait. It does not create a new context.
 func TestClosedContext(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for p, c := range n.cores {
@@ -44,8 +44,8 @@ func TestEarlyFrames(t *testing.T) {
 	}
 }
 
-// TestDivergence: replicas of one rank that send different messages under the
-// same number are reported where that is visible.
+// TestDivergence: if the replicas of a rank send different messages under the same number,
+// a receiver that sees both reports an error.
 func TestDivergence(t *testing.T) {
 	n := newNet(t, Limits{Eager: 4}, 2, 2)
 	p := n.p(1, 1)
@@ -74,7 +74,8 @@ func TestMirror(t *testing.T) {
 	require.True(t, n.cores[0].outgoing.Drained() && n.cores[1].outgoing.Drained())
 }
 
-// TestCancel withdraws a receive that no message has matched, and no other.
+// TestCancel withdraws a receive that no message has matched. Other receives cannot be
+// cancelled.
 func TestCancel(t *testing.T) {
 	n := newNet(t, Limits{Eager: 4}, 1, 1)
 	r, bound := n.recv(1, 0, 1), n.recv(1, Any, 2)
@@ -90,7 +91,7 @@ func TestCancel(t *testing.T) {
 	require.Equal(t, "0:a large message", bound.text(t))
 }
 
-// TestTruncate: the beginning of a message that is too long is delivered.
+// TestTruncate: a receive gets the beginning of a message that is too long for it.
 func TestTruncate(t *testing.T) {
 	for _, eager := range []int{1, 100} {
 		n := newNet(t, Limits{Eager: eager}, 1, 1)

@@ -7,29 +7,29 @@ import (
 
 // Attachment is the state that the layer above adds to a position.
 type Attachment interface {
-	// Pending returns an error if an operation is under way that cannot be pending across a
-	// safe point.
+	// Pending returns an error if an operation is under way that must not be pending across
+	// a safe point.
 	Pending() error
 	// AppendPosition appends the state that a process needs to begin at this position.
 	AppendPosition(b []byte) []byte
-	// Recall prepares for a program that is run again from its start: it will find what it
-	// created before.
+	// Recall prepares for a program that is run again from its start. The program will find
+	// the objects that it created before.
 	Recall()
 }
 
-// Attach makes a part of the positions of this engine.
+// Attach makes the state of a a part of the positions of this engine.
 func (e *Engine) Attach(a Attachment) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.attached = a
 }
 
-// Saved returns what the Attachment appended to the position at which the
-// engine began; nil for one that began at the start of the job.
+// Saved returns the bytes that the Attachment appended to the position at which the engine
+// began, or nil if the engine began at the start of the job.
 func (e *Engine) Saved() []byte { return e.saved }
 
-// NewEngineAt returns the engine of a process that begins at a position of its rank. It is
-// inside the cut: it receives what arrives, and sends nothing before Cut.
+// NewEngineAt returns the engine of a process that begins at a position of its rank. The
+// engine is inside the cut: it receives messages, and sends none before Cut.
 func NewEngineAt(cfg Config, at *Position) (*Engine, error) {
 	e := NewEngine(cfg)
 	if err := e.core.cuts.Restore(at); err != nil {
@@ -47,8 +47,8 @@ func (e *Engine) Restored() bool { return e.restored.Load() }
 // Resume records that the program of a restored process has reached its first safe point.
 func (e *Engine) Resume() { e.restored.Store(false) }
 
-// Recall turns the engine into that of a restored process, until Resume. A program is run
-// again from its start this way, to test whether it can be restored.
+// Recall puts the engine into the state of a restored process, until Resume. It serves to
+// run a program again from its start, as a test whether the program can be restored.
 func (e *Engine) Recall() {
 	e.mu.Lock()
 	attached := e.attached
@@ -59,7 +59,7 @@ func (e *Engine) Recall() {
 	e.restored.Store(true)
 }
 
-// Pending returns an error that wraps ErrPending if an operation is under way that cannot
+// Pending returns an error that wraps ErrPending if an operation is under way that must not
 // be pending across a safe point.
 func (e *Engine) Pending() error {
 	e.mu.Lock()
@@ -75,8 +75,8 @@ func (e *Engine) Pending() error {
 }
 
 // Drain begins the cut with this number, which grows from cut to cut and is the same at all
-// processes. It returns when everything that was sent to this rank before the cut has
-// arrived. It is called at the safe point of the cut. The program sends and receives
+// processes. It returns when all messages that were sent to this rank before the cut have
+// arrived. The program calls it at the safe point of the cut, and sends and receives
 // nothing until Cut or CancelCut.
 func (e *Engine) Drain(ctx context.Context, cut uint64) error {
 	err := e.Pending()
@@ -129,8 +129,9 @@ func (e *Engine) Position() (*Position, error) {
 	return pos, err
 }
 
-// Cut ends the cut when every live process has drained: it frees what is kept, and from now
-// on the joiners are live. All processes call it with the same list, the joiners too.
+// Cut ends the cut when every live process has drained: it frees the kept messages, and
+// from now on the joiners are live. All processes, including the joiners, call it with the
+// same list.
 func (e *Engine) Cut(joined ...Joiner) error {
 	e.mu.Lock()
 	err := e.err

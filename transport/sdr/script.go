@@ -1,27 +1,27 @@
 package sdr
 
 // Script is a collective operation: a series of rounds of messages, each posted when the
-// one before it is complete. Goroutines that wait or test on the engine post the rounds,
-// never a link.
+// one before it is complete. A goroutine that waits or tests on the engine posts the
+// rounds. A link never does.
 type Script struct {
 	// Step does the local work after a round, and returns the messages of the next one.
-	// They belong to the engine until they are complete. If it returns none, the script
+	// They belong to the engine until they are complete. If Step returns none, the script
 	// ends. Step is called without any lock, by one goroutine at a time.
 	Step func() []Post
 	// Purpose is the purpose of all messages of the script, see Core.SendExact. It is set before
 	// the script is started.
 	Purpose int
-	// Sync is what the end of the script implies at this rank. It is set before the script
-	// is started.
+	// Sync states what the end of the script implies at this rank. It is set before the
+	// script is started.
 	Sync Sync
-	// Failed means that not all of the script has been carried out. Step sets it.
+	// Failed means that the script was not carried out completely. Step sets it.
 	Failed bool
 
 	done    *Call
 	ctx     *Context
 	past    *past  // causal history of its messages
-	epoch   uint64 // the epoch that began with the script
-	pending int    // requests of the current round, and one more while Step's messages are posted
+	epoch   uint64 // the epoch that this script began
+	pending int    // number of incomplete requests of the current round, plus one while Step's messages are posted
 }
 
 // Call returns the call that completes when the script has ended.
@@ -41,8 +41,8 @@ func (e *Engine) Start(ctx *Context, s *Script) {
 	e.run(s, round)
 }
 
-// Post is a message of a round: sent to a rank of the job, or received from it. The
-// completion of its request is reported to the script alone: the request is never Done.
+// Post is a message of a round, which is sent to a rank of the job or received from it.
+// Only the script is notified when its request completes: the request is never Done.
 type Post struct {
 	Request *Request
 	Data    []byte
@@ -51,8 +51,8 @@ type Post struct {
 	Receive bool
 }
 
-// run posts this round of s and the ones after it, until one is not complete at once. The
-// lock is held, and released.
+// run posts this round of s and the following ones, until one is not complete at once. It
+// is called with the lock held, and releases it.
 func (e *Engine) run(s *Script, round []Post) {
 	for len(round) > 0 {
 		if e.core.job.spent {
@@ -107,7 +107,7 @@ func (e *Engine) Advance() {
 			e.mu.Unlock()
 		}
 		if s == nil {
-			return // another goroutine was faster
+			return // another goroutine has taken the script
 		}
 		round := s.Step()
 		e.mu.Lock()

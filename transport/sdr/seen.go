@@ -1,18 +1,19 @@
 package sdr
 
-// A message enters the causal history of a process when the program sees it, not when it
-// fills a receive. What the program sends before it sees the message does not depend on it;
-// a replica that lags behind would wait forever if the history contained it. The program
-// sees a message when a call returns that waited for it or received it, when a probe shows
-// it, and when a test, or a wait for any of several requests, reports its receive. Messages
-// inside a collective belong to the history of that collective, which the program sees when
-// it sees the end.
+// A message enters the causal history of a process when the program sees it, not when the
+// message fills a receive. What the program sends before does not depend on the message. If
+// the history contained it, a replica that lags behind would wait forever.
+//
+// The program sees a message when a call returns that waited for it or received it, and
+// when a probe shows it. It also sees a message when a test, or a wait for any of several
+// requests, reports its receive. Messages inside a collective belong to the history of that
+// collective. The program sees that history when it sees the end of the collective.
 //
 // A replica that lags behind may hold messages that, without replicas, would not exist
 // before the rank has begun some later operation. Probes, tests and waits for any of
 // several requests skip such messages, as receives from any source do. A call that waits
 // for one of them alone gets it: without replicas, the program would wait there for a
-// message, too. Then the message belongs only to the history of what comes after that
+// message, too. Then the message belongs only to the history of operations after that later
 // operation.
 
 // keepPast keeps the causal history of the message that has completed req until the program
@@ -45,9 +46,9 @@ func (x *matching) forget(req *Request) {
 	}
 }
 
-// Visible reports whether the completion of req, which is Done, may be shown to a program
-// that does not wait for req alone. If an operation of another goroutine changes the result
-// to true, the engine wakes the waiters.
+// Visible reports whether the program may see the completion of req, which is Done, even
+// though it does not wait for req alone. If an operation of another goroutine changes the
+// result to true, the engine wakes the waiters.
 func (x *matching) Visible(req *Request) bool {
 	if req.past == nil || req.age != x.history.age || x.history.ripe(req.past) {
 		return true

@@ -14,8 +14,7 @@ func (n *net) see(p int, r *pendingRecv) string {
 	return text
 }
 
-// poll tests r: it reports whether the program may see r, and if so the program
-// sees it.
+// poll tests r. It reports whether the program may see r. If so, the program sees it.
 func (n *net) poll(p int, r *pendingRecv) bool {
 	if !r.Done() || !n.cores[p].matching.Visible(&r.Request) {
 		return false
@@ -24,17 +23,17 @@ func (n *net) poll(p int, r *pendingRecv) bool {
 	return true
 }
 
-// A relay is a program of the ranks C, A and B: A posts a receive from C,
-// sends to B and waits; B receives from any rank and sends to C, which sends
-// to A. C serves both replicas of A and B, of which A.1 and B.1 are behind.
+// A relay is a program of the ranks C, A and B. A posts a receive from C, sends to B and
+// waits. B receives from any rank and sends to C. C then sends to A. C serves both replicas
+// of A and B; A.1 and B.1 lag behind.
 type relay struct {
 	*net
 	c, a, b int // ranks
 	late    *pendingRecv
 }
 
-// runAhead runs C, A.0 and B.0 to the end, and A.1 up to its posted receive,
-// which C's message fills.
+// runAhead runs C, A.0 and B.0 to the end. It runs A.1 up to its posted receive, which C's
+// message fills.
 func runAhead(n *net, c, a, b int) *relay {
 	r := &relay{net: n, c: c, a: a, b: b}
 	r.late = n.recv(n.p(a, 1), c, 1)
@@ -63,15 +62,15 @@ func (r *relay) finish() {
 	wild := r.recv(r.p(r.b, 1), Any, 0)
 	r.send(r.p(r.a, 1), "to b", r.b, 0)
 	r.deliverAll()
-	require.True(r.t, wild.Done(), "B.1 waits for ever for what A.1 sent before it could see C's message")
+	require.True(r.t, wild.Done(), "B.1 waits forever for the message that A.1 sent before it could see C's message")
 	require.Equal(r.t, 0, r.ranked(r.see(r.p(r.b, 1), wild), r.a))
 	r.send(r.p(r.b, 1), "to c", r.c, 0)
 	r.deliverAll()
 	require.Equal(r.t, 0, r.ranked(r.see(r.p(r.a, 1), r.late), r.c))
 }
 
-// TestReceivedNotSeen: a message in a receive that the program has not looked
-// at does not enter the causal history of later messages.
+// TestReceivedNotSeen: a message in a receive that the program has not seen does not enter
+// the causal history of later messages.
 func TestReceivedNotSeen(t *testing.T) {
 	t.Run("mixed degrees", func(t *testing.T) {
 		runAhead(newNet(t, Limits{}, 1, 2, 2), 0, 1, 2).finish()
@@ -81,7 +80,7 @@ func TestReceivedNotSeen(t *testing.T) {
 		n.die(n.p(0, 1))
 		runAhead(n, 0, 1, 2).finish()
 	})
-	t.Run("the one that was ahead dies", func(t *testing.T) {
+	t.Run("the replica that was ahead dies", func(t *testing.T) {
 		n := newNet(t, Limits{}, 1, 2, 2)
 		r := runAhead(n, 0, 1, 2)
 		n.die(n.p(1, 0))
@@ -127,27 +126,27 @@ func TestReceivedNotSeen(t *testing.T) {
 	})
 }
 
-// TestSeenTogether: a message that the program saw early enters the causal
-// history of the messages that are sent after its proper time.
+// TestSeenTogether: a message that the program saw too early enters the causal history only
+// of messages that depend on it in a run without replicas.
 func TestSeenTogether(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 2, 2)
 	r := runAhead(n, 0, 1, 2)
 	a, b := n.p(1, 1), n.p(2, 1)
-	n.see(a, r.late) // that message depends on the next one that A.1 sends
+	n.see(a, r.late) // C's late message depends on the next message that A.1 sends
 	first, second := n.recv(b, Any, 0), n.recv(b, Any, 7)
 	n.send(a, "to b", 2, 0)
 	n.send(a, "after C's message", 2, 7)
 	n.deliverAll()
 	require.Equal(t, "1:to b", n.see(b, first))
-	require.False(t, second.Done(), "it depends on B's message to C")
+	require.False(t, second.Done(), "the message depends on B's message to C")
 	n.send(b, "to c", 0, 0)
 	require.Equal(t, "1:after C's message", n.see(b, second))
 }
 
-// TestCausalOrder: rank 0 has one replica and serves both of rank 1, of which
-// 1.1 is behind. A message that rank 0 sends after it has seen the answer of
-// 1.0 must not match a receive from any source that 1.1 has posted before the
-// answer.
+// TestCausalOrder: rank 0 has one replica and serves both replicas of rank 1, of which 1.1
+// lags behind. 1.0 sends an answer. A message that rank 0 sends after it has seen the
+// answer depends on it. So that message must not match a receive from any source that 1.1
+// has posted before the answer.
 func TestCausalOrder(t *testing.T) {
 	receive := func(n *net) *pendingRecv { return n.recv(n.p(0, 0), 1, 0) }
 	ways := map[string]func(n *net, r *pendingRecv) bool{
@@ -169,7 +168,7 @@ func TestCausalOrder(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					n := newNet(t, Limits{Eager: eager}, degrees...)
 					for rank := 0; rank < 3; rank += 2 {
-						if degrees[rank] == 2 { // its substitute serves 1.1 from now on
+						if degrees[rank] == 2 { // the substitute serves 1.1 from now on
 							n.die(n.p(rank, 1))
 						}
 					}
@@ -194,7 +193,7 @@ func TestCausalOrder(t *testing.T) {
 					n.send(0, "later", 1, 0)
 					b := n.recv(behind, Any, 0)
 					n.deliverAll(hold...)
-					require.False(t, b.Done(), "it depends on the answer")
+					require.False(t, b.Done(), "the message depends on the answer")
 					_, ok := n.cores[behind].matching.Probe(n.ctxs[behind], Any, Any)
 					require.False(t, ok)
 					n.deliverAll()
@@ -220,8 +219,8 @@ type collective struct {
 
 const collectives = 43
 
-// TestCollectiveNotSeen is the relay with C's message to A inside a collective
-// that A begins before it sends and completes afterwards.
+// TestCollectiveNotSeen is the relay with one change: C's message to A is part of a
+// collective, which A begins before it sends and completes afterwards.
 func TestCollectiveNotSeen(t *testing.T) {
 	for _, seen := range []bool{false, true} {
 		n := newNet(t, Limits{}, 1, 2, 2)
@@ -260,7 +259,7 @@ func TestCollectiveNotSeen(t *testing.T) {
 		require.True(t, late.request.Done())
 		n.cores[a1].EndCollective(late.Script)
 		n.carry(a1)
-		require.False(t, n.cores[a1].matching.Visible(&late.done.Request), "C's part depends on what A.1 has yet to send")
+		require.False(t, n.cores[a1].matching.Visible(&late.done.Request), "C's part depends on a message that A.1 has yet to send")
 		wild, more := n.recv(b1, Any, 0), n.recv(b1, Any, 7)
 		n.send(a1, "to b", 2, 0)
 		require.True(t, n.cores[a1].matching.Visible(&late.done.Request))
@@ -271,15 +270,15 @@ func TestCollectiveNotSeen(t *testing.T) {
 		n.deliver(a1, b1)
 		require.Equal(t, "1:to b", n.see(b1, wild))
 		n.deliver(a1, b1)
-		require.Equal(t, !seen, more.Done(), "it depends on B's message to C if A has seen the end of the collective")
+		require.Equal(t, !seen, more.Done(), "the message depends on B's message to C if A has seen the end of the collective")
 		n.send(b1, "to c", 0, 0)
 		require.Equal(t, "1:more to b", n.see(b1, more))
 	}
 }
 
-// TestCollectivePassesOn: a later message of a collective depends on the
-// messages that the collective has received, and not on those that the program
-// saw in between.
+// TestCollectivePassesOn: a later message of a collective depends on the messages that the
+// collective has received. It does not depend on other messages that the program saw in
+// between.
 func TestCollectivePassesOn(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2, 2, 2)
 	coll := make([]*Context, len(n.cores))
@@ -316,9 +315,8 @@ func TestCollectivePassesOn(t *testing.T) {
 	require.Equal(t, clock{count: 1}, of.of(2, testContext))
 }
 
-// TestSeenAcrossCut: a message that arrived before a cut and is looked at after
-// it has no causal history any more, since the operations are counted from the
-// cut on.
+// TestSeenAcrossCut: a message that arrived before a cut and is seen after it has no causal
+// history any more, because operations are counted from the cut on.
 func TestSeenAcrossCut(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 2, 2)
 	n.send(n.p(1, 0), "x", 0, 0)

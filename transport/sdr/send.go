@@ -19,10 +19,10 @@ type outgoing struct {
 	unfinished int        // messages kept
 }
 
-// SendNow sends a small message that only one process lacks, if its link takes the message
-// at once. It keeps nothing and needs no request. number is that of the message in an exact
-// context, otherwise the message gets the next one. SendNow reports whether it has sent the
-// message; otherwise it has changed nothing.
+// SendNow sends a small message that only one process lacks, if its link accepts the
+// message at once. It keeps nothing and needs no request. number is that of the message in
+// an exact context; otherwise the message gets the next number. SendNow reports whether it
+// has sent the message. If not, it has changed nothing.
 func (o *outgoing) SendNow(ctx *Context, data []byte, dst int, number uint64, tag int) bool {
 	if o.job.replicated || o.out.now == nil || dst == o.job.rank || len(data) > o.job.limits.Eager || len(o.out.actions) > 0 {
 		return false
@@ -98,7 +98,7 @@ func (o *outgoing) post(m *Message) {
 }
 
 // lacking returns the live replicas that are not known to have a message. If this replica
-// lags behind the others of its rank, some may have the message already.
+// lags behind the others of its rank, some destinations may already have the message.
 func (s *outStream) lacking(live, number uint64) uint64 {
 	for d := range each(live) {
 		if s.acked[d].has(number) {
@@ -198,7 +198,7 @@ func (o *outgoing) grant(p int, h *transport.Header) {
 	m := ctx.out[pr.rank].find(h.Args[1])
 	d := uint64(1) << pr.replica
 	if m == nil || m.lacking&m.offered&d == 0 {
-		return // it has got the message from another replica meanwhile, or there was room for it
+		return // the process has got the message from another replica, or there was room for it
 	}
 	m.offered &^= d
 	o.sendPayload(m, p, kindData)
@@ -207,8 +207,8 @@ func (o *outgoing) grant(p int, h *transport.Header) {
 // pastBytes returns the size of the causal history in an eager message or an offer.
 func pastBytes(h *transport.Header) uint64 { return h.Args[4] & maxList }
 
-// pastList returns the causal history of m as a frame carries it, after the payload. In an
-// offer the base comes first.
+// pastList returns the bytes of the causal history of m that follow the payload in a frame.
+// In an offer the base precedes the list.
 func (o *outgoing) pastList(m *Message, offer bool) []byte {
 	switch {
 	case m.past == nil:
@@ -216,7 +216,7 @@ func (o *outgoing) pastList(m *Message, offer bool) []byte {
 	case !offer && o.history.reference == nil:
 		return m.past.list
 	}
-	var b []byte // a copy: m may end before the link has sent the offer
+	var b []byte // a copy, because m may end before the link has sent the offer
 	if offer {
 		b = binary.AppendUvarint(nil, m.past.base)
 	}
@@ -227,7 +227,8 @@ func (o *outgoing) pastList(m *Message, offer bool) []byte {
 	return b
 }
 
-// push sends what was offered to process p for lack of room, as far as there is room now.
+// push sends the messages that were offered to process p for lack of room, until its room
+// is used up.
 func (o *outgoing) push(p int) {
 	pr := &o.job.processes[p]
 	d := uint64(1) << pr.replica
@@ -248,7 +249,8 @@ func (o *outgoing) push(p int) {
 	}
 }
 
-// lacksRoom records that a message of s was only offered to process p, which has no room for it.
+// lacksRoom records that a message of s was only offered to process p, which has no room
+// for it.
 func (o *outgoing) lacksRoom(s *outStream, p int) {
 	pr := &o.job.processes[p]
 	if d := uint64(1) << pr.replica; s.short&d == 0 {

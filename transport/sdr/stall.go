@@ -15,17 +15,17 @@ type Stall struct {
 	Awaited
 }
 
-// Awaited describes what a wait lacks.
+// Awaited describes what a call waits for.
 type Awaited struct {
-	Ranks  []int // ranks of the job that it waits for
-	One    bool  // one of them is enough, else all are needed
-	Tag    int   // of the message that is waited for: Any, or a collective has none
+	Ranks  []int // ranks of the job from which it needs an action
+	One    bool  // one of Ranks is enough; otherwise all are needed
+	Tag    int   // tag of the awaited message; Any, or a collective, has none
 	Tagged bool  // Tag is the tag of a message
 	Moving bool  // all ranks have done their part, and links carry the rest
 }
 
-// stalled records what a call lacks that has waited for a while. s is the previous record,
-// or nil. The lock is held.
+// stalled records a call that has waited for a while, and what it waits for. s is the
+// previous record of the call, or nil. The lock is held.
 func (e *Engine) stalled(s *Stall, a Awaited) *Stall {
 	if s == nil {
 		s = &Stall{Since: time.Now()}
@@ -60,22 +60,22 @@ func (e *Engine) Stalls() (stalls []Stall, completed uint64) {
 	return stalls, e.completed
 }
 
-// Awaited returns what r, which is not complete, lacks.
+// Awaited returns what r, which is not complete, waits for.
 func (e *Engine) Awaited(r *Call) Awaited {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.core.finishing.Awaited(&r.Request)
 }
 
-// AwaitedProbe is Awaited of a receive that has not been posted.
+// AwaitedProbe is like Awaited, for a receive that has not been posted.
 func (e *Engine) AwaitedProbe(ctx *Context, src, tag int) Awaited {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.core.finishing.Awaited(&Request{ctx: ctx, source: src, tag: tag})
 }
 
-// Describe lists what the process keeps and what it waits for, for reports on jobs that
-// hang.
+// Describe lists the messages that the process keeps and those that it waits for, for
+// reports on jobs that hang.
 func (e *Engine) Describe() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

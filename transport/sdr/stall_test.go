@@ -13,8 +13,7 @@ func TestAwaited(t *testing.T) {
 	me := n.p(1, 0)
 	awaited := func(r *Request) Awaited { return n.cores[me].finishing.Awaited(r) }
 
-	// A message that was offered to the receive and is being fetched makes
-	// progress.
+	// A message that was offered to the receive and requested makes progress.
 	large := n.recv(me, 2, 6)
 	n.send(n.p(2, 0), "a large one", 1, 6)
 	n.deliver(n.p(2, 0), me)
@@ -24,10 +23,10 @@ func TestAwaited(t *testing.T) {
 	require.Equal(t, Awaited{Ranks: []int{0, 2}, One: true, Tag: Any, Tagged: true}, awaited(&n.recv(me, Any, Any).Request))
 	require.Equal(t, Awaited{Ranks: []int{2}, Tag: 4, Tagged: true}, awaited(n.ssend(me, "x", 2, 4)))
 	require.Equal(t, Awaited{Ranks: []int{2}, Tag: 5, Tagged: true}, awaited(n.send(me, "a large one", 2, 5)))
-	require.True(t, awaited(new(Request)).Moving, "it is complete")
+	require.True(t, awaited(new(Request)).Moving, "the receive is complete")
 }
 
-// sleeper is a Waiter whose sleeps always last long.
+// sleeper is a Waiter that reports every sleep as long.
 type sleeper struct{ *bell }
 
 func (s sleeper) WaitFor(ctx context.Context, _ time.Duration, done func() bool) error {
@@ -37,7 +36,7 @@ func (s sleeper) WaitFor(ctx context.Context, _ time.Duration, done func() bool)
 	return ctx.Err()
 }
 
-// A call that has waited for long is listed while it waits, and no longer.
+// A call that has waited for long is listed while it waits, but not afterwards.
 func TestStalls(t *testing.T) {
 	e := NewEngine(Config{Degrees: []int{1}, Poller: sleeper{newBell()}})
 	ctx, err := e.Join(testContext, testContext, false, nil)

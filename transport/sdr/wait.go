@@ -11,7 +11,7 @@ type Call struct {
 	Request
 	engine *Engine
 	seen   uint64      // value of Engine.ends when this wait began
-	again  func() bool // reports that the request is done, or that the state has changed since then
+	again  func() bool // reports that the request is done, or that ends has changed since the wait began
 }
 
 // NewBlockingCall returns a call for operations that the program waits for at once. It
@@ -23,7 +23,8 @@ func (e *Engine) NewBlockingCall() *Call {
 }
 
 // NewCall returns a call for use with e. It must not be inlined into another package: the
-// calls inside its function would not be inlined there, which costs five calls per look.
+// calls inside its function would not be inlined there, which would add five calls to each
+// poll.
 //
 //go:noinline
 func (e *Engine) NewCall() *Call {
@@ -55,7 +56,7 @@ func (e *Engine) Visible(r *Call) bool {
 }
 
 // Wait blocks until r is complete and returns its result, which the program then sees. If r
-// can never be complete, it returns a *FinishedError. A broken engine returns its error
+// can never be complete, Wait returns a *FinishedError. A broken engine returns its error
 // even if r is complete.
 func (e *Engine) Wait(r *Call) (Status, error) {
 	if err := e.Over(); err != nil {
@@ -75,7 +76,7 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 	return r.Result()
 }
 
-// await blocks until r is complete. Every second it checks whether r still can be.
+// await blocks until r is complete. Every second it checks whether r can still complete.
 func (e *Engine) await(r *Call) error {
 	if o := e.cfg.Observer; o != nil {
 		defer o.Waited()()
@@ -101,9 +102,9 @@ func (e *Engine) await(r *Call) error {
 	}
 }
 
-// WaitFor blocks until cond reports true. Only this goroutine calls cond, often. If the
-// wait takes long, it calls hopeless and awaited now and then, and returns the error of
-// hopeless if there is one. Both may be nil.
+// WaitFor blocks until cond reports true. Only the calling goroutine calls cond, but often.
+// If the wait takes long, WaitFor calls hopeless and awaited from time to time, and returns
+// the error of hopeless if there is one. Both may be nil.
 func (e *Engine) WaitFor(cond func() bool, hopeless func() error, awaited func() Awaited) error {
 	if o := e.cfg.Observer; o != nil && !cond() {
 		defer o.Waited()()
@@ -146,7 +147,7 @@ func (e *Engine) Hopeless(r *Call) error {
 	return e.core.finishing.Hopeless(&r.Request)
 }
 
-// NothingComes is Hopeless of a receive that has not been posted.
+// NothingComes is like Hopeless, for a receive that has not been posted.
 func (e *Engine) NothingComes(ctx *Context, src, tag int) error {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
@@ -161,8 +162,8 @@ func (e *Engine) Progress() {
 	e.Advance()
 }
 
-// waitFor is like waitUntil, but may return before done reports true, once the wait has
-// taken a while.
+// waitFor is like waitUntil, but may return before done reports true if the wait takes
+// long.
 func (e *Engine) waitFor(done func() bool) error {
 	if e.patient == nil {
 		return e.waitUntil(e.cfg.Context, done)

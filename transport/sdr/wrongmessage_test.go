@@ -11,10 +11,10 @@ import (
 )
 
 // wrongJob runs a job whose ranks send around a ring, in a random schedule. It flips bits
-// of one payload from process wrong, if that is not negative, and kills a number of
-// processes. If the receiver's program fails because of that, the receiver reports all
-// hashes, and dies when they have arrived. wrongJob returns the differences that were
-// found, by process, and whether bits were flipped.
+// of one payload from process wrong, if that is not negative, and kills some processes. If
+// fails is set, the receiver of a wrong message reports all hashes, and dies when the
+// reports have arrived. wrongJob returns the differences found, by process, and whether
+// bits were flipped.
 func wrongJob(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees ...int) (found [][]*Difference, number uint64, turned bool) {
 	j := runWrong(t, seed, wrong, deaths, fails, degrees...)
 	return j.found, j.number, j.turned
@@ -23,11 +23,13 @@ func wrongJob(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 // wrongRun is the result of a job with a wrong message.
 type wrongRun struct {
 	found  [][]*Difference // by process
-	number uint64          // of the message
+	number uint64          // number of the wrong message
 	turned bool            // bits were flipped
 	hash   uint64
 	died   bool // the sender has died
-	taken  bool // a process that lived to the end has taken the message, and another replica of its sender's rank lived to the end
+	// A process that lived to the end has received the message, and another replica of its
+	// sender's rank lived to the end.
+	taken bool
 }
 
 func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees ...int) (j wrongRun) {
@@ -137,7 +139,7 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 }
 
 // heardOf reports whether all processes with which process wrong is compared have a report
-// on a message, or will look for one when they post it.
+// on a message, or will have one when they post it.
 func heardOf(n *net, wrong int, number uint64) bool {
 	of := n.cores[wrong]
 	for p, c := range n.cores {
@@ -152,8 +154,8 @@ func heardOf(n *net, wrong int, number uint64) bool {
 	return true
 }
 
-// The other replicas of the sender's rank find its wrong contents. With three replicas they
-// know which one is wrong.
+// The other replicas of the sender's rank find the difference. With three replicas they
+// also find which one is wrong.
 func TestWrongMessageIsFound(t *testing.T) {
 	for seed := range uint64(50) {
 		degrees := [][]int{{2, 2}, {2, 1}, {3, 3, 3}, {2, 3}, {3, 2}}[seed%5]
@@ -169,7 +171,7 @@ func TestWrongMessageIsFound(t *testing.T) {
 				continue
 			}
 			others++
-			require.Less(t, p, degrees[0], "only who knows what is right says so")
+			require.Less(t, p, degrees[0], "a verdict needs a majority")
 			require.NotEqual(t, wrong, p)
 			require.Len(t, all, 1)
 			require.Equal(t, number, all[0].Number)
@@ -185,8 +187,8 @@ func TestWrongMessageIsFound(t *testing.T) {
 	}
 }
 
-// They also find it if its sender or other processes die, unless all processes that have
-// taken it die, or all that could compare it.
+// The replicas find a wrong message even if its sender or other processes die. The
+// exception is that all processes that have received it die, or all that could compare it.
 func TestWrongMessageIsFoundBesideDeaths(t *testing.T) {
 	some, ofTheDead := 0, 0
 	for seed := range uint64(400) {
@@ -213,8 +215,8 @@ func TestWrongMessageIsFoundBesideDeaths(t *testing.T) {
 	require.Greater(t, ofTheDead, 5)
 }
 
-// They also find it if the receiver's program fails because of it: the receiver reports all
-// hashes first.
+// The replicas find a wrong message even if the receiver's program fails because of it: the
+// receiver reports all hashes first.
 func TestWrongMessageIsFoundBeforeItsReceiverFails(t *testing.T) {
 	some := 0
 	for seed := range uint64(100) {
@@ -231,7 +233,7 @@ func TestWrongMessageIsFoundBeforeItsReceiverFails(t *testing.T) {
 	require.Greater(t, some, 60)
 }
 
-// Without a wrong message nothing is found, whichever processes die.
+// Without a wrong message the replicas report no difference, whichever processes die.
 func TestNoWrongMessageIsFoundBesideDeaths(t *testing.T) {
 	for seed := range uint64(120) {
 		degrees := [][]int{{2, 2}, {2, 1}, {3, 3, 3}, {2, 3}, {3, 2, 1}}[seed%5]

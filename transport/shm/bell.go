@@ -10,20 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// x/sys has no names for these.
+// Constants that x/sys does not define.
 const (
 	futexWait = 0
 	futexWake = 1
 )
 
-// A sleeper looks around this often even if nothing wakes it, so that a wake-up
-// that a dying peer owed is not lost forever.
+// A sleeper checks for work at this interval even if no process wakes it. Otherwise it
+// would sleep forever if its peer died after publishing a frame and before ringing the
+// bell.
 const safetyNet = 500 * time.Millisecond
 
-// bell is the futex word of one side. The lowest bit means that the side sleeps,
-// or is about to, and wants to be woken by its peer. The next bit means that the
-// side must look although a goroutine attends to the link. The other bits count
-// the calls of tell and rearm by the side itself.
+// bell is the futex word of one side. The lowest bit means that the side sleeps, or is
+// about to sleep, and that its peer must wake it. The next bit means that the side must
+// look for work even if a goroutine attends to the link. The other bits count the calls of
+// tell and rearm by the side itself.
 type bell struct {
 	word *atomic.Uint32
 	net  time.Duration // safetyNet, except in tests
@@ -35,11 +36,10 @@ const (
 	told   = 4
 )
 
-// arm asks the peer for a wake-up, and returns the value to sleep on. The caller
-// looks for work once more before it sleeps: either that look sees what the peer
-// did, or the peer sees the armed bell. If the peer has rung by then, even for
-// work that was done before, the word has changed and the futex call returns at
-// once.
+// arm asks the peer for a wake-up, and returns the value to sleep on. The caller looks for
+// work once more before it sleeps: either that look sees the peer's change, or the peer
+// sees the armed bell. If the peer has rung by then, even for earlier work, the word has
+// changed and the futex call returns at once.
 func (b bell) arm() uint32 { return b.word.Or(asleep) | asleep }
 
 // rearm is arm for a goroutine other than the sleeper. It also changes the count.
@@ -52,10 +52,10 @@ func (b bell) rearm() {
 
 func (b bell) unarm() { b.word.And(^uint32(asleep)) }
 
-// disarm marks the sleeper awake, and reports whether it was urged.
+// disarm marks the sleeper awake, and reports whether urge was called.
 func (b bell) disarm() bool { return b.word.And(^uint32(asleep|urgent))&urgent != 0 }
 
-// urge makes the side of the bell look, even if a goroutine attends to the link
+// urge makes the side of the bell look for work, even if a goroutine attends to the link
 // there.
 func (b bell) urge() {
 	b.word.Or(urgent)

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A wake-up that comes while a link arms itself is not lost: the link sleeps on the value
-// of an armed bell, which has changed.
+// A wake-up during arming is not lost: it changes the armed value on which the link sleeps.
 func TestRungWhileArming(t *testing.T) {
 	s, err := Create(fuzzRing)
 	require.NoError(t, err)
@@ -28,7 +27,7 @@ func TestRungWhileArming(t *testing.T) {
 	}()
 	for range 200_000 {
 		if l.arm()&asleep == 0 {
-			t.Error("sleeps, and nobody would wake it")
+			t.Error("the link sleeps and cannot be woken")
 			break
 		}
 	}

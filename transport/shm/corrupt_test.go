@@ -14,10 +14,10 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// counter is a Receiver that leaves the place of payloads to the link.
+// counter is a Receiver that lets the link provide the memory of payloads.
 type counter struct {
 	ends, torn int
-	sum        byte // of all payload bytes, so that every one is read
+	sum        byte // sum of all payload bytes, which makes the test read every byte
 	closed     chan error
 }
 
@@ -37,7 +37,7 @@ func (c *counter) Closed(err error)            { c.closed <- err }
 
 const fuzzRing = 4096
 
-// expect reads a ring in a plain way: it returns the number of whole frames
+// expect is a simple reader of a ring as an oracle. It returns the number of whole frames
 // before the first one that is wrong or missing.
 func expect(ring []byte, tail uint64, bye bool) (ends, torn int, corrupt, ended bool) {
 	if tail > fuzzRing {
@@ -50,7 +50,7 @@ func expect(ring []byte, tail uint64, bye bool) (ends, torn int, corrupt, ended 
 		}
 		var h transport.Header
 		if binary.LittleEndian.Uint64(ring[pos:]) == 0 {
-			return ends, 0, false, false // its sender died before it was published
+			return ends, 0, false, false // the sender died before it published the frame
 		}
 		var head [64]byte
 		copy(head[:], ring[pos:])
@@ -59,7 +59,7 @@ func expect(ring []byte, tail uint64, bye bool) (ends, torn int, corrupt, ended 
 		if n < 64 || h.Decode(&head) != nil {
 			return ends, 0, true, false
 		}
-		turn := func(record uint64) bool { // to the end of the lap, if that is published
+		turn := func(record uint64) bool { // skips to the end of the lap, if all of it is published
 			if record += pos; last {
 				record = fuzzRing
 			}
@@ -67,7 +67,7 @@ func expect(ring []byte, tail uint64, bye bool) (ends, torn int, corrupt, ended 
 			pos = record
 			return pos <= tail
 		}
-		if word != 0 { // the payload
+		if word != 0 { // the payload is in the header
 			if word < 2 || word > 7 || h.Size == 0 || h.Size > 8 {
 				return ends, 0, true, false
 			}
@@ -80,22 +80,22 @@ func expect(ring []byte, tail uint64, bye bool) (ends, torn int, corrupt, ended 
 		padded := (h.Size + 63) / 64 * 64
 		switch {
 		case last && 64+padded > fuzzRing/2:
-			return ends, 0, true, false // in pieces: never the last one
+			return ends, 0, true, false // a frame in pieces never is the last one of its lap
 		case n >= padded:
 			if !turn(64 + padded) {
 				return ends - 1, 0, true, false
 			}
 		case 64+padded <= fuzzRing/2:
-			return ends, 0, true, false // would have been published as a whole
+			return ends, 0, true, false // a whole frame would have been published at once
 		case n >= h.Size:
-			return ends, 1, true, false // without its padding
+			return ends, 1, true, false // the padding is missing
 		default:
 			return ends, 1, false, false
 		}
 	}
 }
 
-// FuzzRing lets the other process write anything into its ring.
+// FuzzRing fills a ring with bytes that a broken or malicious process could write.
 func FuzzRing(f *testing.F) {
 	frame := func(size, body int) []byte {
 		h := transport.Header{Channel: transport.ChannelMessage, Size: uint64(size)}
@@ -124,7 +124,7 @@ func FuzzRing(f *testing.F) {
 		return frame
 	}
 	f.Add(last(frame(3, 3)), uint64(4096), uint32(endBye))
-	f.Add(last(frame(100, 100)), uint64(2048), uint32(endBye)) // part of the lap
+	f.Add(last(frame(100, 100)), uint64(2048), uint32(endBye)) // the rest of the lap is not published
 	f.Add(last(frame(1900, 1900)), uint64(4096), uint32(endGone))
 	f.Add(last(frame(3000, 3000)), uint64(4096), uint32(endBye)) // in pieces
 	f.Fuzz(func(t *testing.T, content []byte, tail uint64, end uint32) {
@@ -140,7 +140,7 @@ func FuzzRing(f *testing.F) {
 		ring.tail.Store(tail)
 
 		c := &counter{closed: make(chan error, 1)}
-		l.(*link).peerDead.Store(true) // otherwise chance decides what is read beyond the tail
+		l.(*link).peerDead.Store(true) // otherwise the time of PeerDied would decide which bytes are read
 		l.Start(c)
 		l.PeerDied()
 		err = <-c.closed
@@ -162,8 +162,8 @@ type outcome chan error
 
 func (o outcome) Sent(_ *transport.Frame, err error) { o <- err }
 
-// A reader that claims to have read bytes that were never written, or moves
-// back, ends the link.
+// A reader that claims bytes that were never written, or moves its head back, ends the
+// link.
 func TestCorruptHead(t *testing.T) {
 	for _, head := range []uint64{1 << 40, 1<<64 - 1, fuzzRing + 1} {
 		s, err := Create(fuzzRing)

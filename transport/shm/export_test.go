@@ -9,13 +9,13 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// OpenWithoutNet is Open without the timeout of sleepers, which would turn a
-// lost wake-up from a hang into a delay that no test sees.
+// OpenWithoutNet is Open without the periodic check of sleepers (safetyNet). That check
+// would turn a lost wake-up, which hangs the test, into a delay that no test sees.
 func OpenWithoutNet(f *os.File, side int) (transport.Link, error) {
 	return (*Sleeper)(nil).OpenWithoutNet(f, side)
 }
 
-// OpenWithoutNet is Open likewise.
+// OpenWithoutNet is Sleeper.Open without the periodic check of sleepers.
 func (s *Sleeper) OpenWithoutNet(f *os.File, side int) (transport.Link, error) {
 	l, err := s.Open(f, side)
 	if err == nil {

@@ -28,8 +28,8 @@ type group struct {
 // watch is the state of a link in run.
 type watch struct {
 	value uint32 // value of the bell to sleep on
-	due   bool   // look at the link, whatever the bell says
-	urged bool   // look at the link although a goroutine attends to it
+	due   bool   // look at the link even if its bell has not changed
+	urged bool   // look at the link even if a goroutine attends to it
 }
 
 // add reports whether the group had room for the link.
@@ -114,12 +114,12 @@ func moveAll(links []*link) bool {
 }
 
 const (
-	lingers = 3  // idle rounds before run sleeps: this spares a peer that is still sending the wake-up
-	fair    = 20 // rounds until links that were not due get their turn
+	lingers = 3  // idle rounds before run sleeps, so that a peer that is still sending need not wake it
+	fair    = 20 // rounds until links that were not due are checked, too
 )
 
-// settle arms the bell and looks once more. It reports whether there was nothing
-// to move.
+// settle arms the bell and looks once more. It reports whether there was nothing to move,
+// so that the link may sleep.
 func (l *link) settle() bool {
 	value := l.arm()
 	if value&urgent != 0 || l.mine() && l.work() {
@@ -150,11 +150,11 @@ type futex struct {
 	_       uint32
 }
 
-// x/sys has no names for these.
+// Constants that x/sys does not define.
 const (
-	waitvMax     = 128 // futexes of one call
-	futex32      = 2   // of 32 bits
-	futexPrivate = 128 // of one process
+	waitvMax     = 128 // maximum number of futexes in one call
+	futex32      = 2   // the futex has 32 bits
+	futexPrivate = 128 // the futex belongs to one process
 )
 
 // futexOf needs memory that does not move and that the caller keeps alive: the
@@ -175,7 +175,7 @@ func waitAny(futexes []futex, net time.Duration) bool {
 	case 0, unix.EAGAIN, unix.EINTR:
 		return true
 	case unix.ETIMEDOUT:
-	default: // such as a lack of kernel memory: retry, but not in a busy loop
+	default: // for example, the kernel lacks memory: retry, but not in a busy loop
 		time.Sleep(time.Millisecond)
 	}
 	return false

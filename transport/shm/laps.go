@@ -4,20 +4,19 @@ package shm
 
 import "math"
 
-// Fresh memory is slow: each side takes a page fault for each page. Where
-// processes take turns on a core, these faults cost far more than small messages
-// do, until the sender has gone around the ring once. So there the sender begins
-// with short laps: it returns to the beginning of the ring's memory long before
-// its end. Each lap is a little longer than the one before, so few of the bytes
-// lie in fresh memory.
+// Fresh memory is slow: each side takes a page fault for each page. If processes take turns
+// on a core, these faults cost far more than small messages do, until the sender has gone
+// around the ring once. So such a sender begins with short laps: it returns to the
+// beginning of the ring's memory long before its end. Each lap is a little longer than the
+// one before, so few of the bytes lie in fresh memory.
 //
-// Where each process has a core, the sender does without short laps. The lines of
-// a short lap are still in the other core's cache when they are written again,
-// which makes a message of 1 to 128 KiB half as expensive again.
+// If each process has a core, the sender does not use short laps. The cache lines of a
+// short lap are still in the other core's cache when the sender writes them again. That
+// makes a message of 1 to 128 KiB 50 % slower.
 
 const (
 	firstReach = 16 << 10
-	longer     = 32 // each lap is longer than the last by 1/longer
+	longer     = 32 // each lap is longer than the one before it by 1/longer
 )
 
 // laps is the sender's state of the laps of one ring.
@@ -30,7 +29,7 @@ type laps struct {
 // never is a position that no ring reaches.
 const never = math.MaxUint64
 
-// firstLap is for a ring in which little or nothing has been sent.
+// firstLap returns the first lap of a ring in which little or nothing has been sent.
 func firstLap(size uint64) laps {
 	if firstReach >= size {
 		return laps{look: never}
@@ -38,10 +37,9 @@ func firstLap(size uint64) laps {
 	return laps{look: firstReach, reach: firstReach}
 }
 
-// lap is extent for a frame that may be the last one of its lap. It is the last
-// one only if the reader is near. Until the reader has followed, the rest of the
-// lap is lost as room, and the sender must not wait for room where it otherwise
-// would not.
+// lap is extent for a frame that may be the last one of its lap. It ends the lap only if
+// the reader is close behind. The rest of the lap cannot be used until the reader has
+// passed it, and this must not make the sender wait for room.
 func (s *sending) lap(n uint64) uint64 {
 	l, next := &s.laps, s.pos+n
 	in := next - l.began

@@ -16,13 +16,13 @@ import (
 	"github.com/intrahpc/intra/transport/shm"
 )
 
-// tally is an inbox that keeps nothing.
+// tally is an inbox that discards the frames.
 type tally struct{ inbox }
 
 func (t *tally) End(*transport.Header, []byte) { t.n.Add(1) }
 
-// If the reader keeps up, the sender stays in the memory that both have touched, and
-// uses more only little by little.
+// If the reader keeps up, the sender reuses the memory that both sides have touched, and
+// moves into fresh memory slowly.
 func TestMemoryGrowsSlowly(t *testing.T) {
 	s, err := shm.Create(4 << 20)
 	require.NoError(t, err)
@@ -53,14 +53,15 @@ func TestMemoryGrowsSlowly(t *testing.T) {
 	require.LessOrEqual(t, send(200<<10, 128), 24<<10+2*page)
 	require.LessOrEqual(t, send(800<<10, 8<<10), 80<<10+2*page)
 	require.LessOrEqual(t, send(3<<20, 32<<10), 256<<10+2*page)
-	require.Greater(t, send(160<<20, 32<<10), int64(4<<20), "all of the ring")
+	require.Greater(t, send(160<<20, 32<<10), int64(4<<20), "the laps never reach the end of the ring")
 	b.Attend(false)
 	require.NoError(t, a.Close())
 	<-in.closed
 	require.NoError(t, b.Close())
 }
 
-// Frames of all sizes arrive as they were, in order, whether the reader is near or not.
+// Frames of all sizes arrive unchanged and in order, whether the reader is close behind or
+// not.
 func TestLaps(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -15,12 +15,14 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// link is one side of a segment. It sends with write, under tx, and receives with
-// receive, under rx; any goroutine that finds them free may do so. Only run, of
-// its group, waits for these locks, so a Receiver, an Owner or Mid may call every
-// method but Shutdown. The memory is used under tx, rx or mu, and detached under
-// all three. But idle reads the control words without a lock: so detach leaves
-// zeros mapped in their place until the link is garbage.
+// link is one side of a segment. It sends with write, under tx, and receives with receive,
+// under rx. Any goroutine that finds one of these locks free may do so, and only the run of
+// the link's group waits for them. So a Receiver, an Owner or Mid may call every method
+// except Shutdown.
+//
+// The memory is used under tx, rx or mu, and detached under all three. Only idle reads the
+// control words without a lock: so detach maps zeros in their place, which stay until the
+// link is garbage.
 type link struct {
 	memory   *mapping
 	own      bell
@@ -89,8 +91,8 @@ func (l *link) Start(r transport.Receiver) {
 	l.sleeper.add(l)
 }
 
-// mine reports whether run has to move the link: no goroutine attends to it, or
-// it is about to end, which attention must not delay.
+// mine reports whether run has to move the link. It has to if no goroutine attends to the
+// link, or if the link is about to end, which attention must not delay.
 func (l *link) mine() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,8 +102,8 @@ func (l *link) mine() bool {
 // ends reports whether the link is about to end. The caller holds mu.
 func (l *link) ends() bool { return l.ending || l.closed.Load() || l.peerDead.Load() }
 
-// arm makes the peer wake run, if run has to move the link, and returns the value
-// of the bell to sleep on. run looks once more afterwards.
+// arm makes the peer wake run, if run has to move the link, and returns the value of the
+// bell to sleep on. run then looks for work once more.
 func (l *link) arm() uint32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,8 +129,8 @@ func (l *link) work() bool {
 	return l.receive(false) || moved
 }
 
-// unmapIfEnded ends the link when both directions have ended. It takes tx only
-// then: a Send that finds tx taken relies on the holder to look at the queue.
+// unmapIfEnded ends the link when both directions have ended. It takes tx only in that
+// case, because a Send that finds tx taken relies on the holder to look at the queue.
 func (l *link) unmapIfEnded() bool {
 	l.mu.Lock()
 	ended := l.endings == 2
@@ -166,7 +168,7 @@ func (l *link) tell() {
 	}
 }
 
-// hasten makes run look although a goroutine attends to the link.
+// hasten makes run look even if a goroutine attends to the link.
 func (l *link) hasten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,9 +198,8 @@ func (l *link) Attend(on bool) {
 			l.own.unarm()
 			l.own.tell()
 		}
-		// The goroutine that attended may have waited for an answer. And the
-		// peer's attention may be a promise that it does not keep at this moment,
-		// so urge it.
+		// The goroutine that attended may have waited for an answer. The peer may have
+		// promised attention without polling now, so urge it.
 		if l.out.tail.Load() != l.out.head.Load() {
 			l.peer.urge()
 		}
@@ -254,7 +255,7 @@ func (l *link) TakeTurns() {
 	l.out.laps = firstLap(l.out.size)
 }
 
-// fail ends sending. The first reason is kept.
+// fail ends sending. It keeps the first error.
 func (l *link) fail(err error) {
 	l.mu.Lock()
 	if l.sendErr == nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// The frames of several goroutines, sent at once or not, arrive, those of each goroutine in
-// order. So do frames that were queued while another one was handed over at once, with only
-// the link itself to send them.
+// Several goroutines send, with SendNow or Send, and the frames of each one arrive in
+// order. Frames that were queued during a SendNow arrive as well, although only the link's
+// own goroutine can send them.
 func TestSendNow(t *testing.T) {
 	a, in, end := started(t, 64<<10)
 	const senders, each = 3, 1000
@@ -53,12 +53,12 @@ func TestSendNowFull(t *testing.T) {
 	h := transport.Header{Channel: transport.ChannelMessage}
 	now := a.(transport.Prompt)
 	require.False(t, now.SendNow(&h, make([]byte, 2048), nil), "longer than half of the ring")
-	for range 3 { // the link's own goroutine may look at the queue just then
+	for range 3 { // the link's own goroutine may hold the lock just then
 		require.Eventually(t, func() bool { return now.SendNow(&h, make([]byte, 900), nil) }, 20*time.Second, time.Millisecond)
 	}
-	require.False(t, now.SendNow(&h, make([]byte, 900), nil), "the ring is full")
+	require.False(t, now.SendNow(&h, make([]byte, 900), nil), "SendNow fails on a full ring")
 	a.Send(frame(5, make([]byte, 900)))
-	require.False(t, now.SendNow(&h, nil, nil), "a frame is queued")
+	require.False(t, now.SendNow(&h, nil, nil), "SendNow must not overtake a queued frame")
 	b.Start(in)
 	require.Eventually(t, func() bool { return in.n.Load() == 4 }, 20*time.Second, time.Millisecond)
 	require.Equal(t, []uint8{0, 0, 0, 5}, in.kinds)
@@ -67,7 +67,7 @@ func TestSendNowFull(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// Remains of earlier laps in the ring are not a frame, even if they look like one.
+// Bytes from earlier laps are not taken for a frame, even if they look like one.
 func TestStalePayload(t *testing.T) {
 	a, in, end := started(t, 4096)
 	looks := transport.Header{Channel: transport.ChannelMessage, Kind: 99}
@@ -92,7 +92,7 @@ func TestStalePayload(t *testing.T) {
 	require.Len(t, in.kinds, 300)
 }
 
-// A small payload may stand among the arguments: both arrive as they were.
+// A small payload may be stored among the arguments of the header. Both arrive unchanged.
 func TestSmallPayload(t *testing.T) {
 	a, in, end := started(t, 4096)
 	var headers []transport.Header
@@ -123,7 +123,7 @@ func TestSmallPayload(t *testing.T) {
 	}
 }
 
-// A receiver that takes frame after frame wakes a sender that sleeps because the ring is
+// A receiver that reads frame after frame wakes a sender that sleeps because the ring is
 // full.
 func TestRoomForSleeper(t *testing.T) {
 	a, b := pairOf(4096)(t)
@@ -133,11 +133,11 @@ func TestRoomForSleeper(t *testing.T) {
 	b.Start(in)
 	const burst = 6
 	for round := range 2000 {
-		for range burst { // more than there is room for
+		for range burst { // more than fit into the ring
 			a.Send(frame(1, make([]byte, 900)))
 		}
 		if round%4 == 0 {
-			time.Sleep(100 * time.Microsecond) // until it sleeps
+			time.Sleep(100 * time.Microsecond) // until the sender sleeps
 		}
 		for start := time.Now(); in.n.Load() < int64(burst*(round+1)); {
 			if !b.Progress() {

@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// budget bounds the bytes that one receive delivers, so that a goroutine that
-// waits for a condition gets to check it.
+// budget bounds the bytes that one receive delivers, so that a waiting goroutine can check
+// its condition from time to time.
 const budget = 1 << 20
 
 // A long payload that the Receiver leaves to the link goes to memory that grows
@@ -23,17 +23,17 @@ type receiver struct {
 	header transport.Header
 	inside bool        // Begin was called and End was not
 	long   atomic.Bool // inside, for readers without rx
-	place  []byte      // memory for the payload; if it is the link's own, it grows as bytes arrive
-	own    bool        // place is memory of the link
+	place  []byte      // memory for the payload; if it belongs to the link, it grows as bytes arrive
+	own    bool        // place belongs to the link
 	got    uint64
-	spare  []byte // own memory of the frame before
+	spare  []byte // memory of the link, used for an earlier frame
 	ended  bool
 }
 
-// receive delivers the frames that have arrived, or only one, and reports whether
-// there were any. The caller holds rx. With one, receive does not ring when it
-// returns the room of a whole frame: the caller does, after it has unlocked rx.
-// With one it also does not look for a further frame. That look would cost a
+// receive delivers the frames that have arrived, and reports whether there were any. The
+// caller holds rx. If one is set, receive delivers a single frame and leaves two things to
+// its caller. It does not ring for the room of a whole frame: the caller does that after it
+// has unlocked rx. It does not look for a further frame either: that look would cost a
 // cache miss, since the sender has just written there.
 func (l *link) receive(one bool) (moved bool) {
 	r := &l.in
@@ -42,8 +42,8 @@ func (l *link) receive(one bool) (moved bool) {
 			l.finish(transport.ErrClosed)
 			return true
 		}
-		// Read these before tail and the frame: then all that an ended sender has
-		// published is visible to the reads that follow.
+		// Read these before tail and the frame. Then the reads that follow see everything
+		// that an ended sender has published.
 		end, dead := r.sender.Load(), l.peerDead.Load()
 		var n uint64
 		var err error
@@ -82,9 +82,9 @@ func (l *link) receive(one bool) (moved bool) {
 	return moved
 }
 
-// accept delivers the next frame, or the next piece of one, from n available
-// bytes, and returns how many it used. With one, it does not ring for a whole
-// frame: see receive.
+// accept delivers the next frame, or the next piece of one, from n available bytes, and
+// returns how many it used. If one is set, accept does not ring for a whole frame: see
+// receive.
 func (l *link) accept(n uint64, one bool) (took uint64, err error) {
 	r := &l.in
 	if !r.inside {
@@ -198,7 +198,7 @@ func (r *receiver) grow(n uint64) {
 	r.place = place
 }
 
-// release returns n bytes to the peer, and wakes it if it waits for them.
+// release returns the room of n bytes to the peer, and wakes the peer if it waits for room.
 func (l *link) release(n uint64) {
 	if l.in.reading.release(n); l.in.awaited() {
 		l.peer.ring()

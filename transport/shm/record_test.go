@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/transport/shm"
 )
 
-// The record of a longer frame is not shorter.
+// The record of a longer frame is at least as long.
 func TestRecordGrows(t *testing.T) {
 	for _, size := range []int{4 << 10, 256 << 10, shm.DefaultSize} {
 		last := uint64(0)

@@ -25,10 +25,10 @@ const maxSize = 1 << 36
 // ErrSegment marks a file that is not a segment made by Create.
 var ErrSegment = errors.New("not a segment of shared memory")
 
-// The segment begins with a page of control words, followed by the two rings.
-// Words that different processes write lie two cache lines apart, because
-// processors fetch lines in pairs. The reader of a ring reads need and sender
-// with every frame, so these lie apart from tail, which changes with every frame.
+// The segment begins with a page of control words, followed by the two rings. Words that
+// different processes write are two cache lines apart, because processors fetch lines in
+// pairs. The reader of a ring reads need and sender with every frame, so these two words
+// are apart from tail, which changes with every frame.
 const (
 	magic       = 0x3561_7274_6e69_4d53 // "SMintra5"
 	offMagic    = 0
@@ -91,12 +91,12 @@ func controlPages() int { return max(controlSize, os.Getpagesize()) }
 
 func segmentSize(ring int) int { return controlPages() + 2*ring }
 
-// File returns the descriptor to pass to both processes. The segment lives until
-// it is closed and unmapped everywhere.
+// File returns the descriptor to pass to both processes. The segment exists until it is
+// closed and unmapped in all of them.
 func (s *Segment) File() *os.File { return s.file }
 
-// mapping is a segment in this process's memory: the control words, then each
-// ring twice in a row, so that bytes across its end are contiguous.
+// mapping is a segment in this process's memory: the control words, then each ring. Each
+// ring is mapped twice in a row, so that bytes across its end are contiguous.
 type mapping struct {
 	base  unsafe.Pointer
 	total int
@@ -143,7 +143,7 @@ func mapFD(fd int) (*mapping, error) {
 	return m, nil
 }
 
-// ringSize checks that a descriptor is a segment and returns its rings' size.
+// ringSize checks that a descriptor is a segment and returns the size of its rings.
 func ringSize(fd int) (int, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -170,8 +170,8 @@ func ringSize(fd int) (int, error) {
 
 func (m *mapping) unmap() { unix.MunmapPtr(m.base, uintptr(m.total)) }
 
-// detach releases the segment. Until unmap, zeros are mapped in its place: they
-// mean that both ends are open and nothing is there, and take no memory.
+// detach releases the segment. Until unmap, zeros are mapped in its place, which take no
+// memory. To a reader they mean that both ends are open and that nothing has arrived.
 func (m *mapping) detach() error {
 	_, err := unix.MmapPtr(-1, 0, m.base, uintptr(m.total), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE|unix.MAP_FIXED)
 	return err

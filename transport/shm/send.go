@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// chunk is how much of a long frame is published at a time, so that the reader
-// copies one piece out while the sender copies the next one in.
+// chunk is how much of a long frame is published at a time. The reader copies one piece out
+// while the sender copies the next one in.
 const chunk = 64 << 10
 
 // sender is the state of sending, guarded by tx.
@@ -26,7 +26,7 @@ type sender struct {
 func (l *link) Send(f *transport.Frame) {
 	f.Header.Size = transport.Size(f.Payload)
 	if l.sendNow(f) {
-		if l.busy.Load() { // another goroutine found tx taken meanwhile
+		if l.busy.Load() { // another goroutine found tx taken and left a frame
 			l.pump()
 		}
 		queue.Sent(f, nil)
@@ -67,14 +67,14 @@ func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 	l.finishFrame(takes)
 	s.own(s.pos+transport.HeaderSize, h.Size)
 	l.tx.Unlock()
-	if l.busy.Load() { // another goroutine found tx taken meanwhile; no callbacks may run here, so run moves it
+	if l.busy.Load() { // another goroutine left a frame; callbacks may not run here, so run sends it
 		l.hasten()
 	}
 	return true
 }
 
-// sendNow sends f if it fits as a whole and no frame is queued before it. It
-// leaves the end of the link, and its reason, to write.
+// sendNow sends f if it fits as a whole and no frame is queued before it. If the link has
+// to end, sendNow leaves that, and the error, to write.
 func (l *link) sendNow(f *transport.Frame) bool {
 	s := &l.out
 	at, n := s.place(&f.Header)
@@ -120,7 +120,7 @@ func (l *link) pump() (moved bool) {
 		if blocked {
 			break
 		}
-		// Frames queued while tx was held are this goroutine's to send.
+		// Frames queued while tx was held are left for this goroutine.
 	}
 	return moved
 }
@@ -188,8 +188,7 @@ func (l *link) endSending(end uint32) {
 	l.tell()
 }
 
-// secure reports whether want bytes are free, and if not asks to be woken when
-// they are.
+// secure reports whether want bytes are free. If not, it asks to be woken when they are.
 func (s *sender) secure(want uint64) (n uint64, ok bool, err error) {
 	if n, err = s.room(want); err == nil && n < want && !s.waiting {
 		s.waiting = true
@@ -203,8 +202,8 @@ func (s *sender) secure(want uint64) (n uint64, ok bool, err error) {
 	return n, n >= want, err
 }
 
-// transfer sends what fits of f, and reports whether that was anything and
-// whether f is complete.
+// transfer sends the part of f that fits. It reports whether it sent any bytes, and whether
+// f is complete.
 func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 	s := &l.out
 	size := f.Header.Size

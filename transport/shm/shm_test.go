@@ -27,7 +27,7 @@ func pairOf(size int) linktest.Pair {
 	}
 }
 
-// turning is pairOf where processes take turns on a core.
+// turning is pairOf for processes that take turns on a core.
 func turning(size int) linktest.Pair {
 	return func(t testing.TB) (a, b transport.Link) {
 		a, b = pairOf(size)(t)

@@ -11,10 +11,9 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Sleeper waits for the links of one process together, by futex_waitv: any number
-// of links needs one thread, and one look around from time to time. What arrives
-// while no goroutine polls is delivered by one goroutine: a Receiver that blocks
-// delays all links.
+// Sleeper waits for all links of one process in one call of futex_waitv. So any number of
+// links needs one thread and one periodic check. While no goroutine polls, one goroutine
+// delivers the frames of all links, so a Receiver that blocks delays all of them.
 type Sleeper struct {
 	mu     sync.Mutex
 	groups []*group
@@ -23,15 +22,15 @@ type Sleeper struct {
 // NewSleeper returns nil if the kernel has no futex_waitv, which came with Linux
 // 5.16. Then each link waits by itself, on a thread of its own.
 func NewSleeper() *Sleeper {
-	// Where the call exists, a list of no futexes fails with EINVAL.
+	// A kernel that has the call rejects an empty list of futexes with EINVAL.
 	if _, _, err := unix.Syscall6(unix.SYS_FUTEX_WAITV, 0, 0, 0, 0, 0, 0); err != unix.EINVAL {
 		return nil
 	}
 	return new(Sleeper)
 }
 
-// Open is the function Open, for a link that this Sleeper waits for. The Sleeper
-// may be nil.
+// Open is like the function Open, for a link that this Sleeper waits for. The Sleeper may
+// be nil.
 func (s *Sleeper) Open(f *os.File, side int) (transport.Link, error) {
 	l, err := open(f, side)
 	if err != nil {

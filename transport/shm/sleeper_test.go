@@ -22,7 +22,7 @@ func newSleeper(t testing.TB) *shm.Sleeper {
 	return s
 }
 
-// sleepingPair is a pair whose sides wait together with others of their process.
+// sleepingPair is a pair whose sides wait together with other links of their process.
 func sleepingPair(size int, sides [2]*shm.Sleeper) linktest.Pair {
 	return func(t testing.TB) (a, b transport.Link) {
 		s, err := shm.Create(size)
@@ -36,7 +36,7 @@ func sleepingPair(size int, sides [2]*shm.Sleeper) linktest.Pair {
 	}
 }
 
-// A link that others wait for too behaves like one that waits by itself.
+// A link in a Sleeper with other links behaves like a link that waits by itself.
 func TestLinkOfASleeper(t *testing.T) {
 	for _, size := range []int{4096, 1 << 20} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -45,9 +45,8 @@ func TestLinkOfASleeper(t *testing.T) {
 	}
 }
 
-// No goroutine polls, and there are more links than one call can wait for: frames on each
-// link arrive, and both sides learn of its end and of a death, while the other links
-// continue.
+// More links than one call can wait for, and no goroutine polls. Frames on each link
+// arrive, and both sides see its end or a death, while the other links continue.
 func TestManyLinksOfASleeper(t *testing.T) {
 	const links = 150
 	pair := sleepingPair(4096, [2]*shm.Sleeper{newSleeper(t), newSleeper(t)})
@@ -107,7 +106,7 @@ func TestManyLinksOfASleeper(t *testing.T) {
 			<-back[i].closed
 		}
 	}
-	// Links are added when all have gone.
+	// A Sleeper accepts links after all earlier ones have ended.
 	late, other := pair(t)
 	got := &inbox{closed: make(chan error, 1)}
 	late.Start(&inbox{closed: make(chan error, 1)})

@@ -18,11 +18,11 @@ import (
 // once; if the host died as well, the end never comes.
 const drainGrace = 100 * time.Millisecond
 
-// link sends with write, under tx, and receives with receive, under rx. Both only
-// make system calls that do not block. The goroutines runReader and runWriter of
-// a connection wait for the socket to become ready, and move what no other
-// goroutine moves. Send, Progress and Close never wait for tx or rx, so a
-// Receiver, an Owner or Mid may call them.
+// link sends with write, under tx, and receives with receive, under rx. Both only make
+// system calls that do not block. The goroutines runReader and runWriter of a connection
+// wait for the socket to become ready, and then move the bytes that no other goroutine has
+// moved. Send, Progress and Close never wait for tx or rx, so a Receiver, an Owner or Mid
+// may call them.
 type link struct {
 	broken error         // why the connection given to New cannot be used
 	kick   chan struct{} // holds one wake-up for runWriter
@@ -60,7 +60,7 @@ type connection struct {
 
 func newConnection(s stream) *connection { return &connection{stream: s, down: make(chan struct{})} }
 
-// fail breaks the connection. The first reason is kept.
+// fail breaks the connection. It keeps the first reason.
 func (c *connection) fail(err error) {
 	c.once.Do(func() {
 		c.cause.CompareAndSwap(nil, &err)
@@ -112,8 +112,8 @@ func (l *link) Start(r transport.Receiver) {
 	}()
 }
 
-// Attend does nothing: the kernel wakes this process in any case, and the
-// goroutines that it wakes find nothing to do if another one has moved the bytes.
+// Attend does nothing. The kernel wakes this process in any case. The woken goroutines find
+// nothing to do if another one has already moved the bytes.
 func (l *link) Attend(bool) {}
 
 func (l *link) Progress() bool {
@@ -159,7 +159,7 @@ func (l *link) push(f *transport.Frame) bool {
 	return true
 }
 
-// fail ends sending. The first reason is kept.
+// fail ends sending. It keeps the first reason.
 func (l *link) fail(err error) {
 	l.mu.Lock()
 	if l.sendErr == nil {
@@ -197,7 +197,7 @@ func (l *link) Close() error {
 	c := l.conn
 	l.mu.Unlock()
 	if c != nil {
-		// The descriptor is closed once no system call uses it. Then the reader
+		// The runtime closes the descriptor when no system call uses it. Then the reader
 		// makes the last calls of the Receiver.
 		c.fail(transport.ErrClosed)
 	}

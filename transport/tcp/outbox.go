@@ -9,9 +9,9 @@ import (
 type entry struct {
 	frame     *transport.Frame // nil once its owner has it back
 	header    transport.Header
-	copied    []byte // copy of the payload, once the owner has the frame back
+	copied    []byte // copy of the payload, once the owner has got the frame back
 	copyEnd   int    // end of the copy in the arena
-	held      bool   // handed over; its owner gets the frame back only when it has arrived
+	held      bool   // handed over, but its owner gets the frame back only when the peer has acknowledged it
 	droppable bool
 	lost      bool // only the header is sent, to report that the payload will not arrive
 	bye       bool // the goodbye of the link
@@ -67,13 +67,13 @@ func (e *entry) payload(one *[1][]byte) [][]byte {
 	return nil
 }
 
-// outbox holds what a link has to send, in order. The entries before next are
-// handed over; a reconnecting link keeps them until they are acknowledged. The
-// outbox reuses its memory, so that a link in a steady state does not allocate.
-// The caller provides the locking.
+// outbox holds the entries that a link has to send, in order. The entries before next are
+// handed over; a reconnecting link keeps them until they are acknowledged. The outbox
+// reuses its memory, so that a link in a steady state does not allocate. The caller
+// provides the locking.
 type outbox struct {
 	entries []entry
-	head    int    // entries before it are removed
+	head    int    // entries before this index are removed
 	next    int    // number of entries from head on that are handed over
 	acked   uint64 // number of entries removed so far
 	known   uint64 // number of entries that the peer has acknowledged; those of them that are handed over can be removed
@@ -127,8 +127,8 @@ const (
 	copyLimit = 16 << 10
 )
 
-// arena is memory for copies that are made and freed in the same order. While it
-// is full no copies are made: then the owners of frames wait for the peer.
+// arena is memory for copies that are made and freed in the same order. While it is full
+// the link makes no copies, and owners get their frames back only after an acknowledgement.
 type arena struct {
 	memory []byte
 	first  int // beginning of the bytes in use
@@ -136,8 +136,8 @@ type arena struct {
 	used   int // number of copies
 }
 
-// copyOf returns a copy of a payload of n bytes and where it ends, nil if there
-// is no room for it.
+// copyOf returns a copy of a payload of n bytes and the position where it ends. It returns
+// nil if there is no room.
 func (a *arena) copyOf(payload [][]byte, n int) (b []byte, end int) {
 	if n > copyLimit {
 		return nil, 0
@@ -167,7 +167,7 @@ func (a *arena) copyOf(payload [][]byte, n int) (b []byte, end int) {
 	return b, a.end
 }
 
-// free returns the room of the oldest copy, which ends at end.
+// free returns the room of the oldest copy, which ends at end, to the arena.
 func (a *arena) free(end int) {
 	a.used--
 	a.first = end

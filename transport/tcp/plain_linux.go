@@ -63,8 +63,8 @@ func (d *direction) init(number, flags uintptr, events int16) {
 			}
 		}
 	}
-	// The runtime forgets a readiness from before it begins to wait. So the first
-	// call, made when it has begun, has to poll the socket itself.
+	// The runtime ignores that a socket became ready before the wait began. So the first
+	// call of ready, which comes after the wait has begun, has to poll the socket itself.
 	d.ready = func(fd uintptr) bool {
 		if d.waiting {
 			return true
@@ -118,8 +118,8 @@ func (s *plain) awaitSend() error {
 	return s.raw.Write(s.out.ready)
 }
 
-// Errors of closing mean that the connection has ended, which the reader notices
-// by itself.
+// These calls fail only if the connection has ended, which the reader notices by itself. So
+// their errors are ignored.
 
 func (s *plain) setReadDeadline(t time.Time) { _ = s.conn.SetReadDeadline(t) }
 

@@ -8,7 +8,7 @@ import (
 	"net"
 )
 
-// Only Linux runs jobs of several processes. Elsewhere programs run unreplicated.
+// Jobs of several processes need Linux. On other systems programs run unreplicated.
 
 // iovec is a piece of memory to fill or to send.
 type iovec struct {

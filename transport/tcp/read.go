@@ -27,15 +27,15 @@ var errNoGoodbye = errors.New("stream ended without goodbye")
 type reader struct {
 	conn       *connection // nil: none now
 	buf        []byte
-	head, tail int // buf[head:tail] is not parsed yet
+	head, tail int // buf[head:tail] is received and not yet parsed
 
 	header    transport.Header
 	droppable bool   // the frame of header is droppable
 	inside    bool   // Begin was called and End was not
-	place     []byte // where the payload goes; shorter than it while own memory grows
-	own       bool   // place is memory of the link
+	place     []byte // memory for the payload; shorter than the payload while memory of the link grows
+	own       bool   // place belongs to the link
 	got       int
-	spare     []byte // own memory of the frame before
+	spare     []byte // memory of the link, used for an earlier frame
 	bye       bool   // the peer has sent its goodbye
 	ended     bool   // Closed was called
 
@@ -63,7 +63,7 @@ func (l *link) runReader(c *connection) {
 		}
 		l.rx.Lock()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			// All that can still arrive has arrived.
+			// The peer is gone, so everything that can still arrive is in the socket.
 			for more := true; more && !l.readAll(); {
 				more, _ = l.receive()
 			}
@@ -81,8 +81,7 @@ func (l *link) runReader(c *connection) {
 // frames.
 func (l *link) readAll() bool { return l.reader.ended && (l.reconnecting == nil || !l.reader.bye) }
 
-// receiveEnded handles the end of what the connection delivers. The caller holds
-// rx.
+// receiveEnded handles the end of the stream. The caller holds rx.
 func (l *link) receiveEnded(c *connection, cause error) {
 	if l.reconnecting == nil || l.closed.Load() || l.peerDead.Load() {
 		l.finish(cause)
@@ -98,8 +97,8 @@ func (l *link) receiveEnded(c *connection, cause error) {
 	c.fail(cause)
 }
 
-// receive makes one read of what has arrived, delivers it, and reports whether
-// anything had. The caller holds rx.
+// receive reads once from the connection and delivers the bytes. It reports whether there
+// were any. The caller holds rx.
 func (l *link) receive() (bool, error) {
 	r, c := &l.reader, l.reader.conn
 	if c == nil || l.receiver == nil || l.readAll() {
@@ -138,8 +137,8 @@ func (l *link) receive() (bool, error) {
 	return true, nil
 }
 
-// aim sets where the next bytes go: to the rest of the payload's place, then to
-// the buffer.
+// aim sets where the next bytes go: first to the rest of the payload's place, then to the
+// buffer.
 func (r *reader) aim() {
 	r.pieces = 0
 	if r.inside && uint64(r.got) < r.header.Size {
@@ -151,8 +150,8 @@ func (r *reader) aim() {
 			return
 		}
 	}
-	// Inside a payload the buffer is empty, or holds the beginning of a checksum.
-	// Otherwise it holds the beginning of a frame that fits into it.
+	// Inside a payload the buffer is empty or holds the beginning of a checksum. Otherwise
+	// it holds the beginning of a frame that fits into it.
 	if r.head > 0 {
 		r.tail = copy(r.buf, r.buf[r.head:r.tail])
 		r.head = 0
@@ -161,7 +160,7 @@ func (r *reader) aim() {
 	r.pieces++
 }
 
-// grow makes the link's own place larger, up to the size of the payload.
+// grow enlarges the link's own place, up to the size of the payload.
 func (r *reader) grow() {
 	want := min(uint64(max(2*len(r.place), growStep)), r.header.Size)
 	if uint64(cap(r.place)) >= want {
@@ -197,7 +196,7 @@ func (l *link) endIfWhole() error {
 	}
 	payload := r.place[:r.header.Size]
 	if trailer > 0 && payloadSum(payload) != [sumSize]byte(r.buf[r.head:]) {
-		if !r.droppable { // a droppable frame is lost instead
+		if !r.droppable { // a droppable frame is reported as lost instead
 			r.got = 0
 		}
 		return errDamaged
@@ -279,7 +278,7 @@ func (l *link) parse() error {
 	return nil
 }
 
-// word handles a message from the peer's link itself.
+// word handles a message that the peer's link sends by itself.
 func (l *link) word(head *[transport.HeaderSize]byte) error {
 	r := &l.reader
 	switch {
@@ -299,8 +298,8 @@ func (l *link) word(head *[transport.HeaderSize]byte) error {
 	return fmt.Errorf("%w: channel 0", transport.ErrHeader)
 }
 
-// finish makes the last calls of the Receiver. cause is why the stream ended, nil
-// after a goodbye.
+// finish makes the last calls of the Receiver. cause is the reason for the end of the
+// stream, nil after a goodbye.
 func (l *link) finish(cause error) {
 	r := &l.reader
 	if r.ended {

@@ -19,19 +19,19 @@ const (
 	defaultHeartbeat    = 500 * time.Millisecond
 	defaultSuspectAfter = time.Second
 	silentBeats         = 10               // heartbeats without a byte after which the connection is broken
-	firstConnection     = 10 * time.Second // until a link that has never been connected is suspected
-	lingerTime          = time.Second      // for a peer that may not know yet that both sides have everything
+	firstConnection     = 10 * time.Second // time until a link that has never been connected is suspected
+	lingerTime          = time.Second      // how long a link waits for a peer that may not know yet that both sides have everything
 )
 
-// An acknowledgement is sent after this many frames or bytes, at once for a frame
-// that its sender holds, and with each heartbeat.
+// An acknowledgement is sent after this many frames or bytes, and with each heartbeat. A
+// frame that its sender holds is acknowledged at once.
 const (
 	ackFrames = 32
 	ackBytes  = 64 << 10
 )
 
-// maxLost bounds the droppable frames that are dropped at once while there is no
-// connection. Further ones are queued as other frames are.
+// maxLost bounds the droppable frames that are dropped while there is no connection.
+// Further ones are queued like all other frames.
 const maxLost = 1 << 14
 
 var (
@@ -43,15 +43,15 @@ var (
 
 // Options configures a reconnecting link.
 type Options struct {
-	// Dial makes another connection to the same incarnation of the peer, and to
-	// no other process, until the context is done. It is nil on the side that is
-	// dialled: there every connection is passed to Adopt.
+	// Dial makes another connection to the same incarnation of the peer, until the context
+	// is done. It must never connect to another process. On the side that is dialled it is
+	// nil, and every connection is passed to Adopt.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Suspect, if set, is called with the reason when there has been no
-	// connection for a while, and with nil when there is one again. It does not
-	// decide that the peer is dead.
+	// Suspect, if set, is called with the reason when the link has had no connection for
+	// SuspectAfter, and with nil when it has one again. It does not decide that the peer is
+	// dead.
 	Suspect func(err error)
-	// SuspectAfter is the length of that while; 0 means a second.
+	// SuspectAfter is how long a connection may be missing; 0 means a second.
 	SuspectAfter time.Duration
 	// Heartbeat is the interval of the link's own messages, by which the peer
 	// detects a silent connection; 0 means half a second.
@@ -89,8 +89,8 @@ func NewReconnecting(o Options) *Reconnecting {
 // Connected is closed when the link has had its first connection.
 func (l *Reconnecting) Connected() <-chan struct{} { return l.s.connected }
 
-// reconnecting is the additional state of a link that outlives its connections.
-// The methods that every link calls do nothing, or return false, on nil.
+// reconnecting is the additional state of a link that outlives its connections. The methods
+// that every link calls do nothing, or return false, on a nil receiver.
 type reconnecting struct {
 	link    *link
 	options Options
@@ -107,17 +107,18 @@ type reconnecting struct {
 	heard      atomic.Bool
 	sentAll    atomic.Bool // the peer has acknowledged the goodbye
 	peerBye    atomic.Bool
-	farewell   atomic.Bool // the farewell was sent on this connection
+	farewell   atomic.Bool // the farewell was sent over this connection
 	peerEnd    atomic.Bool // the peer's farewell was received
 
 	mu      sync.Mutex
-	attempt uint64 // number of the last one, as the dialling side counts
+	attempt uint64 // number of the last connection, as the dialling side counts them
 	offer   *offer // a connection to adopt
 	offered chan struct{}
 
-	doubt   sync.Mutex
-	timer   *time.Timer
-	waiting uint64 // incremented by each change, so that the timer of an earlier absence reports nothing
+	doubt sync.Mutex
+	timer *time.Timer
+	// Incremented by each change, so that the timer of an earlier absence has no effect.
+	waiting uint64
 	told    bool
 	why     error
 }
@@ -145,12 +146,11 @@ func (s *reconnecting) hear() {
 	}
 }
 
-// through reports whether both sides have sent their goodbye and know that it has
-// arrived.
+// through reports whether both sides have sent their goodbye and received an
+// acknowledgement of it.
 func (s *reconnecting) through() bool { return s != nil && s.sentAll.Load() && s.peerBye.Load() }
 
-// said reports whether the link is through and its farewell was sent on this
-// connection.
+// said reports whether the link is through and has sent its farewell over this connection.
 func (s *reconnecting) said() bool { return s.through() && s.farewell.Load() }
 
 // took counts a frame that was delivered or lost. The caller holds rx.
@@ -183,7 +183,7 @@ func (s *reconnecting) answer() {
 	s.ackDue.Store(true)
 }
 
-// acknowledge begins the message with the number of frames that a link has.
+// acknowledge begins the message with the number of frames that a link has received.
 var acknowledge = [4]byte{0, 'a', 'c', 'k'}
 
 // word returns the message that is due.
@@ -290,7 +290,7 @@ func (s *reconnecting) last() {
 	defer s.link.rx.Unlock()
 	var cause error
 	if !s.through() {
-		cause = errNever // finish reports instead that the link is closed or the peer dead, if so
+		cause = errNever // finish replaces the cause if the link is closed or the peer is dead
 	}
 	s.link.finish(cause)
 }
@@ -321,8 +321,8 @@ func (s *reconnecting) serve(c *connection) {
 			return
 		case <-beat.C:
 		}
-		// Beats are counted instead of time, since this process itself may have
-		// been stopped meanwhile.
+		// Heartbeats are counted instead of time, because this process itself may have been
+		// stopped.
 		if silent++; s.heard.Swap(false) {
 			silent = 0
 		}
@@ -334,7 +334,7 @@ func (s *reconnecting) serve(c *connection) {
 	}
 }
 
-// doubts reports the absence of a connection to Suspect if it lasts.
+// doubts calls Suspect if the connection is missing for longer than after.
 func (s *reconnecting) doubts(why error, after time.Duration) {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()
@@ -351,14 +351,14 @@ func (s *reconnecting) doubts(why error, after time.Duration) {
 	})
 }
 
-// because records why there is still no connection.
+// because records the reason why there is still no connection.
 func (s *reconnecting) because(err error) {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()
 	s.why = err
 }
 
-// trust ends the absence of a connection.
+// trust ends the absence of a connection, and calls Suspect with nil if it was reported.
 func (s *reconnecting) trust() {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()
@@ -370,7 +370,7 @@ func (s *reconnecting) trust() {
 	}
 }
 
-// trustNobody stops the reports to Suspect, since the link is over.
+// trustNobody stops the calls of Suspect, since the link is over.
 func (s *reconnecting) trustNobody() {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()

@@ -37,8 +37,8 @@ func number(n uint64) *transport.Frame {
 	return &transport.Frame{Header: transport.Header{Channel: transport.ChannelMessage, Args: [6]uint64{n}}}
 }
 
-// halfDeaf is a relay that can stop forwarding one direction, while both connections
-// stay as they are: only the links can notice.
+// halfDeaf is a relay that can stop forwarding one direction. Both connections stay open,
+// so only the heartbeats of the links reveal it.
 type halfDeaf struct {
 	listener net.Listener
 	target   string
@@ -74,7 +74,7 @@ func (r *halfDeaf) run() {
 					deaf = true
 					continue
 				}
-				if deaf { // unlike TCP, nothing sends lost bytes again
+				if deaf { // the relay has acknowledged these bytes, so TCP does not send them again
 					return
 				}
 				if _, err := b.Write(p[:n]); err != nil {
@@ -85,8 +85,8 @@ func (r *halfDeaf) run() {
 	}
 }
 
-// A connection of which one direction is dead is found by the links' own
-// heartbeats, suspected while it lasts, and mended afterwards.
+// The links' own heartbeats detect a connection of which one direction is dead. The link
+// reports it to Suspect while it lasts, and recovers afterwards.
 func TestHalfDeadConnection(t *testing.T) {
 	listener, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestHalfDeadConnection(t *testing.T) {
 
 	relay.silent.Store(true)
 	a.Send(number(2))
-	for err = range doubts { // on a loaded machine the peer may have reported doubts, too
+	for err = range doubts { // on a loaded machine the peer may have suspected the connection, too
 		if err != nil && relay.silent.Load() {
 			break
 		}
@@ -143,13 +143,13 @@ func TestHalfDeadConnection(t *testing.T) {
 	require.ErrorIs(t, <-ra.closed, transport.ErrClosed)
 }
 
-// position returns the first message of a link on a connection.
+// position returns the first message of a link on a new connection.
 func position(attempt, received, offset uint64) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, attempt)
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, received), offset)
 }
 
-// adopt connects a link that is dialled to a test that plays its peer.
+// adopt connects a link that is dialled to a test that acts as its peer.
 func adopt(t testing.TB, l *tcp.Reconnecting, say []byte) (net.Conn, error) {
 	ours, theirs := dialed(t)
 	_, err := ours.Write(say)
@@ -181,14 +181,14 @@ func TestLateConnectionIsRefused(t *testing.T) {
 	h.Encode(&head)
 	_, err = c.Write(head[:])
 	require.NoError(t, err)
-	require.EqualValues(t, 7, <-r.ends, "the one in use still works")
+	require.EqualValues(t, 7, <-r.ends, "the connection in use still works")
 	require.NoError(t, l.Close())
 	require.ErrorIs(t, <-r.closed, transport.ErrClosed)
 	c.Close()
 }
 
-// FuzzReconnecting lets a peer send anything on a connection: the link closes
-// the connection or continues, and works over the next one.
+// FuzzReconnecting sends any bytes on a connection. The link closes the connection or
+// continues, and works over the next one.
 func FuzzReconnecting(f *testing.F) {
 	whole := func(first byte, size int) []byte {
 		h := transport.Header{Channel: transport.ChannelMessage, Size: uint64(size)}
@@ -216,7 +216,7 @@ func FuzzReconnecting(f *testing.F) {
 		c, err := adopt(t, l, append(position(1, received, offset), stream...))
 		require.NoError(t, err)
 		c.(*net.TCPConn).CloseWrite()
-		_, _ = io.Copy(io.Discard, c) // until the link gives up
+		_, _ = io.Copy(io.Discard, c) // until the link closes the connection
 		c.Close()
 		require.NoError(t, l.Close())
 		<-r.closed

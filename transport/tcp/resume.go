@@ -21,12 +21,12 @@ const (
 	lastRetry  = 250 * time.Millisecond
 )
 
-// position is how far a side of a link has come in receiving. Both sides send
-// theirs on each new connection, when nothing more can arrive over the old one.
+// position is how much a side of a link has received. Both sides send theirs on each new
+// connection, when nothing more can arrive over the old one.
 type position struct {
 	attempt  uint64 // number of the connection, assigned by the side that dials
 	received uint64 // number of whole frames
-	offset   uint64 // bytes received of the next one, including its header
+	offset   uint64 // bytes received of the next frame, including its header
 }
 
 const positionSize = 24
@@ -58,7 +58,7 @@ func readPosition(r io.Reader, sums bool) (p position, err error) {
 	return position{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}, nil
 }
 
-// here returns the position of this side, which must have no connection.
+// here returns the position of this side. The link must have no connection.
 func (s *reconnecting) here(attempt uint64) position {
 	l := s.link
 	l.rx.Lock()
@@ -70,7 +70,8 @@ func (s *reconnecting) here(attempt uint64) position {
 	return p
 }
 
-// reach returns the next connection, installed, or nil when the link is over.
+// reach dials until it has installed the next connection, which it returns. It returns nil
+// when the link is over.
 func (s *reconnecting) reach() *connection {
 	if s.options.Dial == nil {
 		return s.reached()
@@ -203,7 +204,7 @@ func (s *reconnecting) reached() *connection {
 	}
 }
 
-// install puts a connection in use, and continues where the peer is.
+// install puts a connection into use, and resumes sending at the peer's position.
 func (s *reconnecting) install(o *offer) (*connection, error) {
 	l := s.link
 	raw, err := newStream(o.conn)
@@ -239,8 +240,8 @@ func (s *reconnecting) install(o *offer) (*connection, error) {
 	default:
 		close(s.connected)
 	}
-	// A connection offered to Adopt before l.conn was set could not replace this
-	// one there, so it does here.
+	// A connection offered to Adopt before l.conn was set could not replace this one in
+	// Adopt, so it does so here.
 	s.mu.Lock()
 	if s.offer != nil {
 		c.fail(errReplaced)

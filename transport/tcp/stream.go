@@ -13,11 +13,11 @@ var errNotSocket = errors.New("connection is not a socket")
 // stream moves the bytes of one connection without blocking. At most one
 // goroutine receives and one sends at a time.
 type stream interface {
-	// receive fills the pieces, in order, with what has arrived. It returns
-	// errAgain if nothing has, io.EOF at the end.
+	// receive fills the pieces, in order, with the bytes that have arrived. It returns
+	// errAgain if there are none, and io.EOF at the end of the stream.
 	receive(pieces []iovec) (int, error)
-	// send accepts some of the bytes of the pieces, in order. It returns errAgain
-	// if there is no room.
+	// send accepts some of the bytes of the pieces, in order. It returns errAgain if it can
+	// accept none now.
 	send(pieces []iovec) (int, error)
 	// flush passes to the socket what send has accepted. It returns errAgain
 	// while something is left.

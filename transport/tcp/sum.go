@@ -10,12 +10,12 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Frames of a link with Options.Sums carry checksums. Headers and the link's own
-// messages have one in bytes that sizes and counts do not use; a payload is
-// followed by one. A damaged frame breaks the connection, and is sent again over
-// the next.
+// Frames of a link with Options.Sums carry checksums. The checksum of a header, or of a
+// message of the link itself, lies in bytes that sizes and counts do not use. The checksum
+// of a payload follows the payload. A damaged frame breaks the connection, and is sent
+// again over the next.
 
-// errDamaged marks bytes that differ from those that were sent.
+// errDamaged marks bytes that differ from the bytes that were sent.
 var errDamaged = errors.New("a frame was damaged on its way")
 
 // sumSize is the length of the checksum of a payload.
@@ -32,13 +32,13 @@ func headSum(b *[transport.HeaderSize]byte) (sum [headSumEnd - headSumAt]byte) {
 	return [...]byte{byte(crc), byte(crc >> 8), byte(crc >> 16)}
 }
 
-// seal puts its checksum into a header.
+// seal writes the checksum of a header into the header.
 func seal(b *[transport.HeaderSize]byte) {
 	sum := headSum(b)
 	copy(b[headSumAt:], sum[:])
 }
 
-// unseal removes the checksum from a header, and reports whether it is right.
+// unseal removes the checksum from a header, and reports whether it was right.
 func unseal(b *[transport.HeaderSize]byte) bool {
 	sum := headSum(b)
 	ok := [headSumEnd - headSumAt]byte(b[headSumAt:headSumEnd]) == sum

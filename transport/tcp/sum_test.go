@@ -15,11 +15,11 @@ import (
 	"github.com/intrahpc/intra/transport/tcp"
 )
 
-// noisy is a relay that turns bits on their way.
+// noisy is a relay that flips bits.
 type noisy struct {
 	listener net.Listener
 	target   string
-	every    int // bytes from one turned bit to the next, on average
+	every    int // average number of bytes between two flipped bits
 
 	mu     sync.Mutex
 	rng    *rand.Rand
@@ -63,7 +63,7 @@ func (r *noisy) pass(from, to net.Conn) {
 	}
 }
 
-// contents is a Receiver that keeps the frames that arrived or were reported lost.
+// contents is a Receiver that records the frames that arrived or were reported lost.
 type contents struct {
 	t    *testing.T
 	want []*transport.Frame
@@ -74,7 +74,7 @@ type contents struct {
 	all  chan struct{}
 }
 
-// Begin has some payloads received into place.
+// Begin returns memory for some payloads, and lets the link provide it for the others.
 func (c *contents) Begin(h *transport.Header) []byte {
 	if h.Args[0]%2 == 0 {
 		return nil
@@ -85,7 +85,7 @@ func (c *contents) Begin(h *transport.Header) []byte {
 func (c *contents) End(h *transport.Header, payload []byte) {
 	f := c.is(h)
 	if !bytes.Equal(payload, bytes.Join(f.Payload, nil)) {
-		c.t.Errorf("frame %d of %d bytes has other contents", h.Args[0], h.Size)
+		c.t.Errorf("frame %d of %d bytes has wrong contents", h.Args[0], h.Size)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,8 +117,8 @@ func (c *contents) Lost(h *transport.Header) {
 }
 func (c *contents) Closed(error) {}
 
-// Whichever bits are flipped on the way, every frame arrives as it was sent, once and in
-// order, or is reported lost if it is droppable.
+// Frames arrive unchanged, once and in order, however many bits are flipped. A droppable
+// frame may be reported lost instead.
 func TestDamagedFramesAreSentAgain(t *testing.T) {
 	listener, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
@@ -178,13 +178,13 @@ func TestDamagedFramesAreSentAgain(t *testing.T) {
 		select {
 		case <-c.all:
 		case <-time.After(time.Minute):
-			t.Fatalf("%d of %d frames came", c.next, len(c.want))
+			t.Fatalf("%d of %d frames arrived", c.next, len(c.want))
 		}
 	}
 	relay.mu.Lock()
 	defer relay.mu.Unlock()
 	require.Greater(t, relay.turned, 10)
-	t.Logf("%d bits were turned, %d and %d frames lost, %d and %d torn", relay.turned, ends[0].lost, ends[1].lost, ends[0].torn, ends[1].torn)
+	t.Logf("%d bits were flipped, %d and %d frames lost, %d and %d torn", relay.turned, ends[0].lost, ends[1].lost, ends[0].torn, ends[1].torn)
 	require.NoError(t, a.Close())
 	require.NoError(t, b.Close())
 }

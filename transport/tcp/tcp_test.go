@@ -130,7 +130,7 @@ func TestTCPCrash(t *testing.T) {
 	})
 }
 
-// FuzzReader lets a peer send anything: the link ends in good order, and
+// FuzzReader sends any bytes as a peer. The link ends without a panic or a hang, and
 // delivers only frames that the bytes contain.
 func FuzzReader(f *testing.F) {
 	whole := func(size int) []byte {
@@ -171,8 +171,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// expect is the plain reading of a stream: the whole frames in it, whether it
-// ends inside another, and whether with a goodbye.
+// expect is a simple reader of a stream as an oracle. It returns the number of whole
+// frames, and whether the stream ends inside another one or with a goodbye.
 func expect(stream []byte) (frames int, inside, ended bool) {
 	for len(stream) >= transport.HeaderSize {
 		if string(stream[:4]) == "\x00bye" && !slices.ContainsFunc(stream[4:transport.HeaderSize], func(b byte) bool { return b != 0 }) {
@@ -192,7 +192,7 @@ func expect(stream []byte) (frames int, inside, ended bool) {
 	return frames, false, false
 }
 
-// counter is a Receiver that leaves the place of payloads to the link.
+// counter is a Receiver that lets the link provide the memory of payloads.
 type counter struct {
 	ends   int
 	inside bool // Torn was called

@@ -9,15 +9,15 @@ import (
 	"unsafe"
 )
 
-// Socket is a connected socket for use under crypto/tls. Its calls block until a
-// link takes the TLS connection over; from then on they do not.
+// Socket is a connected socket for use under crypto/tls. Its calls block until a link takes
+// over the TLS connection. From then on they do not block.
 type Socket struct {
 	net.Conn
 	plain atomic.Pointer[plain] // set by the link
 
 	mu      sync.Mutex
 	pending []byte // written by crypto/tls, not yet passed to the socket
-	scratch []byte // the other buffer of pending
+	scratch []byte // buffer that is swapped with pending
 }
 
 // NewSocket wraps a connected *net.TCPConn or *net.UnixConn.
@@ -44,7 +44,7 @@ func (s *Socket) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. It always succeeds once a link has taken over, since
+// Write implements net.Conn. Once a link has taken over it always succeeds, because
 // crypto/tls does not continue after an error.
 func (s *Socket) Write(b []byte) (int, error) {
 	if s.plain.Load() == nil {
@@ -135,8 +135,7 @@ func (s *encrypted) send(pieces []iovec) (total int, err error) {
 	return total, s.more(s.flush())
 }
 
-// more drops errAgain of flush, since send succeeds even if something is left to
-// flush.
+// more replaces errAgain of flush by nil: send succeeds even if bytes are left to flush.
 func (s *encrypted) more(err error) error {
 	if errors.Is(err, errAgain) {
 		return nil

@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel checks whether the path to the peer still works, even while the
-// process computes. It ends the connection if data stay unacknowledged, or probes
-// on an idle connection unanswered, for brokenAfter. TCP bridges shorter
-// interruptions by itself.
+// The kernel checks whether the path to the peer still works, even while the process
+// computes. It ends the connection if, for brokenAfter, data stay unacknowledged or probes
+// on an idle connection stay unanswered. TCP bridges shorter interruptions by itself.
 const (
 	probeEvery  = time.Second
 	brokenAfter = 4 * time.Second

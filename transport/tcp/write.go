@@ -11,13 +11,13 @@ import (
 
 const (
 	batchFrames = 32 // maximum number of frames in one system call
-	batchPieces = 64 // maximum number of headers and pieces of payload in one
+	batchPieces = 64 // maximum number of headers and pieces of payload in one system call
 )
 
 // writer is the state of sending, guarded by tx.
 type writer struct {
-	conn   *connection // nil: none now
-	offset int         // bytes handed over of the entry in progress
+	conn   *connection // nil: there is none now
+	offset int         // bytes of the entry in progress that are handed over
 	ended  bool
 
 	control   [transport.HeaderSize]byte // a message of the link itself
@@ -34,13 +34,13 @@ type writer struct {
 // nothing more. No header of a layer begins with the same bytes.
 var goodbye = [transport.HeaderSize]byte{0, 'b', 'y', 'e'}
 
-// farewell is the last message of a reconnecting link. Its sender knows that
-// both sides have received everything. A side that receives it ends at once.
-// Otherwise that side would have to wait for another connection, in case the
-// other side still lacks something.
+// farewell is the last message of a reconnecting link. Its sender knows that both sides
+// have received everything. A side that receives it ends at once. Without a farewell that
+// side has to wait for another connection, in case the peer still lacks something.
 var farewell = [transport.HeaderSize]byte{0, 'e', 'n', 'd'}
 
-// runWriter sends what would have blocked the goroutine that sends.
+// runWriter waits until the socket accepts more bytes, and sends the frames that other
+// goroutines could not send without blocking.
 func (l *link) runWriter(c *connection) {
 	w := &l.writer
 	for {
@@ -98,7 +98,7 @@ func (l *link) pump() (moved bool) {
 			l.wakeWriter()
 			return moved
 		}
-		// Frames queued while tx was held are this goroutine's to send.
+		// Frames queued while tx was held are left for this goroutine.
 	}
 }
 
@@ -137,7 +137,7 @@ func (l *link) write() (moved, blocked bool) {
 		case errors.Is(err, errAgain):
 			return moved, true
 		case err != nil && l.reconnecting != nil:
-			// The reader still has to read what the peer sent before.
+			// The reader still has to read the bytes that the peer sent before.
 			w.conn = nil
 			c.cause.CompareAndSwap(nil, &err)
 			c.setReadDeadline(time.Now().Add(drainGrace))
@@ -160,9 +160,9 @@ func (l *link) write() (moved, blocked bool) {
 	return moved, false
 }
 
-// middle returns the offset in the stream, from the beginning of a frame, at
-// which its Mid is called. A frame without payload has it inside the header,
-// which the peer sees only when whole.
+// middle returns the offset, from the beginning of a frame, at which its Mid is called. For
+// a frame without payload the offset is inside the header, which the peer sees only when it
+// is whole.
 func middle(size uint64) int {
 	if size == 0 {
 		return transport.HeaderSize / 2

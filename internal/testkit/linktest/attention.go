@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// testBrokenPromise: a frame whose sender stops attending arrives, although the receiver
-// promised to poll and does not.
+// testBrokenPromise: the receiver promised to poll and does not. A frame still arrives when
+// its sender stops attending.
 func testBrokenPromise(t *testing.T, pair Pair) {
 	a, b := startBoth(t, pair, placeEither)
 	b.Attend(true)
@@ -28,7 +28,7 @@ func testBrokenPromise(t *testing.T, pair Pair) {
 }
 
 // testShutdownUnderAttention: a link ends even if its users promised to poll and no longer
-// do.
+// poll.
 func testShutdownUnderAttention(t *testing.T, pair Pair) {
 	const frames = 10
 	a, b := startBoth(t, pair, placeEither)
@@ -67,8 +67,8 @@ func testDeathUnderAttention(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// testServedWhileComputing: a process that has waited with success, and then computes
-// without polling, still serves its links.
+// testServedWhileComputing: a process still serves its links when it computes without
+// polling after a successful wait.
 func testServedWhileComputing(t *testing.T, pair Pair) {
 	la, lb := pair(t)
 	pa, pb := transport.NewPoller(), transport.NewPoller()

@@ -13,7 +13,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// target is a Receiver that copies every payload to one place, like an application's array.
+// target is a Receiver that copies every payload to the same memory, as a program does with
+// an array.
 type target struct {
 	place []byte
 	ends  atomic.Int64
@@ -39,7 +40,7 @@ func (t *target) Torn(*transport.Header, int) {}
 func (t *target) Lost(*transport.Header)      {}
 func (t *target) Closed(error)                { close(t.done) }
 
-// handed is an Owner that counts.
+// handed is an Owner that counts its frames.
 type handed struct{ n atomic.Int64 }
 
 func (h *handed) Sent(*transport.Frame, error) { h.n.Add(1) }
@@ -66,9 +67,9 @@ func (e *ends) close(b *testing.B) {
 	<-e.rb.done
 }
 
-// Benchmark measures links made by pair: half a round trip of small frames ("ns/half")
-// while both sides spin, while both wait with a Poller, and while neither attends; and the
-// bandwidth of a one-way stream.
+// Benchmark measures links made by pair. Half a round trip of small frames ("ns/half") is
+// measured while both sides poll, while both wait with a Poller, and while neither attends.
+// The bandwidth is that of a one-way stream.
 func Benchmark(b *testing.B, pair Pair) {
 	for _, size := range []int{8, 1024} {
 		for _, how := range []string{"spin", "poller", "unattended"} {
@@ -138,7 +139,7 @@ func pingPong(b *testing.B, pair Pair, how string, size int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// stream sends from eight buffers in turn, with at most as many frames under way.
+// stream sends from eight buffers in turn, with at most eight frames under way.
 func stream(b *testing.B, pair Pair, size int) {
 	const buffers = 8
 	e := startEnds(b, pair, size, func() {}, func() {})
@@ -175,5 +176,5 @@ func stream(b *testing.B, pair Pair, size int) {
 	}
 	wg.Wait()
 	b.StopTimer()
-	require.Equal(b, -1, check(e.rb.place, uint64((n-1)%buffers)), "the last frame arrived as it was sent")
+	require.Equal(b, -1, check(e.rb.place, uint64((n-1)%buffers)), "the last frame arrived unchanged")
 }

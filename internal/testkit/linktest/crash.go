@@ -40,7 +40,8 @@ func Child(open func(f *os.File) (transport.Link, error)) {
 }
 
 // Die sends over a link whose other end belongs to another process, and then kills its own
-// process: in the middle of a long frame, or after a frame ("mid", "between").
+// process. how is "mid" for a death in the middle of a long frame, or "between" for a death
+// after a frame.
 func Die(l transport.Link, how string) {
 	s := start(l, newRecorder(placeOwn))
 	die := func() bool {
@@ -62,9 +63,9 @@ func Die(l transport.Link, how string) {
 	die()
 }
 
-// Crash makes a real process die, inside a frame and between frames, and checks what its
-// peer observes. pair makes a link of which this process has one end; the child gets the
-// other one as a descriptor.
+// Crash kills a real process inside a frame and between frames, and checks the calls that
+// its peer's Receiver gets. pair makes a link of which this process has one end; the child
+// gets the other one as a descriptor.
 func Crash(t *testing.T, pair func(t testing.TB) (l transport.Link, child *os.File)) {
 	for _, how := range []string{crashMid, crashBetween} {
 		t.Run(how, func(t *testing.T) {
@@ -87,9 +88,9 @@ func Crash(t *testing.T, pair func(t testing.TB) (l transport.Link, child *os.Fi
 	}
 }
 
-// Outlive is the other side of Die. dead returns when the peer is dead, and Outlive returns
-// after that. The frames that the peer had handed over arrive in order. A link that keeps
-// them in the memory of the sender may lose the last ones.
+// Outlive is the other side of Die. dead must return when the peer is dead; Outlive returns
+// after that. Outlive checks that the frames that the peer had handed over arrive in order.
+// A link that keeps them in the memory of the sender may lose the last ones.
 func Outlive(t testing.TB, l transport.Link, dead func()) {
 	s := start(l, newRecorder(placeOwn))
 	dead()

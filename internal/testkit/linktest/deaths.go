@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// testMid: Mid is called once per frame, before the frame is whole at the peer. The result
-// true has no effect.
+// testMid: the link calls Mid once per frame, before the frame is whole at the peer. The
+// result true has no effect.
 func testMid(t *testing.T, pair Pair) {
 	a, b := startBoth(t, pair, placeOwn)
 	var calls, early atomic.Int32
@@ -61,8 +61,8 @@ func testMidBreaks(t *testing.T, pair Pair) {
 	}
 }
 
-// testMidBreaksSmall: a link may tear a small frame that is broken in the middle, or not
-// show it at all, but never delivers it.
+// testMidBreaksSmall: if a small frame is broken in the middle, the link may report it as
+// torn or not at all, but it never delivers the frame.
 func testMidBreaksSmall(t *testing.T, pair Pair) {
 	for _, size := range []int{0, 1, 100, 70000} {
 		a, b := startBoth(t, pair, placeOwn)

@@ -19,11 +19,11 @@ type proxy struct {
 	pipes    sync.WaitGroup
 
 	mu     sync.Mutex
-	budget func(connection int) int64 // bytes until the cut, < 0: none
+	budget func(connection int) int64 // bytes until the cut, negative: no cut
 	count  int                        // connections so far
 	cuts   int                        // connections cut so far
 	open   map[net.Conn]struct{}
-	hard   *rand.Rand // decides between RST and FIN
+	hard   *rand.Rand // decides whether a cut ends with RST or FIN
 }
 
 // startProxy runs a proxy to target. It calls budget for each connection.

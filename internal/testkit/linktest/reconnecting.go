@@ -27,8 +27,8 @@ type ReconnectingLink interface {
 	Connected() <-chan struct{} // closed when it has had a connection
 }
 
-// Reconnecting makes the two ends of a link that outlives its connections. a gets them from
-// dial, and b through adopt, which gets the other end of each.
+// Reconnecting makes the two ends of a link that outlives its connections. a gets its
+// connections from dial. b gets the other end of each connection through adopt.
 type Reconnecting func(t testing.TB, dial Dial) (a, b ReconnectingLink, adopt func(net.Conn))
 
 // RunReconnecting tests links made by pair, first as any link, then with cuts. The
@@ -72,7 +72,8 @@ type hub struct {
 }
 
 // startHub makes a pair. If budget is set, the connections go through a proxy, and budget
-// returns how many bytes each of them lasts. The hub ends when both links are closed.
+// returns after how many bytes each of them is cut. The hub ends when both links are
+// closed.
 func startHub(t testing.TB, pair Reconnecting, budget func(connection int) int64) *hub {
 	l, err := listen.Local()
 	require.NoError(t, err)
@@ -116,8 +117,8 @@ func (h *hub) await() {
 	<-h.connected[1]
 }
 
-// judged is a link whose end, as that of a process, is reported to the other side: the loss
-// of a connection alone means nothing.
+// judged is a link whose end is reported to the other side as the death of a process is.
+// The loss of a connection alone does not end a link.
 type judged struct {
 	transport.Link
 	other transport.Link
@@ -134,7 +135,7 @@ func (j *judged) Close() error {
 	return err
 }
 
-// PeerDied ends both links: the dead side gets no report, but its link is over.
+// PeerDied ends both links. The dead side gets no report, but its link is over, too.
 func (j *judged) PeerDied() {
 	j.Link.PeerDied()
 	j.other.PeerDied()
@@ -167,8 +168,8 @@ func (h *hub) start(p place) (a, b *side) {
 	return start(h.a, newRecorder(p)), start(h.b, newRecorder(p))
 }
 
-// testNoCut: a connection that is not cut is the only one, and loses nothing, however close
-// an acknowledgement follows its frames.
+// testNoCut: without cuts there is a single connection, and it loses nothing, even if an
+// acknowledgement follows its frames at once.
 func testNoCut(t *testing.T, pair Reconnecting) {
 	const frames, round = 20_000, 50
 	h := startHub(t, pair, nil)
@@ -193,7 +194,7 @@ func testNoCut(t *testing.T, pair Reconnecting) {
 	closeBoth(t, a, b)
 }
 
-// testCutInsideFrame: a frame that is cut in the middle continues at the same place, even
+// testCutInsideFrame: a frame that is cut in the middle continues at the same byte, even
 // after several cuts.
 func testCutInsideFrame(t *testing.T, pair Reconnecting) {
 	for _, p := range []place{placeOwn, placeLink} {
@@ -218,9 +219,9 @@ func testCutInsideFrame(t *testing.T, pair Reconnecting) {
 }
 
 // testCutInsideDroppableFrame: a droppable frame that is cut in the middle is torn and
-// lost, and nothing else is. If the machine is so busy that the reset of the connection
-// discards the beginning of the frame before it is read, there is nothing to tear, and the
-// test tries again.
+// lost, and no other frame is. On a busy machine the reset of the connection may discard
+// the beginning of the frame before it is read. Then there is nothing to tear, and the test
+// tries again.
 func testCutInsideDroppableFrame(t *testing.T, pair Reconnecting) {
 	for range 50 {
 		h := startHub(t, pair, first(1_500_000))
@@ -234,7 +235,7 @@ func testCutInsideDroppableFrame(t *testing.T, pair Reconnecting) {
 		whole, lost := b.accounted()
 		require.Equal(t, []int{2, 1}, []int{whole, lost})
 		require.LessOrEqual(t, len(b.torn), 1)
-		if err := a.owners.errs[f]; err != nil { // the kernel may have taken all of it
+		if err := a.owners.errs[f]; err != nil { // the kernel may have accepted all of it
 			require.ErrorIs(t, err, transport.ErrLost)
 		}
 		closeBoth(t, a, b)
@@ -253,14 +254,14 @@ func newDroppable(sender, number, size, pieces int) *transport.Frame {
 }
 
 // testSendWithoutConnection: without a connection a droppable frame is returned at once,
-// and the others wait.
+// and other frames wait.
 func testSendWithoutConnection(t *testing.T, pair Reconnecting) {
 	var refuse sync.RWMutex
 	refuse.Lock()
 	h := startHub(t, func(t testing.TB, dial Dial) (a, b ReconnectingLink, adopt func(net.Conn)) {
 		return pair(t, func(ctx context.Context) (net.Conn, error) {
 			if !refuse.TryRLock() {
-				return nil, fmt.Errorf("the cable is out")
+				return nil, fmt.Errorf("no connection")
 			}
 			defer refuse.RUnlock()
 			return dial(ctx)
@@ -357,9 +358,9 @@ func environment(t testing.TB, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// testRandomCuts cuts at random bytes, also inside handshakes, with all sizes under way in
-// both directions. Frames that are not droppable arrive once and in order, droppable ones
-// arrive or are lost, and owners get every frame back once.
+// testRandomCuts cuts at random bytes, also inside handshakes, with frames of all sizes
+// under way in both directions. Frames that are not droppable arrive once and in order.
+// Droppable ones arrive or are reported lost. Owners get every frame back once.
 func testRandomCuts(t *testing.T, pair Reconnecting) {
 	begin, n := uint64(1), environment(t, "INTRA_SOAK", 15)
 	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {

@@ -14,11 +14,11 @@ import (
 const (
 	argSender    = iota
 	argNumber    // per sender, from 0
-	argSeed      // of the payload's bytes
+	argSeed      // seed of the payload's bytes
 	argDroppable // 1 if the frame is droppable
 )
 
-// fill writes the bytes of a seed.
+// fill writes the bytes that belong to a seed.
 func fill(b []byte, seed uint64) {
 	x := seed*0x9e3779b97f4a7c15 | 1
 	for len(b) >= 8 {
@@ -33,7 +33,7 @@ func fill(b []byte, seed uint64) {
 	}
 }
 
-// check returns the index at which b differs from the bytes of a seed, or -1.
+// check returns the first index at which b differs from the bytes of a seed, or -1.
 func check(b []byte, seed uint64) int {
 	x := seed*0x9e3779b97f4a7c15 | 1
 	i := 0
@@ -75,13 +75,13 @@ func newFrame(sender, number, size, pieces int, owner transport.Owner) *transpor
 	return f
 }
 
-// place is where a recorder wants the payloads.
+// place is where a recorder receives payloads.
 type place int
 
 const (
 	placeOwn    place = iota // in memory of its own
 	placeLink                // in memory of the link's choice
-	placeEither              // in turn
+	placeEither              // placeOwn and placeLink in turn
 )
 
 // recorder is a Receiver that checks the calls of the link.

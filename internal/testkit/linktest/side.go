@@ -87,7 +87,7 @@ func startBoth(t testing.TB, pair Pair, p place) (a, b *side) {
 	return start(la, newRecorder(p)), start(lb, newRecorder(p))
 }
 
-// closeBoth ends a test and checks that nothing remains.
+// closeBoth ends a test and checks that no frame and no goroutine remains.
 func closeBoth(t testing.TB, sides ...*side) {
 	t.Helper()
 	for _, s := range sides {

@@ -17,8 +17,8 @@ import (
 // Pair makes the two ends of a new link, and does not start them.
 type Pair func(t testing.TB) (a, b transport.Link)
 
-// streamed is the size of a frame that is larger than what a link under test may hold back
-// until it is whole.
+// streamed is the size of a frame that no link under test holds back until the frame is
+// whole.
 const streamed = 5 << 20
 
 // patience bounds waits for events that must happen; only a hang reaches it.
@@ -78,7 +78,7 @@ func testSizes(t *testing.T, pair Pair) {
 				for pieces := 1; pieces <= 5; pieces += 2 {
 					for _, size := range sizes {
 						if size > 1<<17 && pieces != 3 && testing.Short() {
-							continue // long under the race detector
+							continue // too slow under the race detector
 						}
 						a.send(newFrame(1, number, size, pieces, nil))
 						b.send(newFrame(2, number, size, pieces, nil))
@@ -119,8 +119,8 @@ func testConcurrentSenders(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// testBothFull: two sides that both fill the link, each read only by its own waiting
-// sender, must make progress.
+// testBothFull: both sides fill the link, and only the waiting sender of each side reads.
+// They must make progress.
 func testBothFull(t *testing.T, pair Pair) {
 	frames := 12
 	if testing.Short() {
@@ -207,7 +207,8 @@ func testShutdown(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// testShutdownOneSideFirst: the side that ends first still receives what the other sends.
+// testShutdownOneSideFirst: the side that ends first still receives the frames that the
+// other side sends.
 func testShutdownOneSideFirst(t *testing.T, pair Pair) {
 	const frames = 10
 	a, b := startBoth(t, pair, placeOwn)
@@ -239,7 +240,7 @@ func testShutdownGivesUp(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// testAttentionComesAndGoes: attention that starts and ends at any moment loses no wake-up.
+// testAttentionComesAndGoes: no wake-up is lost, whenever attention begins or ends.
 func testAttentionComesAndGoes(t *testing.T, pair Pair) {
 	const rounds = 400
 	a, b := startBoth(t, pair, placeLink)
@@ -272,8 +273,8 @@ func testAttentionComesAndGoes(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// testLoneFrames: every frame gets across by itself, whatever the link does during its
-// Send. No later frame and no Progress helps it.
+// testLoneFrames: every frame arrives by itself, whatever the link does during its Send. No
+// later frame and no call of Progress helps it.
 func testLoneFrames(t *testing.T, pair Pair) {
 	const rounds, senders = 500, 3
 	a, b := startBoth(t, pair, placeLink)
@@ -290,8 +291,8 @@ func testLoneFrames(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// testPoller is a ping-pong of two processes that wait with a Poller, sometimes awake,
-// sometimes asleep.
+// testPoller is a ping-pong of two processes that wait with a Poller, some rounds awake and
+// some asleep.
 func testPoller(t *testing.T, pair Pair) {
 	const rounds = 200
 	la, lb := pair(t)

@@ -7,10 +7,10 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Pasts computes the dependences of the messages of a job by a plain rule: every message
-// carries a counter of operations for every rank of every clock domain. It compares the
-// conclusions of the processes from these counters with those from the causal histories of
-// package sdr. The two must agree.
+// Pasts computes the causal histories of the messages of a job by a simple rule: every
+// message carries a counter of operations for every rank of every clock domain. It compares
+// the results of these counters with those of the causal histories of package sdr. The two
+// must agree.
 type Pasts struct {
 	ranks, replicated int
 	list              []vector // vectors of past 1, 2 and so on
@@ -188,7 +188,7 @@ func (c *counters) Earlier(past, id uint64, earlier bool) {
 }
 
 // Sent checks the bound on the size: four bytes for each rank with replicas in each clock
-// domain, and twelve for each domain except the first.
+// domain, and twelve bytes for each domain except the first.
 func (c *counters) Sent(past uint64, bytes int) {
 	c.messages++
 	c.bytes += bytes

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Recovery makes a job take cuts at times that the seed chooses, replace replicas that
+// Recovery makes a job take cuts at times that depend on the seed, replace replicas that
 // died, and roll back to the last complete cut when a rank has lost all its replicas.
 type Recovery struct {
 	Cuts int // maximum number of cuts
@@ -77,8 +77,8 @@ type order struct {
 type start struct {
 	incarnation uint32
 	from        *snapshot  // the snapshot of its rank
-	roster      []*Process // the live processes: with this incarnation,
-	join        bool       // or with their own, when the process joins those that have not rolled back
+	roster      []*Process // live processes
+	join        bool       // the process joins others that have not rolled back and keep their incarnations; otherwise all have incarnation
 }
 
 // word is a message from a process to the head.
@@ -98,7 +98,7 @@ func newHead(r *run) *head {
 	return h
 }
 
-// live yields the live processes; with members only those that communicate.
+// live yields the live processes; with members set, only those that communicate.
 func (h *head) live(members bool) []*Process {
 	var list []*Process
 	for _, p := range h.run.processes {
@@ -136,7 +136,7 @@ func (h *head) quiet() bool {
 	return true
 }
 
-// choices lists the events between the head and the processes that can happen now.
+// choices lists the possible next events between the head and the processes.
 func (h *head) choices(list []func()) []func() {
 	rec := h.run.job.Recovery
 	if h.phase == idle && !h.closed && h.begun < rec.Cuts && h.run.random.IntN(rec.Rare) == 0 {

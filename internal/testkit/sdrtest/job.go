@@ -25,12 +25,13 @@ type Job struct {
 	Layer func(p *Process) Layer
 	// Recovery makes the job take cuts; nil: it takes none.
 	Recovery *Recovery
-	// Record makes every process keep its decisions. With Replay, the process of each rank
-	// carries out those of another run, and makes none; the degrees are 1.
+	// Record makes every process record its decisions. With Replay, the process of each
+	// rank carries out the decisions of another run, and makes none; all degrees are then
+	// 1.
 	Record bool
 	Replay []*Record
-	// Lag slows replicas down: replica k takes one in Lag[k] of its possible steps, while
-	// messages reach it as usual. nil: none.
+	// Lag slows replicas down: replica k takes only one in Lag[k] of its possible steps,
+	// while messages still reach it. nil: no replica is slowed down.
 	Lag []int
 	// Steps bounds the run; 0 means a million.
 	Steps int
@@ -43,7 +44,7 @@ type Point uint8
 // unless there is a cut to roll back to.
 const (
 	AtStep    Point = iota // at any step of the run
-	AtFrame                // when it sends its Count-th frame, none of which leaves
+	AtFrame                // when it sends its Count-th frame; the frame is lost
 	AtMessage              // in the middle of its Count-th first transmission of a payload
 	AtSection              // when it opens its Count-th section
 	AtTask                 // after the body of its Count-th task
@@ -83,8 +84,8 @@ type Process struct {
 	finished bool
 	layer    Layer
 	deadline time.Duration // deadline of its wait; 0 = none
-	waits    bool          // the process is in a WaitFor that may still end early
-	tired    int           // run.events when a WaitFor last ended early
+	waits    bool          // the process is in a WaitFor that may still return early
+	tired    int           // run.events when a WaitFor last returned early
 	reached  [points]int   // how often it has passed each point
 	verdicts int           // number of deaths that it knows of
 	steps    [3]func()     // its possible steps
@@ -125,7 +126,7 @@ func (r *Result) Err() error {
 var errKilled = errors.New("killed")
 
 // Run runs program in every process until all live processes have returned from it and
-// handed over the messages that they kept. An error states why the run did not end like
+// handed over the messages that they kept. The error states why the run did not end like
 // that, and the seed.
 func (j Job) Run(program func(p *Process) error) (*Result, error) {
 	r := &run{job: j, pasts: NewPasts(j.Degrees), program: program, spent: make(map[int]bool), random: rand.New(rand.NewPCG(j.Seed, 0x5d2))}
@@ -205,13 +206,13 @@ type run struct {
 	dead      []*Process
 	fired     [points]int
 	steps     int
-	events    int // steps other than ends of patient waits
+	events    int // steps, except early returns of WaitFor
 	now       time.Duration
 	choices   []func()
 	behind    []func() // possible steps of lagging processes
 }
 
-// loop takes one of the possible steps after another.
+// loop carries out one possible step after another.
 func (r *run) loop() error {
 	for ; ; r.steps++ {
 		if r.steps >= r.job.Steps {
@@ -282,7 +283,7 @@ func (r *run) loop() error {
 	}
 }
 
-// lags reports whether p, which could run, is held back now.
+// lags reports whether p, which could run, is slowed down now.
 func (r *run) lags(p *Process) bool {
 	lag := r.job.Lag
 	return p.Replica < len(lag) && lag[p.Replica] > 1 && r.random.IntN(lag[p.Replica]) > 0

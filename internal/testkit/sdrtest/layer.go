@@ -10,9 +10,9 @@ import (
 // Layer is a second protocol in a process: it sends and receives frames of another channel
 // over the same links.
 type Layer interface {
-	// Receiver takes the frames of a link that are not messages.
+	// Receiver handles the frames of a link that are not messages.
 	Receiver(from *Process) transport.Receiver
-	// Dead reports a death, after the last byte of that process.
+	// Dead reports the death of a process, after its last byte.
 	Dead(of *Process)
 }
 
@@ -74,13 +74,13 @@ func (p *Process) Mid(at Point) func() bool {
 	}
 }
 
-// pass counts a passage and reports whether p dies there.
+// pass counts a passage of a point, and reports whether p dies there.
 func (p *Process) pass(at Point) bool {
 	n := p.reached[at]
 	p.reached[at]++
 	for i, k := range p.job.job.Kills {
 		if k.Rank == p.Rank && k.Replica == p.Replica && k.Point == at && k.Count == n && !p.job.spent[i] {
-			p.job.spent[i] = true // not in the next process of the slot
+			p.job.spent[i] = true // so that the next process in the slot does not die, too
 			return true
 		}
 	}

@@ -21,8 +21,9 @@ type End interface {
 
 type pair struct{ from, to *Process }
 
-// Link is one direction between two processes. A frame waits, is handed over after a while
-// (its memory is free then), is under way, and is delivered, at once or in two steps.
+// Link is one direction between two processes. A frame first waits. After a while it is
+// handed over, and its memory is free. Then it is under way, and is delivered in one or two
+// steps.
 type Link struct {
 	From, To End
 	Step     func() // Move
@@ -71,7 +72,8 @@ func (l *Link) Send(f *transport.Frame) {
 	}
 }
 
-// SendNow implements transport.Prompt. It hands a frame over at once at random.
+// SendNow implements transport.Prompt. It decides at random whether to hand the frame over
+// at once.
 func (l *Link) SendNow(h *transport.Header, payload, rest []byte) bool {
 	if len(l.waiting) > 0 || l.severed || l.died || l.From.Gone() || l.From.Knows(l.To) || l.random.IntN(2) == 0 {
 		return false
@@ -104,7 +106,7 @@ func (l *Link) handOver() {
 	sent(f, nil)
 }
 
-// Cut loses a random tail of the frames that a dead process had under way.
+// Cut discards a random tail of the frames that a dead process had under way.
 func (l *Link) Cut() {
 	l.waiting = nil
 	if len(l.underway) == 0 {
@@ -123,8 +125,8 @@ func (l *Link) Cut() {
 	l.underway = l.underway[:keep]
 }
 
-// Break ends the connection of a link that outlives it. From a random frame on, droppable
-// frames are lost, and the others arrive over the next connection.
+// Break ends the connection of a link that outlives its connections. From a random frame
+// on, droppable frames are lost, and the others arrive over the next connection.
 func (l *Link) Break() {
 	from := l.random.IntN(len(l.underway) + 1)
 	for i := from; i < len(l.underway); i++ {
@@ -158,7 +160,7 @@ func (l *Link) Ended() bool { return len(l.underway) == 0 }
 // Waiting returns the number of frames that have not been handed over.
 func (l *Link) Waiting() int { return len(l.waiting) }
 
-// Move takes one step with the first frame.
+// Move moves the first frame by one step.
 func (l *Link) Move() {
 	if len(l.waiting) > 0 && !l.From.Gone() && (len(l.underway) == 0 || l.To.Gone() || l.random.IntN(2) == 0) {
 		l.handOver()

@@ -53,7 +53,7 @@ func (p *Process) Wait(_ context.Context, done func() bool) error {
 	}
 }
 
-// WaitFor is like Wait, but also returns nil after a long wait. That may happen at any
+// WaitFor is like Wait, but also returns nil after a long wait. This may happen at any
 // time, but not twice without an event in between.
 func (p *Process) WaitFor(ctx context.Context, _ time.Duration, done func() bool) error {
 	p.waits = true
@@ -62,7 +62,7 @@ func (p *Process) WaitFor(ctx context.Context, _ time.Duration, done func() bool
 	return err
 }
 
-// tire ends a patient wait.
+// tire makes a WaitFor return early.
 func (p *Process) tire() {
 	p.waits, p.tired, p.woken = false, p.job.events, true
 }
@@ -74,7 +74,7 @@ func (p *Process) Wake() { p.woken = true }
 func (p *Process) Poll() bool {
 	p.woken = true
 	if p.Killed || !p.yield(struct{}{}) {
-		panic(errKilled) // leaves a loop that polls; start recovers it
+		panic(errKilled) // ends a loop that polls; start recovers it
 	}
 	return true
 }
@@ -96,8 +96,8 @@ func (p *Process) Link(rank, replica int) transport.Link {
 	return l
 }
 
-// hear delivers the next report of a death, after the frames that the dead process had
-// handed over.
+// hear delivers the next report of a death. The frames that the dead process had handed
+// over come first.
 func (p *Process) hear() {
 	q := p.job.dead[p.verdicts]
 	if l := p.job.links[pair{q, p}]; l != nil && !l.Ended() {

@@ -7,12 +7,12 @@ import (
 )
 
 // Record holds the decisions that a process has made or received about the order of
-// messages. Package sdr counts decisions from the last cut on, Record counts them from the
+// messages. Package sdr counts decisions from the last cut on. Record counts them from the
 // beginning of the job.
 type Record struct {
 	replays bool
-	given   map[recordPlace]uint64 // numbers of this kind that the program has reached
-	base    map[recordPlace]uint64 // given at the last cut
+	given   map[recordPlace]uint64 // numbers of this kind that the program has reached so far
+	base    map[recordPlace]uint64 // value of given at the last cut
 	values  map[recordKey][]byte
 	err     error
 }
@@ -28,7 +28,8 @@ func newRecord() *Record {
 	return &Record{given: make(map[recordPlace]uint64), base: make(map[recordPlace]uint64), values: make(map[recordKey][]byte)}
 }
 
-// Replay returns a Record by which a process alone carries out the decisions of r again.
+// Replay returns a Record that makes a process that runs alone carry out the decisions of r
+// again.
 func (r *Record) Replay() *Record {
 	again := newRecord()
 	again.replays, again.values = true, r.values
@@ -38,7 +39,7 @@ func (r *Record) Replay() *Record {
 // Len returns the number of decisions.
 func (r *Record) Len() int { return len(r.values) }
 
-// Err returns the first decision that was not carried out as before.
+// Err returns an error about the first decision that was not carried out as before.
 func (r *Record) Err() error {
 	if r == nil {
 		return nil
@@ -46,7 +47,7 @@ func (r *Record) Err() error {
 	return r.err
 }
 
-// Differ returns an error if two replicas of a rank have carried out other decisions.
+// Differ returns an error if two replicas of a rank have carried out different decisions.
 func (r *Record) Differ(o *Record) error {
 	for _, x := range []struct{ a, b *Record }{{r, o}, {o, r}} {
 		for key, value := range x.a.values {

@@ -19,21 +19,21 @@ type cutState struct {
 	orders      []order
 	words       []word
 	safe        int       // number of safe points entered
-	asked       uint64    // cut whose place the process has to wait for
-	cut         uint64    // planned, or 0
-	at          int       // its safe point
+	asked       uint64    // cut for whose place the process has to wait
+	cut         uint64    // number of the planned cut, or 0
+	at          int       // safe point of that cut
 	passed      bool      // the cut is complete
-	latest      *start    // the latest order of the head on how to begin
+	latest      *start    // latest order of the head that says where to begin
 	back        *start    // a rollback that p has yet to carry out
-	boarded     *start    // the start of a new engine, which was not reported to the head yet
-	taken       *snapshot // at the cut, by the program
+	boarded     *start    // start of a new engine that was not reported to the head yet
+	taken       *snapshot // snapshot of the program at the cut
 	restored    []byte
 }
 
 var errRollback = errors.New("back to a cut")
 
-// ordered reports whether p can receive an order now: after the deaths that were reported
-// before it.
+// ordered reports whether p can receive an order now: it must have received the deaths that
+// were reported before the order.
 func (p *Process) ordered() bool {
 	return len(p.cuts.orders) > 0 && p.cuts.orders[0].verdicts <= p.verdicts
 }
@@ -123,9 +123,9 @@ func (p *Process) snapshot(save func() []byte) (*snapshot, error) {
 	return &snapshot{safe: p.cuts.safe, position: b, state: save(), record: p.Record.atCut()}, err
 }
 
-// passCut ends the cut, in order with the deaths reported before and after it. The position
-// has not changed since the process had all messages. The engine keeps only messages that
-// links have not handed over yet.
+// passCut ends the cut, in order with the deaths reported before and after it. It checks
+// that the position has not changed since the process had all messages, and that the engine
+// keeps only messages that links have not handed over yet.
 func (p *Process) passCut(joined []sdr.Joiner) {
 	s, wrong := &p.cuts, &p.job.head.err
 	if p.pass(AtCut) {
@@ -144,7 +144,7 @@ func (p *Process) passCut(joined []sdr.Joiner) {
 		r.base = maps.Clone(r.given)
 	}
 	err := p.Engine.Cut(joined...)
-	if p.Killed { // died while sending one of its acknowledgements: its links hold nothing
+	if p.Killed { // died while sending an acknowledgement, so its links hold nothing
 		return
 	}
 	if err != nil {
@@ -162,8 +162,8 @@ func (p *Process) passCut(joined []sdr.Joiner) {
 	}
 }
 
-// State returns the result of save at the safe point at which p begins, and nil in a
-// process that begins at the start.
+// State returns the result of save at the safe point at which p began, or nil if p began at
+// the start.
 func (p *Process) State() []byte { return p.cuts.restored }
 
 // serve runs the program, and runs it again after every rollback.
@@ -195,7 +195,7 @@ func (p *Process) serve(program func(p *Process) error) {
 }
 
 // enter waits, in a process that begins at a cut, for the order to continue. After a
-// rollback it makes the new engine first.
+// rollback it makes a new engine first.
 func (p *Process) enter() error {
 	s := &p.cuts
 	if s.back != nil {
@@ -244,7 +244,8 @@ func (p *Process) startAt(at *start) {
 	}
 }
 
-// joiner starts a process that begins at a cut, once it is boarded.
+// joiner starts a process that begins at a cut. The process reports to the head once it has
+// an engine.
 func (r *run) joiner(rank, replica int, at *start) *Process {
 	p := &Process{Rank: rank, Replica: replica, job: r, woken: true, verdicts: len(r.dead)}
 	p.steps = [...]func(){stepRun: p.run, stepHear: p.hear, stepExpire: p.expire}

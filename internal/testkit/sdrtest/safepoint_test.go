@@ -9,10 +9,10 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// TestEndOfACut: a process of the mirrored protocol passes a cut while its link
-// still holds a message from before it, which the other replica has delivered,
-// and acknowledges a message from after it. That is permitted, and the process
-// may die there.
+// TestEndOfACut: a process of the mirrored protocol passes a cut while its link still holds
+// a message from before the cut, which the other replica has delivered. The process then
+// acknowledges a message from after the cut. This is permitted, and the process may die at
+// that point.
 func TestEndOfACut(t *testing.T) {
 	for name, dies := range map[string]bool{"lives": false, "dies as it acknowledges": true} {
 		t.Run(name, func(t *testing.T) {
@@ -46,15 +46,15 @@ func TestEndOfACut(t *testing.T) {
 				r.job.Kills = []Kill{{Rank: 1, Point: AtFrame, Count: frames}}
 			}
 			slow.passCut(nil)
-			require.Greater(t, slow.reached[AtFrame], frames, "it sends an acknowledgement")
+			require.Greater(t, slow.reached[AtFrame], frames, "the process sends an acknowledgement")
 			require.Equal(t, dies, slow.Killed)
 			require.NoError(t, r.head.err)
 		})
 	}
 }
 
-// drain makes these processes begin a cut one after the other, and receive all
-// messages from before it. Those that have begun wait.
+// drain makes these processes begin a cut one after the other, and receive all messages
+// from before it. A process that has begun the cut waits for the others.
 func (r *run) drain(t *testing.T, list []*Process) {
 	rest := list[1:]
 	list[0].yield = func(struct{}) bool {

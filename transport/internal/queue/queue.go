@@ -8,7 +8,7 @@ import "github.com/intrahpc/intra/transport"
 // provides the locking.
 type Queue struct {
 	frames []*transport.Frame
-	head   int // frames before it are gone
+	head   int // frames before this index are removed
 }
 
 // Len is the number of frames.
@@ -27,7 +27,7 @@ func (q *Queue) Push(f *transport.Frame) {
 // At returns the frame i places after the front.
 func (q *Queue) At(i int) *transport.Frame { return q.frames[q.head+i] }
 
-// Pop removes the front, of which there must be one.
+// Pop removes the front. The queue must not be empty.
 func (q *Queue) Pop() *transport.Frame {
 	f := q.frames[q.head]
 	q.frames[q.head] = nil
@@ -37,7 +37,7 @@ func (q *Queue) Pop() *transport.Frame {
 	return f
 }
 
-// Take empties the queue and returns what it held.
+// Take empties the queue and returns its frames.
 func (q *Queue) Take() []*transport.Frame {
 	frames := q.frames[q.head:]
 	q.frames, q.head = nil, 0

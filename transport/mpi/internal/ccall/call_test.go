@@ -27,7 +27,8 @@ func function(t testing.TB, name string) uintptr {
 	return f
 }
 
-// printer has snprintf write numbers: seven arguments, of which the last is on the stack.
+// printer makes snprintf write numbers. It passes seven arguments, the last one on the
+// stack.
 type printer struct {
 	call   Call
 	text   [64]byte
@@ -63,8 +64,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Calls succeed while the stacks of their goroutines grow, memory is collected, and threads
-// are preempted and profiled.
+// Calls succeed while the stacks of their goroutines grow, the garbage collector runs, and
+// threads are preempted and profiled.
 func TestDisturbed(t *testing.T) {
 	var profile bytes.Buffer
 	require.NoError(t, pprof.StartCPUProfile(&profile))
@@ -104,7 +105,7 @@ func TestDisturbed(t *testing.T) {
 	require.NotEmpty(t, profile.Bytes())
 }
 
-// deep calls from further down the stack, and allocates.
+// deep makes the call from a deeper stack frame, and allocates.
 func deep(p *printer, levels, n int) string {
 	var room [256]byte
 	if levels > 0 {

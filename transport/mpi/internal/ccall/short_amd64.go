@@ -10,7 +10,7 @@ import "unsafe"
 //go:noescape
 func asmcgocall(fn, arg unsafe.Pointer) int32
 
-// shim is the address of a C function that makes the call it is given.
+// shim is the address of a C function that makes the call described by its argument.
 var shim unsafe.Pointer
 
 // Short makes the call and returns its result, an int.

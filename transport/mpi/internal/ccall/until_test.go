@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// semaphore is a call about a semaphore of libc, which counts.
+// semaphore is a call of one of libc's functions on a semaphore, whose counter shows the
+// number of calls.
 type semaphore struct {
 	call   Call
 	memory [4]int64 // the count is in the first half of the first word
