@@ -7,24 +7,25 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Package sdr decides which message a receive from AnySource takes. This file makes the replicas of a
-// rank agree on the results of tests, probes and waits for any of several requests.
+// Package sdr makes the replicas of a rank agree on the message that a receive from
+// AnySource gets. This file makes them agree on the results of tests, probes and waits for
+// any of several requests.
 
-// AssertSendDeterministic asserts that the program is send-deterministic [SDR]: it sends the same
-// messages and prints the same lines in whatever order messages of different ranks arrive, and
-// whatever Test, Iprobe, WaitAny or WaitSome report. The replicas of a rank then need not agree on
-// that order, which saves a round trip between them for each such call. Instead they compare hashes of
-// what they send: if the contents of a message differ, the assertion is wrong, and the job ends with
-// exit code 4.
+// AssertSendDeterministic asserts that the program is send-deterministic [SDR]: it sends
+// the same messages and prints the same lines in whatever order messages of different ranks
+// arrive, and whatever Test, Iprobe, WaitAny or WaitSome report. The replicas of a rank
+// then need not agree on that order. This saves a round trip between them for each such
+// call. Instead they compare hashes of the messages that they send. If the contents of a
+// message differ, the assertion is wrong, and the job ends with exit code 4.
 //
-// Every rank calls it on the world before it sends anything, receives from any source or tests a
-// request, on any communicator. It holds for the whole job.
+// Every rank calls it on the world before it sends anything, receives from any source or
+// tests a request, on any communicator. It holds for the whole job.
 func (c *Comm) AssertSendDeterministic() error {
 	return c.assert("assert send deterministic", 'd')
 }
 
-// underWay returns the first request that is under way, if the replicas of the rank have to agree on
-// it, else nil.
+// underWay returns the first request that is under way. It returns nil if there is none, or
+// if the replicas of the rank need not agree on it.
 func underWay(reqs []*Request) *Request {
 	for _, r := range reqs {
 		if r != nil && r.active && r.err == nil && r.call != nil {
@@ -37,8 +38,8 @@ func underWay(reqs []*Request) *Request {
 	return nil
 }
 
-// agree returns the indices that look returns at one of the replicas of this rank, the same at all of
-// them. With wait it calls look until that returns some.
+// agree returns the indices that look returns at one of the replicas of this rank, the same
+// at all of them. With wait it calls look until that returns any.
 func agree(reqs []*Request, wait bool, look func() []int) ([]int, error) {
 	r := underWay(reqs)
 	if r == nil {
@@ -49,8 +50,8 @@ func agree(reqs []*Request, wait bool, look func() []int) ([]int, error) {
 	return done, err
 }
 
-// agreed is agree, of which the program has yet to act on the result. r is one of the requests that are
-// under way.
+// agreed implements agree. After it has acted on the result, the caller must call CaughtUp.
+// r is one of the requests that are under way.
 func agreed(r *Request, reqs []*Request, wait bool, look func() []int) ([]int, error) {
 	value, err := r.c.engine.Decide(r.c.p2p, func() []byte {
 		done := look()
@@ -76,8 +77,9 @@ func agreed(r *Request, reqs []*Request, wait bool, look func() []int) ([]int, e
 	return done, nil
 }
 
-// hopelessIf returns hopeless for a call that waits. The leader answers any other call at once, so that
-// a follower must wait for the answer even if the operation can never complete.
+// hopelessIf returns hopeless for a call that waits, and nil for any other. The leader
+// answers a call that does not wait at once. So a follower must wait for that answer even
+// if the operation can never complete.
 func hopelessIf(wait bool, hopeless func() error) func() error {
 	if !wait {
 		return nil
@@ -94,8 +96,8 @@ func (u *uvarints) next() uint64 {
 	return v
 }
 
-// agreeOn is agree for a probe. It returns whether there is a message, and the rank of the job that
-// sent it. With wait it waits for one.
+// agreeOn implements agree for a probe. It returns whether there is a message, and the rank
+// of the job that sent it. With wait it waits for a message.
 func (c *Comm) agreeOn(src, tag int, wait bool) (from int, found bool, err error) {
 	value, err := c.engine.Decide(c.p2p, func() []byte {
 		st, ok := c.engine.Probe(c.p2p, src, tag)

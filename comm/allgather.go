@@ -7,7 +7,7 @@ import "fmt"
 const ringAllgather = 8 << 10
 
 // Allgather collects the parts of all ranks, all of one length, in rank order in recv of
-// every rank. With a nil send the part of the caller is in its place already.
+// every rank. If send is nil, the part of the caller must already be in its place in recv.
 func Allgather[T any](c *Comm, send, recv []T) error {
 	s, err := planAllgather(c, send, recv)
 	return c.run(allgather, s, err)
@@ -19,8 +19,8 @@ func Iallgather[T any](c *Comm, send, recv []T) *Request {
 	return c.begin(allgather, s, err)
 }
 
-// Allgatherv collects the parts of all ranks, of any lengths: that of rank i in recv[i] of
-// every rank, which must have the same length.
+// Allgatherv collects the parts of all ranks, of any lengths. The part of rank i goes to
+// recv[i] of every rank, which must have the same length.
 func Allgatherv[T any](c *Comm, send []T, recv [][]T) error {
 	s, err := planAllgatherv(c, send, recv)
 	return c.run(allgatherv, s, err)
@@ -63,7 +63,7 @@ func planAllgather[T any](c *Comm, send, recv []T) (*schedule, error) {
 }
 
 // allgatherDoubling collects in ceil(log2 n) rounds. In the round with distance d each rank
-// passes on up to d parts, its own first (Bruck).
+// sends up to d parts, beginning with its own (Bruck).
 func (s *schedule) allgatherDoubling(own, all []byte, part int) {
 	n, rank := s.c.Size(), s.c.rank
 	acc := s.memory(n * part)

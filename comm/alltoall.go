@@ -18,8 +18,8 @@ func Ialltoall[T any](c *Comm, send, recv []T) *Request {
 	return c.begin(alltoall, s, err)
 }
 
-// Alltoallv sends send[i] to rank i and receives recv[i] from it, which must
-// have the length that rank i sends.
+// Alltoallv sends send[i] to rank i and receives recv[i] from rank i. The length of recv[i]
+// must be that of the part that rank i sends.
 func Alltoallv[T any](c *Comm, send, recv [][]T) error {
 	s, err := planAlltoallv(c, send, recv)
 	return c.run(alltoallv, s, err)

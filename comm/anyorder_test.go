@@ -13,7 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 )
 
-// outcome is what a process has observed and sent, as hashes.
+// outcome is a hash of all observations of a process, and a hash of all messages that it
+// sent.
 type outcome struct{ seen, sent uint64 }
 
 // runCourse runs a course in a job.
@@ -33,13 +34,13 @@ func runCourse(job sdrtest.Job, seed uint64, iterations int) (map[*sdrtest.Proce
 	return saw, res, err
 }
 
-// checkAnyOrder runs a course in the random job of a trial. All replicas of a rank carry out the same
-// decisions. The oracle is the plain program, with one process for each rank: with the same decisions
-// it sees and sends the same. decided counts these decisions.
+// checkAnyOrder runs a course in the random job of a trial. It checks that all replicas of
+// a rank carry out the same decisions. The oracle is the program without replicas: with the
+// same decisions, it must observe and send the same. decided counts these decisions.
 func checkAnyOrder(seed uint64, decided *atomic.Int64) (*sdrtest.Result, error) {
 	t := newTrial(seed)
 	t.job.Ordered, t.job.Record = true, true
-	for k := range t.job.Lag { // replicas that lag repeat all polls that the others have made before
+	for k := range t.job.Lag { // a replica that lags behind repeats all polls of the other replicas
 		t.job.Lag[k] = min(t.job.Lag[k], 8)
 	}
 	saw, res, err := runCourse(t.job, seed, t.iterations)
@@ -54,7 +55,7 @@ func checkAnyOrder(seed uint64, decided *atomic.Int64) (*sdrtest.Result, error) 
 		}
 		if q := first[p.Rank]; q != nil {
 			if err := q.Record.Differ(p.Record); err != nil || saw[q] != saw[p] {
-				return nil, fmt.Errorf("degrees %v, kills %v: %v and %v have seen or sent different things: %w", t.job.Degrees, t.job.Kills, q, p, err)
+				return nil, fmt.Errorf("degrees %v, kills %v: %v and %v have observed or sent different values: %w", t.job.Degrees, t.job.Kills, q, p, err)
 			}
 		}
 		first[p.Rank], records[p.Rank] = p, p.Record
@@ -68,7 +69,7 @@ func checkAnyOrder(seed uint64, decided *atomic.Int64) (*sdrtest.Result, error) 
 	for _, p := range again.Processes {
 		decided.Add(int64(p.Record.Len()))
 		if q := first[p.Rank]; alone[p] != saw[q] {
-			return nil, fmt.Errorf("degrees %v, kills %v: the plain rank %d sees or sends something else than %v with the same decisions", t.job.Degrees, t.job.Kills, p.Rank, q)
+			return nil, fmt.Errorf("degrees %v, kills %v: the plain rank %d observes or sends other values than %v with the same decisions", t.job.Degrees, t.job.Kills, p.Rank, q)
 		}
 	}
 	return res, nil
@@ -77,7 +78,7 @@ func checkAnyOrder(seed uint64, decided *atomic.Int64) (*sdrtest.Result, error) 
 func TestAnyOrder(t *testing.T) {
 	var decided atomic.Int64
 	n := runTrials(t, func(seed uint64) (*sdrtest.Result, error) { return checkAnyOrder(seed, &decided) })
-	require.GreaterOrEqual(t, decided.Load(), int64(n/300)*20_000, "too few decisions to mean anything")
+	require.GreaterOrEqual(t, decided.Load(), int64(n/300)*20_000, "too few decisions for a meaningful test")
 }
 
 // Replicas agree on the test of a request whose communicator was freed.

@@ -9,14 +9,16 @@ import (
 var ErrAnySource = errors.New("from any source, which the program asserts never to do")
 
 // AssertNoAnySource asserts that no rank of the job will receive or probe from AnySource,
-// on any communicator, like mpi_assert_no_any_source of MPI. In a program that calls
-// AssertSendDeterministic, messages of replicated ranks then do not carry their causal
-// history. Its size grows with the number of ranks if there are no collectives of all
-// ranks. Every rank calls AssertNoAnySource on the world before it sends anything on any
-// communicator, and before it receives from any source. AnySource is an error from then on.
+// on any communicator, like mpi_assert_no_any_source of MPI. AnySource is an error from
+// then on.
 //
-// The assertion holds for the whole job, since a message of one communicator may depend on
-// those of another.
+// In a program that also calls AssertSendDeterministic, messages of replicated ranks then
+// carry no causal history. The size of that history grows with the number of ranks if there
+// are no collectives of all ranks.
+//
+// Every rank calls AssertNoAnySource on the world before it sends anything on any
+// communicator, and before it receives from any source. The assertion holds for the whole
+// job, since a message of one communicator may depend on those of another.
 func (c *Comm) AssertNoAnySource() error {
 	return c.assert("assert no any source", 'a')
 }

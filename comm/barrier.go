@@ -12,8 +12,9 @@ func (c *Comm) Ibarrier() *Request {
 	return c.begin(barrier, s, err)
 }
 
-// planBarrier plans a dissemination: after the round with distance d the last 2d ranks have
-// reached each rank, directly or indirectly. Few ranks need no rounds.
+// planBarrier plans a dissemination barrier: after the round with distance d, each rank
+// knows that the last 2d ranks before it have arrived. A few ranks exchange one message
+// each and need no rounds.
 func (c *Comm) planBarrier() (*schedule, error) {
 	if err := c.usable(); err != nil {
 		return nil, err

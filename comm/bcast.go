@@ -1,7 +1,8 @@
 package comm
 
-// scatterBcast is the size in bytes from which a broadcast is a scatter and an allgather:
-// every rank then sends about twice the buffer in all, instead of log2(n) times the buffer.
+// scatterBcast is the size in bytes from which a broadcast is a scatter and an allgather.
+// Every rank then sends about twice the buffer in total, instead of log2(n) times the
+// buffer.
 const scatterBcast = 128 << 10
 
 // Bcast copies buf of rank root to buf of all ranks.

@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkPingPong measures half a round trip of one byte between two ranks over shared
-// memory while both spin. Its ns/best is the time of the best batch, the only meaningful
+// memory while both poll. Its ns/best is the time of the best batch, the only meaningful
 // figure on a busy machine.
 func BenchmarkPingPong(b *testing.B) {
 	const batch = 200
@@ -47,7 +47,8 @@ func BenchmarkPingPong(b *testing.B) {
 }
 
 // BenchmarkAlone measures a message of one byte from rank 0 to rank 1 and one back over
-// shared memory, with one goroutine for both ranks: the cost of a message without waits.
+// shared memory. One goroutine runs both ranks, so the result is the cost of a message
+// without waits.
 func BenchmarkAlone(b *testing.B) {
 	worlds := aloneWorlds(b)
 	buf := make([]byte, 1)
@@ -66,8 +67,9 @@ func BenchmarkAlone(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkAloneAllreduce measures the sum of one number over two ranks, as BenchmarkAlone
-// does: for both ranks together, one of which does not block.
+// BenchmarkAloneAllreduce measures the sum of one number over two ranks in one goroutine,
+// as BenchmarkAlone does. One of the ranks uses a non-blocking call. The result is the cost
+// for both ranks together.
 func BenchmarkAloneAllreduce(b *testing.B) {
 	worlds := aloneWorlds(b)
 	x, y := make([]float64, 1), make([]float64, 1)
@@ -94,8 +96,8 @@ func aloneWorlds(b *testing.B) (worlds []*comm.Comm) {
 	return worlds
 }
 
-// BenchmarkAllreduce measures the sum of one number over two ranks, as BenchmarkPingPong
-// does.
+// BenchmarkAllreduce measures the sum of one number over two ranks that poll, as
+// BenchmarkPingPong does.
 func BenchmarkAllreduce(b *testing.B) {
 	for _, degrees := range [][]int{{1, 1}, {1, 1, 1, 1}} {
 		b.Run(fmt.Sprint(degrees), func(b *testing.B) {
@@ -123,9 +125,9 @@ func BenchmarkAllreduce(b *testing.B) {
 	}
 }
 
-// BenchmarkAnySource measures a message of one number there and back, received from any
-// source: between ranks without replicas, between pairs that agree which message that is,
-// and between pairs that assert that they need no agreement.
+// BenchmarkAnySource measures a round trip of a message of one number, received from any
+// source. It compares ranks without replicas, pairs of replicas that agree on the message,
+// and pairs that assert that they need no agreement.
 func BenchmarkAnySource(b *testing.B) {
 	for _, kind := range []string{"shm", "tcp"} {
 		for _, way := range []struct {
@@ -164,8 +166,8 @@ func BenchmarkAnySource(b *testing.B) {
 	}
 }
 
-// BenchmarkFlood measures a message of one number to a rank that receives many of them only
-// after the next ones have been sent, more than it has room for.
+// BenchmarkFlood measures a message of one number to a rank that receives only after the
+// sender has sent more messages than the rank has room for.
 func BenchmarkFlood(b *testing.B) {
 	for _, degrees := range [][]int{{1, 1}, {2, 2}} {
 		b.Run(fmt.Sprint(degrees), func(b *testing.B) {
@@ -191,8 +193,8 @@ func BenchmarkFlood(b *testing.B) {
 	}
 }
 
-// BenchmarkOrders measures one of many messages of one number, whose receives are posted in
-// the order of the sends, in the reverse order, or only when all have arrived.
+// BenchmarkOrders measures one of many messages of one number. Their receives are posted in
+// the order of the sends, in the reverse order, or only when all messages have arrived.
 func BenchmarkOrders(b *testing.B) {
 	const many = 20000
 	for _, order := range []struct {
@@ -242,7 +244,7 @@ func BenchmarkOrders(b *testing.B) {
 }
 
 // BenchmarkCommunicators measures a message from one rank to another while there are a
-// number of other communicators, in each of which a message was sent.
+// number of other communicators that have each carried a message.
 func BenchmarkCommunicators(b *testing.B) {
 	for _, degrees := range [][]int{{1, 1}, {2, 2}} {
 		for _, many := range []int{0, 100, 2000} {

@@ -81,7 +81,7 @@ type member struct {
 	engine        *sdr.Engine
 	poller        *transport.Poller
 	links         map[*member]transport.Link
-	ended         map[*member]chan struct{} // closed when the link from there is read to its end
+	ended         map[*member]chan struct{} // closed when the link from that member is read to its end
 	killed        chan struct{}
 	messages      int
 	killAt        int
@@ -103,7 +103,8 @@ func newCluster(t testing.TB, kind string, degrees []int, mirror bool, limits sd
 	return clusterOf(t, kind, degrees, mirror, limits, true)
 }
 
-// clusterOf makes a cluster of which members can be killed inside a message, or not.
+// clusterOf makes a cluster. mortal selects whether its members can be killed inside a
+// message.
 func clusterOf(t testing.TB, kind string, degrees []int, mirror bool, limits sdr.Limits, mortal bool) *cluster {
 	c := &cluster{t: t, degrees: degrees}
 	c.ctx, c.end = context.WithCancelCause(t.Context())
@@ -129,7 +130,7 @@ func clusterOf(t testing.TB, kind string, degrees []int, mirror bool, limits sdr
 			b.connect(a, lb)
 		}
 	}
-	for _, m := range c.members { // when all links exist: a process may answer a message over any of them
+	for _, m := range c.members { // when all links exist, because a process may answer a message over any of them
 		for peer, l := range m.links {
 			l.Start(watch{m.engine.Receiver(peer.rank, peer.replica), m.ended[peer]})
 			m.poller.Add(l)
@@ -183,8 +184,8 @@ func (m *member) die() {
 	}
 }
 
-// follow informs the engine of a process about deaths, each after the link was read to its
-// end.
+// follow reports deaths to the engine of a process. It reports each death when the link
+// from the dead process was read to its end.
 func (m *member) follow(stop chan struct{}) {
 	for {
 		select {
@@ -200,8 +201,8 @@ func (m *member) follow(stop chan struct{}) {
 	}
 }
 
-// run runs the program in every process and returns the errors; that of a killed process is
-// nil.
+// run runs the program in every process and returns the errors. The error of a killed
+// process is nil.
 func (c *cluster) run(program func(w *comm.Comm, m *member) error) error {
 	var all, released sync.WaitGroup
 	stop := make(chan struct{})
@@ -250,7 +251,7 @@ func (c *cluster) run(program func(w *comm.Comm, m *member) error) error {
 // TestConformanceOverLinks runs the suite over real links, replicated and not.
 func TestConformanceOverLinks(t *testing.T) {
 	sizes := []int{0, 3, 20_000}
-	if testing.Short() { // long under the race detector
+	if testing.Short() { // too slow under the race detector
 		sizes = []int{3, 2000}
 	}
 	for kind := range pairOf {
@@ -265,8 +266,8 @@ func TestConformanceOverLinks(t *testing.T) {
 	}
 }
 
-// TestKillsOverLinks runs random programs over real links while a replica dies
-// inside one of its messages.
+// TestKillsOverLinks runs random programs over real links. One replica dies inside one of
+// its messages.
 func TestKillsOverLinks(t *testing.T) {
 	for kind := range pairOf {
 		for seed := range uint64(6) {
@@ -280,7 +281,7 @@ func TestKillsOverLinks(t *testing.T) {
 					sums := make([]uint64, len(degrees))
 					require.NoError(t, c.run(func(w *comm.Comm, m *member) error {
 						sum, err := commtest.Run(w, seed, 12)
-						if err != nil { // or it was killed
+						if err != nil { // the process was killed, or its program failed
 							return err
 						}
 						mu.Lock()

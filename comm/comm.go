@@ -14,7 +14,7 @@ import (
 const (
 	AnySource = -1 // in a receive or probe: a message from any rank
 	AnyTag    = -1 // in a receive or probe: a message with any tag
-	Undefined = -2 // no rank, no index; as a color: no communicator
+	Undefined = -2 // no rank or no index; as a color: no communicator
 	ProcNull  = -3 // a send to it or a receive from it does nothing
 
 	MaxTag = 1 << 30
@@ -33,15 +33,15 @@ type Comm struct {
 	p2p    *sdr.Context
 	coll   *sdr.Context
 
-	sent     []uint64 // number of messages of collectives so far, to each member
-	received []uint64 // and from each
+	sent     []uint64 // number of messages of collectives sent so far to each member
+	received []uint64 // number of messages of collectives received so far from each member
 	made     map[string]uint64
-	recalled map[string]uint64       // like made, but since the process was restored
+	recalled map[string]uint64       // like made, counted since the process was restored
 	plans    []*schedule             // for reuse
-	value    *[valueBytes / 8]uint64 // of AllreduceValue; nil: it is in use, or there was none
-	call     *sdr.Call               // for the next blocking call; nil: in use, or not made yet
+	value    *[valueBytes / 8]uint64 // buffer of AllreduceValue; nil: it is in use, or not made yet
+	call     *sdr.Call               // request for the next blocking call; nil: it is in use, or not made yet
 	freed    atomic.Bool
-	children int // number of communicators derived from it in family
+	children int // number of communicators in family that were derived from this one
 }
 
 func init() {
@@ -76,8 +76,8 @@ func Self() *Comm {
 	return c
 }
 
-// contextID returns the id of a new communicator without a leader: every member computes
-// the same one, and no two communicators have the same one.
+// contextID returns the id of a new communicator. Every member computes the same id without
+// communication, and no two communicators have the same id.
 func contextID(parent uint64, operation string, members []int, count uint64) uint64 {
 	h := sha256.New()
 	b := binary.LittleEndian.AppendUint64(nil, parent)
@@ -154,8 +154,8 @@ func (c *Comm) borrow() *sdr.Call {
 	return r
 }
 
-// giveBack keeps r if it is complete. Otherwise the job has ended, and the engine may still
-// hold r.
+// giveBack makes r available again if it is complete. Otherwise the job has ended, and the
+// engine may still use r.
 func (c *Comm) giveBack(r *sdr.Call) {
 	if r.Done() {
 		c.call = r
@@ -166,7 +166,7 @@ func (c *Comm) giveBack(r *sdr.Call) {
 // on c fail with ErrFreed.
 func (c *Comm) Free() error {
 	if c != nil && c.freed.Load() && c.engine.Restored() {
-		return nil // as it was before the safe point
+		return nil // c was already freed before the safe point
 	}
 	if err := c.usable(); err != nil {
 		return fmt.Errorf("free communicator: %w", err)
@@ -200,8 +200,8 @@ func (c *Comm) usable() error {
 	return c.engine.Refuse()
 }
 
-// ready is a fast check of a call with one peer and one tag: true means that the call is
-// valid; false means that it needs the full checks.
+// ready checks the most common calls with one peer and one tag quickly. true means that the
+// call is valid. false means that the call needs the full checks.
 func (c *Comm) ready(peer, tag int) bool {
 	return c != nil && uint(peer) < uint(len(c.members)) && uint(tag) <= MaxTag && !c.freed.Load() && c.engine.Ready()
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// The conformance suite calls every collective with every class of types, and compares
-// the results with a serial oracle: every rank can compute the input of all ranks.
+// The conformance suite calls every collective with elements of every class, and compares
+// the results with a serial oracle. The oracle works because every rank can compute the
+// input of all ranks.
 
-// class is a type of elements: the element of rank r at index i, and an associative
-// operator whose result is exact in any grouping.
+// class is a type of elements. It defines the element of rank r at index i, and an
+// associative operator whose result is exact in any grouping.
 type class[T comparable] struct {
 	name string
 	gen  func(r, i int) T
@@ -32,8 +33,8 @@ func (k class[T]) vector(r, n int) []T {
 	return v
 }
 
-// fold is the oracle of reductions: ranks lo to hi-1 combined from left to
-// right.
+// fold is the oracle of reductions: it combines the elements of ranks lo to hi-1 from left
+// to right.
 func (k class[T]) fold(lo, hi, n int) []T {
 	acc := k.vector(lo, n)
 	for r := lo + 1; r < hi; r++ {
@@ -64,7 +65,7 @@ func conform[T comparable](c *comm.Comm, k class[T], n int) error {
 	size, me := c.Size(), c.Rank()
 	own := k.vector(me, n)
 	var all, none []T
-	parts := func() [][]T { // rank i has i%3+n/2 elements in the v forms
+	parts := func() [][]T { // the v forms get i%3+n/2 elements from rank i
 		p := make([][]T, size)
 		for i := range p {
 			p[i] = make([]T, i%3+n/2)
@@ -79,7 +80,7 @@ func conform[T comparable](c *comm.Comm, k class[T], n int) error {
 	ownPart := wantParts[me]
 	fold := k.fold(0, size, n)
 	root := (n + 1) % size
-	at := func(r int, got, want []T) []T { // results count at the root only
+	at := func(r int, got, want []T) []T { // only the root has a result
 		if me == r {
 			return want
 		}
@@ -270,7 +271,7 @@ var (
 	bools  = class[bool]{"bool and", func(r, i int) bool { return (r+i)%3 != 0 }, func(a, b bool) bool { return a && b }}
 )
 
-// suite runs everything on c.
+// suite runs conform with all classes and sizes on c.
 func suite(c *comm.Comm, sizes []int) error {
 	for _, n := range sizes {
 		for _, k := range floats {
@@ -301,8 +302,7 @@ func suite(c *comm.Comm, sizes []int) error {
 	return nil
 }
 
-// onParts runs the suite on halves of c with their ranks reversed, and on a
-// duplicate.
+// onParts runs the suite on two parts of c with their ranks reversed, and on a duplicate.
 func onParts(c *comm.Comm, sizes []int) error {
 	half, err := c.Split(c.Rank()%2, -c.Rank())
 	if err != nil {
@@ -368,8 +368,9 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestReductionBits checks that a reduction of floating-point numbers has the same bits at
-// every degree and after any deaths. It also checks the bits of one element on four ranks.
+// TestReductionBits: a reduction of floating-point numbers has the same bits at every
+// degree and after any deaths. The test also compares the sum of one element on four ranks
+// with fixed bits.
 func TestReductionBits(t *testing.T) {
 	const n = 10_001
 	gen := func(r, i int) float64 { return 1 / (float64(r*n+i) + 0.1) }
@@ -422,7 +423,7 @@ func TestReductionBits(t *testing.T) {
 	require.Equal(t, want, run([]int{2, 1, 3, 1}, sdrtest.Kill{Rank: 0, Replica: 0, Point: sdrtest.AtMessage, Count: 5}, sdrtest.Kill{Rank: 2, Replica: 2, Point: sdrtest.AtFrame, Count: 9}))
 }
 
-// A sum has the same bits in a short vector and in a long one, though their algorithms
+// A sum has the same bits in a short vector and in a long one, although their algorithms
 // differ.
 func TestReductionBitsAtAnyLength(t *testing.T) {
 	for ranks := 2; ranks <= 6; ranks++ {
@@ -440,7 +441,7 @@ func TestReductionBitsAtAnyLength(t *testing.T) {
 				}
 				first = append(first, v[0], v[n-1])
 			}
-			return differ("the sum of many elements and of one", first, slices.Repeat(first[:1], len(first)))
+			return differ("sums in a long and in a short vector", first, slices.Repeat(first[:1], len(first)))
 		})
 		require.NoError(t, err)
 		require.NoError(t, res.Err())

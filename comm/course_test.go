@@ -13,9 +13,9 @@ import (
 
 // These tests simulate programs that are not send-deterministic: their messages depend on
 // the order of arrival and on the results of tests. All replicas of a rank must observe the
-// same, whichever processes die or join, and after rollbacks.
+// same values, no matter which processes die or join, and also after rollbacks.
 
-// course is a random program whose state is the number of the iteration and a hash of all
+// course is a random program. Its state is the number of the iteration and a hash of all
 // observations.
 type course struct {
 	seed       uint64
@@ -46,21 +46,22 @@ func (l *course) sends(v uint64, to, tag int) {
 	}
 }
 
-// The tags of an iteration are tag*iteration and the following ones.
+// An iteration uses the tags from tag*iteration on.
 const tags = 8
 
 func (l *course) plan(iteration int) (*rand.Rand, int) {
 	return rand.New(rand.NewPCG(l.seed, uint64(iteration))), tags * iteration
 }
 
-// receive receives one number from a rank or any, and its source.
+// receive receives one number from the given rank, or from any rank, and returns its
+// source.
 func (l *course) receive(src, tag int) (uint64, int, error) {
 	var v [1]uint64
 	st, err := comm.Recv(l.w, v[:], src, tag)
 	return v[0], st.Source, err
 }
 
-// farm distributes tasks: rank 0 gives the next one to the first rank that asks.
+// farm distributes tasks: rank 0 assigns the next task to the first rank that asks.
 func (l *course) farm(iteration int) error {
 	plan, tag := l.plan(iteration)
 	tasks := uint64(plan.IntN(12))
@@ -107,19 +108,21 @@ func (l *course) farm(iteration int) error {
 		}
 	}
 	if want := tasks * (tasks + 1) / 2; l.w.Size() > 1 && done != want {
-		return fmt.Errorf("results of %d tasks sum up to %d, want %d", tasks, done, want)
+		return fmt.Errorf("the results of %d tasks have the sum %d, want %d", tasks, done, want)
 	}
 	return nil
 }
 
-// arrivals adds up messages in order of arrival, and mixes receives from one source with those from any.
+// arrivals sums messages in order of arrival. It mixes receives from one source with
+// receives from any source.
 func (l *course) arrivals(iteration int) error {
 	plan, tag := l.plan(iteration)
 	n, me := l.w.Size(), l.w.Rank()
 	var sends, receives []*comm.Request
 	var bufs [][]uint64
 	sum, want := uint64(0), uint64(0)
-	// pass makes one rank send a message, and another post a receive that may get it.
+	// pass makes one rank send a message, and another rank post a receive that may match
+	// it.
 	pass := func(from, to, size, src, tag int, value uint64) {
 		value += uint64(iteration) << 20
 		if to == me {
@@ -141,7 +144,8 @@ func (l *course) arrivals(iteration int) error {
 		}
 		pass(from, to, size, src, tag+kind, uint64(i))
 	}
-	// One from any, then one from a source that the first one may also have, then one from any.
+	// A receive from any source is followed by one from a source that may also match the
+	// first, and then by another one from any source.
 	a, b, to := plan.IntN(n), plan.IntN(n), plan.IntN(n)
 	pass(a, to, 40, comm.AnySource, tag+2, 1000)
 	pass(a, to, 300, a, tag+2, 1001)
@@ -155,12 +159,12 @@ func (l *course) arrivals(iteration int) error {
 		sum += bufs[k][0]
 	}
 	if sum != want {
-		return fmt.Errorf("messages sum up to %d, want %d", sum, want)
+		return fmt.Errorf("the messages have the sum %d, want %d", sum, want)
 	}
 	if err := comm.WaitAll(sends...); err != nil {
 		return err
 	}
-	// The other ranks depend on the order that rank 0 has seen.
+	// The other ranks get the order that rank 0 has observed, so their state depends on it.
 	word := []uint64{l.seen}
 	if err := comm.Bcast(l.w, word, 0); err != nil {
 		return err
@@ -169,8 +173,8 @@ func (l *course) arrivals(iteration int) error {
 	return nil
 }
 
-// poll tests requests until all are complete, and cancels one. The message that it sends then depends
-// on the number of tests.
+// poll tests requests until all are complete, and cancels one. Its next message depends on
+// the number of tests.
 func (l *course) poll(iteration int) error {
 	plan, tag := l.plan(iteration)
 	n, me := l.w.Size(), l.w.Rank()
@@ -263,7 +267,7 @@ func (l *course) poll(iteration int) error {
 	if sendsLate {
 		sendLast()
 	}
-	// The message may have come already: then it is too late to cancel its receive.
+	// The message may have arrived already. Then it is too late to cancel its receive.
 	last.Cancel()
 	_, err := last.Wait()
 	if errors.Is(err, comm.ErrCancelled) {
@@ -283,7 +287,7 @@ func (l *course) poll(iteration int) error {
 		l.see(b[0])
 	}
 	if want := uint64(n * (n + 1) / 2); sum != want {
-		return fmt.Errorf("ranks sum up to %d, want %d", sum, want)
+		return fmt.Errorf("the ranks have the sum %d, want %d", sum, want)
 	}
 	return l.ring(tag + 6)
 }
@@ -300,7 +304,7 @@ func (l *course) ring(tag int) error {
 
 // tokens passes tokens between ranks. A rank chooses the next rank of a token by its
 // observations, so the paths depend on the order of messages. Rank 0 counts the tokens that
-// end, and then stops all ranks.
+// have reached their end, and then stops all ranks.
 func (l *course) tokens(iteration int) error {
 	plan, tag := l.plan(iteration)
 	n, me := l.w.Size(), l.w.Rank()
@@ -351,7 +355,7 @@ func (l *course) tokens(iteration int) error {
 	return nil
 }
 
-// The messages of steal, as their tags.
+// The tags of the messages of steal.
 const (
 	wants    = iota // a rank without tasks asks another one
 	gives           // the answer: a task, or none
@@ -359,12 +363,12 @@ const (
 	stops           // from rank 0: all tasks are done
 	idles           // to rank 0: the sender no longer waits for an answer
 	leaves          // from rank 0: no rank asks any longer
-	stealing        // the number of them
+	stealing        // the number of these tags
 )
 
-// steal runs tasks; each rank has some at first. A rank without tasks asks a rank that it
-// chooses by its observations. Rank 0 counts the tasks that are done, and ends the
-// iteration.
+// steal distributes tasks by work stealing. Each rank has some tasks at first. A rank
+// without tasks asks a rank that it chooses by its observations. Rank 0 counts the tasks
+// that are done, and ends the iteration.
 func (l *course) steal(iteration int) error {
 	plan, tag := l.plan(iteration)
 	n, me := l.w.Size(), l.w.Rank()
@@ -381,7 +385,7 @@ func (l *course) steal(iteration int) error {
 		}
 	}
 	if me > 0 {
-		left = 1 // rank 0 counts
+		left = 1 // only rank 0 counts
 	}
 	for polls := 0; ; polls++ {
 		if me == 0 && left == 0 && !stopped {

@@ -68,8 +68,8 @@ func (c *Comm) Create(g *Group) (*Comm, error) {
 	return c.derive(opCreate, g.members)
 }
 
-// CreateGroup is Create that only the members of g call, each with the same tag. The tags
-// distinguish calls for groups that overlap.
+// CreateGroup is like Create, but only the members of g call it, all with the same tag. The
+// tags distinguish calls for groups that overlap.
 func (c *Comm) CreateGroup(g *Group, tag int) (*Comm, error) {
 	if err := c.checkGroup(g); err != nil {
 		return nil, fmt.Errorf("create group: %w", err)
@@ -95,9 +95,9 @@ func (c *Comm) checkGroup(g *Group) error {
 	return nil
 }
 
-// derive makes a communicator whose context follows from c, the operation and the number of
-// such operations. In a restored process it returns one that was made before the safe
-// point.
+// derive makes a communicator. Its context id follows from c, the operation, and the number
+// of such operations so far. In a restored process derive returns a communicator from
+// before the safe point.
 func (c *Comm) derive(operation string, members []int) (*Comm, error) {
 	o := origin{parent: c, operation: operation, members: members}
 	counter := o.counter()
@@ -117,7 +117,7 @@ func (c *Comm) derive(operation string, members []int) (*Comm, error) {
 	return c.family.make(o, thread)
 }
 
-// without counts an operation that made no communicator here.
+// without counts an operation that made no communicator at this rank.
 func (c *Comm) without(operation string) (*Comm, error) {
 	if !c.engine.Restored() {
 		c.made[operation]++

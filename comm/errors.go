@@ -30,8 +30,8 @@ var (
 	ErrRank = errors.New("invalid rank")
 	// ErrTag means that a tag is not one of 0 to MaxTag.
 	ErrTag = errors.New("invalid tag")
-	// ErrType means that the elements contain pointers or have no size, or a message does
-	// not consist of whole elements.
+	// ErrType means that the elements contain pointers or have no size, or that a message
+	// does not consist of whole elements.
 	ErrType = errors.New("invalid element type")
 	// ErrCount means that the lengths of the arguments do not match.
 	ErrCount = errors.New("invalid count")

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// Every rank sends its number to the next one; messages are received by
-// wildcard and stored by source.
+// Every rank sends its number to the next one. It receives messages from any source and
+// stores them by source.
 func Example() {
 	spec := intra.Spec{Ranks: 3, Replicas: 2}
 	err := intra.Run(context.Background(), spec, func(p *intra.Process) error {
@@ -89,8 +89,8 @@ func ExampleSendrecv() {
 	// <nil>
 }
 
-// A halo exchange on a ring: the receives are posted first, the ranks compute while the
-// messages travel, and the errors of all come from WaitAll.
+// A halo exchange on a ring: the ranks post the receives first, and compute while the
+// messages are under way. WaitAll returns the errors of all requests.
 func ExampleIsend() {
 	err := intra.Run(context.Background(), intra.Spec{Ranks: 3, Replicas: 2}, func(p *intra.Process) error {
 		c := p.World()
@@ -125,7 +125,7 @@ func ExampleRequest_Wait() {
 	// Output: [1 2 3] <nil> <nil>
 }
 
-// Rank 0 knows a value that all ranks need.
+// Rank 0 has a value that all ranks need.
 func ExampleBcast() {
 	err := intra.Run(context.Background(), intra.Spec{Ranks: 3, Replicas: 2}, func(p *intra.Process) error {
 		c, steps := p.World(), make([]int, 1)

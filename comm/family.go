@@ -12,16 +12,19 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// family is the set of all communicators of one process. It is part of a position: in a
-// process that replaces another one, the constructors that the program calls before its
-// first safe point return the communicators that it had there.
+// family is the set of all communicators of one process. It is part of a position. In a
+// restored process, the constructors that the program calls before its first safe point
+// return the communicators of that position.
 type family struct {
 	engine *sdr.Engine
 	// asserted is the place where the program called AssertNoAnySource; nil: it has not.
 	asserted atomic.Pointer[string]
-	// deterministic is the place where it called AssertSendDeterministic.
+	// deterministic is the place where the program called AssertSendDeterministic; nil: it
+	// has not.
 	deterministic atomic.Pointer[string]
-	open          atomic.Int64 // receives, synchronous sends and collectives under way whose completion was not reported
+	// Number of receives, synchronous sends and collectives under way whose completion was
+	// not reported.
+	open atomic.Int64
 
 	mu   sync.Mutex
 	list []*Comm // in order of creation; a freed communicator stays until all communicators derived from it are freed
@@ -43,7 +46,7 @@ func (o *origin) id() uint64 {
 	return contextID(parent, o.operation, o.members, o.count)
 }
 
-// counter returns the key under which the number of these operations is counted.
+// counter returns the key under which the number of operations like o is counted.
 func (o *origin) counter() string {
 	switch o.operation {
 	case opWorld, opDup, opSplit, opCreate:
@@ -52,7 +55,8 @@ func (o *origin) counter() string {
 	return fmt.Sprint(o.operation, o.members)
 }
 
-// The operations that make communicators; CreateGroup has one per tag.
+// The operations that make communicators. CreateGroup counts each tag as an operation of
+// its own.
 const (
 	opWorld  = "world"
 	opDup    = "dup"
@@ -69,7 +73,8 @@ func (f *family) add(c *Comm) {
 	}
 }
 
-// drop removes a freed communicator, and the freed ones from which it was derived.
+// drop removes a freed communicator from the list. Then it removes freed communicators from
+// which no other one is derived any more.
 func (f *family) drop(c *Comm) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,8 +87,8 @@ func (f *family) drop(c *Comm) {
 }
 
 // recall returns the next communicator, in the order of creation, that operation o derived
-// from c and that was in use at the safe point. If o.members is nil, recall does not compare
-// members: a split knows its members only after communication.
+// from c and that was in use at the safe point. If o.members is nil, recall does not
+// compare members, because a split knows its members only after communication.
 func (c *Comm) recall(o origin) (*Comm, error) {
 	f := c.family
 	f.mu.Lock()
@@ -225,7 +230,7 @@ func (f *family) restore(b []byte) error {
 
 // assertion is an assertion that a program may make about itself.
 type assertion struct {
-	what byte                    // names it in a position
+	what byte                    // identifies the assertion in a position
 	at   *atomic.Pointer[string] // where the program made it; nil: it has not
 	say  func(e *sdr.Engine, at string) error
 }

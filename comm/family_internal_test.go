@@ -42,8 +42,7 @@ func TestRecord(t *testing.T) {
 	require.ErrorIs(t, other.restore(b), errRecord, "rank 1 is not in the group")
 }
 
-// FuzzRecord: bytes are either refused, or a record whose encoding is these
-// bytes.
+// FuzzRecord: restore refuses bytes, or accepts a record whose encoding is these bytes.
 func FuzzRecord(f *testing.F) {
 	f.Add(sampleRecord(f))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// tooMuch are the ways to wait for rank 0, which has finished.
+// tooMuch contains ways to wait for rank 0, which has finished.
 var tooMuch = map[string]func(c *comm.Comm) error{
 	"receive": func(c *comm.Comm) error { _, err := comm.Recv(c, make([]int, 1), 0, 1); return err },
 	"probe":   func(c *comm.Comm) error { _, err := c.Probe(0, comm.AnyTag); return err },
@@ -26,7 +26,7 @@ var tooMuch = map[string]func(c *comm.Comm) error{
 		return err
 	},
 	"barrier": func(c *comm.Comm) error {
-		if c.Size() > 2 && c.Rank() != 1 { // waits for another rank
+		if c.Size() > 2 && c.Rank() != 1 { // this rank waits for another one
 			return nil
 		}
 		return c.Barrier()
@@ -39,8 +39,8 @@ var tooMuch = map[string]func(c *comm.Comm) error{
 	},
 }
 
-// A wait for a rank that has finished returns an error after all messages of that rank
-// have arrived, whichever processes are slow or die.
+// A wait for a rank that has finished returns an error after all messages of that rank have
+// arrived. This holds no matter which processes are slow or die.
 func TestWaitForAFinishedRank(t *testing.T) {
 	for name, wait := range tooMuch {
 		t.Run(name, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestWaitForAFinishedRank(t *testing.T) {
 	}
 }
 
-// sendsFew makes rank 0 send three messages to all ranks, and the others wait
-// for more.
+// sendsFew makes rank 0 send three messages to all ranks, and makes the others wait for
+// more.
 func sendsFew(p *sdrtest.Process, wait func(c *comm.Comm) error) error {
 	c, err := comm.World(p.Engine)
 	if err != nil {
@@ -90,7 +90,7 @@ func sendsFew(p *sdrtest.Process, wait func(c *comm.Comm) error) error {
 	if err := wait(c); err != nil && !errors.Is(err, comm.ErrFinished) {
 		return err
 	} else if err == nil && (c.Rank() == 1 || c.Size() == 2) {
-		return errors.New("what never comes has come")
+		return errors.New("a message that was never sent has arrived")
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func TestDifferentCollectives(t *testing.T) {
 					return err
 				}
 				err = call(c)
-				if !errors.Is(err, comm.ErrMismatch) && !errors.Is(err, comm.ErrFinished) { // from a process that has stopped before
+				if !errors.Is(err, comm.ErrMismatch) && !errors.Is(err, comm.ErrFinished) { // ErrFinished: from a process that has already stopped
 					return fmt.Errorf("want a mismatch, got %w", errors.Join(err))
 				}
 				if errors.Is(err, comm.ErrMismatch) && !strings.Contains(err.Error(), want) {

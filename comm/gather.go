@@ -3,13 +3,13 @@ package comm
 import "fmt"
 
 // treeGather is the size in bytes of a rank's part up to which Gather and Scatter use a
-// tree. The root then sends or receives fewer messages, but data is transferred several
-// times.
+// tree. In a tree the root sends or receives fewer messages, but data is transferred
+// several times.
 const treeGather = 4 << 10
 
 // Gather collects the parts of all ranks, all of one length, in rank order in recv of rank
-// root. It does not use recv of other ranks. If send of the root is nil, the root's part is
-// in its place already.
+// root. It does not use recv of other ranks. If send of the root is nil, the root's part
+// must already be in its place in recv.
 func Gather[T any](c *Comm, send, recv []T, root int) error {
 	s, err := planGather(c, send, recv, root)
 	return c.run(gather, s, err)
@@ -21,8 +21,8 @@ func Igather[T any](c *Comm, send, recv []T, root int) *Request {
 	return c.begin(gather, s, err)
 }
 
-// Gatherv collects the parts of all ranks, of any lengths: that of rank i in recv[i] of
-// rank root, which must have the same length.
+// Gatherv collects the parts of all ranks, of any lengths. The part of rank i goes to
+// recv[i] of rank root, which must have the same length.
 func Gatherv[T any](c *Comm, send []T, recv [][]T, root int) error {
 	s, err := planGatherv(c, send, recv, root)
 	return c.run(gatherv, s, err)
@@ -73,8 +73,9 @@ func planGather[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
 	return s, nil
 }
 
-// gatherTree collects up a binomial tree. A rank at distance v from the root collects the
-// parts of the ranks in its subtree, which follow it.
+// gatherTree collects the parts up a binomial tree. The subtree of a rank consists of the
+// ranks that follow it, in the order that begins at the root. The rank collects their
+// parts.
 func (s *schedule) gatherTree(own, all []byte, part, root int) {
 	n := s.c.Size()
 	v := (s.c.rank - root + n) % n

@@ -8,7 +8,7 @@ import (
 // Group is an ordered set of ranks of the job. Groups are immutable.
 type Group struct {
 	members []int // ranks in the job
-	self    int   // the caller's
+	self    int   // rank of the caller in the job
 }
 
 // Group returns the members of c, in their order.

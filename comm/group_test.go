@@ -48,7 +48,8 @@ func TestGroups(t *testing.T) {
 
 func TestCommunicators(t *testing.T) {
 	spmd(t, 5, func(c *comm.Comm) error {
-		// Messages of a communicator and its duplicate do not meet.
+		// A communicator does not receive messages that were sent on its duplicate, and
+		// vice versa.
 		dup, err := c.Dup()
 		if err != nil {
 			return err
@@ -75,11 +76,11 @@ func TestCommunicators(t *testing.T) {
 		switch c.Rank() {
 		case 3:
 			if sub != nil {
-				return errors.New("no color, no communicator")
+				return errors.New("a rank without a color gets no communicator")
 			}
 		case 1:
 			if sub.Size() != 1 {
-				return errors.New("alone in its color")
+				return errors.New("the rank is the only one of its color")
 			}
 		default:
 			sum, err := comm.AllreduceValue(sub, c.Rank(), func(a, b int) int { return a*10 + b })
@@ -88,7 +89,8 @@ func TestCommunicators(t *testing.T) {
 			}
 		}
 
-		// From groups: called by all, and by the members only.
+		// Communicators of groups: Create is called by all, CreateGroup by the members
+		// only.
 		g, err := c.Group().Include(4, 0, 2)
 		if err != nil {
 			return err
@@ -104,7 +106,7 @@ func TestCommunicators(t *testing.T) {
 			_, err := c.CreateGroup(g, 7)
 			return want(errors.Is(err, comm.ErrRank), "not a member")
 		}
-		for range 2 { // the same combination again is another communicator
+		for range 2 { // the second call makes another communicator
 			only, err := c.CreateGroup(g, 7)
 			if err != nil {
 				return err

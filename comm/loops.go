@@ -5,12 +5,13 @@ import (
 	"reflect"
 )
 
-// Sum, Prod, Min and Max of long vectors of the usual types run in separate loops, since
-// calling a function takes several times as long as adding. A function is identified by the
-// address of its code. So a function that wraps them, or an instance made inside another
-// generic function, is called for each element, with the same bits.
+// Sum, Prod, Min and Max of long vectors of the usual types run in loops of their own,
+// since calling a function takes several times as long as an addition. An operator is
+// identified by the address of its code. So an operator that is wrapped in another
+// function, or is an instance made inside another generic function, is called for each
+// element. The result has the same bits.
 
-// leastLoop is the least number of elements for which it pays to look for a loop.
+// leastLoop is the minimum number of elements for which a loop is worthwhile.
 const leastLoop = 8
 
 // loops maps the code of an operator to its func(into, low, high []T). It is never

@@ -8,7 +8,7 @@ import (
 )
 
 // The operators of this package have loops for the usual types. A function that wraps an
-// operator has no loop, and neither have other types.
+// operator has no loop. Operators of other types have none either.
 func TestLoops(t *testing.T) {
 	require.NotNil(t, loopOf(Sum[float64]))
 	require.NotNil(t, loopOf(Prod[float32]))

@@ -8,7 +8,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// operation is a kind of collective. Every message of a collective carries its value.
+// operation is a kind of collective. Every message of a collective carries the operation in
+// its purpose.
 type operation int
 
 const (
@@ -43,7 +44,7 @@ var operations = [...]struct{ call, name string }{
 	reduceScatter: {"ReduceScatter", "reduce-scatter"}, split: {"Split", "split"},
 }
 
-// String returns its name in errors.
+// String returns the name of o for errors.
 func (o operation) String() string { return operations[o].name }
 
 // call returns the name of the function.
@@ -59,8 +60,8 @@ func (o operation) rooted() bool {
 }
 
 // sync returns what the end of a collective on c implies at this rank. It implies something
-// only on the first communicator of a clock domain, if that has all ranks of the job: ranks
-// may order the non-blocking collectives of two communicators differently.
+// only on the first communicator of a clock domain, and only if that has all ranks of the
+// job. On two communicators ranks may begin non-blocking collectives in different orders.
 func (c *Comm) sync(o operation, root int) sdr.Sync {
 	if c.id != c.thread || len(c.members) != c.engine.Size() {
 		return sdr.SyncNone
@@ -77,8 +78,9 @@ func (c *Comm) sync(o operation, root int) sdr.Sync {
 	return sdr.SyncNone
 }
 
-// The purpose of a message identifies the collective to which it belongs: the operation,
-// above it the root, above that the length in bytes on which all ranks have to agree, or 0.
+// The purpose of a message identifies the collective to which it belongs. Its lowest bits
+// are the operation, the bits above them the root, and the bits above those the length in
+// bytes on which all ranks have to agree, or 0.
 const (
 	rootBit, rootBits     = 5, 21
 	lengthBit, lengthBits = rootBit + rootBits, 62 - rootBit - rootBits
@@ -88,7 +90,7 @@ func purpose(o operation, root, bytes int) int {
 	return int(o) | root&(1<<rootBits-1)<<rootBit | bytes&(1<<lengthBits-1)<<lengthBit
 }
 
-// describe describes a purpose for people.
+// describe returns a purpose as text for an error.
 func describe(purpose int) string {
 	o := operation(purpose & (1<<rootBit - 1))
 	if int(o) >= len(operations) {
@@ -104,8 +106,9 @@ func describe(purpose int) string {
 	return text
 }
 
-// failed adds context to the error of a call: prefix, or, if the awaited message never
-// comes, what the call waits for, and its place in the program.
+// failed adds context to the error of a call. Normally that is prefix. If the awaited
+// message never arrives, it is what the call waits for, and the place of the call in the
+// program.
 func (c *Comm) failed(call, prefix string, err error) error {
 	var finished *sdr.FinishedError
 	var mismatch *sdr.Mismatch
@@ -117,7 +120,7 @@ func (c *Comm) failed(call, prefix string, err error) error {
 	case errors.As(err, &mismatch):
 		p, q := mismatch.Source, c.engine.Rank()
 		theirs, mine := describe(mismatch.Theirs), describe(mismatch.Mine)
-		if p > q { // all ranks print the same
+		if p > q { // sorted, so that all ranks print the same text
 			p, q, theirs, mine = q, p, mine, theirs
 		}
 		return fmt.Errorf("collectives do not match: rank %d has called %s, rank %d %s (%s)%w", p, theirs, q, mine, userCode(), quiet{err})
@@ -125,8 +128,8 @@ func (c *Comm) failed(call, prefix string, err error) error {
 	return fmt.Errorf("%s: %w", prefix, err)
 }
 
-// quiet is an error for errors.Is without a text of its own; the text around it is
-// complete.
+// quiet is an error that errors.Is finds, but whose text is empty because the text around
+// it is complete.
 type quiet struct{ error }
 
 // Error implements error.

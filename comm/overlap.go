@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// A call that reads one buffer and writes another has no defined order: messages arrive at
-// different times at each replica. If the two buffers share memory, the messages that it
-// sends depend on that order, and replicas continue with different values. So calls reject
-// such buffers.
+// A call that reads one buffer and writes another does so in no defined order, because
+// messages arrive at different times at each replica. If the two buffers share memory, the
+// messages that it sends depend on that order, and replicas continue with different values.
+// So calls reject such buffers.
 
 // Remedies for buffers that overlap.
 const (
@@ -77,7 +77,7 @@ func partsOf[T any](name string, list [][]T) parts {
 	return p
 }
 
-// partOf returns the part of an argument that is one buffer.
+// partOf returns the parts of an argument that is one buffer.
 func partOf[T any](name string, buf []T) parts {
 	p := partsOf(name, [][]T{buf})
 	p.many = false

@@ -11,14 +11,14 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// wait returns a blocking call: it begins an operation and waits for it.
+// wait makes a blocking call of a non-blocking one: it waits for the operation.
 func wait(r *comm.Request) error {
 	_, err := r.Wait()
 	return err
 }
 
-// TestOverlap: every call that reads one buffer and writes another refuses two that share
-// memory. The error names them, the cure and the place.
+// TestOverlap: every call that reads one buffer and writes another refuses buffers that
+// share memory. The error names the buffers, the cure and the place.
 func TestOverlap(t *testing.T) {
 	c := comm.Self()
 	x := make([]int32, 8)
@@ -77,7 +77,7 @@ func TestOverlap(t *testing.T) {
 				require.ErrorContains(t, err, test.cure)
 				require.ErrorContains(t, err, "comm/overlap_test.go:")
 			}
-			require.NoError(t, test.call(x[2:4]), "neighbours do not overlap")
+			require.NoError(t, test.call(x[2:4]), "adjacent buffers do not overlap")
 		})
 	}
 }
@@ -124,7 +124,7 @@ func TestOverlappingParts(t *testing.T) {
 		}
 		none := [][]int32{x[:0], x[:0], x[:0]}
 		if err := comm.Alltoallv(c, none, none); err != nil {
-			return fmt.Errorf("no elements overlap nothing: %w", err)
+			return fmt.Errorf("empty buffers overlap nothing: %w", err)
 		}
 		// Only the root uses these arguments, so other ranks may pass anything.
 		if c.Rank() > 0 {
@@ -146,9 +146,9 @@ func TestOverlappingParts(t *testing.T) {
 	})
 }
 
-// TestSendrecvReplace: the call sends the old contents, in any order of events.
+// TestSendrecvReplace: the call sends the old contents, in whatever order messages arrive.
 func TestSendrecvReplace(t *testing.T) {
-	for _, n := range []int{0, 1, 20_000} { // the last one is handed over, not copied
+	for _, n := range []int{0, 1, 20_000} { // the last one is handed over without a copy
 		spmd(t, 3, func(c *comm.Comm) error {
 			next, prev := (c.Rank()+1)%3, (c.Rank()+2)%3
 			x := make([]int, n)
@@ -175,7 +175,7 @@ func TestSendrecvReplace(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return want(st.Source == comm.ProcNull && fmt.Sprint(before) == fmt.Sprint(x), "nothing is replaced")
+			return want(st.Source == comm.ProcNull && fmt.Sprint(before) == fmt.Sprint(x), "the buffer is unchanged")
 		})
 	}
 	_, err := comm.SendrecvReplace(comm.Self(), []*int{nil}, 0, 0, 0, 0)

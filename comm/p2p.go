@@ -7,17 +7,17 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Status describes the message that a receive got, or a probe saw.
+// Status describes the message that a receive got, or that a probe found.
 type Status struct {
 	Source int // rank in the communicator
 	Tag    int
-	Count  int // elements received; of a probe's Status see Comm.Probe
+	Count  int // elements received; for the Status of a probe see Comm.Probe
 }
 
 var nullStatus = Status{Source: ProcNull, Tag: AnyTag}
 
-// Send sends buf to rank dst. It returns when buf may be changed, which may be before or
-// after the message is received.
+// Send sends buf to rank dst. It returns when the program may change buf again. That may be
+// before or after the message is received.
 func Send[T any](c *Comm, buf []T, dst, tag int) error {
 	if err := checkElement[T](); err != nil {
 		return fmt.Errorf("send to rank %d: %w", dst, err)
@@ -51,7 +51,7 @@ func (c *Comm) send(b []byte, dst, tag int, sync bool) error {
 	return c.sendTo(b, dst, tag, sync)
 }
 
-// sendTo is send to an existing rank.
+// sendTo implements send to a rank that exists.
 func (c *Comm) sendTo(b []byte, dst, tag int, sync bool) error {
 	if !sync && c.engine.SendNow(c.p2p, b, c.members[dst], tag) {
 		return nil
@@ -110,7 +110,7 @@ func (c *Comm) observed(o sdr.Observer, b []byte, peer, tag int, call func() err
 	return call()
 }
 
-// recvFrom is recv from an existing rank, or from any.
+// recvFrom implements recv from a rank that exists, or from any.
 func (c *Comm) recvFrom(b []byte, size, src, tag int) (Status, error) {
 	r := c.borrow()
 	c.engine.Recv(c.p2p, &r.Request, b, c.job(src), tag)
@@ -146,8 +146,8 @@ func Sendrecv[T, U any](c *Comm, send []T, dst, sendTag int, recv []U, src, recv
 	return st, err
 }
 
-// SendrecvReplace is Sendrecv with one buffer: the received elements replace those that are
-// sent.
+// SendrecvReplace is like Sendrecv with one buffer: the received elements replace those
+// that are sent.
 func SendrecvReplace[T any](c *Comm, buf []T, dst, sendTag, src, recvTag int) (Status, error) {
 	return Sendrecv(c, slices.Clone(buf), dst, sendTag, buf, src, recvTag)
 }
@@ -176,7 +176,7 @@ func Irecv[T any](c *Comm, buf []T, peer, tag int) *Request {
 	return r
 }
 
-// SendInit prepares a Send. Start begins it, any number of times.
+// SendInit prepares a Send. Start begins it, and may be called any number of times.
 func SendInit[T any](c *Comm, buf []T, dst, tag int) *Request {
 	r := &Request{c: c, kind: sending, peer: dst, tag: tag, size: sizeOf[T]()}
 	if r.err = checkElement[T](); r.err == nil {
@@ -190,7 +190,7 @@ func SendInit[T any](c *Comm, buf []T, dst, tag int) *Request {
 	return r
 }
 
-// RecvInit prepares a Recv. Start begins it, any number of times.
+// RecvInit prepares a Recv. Start begins it, and may be called any number of times.
 func RecvInit[T any](c *Comm, buf []T, src, tag int) *Request {
 	r := &Request{c: c, kind: receiving, peer: src, tag: tag, size: sizeOf[T]()}
 	if r.err = checkElement[T](); r.err == nil {
@@ -234,7 +234,7 @@ func (c *Comm) Probe(src, tag int) (Status, error) {
 	return st, nil
 }
 
-// Iprobe is Probe that does not wait: it reports whether there is a message.
+// Iprobe is like Probe, but does not wait: it reports whether there is a message.
 func (c *Comm) Iprobe(src, tag int) (Status, bool, error) {
 	if err := c.checkPeer(src, tag, true); err != nil {
 		return Status{}, false, fmt.Errorf("probe for rank %d: %w", src, err)

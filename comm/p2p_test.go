@@ -103,7 +103,7 @@ func TestWrongArguments(t *testing.T) {
 	one(err, comm.ErrFreed)
 	v, err := comm.AllreduceValue(c, 7, comm.Sum)
 	one(err, comm.ErrFreed)
-	require.Equal(t, 7, v, "what is received when a job ends may come at any time")
+	require.Equal(t, 7, v, "the message and the end of the job may arrive in any order")
 	var none *comm.Comm
 	one(comm.Send(none, x, 0, 0), comm.ErrFreed)
 	one(none.Barrier(), comm.ErrFreed)
@@ -147,7 +147,7 @@ func TestElementTypes(t *testing.T) {
 
 func TestTruncate(t *testing.T) {
 	spmd(t, 2, func(c *comm.Comm) error {
-		for _, n := range []int{10, 1000} { // sent at once, and after a receive has matched
+		for _, n := range []int{10, 1000} { // a short message is sent at once, a long one after a receive has matched
 			long := make([]int, n)
 			for i := range long {
 				long[i] = i
@@ -217,7 +217,7 @@ func TestWaits(t *testing.T) {
 				return errors.New("contents")
 			}
 		}
-		return comm.WaitAll(reqs...) // again: the same results
+		return comm.WaitAll(reqs...) // the second WaitAll has the same results
 	})
 }
 

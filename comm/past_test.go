@@ -47,9 +47,10 @@ func exchange(w *comm.Comm, neighbours []int) error {
 	return comm.WaitAll(reqs...)
 }
 
-// TestPastOfCollectives: collectives of all ranks, one after the other, carry no causal
-// history. Neither does an exchange between them in which all sends come before all waits:
-// the header holds the sender's own clock.
+// TestPastOfCollectives: if all messages are those of collectives of all ranks, one after
+// the other, they carry no causal history. The same holds for an exchange between
+// collectives in which all sends come before all waits, because the header holds the
+// sender's own clock.
 func TestPastOfCollectives(t *testing.T) {
 	collectives := map[string]func(w *comm.Comm) error{
 		"allreduce": func(w *comm.Comm) error { _, err := comm.AllreduceValue(w, 1.0, comm.Sum); return err },
@@ -65,7 +66,7 @@ func TestPastOfCollectives(t *testing.T) {
 	}
 	for name, f := range collectives {
 		t.Run(name, func(t *testing.T) {
-			for _, n := range []int{3, 4, 6} { // few ranks meet at once
+			for _, n := range []int{3, 4, 6} { // the smallest ones exchange their values without rounds
 				messages, bytes := pastBytes(t, n, func(w *comm.Comm) error {
 					for range 3 {
 						if err := f(w); err != nil {
@@ -142,8 +143,8 @@ func TestPastOfCollectives(t *testing.T) {
 	})
 }
 
-// TestAssertNoAnySource: messages of a program that asserts it carry no causal history, and
-// AnySource is an error that names the place.
+// TestAssertNoAnySource: the messages of a program that calls AssertNoAnySource carry no
+// causal history. AnySource is an error that names the place of the assertion.
 func TestAssertNoAnySource(t *testing.T) {
 	messages, bytes := pastBytes(t, 5, func(w *comm.Comm) error {
 		if err := w.AssertNoAnySource(); err != nil {
@@ -193,6 +194,6 @@ func TestAssertNoAnySource(t *testing.T) {
 		if err := w.Barrier(); err != nil {
 			return err
 		}
-		return want(w.AssertNoAnySource() != nil, "it was said too late")
+		return want(w.AssertNoAnySource() != nil, "the assertion came too late")
 	})
 }

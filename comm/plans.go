@@ -5,24 +5,25 @@ import (
 	"unsafe"
 )
 
-// Iterative programs carry out the same few collectives repeatedly. Planning a small one
-// takes longer than a message, so such plans are kept. A collective of the same kind with
-// the same memory has the same plan, except for the numbers of its messages.
+// Iterative programs carry out the same few collectives repeatedly. To plan a small
+// collective takes longer than to send a message, so such plans are kept. A collective of
+// the same kind with the same memory has the same plan, except for the numbers of its
+// messages.
 
 const (
 	keptPlans = 8
-	keptBytes = 1 << 10 // largest collective whose plan is kept
+	keptBytes = 1 << 10 // size of the largest collective whose plan is kept
 )
 
-// occasion identifies a plan. The purpose contains the operation, the root and the bytes. A
-// kept plan refers to the memory, so that other memory cannot take its address.
+// occasion identifies a plan. The purpose contains the operation, the root and the length.
+// A kept plan refers to its memory, so no other memory can have the same address.
 type occasion struct {
 	purpose    int
 	send, recv *byte
 }
 
-// planFor is newSchedule for a collective whose plan depends only on the arguments. made
-// reports that the plan was kept and is complete.
+// planFor is like newSchedule, for a collective whose plan depends only on the arguments.
+// made reports that s is a kept plan, which is complete.
 func (c *Comm) planFor(o operation, root, bytes int, send, recv []byte) (s *schedule, made bool) {
 	of := occasion{purpose(o, root, bytes), unsafe.SliceData(send), unsafe.SliceData(recv)}
 	for i := len(c.plans) - 1; i >= 0; i-- {
@@ -79,7 +80,7 @@ func (c *Comm) spare() *schedule {
 	return s
 }
 
-// takePlan removes a plan, mostly the last one, from those that are kept.
+// takePlan removes a plan from those that are kept, usually the last one.
 func (c *Comm) takePlan(i int) *schedule {
 	s, last := c.plans[i], len(c.plans)-1
 	if i < last {

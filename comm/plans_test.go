@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// TestCollectivesAgain: a program repeats small collectives of the same memory, in any
-// order and several at a time, with other values, roots and operators.
+// TestCollectivesAgain: a program repeats small collectives with the same memory, but with
+// other values, roots and operators. It does so in any order, and several at a time.
 func TestCollectivesAgain(t *testing.T) {
 	for _, degrees := range [][]int{{1}, {1, 1}, {2, 1, 2}, {1, 1, 1, 1, 1}} {
 		t.Run(fmt.Sprint(degrees), func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestCollectivesAgain(t *testing.T) {
 }
 
 func again(w *comm.Comm, steps int) error {
-	random := rand.New(rand.NewPCG(1, 2)) // the same at every rank
+	random := rand.New(rand.NewPCG(1, 2)) // the same sequence at every rank
 	value := func(rank, step int) commtest.Affine {
 		return commtest.Affine{A: uint64(2*(rank+step) + 1), B: uint64(rank * step)}
 	}

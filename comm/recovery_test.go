@@ -18,18 +18,18 @@ import (
 )
 
 // The simulation of recovery runs random programs with safe points in random jobs. Cuts are
-// taken at random times. Dead replicas are replaced at cuts, and ranks that lose all their
-// replicas roll back to one, while more processes die. Every rank must observe the same as
-// in a run without replicas and deaths.
+// taken at random times. Dead replicas are replaced at cuts. Ranks that lose all their
+// replicas roll back to a cut, while more processes die. Every rank must observe the same
+// as in a run without replicas and deaths.
 
-// loop is a random program whose state is the number of the iteration and the sum of all
+// loop is a random program. Its state is the number of the iteration and the sum of all
 // observations.
 type loop struct {
 	seed       uint64
 	iterations int
 
 	world, traffic *comm.Comm
-	teams          []*comm.Comm            // iterations use them in turn; a rank may have nil
+	teams          []*comm.Comm            // iterations use them in turn; at a rank that is no member the entry is nil
 	extra          *comm.Comm              // exists only in the iterations from extraFrom to extraTo
 	pending        map[int][]*comm.Request // sends of each iteration
 	sum            uint64
@@ -37,8 +37,8 @@ type loop struct {
 
 const extraFrom, extraTo = 2, 4
 
-// make makes the communicators that a process has at the safe point of an iteration, as if
-// the process had run up to it.
+// make creates the communicators that a process has at the safe point of an iteration, as
+// if the process had run up to that point.
 func (l *loop) make(p *sdrtest.Process, iteration int) error {
 	var err error
 	keep := func(c *comm.Comm, e error) *comm.Comm {
@@ -83,8 +83,8 @@ func (l *loop) make(p *sdrtest.Process, iteration int) error {
 	return err
 }
 
-// message is one of those that an iteration sends besides its steps. It is received one or
-// two iterations later, after a safe point.
+// message is one of the messages that an iteration sends in addition to its steps. It is
+// received one or two iterations later, after a safe point.
 type message struct{ from, to, size, tag int }
 
 func (l *loop) messages(iteration int) (list []message) {
@@ -111,8 +111,8 @@ func (l *loop) send(iteration int) {
 	}
 }
 
-// receive receives the messages of an iteration with one of its tags: by source, or from
-// any source in order of arrival.
+// receive receives the messages of an iteration with one of its tags. It receives them by
+// source, or from any source in order of arrival.
 func (l *loop) receive(iteration, late int) error {
 	if iteration < 0 {
 		return nil
@@ -307,8 +307,8 @@ func TestRecovery(t *testing.T) {
 	runTrials(t, func(seed uint64) (*sdrtest.Result, error) { return newTrial(seed).check() })
 }
 
-// runTrials runs 300 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with seed S. It
-// fails if their events are too few to prove anything.
+// runTrials runs 300 trials. INTRA_SOAK=N runs N, and INTRA_SEED=S only the one with seed
+// S. It fails if the trials have too few deaths and cuts for a meaningful test.
 func runTrials(t *testing.T, check func(seed uint64) (*sdrtest.Result, error)) uint64 {
 	var mu sync.Mutex
 	var total sdrtest.Result
@@ -329,7 +329,7 @@ func runTrials(t *testing.T, check func(seed uint64) (*sdrtest.Result, error)) u
 	if n >= 300 {
 		t.Logf("%d deaths, %d cuts, %d cancelled, %d replicas back, %d rollbacks", total.Fired, total.Cuts, total.Cancelled, total.Joined, total.Rollbacks)
 		for _, happened := range []int{total.Fired, total.Cuts, total.Joined, total.Cancelled, total.Rollbacks} {
-			require.Greater(t, happened, int(n)/20, "too few of them to mean anything")
+			require.Greater(t, happened, int(n)/20, "too few of them for a meaningful test")
 		}
 	}
 	return n

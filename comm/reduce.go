@@ -6,13 +6,13 @@ import (
 	"unsafe"
 )
 
-// halvingReduce is the size in bytes from which a reduction splits the vector
-// among the ranks instead of sending all of it in every round.
+// halvingReduce is the size in bytes from which a reduction splits the vector among the
+// ranks. Smaller vectors are sent as a whole in every round.
 const halvingReduce = 32 << 10
 
 // Reduce combines the elements of all ranks' send with op, in the order of the ranks, into
-// recv of rank root. It does not use recv of other ranks. A nil send means that recv
-// contains the elements. op must be associative. The bits of the result depend only on the
+// recv of rank root. It does not use recv of other ranks. If send is nil, recv contains the
+// elements of the caller. op must be associative. The bits of the result depend only on the
 // elements, the number of ranks and the length.
 func Reduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) error {
 	s, err := planReduce(c, send, recv, op, root)
@@ -25,7 +25,7 @@ func Ireduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) *Reque
 	return c.begin(reduce, s, err)
 }
 
-// Allreduce is Reduce with the result at all ranks.
+// Allreduce is like Reduce, but all ranks get the result.
 func Allreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) error {
 	s, err := planAllreduce(c, send, recv, op)
 	return c.run(allreduce, s, err)
@@ -37,11 +37,11 @@ func Iallreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
 	return c.begin(allreduce, s, err)
 }
 
-// valueBytes is the size up to which AllreduceValue uses memory of its own, so that it is
-// planned only once.
+// valueBytes is the size up to which AllreduceValue uses memory of the communicator, so
+// that it is planned only once.
 const valueBytes = 64
 
-// AllreduceValue is Allreduce of one element. With an error it returns v.
+// AllreduceValue is Allreduce of one element. It returns v if there is an error.
 func AllreduceValue[T any](c *Comm, v T, op func(a, b T) T) (T, error) {
 	if err := checkElement[T](); err != nil || c == nil || sizeOf[T]() > valueBytes {
 		x := []T{v}
@@ -135,8 +135,8 @@ func (c *Comm) splits(bytes, elements int) bool {
 	return bytes >= halvingReduce && c.Size() > 2 && elements >= c.Size()
 }
 
-// reduceTree combines up a binomial tree with its root at rank 0, which preserves the order
-// of the ranks, and then moves the result to root.
+// reduceTree combines up a binomial tree. The root of the tree is rank 0, which preserves
+// the order of the ranks. It then moves the result to root.
 func (s *schedule) reduceTree(acc []byte, root int) {
 	n, rank := s.c.Size(), s.c.rank
 	in := s.memory(len(acc))
@@ -154,7 +154,7 @@ func (s *schedule) reduceTree(acc []byte, root int) {
 	s.move(acc, 0, root)
 }
 
-// move sends a result from one rank to another.
+// move moves a result from one rank to another.
 func (s *schedule) move(b []byte, from, to int) {
 	switch {
 	case from == to:
@@ -165,10 +165,10 @@ func (s *schedule) move(b []byte, from, to int) {
 	}
 }
 
-// folding is a reduction among a power of two of the ranks.
+// folding describes a reduction among a power of two of the ranks.
 type folding struct {
-	members int // the power of two
-	extra   int // number of ranks beyond the power of two: the lower 2*extra ranks work in pairs
+	members int // that power of two
+	extra   int // number of other ranks: the lower 2*extra ranks work in pairs
 	member  int // number of this rank among the members, or -1
 }
 
@@ -186,7 +186,8 @@ func foldingOf(ranks int) folding {
 	return folding{members: members, extra: ranks - members}
 }
 
-// fold reduces the number of ranks to a power of two, and preserves their order.
+// fold reduces the number of ranks that take part to a power of two, and preserves their
+// order.
 func (s *schedule) fold(acc []byte) folding {
 	rank, f := s.c.rank, foldingOf(s.c.Size())
 	switch {
@@ -204,7 +205,7 @@ func (s *schedule) fold(acc []byte) folding {
 	return f
 }
 
-// unfold sends the result to the ranks that were folded away.
+// unfold sends the result to the ranks that are no members.
 func (s *schedule) unfold(f folding, acc []byte) {
 	switch rank := s.c.rank; {
 	case rank >= 2*f.extra:
@@ -216,9 +217,9 @@ func (s *schedule) unfold(f folding, acc []byte) {
 	}
 }
 
-// A few ranks with little data send it to all others at once. That takes more messages than
-// rounds, but each rank waits only once: if processes take turns on a core, every wait
-// costs a turn.
+// A few ranks with little data send their vectors to all others at once. That takes more
+// messages than rounds do, but each rank waits only once. If processes take turns on a
+// core, every wait costs a turn.
 const (
 	atOnceRanks = 4
 	atOnceBytes = 1 << 10
@@ -229,8 +230,8 @@ func (c *Comm) meetsAtOnce(bytes int) bool {
 	return c.Size() > 2 && c.Size() <= atOnceRanks && bytes <= atOnceBytes
 }
 
-// reduceAtOnce sends the vectors of all ranks to all ranks. Each combines them in the order
-// of fold and double, so that the bits do not depend on the size.
+// reduceAtOnce sends the vectors of all ranks to all ranks. Each rank combines them in the
+// order of fold and double, so that the bits of the result do not depend on the size.
 func (s *schedule) reduceAtOnce(acc []byte) {
 	n := s.c.Size()
 	all := s.memory(n * len(acc))
@@ -250,8 +251,8 @@ func (s *schedule) reduceAtOnce(acc []byte) {
 }
 
 // double combines by recursive doubling. In the round with distance d each rank has the
-// result of an aligned group of d ranks, and gets that of the neighbouring group. All ranks
-// apply the operator to the same pairs.
+// result of an aligned group of d ranks, and gets the result of the neighbouring group. All
+// ranks apply the operator to the same pairs.
 func (s *schedule) double(f folding, acc []byte) {
 	in := s.memory(len(acc))
 	for d := 1; d < f.members; d *= 2 {
@@ -269,9 +270,10 @@ func (s *schedule) double(f folding, acc []byte) {
 // span is a range of elements.
 type span struct{ lo, hi int }
 
-// halve combines like double, but in each round only the half of the vector that the rank
-// keeps. It returns the piece that is complete here. With gather, the ranks then exchange
-// the pieces in the reverse order until all ranks have all pieces.
+// halve combines in the same order as double. But in each round it combines only the half
+// of the vector that the rank keeps. In the end each rank has one complete piece. With
+// gather, the ranks then exchange the pieces in the reverse order, until all ranks have all
+// pieces.
 func (s *schedule) halve(f folding, acc []byte, size int, gather bool) {
 	bytes := func(r span) []byte { return acc[r.lo*size : r.hi*size] }
 	have := span{0, len(acc) / size}

@@ -2,15 +2,15 @@ package comm
 
 import "fmt"
 
-// Up to directRanks ranks, or from directBytes bytes in all, each rank sends every other
-// rank its piece. Otherwise one rank reduces the vector and scatters it.
+// With up to directRanks ranks, or from directBytes bytes in total, each rank sends every
+// other rank its piece. Otherwise one rank reduces the vector and scatters it.
 const (
 	directRanks = 8
 	directBytes = 16 << 10
 )
 
-// ReduceScatter combines the elements of all ranks' send with op, in rank order, and gives
-// rank i its part of the result, of counts[i] elements. nil counts mean equal parts. Every
+// ReduceScatter combines the elements of all ranks' send with op, in rank order. Rank i
+// gets its part of the result, of counts[i] elements. nil counts mean equal parts. Every
 // rank passes the same counts.
 func ReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, b T) T) error {
 	s, err := planReduceScatter(c, send, recv, counts, op)
@@ -40,7 +40,7 @@ func planReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, 
 	if len(counts) != n {
 		return nil, fmt.Errorf("%w: %d counts for %d ranks", ErrCount, len(counts), n)
 	}
-	at, size := make([]int, n+1), sizeOf[T]() // where the parts begin, in bytes
+	at, size := make([]int, n+1), sizeOf[T]() // at holds where the parts begin, in bytes
 	for i, k := range counts {
 		if k < 0 {
 			return nil, fmt.Errorf("%w: %d elements for rank %d", ErrCount, k, i)
@@ -69,7 +69,7 @@ func planReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, 
 		}
 		return s, nil
 	}
-	// The parts of all ranks for this one, folded from the first to the last.
+	// Combine the parts for this rank, from that of the first rank to that of the last.
 	part := len(into)
 	acc := s.memory(n * part)
 	s.exchange(

@@ -26,12 +26,12 @@ type Request struct {
 	buf    []byte
 	call   *sdr.Call
 	plan   *schedule
-	of     operation // the kind of a collective
+	of     operation // kind of a collective
 	finish func()    // local work after completion, before it is reported
 
-	err    error // wrong arguments; it never starts
-	active bool  // begun, and its completion was not reported
-	open   bool  // counted among the requests that cannot be pending across a safe point
+	err    error // wrong arguments; the operation never starts
+	active bool  // begun, and its completion was not yet reported
+	open   bool  // counted among the requests that must not be pending across a safe point
 	st     Status
 	result error
 }
@@ -47,7 +47,7 @@ func (r *Request) Start() {
 	}
 	err := r.c.usable()
 	if err == nil && r.kind == receiving && r.peer == AnySource {
-		err = r.c.checkAny() // it may have been asserted since RecvInit
+		err = r.c.checkAny() // the program may have called AssertNoAnySource since RecvInit
 	}
 	if err != nil {
 		r.err = fmt.Errorf("start of a request: %w", err)
@@ -92,7 +92,7 @@ func (r *Request) Test() (st Status, done bool, err error) {
 			return Status{}, false, nil
 		}
 	}
-	r.report() // the result is the error, if agree has failed
+	r.report() // if agree has failed, the result is its error
 	return r.st, true, r.result
 }
 
@@ -106,12 +106,12 @@ func (r *Request) Cancel() {
 
 // complete reports whether the operation may be reported as complete. A replica that lags
 // behind may have received messages that could not exist yet without replicas. Only Wait
-// reports their receives.
+// reports the receives of such messages.
 func (r *Request) complete() bool {
 	return !r.active || r.err != nil || r.call == nil || r.c.engine.Visible(r.call) || r.c.engine.Failure() != nil
 }
 
-// hold and release count r among the requests that are open at a safe point.
+// hold and release count r among the requests that must not be pending across a safe point.
 func (r *Request) hold() {
 	r.open = true
 	r.c.family.open.Add(1)

@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// restored takes a cut of a job with one rank and returns its world in a
-// process that begins there.
+// restored takes a cut of a job with one rank, and starts a process at that cut. It returns
+// the world of the process.
 func restored(t *testing.T, before func(world *comm.Comm)) (*comm.Comm, *sdr.Engine) {
 	cfg := sdr.Config{Degrees: []int{1}}
 	e := sdr.NewEngine(cfg)
@@ -31,9 +31,8 @@ func restored(t *testing.T, before func(world *comm.Comm)) (*comm.Comm, *sdr.Eng
 	return world, again
 }
 
-// TestRestored: constructors return the communicators in use at the safe point
-// with their messages. Other communication has to wait for the first safe
-// point.
+// TestRestored: constructors return the communicators that were in use at the safe point,
+// with their messages. Other communication fails before the first safe point.
 func TestRestored(t *testing.T) {
 	world, e := restored(t, func(w *comm.Comm) {
 		gone, err := w.Dup()
@@ -45,7 +44,7 @@ func TestRestored(t *testing.T) {
 		require.NoError(t, err)
 		sub, err := kept.Split(0, 0)
 		require.NoError(t, err)
-		require.NoError(t, kept.Free()) // sub stays usable
+		require.NoError(t, kept.Free()) // sub, which is derived from it, stays usable
 		require.NoError(t, comm.Send(sub, []int{7}, 0, 3))
 		require.NoError(t, comm.Send(w, []int{8}, 0, 3))
 	})
@@ -63,7 +62,7 @@ func TestRestored(t *testing.T) {
 		require.ErrorIs(t, err, comm.ErrRestored, name)
 		require.ErrorContains(t, err, "communication before the first safe point of a restored process: ", name)
 	}
-	prepared := comm.SendInit(world, []int{9}, 0, 4) // does not communicate
+	prepared := comm.SendInit(world, []int{9}, 0, 4) // preparing a request does not communicate
 	none, err := world.Split(comm.Undefined, 0)
 	require.NoError(t, err)
 	require.Nil(t, none)
@@ -71,7 +70,7 @@ func TestRestored(t *testing.T) {
 	require.NoError(t, err)
 	sub, err := kept.Split(0, 0)
 	require.NoError(t, err)
-	require.NoError(t, kept.Free(), "as it was")
+	require.NoError(t, kept.Free(), "the message from before the safe point")
 	_, err = world.Dup()
 	require.ErrorIs(t, err, comm.ErrRestored)
 	require.ErrorContains(t, err, "1 communicators that were made in this way were in use at the safe point")
@@ -89,12 +88,12 @@ func TestRestored(t *testing.T) {
 	_, err = prepared.Wait()
 	require.NoError(t, err)
 	more, err := world.Dup()
-	require.NoError(t, err, "another context than those of the communicators before")
+	require.NoError(t, err, "the new communicator has a new context")
 	require.NoError(t, more.Barrier())
 }
 
-// TestPendingRequests: a safe point finds operations that were begun and not
-// waited for, whether or not they are complete.
+// TestPendingRequests: Pending reports operations that were begun and not waited for,
+// whether or not they are complete.
 func TestPendingRequests(t *testing.T) {
 	e := sdr.NewEngine(sdr.Config{Degrees: []int{1}})
 	w, err := comm.World(e)
@@ -130,9 +129,9 @@ func TestPendingRequests(t *testing.T) {
 
 var errBack = errors.New("back")
 
-// TestAbortedRequests: a request that was complete but not reported when the
-// job rolled back also returns the error. A replica that is behind may have
-// received its message too early.
+// TestAbortedRequests: after a rollback a request that was complete but not reported
+// returns the error, too. A replica that lags behind may have received its message too
+// early.
 func TestAbortedRequests(t *testing.T) {
 	wait := func(r *comm.Request) error { _, err := r.Wait(); return err }
 	reports := map[string]func(r *comm.Request) error{
@@ -164,7 +163,7 @@ func TestAbortedRequests(t *testing.T) {
 				r := begin(w)
 				e.Abort(errBack)
 				require.ErrorIs(t, report(r), errBack)
-				require.ErrorIs(t, wait(r), errBack, "and does so again")
+				require.ErrorIs(t, wait(r), errBack, "and once more")
 				st, _ := r.Wait()
 				require.Zero(t, st)
 			})
@@ -172,8 +171,8 @@ func TestAbortedRequests(t *testing.T) {
 	}
 }
 
-// TestAbort: calls that are blocked over real links, and all later ones,
-// return the error of Abort, and no link holds memory of the program then.
+// TestAbort: calls that are blocked over real links return the error of Abort, and so do
+// all later calls. After Abort no link holds memory of the program.
 func TestAbort(t *testing.T) {
 	for _, kind := range []string{"inproc", "tcp", "shm"} {
 		t.Run(kind, func(t *testing.T) {
@@ -200,7 +199,7 @@ func TestAbort(t *testing.T) {
 			for i, call := range calls {
 				go func() { errs <- call(worlds[i]) }()
 			}
-			time.Sleep(10 * time.Millisecond) // most calls are blocked by now; the result is the same if not
+			time.Sleep(10 * time.Millisecond) // most calls are blocked by now; if not, the result is the same
 			for _, m := range c.members {
 				m.engine.Abort(errBack)
 			}

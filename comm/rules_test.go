@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// rules are rules of messages that package simulation hardly ever needs.
+// rules are rules of messages that hardly ever matter in the trials of package simulation.
 var rules = []ruletest.Rule{
 	ruletest.New("transport/sdr/ahead.go", "newcomers may wait for acknowledgements of what was sent behind the cut",
 		"		s.unacked = 1\n", ""),
@@ -39,7 +39,8 @@ var orders = ruletest.Table{Root: "..", Test: "TestAnyOrder", Soak: 3000, Sign: 
 	ruletest.New("transport/sdr/match.go", "a receive takes no claimed message",
 		"	if (req.source != Any || req.probe) && x.claimed(m, req) {\n		return nil\n	}\n", ""),
 }, Unshown: []ruletest.Rule{
-	// A receive is chosen for a message only when the receives before it have theirs.
+	// A message is bound to a receive only when the decisions about earlier receives are
+	// known.
 	ruletest.New("transport/sdr/match.go", "a chosen receive takes the decided message only",
 		"	for at != nil && !at.receive.accepts(number, tag) { // a decision gives the receive another message\n		at = at.after(key)\n	}\n", ""),
 }}

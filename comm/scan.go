@@ -3,7 +3,7 @@ package comm
 import "fmt"
 
 // Scan combines the elements of the ranks up to and including the caller with op, in rank
-// order. A nil send means that recv contains the elements.
+// order. If send is nil, recv contains the elements of the caller.
 func Scan[T any](c *Comm, send, recv []T, op func(a, b T) T) error {
 	s, err := planScan(c, send, recv, op, true)
 	return c.run(scan, s, err)
@@ -48,7 +48,7 @@ func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool)
 	n, rank := c.Size(), c.rank
 	if inclusive {
 		s.copy(acc, bytesOf(send))
-	} else { // the same scan, on the result that each rank gets from the one before it
+	} else { // run the same scan on the result of the previous rank, which each rank receives first
 		own := s.memory(len(acc))
 		s.copy(own, bytesOf(send))
 		if rank+1 < n {
@@ -66,9 +66,9 @@ func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool)
 	return s, nil
 }
 
-// scan computes for each of n ranks, which begin at first, the result of the ranks up to
-// it. In the round with distance d a rank has the result of the d ranks ending with it, and
-// gets that of the d ranks before them.
+// scan computes a scan over n ranks, beginning with rank first. In the round with distance
+// d a rank has the result of the d ranks ending with it, and gets the result of the d ranks
+// before them.
 func (s *schedule) scan(acc []byte, n, rank, first int) {
 	in := s.memory(len(acc))
 	for d := 1; d < n; d *= 2 {

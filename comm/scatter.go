@@ -65,8 +65,9 @@ func planScatter[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
 	return s, nil
 }
 
-// scatterTree sends the parts down a binomial tree: a rank at distance v from the root also
-// gets those of the ranks in its subtree, which follow it.
+// scatterTree sends the parts down a binomial tree. The subtree of a rank consists of the
+// ranks that follow it, in the order that begins at the root. The rank also receives their
+// parts, and forwards them.
 func (s *schedule) scatterTree(all, own []byte, part, root int) {
 	n := s.c.Size()
 	v := (s.c.rank - root + n) % n

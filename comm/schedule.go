@@ -10,18 +10,18 @@ import (
 
 // schedule is the plan of one collective operation at one rank: messages and local work in
 // order. It is a function of the ranks, the sizes and the operation only. Every message
-// gets its number when the plan is made, or is reused, so that replicas agree on the
-// numbers even if they carry out their plans in different orders.
+// gets its number when the plan is made or reused. So replicas agree on the numbers even if
+// they carry out their plans in different orders.
 type schedule struct {
 	c        *Comm
-	of       occasion   // zero: it is not reused
-	op       combiner   // of a reduction
-	first    []sdr.Post // the messages before the first step
+	of       occasion   // zero: the plan is not reused
+	op       combiner   // operator of a reduction
+	first    []sdr.Post // the messages before the first fence
 	steps    []step
 	at       int            // index in steps
 	round    []sdr.Post     // messages of the current round, from steps
 	posted   []sdr.Post     // first or round; nil before the first message
-	requests []*sdr.Request // of first, and then of round
+	requests []*sdr.Request // requests of first, and then of round
 	script   *sdr.Script
 	words    []uint64 // memory for intermediate results
 	taken    int      // used part of words
@@ -34,9 +34,9 @@ const (
 	stepSend stepKind = iota
 	stepRecv
 	stepFence // wait for the messages before it
-	// A fence, then local work:
-	stepCombine // of low and high into buf
-	stepCopy    // of low into buf
+	// A fence, followed by local work:
+	stepCombine // combines low and high into buf
+	stepCopy    // copies low into buf
 	stepDo
 )
 
@@ -61,8 +61,8 @@ func (c *Comm) newSchedule(o operation, root, bytes int) *schedule {
 	return s
 }
 
-// add appends a step and returns it for the caller to fill in. Filling in a step elsewhere
-// and then copying it would take longer than the rest of the work.
+// add appends a step and returns it for the caller to fill in. A copy of a filled step
+// would take longer than the rest of the work.
 func (s *schedule) add(kind stepKind) *step {
 	s.steps = append(s.steps, step{})
 	st := &s.steps[len(s.steps)-1]
@@ -162,9 +162,9 @@ func (s *schedule) step() []sdr.Post {
 	return s.posted
 }
 
-// collect checks the results of the messages of the previous round. A failed operation
-// continues to its end, so that the other ranks do not wait for it forever, unless they
-// have called a different operation.
+// collect checks the results of the messages of the previous round. After an error the
+// operation still continues to its end, so that the other ranks do not wait for it forever.
+// The exception is that they have called a different operation.
 func (s *schedule) collect() {
 	for i := range s.posted {
 		if _, err := s.posted[i].Request.Result(); err != nil && s.err == nil {
@@ -180,14 +180,15 @@ func (c *Comm) startPlan(s *schedule) { c.engine.Start(c.coll, s.script) }
 func (c *Comm) finishPlan(s *schedule) error {
 	call := s.script.Call()
 	if _, err := c.engine.Wait(call); err != nil {
-		return err // s is left to the engine
+		return err // the engine still uses s
 	}
 	err := s.err
 	c.keep(s)
 	return err
 }
 
-// run carries out a collective operation, or returns why it was not planned.
+// run carries out a collective operation. If err is not nil, the operation was not planned,
+// and run returns err.
 func (c *Comm) run(o operation, s *schedule, err error) error {
 	if err == nil {
 		if ob := c.engine.Observer(); ob != nil {

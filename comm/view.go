@@ -2,9 +2,9 @@ package comm
 
 import "fmt"
 
-// View is a regular selection of the elements of a slice: Count blocks of
-// Block elements whose beginnings are Stride elements apart, like a column or
-// a face of an array.
+// View is a regular selection of the elements of a slice, like a column or a face of an
+// array. It consists of Count blocks of Block elements. Successive blocks begin Stride
+// elements apart.
 type View[T any] struct {
 	Data                 []T
 	Count, Block, Stride int
@@ -35,19 +35,19 @@ func (v View[T]) unpack(in []T) {
 	}
 }
 
-// SendView is Send of the elements that v selects, in order. The receiver may
-// use a View of another shape, or none.
+// SendView is like Send, for the elements that v selects, in order. The receiver may use a
+// View of another shape, or none.
 func SendView[T any](c *Comm, v View[T], dst, tag int) error {
 	_, err := IsendView(c, v, dst, tag).Wait()
 	return err
 }
 
-// RecvView is Recv into the elements that v selects.
+// RecvView is like Recv, into the elements that v selects.
 func RecvView[T any](c *Comm, v View[T], src, tag int) (Status, error) {
 	return IrecvView(c, v, src, tag).Wait()
 }
 
-// IsendView begins a SendView. The elements may be changed when it returns.
+// IsendView begins a SendView. The program may change the elements when it returns.
 func IsendView[T any](c *Comm, v View[T], dst, tag int) *Request {
 	if err := v.check(); err != nil {
 		return &Request{c: c, active: true, err: fmt.Errorf("send to rank %d: %w", dst, err)}

@@ -51,13 +51,13 @@ func TestAll(reqs ...*Request) (bool, error) {
 		}
 		return []int{0}
 	})
-	if err != nil || len(done) > 0 || len(reqs) == 0 { // after an error WaitAll returns it
+	if err != nil || len(done) > 0 || len(reqs) == 0 { // after an error, or if all are complete, WaitAll returns the result
 		return true, WaitAll(reqs...)
 	}
 	return false, nil
 }
 
-// TestAny is WaitAny that does not wait: it returns the index Undefined if there is no
+// TestAny is like WaitAny, but does not wait. It returns the index Undefined if there is no
 // request, or none is complete.
 func TestAny(reqs ...*Request) (int, Status, error) {
 	progress(reqs)
@@ -113,8 +113,8 @@ func reportOf(reqs []*Request, indices []int) (first error) {
 	return first
 }
 
-// waitFor waits until some of the requests are complete, and returns the indices from look.
-// It returns none if no request is under way.
+// waitFor waits until some of the requests are complete, and returns their indices, as
+// chosen by look. It returns none if no request is under way.
 func waitFor(reqs []*Request, call string, look func([]*Request) []int) ([]int, error) {
 	i := slices.IndexFunc(reqs, func(r *Request) bool { return r != nil && r.active })
 	if i < 0 {
@@ -142,7 +142,7 @@ func waitFor(reqs []*Request, call string, look func([]*Request) []int) ([]int, 
 	return done, nil
 }
 
-// allHopeless returns why none of the requests can ever be complete, or nil.
+// allHopeless returns an error if none of the requests can ever complete.
 func allHopeless(reqs []*Request) (err error) {
 	for _, r := range reqs {
 		if r == nil || !r.active || r.call == nil {
@@ -155,8 +155,9 @@ func allHopeless(reqs []*Request) (err error) {
 	return err
 }
 
-// anyAwaited returns the ranks that the requests wait for, of which one is enough. For a
-// request that lacks messages of several ranks, it contains the first.
+// anyAwaited returns the ranks that the requests wait for, of which one is enough. If a
+// request needs messages of several ranks, the result contains only the first of these
+// ranks.
 func anyAwaited(reqs []*Request) sdr.Awaited {
 	any := sdr.Awaited{One: true}
 	for _, r := range reqs {
@@ -164,7 +165,7 @@ func anyAwaited(reqs []*Request) sdr.Awaited {
 			continue
 		}
 		a := r.c.engine.Awaited(r.call)
-		any.Moving = any.Moving || a.Moving || r.call.Done() // complete, but not visible yet
+		any.Moving = any.Moving || a.Moving || r.call.Done() // r is complete, but the program may not see that yet
 		if !a.One && len(a.Ranks) > 1 {
 			a.Ranks = a.Ranks[:1]
 		}

@@ -6,20 +6,20 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// The ways to receive a message of a chain. For a message that is received from any source,
-// only the tag identifies the chain, so nothing but causal order determines the visit to
-// which it belongs.
+// The ways to receive a message of a chain. A receive from any source knows only the tag,
+// which is that of the chain. So only causal order determines to which visit its message
+// belongs.
 const (
 	wildRecv   = iota // a receive from any source
 	wildIrecv         // a nonblocking receive from any source
 	wildProbe         // a probe of any source; the next message is sent before the receive
-	wildPosted        // a receive from any source begun before the chain
-	posted            // a receive from the rank before, begun before the chain
-	postedAny         // the same, reported by WaitAny among all remaining ones
-	postedSome        // or by WaitSome, which must not report another one
-	postedTest        // or by repeated calls of Test
-	probed            // a probe of the rank before; the next message is sent before the receive
-	polled            // the same with Iprobe
+	wildPosted        // a receive from any source that was begun before the chain
+	posted            // a receive from the previous rank that was begun before the chain
+	postedAny         // the same, completed by WaitAny among all remaining receives
+	postedSome        // the same, completed by WaitSome, which must not report another one
+	postedTest        // the same, completed by repeated calls of Test
+	probed            // a probe of the previous rank; the next message is sent before the receive
+	polled            // the same, with Iprobe
 	ways
 )
 
@@ -32,16 +32,16 @@ type visit struct {
 	buf        []uint32
 }
 
-// chain passes a message from rank to rank along a random path, which may visit ranks
+// chain passes a message from rank to rank along a random path, which may visit a rank
 // several times. All its messages depend on each other, and every rank must receive them in
-// that order. Ranks also take part in a sum, which each of them begins somewhere on the
-// path.
+// the order of the path. The ranks also compute a sum, which each of them begins somewhere
+// on the path.
 func chain(w *World) error {
 	n, me := w.Comm.Size(), w.Comm.Rank()
 	if n < 2 {
 		return nil
 	}
-	size, tags := w.size(), w.Plan.IntN(1<<20)*16 // different from the tags of all other chains, as nothing separates them
+	size, tags := w.size(), w.Plan.IntN(1<<20)*16 // different from the tags of all other chains, because no barrier separates them
 	path := make([]visit, 2+w.Plan.IntN(12))
 	for i := range path {
 		path[i] = visit{rank: w.Plan.IntN(n), way: w.Plan.IntN(ways), collective: w.Plan.IntN(4) == 0}
@@ -121,7 +121,7 @@ func (c *chainRun) visit(i int) error {
 	if v.buf == nil {
 		v.buf = make([]uint32, c.size+2)
 	}
-	st, ahead, err := comm.Status{}, false, error(nil) // ahead: the next message was sent already
+	st, ahead, err := comm.Status{}, false, error(nil) // ahead: the next message was already sent
 	switch v.way {
 	case wildRecv:
 		st, err = comm.Recv(c.Comm, v.buf, src, tag)

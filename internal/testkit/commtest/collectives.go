@@ -48,7 +48,7 @@ func collectives(w *World) error {
 			send[i] = Affine{uint64(me + 2), uint64(i)}
 		}
 		err = comm.ReduceScatter(c, send, out, nil, Compose)
-	case 8: // two at a time, waiting for the second first
+	case 8: // two at a time, of which the second is awaited first
 		a := comm.Iallreduce(c, own, out, Compose)
 		b := comm.Iallgather(c, own, all)
 		if _, err = b.Wait(); err == nil {
@@ -76,8 +76,8 @@ func overlapped(w *World) error {
 	return nil
 }
 
-// halo is the communication of HPCCG: receives from any source for the messages of the
-// neighbours, stored by their source, and a reduction before the next round.
+// halo is the communication pattern of HPCCG. A rank receives the messages of its
+// neighbours from any source and stores them by source. A reduction separates the rounds.
 func halo(w *World) error {
 	n, me, size := w.Comm.Size(), w.Comm.Rank(), w.size()
 	var neighbours []int

@@ -1,4 +1,4 @@
 // Package commtest makes random programs of messages and collectives. Every rank knows
-// which values it must observe, or observes the same values as in a run without
-// replicas. The package is for tests of this module.
+// which values it must observe, or its observations are compared with those of a run
+// without replicas. The package is for tests of this module.
 package commtest

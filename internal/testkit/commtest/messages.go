@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// ring shifts a message round with a plain send and receive.
+// ring shifts a message around the ring of ranks with a plain send and receive.
 func ring(w *World) error {
 	n, r, size := w.Comm.Size(), w.Comm.Rank(), w.size()
 	req := comm.Isend(w.Comm, payload(r, 0, size), (r+1)%n, 3)
@@ -23,7 +23,7 @@ func ring(w *World) error {
 }
 
 // scatterShot sends random messages between random ranks. Receivers receive them by source,
-// by wildcard, or one by one with WaitAny.
+// from any source, or one by one with WaitAny.
 func scatterShot(w *World) error {
 	type msg struct{ src, dst, i, size int }
 	n, me := w.Comm.Size(), w.Comm.Rank()
@@ -65,7 +65,7 @@ func scatterShot(w *World) error {
 		}
 	}
 	seen := make([]int, n)
-	for i, r := range recvs { // posting order: each source's messages in order
+	for i, r := range recvs { // each source's messages are in posting order
 		st, err := r.Wait()
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func scatterShot(w *World) error {
 	if err := comm.WaitAll(sends...); err != nil {
 		return err
 	}
-	return w.Comm.Barrier() // no rank's next step may send into this one's wildcards
+	return w.Comm.Barrier() // so that the next step of a rank sends nothing that matches these receives from any source
 }
 
 // fanIn collects messages at one rank, by wildcard receives, by Probe, or by
@@ -129,9 +129,9 @@ func fanIn(w *World) error {
 	return w.Comm.Barrier()
 }
 
-// mostPolls bounds the tests or probes of one message by a program, which then waits. A
-// replica that is far behind its leader repeats each of them, and a simulation lets it do so
-// slowly.
+// mostPolls bounds the tests or probes for one message by a program, which then waits. A
+// replica that lags behind its leader repeats each of them, and a simulation may run that
+// replica slowly.
 const mostPolls = 500
 
 // poll probes a message with Iprobe, and after many attempts with Probe.
@@ -144,8 +144,8 @@ func poll(c *comm.Comm, src, tag int) (comm.Status, error) {
 	return c.Probe(src, tag)
 }
 
-// flood sends more than the receiver has room for. The receiver receives the last message
-// first.
+// flood sends more messages than the receiver has room for. The receiver receives the last
+// message first.
 func flood(w *World) error {
 	n, me := w.Comm.Size(), w.Comm.Rank()
 	from, to := w.Plan.IntN(n), w.Plan.IntN(n)

@@ -21,9 +21,9 @@ type World struct {
 // Step is a part of a program. All ranks of the communicator take it.
 type Step func(w *World) error
 
-// Run takes length random steps, which the seed chooses among those of this package and
-// others. It returns the sum of the values that the rank observed, which equals that of a
-// run without replicas.
+// Run carries out length random steps. The seed chooses them among those of this package
+// and others. Run returns the sum of the values that the rank observed. The sum equals that
+// of a run without replicas.
 func Run(c *comm.Comm, seed uint64, length int, others ...Step) (uint64, error) {
 	w := &World{Comm: c, Plan: rand.New(rand.NewPCG(seed, 77)), steps: slices.Concat(others, messages)}
 	for range length {
