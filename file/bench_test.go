@@ -33,7 +33,7 @@ func BenchmarkWriteAtAll(b *testing.B) {
 					f, err := os.OpenFile(name, os.O_WRONLY, 0)
 					if err == nil {
 						_, err = f.WriteAt(data, int64(r*part))
-						_ = f.Close() // all was written
+						_ = f.Close() // every byte was written
 					}
 					if err != nil {
 						b.Error(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/replica/outfile"
 )
 
-// outcome is the result of what one replica has done for all replicas of its rank. Its
-// error is the same on all of them.
+// outcome is the result of a call that one replica makes for all replicas of its rank. All
+// of them get the same error.
 type outcome struct {
 	outfile.Outcome
 	Fault *fault `json:",omitempty"`
@@ -24,16 +24,16 @@ type outcome struct {
 	Token string `json:",omitempty"`
 	Size  int64  `json:",omitempty"`
 	Sum   uint64 `json:",omitempty"`
-	Time  int64  `json:",omitempty"` // of the last change, in nanoseconds
+	Time  int64  `json:",omitempty"` // when the file last changed, in nanoseconds
 	data  []byte
 }
 
-// fault is an error on its way to other processes.
+// fault is an error in the form in which it is sent to other processes.
 type fault struct {
 	Op, Path string
 	Errno    syscall.Errno
 	Text     string
-	Rank     int // in the communicator of the file; -1: the own one
+	Rank     int // rank in the communicator of the file that has the error; -1: the rank of this process
 }
 
 func (f *File) newFault(err error) *fault {
@@ -67,7 +67,7 @@ func (f *fault) error() error {
 	return err
 }
 
-// ended is an error by which the run of the program ends: the file stays as it is.
+// ended is an error that ends the run of the program. The file stays as it is.
 type ended struct{ error }
 
 func (e ended) Unwrap() error { return e.error }
@@ -78,11 +78,11 @@ func ends(err error) bool {
 	return errors.As(err, &e)
 }
 
-// once has one replica of the rank call do, and returns the outcome on all of them.
+// once calls do in one replica of the rank, and returns the outcome in all of them.
 func (f *File) once(do func(*outcome) error) (outcome, error) {
 	b, err := intra.OnceBytes(f.p, func() ([]byte, error) {
 		for _, path := range f.t.expired {
-			_ = os.Remove(path) // an earlier writer may have done so already
+			_ = os.Remove(path) // a replica that died may have removed the file before
 		}
 		var o outcome
 		o.Fault = f.newFault(do(&o))
@@ -104,7 +104,7 @@ func (f *File) once(do func(*outcome) error) (outcome, error) {
 	return o, nil
 }
 
-// call has one replica of the rank carry out a call.
+// call carries out a call in one replica of the rank.
 func (f *File) call(c outfile.Call) error {
 	keeps := f.t.keeps()
 	if f.t.trial() {
@@ -128,7 +128,7 @@ func (f *File) call(c outfile.Call) error {
 	return err
 }
 
-// lead has the first rank of the file make a call, and returns its error on all ranks.
+// lead makes a call in the first rank of the file, and returns its error on all ranks.
 func (f *File) lead(c outfile.Call) error {
 	var err error
 	if f.leads() {
@@ -146,7 +146,7 @@ func (f *File) lead(c outfile.Call) error {
 	return nil
 }
 
-// agree returns the error of the first rank of the file that has one, on all ranks.
+// agree returns on all ranks of the file the error of the first rank that has one.
 func (f *File) agree(err error) error {
 	if !f.shared() || ends(err) {
 		return err
@@ -242,7 +242,8 @@ func (f *File) act(a outfile.Action) error {
 	return err
 }
 
-// put writes a piece. If the process may have to die in a file, it writes two halves.
+// put writes a piece. It writes two halves if the process may be killed inside a file
+// operation.
 func (f *File) put(h *os.File, p outfile.Piece) error {
 	if f.t.step != nil {
 		n := len(p.Data) / 2
@@ -256,7 +257,7 @@ func (f *File) put(h *os.File, p outfile.Piece) error {
 	return err
 }
 
-// settle makes durable what this process would have to write again.
+// settle makes durable the bytes that this process would otherwise have to write again.
 func (f *File) settle() error {
 	if f.m == nil || f.t.trial() {
 		return nil
@@ -272,7 +273,7 @@ func (f *File) settle() error {
 	return nil
 }
 
-// current returns the path at which the file is now.
+// current returns the path under which the file exists at present.
 func (f *File) current() string {
 	if f.kind == created {
 		return f.temporary(f.m.Version())

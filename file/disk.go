@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// handle is the open descriptor of this process, if it has written or read the file.
+// handle is the open descriptor of this process. It is empty until the process writes or
+// reads the file.
 type handle struct {
 	file *os.File
 	path string
@@ -39,15 +40,15 @@ func (h *handle) get(path string, reads bool) (*os.File, error) {
 
 func (h *handle) close() {
 	if h.file != nil {
-		h.file.Close() // it was synchronized if that matters
+		h.file.Close() // if its data must be durable, it was synchronized before
 		h.file = nil
 	}
 }
 
 func (f *File) release() { f.handle.close() }
 
-// target returns the path that a name stands for, and the permissions of the file there,
-// 0 if there is none. It must be a regular file.
+// target returns the path that a name resolves to, and the permissions of the file there,
+// 0 if there is none. A file that exists must be a regular file.
 func target(name string) (string, fs.FileMode, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {
@@ -70,14 +71,15 @@ func target(name string) (string, fs.FileMode, error) {
 	return path, info.Mode().Perm() | fs.ModeTemporary, nil
 }
 
-// start creates a file, or the temporary one in its place.
+// start opens the file for writing and creates it if necessary. A created file is opened
+// under its temporary name.
 func (f *File) start(o *outcome) error {
 	path, mode, err := target(f.name)
 	if err != nil {
 		return err
 	}
 	o.Path = path
-	if mode != 0 { // the file that is to be replaced must be writable, too
+	if mode != 0 { // the file that Close replaces must be writable, too
 		probe, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -89,7 +91,8 @@ func (f *File) start(o *outcome) error {
 		dir, base := filepath.Split(path)
 		o.Temp = fmt.Sprintf("%s.%s.%s.%d.part", dir, base, f.t.nonce, f.t.made)
 		at, flag = o.Temp, os.O_CREATE|os.O_TRUNC|os.O_RDWR
-		// An execution that was rolled back may have given this file its own name, too.
+		// A rolled back execution may have linked its file to its final name, too. Truncating
+		// it would destroy the published file.
 		if err := remove(at); err != nil {
 			return err
 		}
@@ -116,7 +119,7 @@ func (f *File) start(o *outcome) error {
 		return err
 	}
 	o.Size = info.Size()
-	if f.t.keeps() { // for replicas on other hosts to see
+	if f.t.keeps() { // replicas on other hosts check that they see the token
 		o.Token = filepath.Join(filepath.Dir(path), ".intra-"+f.t.nonce)
 		token, err := os.OpenFile(o.Token, os.O_CREATE|os.O_WRONLY, 0o666)
 		if err != nil {
@@ -128,8 +131,8 @@ func (f *File) start(o *outcome) error {
 	return syncFolder(path)
 }
 
-// sweep removes what an execution that was rolled back has left beside a temporary file:
-// versions after the given one, and copies under way.
+// sweep removes files that a rolled back execution has left beside a temporary file:
+// versions after the given one, and incomplete copies.
 func (f *File) sweep(temp string, version int) error {
 	dir, base := filepath.Split(temp)
 	list, err := os.ReadDir(dir)
@@ -142,7 +145,7 @@ func (f *File) sweep(temp string, version int) error {
 			continue
 		}
 		if v, err := strconv.Atoi(rest); err == nil && v <= version {
-			continue // a rollback to an earlier safe point needs it
+			continue // a rollback to an earlier safe point needs this version
 		}
 		f.t.mark()
 		if err := remove(filepath.Join(dir, e.Name())); err != nil {
@@ -160,12 +163,12 @@ func remove(path string) error {
 	return nil
 }
 
-// publish gives a created file of that size its name.
+// publish renames a created file of that size to its final name.
 func (f *File) publish(size int64, version int) error {
 	from := f.temporary(version)
 	if f.born < f.t.cut() {
-		// The job may roll back to a safe point at which the file has its temporary name,
-		// so that stays as well.
+		// The job may roll back to a safe point at which the file has its temporary name. So
+		// publish keeps that name, too, and renames a second link.
 		second := from + ".link"
 		if err := remove(second); err != nil {
 			return err
@@ -186,13 +189,14 @@ func (f *File) publish(size int64, version int) error {
 	err := os.Rename(from, f.path)
 	f.t.mark()
 	if errors.Is(err, fs.ErrNotExist) {
-		// A replica may have renamed it, and died before it could report that.
+		// A replica may have renamed the file and died before it reported this.
 		if info, e := os.Stat(f.path); e == nil && info.Size() == size {
 			err = nil
 		}
 	}
 	if err == nil && from != f.temporary(version) {
-		// An earlier writer has died after its rename: of two names of one file none is renamed.
+		// An earlier writer may have died after its rename. If both names belong to one file,
+		// rename does nothing and leaves the second link.
 		err = remove(from)
 	}
 	if err != nil {
@@ -201,7 +205,7 @@ func (f *File) publish(size int64, version int) error {
 	return syncFolder(f.path)
 }
 
-// discard removes a created file that has failed.
+// discard removes the temporary file after a failed write.
 func (f *File) discard() error {
 	if f.t.trial() || !f.leads() {
 		return nil
@@ -213,8 +217,9 @@ func (f *File) discard() error {
 	return err
 }
 
-// detach gives the temporary file an inode of its own, if it also has its own name since
-// it was closed after the safe point to which the job has rolled back.
+// detach gives the temporary file an inode of its own. It may share its inode with the
+// final name: Close may have published the file after the safe point to which the job has
+// rolled back.
 func (f *File) detach(size int64) error {
 	at := f.temporary(f.m.Version())
 	info, err := os.Stat(at)
@@ -233,7 +238,8 @@ func (f *File) detach(size int64) error {
 	return os.Rename(second, at)
 }
 
-// duplicate makes a durable file of the first size bytes of another one.
+// duplicate copies the first size bytes of a file to another file, and makes the copy
+// durable.
 func (f *File) duplicate(from, to string, size int64) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -257,7 +263,7 @@ func (f *File) duplicate(from, to string, size int64) (err error) {
 	return out.Sync()
 }
 
-// cutOff cuts a file off at a size if it is longer.
+// cutOff truncates a file that is longer than size.
 func cutOff(h *os.File, size int64) error {
 	info, err := h.Stat()
 	if err != nil || info.Size() <= size {
@@ -266,8 +272,8 @@ func cutOff(h *os.File, size int64) error {
 	return h.Truncate(size)
 }
 
-// appears waits until a file that another process has created is visible here. A client of
-// NFS may remember for a while that it was not there; reading the folder makes it look.
+// appears waits until a file that another process has created is visible here. An NFS
+// client may cache that the file does not exist; reading the folder refreshes the cache.
 func appears(path string) (fs.FileInfo, error) {
 	for pause := time.Millisecond; ; pause *= 2 {
 		info, err := os.Stat(path)

@@ -4,8 +4,8 @@ package file
 
 import "io/fs"
 
-// names returns the number of names that a file has. Without Linux no job rolls back, so
-// that no file needs a second one.
+// names returns the number of links of a file. Only Linux has jobs that roll back, so
+// elsewhere no file has a second link.
 func names(fs.FileInfo) int { return 1 }
 
 // syncFolder makes the name of a file durable, where a folder can be synchronized.

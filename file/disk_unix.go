@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// names returns the number of names that a file has.
+// names returns the number of links of a file.
 func names(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Nlink)
@@ -25,7 +25,7 @@ func syncFolder(path string) error {
 		return err
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems cannot
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems cannot synchronize a folder
 		return err
 	}
 	return nil

@@ -43,8 +43,8 @@ func sameError(t *testing.T, want syscall.Errno, name string, call func(p *intra
 	}
 }
 
-// refused requires that files in a folder can neither be created nor appended to, and that
-// the file that is there stays.
+// refused requires that no file in a folder can be created or appended to, and that the
+// existing file stays.
 func refused(t *testing.T, want syscall.Errno, dir string) {
 	t.Helper()
 	old := filepath.Join(dir, "old")
@@ -64,7 +64,7 @@ func TestFolderWithoutPermission(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "old"), []byte("old"), 0o444))
 	require.NoError(t, os.Chmod(dir, 0o555))
-	if os.Geteuid() == 0 { // whom no permission stops
+	if os.Geteuid() == 0 { // root ignores permissions
 		require.NoError(t, syscall.Setresuid(-1, needs.StrangerID, -1))
 		defer func() { require.NoError(t, syscall.Setresuid(-1, 0, -1)) }()
 	}
@@ -88,8 +88,8 @@ func TestReadOnlyFolder(t *testing.T) {
 	require.Contains(t, string(out), "--- PASS: TestReadOnlyFolder")
 }
 
-// A limit of the size of files lets a write end in the middle, as a quota does: records
-// that were complete stay, and so does the file that was to be replaced.
+// A limit on the size of files makes a write end in the middle, as a quota does. Records
+// that were complete stay, and so does the file that Close would have replaced.
 func TestWriteThatEndsInTheMiddle(t *testing.T) {
 	const limit = 100 << 10
 	signal.Ignore(syscall.SIGXFSZ)
@@ -110,7 +110,7 @@ func TestWriteThatEndsInTheMiddle(t *testing.T) {
 		if err != nil {
 			return errors.New("the first records: " + err.Error())
 		}
-		failed := f.WriteAll([]byte(record)) // of rank 1 the last part
+		failed := f.WriteAll([]byte(record)) // the limit cuts off the last part of the record of rank 1
 		if err := f.WriteAll([]byte("end")); err != nil {
 			return errors.New("after a failure: " + err.Error())
 		}
@@ -135,7 +135,7 @@ func TestWriteThatEndsInTheMiddle(t *testing.T) {
 				return errors.New("create: " + err.Error())
 			}
 			err = failing(f, p)
-			_ = f.Close() // with the same error, or closed already
+			_ = f.Close() // returns the same error, or that the file is closed
 			return err
 		})
 		require.Equal(t, "old", contents(t, field))

@@ -15,23 +15,24 @@ import (
 // process uses it.
 type File struct {
 	p    *intra.Process
-	c    *comm.Comm // nil: of one rank
+	c    *comm.Comm // nil: the file belongs to one rank
 	t    *table
-	name string // as the program calls it
+	name string // as given by the program
 	kind kind
 	at   string // file:line where it was opened
-	born uint64 // the last cut when it was opened
+	born uint64 // number of the last consistent cut when the file was opened
 
-	path   string           // the name that it gets, or has; absolute
-	temp   string           // the name of its version 0 before it gets path; "": none
-	m      *outfile.Machine // nil: it is only read
+	path   string           // final name, absolute
+	temp   string           // name of version 0 until it is renamed to path; "": none
+	m      *outfile.Machine // nil: the file is only read
 	handle handle
-	pos    int64 // of Write in a created file, and of Read
-	size   int64 // of a file that is only read
-	// stranger: this replica was late, and found another file than the one that is read.
+	pos    int64 // position of Write in a created file, and of Read
+	size   int64 // size of a file that is only read
+	// stranger means that this replica opened the file late, when the program had already
+	// replaced it.
 	stranger bool
 	failed   error // the first failed write of a created file
-	lost     error // a failed fsync: what was written may be lost
+	lost     error // a failed fsync: written bytes may be lost
 	closed   bool
 }
 
@@ -46,8 +47,8 @@ const (
 // ErrUnordered means that several ranks append to one file without an order.
 var ErrUnordered = errors.New("several ranks would append without an order: use WriteAll, or WriteAt in a created file")
 
-// ErrOverwrite means that a write of one rank would overwrite what a safe point has of a file of
-// several ranks.
+// ErrOverwrite means that one rank would overwrite bytes that a safe point needs, in a
+// file of several ranks.
 var ErrOverwrite = errors.New("overwrites bytes from before the last safe point of the job: all ranks have to know, so use WriteAtAll")
 
 // Create creates a file that is visible as a whole once Close has renamed it. A file of
@@ -62,9 +63,9 @@ func Append(p *intra.Process, c *comm.Comm, name string) (*File, error) {
 	return open(p, c, name, appended)
 }
 
-// Open opens a file to be read. One replica of each rank reads it for all. Open fails if
-// they do not see the same file. Before the first safe point of a restored process, which
-// has no peers yet, that process reads by itself.
+// Open opens a file for reading. One replica of each rank reads it for all replicas. Open
+// fails if the processes do not see the same file. Before the first safe point of a
+// restored process, that process has no peers yet and reads by itself.
 func Open(p *intra.Process, c *comm.Comm, name string) (*File, error) {
 	return open(p, c, name, opened)
 }
@@ -103,7 +104,7 @@ func (f *File) open() error {
 // Name returns the name of the file as it was given.
 func (f *File) Name() string { return f.name }
 
-// entry returns the file as part of the state.
+// entry returns the saved state of the file.
 func (f *File) entry() entry {
 	s := f.m.State()
 	return entry{Name: f.name, Kind: f.kind, Born: f.born, Path: f.path, Temp: f.temp, Pos: f.pos, Version: s.Version, End: s.End, Unsynced: s.Unsynced}
@@ -123,15 +124,16 @@ func (f *File) enter(op string, writes bool) error {
 	return nil
 }
 
-// fault returns the error of a call that was wrong.
+// fault returns the error of an invalid call.
 func (f *File) fault(op string, err error) error {
 	return &os.PathError{Op: op, Path: f.name, Err: err}
 }
 
-// leads reports whether this rank does what one rank of the file does for all.
+// leads reports whether this rank makes the calls that one rank makes for all ranks of the
+// file.
 func (f *File) leads() bool { return f.c == nil || f.c.Rank() == 0 }
 
-// shared reports whether several ranks have the file.
+// shared reports whether several ranks use the file.
 func (f *File) shared() bool { return f.c != nil && f.c.Size() > 1 }
 
 // Sync makes everything that was written durable. All ranks of the file call it.
@@ -150,8 +152,8 @@ func (f *File) sync() error {
 }
 
 // Close makes a file durable and closes it; all ranks of the file call it. A created file
-// gets its name. If a write to it has failed, it is removed instead, a file that had its
-// name before stays, and Close returns the error of that write.
+// gets its name. If a write to it has failed, Close removes it instead and returns the
+// error of that write; an earlier file of that name stays.
 func (f *File) Close() error {
 	if err := f.enter("close", false); err != nil {
 		return err
@@ -188,8 +190,8 @@ func (f *File) Close() error {
 	return err
 }
 
-// whole returns the size of the file over all ranks, and the error of one of them if there
-// is one.
+// whole returns the size of the file over all ranks, or the error of the first rank that
+// has one.
 func (f *File) whole(err error) (int64, error) {
 	if err = f.agree(err); err != nil || !f.shared() {
 		return f.m.End(), err
@@ -197,7 +199,7 @@ func (f *File) whole(err error) (int64, error) {
 	return comm.AllreduceValue(f.c, f.m.End(), comm.Max)
 }
 
-// resume brings the file back to the safe point at which the run began.
+// resume restores the file to the safe point at which the run began.
 func (f *File) resume() error {
 	size, err := f.whole(nil)
 	if err != nil {

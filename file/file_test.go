@@ -18,7 +18,7 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// degrees of jobs with one and with several ranks and replicas.
+// jobs have one or several ranks, and one or several replicas.
 var jobs = []intra.Spec{{Ranks: 1, Replicas: 1}, {Ranks: 1, Replicas: 2}, {Ranks: 3, Replicas: 1}, {Ranks: 2, Replicas: 2}, {Degrees: []int{2, 1, 3}}}
 
 // everyJob runs a program in jobs of several shapes, each with a folder of its own.
@@ -119,7 +119,7 @@ func TestViewsSelectBlocks(t *testing.T) {
 		if err := mine.WriteAtAll([]byte(strings.Repeat(fmt.Sprint(p.Rank()), 3)), 0); err != nil {
 			return err
 		}
-		if err := mine.WriteAtAll([]byte("ab"), 3); err != nil { // across two blocks
+		if err := mine.WriteAtAll([]byte("ab"), 3); err != nil { // spans two blocks
 			return err
 		}
 		if err := f.Sync(); err != nil {

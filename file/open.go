@@ -42,8 +42,8 @@ func (f *File) begin() error {
 	if !slices.Contains(f.t.tokens, o.Token) {
 		f.t.tokens = append(f.t.tokens, o.Token)
 	}
-	// A replica that lags behind may look for the token long after the others have closed the
-	// file. So the token stays until Release.
+	// A replica that lags behind may look for the token long after the other replicas have
+	// closed the file. So the token stays until Release.
 	if err := f.t.sees(o.Token); err != nil {
 		return fmt.Errorf("%w: %w", intra.ErrDiverged, err)
 	}
@@ -77,7 +77,7 @@ func (f *File) first() (outcome, error) {
 		switch {
 		case f.kind == created:
 			o.Size = 0
-		case f.t.back[f.name] && o.Size > end: // an execution that was rolled back has appended to it
+		case f.t.back[f.name] && o.Size > end: // a rolled back execution has appended to the file
 			o.Size = end
 			return cutOff(f.handle.file, end)
 		}
@@ -95,7 +95,7 @@ func (f *File) look() error {
 		if o, err = f.once(func(o *outcome) error { *o = own; return own.Fault.error() }); err != nil {
 			return err
 		}
-		// A replica that lags behind may see what the program has written since.
+		// A replica that lags behind may see later changes by the program itself.
 		if !o.same(own) && own.Time <= o.Time {
 			host, _ := os.Hostname()
 			return fmt.Errorf("%w: file %s is not the same on all hosts of the job: replica %d on host %s has %s, another replica has %s: put it on a file system that they share",
@@ -133,7 +133,7 @@ func (f *File) input() (*os.File, error) {
 	return f.handle.file, nil
 }
 
-// same returns an error if the ranks of the file do not see the same one.
+// same returns an error if the ranks do not all see the same file.
 func (f *File) same(o outcome) error {
 	all := make([]uint64, 2*f.c.Size())
 	if err := comm.Allgather(f.c, []uint64{uint64(o.Size), o.Sum}, all); err != nil {
@@ -148,11 +148,11 @@ func (f *File) same(o outcome) error {
 	return nil
 }
 
-// sampleBytes is what is read at each end of a file to compare it with that of another
-// host.
+// sampleBytes is the number of bytes at each end of a file that processes compare, to find
+// hosts that see different files.
 const sampleBytes = 64 << 10
 
-// sample opens the file for this process, and describes it in o.
+// sample opens the file in this process and describes it in o.
 func (f *File) sample(o *outcome) error {
 	path, mode, err := target(f.name)
 	if err != nil {
@@ -177,7 +177,7 @@ func (f *File) sample(o *outcome) error {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		_, _ = sum.Write(b[:n]) // of a hash
+		_, _ = sum.Write(b[:n]) // a hash returns no error
 	}
 	o.Path, o.Size, o.Sum, o.Time = path, info.Size(), sum.Sum64(), info.ModTime().UnixNano()
 	return nil

@@ -9,13 +9,13 @@ import (
 	"github.com/intrahpc/intra/internal/replica/outfile"
 )
 
-// ReadAt reads the bytes at an offset. If the file ends before, it returns io.EOF. In a
-// created file it sees what its own rank has written, and what other ranks have written
-// before a Sync.
+// ReadAt reads the bytes at an offset. If the file ends before len(b) bytes, ReadAt
+// returns io.EOF. In a created file it sees all earlier writes of its own rank, and those
+// of other ranks before the last Sync.
 func (f *File) ReadAt(b []byte, off int64) (int, error) { return f.View(View{}).ReadAt(b, off) }
 
 // ReadAtAll is ReadAt by all ranks of the file. It returns the error of the first rank
-// that has one; the file must not end before.
+// that has one. A file that ends before len(b) bytes is an error.
 func (f *File) ReadAtAll(b []byte, off int64) error { return f.View(View{}).ReadAtAll(b, off) }
 
 // Read reads the next bytes of a file that was opened to be read.
@@ -31,8 +31,8 @@ func (f *File) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Size returns the size of a file that is read, or the end of what this rank knows to be
-// written.
+// Size returns the size of a file that is read. For a file that is written it returns the
+// end of the bytes that this rank knows of.
 func (f *File) Size() int64 {
 	if f.kind == opened {
 		return f.size
@@ -99,10 +99,10 @@ func (f *File) readPieces(pieces []outfile.Piece) (n int, err error) {
 	return n, nil
 }
 
-// readOnce has one replica of the rank read.
+// readOnce reads in one replica of the rank, and copies the bytes to all replicas.
 func (f *File) readOnce(pieces []outfile.Piece) (int, error) {
 	if f.kind != opened {
-		// What another host may have lost is written again first.
+		// Write pieces again that another host may have lost.
 		if err := f.call(outfile.Call{Kind: outfile.Write}); err != nil {
 			return 0, f.note(err)
 		}
@@ -111,7 +111,7 @@ func (f *File) readOnce(pieces []outfile.Piece) (int, error) {
 		total, _ := extent(pieces)
 		o.data = make([]byte, total)
 		into, at := make([]outfile.Piece, len(pieces)), 0
-		for i, p := range pieces { // the caller's memory is written once, from the outcome
+		for i, p := range pieces { // write the caller's memory only once, from the outcome
 			into[i] = outfile.Piece{Offset: p.Offset, Data: o.data[at : at+len(p.Data)]}
 			at += len(p.Data)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// steps is the number of passes of writer.
+// steps is the number of passes that writer makes.
 const steps = 12
 
 // writer is a program that keeps files open across safe points: a field of all ranks that
@@ -39,7 +39,7 @@ func writer(p *intra.Process, dir string) error {
 		return err
 	}
 	var half *file.File
-	if pass <= steps/2 { // of a restored process, too
+	if pass <= steps/2 { // a restored process does this, too
 
 		if half, err = file.Create(p, p.World(), filepath.Join(dir, "half")); err != nil {
 			return err
@@ -49,7 +49,7 @@ func writer(p *intra.Process, dir string) error {
 		if err := p.SafePoint(); err != nil {
 			return err
 		}
-		sum, err := comm.AllreduceValue(p.World(), pass, comm.Sum) // a step in which processes die
+		sum, err := comm.AllreduceValue(p.World(), pass, comm.Sum) // processes die in this call
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func writer(p *intra.Process, dir string) error {
 	return errors.Join(field.Close(), log.Close(), own.Close())
 }
 
-// wrote checks the files of writer.
+// wrote checks the files that writer has written.
 func wrote(t *testing.T, dir string, ranks int) {
 	t.Helper()
 	field, log, own, half := "", "", "", ""
@@ -135,8 +135,7 @@ func TestFilesOpenAcrossSafePoints(t *testing.T) {
 	}
 }
 
-// Whatever dies, and however often all roll back, the files are those of a run without
-// failures.
+// After any number of deaths and rollbacks, the files are those of a run without failures.
 func TestFilesAfterRandomFailures(t *testing.T) {
 	for seed := range uint64(jobtest.Count(20, 200)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -16,29 +16,29 @@ import (
 )
 
 // table holds the output files of one run of a program. It is part of the state of the
-// program: what MarshalBinary returns is the same on all replicas of a rank.
+// program, so MarshalBinary returns the same bytes on all replicas of a rank.
 type table struct {
 	run  *engine.Program
-	me   uint64 // names this process among those that write the files
+	me   uint64 // identifies this process among those that write the files
 	open []*File
-	// saved are the files that were open at the safe point at which the run began, and
-	// that the program has not opened again yet.
+	// saved are the files that were open at the safe point at which the run began, except
+	// those that the program has opened again.
 	saved []entry
-	ends  map[string]int64 // of files that were appended to and closed; nil: none
-	back  map[string]bool  // those whose end is that of the safe point at which the run began
+	ends  map[string]int64 // sizes of the files that were appended to and closed; nil: none
+	back  map[string]bool  // files whose size in ends is from the safe point at which the run began
 	stale []stale
-	last  uint64 // the last cut that calls have noticed
+	last  uint64 // the last consistent cut that a call has seen
 
-	nonce   string   // distinguishes temporary names of this job; "": there were none yet
+	nonce   string   // distinguishes the temporary names of this job; "": no file was opened yet
 	made    int      // created files so far
-	tokens  []string // files that show whether hosts see the same folder
+	tokens  []string // files that show whether all hosts see the same folder
 	again   bool     // the job has rolled back: an earlier execution may have left files
-	expired []string // for the replica to remove that carries out the next call
+	expired []string // files that the next call removes
 
-	step func() // where -kill may end the process; nil: it does not do so in a file
+	step func() // called where -kill may end the process; nil: it does not
 }
 
-// saved is the table in the state.
+// saved is the saved state of the table.
 type saved struct {
 	Open  []entry          `json:",omitempty"`
 	Ends  map[string]int64 `json:",omitempty"`
@@ -51,7 +51,7 @@ type saved struct {
 	Again  bool     `json:",omitempty"`
 }
 
-// entry is an open file in the state.
+// entry is the saved state of an open file.
 type entry struct {
 	Name    string
 	Kind    kind
@@ -61,14 +61,14 @@ type entry struct {
 	Pos     int64  `json:",omitempty"`
 	Version int    `json:",omitempty"`
 	End     int64
-	// Unsynced is Unsynced of outfile.State.
+	// Unsynced is the field of outfile.State.
 	Unsynced int64 `json:",omitempty"`
 }
 
 // stale is a version of a file that only a rollback needs.
 type stale struct {
 	Path string
-	Cut  uint64 // the last one before it was left
+	Cut  uint64 // the last consistent cut before the program left the version
 }
 
 func init() {
@@ -83,7 +83,7 @@ func newTable(run *engine.Program) *table {
 	return t
 }
 
-// tableOf returns the table of a process.
+// tableOf returns the table of files of a process.
 func tableOf(p *intra.Process) *table {
 	run, _ := bridge.Run(p).(*engine.Program)
 	if run == nil { // a nil *intra.Process has no state
@@ -92,7 +92,8 @@ func tableOf(p *intra.Process) *table {
 	return run.Files().(*table)
 }
 
-// mark is called between two steps that change files or tell others of it.
+// mark is called between two steps that change files or report a change to other
+// processes.
 func (t *table) mark() {
 	if t.step != nil {
 		t.step()
@@ -102,10 +103,10 @@ func (t *table) mark() {
 func (t *table) trial() bool { return t.run != nil && t.run.Trial() }
 func (t *table) keeps() bool { return t.run != nil && t.run.Apart() }
 
-// resuming reports whether the run has not reached the safe point at which it begins.
+// resuming reports whether the run has yet to reach the safe point at which it begins.
 func (t *table) resuming() bool { return t.run != nil && t.run.Resuming() }
 
-// cut returns the last cut of all processes.
+// cut returns the number of the last consistent cut of all processes.
 func (t *table) cut() uint64 {
 	if t.run == nil {
 		return 0
@@ -127,7 +128,7 @@ func (t *table) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler. A trial of checked mode has a
-// table of its own, so the one of the run stays as it is when the trial is over.
+// table of its own, so it does not change the table of the run.
 func (t *table) UnmarshalBinary(b []byte) error {
 	if t.run != nil && !t.run.Resuming() {
 		return nil
@@ -147,7 +148,8 @@ func (t *table) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// claim returns the file that was open at the safe point at which the run began.
+// claim gives f the saved state that a file of its name had at the safe point at which the
+// run began.
 func (t *table) claim(f *File) error {
 	i := slices.IndexFunc(t.saved, func(e entry) bool { return e.Name == f.name && e.Kind == f.kind })
 	if i < 0 {
@@ -160,7 +162,7 @@ func (t *table) claim(f *File) error {
 	return nil
 }
 
-// forget removes a closed file.
+// forget removes a closed file from the table.
 func (t *table) forget(f *File) {
 	t.open = slices.DeleteFunc(t.open, func(g *File) bool { return g == f })
 	f.release()
@@ -176,8 +178,8 @@ func (t *table) forget(f *File) {
 // leave keeps a version for a rollback.
 func (t *table) leave(path string) { t.stale = append(t.stale, stale{path, t.last}) }
 
-// enter notices cuts since the last call, and the versions that no rollback needs any
-// more.
+// enter updates the table if there was a consistent cut since the last call. Versions that
+// no rollback needs any more expire.
 func (t *table) enter() {
 	cut := t.cut()
 	if cut == t.last {
@@ -217,7 +219,7 @@ func (t *table) Resume(back bool) error {
 	if !back && !t.trial() && t.keeps() {
 		for _, token := range t.tokens {
 			if err := t.sees(token); err != nil {
-				return err // a joiner may fail alone
+				return err // a joining process may fail alone
 			}
 		}
 	}
@@ -257,8 +259,8 @@ func (t *table) Release() {
 	}
 }
 
-// sees returns an error if this process does not see the folder in which another one has
-// made a token.
+// sees returns an error if this process does not see the folder in which another process
+// has made a token.
 func (t *table) sees(token string) error {
 	if _, err := appears(token); err != nil {
 		host, _ := os.Hostname()

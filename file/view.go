@@ -6,11 +6,12 @@ import (
 	"github.com/intrahpc/intra/internal/replica/outfile"
 )
 
-// View selects bytes of a file: blocks of Block bytes, whose beginnings are Stride bytes
-// apart, from Offset on. Block 0 selects all bytes from Offset on.
+// View selects blocks of a file. The first block begins at Offset, each block has Block
+// bytes, and the beginnings of blocks are Stride bytes apart. Block 0 selects all bytes
+// from Offset on.
 type View struct{ Offset, Block, Stride int64 }
 
-// Part is a file as a view shows it: offsets count the selected bytes.
+// Part is the part of a file that a view selects. Offsets count only selected bytes.
 type Part struct {
 	f *File
 	v View
@@ -19,7 +20,7 @@ type Part struct {
 // View returns the part of the file that v selects.
 func (f *File) View(v View) Part { return Part{f, v} }
 
-// pieces divides the bytes at an offset of the part into ranges of the file.
+// pieces maps the bytes at an offset of the part to ranges of the file.
 func (p Part) pieces(b []byte, off int64) []outfile.Piece {
 	if p.v.Block == 0 || p.v.Block == p.v.Stride {
 		return []outfile.Piece{{Offset: p.v.Offset + off, Data: b}}
@@ -59,7 +60,7 @@ func (p Part) WriteAtAll(b []byte, off int64) error {
 		err = p.f.canWriteAt(off)
 	}
 	if p.f.closed || p.f.kind != created {
-		return err // on all ranks
+		return err // the error is the same on all ranks
 	}
 	if err = p.f.agree(err); err != nil {
 		return err

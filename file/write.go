@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/replica/outfile"
 )
 
-// Write writes b as one record: at the end of a file that is appended to, after the last
-// Write of a created one. The file has one rank.
+// Write appends b as one record to a file opened by Append. In a created file it writes b
+// after the last Write. The file belongs to one rank.
 func (f *File) Write(b []byte) (int, error) {
 	if err := f.enter("write", true); err != nil {
 		return 0, err
@@ -29,7 +29,7 @@ func (f *File) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// takeBack cuts a file off after its last whole record if an append has failed.
+// takeBack truncates a file after its last whole record if an append has failed.
 func (f *File) takeBack(err error, end int64) error {
 	if ends(err) {
 		return err
@@ -80,8 +80,8 @@ func (f *File) WriteAll(b []byte) error {
 // part.
 func (f *File) WriteAt(b []byte, off int64) (int, error) { return f.View(View{}).WriteAt(b, off) }
 
-// WriteAtAll is WriteAt by all ranks of the file. It returns when all have written, with
-// the error of the first rank that has one.
+// WriteAtAll is WriteAt by all ranks of the file. It returns when all ranks have written,
+// with the error of the first rank that has one.
 func (f *File) WriteAtAll(b []byte, off int64) error { return f.View(View{}).WriteAtAll(b, off) }
 
 // canWriteAt begins a call that writes at an offset.
@@ -125,7 +125,7 @@ func (f *File) writeAtAll(pieces []outfile.Piece) error {
 		return err
 	}
 	n, low := extent(pieces)
-	if f.born < f.t.cut() { // on all ranks alike
+	if f.born < f.t.cut() { // all ranks take the same branch
 		if n == 0 {
 			low = f.m.End()
 		}
@@ -149,8 +149,8 @@ func (f *File) writeAtAll(pieces []outfile.Piece) error {
 	return f.note(f.agree(err))
 }
 
-// fork goes on with a copy of the file, since the last safe point has bytes that are
-// overwritten.
+// fork continues with a copy of the file, because the program is about to overwrite bytes
+// that the last safe point needs.
 func (f *File) fork(size int64) error {
 	old := f.current()
 	if err := f.lead(outfile.Call{Kind: outfile.Fork, Size: size}); err != nil {
@@ -160,7 +160,7 @@ func (f *File) fork(size int64) error {
 	return nil
 }
 
-// note keeps the first error of a created file for Close.
+// note keeps the first error of a write for Close.
 func (f *File) note(err error) error {
 	if err != nil && f.failed == nil && !ends(err) {
 		f.failed = err
