@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// passage identifies a message, or an update, from one process to another. After
-// a rollback a second one may have the same identity.
+// passage identifies a message, or an update, from one process to another. After a
+// rollback another message may have the same identity.
 type passage struct {
 	kind            Kind // Message or Sent
 	from, to        int32
@@ -15,9 +15,9 @@ type passage struct {
 	task            int64
 }
 
-// end is an end of an arrow.
+// end is the beginning or the end of an arrow.
 type end struct {
-	at    int64 // by that clock
+	at    int64 // time by that clock
 	clock string
 	id    int // number of the arrow, from 1; 0: it has none
 }
@@ -39,8 +39,8 @@ func (a *arrows) add(of int32, peer int32, clock string, e *Event) {
 	into[p] = append(into[p], end{at: e.At, clock: clock})
 }
 
-// passageOf returns the passage that an event of a process belongs to, and
-// whether the event is its beginning.
+// passageOf returns the passage of an event of a process, and whether the event is its
+// beginning.
 func passageOf(of, peer int32, e *Event) (p passage, begins bool) {
 	p = passage{kind: e.Kind, from: of, to: peer, context: e.Context, number: e.Number}
 	switch e.Kind {
@@ -55,8 +55,8 @@ func passageOf(of, peer int32, e *Event) (p passage, begins bool) {
 	return p, e.Kind == Sent || e.Kind == Message
 }
 
-// join numbers the ends of each arrow. It joins what was received to the last one
-// that was sent before it, on the common axis.
+// join numbers the ends of each arrow. It joins each receive event to the last send event
+// before it on the common axis.
 func (a *arrows) join(offset map[string]int64) {
 	id := 0
 	for p, ends := range a.end {
@@ -78,8 +78,8 @@ func (a *arrows) join(offset map[string]int64) {
 	}
 }
 
-// near reports whether a beginning at b fits an end better than one at other. The
-// latest beginning before the end fits best; one after it is the last choice.
+// near reports whether a beginning at b fits an end better than a beginning at other. The
+// latest beginning before the end fits best. A beginning after the end is the last choice.
 func near(b, other, end int64) bool {
 	if (b > end) != (other > end) {
 		return b <= end
@@ -90,8 +90,7 @@ func near(b, other, end int64) bool {
 	return b > other
 }
 
-// of returns the number of the arrow that an event is an end of, 0 if there is
-// none.
+// of returns the number of the arrow that begins or ends at an event, 0 if there is none.
 func (a *arrows) of(p passage, begins bool, at int64) int {
 	from := a.end
 	if begins {
@@ -105,7 +104,8 @@ func (a *arrows) of(p passage, begins bool, at int64) int {
 	return 0
 }
 
-// clockPair is a pair of clocks between which something was sent.
+// clockPair is a pair of clocks with a message or update from a process of one to a
+// process of the other.
 type clockPair struct{ from, to string }
 
 // fastest returns, for each pair of clocks, the shortest time from sending on the
@@ -115,7 +115,7 @@ func (a *arrows) fastest() map[clockPair]int64 {
 	for p, ends := range a.end {
 		begins := a.begin[p]
 		if len(begins) != 1 || len(ends) != 1 || begins[0].clock == ends[0].clock {
-			continue // ambiguous: only times show which ends belong together
+			continue // ambiguous: several passages have this identity
 		}
 		pair := clockPair{begins[0].clock, ends[0].clock}
 		d := ends[0].at - begins[0].at
@@ -126,11 +126,12 @@ func (a *arrows) fastest() map[clockPair]int64 {
 	return took
 }
 
-// align returns what to add to the times of each clock to put them on the axis of
-// head. heard is, by clock, the least difference between the time of a block's
-// arrival at the head and its stamp. Between two clocks the fastest passages in
-// both directions are assumed to take the same time, so that no passage goes back
-// in time. A clock without passages to and from others is placed by heard.
+// align returns an offset for each clock: added to its times it puts them on the axis of
+// the clock of head. The head reads its own clock when a block arrives; heard is, by
+// clock, the least difference between that time and the stamp of the block. Between two
+// clocks the fastest passages in both directions are assumed to take the same time, so
+// that no passage goes back in time. A clock without passages to and from other clocks is
+// placed by heard.
 func align(head string, heard map[string]int64, took map[clockPair]int64) map[string]int64 {
 	offset := make(map[string]int64)
 	clocks := slices.Sorted(maps.Keys(heard))
@@ -139,7 +140,7 @@ func align(head string, heard map[string]int64, took map[clockPair]int64) map[st
 	}
 	type step struct {
 		from, to string
-		d, both  int64 // how far the clock of to is behind that of from, and the round-trip time
+		d, both  int64 // delay of the clock of to against that of from, and the round-trip time
 	}
 	for len(offset) < len(clocks) {
 		var steps []step

@@ -7,18 +7,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Hosts whose clocks differ by hours are put on one axis to within the time that a
-// message takes, and no message goes back in time.
+// Times of hosts whose clocks differ by hours are put on one axis. The error is at most
+// the time that a message takes, and no message goes back in time.
 func TestAlign(t *testing.T) {
 	const least = 50_000 // nanoseconds that a message takes
 	rng := rand.New(rand.NewPCG(1, 2))
 	offset := map[string]int64{"head": 0, "a": 3600e9, "b": -7200e9, "c": 5e6, "silent": 1e12}
-	hosts := []string{"a", "b", "c"} // process i is on hosts[i]
+	hosts := []string{"a", "b", "c"} // process i runs on hosts[i]
 	arrow, at := newArrows(), int64(1e9)
 	for n := range uint64(1000) {
 		from := rng.IntN(3)
 		to := (from + 1 + rng.IntN(2)) % 3
-		if from+to == 2 { // a and c speak by b only
+		if from+to == 2 { // a and c have no passages between them
 			from, to = 1, from
 		}
 		took := least + int64(rng.IntN(1_000_000))
@@ -29,7 +29,7 @@ func TestAlign(t *testing.T) {
 		arrow.add(int32(to), int32(from), hosts[to], &got)
 	}
 	heard := map[string]int64{}
-	for host, o := range offset { // it takes until it is heard
+	for host, o := range offset { // a block takes a while to arrive
 		heard[host] = o + 2*least
 	}
 	heard["head"] = 10
@@ -44,8 +44,8 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// After a rollback a message may have the name of an earlier one. An end without
-// another end is no arrow.
+// After a rollback two messages may have the same identity. A passage with only one of its
+// ends has no arrow.
 func TestArrowsOfOneName(t *testing.T) {
 	a := newArrows()
 	sent := func(at int64) { a.add(0, 1, "x", &Event{Kind: Message, At: at, Number: 3}) }

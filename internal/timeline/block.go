@@ -5,19 +5,19 @@ import (
 	"errors"
 )
 
-// block is a group of events that a process hands over together. Each block can be decoded on its
-// own.
+// block is a group of events that a process sends together. Each block can be decoded on
+// its own.
 type block struct {
-	clock  string // name of the clock of its times; the processes of a host have the same one
+	clock  string // name of the clock of its times; all processes of a host share one
 	host   string
-	stamp  int64  // when it was handed over, by that clock
+	stamp  int64  // time by that clock when the block was sent
 	lost   uint64 // number of events before it that the ring had no room for
 	events []Event
 }
 
 const blockVersion = 1
 
-// The optional fields of an event, as bits in front of them.
+// These bits, in front of an event, mark its optional fields.
 const (
 	hasLasted = 1 << iota
 	hasName
@@ -31,15 +31,15 @@ const (
 	hasBytes
 )
 
-// encoder holds the list of texts of the block that it encodes, and memory for reuse.
+// encoder holds the list of texts of the block that it encodes. Its memory is reused.
 type encoder struct {
 	names map[string]uint64
 	order []string
 	body  []byte
 }
 
-// encode appends b. Times are differences, and texts are indexes into a list in
-// front.
+// encode appends b to out. Times are encoded as differences, and texts as indexes into a
+// list at the beginning.
 func (e *encoder) encode(out []byte, b *block) []byte {
 	if e.names == nil {
 		e.names = make(map[string]uint64)
@@ -120,7 +120,7 @@ func (e *encoder) event(v *Event, last int64) int64 {
 
 var errBlock = errors.New("malformed block of a timeline")
 
-// decoder decodes a block. Errors are reported at the end.
+// decoder decodes a block. It keeps the first error until the end.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -236,8 +236,8 @@ func decode(in []byte) (*block, error) {
 	return b, nil
 }
 
-// stamped decodes the beginning of a block: when it was handed over, and by which
-// clock.
+// stamped decodes the beginning of a block: the clock, and the time by that clock when the
+// block was sent.
 func stamped(b []byte) (clock string, stamp int64, ok bool) {
 	d := &decoder{b: b}
 	if d.byte() != blockVersion {

@@ -29,14 +29,14 @@ func TestBlock(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, "c", clock)
 		require.EqualValues(t, 1234, stamp)
-		for i := range b { // a part of one is none
+		for i := range b { // a truncated block is malformed
 			_, err := decode(b[:i])
 			require.Error(t, err)
 		}
 	}
 }
 
-// An event takes some twenty bytes, and several times as much in the file.
+// An encoded event takes some twenty bytes, several times less than in the file.
 func TestBlocksAreCompact(t *testing.T) {
 	var e encoder
 	b := &block{stamp: 1e15}
@@ -46,7 +46,7 @@ func TestBlocksAreCompact(t *testing.T) {
 	require.Less(t, len(e.encode(nil, b)), 25*blockEvents)
 }
 
-// Kinds of a newer runtime are left out; nonsense is an error.
+// The decoder skips events of unknown kinds, and returns an error for malformed input.
 func FuzzBlock(f *testing.F) {
 	var e encoder
 	f.Add(e.encode(nil, &block{clock: "c", events: samples}))

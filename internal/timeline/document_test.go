@@ -37,8 +37,8 @@ func documented(t *testing.T) map[string][]string {
 	return kinds
 }
 
-// requireDocumented requires that docs/timeline.md lists the kinds of a timeline that
-// has all of them, and their arguments.
+// requireDocumented requires that docs/timeline.md lists all kinds and their arguments. f
+// is a timeline with events of all kinds.
 func requireDocumented(t *testing.T, f *traceformat.File) {
 	found := make(map[string]map[string]bool)
 	for _, e := range f.Events {

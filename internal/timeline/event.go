@@ -9,19 +9,19 @@ const (
 	noKind   Kind = iota
 	Section       // Number; shared with other replicas
 	Task          // Name is the kernel, Number the section, Tag the task, Worker the one that ran it
-	Wait          // Name is the kernel whose updates a section waits for; in a call the process waits for messages
+	Wait          // Name is the kernel whose updates a section waits for; without a section, the process waits for messages
 	Sent          // an update to Replica begins to leave; Name is the kernel, Number the section, Tag the task, Bytes
 	Received      // an update from Replica was received; fields as for Sent
 	Call          // Name is the function of package comm; Rank, Tag and Bytes if it has a peer
 	Message       // a message leaves for Rank.Replica: Context and Number identify it, Tag, Bytes
 	Match         // a receive matches a message of Rank.Replica; fields as for Message
-	Point         // safe point Number
-	Cut           // Name is what happens at a safe point, Number the safe point
+	Point         // the process passes safe point Number
+	Cut           // Name is a step of the process at safe point Number
 	State         // a state leaves for Rank.Replica: Name is its purpose, Number its safe point, Bytes
-	Join          // a new process gets its state, up to safe point Number
-	Rollback      // back to safe point Number
+	Join          // a new process receives its state, up to safe point Number
+	Rollback      // the process rolls back to safe point Number
 	Verdict       // this process has learned that Rank.Replica is dead
-	Memory        // Bytes are resident, Number is the heap, Context the bytes kept of messages
+	Memory        // Bytes are resident, Number is the size of the heap, Context the bytes of logged messages
 	Death         // the head has declared Rank.Replica dead; Name is the cause
 	Note          // Name is a decision or an observation of the head
 	kinds
@@ -37,15 +37,15 @@ var categories = [kinds]string{
 // String returns the category of k.
 func (k Kind) String() string { return categories[k] }
 
-// None is the Rank of an event that is about no particular rank, and the Tag of
-// one without a tag.
+// None is the Rank of an event that concerns no particular rank, and the Tag of an event
+// without a tag.
 const None = -1
 
-// Event is something that happened at a moment, or during a time.
+// Event is something that happened at one moment, or over a period.
 type Event struct {
 	Kind          Kind
 	Worker        int32
-	Rank, Replica int32 // of another process
+	Rank, Replica int32 // of the other process
 	At, Lasted    int64 // nanoseconds; At is by the clock of the host
 	Name, Place   string
 	Tag           int64

@@ -21,8 +21,8 @@ const DefaultLimit = 256 << 20
 // processes fit into it.
 const LeastLimit = 1 << 20
 
-// compact is the least factor by which a block is smaller than its events in the
-// file. It bounds the memory for blocks.
+// compact is the least factor by which a block is smaller than its events in the file.
+// File keeps at most limit/compact bytes of blocks.
 const compact = 4
 
 // File is the timeline of a job. It keeps the newest blocks, and writes the file
@@ -32,25 +32,25 @@ type File struct {
 	limit   int64
 	degrees []int
 	clock   string
-	began   int64 // the moment 0, before any process has started
+	began   int64 // time 0 of the file, before any process has started
 
 	mu      sync.Mutex
 	closed  bool
 	blocks  []told
-	size    int64            // of blocks, in bytes
+	size    int64            // of the kept blocks, in bytes
 	dropped uint64           // number of events dropped with their blocks
 	lost    uint64           // number of events that the remaining blocks report as lost
 	heard   map[string]int64 // by clock, see align
-	own     *Recorder        // of the head
+	own     *Recorder        // records the events of the head
 }
 
-// told is a block from a process.
+// told is a block that a process has sent.
 type told struct {
 	of    job.Process
 	bytes []byte
 }
 
-// head is the process of the job's own events.
+// head stands for the head in events that the head itself records.
 var head = job.Process{Rank: None}
 
 // New begins a timeline of a job with these degrees, of at most limit bytes, or
@@ -115,9 +115,9 @@ func (t *File) Note(text string) {
 	}
 }
 
-// Close writes the file if keep is set. It returns how many events the file
-// lacks: the oldest ones, for lack of room, and those that processes could not
-// hand over fast enough.
+// Close writes the file if keep is set. It returns the number of events that the file
+// lacks: those dropped for lack of room, and those that processes overwrote before they
+// could send them.
 func (t *File) Close(keep bool) (dropped uint64, err error) {
 	if t == nil {
 		return 0, nil
@@ -151,7 +151,7 @@ func (t *File) write(f *os.File) error {
 		if err != nil || bytes <= t.limit || len(t.blocks) == 0 {
 			return err
 		}
-		// Drop a little more than the excess.
+		// Drop a little more than necessary, so that the next attempt fits.
 		n, enough := 0, t.size-int64(float64(t.size)*0.95*float64(t.limit)/float64(bytes))
 		for gone := int64(0); gone < enough && n < len(t.blocks); n++ {
 			gone += int64(len(t.blocks[n].bytes))
@@ -179,7 +179,7 @@ func (t *File) writeAll(f *os.File) (int64, error) {
 			unreadable++
 			continue
 		}
-		if _, ok := w.numbers[b.of]; !ok { // a process that is not in degrees
+		if _, ok := w.numbers[b.of]; !ok { // the process is not in degrees
 			w.numbers[b.of] = int32(len(processes))
 			processes = append(processes, b.of)
 		}
@@ -201,8 +201,8 @@ func (t *File) writeAll(f *os.File) (int64, error) {
 		return 0, err
 	}
 	names(w, ranks)
-	deaths := make(map[job.Process][]dated)        // drawn where the process was
-	for _, p := range slices.Backward(processes) { // the job's own events first
+	deaths := make(map[job.Process][]dated)        // Death events, by the process that died: they are drawn in its rows.
+	for _, p := range slices.Backward(processes) { // the events of the head come first
 		l := &layout{w: w, a: a, p: p, name: p.String(), number: w.numbers[p], pid: p.Rank + 1, lanes: make(map[row]*lane)}
 		if p == head {
 			l.pid, l.name = ranks+1, "intrarun"
@@ -230,7 +230,7 @@ func (t *File) writeAll(f *os.File) (int64, error) {
 	return w.bytes, w.err
 }
 
-// about writes the part of the file before the events.
+// about writes the part of the file that precedes the events.
 func (t *File) about(w *writer, clocks, unreadable int) error {
 	other := map[string]any{"program": "intrarun", "droppedEvents": t.dropped + t.lost, "clocks": clocks}
 	if unreadable > 0 {

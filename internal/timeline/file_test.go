@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/timeline/traceformat"
 )
 
-// file is a timeline that a test writes.
+// file is a timeline that a test fills.
 type file struct {
 	*File
 	t    *testing.T
@@ -27,7 +27,7 @@ func newFile(t *testing.T, limit int64, degrees ...int) *file {
 	return &file{New(to, limit, degrees), t, name}
 }
 
-// tell adds events of a process, at that many µs after the beginning.
+// tell adds events of a process. Their times are in µs after the beginning.
 func (f *file) tell(p job.Process, clock string, events ...Event) {
 	var e encoder
 	for i := range events {
@@ -53,7 +53,7 @@ func (f *file) close() (*traceformat.File, uint64) {
 
 func process(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
 
-// All events are drawn, by the rules of the format.
+// All events are drawn, and the file follows the rules of the format.
 func TestFileOfAllKinds(t *testing.T) {
 	f := newFile(t, DefaultLimit, 2, 2)
 	c := f.clock
@@ -104,8 +104,8 @@ func TestSlicesThatOverlap(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "0.0", "b": "0.0 (2)", "c": "0.0 (3)", "d": "0.0", "e": "0.0"}, at)
 }
 
-// A file has the newest events up to its bound, and contains the number of
-// dropped ones, whether they were dropped at the end or before.
+// A file keeps the newest events up to its limit. It counts all dropped events, whether
+// they were dropped while the job ran or at the end.
 func TestFileIsBounded(t *testing.T) {
 	for _, blocks := range []int{30, 200} {
 		f := newFile(t, LeastLimit, 1)
@@ -134,7 +134,7 @@ func TestFileIsBounded(t *testing.T) {
 	}
 }
 
-// Times of a host with another clock are where they belong.
+// Times of a host whose clock differs are put at the right place of the axis.
 func TestFileOfTwoHosts(t *testing.T) {
 	f := newFile(t, DefaultLimit, 1, 1)
 	const behind = 5_000_000 // µs
@@ -176,7 +176,7 @@ func TestFileOfUnreadableBlocks(t *testing.T) {
 	left, err := os.ReadDir(filepath.Dir(f.name))
 	require.NoError(t, err)
 	require.Empty(t, left)
-	f.Add(process(0, 0), nil) // too late
+	f.Add(process(0, 0), nil) // ignored: the file is closed
 	f.Note("")
 
 	var none *File
@@ -188,7 +188,7 @@ func TestFileOfUnreadableBlocks(t *testing.T) {
 	require.Nil(t, New(nil, 0, nil))
 }
 
-// BenchmarkClose measures the cost of the end of a job, for 100,000 events.
+// BenchmarkClose measures the time that Close takes with 100,000 events.
 func BenchmarkClose(b *testing.B) {
 	var e encoder
 	for b.Loop() {

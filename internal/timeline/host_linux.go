@@ -13,12 +13,13 @@ import (
 func Now() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		panic(err) // every Linux has that clock
+		panic(err) // every Linux has this clock
 	}
 	return t.Nano()
 }
 
-// clockName identifies the clock of Now among those of other hosts.
+// clockName identifies the clock that Now reads. Processes with different clocks get
+// different names.
 func clockName() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -28,8 +29,7 @@ func clockName() string {
 	return string(bytes.TrimSpace(boot)) + namespace
 }
 
-// Resident returns how much of the memory of this process is in RAM, in bytes; 0
-// if unknown.
+// Resident returns the bytes of memory of this process that are in RAM, 0 if unknown.
 func Resident() int64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	fields := bytes.Fields(b)

@@ -9,5 +9,5 @@ func Now() int64 { return time.Now().UnixNano() }
 
 func clockName() string { return hostName() }
 
-// Resident returns 0: it is unknown here.
+// Resident returns 0, which means unknown.
 func Resident() int64 { return 0 }

@@ -8,17 +8,17 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Slices of a row nest: viewers drop a slice that partly overlaps another one.
-// Such slices occur when several goroutines of the program communicate, or
-// several states are being sent. They go to another lane of the row.
+// Slices of a row must be nested or disjoint: viewers drop a slice that partly overlaps
+// another one. Overlaps occur when several goroutines of the program communicate, or
+// several states are sent at a time. Such slices go to another lane of the row.
 
 // part is the part of a process that a row shows.
 type part int
 
 const (
-	program  part = iota // the program's goroutine
-	workers              // its helpers, from 1
-	messages             // sends and receives outside of any slice
+	program  part = iota // the goroutine of the program
+	workers              // worker goroutines, numbered from 1
+	messages             // sends and receives outside any slice
 	recovery             // states being sent
 )
 
@@ -28,20 +28,20 @@ type row struct {
 	worker, lane int
 }
 
-// lane is a row while slices are added to it in order.
+// lane is one line of a row. Slices are added to it in the order of their beginnings.
 type lane struct {
 	tid  int
-	ends []int64 // ends of the slices that are open
+	ends []int64 // when the open slices end, outermost first
 }
 
-// until closes the slices that have ended at a moment.
+// until closes the slices that have ended by a moment.
 func (l *lane) until(at int64) {
 	for len(l.ends) > 0 && l.ends[len(l.ends)-1] <= at {
 		l.ends = l.ends[:len(l.ends)-1]
 	}
 }
 
-// fits reports whether a slice nests in the open ones.
+// fits reports whether a slice nests in the open slices.
 func (l *lane) fits(at, end int64) bool {
 	l.until(at)
 	return len(l.ends) == 0 || l.ends[len(l.ends)-1] >= end
@@ -54,7 +54,7 @@ type layout struct {
 	p      job.Process
 	number int32
 	pid    int
-	name   string // of its rows
+	name   string // of the process, for the names of its rows
 	lanes  map[row]*lane
 }
 
@@ -84,7 +84,7 @@ func (l *layout) all(events []dated) {
 	slices.SortStableFunc(events, func(a, b dated) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.Lasted, a.Lasted), cmp.Compare(b2i(b.Kind.lasts()), b2i(a.Kind.lasts())))
 	})
-	l.lane(row{part: program}, l.name) // each process has this row
+	l.lane(row{part: program}, l.name) // every process has this row, even without events
 	alone := make([]dated, 0)
 	for _, e := range events {
 		switch {
@@ -164,8 +164,8 @@ func (l *layout) open(at int64) *lane {
 
 func (l *layout) instant(e dated) { l.w.event(l, l.lanes[row{part: program}].tid, "i", e, 0) }
 
-// passage draws an end of a message or an update in the open slice. It returns
-// false if no slice is open.
+// passage draws the beginning or end of a message or an update in the open slice. It
+// returns false if no slice is open.
 func (l *layout) passage(e dated) bool {
 	at := l.open(e.at)
 	if at == nil {
@@ -196,7 +196,7 @@ func (l *layout) short(events []dated) {
 	}
 }
 
-// arrow draws an end of an arrow, if e is one.
+// arrow draws the beginning or end of an arrow if e has one.
 func (l *layout) arrow(tid int, e dated) {
 	p, begins := passageOf(l.number, l.w.peer(e.Event, l.p), e.Event)
 	if id := l.a.of(p, begins, e.At); id > 0 {

@@ -7,23 +7,23 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// ringEvents is how many events a process keeps between two hand-overs: the
+// ringEvents is the number of events that a process keeps between two calls of Flush: the
 // newest ones. A block has at most blockEvents events.
 const (
 	ringEvents  = 1 << 15
 	blockEvents = 1 << 12
 )
 
-// Recorder keeps the events of a process until they are handed over. Its methods
-// are safe for concurrent use, and may be called with any lock held except one
-// that the receiver of blocks takes.
+// Recorder keeps the events of a process until Flush passes them on. Its methods are safe
+// for concurrent use. The caller may hold any lock except one that the function given to
+// Flush takes.
 type Recorder struct {
 	clock, host string
 
 	mu    sync.Mutex
 	ring  []Event
 	first int    // index of the oldest event, once the ring is full
-	lost  uint64 // number of events overwritten since the last hand-over
+	lost  uint64 // number of events overwritten since the last Flush
 
 	flushing sync.Mutex // guards spare and encoder
 	spare    []Event
@@ -48,7 +48,8 @@ func (r *Recorder) Add(e Event) {
 	r.mu.Unlock()
 }
 
-// Flush calls give with the recorded events, in blocks, oldest first.
+// Flush encodes the recorded events in blocks and calls give with each block, oldest
+// first.
 func (r *Recorder) Flush(give func(block []byte)) {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -64,7 +65,7 @@ func (r *Recorder) Flush(give func(block []byte)) {
 			part, lost = part[n:], 0
 		}
 	}
-	clear(events) // release what they reference
+	clear(events) // release the strings that they reference
 }
 
 // callSites caches the places from which a package was called, by the program
@@ -79,11 +80,11 @@ type (
 	callSite struct{ function, place string }
 )
 
-// mostSites bounds the cache: a recursive program has any number of call stacks.
+// mostSites bounds the cache, because a recursive program has any number of call stacks.
 const mostSites = 1 << 12
 
-// CallInto returns the function that the program has called in the package whose
-// functions begin with prefix, and the place of that call.
+// CallInto returns the function that the program has called in the package whose functions
+// begin with prefix, and the source line of that call.
 func (r *Recorder) CallInto(prefix string) (function, place string) {
 	var pcs callers
 	n := runtime.Callers(2, pcs[:])
@@ -101,8 +102,8 @@ func (r *Recorder) CallInto(prefix string) (function, place string) {
 	return at.function, at.place
 }
 
-// Places caches the texts of call sites, which are slow to make. The zero Places
-// is empty. Its owner guards it.
+// Places caches the texts of call sites, which are slow to make. The zero Places is empty.
+// Calls must not be concurrent.
 type Places map[callsite.Site]string
 
 // Of returns the text of s.

@@ -23,7 +23,7 @@ func flushed(t *testing.T, r *Recorder) (events []Event, lost uint64) {
 	return events, lost
 }
 
-// The recorder keeps the newest events, and counts the others.
+// The recorder keeps the newest events, and counts those that it overwrites.
 func TestRecorderIsBounded(t *testing.T) {
 	r := NewRecorder()
 	for round := range 3 {
@@ -43,7 +43,7 @@ func TestRecorderIsBounded(t *testing.T) {
 	}
 }
 
-// No event is lost or passed on twice while other goroutines record.
+// No event is lost or passed on twice while several goroutines record.
 func TestRecorderOfManyGoroutines(t *testing.T) {
 	r, seen := NewRecorder(), make(map[Event]int)
 	var wg sync.WaitGroup
@@ -88,7 +88,7 @@ func recordCall(r *Recorder) (string, string) {
 func TestCallInto(t *testing.T) {
 	r := NewRecorder()
 	_, _, line, _ := runtime.Caller(0)
-	for range 2 { // looked up, and remembered
+	for range 2 { // the second call finds the place in the cache
 		function, place := recordCall(r)
 		require.Equal(t, "recordCall", function)
 		require.Equal(t, fmt.Sprintf("timeline/recorder_test.go:%d", line+2), place)
@@ -99,7 +99,7 @@ func TestCallInto(t *testing.T) {
 	require.Equal(t, "unknown place", place)
 }
 
-// Processes agree on the time of an event, however busy the machine is.
+// Two processes agree on the time of an event, even on a busy machine.
 func TestMoment(t *testing.T) {
 	start := time.Now()
 	first := Moment(start)

@@ -14,19 +14,19 @@ import (
 type writer struct {
 	w       *bufio.Writer
 	bytes   int64
-	zero    int64 // the moment 0 on the common axis
+	zero    int64 // time 0 of the file on the common axis
 	rows    int   // number of named rows; viewers use row 0 for the idle thread
-	some    bool  // an event was written, so the next one needs a comma
+	some    bool  // a comma precedes the next event
 	line    []byte
 	quoted  map[string][]byte
 	numbers map[job.Process]int32
-	err     error // the first one
+	err     error // the first error of a write
 }
 
 // peer returns the number of the process that an event of p is about.
 func (w *writer) peer(e *Event, p job.Process) int32 {
 	of := e.peer()
-	if e.Kind == Sent || e.Kind == Received { // within a rank
+	if e.Kind == Sent || e.Kind == Received { // the peer is another replica of this rank
 		of.Rank = p.Rank
 	}
 	n, ok := w.numbers[of]
@@ -74,8 +74,7 @@ func (w *writer) begin(name, cat, phase string, at int64, pid, tid int) {
 	w.line = strconv.AppendInt(append(w.line, `,"tid":`...), int64(tid), 10)
 }
 
-// args starts the arguments, to which argument and textArgument add. end ends
-// them.
+// args begins the arguments. argument and textArgument add to them, and end closes them.
 func (w *writer) args() { w.line = append(w.line, `,"args":{`...) }
 
 func (w *writer) key(key string) {
@@ -98,7 +97,7 @@ func (w *writer) textArgument(key, value string) {
 	}
 }
 
-// end writes the event, after closing its arguments if it has any.
+// end closes the arguments if there are any, and writes the event.
 func (w *writer) end(args bool) {
 	if args {
 		w.line = append(w.line, '}')
@@ -138,7 +137,7 @@ func (w *writer) memory(l *layout, e dated) {
 	w.end(true)
 }
 
-// arrow writes an end of an arrow.
+// arrow writes the beginning or the end of an arrow.
 func (w *writer) arrow(l *layout, tid int, e dated, begins bool, id int) {
 	name, phase := e.Kind.String(), "f"
 	if begins {
@@ -147,7 +146,7 @@ func (w *writer) arrow(l *layout, tid int, e dated, begins bool, id int) {
 	w.begin(name, name, phase, e.at-w.zero, l.pid, tid)
 	w.line = strconv.AppendInt(append(w.line, `,"id":`...), int64(id), 10)
 	if !begins {
-		w.line = append(w.line, `,"bp":"e"`...) // it ends in the slice around it
+		w.line = append(w.line, `,"bp":"e"`...) // bind the arrow to the enclosing slice
 	}
 	w.end(false)
 }
@@ -162,9 +161,9 @@ func (w *writer) event(l *layout, tid int, phase string, e dated, lasted int64) 
 	if phase == "X" {
 		w.line = micro(append(w.line, `,"dur":`...), lasted)
 	} else {
-		scope := `,"s":"t"` // over its row
+		scope := `,"s":"t"` // drawn over its row
 		if e.Kind == Death {
-			scope = `,"s":"p"` // over all of its rank
+			scope = `,"s":"p"` // drawn over all rows of its rank
 		}
 		w.line = append(w.line, scope...)
 	}

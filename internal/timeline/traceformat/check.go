@@ -17,7 +17,7 @@ type File struct {
 	Events []Event        `json:"traceEvents"`
 }
 
-// Event is one event. Times are in microseconds.
+// Event is one event of the file. Times are in microseconds.
 type Event struct {
 	Name, Cat string
 	Phase     string `json:"ph"`
@@ -59,8 +59,8 @@ func (e *Event) Number(key string) float64 {
 	return n
 }
 
-// fields lists, by phase, the fields of an event besides name, cat, ph, ts, pid
-// and tid. The first must of them are required.
+// fields lists, by phase, the fields of an event besides name, cat, ph, ts, pid and tid.
+// Of those, the first must ones are required.
 var fields = map[string]struct {
 	all  []string
 	must int
@@ -245,8 +245,8 @@ func (f *File) nest() error {
 	return nil
 }
 
-// flows checks that each arrow has one beginning and one end, not before it, with
-// the same name and category, and both in slices.
+// flows checks that each arrow has one beginning and one end. The end is not before the
+// beginning, has the same name and category, and both are in slices.
 func (f *File) flows() error {
 	all, err := f.slices()
 	if err != nil {
