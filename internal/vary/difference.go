@@ -7,19 +7,19 @@ import (
 
 // Difference describes how a variable differs from the undisturbed one.
 type Difference struct {
-	Numbers int64   // floating-point numbers that were compared
-	Single  bool    // all of these are float32
-	Unlike  int64   // numbers of which one is infinite or NaN, and the other is not the same
+	Numbers int64   // number of floating-point numbers compared
+	Single  bool    // all of them are float32
+	Unlike  int64   // numbers that are infinite or NaN in one set, and different in the other
 	Most    float64 // the largest |x - x0|
 	Scale   float64 // the largest |x0|
 	Squares float64 // the sum of (|x - x0| / Most)²
 	Total   float64 // the sum of (|x0| / Scale)²
-	Others  int64   // values other than floating-point numbers that differ
-	Sizes   bool    // the sizes differ, and nothing else was compared
+	Others  int64   // differing values that are not floating-point numbers
+	Sizes   bool    // the sizes differ, so nothing else was compared
 }
 
-// compare compares memory of a type with that of the undisturbed variable. Without a
-// type the memory is compared as bytes.
+// compare compares the memory of a variable of type t with that of the undisturbed
+// variable. If t is nil it compares bytes.
 func compare(t reflect.Type, undisturbed, mem []byte) (d Difference) {
 	if d.Sizes = len(undisturbed) != len(mem); d.Sizes || len(mem) == 0 {
 		return d
@@ -44,7 +44,7 @@ func compare(t reflect.Type, undisturbed, mem []byte) (d Difference) {
 	return d
 }
 
-// values compares values that lie one after the other.
+// values compares consecutive values.
 func (d *Difference) values(r run, undisturbed, mem []byte) {
 	if !r.float {
 		for at := 0; at < len(mem); at += r.size {
@@ -66,7 +66,7 @@ func (d *Difference) values(r run, undisturbed, mem []byte) {
 	})
 }
 
-// apart measures the distance of x from x0.
+// apart measures the distances between the numbers of x and x0.
 func apart[T float32 | float64](d *Difference, x0, x []T) {
 	for i, a := range x0 {
 		a, b := float64(a), float64(x[i])
@@ -96,7 +96,8 @@ func square(x, by float64) float64 {
 	return (x / by) * (x / by)
 }
 
-// Add adds the difference of another part of the same variable.
+// Add adds the difference of another part of the same variable, for example of another
+// rank.
 func (d *Difference) Add(o Difference) {
 	most, scale := max(d.Most, o.Most), max(d.Scale, o.Scale)
 	d.Squares = d.Squares*square(d.Most, most) + o.Squares*square(o.Most, most)
@@ -113,10 +114,10 @@ func (d *Difference) Add(o Difference) {
 func (d *Difference) Same() bool { return d.Most == 0 && d.Unlike == 0 && d.Others == 0 && !d.Sizes }
 
 // Digits returns the number of significant decimal digits of the largest number. If
-// nothing differs it is the number of digits of the type.
+// nothing differs, that is the number of digits of the type.
 func (d *Difference) Digits() float64 { return d.digits(d.Most, d.Scale) }
 
-// MeanDigits returns the significant digits of the root of the mean square.
+// MeanDigits returns the number of significant digits of the root mean square.
 func (d *Difference) MeanDigits() float64 {
 	if d.Numbers == 0 || d.Most == 0 || d.Scale == 0 {
 		return d.Digits()
@@ -146,9 +147,8 @@ func (d *Difference) bounded(digits float64) float64 {
 	return max(0, min(digits, float64(bits)*math.Log10(2)))
 }
 
-// relative returns the logarithm of the largest difference relative to the largest
-// number. ok means that this measures the distance: only numbers differ, and not all of
-// their digits are wrong.
+// relative returns the logarithm of the largest difference relative to the largest number.
+// ok is false if no finite number differs, or if all digits of the numbers are wrong.
 func (d *Difference) relative() (logarithm float64, ok bool) {
 	if d.Most == 0 || d.Scale == 0 || d.Unlike > 0 || d.Sizes {
 		return 0, false
@@ -157,5 +157,5 @@ func (d *Difference) relative() (logarithm float64, ok bool) {
 	return l, l < saturated
 }
 
-// saturated is the logarithm of a difference that cannot grow much more.
+// saturated is the logarithm of a relative difference that cannot grow much more.
 const saturated = -1.0

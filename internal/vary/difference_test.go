@@ -67,7 +67,7 @@ func ones(n int) []float64 {
 // TestStructs compares values of different kinds next to each other, and no padding.
 func TestStructs(t *testing.T) {
 	type cell struct {
-		Kind   uint8 // padding follows
+		Kind   uint8 // the compiler adds padding after it
 		Weight float64
 		At     [2]float32
 		Count  int32
@@ -89,8 +89,8 @@ func TestStructs(t *testing.T) {
 	require.Equal(t, int64(3), d.Others, "as and s.")
 }
 
-// TestParts: the differences of the parts of ranks add up to those of one rank with the
-// whole variable.
+// TestParts adds the differences of the parts of two ranks. The sum equals the difference
+// of one rank with the whole variable.
 func TestParts(t *testing.T) {
 	x0 := []float64{1, 2, 3, 1e6, 5, 0, 0, -8}
 	x := []float64{1, 2.5, 3, 1e6 + 1, 5, 0, 1e-9, -8}

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// chance returns a source of random choices that follow from the numbers given.
+// chance returns a source of random numbers that depend only on seed and of.
 func chance(seed uint64, of ...uint64) *rand.Rand {
 	for _, x := range of {
 		seed = (seed^x)*0x9e3779b97f4a7c15 + 0x7f4a7c15

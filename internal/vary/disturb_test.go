@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// TestTurnBits flips the last bit of a share of the numbers, of nothing else, and of the
-// same numbers each time.
+// TestTurnBits requires that turnBits flips only last bits of the given share of the
+// numbers, and the same bits each time.
 func TestTurnBits(t *testing.T) {
 	type pair struct {
 		N int64
@@ -41,7 +41,7 @@ func TestTurnBits(t *testing.T) {
 			require.Equal(t, int64(7), pairs[i].N)
 		}
 		require.Equal(t, int64(doubles+singles), n)
-		for _, count := range []int{doubles, singles} { // six standard deviations
+		for _, count := range []int{doubles, singles} { // within six standard deviations
 			require.InDelta(t, 10000*share, count, 6*math.Sqrt(10000*share*(1-share)), share)
 		}
 		again, _, _ := disturb(1)
@@ -57,7 +57,7 @@ func TestTurnBits(t *testing.T) {
 	require.Zero(t, turnBits(nil, 1, chance(1)))
 }
 
-// TestShake changes numbers up and down by the given relative amount.
+// TestShake requires that shake changes numbers up and down by the given relative amount.
 func TestShake(t *testing.T) {
 	x := append(ones(1000), 0, math.Inf(1))
 	require.Equal(t, int64(1000), shake(reflect.TypeFor[float64](), memory(x), 1e-6, chance(3)))

@@ -2,7 +2,6 @@
 // undisturbed, and again with disturbances of the last bits. At each safe point its
 // registered variables are compared with those of the undisturbed run.
 //
-// A Recorder is the part of this in each process: it disturbs the process and writes
-// its observations to files. Judge computes the report from these files, without clock
-// or I/O.
+// Each process has a Recorder, which disturbs the process and writes its observations to
+// files. Judge computes the report from these files, without clock or I/O.
 package vary

@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// Records are the records of the ranks of a set.
+// Records are the records of a set, by rank.
 type Records [][]Record
 
-// ErrNoPoints means that the undisturbed set has nothing to compare with.
+// ErrNoPoints means that the undisturbed set has no records to compare with.
 var ErrNoPoints = errors.New("the program came to no safe point, so nothing was compared: call SafePoint in its main loop, and run it under intrarun if it has several ranks")
 
 // Read reads the records of the processes of a set. A rank that reached no safe point
@@ -52,8 +52,8 @@ func Read(dir string, set int) (Records, error) {
 	return all, nil
 }
 
-// readFile reads the records of a process. If it was killed the last record may be
-// incomplete.
+// readFile reads the records of a process. If the process was killed, the last record may
+// be incomplete. Then readFile ignores it.
 func readFile(name string) (all []Record, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -105,50 +105,50 @@ type Set struct {
 	ExitCode   int        `json:"exit_code"`       // exit code of its job
 	Disturbed  int64      `json:"disturbed"`       // numbers disturbed up to the last safe point
 	Held       int        `json:"held,omitempty"`  // how often -hold has stopped a process
-	SafePoints int        `json:"safe_points"`     // safe points that all its ranks reached
-	Apart      *Apart     `json:"apart,omitempty"` // where it departs from the undisturbed set
-	Variables  []Variance `json:"variables"`       // how they differ
-	Printed    Printed    `json:"printed"`         // how what it printed differs
+	SafePoints int        `json:"safe_points"`     // safe points that all ranks of the set reached
+	Apart      *Apart     `json:"apart,omitempty"` // where the set departs from the undisturbed set
+	Variables  []Variance `json:"variables"`       // how its variables differ
+	Printed    Printed    `json:"printed"`         // how its printed lines differ
 }
 
-// Apart is the first safe point of a rank at which a set departs from the undisturbed one:
-// either only one of the two reaches the safe point, or they have passed different numbers
-// of sections before it.
+// Apart is the first safe point of a rank at which a set departs from the undisturbed set.
+// Either only one of the two sets reaches the safe point, or they have passed different
+// numbers of sections before it.
 type Apart struct {
 	Rank        int   `json:"rank"`        // the rank
-	SafePoint   int   `json:"safe_point"`  // the first one at which the two differ
+	SafePoint   int   `json:"safe_point"`  // the first safe point at which the two sets differ
 	Sections    int64 `json:"sections"`    // sections before it; -1 if the set does not reach it
-	Undisturbed int64 `json:"undisturbed"` // the same of the undisturbed set
+	Undisturbed int64 `json:"undisturbed"` // the same in the undisturbed set
 }
 
-// Variance describes how a variable of all ranks differs from the undisturbed one. A
-// variable without floating-point numbers has no digits.
+// Variance describes how a variable, taken over all ranks, differs from the undisturbed
+// one. A variable without floating-point numbers has no digits.
 type Variance struct {
-	Name    string `json:"name"`    // the name under which it was registered; all ranks together
+	Name    string `json:"name"`    // the name under which it was registered
 	Set     int    `json:"set"`     // the set
 	Numbers int64  `json:"numbers"` // floating-point numbers in it
-	// the significant digits that the largest number still has at the last safe point that was
-	// compared; left out for a variable without floating-point numbers
+	// the significant digits of the largest number at the last safe point compared; omitted
+	// for a variable without floating-point numbers
 	Digits     *float64 `json:"digits,omitempty"`
-	MeanDigits *float64 `json:"mean_digits,omitempty"`  // the same of the root of the mean square
+	MeanDigits *float64 `json:"mean_digits,omitempty"`  // the same for the root mean square
 	Least      *float64 `json:"least_digits,omitempty"` // the fewest at any safe point
-	Growth     float64  `json:"growth,omitempty"`       // growth of the difference from one safe point to the next; left out if it is unknown
-	Unlike     int64    `json:"unlike,omitempty"`       // numbers of which one is infinite or no number, and the other is not
-	Others     int64    `json:"others,omitempty"`       // integers and the like that differ
-	Sizes      bool     `json:"sizes,omitempty"`        // the two have different sizes
-	Course     []Step   `json:"course,omitempty"`       // digits at up to 200 safe points, of each set
+	Growth     float64  `json:"growth,omitempty"`       // factor by which the difference grows from one safe point to the next; omitted if unknown
+	Unlike     int64    `json:"unlike,omitempty"`       // numbers that are infinite or NaN in only one of the sets
+	Others     int64    `json:"others,omitempty"`       // differing values that are not floating-point numbers
+	Sizes      bool     `json:"sizes,omitempty"`        // the sizes differ
+	Course     []Step   `json:"course,omitempty"`       // the digits at up to 200 safe points of each set
 }
 
 // Step is the number of significant digits at a safe point.
 type Step struct {
 	SafePoint uint64  `json:"safe_point"` // its number
-	Digits    float64 `json:"digits"`     // digits left there
+	Digits    float64 `json:"digits"`     // significant digits at it
 }
 
 // mostSteps bounds the number of steps of a variable in a report.
 const mostSteps = 200
 
-// Outcome is the output of a set.
+// Outcome is what the processes of a set recorded, and how their job ended.
 type Outcome struct {
 	Records  Records
 	ExitCode int
@@ -188,7 +188,7 @@ func Judge(of Run, undisturbed Outcome, disturbed []Outcome) (*Result, error) {
 		r.Sets = append(r.Sets, s)
 	}
 	for i := range r.Variables {
-		r.Variables[i].Course = nil // it is with the set
+		r.Variables[i].Course = nil // each set has the course of its variables
 	}
 	return r, nil
 }
@@ -208,7 +208,7 @@ func (o *Outcome) set(number int, undisturbed *Outcome) Set {
 	return s
 }
 
-// points returns how many safe points all ranks have reached.
+// points returns the number of safe points that all ranks have reached.
 func (r Records) points() int {
 	n := len(r[0])
 	for _, rank := range r {
@@ -261,13 +261,13 @@ func (r Records) names() (all []string) {
 	return all
 }
 
-// variance follows a variable over the safe points that all ranks with this variable
-// have reached.
+// variance computes the differences of a variable over the safe points that all ranks with
+// this variable have reached.
 func (r Records) variance(name string, set int) Variance {
 	v := Variance{Name: name, Set: set}
 	var at []uint64
 	var course []Difference
-	var parts []int // number of ranks in each
+	var parts []int // number of ranks in each element of course
 	most := 0
 	for _, rank := range r {
 		i := 0
@@ -307,10 +307,9 @@ func (r Records) variance(name string, set int) Variance {
 	return v
 }
 
-// growth returns the factor by which the difference grows from one safe point to the
-// next. It fits a straight line through the logarithms of the differences, up to the
-// point at which they are as large as the numbers. If there are fewer than two such
-// differences it is 0.
+// growth returns the factor by which the difference grows from one safe point to the next.
+// It fits a straight line through the logarithms of the differences, as long as these are
+// smaller than the numbers. With fewer than two such differences, growth returns 0.
 func growth(at []uint64, course []Difference) float64 {
 	var n, x, y, xx, xy float64
 	for i := range course {
@@ -330,7 +329,8 @@ func growth(at []uint64, course []Difference) float64 {
 	return min(math.Pow(10, (n*xy-x*y)/(n*xx-x*x)), math.MaxFloat64)
 }
 
-// worse reports whether v has fewer digits than o, or more values that differ.
+// worse reports whether v has fewer digits than o, or, without digits, more differing
+// values.
 func (v *Variance) worse(o *Variance) bool {
 	if v.Digits != nil && o.Digits != nil {
 		return *v.Digits < *o.Digits

@@ -33,7 +33,7 @@ func walk(t *testing.T, run Run, points int, at func(rank, point int) (x []float
 	}
 }
 
-// spent runs sets and judges them.
+// spent runs the sets and judges them.
 func spent(t *testing.T, run Run, sets ...func()) *Result {
 	var all []Outcome
 	for i, set := range sets {
@@ -48,7 +48,8 @@ func spent(t *testing.T, run Run, sets ...func()) *Result {
 	return result
 }
 
-// TestJudge: a known difference that grows by a known factor is reported with that growth.
+// TestJudge lets a known difference grow by a known factor, and requires both in the
+// report.
 func TestJudge(t *testing.T) {
 	for _, every := range []uint64{1, 3} {
 		run := Run{Spec: Spec{Sets: 3, Every: every, Size: 1 << 20}, Seed: 5, Dir: t.TempDir()}
@@ -58,7 +59,7 @@ func TestJudge(t *testing.T) {
 			return func() {
 				walk(t, of, points, func(rank, point int) ([]float64, uint64) {
 					x := []float64{3, 1, 1}
-					if rank == 1 { // which has the largest number elsewhere
+					if rank == 1 { // rank 1 has its largest number at another index
 						x = []float64{10 + from*math.Pow(factor, float64(point-1)), 5}
 					}
 					if number == 2 && rank == 1 && point >= 9 {
@@ -102,7 +103,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestApart: a set may reach fewer safe points, or more.
+// TestApart lets sets reach fewer or more safe points than the undisturbed set.
 func TestApart(t *testing.T) {
 	points := func(n int) (all []Record) {
 		for i := range n {
@@ -119,7 +120,7 @@ func TestApart(t *testing.T) {
 	require.Contains(t, firstApart(two, Records{nil, nil}).String(), "does not come to safe point 1 of rank 0")
 }
 
-// TestRecorder: the recorder describes each error.
+// TestRecorder requires that the recorder describes each error.
 func TestRecorder(t *testing.T) {
 	x, n := ones(100), []int{1}
 	vars := []checkpoint.Variable{variable("x", reflect.TypeFor[float64](), memory(x)), variable("n", reflect.TypeFor[int](), memory(n))}
@@ -151,7 +152,7 @@ func TestRecorder(t *testing.T) {
 	require.ErrorContains(t, pass(base.Spec, 0, vars), "keep what safe points show")
 }
 
-// TestBrokenOff: the last record of a process that was killed may be incomplete.
+// TestBrokenOff truncates the last record, as if its process was killed while writing it.
 func TestBrokenOff(t *testing.T) {
 	run := Run{Spec: Spec{Sets: 2, Bits: 1, Every: 1, Size: 1 << 20}, Dir: t.TempDir()}
 	walk(t, run, 5, func(_, point int) ([]float64, uint64) { return ones(3), uint64(point) })
@@ -169,8 +170,8 @@ func TestBrokenOff(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A process finds in its environment how it is disturbed, and only the first replica of a
-// rank records.
+// A process reads the disturbance from its environment. All replicas of a rank are
+// disturbed alike, and only the first one records.
 func TestAttach(t *testing.T) {
 	t.Setenv(Variable, "")
 	r, err := Attach(0, 0, 1)
@@ -189,7 +190,8 @@ func TestAttach(t *testing.T) {
 	require.ErrorContains(t, err, "read INTRA_VARY in the environment, which intravary sets")
 }
 
-// Sets that recorded nothing, other ranks, or no disturbance do not give a result.
+// Judge returns an error for sets without records, with other numbers of ranks, or without
+// any disturbance.
 func TestNothingToJudge(t *testing.T) {
 	some := Records{{{Ranks: 1, Point: 1}}}
 	for _, c := range []struct {
@@ -209,7 +211,7 @@ func TestNothingToJudge(t *testing.T) {
 	require.Equal(t, &Apart{SafePoint: 1, Sections: -1}, r.Sets[0].Apart)
 }
 
-// Lines are compared number by number.
+// Printed lines are compared number by number.
 func TestPrinted(t *testing.T) {
 	digits := func(x float64) *float64 { return &x }
 	for _, c := range []struct {

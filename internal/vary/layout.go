@@ -7,14 +7,14 @@ import (
 	"unsafe"
 )
 
-// run is n values in an element, one after the other.
+// run is a sequence of n values in an element.
 type run struct {
 	at, n, size int
-	float       bool // float32 or float64, by the size
+	float       bool // float32 or float64, depending on size
 }
 
 // layouts keeps the layout of each type.
-var layouts sync.Map // reflect.Type → []run
+var layouts sync.Map // from reflect.Type to []run
 
 // layout returns where the values of an element of a pointer-free type lie, without
 // padding. A complex number is two values.
@@ -56,8 +56,8 @@ func appendRuns(to []run, t reflect.Type, at int) []run {
 	return append(to, one)
 }
 
-// element returns the innermost element type of arrays, whose memory is that of their
-// elements.
+// element returns the innermost element type of nested arrays. Its values lie in memory as
+// those of the array do.
 func element(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Array {
 		t = t.Elem()
@@ -65,12 +65,12 @@ func element(t reflect.Type) reflect.Type {
 	return t
 }
 
-// floats calls f for the floating-point numbers of elements of type t, many at a time:
-// with either float32s or float64s, and nil for the other.
+// floats calls f for the floating-point numbers in elements of type t. Each call passes
+// many numbers: either float32s or float64s, and nil for the other type.
 func floats(t reflect.Type, mem []byte, f func(single []float32, double []float64)) {
 	t = element(t)
 	runs, size := layout(t), int(t.Size())
-	if len(runs) == 1 && runs[0].float && runs[0].n*runs[0].size == size { // no other values
+	if len(runs) == 1 && runs[0].float && runs[0].n*runs[0].size == size { // elements have no other values
 		floatsOf(mem, runs[0].size, f)
 		return
 	}
@@ -83,7 +83,7 @@ func floats(t reflect.Type, mem []byte, f func(single []float32, double []float6
 	}
 }
 
-// floatsOf calls f with memory as floating-point numbers. The memory is aligned for
+// floatsOf calls f with memory as floating-point numbers. The memory must be aligned for
 // them.
 func floatsOf(mem []byte, size int, f func(single []float32, double []float64)) {
 	if len(mem) == 0 {

@@ -12,8 +12,8 @@ import (
 type Printed struct {
 	Lines  int      `json:"lines"`            // lines of the undisturbed set
 	Differ int      `json:"differ,omitempty"` // lines that differ, or that only one of the two has
-	First  int      `json:"first,omitempty"`  // the first of them, counted from 1
-	Digits *float64 `json:"digits,omitempty"` // the fewest significant digits that remain of a number in the first of them; left out if the words of that line differ
+	First  int      `json:"first,omitempty"`  // the first differing line, counted from 1
+	Digits *float64 `json:"digits,omitempty"` // the fewest significant digits of any number in that line; omitted if its words differ
 }
 
 // comparePrinted compares line by line.
@@ -43,8 +43,8 @@ func lines(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// digitsOf returns the fewest digits of any number in a line, nil if anything else
-// differs.
+// digitsOf returns the fewest significant digits of any number in a line, nil if anything
+// else differs.
 func digitsOf(was, is []string) *float64 {
 	if len(was) != len(is) {
 		return nil

@@ -14,17 +14,17 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Record is the observation of a process at a safe point.
+// Record is what a process observes at a safe point.
 type Record struct {
-	Ranks     int // of the job
+	Ranks     int // number of ranks of the job
 	Point     uint64
-	Sections  uint64 // before it
-	Disturbed int64  // numbers, since the beginning
+	Sections  uint64 // number of sections before the safe point
+	Disturbed int64  // numbers disturbed since the beginning
 	Compared  []Compared
 }
 
-// Compared is a variable of one set. The undisturbed set writes its values, and every other
-// set compares its own values with them.
+// Compared is a variable of one set. The undisturbed set writes its values to a file, and
+// every other set compares its own values with these.
 type Compared struct {
 	Name string
 	Difference
@@ -40,7 +40,7 @@ type Recorder struct {
 	sections  uint64 // number of sections that have ended
 	disturbed int64
 
-	file   *os.File // of records; nil before the first safe point
+	file   *os.File // holds records; nil before the first safe point
 	out    *gob.Encoder
 	values *valueFile
 }
@@ -62,16 +62,16 @@ func Attach(rank, replica, ranks int) (*Recorder, error) {
 	return r, nil
 }
 
-// Ran is called for each task of a section that has ended, with its regions, before its
-// results are used.
+// Ran is called for each task of a section after the section has ended, before its results
+// are used. Regions are those of the task.
 func (r *Recorder) Ran(task int, regions []update.Region) {
 	if r.run.Set > 0 && r.run.Bits > 0 {
 		r.disturbed += turnBits(regions, r.run.Bits, chance(r.run.Seed, 1, uint64(r.run.Set), uint64(r.rank), r.sections, uint64(task)))
 	}
 }
 
-// Ended is called after the last task of a section. It returns nil if partial results
-// are folded in the order of the tasks. Otherwise it returns a function that returns a
+// Ended is called after the last task of a section. It returns nil if partial results are
+// to be combined in the order of the tasks. Otherwise it returns a function that returns a
 // new order on each call.
 func (r *Recorder) Ended() func(n int) []int {
 	r.sections++
@@ -90,7 +90,8 @@ func (r *Recorder) Ended() func(n int) []int {
 // ErrNothing means that there is nothing to compare.
 var ErrNothing = errors.New("intravary compares registered variables, and the program has registered none: register its result with //intra:state or intra.Protect")
 
-// Pass is called at a safe point with the registered variables.
+// Pass is called at a safe point with the registered variables. It disturbs and compares
+// them.
 func (r *Recorder) Pass(point uint64, vars []checkpoint.Variable) error {
 	if len(vars) == 0 {
 		return ErrNothing
@@ -163,9 +164,8 @@ func (r *Recorder) shake(d Disturbance, vars []checkpoint.Variable) error {
 	return fmt.Errorf("-state %s=EPS: rank %d has registered no variable of that name, but %q", d.Name, r.rank, names)
 }
 
-// compare writes the values of the undisturbed set, or compares those of another set
-// with them. If the undisturbed set did not reach that safe point there is nothing to
-// compare with.
+// compare writes the values of the undisturbed set, or compares those of another set with
+// them. If the undisturbed set did not reach that safe point, compare returns nothing.
 func (r *Recorder) compare(point uint64, vars []checkpoint.Variable) (all []Compared, err error) {
 	if r.run.Set > 0 {
 		if there, err := r.values.next(point, len(vars)); !there || err != nil {

@@ -10,31 +10,30 @@ import (
 	"time"
 )
 
-// Spec describes how many sets of processes run, and how all but the first are
-// disturbed.
+// Spec is the number of sets of processes, and the disturbances of all sets but the first.
 type Spec struct {
-	Sets  int           `json:"sets"`            // with the undisturbed one
+	Sets  int           `json:"sets"`            // number of sets, including the undisturbed one
 	Bits  float64       `json:"bits,omitempty"`  // share of the numbers written by tasks whose last bit is flipped
-	Order bool          `json:"order,omitempty"` // the partial results of tasks are added up, or multiplied, in another order
-	State []Disturbance `json:"state,omitempty"` // at the first safe point
-	Hold  time.Duration `json:"hold,omitempty"`  // processes are stopped for up to that long, again and again
+	Order bool          `json:"order,omitempty"` // partial results of tasks are summed, or multiplied, in another order
+	State []Disturbance `json:"state,omitempty"` // changes of variables at the first safe point
+	Hold  time.Duration `json:"hold,omitempty"`  // processes are stopped repeatedly, each time for up to this duration
 	Every uint64        `json:"every"`           // values are compared at the first safe point and at every N-th after it
-	Size  int64         `json:"size"`            // bound on the values of the undisturbed set in files, in bytes
+	Size  int64         `json:"size"`            // bound on the file of undisturbed values, in bytes
 }
 
 // Disturbance is the disturbance of a registered variable: each of its numbers is
 // changed by the relative amount Eps, up or down.
 type Disturbance struct {
-	Name string  `json:"name,omitempty"` // "": all variables
+	Name string  `json:"name,omitempty"` // registered name; "": all variables
 	Eps  float64 `json:"eps"`
 }
 
 // Run is the run of one set of processes.
 type Run struct {
 	Spec
-	Seed uint64 `json:"seed"` // of all choices
-	Set  int    `json:"set"`  // 0: the undisturbed one
-	Dir  string `json:"dir"`  // of the files
+	Seed uint64 `json:"seed"` // determines all random choices
+	Set  int    `json:"set"`  // number of the set; 0: the undisturbed one
+	Dir  string `json:"dir"`  // folder of the files
 }
 
 // Limits and defaults of the flags.

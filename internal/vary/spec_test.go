@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parse takes flags, as intravary does.
+// parse parses flags as intravary does.
 func parse(flags string) (s Spec, err error) {
 	words := strings.Fields(flags)
 	for i := 0; i < len(words); i++ {
@@ -38,7 +38,7 @@ func TestFlagsOfSpec(t *testing.T) {
 		require.Equal(t, want, s, text)
 		again, err := parse(s.String())
 		require.NoError(t, err, text)
-		again.Size = s.Size // which changes no result
+		again.Size = s.Size // Size does not affect the results, so String omits it
 		require.Equal(t, s, again, text)
 	}
 }

@@ -11,13 +11,14 @@ import (
 )
 
 // valueFile holds the values of the variables of a rank at the safe points of the
-// undisturbed set. For each safe point it holds its number, the number of variables,
-// and each variable: name and memory, each preceded by its size.
+// undisturbed set. For each safe point the file contains the number of the safe point, the
+// number of variables, and the name and memory of each variable, each preceded by its
+// size.
 type valueFile struct {
 	in      *bufio.Reader
 	out     *bufio.Writer
-	written int64    // bytes of values
-	was     []uint64 // buffer of the last read
+	written int64    // bytes of values written
+	was     []uint64 // buffer of the last read; its element type aligns it
 }
 
 // openValues opens a file for reading, or creates it.
@@ -39,7 +40,7 @@ func openValues(name string, read bool) (*valueFile, error) {
 	return &valueFile{out: bufio.NewWriterSize(f, 1<<20)}, nil
 }
 
-// nothing is an empty file.
+// nothing reads as an empty file.
 type nothing struct{}
 
 func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
@@ -77,11 +78,11 @@ func (f *valueFile) write(name string, mem []byte) error {
 	return nil
 }
 
-// end flushes a safe point, so that other processes can read it.
+// end flushes the values of a safe point, so that other processes can read them.
 func (f *valueFile) end() error { return kept(f.out.Flush()) }
 
-// next moves on to a safe point with that many variables, and reports whether the file
-// has it.
+// next advances to a safe point with that many variables, and reports whether the file has
+// it.
 func (f *valueFile) next(point uint64, variables int) (bool, error) {
 	was, err := f.get()
 	switch {
