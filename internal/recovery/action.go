@@ -10,18 +10,18 @@ import (
 // ActionKind names an action.
 type ActionKind uint8
 
-// The actions.
+// The actions that the driver takes.
 const (
 	Send    ActionKind = iota // give Order to process To
-	Start                     // get a process for the slot of To, as this Incarnation: a spare if there is one
-	Relieve                   // like Start, on another host: it takes over from the live process of the slot
+	Start                     // get a process for the slot of To, as this Incarnation; use a spare if there is one
+	Relieve                   // get a process on another host, which takes over from the live process in the slot of To
 	Connect                   // make links between the joiner To and all Peers, which answer Linked
-	Dismiss                   // the joiner To is not needed any more
-	Lose                      // give up: Loss says why
-	Publish                   // make the Set of Files complete and call Published
-	Abandon                   // the Set will not be complete, for the reason Why
+	Dismiss                   // end the joiner To, which is not needed any more
+	Lose                      // end the job for the reason Loss
+	Publish                   // complete the Set of Files and call Published
+	Abandon                   // abandon the Set, which cannot become complete for the reason Why
 	Later                     // call Conclude after Pause
-	Keep                      // keep Decision where a successor finds it; the next actions and all events wait for that
+	Keep                      // keep Decision where a successor finds it; delay the next actions and all events until it is kept
 )
 
 // Action is one step that the driver takes for the Head.

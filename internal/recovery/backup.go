@@ -11,9 +11,9 @@ import (
 // backup is the state of all ranks at one consistent cut, with the processes that hold it.
 type backup struct {
 	number     uint64
-	generation uint32     // in which it was taken
-	copies     [][]holder // per rank
-	// trusted: the comparison found every process sound up to this backup.
+	generation uint32     // the generation in which it was taken
+	copies     [][]holder // by rank
+	// trusted means that the comparison found every process sound up to this backup.
 	trusted bool
 }
 
@@ -22,7 +22,7 @@ type holder struct {
 	process     job.Process
 	incarnation uint32
 	stored      bool
-	source      bool // it copies the state of its own rank, so the copy needs no message
+	source      bool // it copies the state of its own rank, so no message carries the copy
 }
 
 // holders is the number of processes that hold each copy, if the job has enough of them.
@@ -48,9 +48,9 @@ func (b *backup) missing() int {
 	return -1
 }
 
-// forget removes the holders that have not stored their copy yet. A process that has
-// received the order to roll back accepts no copy from an older generation, so such a
-// copy will never be stored.
+// forget removes the holders that have not stored their copy yet. Their copies will never
+// be stored: a process that has received the order to roll back accepts no copy from an
+// older generation.
 func (b *backup) forget() {
 	for rank := range b.copies {
 		b.copies[rank] = b.stored(rank)
@@ -67,24 +67,24 @@ func (b *backup) has(rank int, s *replica) bool {
 	return false
 }
 
-// backups knows the backups that are complete and the one that is being stored, with the
-// processes that hold them. A copy counts only once its holder has reported it.
+// backups records the complete backups, the one that is being stored, and the processes
+// that hold their copies. A copy counts only once its holder has reported it.
 type backups struct {
 	*desk
 	replicas *replicas
 	pace     *pace
 
-	complete *backup      // the last complete backup: a rollback goes to it
-	older    []*backup    // older complete backups, ascending: Distrust and Doubt may roll back to one
+	complete *backup      // the last complete backup, to which a rollback goes
+	older    []*backup    // older complete backups, ascending; Distrust and Doubt may choose one of them
 	attempt  *backup      // the backup that is being stored
-	entire   bool         // where tasks are sampled: replicas compare all tasks, since no backup is complete yet
-	unlike   bool         // replicas of a rank had different states where a backup was taken
-	voidBy   job.Endpoint // the last process that died and may have held complete, while a rollback was possible
+	entire   bool         // tasks are sampled, but replicas compare all of them because no backup is complete yet
+	unlike   bool         // replicas of a rank had different states in the cut of a backup
+	voidBy   job.Endpoint // the last process to die that may have held a copy of complete, while a rollback was possible
 }
 
 // take plans a backup at the cut that is being left. It returns nil while the previous
-// backup is still being stored: a process has room for two copies of a rank, and one of
-// them is the copy that a rollback would need now.
+// backup is still being stored. A process has room for two copies of a rank, and a
+// rollback would need one of them now.
 func (bs *backups) take(number uint64) []job.Copy {
 	if bs.attempt != nil {
 		return nil
@@ -139,17 +139,17 @@ func (bs *backups) partner(b *backup, rank int, source *replica) *replica {
 	return best
 }
 
-// stored records that process s holds a copy. A rollback may make the head give up a
-// backup and take another one with the same number; the generation tells them apart.
+// stored records that process s holds a copy. A rollback may abandon a backup, and the job
+// may take another one with the same number. The generation distinguishes the two.
 func (bs *backups) stored(s *replica, r job.Reply) {
 	for b := range bs.each() {
 		if b.number != r.Number || r.Generation < b.generation || r.Rank < 0 || r.Rank >= len(b.copies) {
 			continue
 		}
-		if b == bs.attempt && r.Rank == s.process.Rank { // the copy of another rank delays no process
+		if b == bs.attempt && r.Rank == s.process.Rank { // the cost counts only the copies by which processes delay their own rank
 			bs.pace.rate.copied(b.number, time.Duration(r.Seconds*float64(time.Second)))
 		}
-		if !b.has(r.Rank, s) { // unplanned: a successor does not know the holders yet, or a death has removed this one
+		if !b.has(r.Rank, s) { // not planned: a successor does not know the holders yet, or a death has removed this one
 			if s.alive() {
 				b.copies[r.Rank] = append(b.copies[r.Rank], holder{process: s.process, incarnation: s.incarnation, stored: true, source: r.Rank == s.process.Rank})
 			}
@@ -163,8 +163,8 @@ func (bs *backups) stored(s *replica, r job.Reply) {
 	}
 }
 
-// finished reports whether all holders of the backup that is being stored have stored it,
-// and makes it the complete one then.
+// finished reports whether all holders of the backup that is being stored have stored it.
+// That backup is then the last complete one.
 func (bs *backups) finished() bool {
 	b := bs.attempt
 	bs.renew(b)
@@ -196,7 +196,7 @@ func (bs *backups) each() iter.Seq[*backup] {
 	}
 }
 
-// renew finds new holders in place of dead ones.
+// renew orders new copies in place of those of dead holders.
 func (bs *backups) renew(b *backup) {
 	for rank := range b.copies {
 		from := b.stored(rank)
@@ -213,9 +213,9 @@ func (bs *backups) renew(b *backup) {
 	}
 }
 
-// backupDeath removes a dead process from the holders, and with it the receivers of the
-// copies that it may have been sending. lived means that the process was live; a joiner
-// holds nothing before it reports a copy.
+// backupDeath removes a dead process from the holders. It also removes the receivers of
+// copies that the process may have been sending. lived means that the process was live; a
+// joiner holds nothing before it reports a copy.
 func (bs *backups) backupDeath(p job.Process, incarnation uint32, lived bool) {
 	if bs.returns() && (lived || bs.complete.heldBy(p, incarnation)) {
 		bs.voidBy = job.Endpoint{Process: p, Incarnation: incarnation}
@@ -231,7 +231,7 @@ func (bs *backups) backupDeath(p job.Process, incarnation uint32, lived bool) {
 				}
 				kept = append(kept, k)
 			}
-			if died { // it may have been the sender of a copy that is not stored
+			if died { // the process may have been sending a copy that is not stored yet
 				copies, kept = kept, kept[:0]
 				for _, k := range copies {
 					if k.stored || k.source {
@@ -248,8 +248,8 @@ func (bs *backups) backupDeath(p job.Process, incarnation uint32, lived bool) {
 }
 
 // nowhere returns a rank whose state in the last complete backup has no holder, -1 if
-// every rank has one or not all holders are known yet. The answer may change back: a
-// copy that was under way when its sender died may still be stored.
+// every rank has one or not all holders are known yet. The result may become -1 again: a
+// copy that was in flight when its sender died may still be stored.
 func (bs *backups) nowhere() int {
 	if bs.complete == nil || !bs.replicas.heardAll() {
 		return -1
@@ -270,7 +270,7 @@ func (b *backup) heldBy(p job.Process, incarnation uint32) bool {
 // held reports whether each rank has a holder that can send its state.
 func (b *backup) held() bool { return b.heldBut(func(job.Process) bool { return false }) }
 
-// heldBut is held without the processes for which gone returns true.
+// heldBut is held, not counting the processes for which gone returns true.
 func (b *backup) heldBut(gone func(job.Process) bool) bool {
 	for rank := range b.copies {
 		if !slices.ContainsFunc(b.copies[rank], func(k holder) bool { return k.stored && !gone(k.process) }) {
@@ -280,8 +280,8 @@ func (b *backup) heldBut(gone func(job.Process) bool) bool {
 	return true
 }
 
-// giver returns the process from which s gets its state: s itself if it holds a copy,
-// else a holder.
+// giver returns the process that sends s its state: s itself if it holds a copy, else a
+// holder.
 func (bs *backups) giver(s *replica) job.Process {
 	all := bs.complete.stored(s.process.Rank)
 	for _, k := range all {
@@ -298,13 +298,14 @@ func (bs *backups) Returns(p job.Process) bool {
 	return bs.ReturnsWithout(func(q job.Process) bool { return q == p })
 }
 
-// ReturnsWithout is Returns for the deaths of all processes for which gone returns true,
-// with all replicas of a rank among them.
+// ReturnsWithout is Returns for the deaths of all processes for which gone returns true.
+// They include all replicas of a rank.
 func (bs *backups) ReturnsWithout(gone func(job.Process) bool) bool {
 	return !bs.over && bs.returns() && bs.replicas.usable() && bs.complete.heldBut(gone)
 }
 
-// heardOf returns a complete backup without holders. Repeated replies add them.
+// heardOf returns a complete backup without holders. The replies that agents repeat to a
+// successor add the holders.
 func (bs *backups) heardOf(g Generation, taken uint32) *backup {
 	return &backup{number: g.Number, trusted: g.Trusted, generation: taken, copies: make([][]holder, len(bs.config.Degrees))}
 }

@@ -14,32 +14,32 @@ import (
 // A cluster is a whole job in one goroutine: the head and processes with their state,
 // driven by one seed. Messages between ranks are modelled by their values: in the pass
 // after safe point k every process needs the value of the previous rank at k. That value
-// was sent before k, so it is on its way in a cut at k, and is lost unless the cut drains
-// it. A process can send a value again until it frees the retained values, when it leaves a
-// cut.
+// was sent before k. So it is in flight in a cut at k, and is lost unless the cut waits
+// for it. A process can send a value again until it leaves a cut: then it frees the
+// retained values.
 type cluster struct {
 	rng      *rand.Rand
 	head     *Head
 	steps    uint64
-	procs    []*proc // all processes, past and present
+	procs    []*proc // all processes, live or dead
 	data     []*packet
 	want     [][]uint64          // state of each rank at each safe point
-	left     map[string][]string // per cut: the joiners, as each process saw it
+	left     map[string][]string // by cut: the joiners, as each process saw them
 	crashes  int                 // number of deaths still to come
 	leaves   int                 // number of requests to leave still to come
 	doubts   int                 // number of disputes about the states of a rank still to come
 	defect   *defect             // nil: no process is faulty
-	late     bool                // when some process has finished
+	late     bool                // processes die only once some process has finished
 	refusals int                 // number of failed starts still to come
-	selfish  int                 // of these deaths, processes that end by themselves
+	selfish  int                 // how many of these deaths are processes that end by themselves
 	now      time.Duration
 	later    []time.Duration // when the head will request refused processes again
 	lost     string
-	seen     map[string]int // events that have happened, for coverage
+	seen     map[string]int // counts events, for coverage
 	bad      error
 	broken   rule
 
-	files map[uint64]map[int]slot // per set: the state that each rank wrote
+	files map[uint64]map[int]slot // by set: the state that each rank wrote
 	record
 
 	complete uint64 // the last backup that was announced
@@ -47,7 +47,7 @@ type cluster struct {
 	rolling  bool
 }
 
-// rule names a rule that a test breaks to prove that the checks notice.
+// rule names a rule that a test breaks to prove that the checks notice its absence.
 type rule int
 
 const (
@@ -64,13 +64,14 @@ const (
 	oldVerdicts
 )
 
-// defect is a process of a rank that errs from a safe point on, and is found later.
+// defect is a process of a rank that computes wrong results after a safe point, and is
+// blamed later.
 type defect struct {
 	rank      int
 	since     uint64
 	convicted *job.Endpoint // the process, once it is blamed
-	sure      uint64        // the last sound safe point according to the comparison
-	decided   bool          // the job rolls back for that
+	sure      uint64        // the last safe point at which the comparison found it sound
+	decided   bool          // the job rolls back because of it
 }
 
 type copyOf struct {
@@ -89,13 +90,13 @@ type proc struct {
 	c           *cluster
 	p           job.Process
 	incarnation uint32
-	dead        bool // killed; declared once that decision is kept
-	dying       bool // the decision is being kept
+	dead        bool // killed; declared is set once the decision about its death is kept
+	dying       bool // the decision about its death is being kept
 	declared    bool
 	itself      bool // the process ended by itself
-	leaves      bool // another process is to relieve it
+	leaves      bool // another process will relieve it
 	relieved    bool // it has relieved another process
-	relieves    bool // it is to relieve the process in its slot
+	relieves    bool // it will relieve the process in its slot
 	m           *Member
 	gen         uint32 // present generation
 	orders      []any  // from its agent, not handled yet: job.Order, connected, died
@@ -109,7 +110,7 @@ type proc struct {
 	got     map[uint64]uint64 // values of the previous rank, by safe point
 	made    map[uint64]uint64 // its own values that it can send
 	known   map[*proc]bool    // processes whose messages it accepts
-	gone    map[*proc]bool    // processes whose deaths were reported to it
+	gone    map[*proc]bool    // processes of whose death it was informed
 	slots   Slots[slot]
 	done    bool
 	entire  bool        // all its tasks are compared
@@ -120,7 +121,7 @@ type proc struct {
 	told    map[copyOf]bool // its copies that were reported to a head
 
 	ret    Return[slot]
-	doing  func() // the rest of a step of a rollback: other events may happen in its middle
+	doing  func() // the rest of a step of a rollback; other events may happen in between
 	placed bool   // the process was admitted, or has rolled back
 }
 
@@ -133,10 +134,10 @@ type hello struct{}
 type finishedWord struct{}
 type drainedWord struct{}
 
-// packet is state on its way between two processes.
+// packet is a state in flight between two processes.
 type packet struct {
 	from, to *proc
-	kind     string // state, slot, deal
+	kind     string // "state", "slot" or "deal"
 	gen      uint32
 	rank     int
 	full     uint64 // the last backup that the sender knows to be complete
@@ -206,8 +207,8 @@ func (c *cluster) current(p job.Process) *proc {
 	return nil
 }
 
-// joiner returns the process that takes the state of a slot: the one that relieves the
-// process there, or the one in it.
+// joiner returns the process that receives the state of a slot: the one that relieves the
+// process there, or the one in the slot.
 func (c *cluster) joiner(p job.Process) *proc {
 	for i := len(c.procs) - 1; i >= 0; i-- {
 		if q := c.procs[i]; q.p == p && !q.declared && q.relieves {
@@ -226,13 +227,13 @@ func (c *cluster) noProcess() bool {
 	return !c.head.config.Start && c.head.replicas.spares <= 0
 }
 
-// possible is an oracle for the end of a job. Either every rank has a live replica, no rank
-// is in dispute and no process has left its generation for a rollback. Or there is a number
-// which was announced as complete, and for each rank a live process with its state at that
-// number in a slot, which the head knows of or will still be informed of.
+// possible is an oracle for the end of a job. Either every rank has a live replica, no
+// rank is in dispute and no process has left its generation for a rollback. Or a backup
+// was announced as complete, and for each rank a live process holds the state of that
+// backup. The head must know of that copy, or a report of it must be in flight.
 func (c *cluster) possible() bool {
 	complete := c.complete
-	if b := c.head.backups.complete; b != nil && (c.head.back.Convicted != nil || c.head.back.Doubt) { // newer backups contain an error
+	if b := c.head.backups.complete; b != nil && (c.head.back.Convicted != nil || c.head.back.Doubt) { // newer backups contain the error
 		complete = b.number
 	}
 	alive, held := true, complete > 0
@@ -317,7 +318,7 @@ func (c *cluster) run() error {
 	return fmt.Errorf("no end: %s", c.state())
 }
 
-// askAgain advances the clock to when the head requests a process again.
+// askAgain advances the clock to the next time when the head requests a process again.
 func (c *cluster) askAgain() {
 	at := slices.Min(c.later)
 	c.later = slices.DeleteFunc(c.later, func(t time.Duration) bool { return t <= at })
@@ -370,7 +371,7 @@ func (c *cluster) deliver(i int) {
 	q := d.to
 	switch d.kind {
 	case "state":
-		// The donor of a joiner that was not admitted has died: the next donor sends it a
+		// The donor of a joiner that was not admitted has died, and another donor sends it a
 		// newer state.
 		if q.placed || !q.m.Takes(d.gen, d.slot.number) && c.broken != takeLate {
 			c.seen["late state"]++
@@ -416,7 +417,6 @@ func (q *proc) set(s slot) {
 
 func (q *proc) now() slot { return slot{q.point, q.value, maps.Clone(q.got)} }
 
-// store keeps a copy.
 func (q *proc) store(rank int, s slot) bool {
 	if q.c.broken == oneSlot {
 		q.slots.ranks = nil

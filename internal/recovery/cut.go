@@ -12,10 +12,10 @@ import (
 // until no message from before it is in flight.
 type cut struct {
 	phase  cutPhase
-	number uint64        // its safe point, once it is known
+	number uint64        // its safe point, once known
 	most   uint64        // while asking: the highest safe point that a process has entered
-	stood  time.Duration // when the last process was in it
-	joined []Joined      // while deciding
+	stood  time.Duration // when the last process reached it
+	joined []Joined      // while deciding: the joiners
 }
 
 // cutPhase is the phase of a cut.
@@ -23,10 +23,10 @@ type cutPhase uint8
 
 const (
 	idle      cutPhase = iota // no cut is under way; one may be planned
-	asking                    // every process is asked for its position, to choose the safe point
-	draining                  // each process stops at the safe point and drains
-	deciding                  // the joiners are being decided
-	admitting                 // no message is in flight, and the processes connect the joiners
+	asking                    // every process is asked for its position, to choose a safe point that none has passed
+	draining                  // each process stops at the safe point and waits for messages from before it
+	deciding                  // the decision to admit the joiners is being kept
+	admitting                 // no message is in flight, and the processes make links to the joiners
 )
 
 // donate orders the lowest live replica of each joiner's rank to copy state to the joiner
@@ -37,7 +37,7 @@ func (h *Head) donate() {
 			continue
 		}
 		donor := h.replicas.first(s.process.Rank, (*replica).alive)
-		if s.relieves { // its donor gives up its slot, and no other replica is needed
+		if s.relieves { // the process that it relieves sends the state itself
 			donor = h.replicas.of[s.process]
 		}
 		if !s.asked {
@@ -47,8 +47,8 @@ func (h *Head) donate() {
 	}
 }
 
-// plan asks for a cut when a joiner is ready for it, or when the first backup is complete
-// and replicas need to compare only a share of the tasks from there on.
+// plan begins a cut when a joiner is ready for one. It also begins one when the first
+// backup is complete: from there on replicas compare only a share of the tasks.
 func (h *Head) plan() {
 	if h.cut.phase != idle || h.rest {
 		return
@@ -76,8 +76,8 @@ func (h *Head) open(phase cutPhase) {
 	}
 }
 
-// counted records that process s has entered n safe points. The process stops at the
-// next one until it knows the cut.
+// counted records that process s has entered n safe points. The process stops at its next
+// safe point until it knows the number of the cut.
 func (h *Head) counted(s *replica, n uint64) {
 	if h.cut.phase == asking && s.alive() {
 		s.counted = true
@@ -108,7 +108,7 @@ func (h *Head) drained(s *replica, number uint64) {
 	}
 }
 
-// progress begins the next phase of the cut once the present one is done.
+// progress begins the next phase of the cut once the present phase is done.
 func (h *Head) progress() {
 	if h.rest {
 		return
@@ -137,14 +137,15 @@ func (h *Head) progress() {
 	}
 }
 
-// announce sends the number of the cut to the processes, which have been asked for theirs.
+// announce sends the number of the cut to the processes that were asked for their
+// position.
 func (h *Head) announce(number uint64) {
 	h.keep(Decision{Kind: CutAt, Number: number})
 	h.replicas.tell(live, job.Order{Kind: job.OrderCutAt, Number: number})
 }
 
-// transfer has the drained donors send the joiners everything that has changed since the
-// copy ahead. A joiner whose donor dies waits for a later cut and another donor.
+// transfer orders the drained donors to send the joiners all changes since the copy ahead
+// of the cut. A joiner whose donor dies waits for a later cut and another donor.
 func (h *Head) transfer() {
 	for s := range h.replicas.joiners() {
 		if s.status != arrived || s.moving || !s.copied || !h.replicas.connected(s) || h.writes(s) {
@@ -167,7 +168,7 @@ func (h *Head) admit() {
 			switch {
 			case s.relieves:
 				j.Donor, relieves = s.process, true
-			case !s.moving: // an earlier head chose the donor; Snapshot does not record it
+			case !s.moving: // an earlier head chose the donor; Snapshot does not record the choice
 				j.Donor = h.replicas.source(s.process.Rank).process
 			}
 			joined = append(joined, j)
@@ -179,12 +180,12 @@ func (h *Head) admit() {
 	}
 	h.cut.phase, h.cut.joined = deciding, joined
 	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined, Scattered: h.replicas.scattered(joined), Stood: h.cut.stood})
-	if !relieves { // else the driver calls Admitted
+	if !relieves { // otherwise the driver calls Admitted
 		h.admitted(joined)
 	}
 }
 
-// admitted announces the joiners to all processes. They are live from here on.
+// admitted announces the joiners to all processes. From here on they are live.
 func (h *Head) admitted(joined []Joined) {
 	h.cut.phase, h.cut.joined = admitting, nil
 	scattered := h.replicas.scattered(joined)
@@ -197,7 +198,7 @@ func (h *Head) admitted(joined []Joined) {
 	}
 	h.replicas.tell(live, job.Order{Kind: job.OrderAdmit, Number: h.cut.number, Joined: peers(joined), Scattered: scattered})
 	if h.backups.complete != nil {
-		for _, p := range joined { // it learns which copies it must not overwrite
+		for _, p := range joined { // a joiner must know which copies it may not overwrite
 			h.replicas.send(h.replicas.of[p.Process], job.Order{Kind: job.OrderComplete, Number: h.backups.complete.number, Older: numbers(h.backups.older)})
 		}
 	}
@@ -213,7 +214,7 @@ func (h *Head) leave() {
 		o.Plan = h.backups.take(number)
 		h.backups.unlike = h.backups.unlike || h.replicas.differ()
 		h.backupAt = h.config.compared(number + h.pace.interval())
-	case h.config.Backup.Auto && h.backupAt > 0: // a cut for joiners: failures since the plan may bring the backup forward
+	case h.config.Backup.Auto && h.backupAt > 0: // a cut for joiners: recent failures may require an earlier backup
 		h.backupAt = min(h.backupAt, h.config.compared(number+h.pace.interval()))
 	}
 	if number == h.filesAt {
@@ -234,8 +235,8 @@ func (h *Head) leave() {
 	h.replicas.tell(live, o)
 }
 
-// oldest returns the oldest safe point to which the job may roll back, or from which it may
-// restart, once it has left the cut. It returns 0 if that is not known.
+// oldest returns the oldest safe point to which the job may roll back, or from which it
+// may restart, once it has left the cut. It returns 0 if that safe point is unknown.
 func (h *Head) oldest(cut uint64) uint64 {
 	switch b := h.backups; {
 	case h.backupAt == 0:
@@ -249,7 +250,7 @@ func (h *Head) oldest(cut uint64) uint64 {
 	}
 	switch done := h.sets.done; {
 	case h.filesAt == 0 && h.config.From == 0:
-	case len(done) < checkpoint.KeptSets: // there may be sets of an earlier job, or of an earlier head
+	case len(done) < checkpoint.KeptSets: // sets of an earlier job, or of an earlier head, may exist
 		return 0
 	default:
 		cut = min(cut, done[0])
@@ -259,7 +260,7 @@ func (h *Head) oldest(cut uint64) uint64 {
 
 func (c cut) String() string { return fmt.Sprintf("%d at %d", c.phase, c.number) }
 
-// storing announces the backup once all its holders have stored it. It renews the copies
+// storing completes the backup once all its holders have stored it. It renews the copies
 // that only one process holds.
 func (h *Head) storing() {
 	if h.backups.attempt != nil && h.backups.finished() {

@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Describe returns in words what the program waits for in a safe point, "" outside of
-// one.
+// Describe returns a text for users about what the program waits for in a safe point, ""
+// outside one.
 func (m *Member) Describe() string {
 	switch {
 	case m.rolled:
@@ -36,7 +36,7 @@ func (m *Member) stage() string {
 	case !m.left && m.admitted:
 		return fmt.Sprintf("%v are live, waits for the head to end it", processes(m.admit))
 	case !m.left:
-		return "all is here, waits for the head to end it"
+		return "all messages have arrived, waits for the head to end it"
 	}
 	return "is over"
 }

@@ -8,7 +8,7 @@ type desk struct {
 	config     Config
 	now        time.Duration
 	generation uint32 // counts rollbacks
-	over       bool   // the job has ended: no more actions
+	over       bool   // the job has ended: no more actions are taken
 	acts       []Action
 }
 
@@ -17,7 +17,7 @@ func (k *desk) begin(now time.Duration) {
 	k.now = max(k.now, now)
 }
 
-// keep has a decision kept. The actions after it wait for that.
+// keep orders the driver to keep a decision. The actions after it wait until it is kept.
 func (k *desk) keep(d Decision) {
 	d.Generation = k.generation
 	k.acts = append(k.acts, Action{Kind: Keep, Decision: &d})

@@ -7,22 +7,23 @@ import (
 
 // Failures estimates how often processes of a job fail, from the times between their
 // failures. It assumes that these times have a Weibull distribution with the shape that
-// clusters show: soon after a failure the next one is likely, and it becomes less likely
-// as time passes. The zero value is that of a job that begins at time 0.
+// was measured on clusters. With this shape another failure is likely soon after a
+// failure, and less likely as time passes. The zero value belongs to a job that begins at
+// time 0.
 //
-// A time raised to the shape has an exponential distribution. The rate of that is the
-// number of failures divided by the sum of such powers. Old failures fade from both.
+// A time raised to the power of the shape has an exponential distribution. Its rate is the
+// number of failures divided by the sum of such powers. Old failures lose weight in both.
 type Failures struct {
-	Count float64       `json:"count,omitempty"` // of failures
-	Sum   float64       `json:"sum,omitempty"`   // of the times before them, in seconds, raised to the shape
-	Last  time.Duration `json:"last,omitempty"`  // when the last one was
+	Count float64       `json:"count,omitempty"` // weighted number of failures
+	Sum   float64       `json:"sum,omitempty"`   // weighted sum of the times before them, in seconds, raised to the power of the shape
+	Last  time.Duration `json:"last,omitempty"`  // time of the last failure
 }
 
 const (
 	// shape is the Weibull shape of the failures of large clusters (Schroeder and Gibson, 2006).
 	shape = 0.7
-	// fading is the weight of a failure relative to the one after it. About the last
-	// eight count.
+	// fading is the weight of a failure relative to the next one. About the last eight
+	// failures count.
 	fading = 7.0 / 8
 	// priorCount is the number of failures assumed before the first one. With half a
 	// failure, the backups up to the first failure cost about as much time as that

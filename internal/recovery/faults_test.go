@@ -6,7 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// doubt makes replicas of a rank have different states. All of them live, and roll back.
+// doubt makes replicas of a rank have different states. No process dies, and all roll
+// back.
 func (c *cluster) doubt() {
 	c.doubts--
 	rank := c.rng.IntN(len(c.want))
@@ -23,29 +24,29 @@ func (c *cluster) doubt() {
 		acts := c.head.Doubt(rank, below, false, c.now)
 		switch {
 		case late:
-			c.seen["what is wrong is older than the backup that all go back to"]++
+			c.seen["the error is older than the backup of the rollback"]++
 		case back == none && c.head.back.Doubt:
-			c.seen["a rank is in doubt"]++
+			c.seen["a rank is in dispute"]++
 		default:
 			return acts
 		}
 		if below > 0 && c.head.back.number >= below {
-			c.fail("what is wrong since before safe point %d is in the backup %d", below, c.head.back.number)
+			c.fail("an error from before safe point %d is in the backup %d", below, c.head.back.number)
 		}
 		return acts
 	})
 }
 
-// convict makes a process turn out faulty, which is reported again until the job rolls
+// convict makes a process turn out faulty. This is reported again until the job rolls
 // back, or cannot.
 func (c *cluster) convict() {
 	d := c.defect
 	if d.convicted == nil {
 		for _, q := range c.procs {
 			if !q.declared && q.p.Rank == d.rank && q.point > d.since {
-				if q.entire { // none of its tasks is in doubt
+				if q.entire { // all of its tasks were compared, so none can be wrong
 					d.decided = true
-					c.seen["a process is convicted while all is compared"]++
+					c.seen["a process is blamed while all is compared"]++
 					return
 				}
 				d.convicted = &job.Endpoint{Process: q.p, Incarnation: q.incarnation}
@@ -66,20 +67,20 @@ func (c *cluster) convict() {
 			return nil
 		case b == nil:
 			d.decided = true
-			c.seen["nothing is trusted"]++
+			c.seen["no backup is trusted"]++
 			if c.head.config.First() > 0 && !slices.ContainsFunc(c.procs, func(q *proc) bool { return q.dead }) {
 				c.fail("a share of the tasks is compared, and there is no backup from before that")
 			}
 			return nil
 		case b != was:
-			c.seen["back to an older backup"]++
+			c.seen["rollback to an older backup"]++
 		}
-		c.seen["a process is convicted"]++
+		c.seen["a process is blamed"]++
 		return c.head.Distrust(*d.convicted, d.sure, c.now)
 	})
 }
 
-// sure returns the report of a process at a cut: any safe point up to which no process of
+// sure returns what a process reports at a cut: some safe point up to which no process of
 // its rank was faulty.
 func (c *cluster) sure(q *proc) uint64 {
 	if !c.head.config.Suspect {
@@ -92,8 +93,8 @@ func (c *cluster) sure(q *proc) uint64 {
 	return c.rng.Uint64N(n + 1)
 }
 
-// risk returns n for a chance of a death of 1/n a step: n is small in phases that take
-// little time.
+// risk returns n, for a probability of 1/n that a process dies in a step. n is small in
+// phases that take little time.
 func (c *cluster) risk() int {
 	if h := c.head; c.hasty && (h.back.phase != none || h.cut.phase == asking || h.cut.phase == admitting || h.rest) {
 		return 15
@@ -104,7 +105,7 @@ func (c *cluster) risk() int {
 	return 400
 }
 
-// crash kills a process; the messages that it was sending are lost from some point on.
+// crash kills a process. Of the messages that it was sending, the last ones are lost.
 func (c *cluster) crash() {
 	var all []*proc
 	for _, q := range c.procs {

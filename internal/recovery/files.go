@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Files sets how often the job writes its state to files. The zero value writes none.
+// Files sets how often the job writes its state to files. The zero value means never.
 type Files struct {
 	Every uint64 // safe points from one set of files to the next
 	First uint64 // number of the first set
@@ -16,14 +16,14 @@ type Files struct {
 // saving is the set that is being written. One process of each rank writes a file; once
 // every rank has its file, the head makes the set complete.
 type saving struct {
-	set     uint64 // 0: none
+	set     uint64 // its number; 0: none
 	cut     uint64
-	writers []holder // by rank; stored: its file is written
+	writers []holder // by rank; stored means that the file is written
 	files   []checkpoint.File
-	whole   bool // every rank has its file
+	whole   bool // every rank has written its file
 }
 
-// sets has sets of files written, one after another.
+// sets orders processes to write sets of files, one after another.
 type sets struct {
 	*desk
 	replicas *replicas
@@ -98,7 +98,7 @@ func (st *sets) writerDeath(p job.Process, incarnation uint32) {
 	}
 }
 
-// Published reports that the head has made the set complete, or has failed to.
+// Published reports whether the driver has completed the set.
 func (st *sets) Published(set uint64, complete bool) {
 	if st.saving.set != set {
 		return
@@ -110,7 +110,7 @@ func (st *sets) Published(set uint64, complete bool) {
 	st.saving = saving{}
 }
 
-// resumeFiles continues the set of files that is being written.
+// resumeFiles continues with the set of files that was being written under the lost head.
 func (st *sets) resumeFiles(p *Snapshot) {
 	if p.Set == 0 {
 		return

@@ -7,26 +7,26 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Config holds what a job does about failures.
+// Config holds the recovery settings of a job.
 type Config struct {
 	Degrees []int
 	Start   bool   // new processes may be started for lost ones
 	Spares  int    // processes that wait without a rank
 	Backup  Policy // when backups are taken
-	// Compared: backups are taken only at safe points with a multiple of this number, at
-	// which replicas compare their states; 0: at any.
+	// Compared limits backups to safe points with a multiple of this number, at which
+	// replicas compare their states. 0 allows every safe point.
 	Compared uint64
-	// Suspect: replicas compare only a share of the tasks, so a faulty process may compute
-	// wrong results for a while before it is found (Distrust). The job keeps older backups
-	// for that. The first backup is taken at the first safe point; replicas compare all
-	// tasks until it is complete.
+	// Suspect means that replicas compare only a share of the tasks. So a faulty process may
+	// compute wrong results for a while before it is found (Distrust). The job keeps older
+	// backups for that. The first backup is taken at the first safe point; replicas compare
+	// all tasks until it is complete.
 	Suspect bool
 	Files   Files
 	// From is the safe point at which all processes begin in a job that is restarted from
-	// files; 0: the program begins at its start.
+	// files. 0 means that the program begins at its start.
 	From uint64
-	// Host returns the name of a process's host, so that a backup does not die with its
-	// rank. If it is nil, all processes count as one host's.
+	// Host returns the name of a process's host. It serves to hold a backup on another host
+	// than its rank. If it is nil, all processes count as being on one host.
 	Host func(job.Process) string
 }
 
@@ -44,10 +44,10 @@ type Head struct {
 	*backups
 	*sets
 
-	incarnations uint32 // the highest that was given to a process or to a rollback
-	rest         bool   // a rank has finished: no cut until a rollback
+	incarnations uint32 // the highest incarnation given to a process or a rollback
+	rest         bool   // a rank has finished: no cut is possible before a rollback
 	cut          cut
-	round        uint64 // counts the questions for a position (OrderAsk)
+	round        uint64 // counts the requests for positions (OrderAsk)
 	next         uint64 // the planned cut, 0 if there is none
 	backupAt     uint64 // the next cut for a backup, 0 if there is none
 	filesAt      uint64 // the next cut for files, 0 if there is none
@@ -92,7 +92,8 @@ func (c Config) First() uint64 {
 	return c.compared(c.From + first)
 }
 
-// Next returns the next planned cut, 0 if there is none. The setup of a process names it.
+// Next returns the next planned cut, 0 if there is none. The driver includes it in the
+// setup of a process.
 func (h *Head) Next() uint64 { return h.next }
 
 // earlier returns the lower of two cuts, where 0 stands for no cut.
@@ -114,7 +115,7 @@ func (h *Head) State(p job.Process) State {
 	return Abort
 }
 
-// Arrived reports that a requested process has joined and waits for its state.
+// Arrived reports that a requested process is linked to the head and waits for its state.
 func (h *Head) Arrived(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.replicas.find(p, incarnation)
@@ -142,7 +143,7 @@ func (h *Head) SpareReady(now time.Duration) []Action {
 // SpareGone reports the death of a process without a rank.
 func (h *Head) SpareGone(now time.Duration) []Action {
 	h.begin(now)
-	h.replicas.spares = max(0, h.replicas.spares-1) // a request that was refused may have counted it already
+	h.replicas.spares = max(0, h.replicas.spares-1) // a refused request may have counted it already
 	return h.advance()
 }
 
@@ -154,8 +155,8 @@ func (h *Head) Died(p job.Process, incarnation uint32, itself bool, now time.Dur
 }
 
 // DiedWith is Died for one of several processes that died together, with their host. The
-// driver calls Conclude after the last one. The decisions wait for that, so that a rank
-// that has lost all its replicas gets a spare before a rank that has lost one.
+// driver calls Conclude after the last one. The decisions wait for Conclude, so that a
+// rank without replicas gets a spare before a rank that still has one.
 func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time.Duration) []Action {
 	h.begin(now)
 	if h.relieverDied(p, incarnation) {
@@ -170,7 +171,7 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 		h.pace.failures.failed(h.now)
 	}
 	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, itself: itself && alive}
-	if alive && h.replicas.failed(p.Rank) { // its rank is lost: try again at once
+	if alive && h.replicas.failed(p.Rank) { // the rank is lost now, so it does not wait for an earlier pause
 		for _, q := range h.replicas.slots {
 			if q.process.Rank == p.Rank {
 				q.tries, q.after, q.hopeless = 0, 0, false
@@ -179,7 +180,7 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 	}
 	h.relieved(s)
 	for q := range h.replicas.joiners() {
-		if q.status == arrived && q.donor == p { // the next donor begins from the start
+		if q.status == arrived && q.donor == p { // the next donor starts the copy over
 			q.donor, q.asked, q.copied, q.moving = job.Process{}, false, false, false
 		}
 	}
@@ -189,8 +190,8 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 	return h.acts
 }
 
-// Conclude takes the steps that have become possible: at the end of a series of DiedWith, or
-// of the pause of an action Later.
+// Conclude takes the steps that have become possible. The driver calls it after a series
+// of DiedWith, and after the pause of an action Later.
 func (h *Head) Conclude(now time.Duration) []Action {
 	h.begin(now)
 	return h.advance()
@@ -220,7 +221,7 @@ func (h *Head) Through(p job.Process, incarnation uint32, now time.Duration) []A
 	return h.advance()
 }
 
-// cease cancels all cuts, since a rank has finished and will not reach another one.
+// cease cancels all cuts, because a finished rank will not reach another safe point.
 func (h *Head) cease() {
 	h.rest, h.cut, h.next = true, cut{}, 0
 	h.replicas.tell(live, job.Order{Kind: job.OrderCancel})
@@ -251,12 +252,12 @@ func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Du
 		return h.advance()
 	}
 	if r.Generation != h.generation {
-		return nil // the reply is from before a rollback
+		return nil // a reply from before a rollback
 	}
 	switch r.Kind {
 	case job.ReplyCount, job.ReplyDrained, job.ReplyJoined, job.ReplyAdmitted:
 		if h.back.phase != none {
-			return nil // the cut is void
+			return nil // the reply belongs to a cancelled cut
 		}
 	}
 	switch r.Kind {
@@ -286,8 +287,8 @@ func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Du
 	return h.advance()
 }
 
-// Repeated reports that an agent has repeated to this successor all that a process had
-// sent to the lost head.
+// Repeated reports that an agent has repeated to this successor all messages that a process
+// had sent to the lost head.
 func (h *Head) Repeated(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.replicas.of[p]

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// endpoint returns the process in a slot, or a joiner.
+// endpoint returns the identity of the process.
 func (s *replica) endpoint() job.Endpoint {
 	return job.Endpoint{Process: s.process, Incarnation: s.incarnation}
 }
@@ -42,8 +42,8 @@ func (rs *replicas) find(p job.Process, incarnation uint32) *replica {
 	return rs.relief(p, incarnation)
 }
 
-// relief returns the joiner that relieves the process of a slot, in that incarnation
-// (0: any), nil if there is none.
+// relief returns the joiner that relieves the process of a slot, nil if there is none.
+// incarnation is that of the joiner, 0 for any.
 func (rs *replicas) relief(p job.Process, incarnation uint32) *replica {
 	for _, s := range rs.reliefs {
 		if s.process == p && (incarnation == 0 || s.incarnation == incarnation) {

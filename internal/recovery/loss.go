@@ -8,20 +8,20 @@ import (
 )
 
 // Loss is the reason why the head ends a job that cannot be saved. Either a rank has no
-// live replica and cannot get one. Or the job was rolling back and the backup has lost the
-// state of a rank; then live replicas of that rank do not help.
+// live replica and cannot get one. Or the job was rolling back and lost the state of a
+// rank in the backup; live replicas of that rank cannot continue then.
 type Loss struct {
 	Rank int
 	Why  string
-	// Back: the state of Rank in the backup was lost during the rollback to it. Number is
-	// the safe point of that backup, Reason why the rollback began.
+	// Back means that the state of Rank in the backup was lost during the rollback to it.
+	// Number is the safe point of that backup, Reason why the rollback began.
 	Back   bool
 	Number uint64
 	Reason
-	By job.Endpoint // the process whose death took the last copy of that state
+	By job.Endpoint // the process whose death took the last copy of the state
 }
 
-// Error returns what is lost and why.
+// Error describes what is lost and why.
 func (l Loss) Error() string {
 	if l.Back {
 		since := "was lost"
@@ -39,7 +39,7 @@ func (l Loss) Error() string {
 // loss returns the reason why the job has to end, nil if it can continue.
 func (h *Head) loss() *Loss {
 	failed := h.replicas.Failed()
-	if i := slices.Index(failed, h.back.Since); i > 0 { // the rank that began the rollback is named first
+	if i := slices.Index(failed, h.back.Since); i > 0 { // name the rank that began the rollback first
 		failed[0], failed[i] = failed[i], failed[0]
 	}
 	for _, rank := range failed {
@@ -53,7 +53,7 @@ func (h *Head) loss() *Loss {
 			return &Loss{Rank: rank, Why: h.noReplacement(rank)}
 		}
 	}
-	if !h.backups.returns() { // those that have left their old generation cannot go on
+	if !h.backups.returns() { // processes that have left their old generation cannot continue it
 		return h.backupLost()
 	}
 	return nil
@@ -71,7 +71,7 @@ func (h *Head) noBackup() string {
 	case !h.config.Backup.on():
 		return "no backup was asked for"
 	case len(h.config.Degrees) == 1:
-		return "a job of one rank has nobody else to hold its backup"
+		return "a job of one rank has no other rank to hold its backup"
 	case h.backups.nowhere() >= 0:
 		return fmt.Sprintf("all processes that held the last backup of rank %d are dead", h.backups.nowhere())
 	}
@@ -93,7 +93,7 @@ func (h *Head) noReplacement(rank int) string {
 	case refused != "":
 		return "no process takes its place: " + refused
 	case itself:
-		return "its program ended by itself, as it would again"
+		return "its program ended by itself, and a replacement would do the same"
 	case !h.replicas.usable():
 		return "no process is left to take its place"
 	}

@@ -22,15 +22,15 @@ func lost(acts []Action) *Loss {
 	return nil
 }
 
-// A rank that the others no longer need is not lost, and no reason for a rollback; another
-// rank still is.
+// A rank whose messages have all been received is not needed any more. Its death is no
+// loss and no reason for a rollback; that of another rank still is.
 func TestARankThatIsThrough(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1, 1}, Start: true})
 	h.Finished(proc0(1, 0), 1, 0)
 	h.Through(proc0(1, 0), 1, 0)
 	require.Empty(t, h.Died(proc0(1, 0), 1, false, 0))
 	require.Empty(t, h.replicas.Failed())
-	h.Finished(proc0(2, 0), 1, 0) // its end still counts
+	h.Finished(proc0(2, 0), 1, 0) // the head still counts its end
 	require.Equal(t, Finish, h.State(proc0(2, 0)))
 	require.Equal(t, &Loss{Rank: 0, Why: "no backup was asked for"}, lost(h.Died(proc0(0, 0), 1, false, 0)))
 }
@@ -57,7 +57,7 @@ func TestAReplacementThatIsRefused(t *testing.T) {
 	require.Equal(t, &Loss{Rank: 0, Why: "no process takes its place: no such file"}, lost(acts))
 }
 
-// kinds returns the actions of a kind.
+// kinds returns the actions of one kind.
 func kinds(acts []Action, k ActionKind) []Action {
 	return slices.DeleteFunc(slices.Clone(acts), func(a Action) bool { return a.Kind != k })
 }
@@ -100,7 +100,7 @@ func TestAReplacementIsAskedForWhileTheJobLives(t *testing.T) {
 	}
 }
 
-// A spare need not be started: the head takes it at once.
+// A spare does not have to be started, so the head takes it at once.
 func TestASpareEndsThePause(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2}, Start: true})
 	h.Reply(proc0(0, 0), 1, job.Reply{Kind: job.ReplyFirst}, 0)
@@ -127,7 +127,7 @@ func TestALostRankIsAskedForAtOnce(t *testing.T) {
 	require.Len(t, kinds(acts, Start), 1)
 }
 
-// The job can recover without a process if others hold each rank's state.
+// The job survives the loss of a rank if other processes hold each rank's state.
 func TestReturns(t *testing.T) {
 	held := func(by ...job.Process) (all []holder) {
 		for _, p := range by {
@@ -143,8 +143,8 @@ func TestReturns(t *testing.T) {
 		want   bool
 	}{
 		{"no backup", Config{Start: true}, nil, false},
-		{"nobody to take its place", Config{}, [][]holder{held(a, b), held(b, c), held(c, a)}, false},
-		{"held by others", Config{Start: true}, [][]holder{held(a, b), held(b, c), held(c, a)}, true},
+		{"no process to take its place", Config{}, [][]holder{held(a, b), held(b, c), held(c, a)}, false},
+		{"held by other processes", Config{Start: true}, [][]holder{held(a, b), held(b, c), held(c, a)}, true},
 		{"by a spare too", Config{Spares: 1}, [][]holder{held(b), held(b, c), held(c)}, true},
 		{"held by itself alone", Config{Start: true}, [][]holder{held(a), held(b, c), held(c, a)}, false},
 	} {
@@ -159,8 +159,9 @@ func TestReturns(t *testing.T) {
 	}
 }
 
-// A joiner holds no copy: the head does not attribute the loss of the last copy to its
-// death, even a new head that does not know yet that the copies are gone.
+// A joiner holds no copy, so the head never names its death as the cause of the loss of
+// the last copy. This also holds for a new head that does not know yet that the copies are
+// gone.
 func TestTheLastThatHeldACopy(t *testing.T) {
 	last := job.Endpoint{Process: proc0(1, 0), Incarnation: 1}
 	h, _ := Resume(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Every: 2}}, Snapshot{

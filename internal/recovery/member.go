@@ -6,31 +6,31 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Member is the part of a process in recovery: at each safe point it decides what the
-// program's goroutine does there. Orders may arrive at any time.
+// Member is the part of recovery in a process. It decides what the goroutine of the
+// program does at each safe point. Orders may arrive at any time.
 type Member struct {
 	self       job.Process
 	generation uint32
 	rest       bool   // no cut is planned any more
 	next       uint64 // the planned cut, 0 if there is none
-	number     uint64 // the cut that was announced, 0 if there is none
-	asked      bool   // the program stops at the next safe point, until the cut is known
-	told       uint64 // the count of safe points in its answer
+	number     uint64 // the announced cut, 0 if there is none
+	asked      bool   // the program stops at the next safe point until the cut is known
+	told       uint64 // the count of safe points in its reply
 
 	point    uint64 // the safe point that the program is in, 0 outside
 	at       uint64 // the cut that the program is in, 0 if it is in none
 	drained  bool
 	admit    []job.Peer
 	admitted bool
-	left     bool // Go was received
+	left     bool // the order Go was received
 	plan     []job.Copy
 	copied   bool
 	set      uint64        // the set of files to write, 0: none
 	savers   []job.Process // the processes that write them
-	oldest   uint64        // the job rolls back to no safe point before this one; 0: not known
+	oldest   uint64        // the job rolls back to no safe point before this one; 0: unknown
 	copying  bool          // some state was copied ahead at this safe point
-	donate   []job.Process // joiners to copy state to ahead of the cut
-	transfer []job.Process // joiners to transfer the rest to in the cut
+	donate   []job.Process // joiners to copy state to, ahead of the cut
+	transfer []job.Process // joiners to transfer the rest of the state to, in the cut
 	rolled   bool          // this generation is over
 }
 
@@ -40,28 +40,27 @@ func NewMember(self job.Process, generation uint32, next uint64) *Member {
 	return &Member{self: self, generation: generation, next: next}
 }
 
-// NewJoiner returns the Member of a joiner that has received its state in cut number. It
-// is in the cut, drained like all other processes.
+// NewJoiner returns the Member of a joiner that has received its state in cut number. Like
+// all other processes it is in the cut and has drained.
 func NewJoiner(self job.Process, generation uint32, number uint64) *Member {
 	return &Member{self: self, generation: generation, number: number, point: number, at: number, drained: true}
 }
 
-// StepKind names what the program's goroutine does next in a safe point.
+// StepKind names the next step of the program's goroutine in a safe point.
 type StepKind uint8
 
-// The steps.
 const (
-	Pass     StepKind = iota // go on with the program
-	Wait                     // until an order arrives
-	Drain                    // get all messages from before the cut, then call Drained
+	Pass     StepKind = iota // continue the program
+	Wait                     // wait until an order arrives
+	Drain                    // receive all messages from before the cut, then call Drained
 	Donate                   // copy some state to the joiner Process, then call Donated
-	Transfer                 // give it what it lacks and the position, then call Transferred
+	Transfer                 // send the joiner Process the rest of the state and the position, then call Transferred
 	Admit                    // make Joined live, then call Admitted
 	Copy                     // copy the state for the backup of cut Number, to be sent to Process
-	Save                     // write the state of cut Number to a file of Set
-	Leave                    // the cut is over
-	GiveUp                   // the cut is cancelled, during Drain or after it
-	Back                     // the job rolls back: return the error for that
+	Save                     // write the state of cut Number to the file of this rank in Set
+	Leave                    // leave the cut
+	GiveUp                   // cancel the cut, during Drain or later
+	Back                     // return the error of a rollback
 )
 
 // Step is one step of the program's goroutine in a safe point.
@@ -71,18 +70,19 @@ type Step struct {
 	Process job.Process
 	Joined  []job.Peer
 	Set     uint64
-	Oldest  uint64 // in Leave: as in the order
+	Oldest  uint64 // of the order, in Leave
 }
 
 // Order processes an order of the head and returns the replies. points is the number of
-// safe points that the program has entered. The caller reads it only after it has made
-// sure that the next safe point calls Enter; else the program could pass one uncounted.
+// safe points that the program has entered. The caller must make sure that the next safe
+// point calls Enter before it reads points; otherwise the program could pass a safe point
+// uncounted.
 func (m *Member) Order(o job.Order, points uint64) []job.Reply {
 	switch o.Kind {
 	case job.OrderDonate:
 		m.donate = append(m.donate, o.Process)
 	case job.OrderAsk:
-		if !m.asked || m.number > 0 { // else a successor asks again, and the first answer holds
+		if !m.asked || m.number > 0 { // otherwise a successor asks again, and the first answer stays valid
 			m.asked, m.told = true, points
 		}
 		r := m.reply(job.ReplyCount, m.told)
@@ -98,13 +98,13 @@ func (m *Member) Order(o job.Order, points uint64) []job.Reply {
 		m.Forget(o.Process)
 	case job.OrderAdmit:
 		m.admit = o.Joined
-		for _, q := range o.Joined { // a live process needs no copy ahead, even if a successor has ordered one
+		for _, q := range o.Joined { // a live process needs no copy ahead, but a successor may have ordered one
 			m.Forget(q.Process)
 		}
 	case job.OrderGo:
 		m.left, m.plan, m.next = true, o.Plan, o.Next
 		m.set, m.savers, m.oldest = o.Set, o.Savers, o.Oldest
-		m.asked, m.number = false, 0 // what comes now is about a later cut
+		m.asked, m.number = false, 0 // later orders are about a later cut
 	case job.OrderRollback:
 		m.generation, m.rolled = o.Generation, true
 	case job.OrderResume:
@@ -130,7 +130,7 @@ func (m *Member) Enter(point uint64) {
 	m.point, m.copying = point, false
 }
 
-// cut returns the number of the next cut, if it is known.
+// cut returns the number of the next cut, 0 if it is unknown.
 func (m *Member) cut() uint64 {
 	if m.number > 0 {
 		return m.number
@@ -155,7 +155,7 @@ func (m *Member) Next() Step {
 		return m.inCut()
 	case m.asked && m.number == 0 && m.point > m.told && m.point != m.next:
 		return Step{Kind: Wait}
-	case len(m.donate) > 0 && !m.copying: // also at the safe point of a cut: if each one is a cut, there is no other chance
+	case len(m.donate) > 0 && !m.copying: // also at the safe point of a cut: if every safe point is a cut, there is no other opportunity
 		m.copying = true
 		return Step{Kind: Donate, Process: m.donate[0]}
 	case m.point == m.cut():
@@ -200,7 +200,7 @@ func (m *Member) inCut() Step {
 // Cancelled reports whether the caller must give up a Drain under way.
 func (m *Member) Cancelled() bool { return m.rest || m.rolled }
 
-// Drained records that Drain is done.
+// Drained records that the step Drain is done.
 func (m *Member) Drained() []job.Reply {
 	m.drained = true
 	if m.Cancelled() {
@@ -210,7 +210,7 @@ func (m *Member) Drained() []job.Reply {
 }
 
 // Donated records that some state was sent to joiner p. all means that every part of the
-// state has been sent at least once.
+// state has now been sent at least once.
 func (m *Member) Donated(p job.Process, all bool) []job.Reply {
 	if !all || m.rolled || !slices.Contains(m.donate, p) {
 		return nil
@@ -239,9 +239,9 @@ func (m *Member) Died(p job.Process) {
 
 // Takes reports whether a joiner takes the state that a donor has sent in cut number of
 // that generation. It takes none after it was admitted with another state, or when it has
-// to roll back. After the death of a first donor a second one may send a state: that of
-// the later cut counts. A state of a newer generation counts in any case: if the job has
-// rolled back without the joiner, its cut may have a lower number.
+// to roll back. If its donor dies, a second donor may send a state, and the joiner takes
+// the state of the later cut. It takes a state of a newer generation in any case: if the
+// job has rolled back without the joiner, the cut of that state may have a lower number.
 func (m *Member) Takes(generation uint32, number uint64) bool {
 	return !m.rolled && !m.left && len(m.admit) == 0 && (generation > m.generation || generation == m.generation && number >= m.at)
 }
@@ -249,7 +249,7 @@ func (m *Member) Takes(generation uint32, number uint64) bool {
 // Joined returns the reply of a joiner that has received its state.
 func (m *Member) Joined() []job.Reply { return []job.Reply{m.reply(job.ReplyJoined, m.at)} }
 
-// Admitted records that this process has made the joiners live.
+// Admitted records that this process treats the joiners as live.
 func (m *Member) Admitted() []job.Reply {
 	m.admitted = true
 	if m.rolled {

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// If every safe point is a planned cut, joiners also get their state there,
-// before the cut: there is no other safe point.
+// If every safe point is a planned cut, donors copy state to joiners at the safe point of
+// a cut, before the cut begins: there is no other safe point.
 func TestDonationWhereEverySafePointIsACut(t *testing.T) {
 	self, joiner := job.Process{}, job.Process{Replica: 1}
 	m := NewMember(self, 0, 1)
@@ -30,9 +30,8 @@ func TestDonationWhereEverySafePointIsACut(t *testing.T) {
 	require.Equal(t, Step{Kind: Drain, Number: 2}, m.Next())
 }
 
-// A head that takes over in a cut does not know yet that a joiner has its whole
-// state, and orders the transfer again. Once the joiner is admitted, it lacks
-// nothing.
+// A head that takes over in a cut does not know that a joiner already has its whole state,
+// and orders the transfer again. Once the joiner is admitted, nothing is left to transfer.
 func TestDonationThatAnotherHeadAsksForAgain(t *testing.T) {
 	self, joiner := job.Process{}, job.Process{Replica: 1}
 	m := NewMember(self, 0, 1)

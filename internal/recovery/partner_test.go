@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// onHosts returns the head of a job whose processes, in order, are on the hosts that the
-// letters of a word name, and have all drained a cut.
+// onHosts returns the head of a job in a cut that all processes have drained. The letters
+// of word name the hosts of the processes, in order.
 func onHosts(degrees []int, word string) *Head {
 	hosts := make(map[job.Process]string)
 	for i, p := range job.Processes(degrees) {
@@ -24,7 +24,7 @@ func onHosts(degrees []int, word string) *Head {
 	return h
 }
 
-// TestPartners: the processes that hold the copy of a rank's state besides the rank itself.
+// TestPartners lists which processes hold the second copy of each rank's state.
 func TestPartners(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -59,8 +59,8 @@ func TestPartners(t *testing.T) {
 	}
 }
 
-// TestPartnersOfCopiesThatAreRenewed: a process without a copy replaces a dead holder, on
-// another host than the remaining holder.
+// TestPartnersOfCopiesThatAreRenewed requires that a process without a copy replaces a
+// dead holder. It is on another host than the remaining holder.
 func TestPartnersOfCopiesThatAreRenewed(t *testing.T) {
 	for hosts, want := range map[string]map[int]job.Process{
 		"aaaab": {1: proc0(3, 0), 2: proc0(0, 0)},
@@ -84,8 +84,8 @@ func TestPartnersOfCopiesThatAreRenewed(t *testing.T) {
 	}
 }
 
-// TestPartnersAreOnOtherHosts: in any job, the two holders of the state of a rank are on
-// different hosts if another rank has a process on another one.
+// TestPartnersAreOnOtherHosts tests random jobs. The two holders of the state of a rank
+// are on different hosts if some other rank has a process on another host.
 func TestPartnersAreOnOtherHosts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	apart := 0

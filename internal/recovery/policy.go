@@ -8,14 +8,14 @@ import (
 )
 
 // Policy sets how often the job takes a backup: every Every safe points, or with Auto as
-// often as pays. The zero value takes none.
+// often as is worth its cost. The zero value means never.
 type Policy struct {
 	Every uint64
 	Auto  bool
 }
 
-// firstAuto is the safe point of the first backup of the automatic policy. That backup
-// measures the cost. The time between the first two safe points is known by then.
+// firstAuto is the safe point of the first backup of the automatic policy. It measures the
+// cost of a backup. By then the time between two safe points is known, too.
 const firstAuto = 2
 
 // ParsePolicy reads a number of safe points, from 1, or auto.
@@ -51,7 +51,7 @@ func (p Policy) first(ranks int) uint64 {
 	return p.Every
 }
 
-// pace measures what the choice of the next backup depends on.
+// pace measures the quantities from which the interval to the next backup is computed.
 type pace struct {
 	*desk
 	replicas *replicas
@@ -67,9 +67,9 @@ func (pc *pace) interval() uint64 {
 	if pc.rate.perPoint <= 0 {
 		return 1
 	}
-	// More failures are likely soon after one, and fewer later. So the interval depends on
-	// the failure rate until the next backup, and that rate on the interval. The second
-	// iteration is close enough.
+	// Soon after a failure more failures are likely, later fewer. So the interval depends on
+	// the failure rate until the next backup, and that rate depends on the interval. The
+	// second iteration is accurate enough.
 	cost := pc.rate.cost()
 	best := pc.failures.between(pc.now)
 	for range 2 {
@@ -100,16 +100,16 @@ func Interval(cost, mtti time.Duration) time.Duration {
 // repairTime is the assumed time from the loss of a replica to its replacement.
 const repairTime = time.Second
 
-// interruption returns the mean time until a rank loses all its replicas, with that many
-// failures per second. Each failure hits one process. A replica that can be replaced is
-// away only for repairTime.
+// interruption returns the mean time until a rank loses all its replicas, at the given
+// number of failures per second. Each failure hits one process. A replica that can be
+// replaced is missing only for repairTime.
 func (pc *pace) interruption(failures float64) time.Duration {
 	processes := 0
 	for range pc.replicas.each(live) {
 		processes++
 	}
 	failures /= float64(max(processes, 1))
-	away := 1.0 // the chance that one replica is away
+	away := 1.0 // the probability that one replica is missing
 	if pc.replicas.usable() {
 		away = min(repairTime.Seconds()*failures, 1)
 	}

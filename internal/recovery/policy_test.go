@@ -24,8 +24,8 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestInterruption: a job whose ranks have two replicas that are replaced is interrupted
-// far less often than one with single replicas, unless none can be replaced.
+// TestInterruption compares jobs with one and two replicas a rank. With two replicas the
+// job is interrupted far less often, unless none can be replaced.
 func TestInterruption(t *testing.T) {
 	mtti := func(degree int, start bool, failures float64) time.Duration {
 		return NewHead(Config{Degrees: []int{degree, degree}, Start: start, Backup: Policy{Auto: true}}).pace.interruption(failures)
@@ -36,8 +36,8 @@ func TestInterruption(t *testing.T) {
 	require.Equal(t, 400*1600*time.Second, mtti(2, true, 1.0/400), "one second in 1600 the other replica is away")
 }
 
-// TestBackupsOfComparedStates: a backup is taken at a safe point at which states are
-// compared, the first one after it is due.
+// TestBackupsOfComparedStates requires that a backup that is due waits for the next safe
+// point at which states are compared.
 func TestBackupsOfComparedStates(t *testing.T) {
 	for _, c := range []struct{ from, every, compared, first, next uint64 }{
 		{0, 3, 0, 3, 6}, {0, 3, 1, 3, 6}, {0, 3, 4, 4, 8}, {0, 8, 4, 8, 16}, {0, 1, 10, 10, 20}, {7, 3, 5, 10, 15},
@@ -57,8 +57,8 @@ func TestBackupsOfComparedStates(t *testing.T) {
 	}
 }
 
-// TestPlannedCuts: a backup every three safe points is taken at 3, 6, and so on. A process
-// that reaches the planned cut needs no message of the head.
+// TestPlannedCuts takes a backup every three safe points: at 3, 6, and so on. A process
+// that reaches a planned cut needs no message from the head.
 func TestPlannedCuts(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1}, Backup: Policy{Every: 3}})
 	require.EqualValues(t, 3, h.Next())
@@ -134,8 +134,8 @@ func pass(h *Head, at *uint64, now *time.Duration, until time.Duration) {
 	}
 }
 
-// TestLossesMakeBackupsFrequent: a job that has lost ranks a few seconds apart does not
-// expect days without a failure. Each rollback repeats only a small part of its work.
+// TestLossesMakeBackupsFrequent loses ranks a few seconds apart. The job then takes
+// backups so often that each rollback repeats only a small part of its work.
 func TestLossesMakeBackupsFrequent(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Auto: true}})
 	var at uint64
@@ -195,8 +195,8 @@ func TestBackupsAreAsFrequentAsFailures(t *testing.T) {
 	}
 }
 
-// TestSuccessorKnowsTheFailures: a successor takes backups as often as the head before it
-// would have.
+// TestSuccessorKnowsTheFailures requires that a successor takes backups as often as the
+// lost head would have.
 func TestSuccessorKnowsTheFailures(t *testing.T) {
 	c := Config{Degrees: []int{1, 2, 2, 2}, Start: true, Backup: Policy{Auto: true}}
 	h := NewHead(c)
@@ -216,8 +216,8 @@ func TestSuccessorKnowsTheFailures(t *testing.T) {
 	require.Equal(t, h.pace.interval(), again.pace.interval())
 }
 
-// TestCostOfABackup: the cost is the delay of the slowest rank, in the cut and for the copy
-// of its state. Processes that hold copies of other ranks delay no process.
+// TestCostOfABackup requires that the cost is the delay of the slowest rank, in the cut
+// and for the copy of its state. Copies for other ranks cause no delay.
 func TestCostOfABackup(t *testing.T) {
 	degrees := make([]int, 8)
 	for rank := range degrees {
@@ -238,8 +238,8 @@ func TestCostOfABackup(t *testing.T) {
 	require.Equal(t, 47*time.Millisecond, h.pace.rate.cost())
 }
 
-// TestFailureBringsTheNextBackupForward: a replica was lost and another one joins. The
-// backup that was planned before is taken earlier.
+// TestFailureBringsTheNextBackupForward loses a replica and lets another one join. The job
+// then takes the planned backup earlier.
 func TestFailureBringsTheNextBackupForward(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2, 1}, Start: true, Backup: Policy{Auto: true}})
 	h.backupAt, h.next = 5000, 5000

@@ -102,7 +102,7 @@ func (c *cluster) publish(a Action) {
 	c.publishing = append(c.publishing, a)
 }
 
-// order handles the next message of the head.
+// order handles the next message from the head.
 func (q *proc) order() {
 	o := q.orders[0]
 	q.orders = q.orders[1:]
@@ -113,7 +113,7 @@ func (q *proc) order() {
 		q.gone[o.q] = true
 		delete(q.known, o.q)
 		q.m.Died(o.q.p)
-		if later := q.c.current(o.q.p); later != nil && later.incarnation > o.q.incarnation && q.links[later] { // the process cannot distinguish the two
+		if later := q.c.current(o.q.p); later != nil && later.incarnation > o.q.incarnation && q.links[later] { // the process knows its peers by slot, so it cannot distinguish the two
 			delete(q.known, later)
 		}
 	case job.Order:
@@ -139,7 +139,7 @@ func (q *proc) obey(o job.Order) {
 			}
 			return
 		}
-		if o.Number >= q.slots.Full() { // otherwise the process already knows from a copy that a newer backup is complete
+		if o.Number >= q.slots.Full() { // otherwise the process knows from a copy that a newer backup is already complete
 			c.fail("%v does not hold the backup %d of rank %d that it is to give away", q.p, o.Number, o.Rank)
 		}
 	case job.OrderRollback:
@@ -164,7 +164,7 @@ func (q *proc) goBack() func() {
 	}
 	before := q.ret
 	s := q.ret.Next(q.p)
-	q.ret = before // the machine is asked again when the move is made
+	q.ret = before // the machine computes the step again when the move is made
 	if s.Kind == Await {
 		return nil
 	}
@@ -284,12 +284,12 @@ func (q *proc) safePoint() func() {
 	c := q.c
 	before := *q.m
 	s := q.m.Next()
-	*q.m = before // the machine is asked again when the move is made
+	*q.m = before // the machine computes the step again when the move is made
 	switch s.Kind {
 	case Wait:
 		return nil
 	case Back:
-		return func() { q.inPt = false } // the order was handled already
+		return func() { q.inPt = false } // the order was already handled
 	case Drain:
 		if !q.m.Cancelled() && !q.quiet(s.Number) && c.broken != noDrain {
 			return nil
@@ -337,8 +337,7 @@ func (q *proc) step(s Step) {
 		c.seen["transfer"]++
 	case Admit:
 		for _, p := range s.Joined {
-			// A joiner that has died since may have a successor, which is not
-			// meant.
+			// A dead joiner may have a successor in its slot, which is another process.
 			if o := c.find(p.Process, p.Incarnation); !q.gone[o] {
 				q.known[o] = true
 			}
@@ -363,7 +362,7 @@ func (q *proc) step(s Step) {
 		q.writing = append(q.writing, job.Reply{Kind: job.ReplySaved, Generation: q.gen, Number: s.Number, Set: s.Set,
 			File: &checkpoint.File{Rank: q.p.Rank, Bytes: int64(s.Number)}})
 	case Leave:
-		clear(q.made) // frees the values that were retained from before the cut
+		clear(q.made) // free the values that were retained from before the cut
 		key := fmt.Sprint(q.gen, " ", s.Number)
 		joined := fmt.Sprint(s.Joined, " all compared ", q.entire)
 		if !slices.Contains(c.left[key], joined) {

@@ -2,8 +2,8 @@ package recovery
 
 import "time"
 
-// rate measures how fast the program passes its safe points, and how much time backups
-// take from it.
+// rate measures how fast the program passes its safe points, and for how long backups
+// delay it.
 type rate struct {
 	from      uint64
 	since     time.Duration // when safe point from was left
@@ -23,8 +23,8 @@ func (r *rate) first(now time.Duration) {
 	}
 }
 
-// reached records that a process has entered the cut at safe point number. The first one
-// counts.
+// reached records that a process has entered the cut at safe point number. The time of the
+// first process counts.
 func (r *rate) reached(number uint64, now time.Duration) {
 	if r.inCut {
 		return
@@ -35,8 +35,8 @@ func (r *rate) reached(number uint64, now time.Duration) {
 	}
 }
 
-// backedUp records the duration of a cut for a backup, which is being left. It depends on
-// the slowest rank and varies, so a running mean is kept.
+// backedUp records the duration of a cut for a backup, when the head ends the cut. The
+// duration depends on the slowest rank and varies, so rate keeps a running mean.
 func (r *rate) backedUp(now time.Duration) {
 	took := now - r.reachedAt
 	if r.cut == 0 {
@@ -59,5 +59,5 @@ func (r *rate) left(number uint64, now time.Duration) {
 	r.seen, r.inCut, r.from, r.since = true, false, number, now
 }
 
-// cost returns the time that a backup takes from the program.
+// cost returns the time by which a backup delays the program.
 func (r *rate) cost() time.Duration { return r.cut + r.copy }

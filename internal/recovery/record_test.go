@@ -8,27 +8,27 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// record outlives the heads of a cluster: the decisions that were kept, in
-// order. One head at a time adds to it.
+// record holds, in order, the decisions that were kept. It outlives the heads of a
+// cluster. One head at a time adds to it.
 type record struct {
 	snapshot Snapshot
 	spares   int // processes that wait without a slot
 	keeping  []entry
-	waits    bool              // waits for its decision: the head handles nothing before that is kept
+	waits    bool              // the head waits until a decision is kept, and handles no event before
 	events   []func() []Action // events that the head has yet to handle
-	deaths   []*proc           // by epoch, from 1
+	deaths   []*proc           // by epoch, from 1: the deaths
 
 	unwanted map[job.Endpoint]bool // joiners that were dismissed
 
-	publishing []Action          // sets that are being made complete
-	whole      map[uint64]bool   // sets with the files of all ranks
+	publishing []Action          // sets that the driver is completing
+	whole      map[uint64]bool   // sets of which every rank has written its file
 	ended      map[uint64]string // outcomes of sets
 
 	heads     int  // number of heads still to be lost
 	lostHeads int  // number of heads lost so far
 	hasty     bool // heads are lost in the middle of other events
 
-	// Rules that are left out.
+	// A test breaks one of these rules.
 	unkept DecisionKind  // kind of decision that is not kept
 	untold job.OrderKind // kind of order that a successor does not repeat
 	unsaid job.ReplyKind // kind of reply that agents do not repeat
@@ -50,7 +50,7 @@ func (c *cluster) recorded() (all []func()) {
 			e := c.keeping[0]
 			c.keeping = c.keeping[1:]
 			e.kept()
-			if c.heads > 0 && c.rng.IntN(20) == 0 { // the decision is kept, but nothing acts on it
+			if c.heads > 0 && c.rng.IntN(20) == 0 { // the decision is kept, but the head is lost before it acts on it
 				c.succeed()
 				return
 			}
@@ -78,7 +78,7 @@ func (c *cluster) recorded() (all []func()) {
 	return all
 }
 
-// tell passes an event to the head, at once or once its decision is kept.
+// tell passes an event to the head, as soon as no decision is being kept.
 func (c *cluster) tell(event func() []Action) {
 	if c.waits {
 		c.seen["an event waits"]++
@@ -150,10 +150,10 @@ func (c *cluster) apply(acts []Action) {
 			for _, p := range a.Peers {
 				o := c.find(p.Process, p.Incarnation)
 				if o.declared {
-					continue // the process is dead, and the head does not know yet
+					continue // the process is dead, but the head does not know that yet
 				}
 				o.toAgent = append(o.toAgent, connected{q})
-				q.toAgent = append(q.toAgent, connected{o}) // at another time
+				q.toAgent = append(q.toAgent, connected{o}) // the head receives it at another time
 			}
 		case Dismiss:
 			if q != nil {
@@ -163,7 +163,7 @@ func (c *cluster) apply(acts []Action) {
 			c.seen["dismissed"]++
 		case Later:
 			c.later = append(c.later, c.now+a.Pause)
-			c.seen["asked again later"]++
+			c.seen["requested again later"]++
 		case Keep:
 			if a.Decision.Kind == c.unkept {
 				continue
@@ -203,9 +203,9 @@ func (c *cluster) apply(acts []Action) {
 	}
 }
 
-// renews checks that every copy for which the head waits is on its way, since
-// nothing else sends it again. That is known only while no death is on its way
-// to the head.
+// renews checks that every copy for which the head waits is in flight, because no process
+// would send it again. It checks only while no report of a death is on its way to the
+// head.
 func (c *cluster) renews() {
 	h := c.head
 	if c.waits || len(c.events) > 0 || h.over || h.back.phase != none || slices.ContainsFunc(c.procs, func(q *proc) bool { return q.dead && !q.declared }) {
@@ -215,14 +215,14 @@ func (c *cluster) renews() {
 		for rank, copies := range b.copies {
 			for _, k := range copies {
 				if q := c.find(k.process, k.incarnation); !k.stored && !c.comes(q, rank, b.number) {
-					c.fail("the head waits for %v#%d to hold the backup %d of rank %d, and nobody gives it", q.p, q.incarnation, b.number, rank)
+					c.fail("the head waits for %v#%d to hold the backup %d of rank %d, and no process sends it", q.p, q.incarnation, b.number, rank)
 				}
 			}
 		}
 	}
 }
 
-// comes reports whether q is about to hold a copy, or to report one.
+// comes reports whether q is about to store a copy, or to report one.
 func (c *cluster) comes(q *proc, rank int, number uint64) bool {
 	said := func(w any) bool {
 		r, ok := w.(job.Reply)
@@ -251,8 +251,8 @@ func (c *cluster) comes(q *proc, rank int, number uint64) bool {
 	return false
 }
 
-// decide applies a decision, which was encoded as text. It returns the joiners for which the
-// decision is void.
+// decide applies a decision, after encoding and decoding it. It returns the joiners for
+// which the decision is void.
 func (c *cluster) decide(d Decision) (void []job.Endpoint) {
 	c.seen["decision "+string(d.Kind)]++
 	b, err := json.Marshal(d)
@@ -264,7 +264,7 @@ func (c *cluster) decide(d Decision) (void []job.Endpoint) {
 		c.fail("%v", err)
 	}
 	if d.Kind == RolledBack && !d.Doubt && d.Convicted == nil && !c.rolling && c.everyRank() {
-		c.fail("the job goes back to %d although every rank has a live replica", d.Number)
+		c.fail("the job rolls back to %d although every rank has a live replica", d.Number)
 	}
 	c.snapshot.Apply(again)
 	if d.Kind == Admitted {
@@ -280,7 +280,7 @@ func (c *cluster) decide(d Decision) (void []job.Endpoint) {
 		c.rolling, c.complete = true, d.Number
 		if f := c.defect; d.Convicted != nil && f != nil {
 			if f.decided = true; d.Number > f.since && d.Number > c.sampled {
-				c.fail("the job goes back to %d, when %v erred since %d", d.Number, d.Convicted.Process, f.since)
+				c.fail("the job rolls back to %d, although %v erred since %d", d.Number, d.Convicted.Process, f.since)
 			}
 		}
 		for _, q := range c.procs {
@@ -298,7 +298,7 @@ func (c *cluster) start(a Action) {
 		c.tell(func() []Action { return c.head.Refused(a.To, a.Incarnation, "no free slot", true, c.now) })
 	}
 	switch {
-	case c.spares == 0 && !c.head.config.Start: // the last one has died
+	case c.spares == 0 && !c.head.config.Start: // the last spare has died
 		refused()
 		return
 	case c.refusals > 0 && c.rng.IntN(4) == 0:
@@ -339,7 +339,7 @@ func (c *cluster) begin(p job.Process, incarnation uint32) {
 // declare keeps the decision that q is dead.
 func (c *cluster) declare(q *proc) {
 	q.dying = true
-	relieved := false // the decision that it is relieved came first
+	relieved := false // the decision that a joiner relieves it was kept first
 	c.keep(func() {
 		if relieved = q.declared; relieved {
 			return
@@ -357,8 +357,8 @@ func (c *cluster) declare(q *proc) {
 	})
 }
 
-// tellDeaths informs all processes of all deaths: agents pass on those that are
-// new.
+// tellDeaths informs all processes of all deaths. Agents pass on only those that are new
+// to the process.
 func (c *cluster) tellDeaths() {
 	for _, q := range c.procs {
 		if !q.dead {
@@ -372,7 +372,7 @@ func (c *cluster) tellDeaths() {
 	}
 }
 
-// refuse makes the start of an incarnation fail.
+// refuse makes the start of a process fail.
 func (c *cluster) refuse(q *proc) {
 	c.refusals--
 	q.dead, q.dying, q.says = true, true, nil
@@ -386,22 +386,21 @@ func (c *cluster) refuse(q *proc) {
 	})
 }
 
-// succeed replaces the head by a successor. Messages of the lost head are lost
-// from some point on, and so are the decisions that were to be kept. Agents
-// repeat their reports.
+// succeed replaces the head by a successor. The last messages of the lost head, and the
+// last decisions that it was keeping, are lost. Agents repeat their reports.
 func (c *cluster) succeed() {
 	c.heads--
 	defer func() { c.lostHeads++ }()
 	c.seen["a head is lost"]++
 	c.lostIn()
-	for range c.rng.IntN(len(c.keeping) + 1) { // was kept, but no process knows
+	for range c.rng.IntN(len(c.keeping) + 1) { // these decisions were kept, but no process knows of them
 		c.keeping[0].kept()
 		c.keeping = c.keeping[1:]
 	}
 	if len(c.keeping) > 0 {
 		c.seen["a decision is lost"]++
 	}
-	for c.crashes > 0 && c.rng.IntN(4) == 0 { // with its host
+	for c.crashes > 0 && c.rng.IntN(4) == 0 { // processes on the host of the head die with it
 		c.crash()
 		c.seen["death with the head"]++
 	}
@@ -411,11 +410,11 @@ func (c *cluster) succeed() {
 		if q.declared {
 			continue
 		}
-		q.toAgent = q.toAgent[:c.rng.IntN(len(q.toAgent)+1)] // the others were on their way
+		q.toAgent = q.toAgent[:c.rng.IntN(len(q.toAgent)+1)] // the other messages were in flight
 		q.verdicts = 0
 		q.finishing, q.repeated = false, false
 		q.toHead = nil
-		if q.dead && c.rng.IntN(2) == 0 { // with its host
+		if q.dead && c.rng.IntN(2) == 0 { // the agent of a process on the host of the head is lost, too
 			q.says = nil
 			continue
 		}
@@ -461,25 +460,25 @@ func (c *cluster) again() (p Snapshot) {
 	return p
 }
 
-// lostIn counts the activities of the lost head.
+// lostIn counts, by the activity of the head, how often a head was lost.
 func (c *cluster) lostIn() {
 	h := c.head
 	for what, is := range map[string]bool{
-		"while files are written":    h.sets.saving.set > 0,
-		"while a backup is stored":   h.backups.attempt != nil,
-		"with a backup":              h.backups.complete != nil,
-		"while asking":               h.cut.phase == asking,
-		"while draining":             h.cut.phase == draining,
-		"while admitting":            h.cut.phase == admitting,
-		"before a rollback":          h.back.phase == replacing && !h.back.begun,
-		"in a rollback":              h.back.phase == restoring,
-		"in a rollback that failed":  h.back.phase == replacing && h.back.begun,
-		"after a rollback":           h.generation > 0 && h.back.phase == none,
-		"after somebody has joined":  slices.ContainsFunc(h.replicas.slots, func(s *replica) bool { return s.incarnation > 1 && s.alive() }),
-		"while somebody joins":       slices.ContainsFunc(h.replicas.slots, func(s *replica) bool { return s.status == starting || s.status == arrived }),
-		"after somebody finished":    h.rest,
-		"again":                      c.lostHeads > 0,
-		"while somebody is relieved": len(h.replicas.reliefs) > 0,
+		"while files are written":     h.sets.saving.set > 0,
+		"while a backup is stored":    h.backups.attempt != nil,
+		"with a backup":               h.backups.complete != nil,
+		"while asking":                h.cut.phase == asking,
+		"while draining":              h.cut.phase == draining,
+		"while admitting":             h.cut.phase == admitting,
+		"before a rollback":           h.back.phase == replacing && !h.back.begun,
+		"in a rollback":               h.back.phase == restoring,
+		"in a rollback that failed":   h.back.phase == replacing && h.back.begun,
+		"after a rollback":            h.generation > 0 && h.back.phase == none,
+		"after a process has joined":  slices.ContainsFunc(h.replicas.slots, func(s *replica) bool { return s.incarnation > 1 && s.alive() }),
+		"while a process joins":       slices.ContainsFunc(h.replicas.slots, func(s *replica) bool { return s.status == starting || s.status == arrived }),
+		"after a process finished":    h.rest,
+		"again":                       c.lostHeads > 0,
+		"while a process is relieved": len(h.replicas.reliefs) > 0,
 	} {
 		if is {
 			c.seen["head lost "+what]++

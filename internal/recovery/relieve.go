@@ -7,13 +7,13 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A process that is to leave is relieved: a joiner takes its state while it goes on, and is
-// admitted in a cut under the same rank.replica. The decision that admits the joiner makes
-// the process before it dead, which therefore never leaves that cut. Until that decision is
-// kept the process goes on, whatever happens to the joiner. If the process dies first, the
-// joiner replaces it like any other.
+// A process that is to leave is relieved: a joiner takes its state while it computes, and
+// is admitted in a cut under the same rank.replica. The decision to admit the joiner makes
+// the leaving process dead, so that process never leaves the cut. Until the decision is
+// kept, the leaving process stays, even if the joiner dies. If the leaving process dies
+// first, the joiner replaces it like any other dead process.
 
-// Leave makes a live process leave its slot: another one relieves it at a cut.
+// Leave orders a live process to leave its slot: another process relieves it at a cut.
 func (h *Head) Leave(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.replicas.of[p]
@@ -24,17 +24,17 @@ func (h *Head) Leave(p job.Process, incarnation uint32, now time.Duration) []Act
 	return h.advance()
 }
 
-// Relieves reports whether a process that leaves can be relieved at a cut, as far as is known
-// now: its rank has reached a safe point, none has finished, and processes can be had.
+// Relieves reports whether a process that leaves can probably be relieved at a cut: its
+// rank has reached a safe point, no rank has finished, and another process is available.
 func (h *Head) Relieves(p job.Process) bool {
 	return !h.over && !h.rest && h.replicas.usable() && h.replicas.reached(p.Rank)
 }
 
-// relieve requests the joiners that relieve processes. None is requested during a rollback,
-// or while a rank is lost, since that rank may need the room more.
+// relieve requests the joiners that relieve processes. It requests none during a rollback,
+// or while a rank is lost, because that rank may need the same slot of a host.
 func (h *Head) relieve() {
 	if h.rest && h.back.phase == none {
-		h.dismissReliefs() // no cut will come
+		h.dismissReliefs() // no more cuts are possible
 		return
 	}
 	if h.over || h.rest || h.back.phase != none || len(h.replicas.Failed()) > 0 {
@@ -56,8 +56,9 @@ func (h *Head) relieve() {
 	}
 }
 
-// relieverDied removes a joiner that has died, or could not be started, before it relieved a
-// process. That process goes on, and the next joiner is requested after a pause.
+// relieverDied removes a joiner that has died, or could not be started, before it relieved
+// a process. The process that was to leave continues, and relieve requests the next joiner
+// after a pause.
 func (h *Head) relieverDied(p job.Process, incarnation uint32) bool {
 	r := h.replicas.relief(p, incarnation)
 	if r == nil || h.over {
@@ -72,7 +73,8 @@ func (h *Head) relieverDied(p job.Process, incarnation uint32) bool {
 	return true
 }
 
-// relieved makes the joiner that was to relieve a process replace it, since it has died.
+// relieved puts the joiner that was to relieve s into its slot, because the process in the
+// slot has died.
 func (h *Head) relieved(s *replica) {
 	r := h.replicas.relief(s.process, 0)
 	if r == nil {
@@ -99,9 +101,9 @@ func (h *Head) writes(s *replica) bool {
 	})
 }
 
-// Admitted continues the cut once the decision is kept that admits joiners, some of which
-// relieve processes. Void are those that had died before: the processes that they were to
-// relieve go on. The driver calls it before any other event.
+// Admitted continues the cut once the decision to admit joiners is kept, if some of them
+// relieve processes. Void are the joiners that had died before; the processes that they
+// were to relieve continue. The driver calls Admitted before it passes on any other event.
 func (h *Head) Admitted(void []job.Endpoint, now time.Duration) []Action {
 	h.begin(now)
 	if h.cut.phase != deciding || h.over {
@@ -132,18 +134,18 @@ func (h *Head) handOver(j Joined) {
 	h.reliefs = slices.DeleteFunc(h.reliefs, func(q *replica) bool { return q == r })
 	*s = *r
 	s.relieves = false
-	if b := h.backups.complete; b != nil && b.missing() >= 0 && h.backupAt > 0 { // its last copies have left
+	if b := h.backups.complete; b != nil && b.missing() >= 0 && h.backupAt > 0 { // the process has sent the last copy that other processes need from it
 		h.backupAt = min(h.backupAt, h.config.compared(h.cut.number+1))
 	}
 }
 
-// resumeReliefs continues with the joiners that were to relieve processes under the lost
-// head.
+// resumeReliefs continues with the joiners that the lost head had requested to relieve
+// processes.
 func (h *Head) resumeReliefs(p *Snapshot) {
 	for _, s := range h.replicas.slots {
 		switch incarnation := p.Reliefs[s.process]; {
 		case incarnation == 0:
-		case incarnation < p.Frames: // it was dismissed by a rollback
+		case incarnation < p.Frames: // the rollback had dismissed it
 			h.acts = append(h.acts, Action{Kind: Dismiss, To: s.process, Incarnation: incarnation})
 		default:
 			r := &replica{process: s.process, status: starting, relieves: true, incarnation: incarnation, frames: incarnation}
@@ -153,8 +155,8 @@ func (h *Head) resumeReliefs(p *Snapshot) {
 	}
 }
 
-// Relief records that a process is placed beside a live one, to relieve it. It reports
-// whether that one still lives.
+// Relief records that a process is started in addition to a live one, to relieve it. It
+// reports whether the process in the slot still lives.
 func (p *Snapshot) Relief(q job.Process, incarnation uint32) bool {
 	p.Incarnations = max(p.Incarnations, incarnation)
 	if at := p.place(q); !at.alive() {
@@ -167,8 +169,9 @@ func (p *Snapshot) Relief(q job.Process, incarnation uint32) bool {
 	return true
 }
 
-// take gives the slots of live processes to the joiners that relieve them, unless those have
-// died. If the process itself has died meanwhile, its joiner has the slot already.
+// take gives the slots of live processes to the joiners that relieve them, except to
+// joiners that have died. If the process in a slot has died meanwhile, its joiner has the
+// slot already.
 func (p *Snapshot) take(joined []Joined) {
 	for _, j := range joined {
 		if j.Relieves && p.Reliefs[j.Process] == j.Incarnation {
@@ -181,7 +184,7 @@ func (p *Snapshot) take(joined []Joined) {
 	}
 }
 
-// effective returns the joiners without those that had died before they could relieve a
+// effective returns the joiners except those that died before they could relieve a
 // process.
 func (p *Snapshot) effective(joined []Joined) (all []Joined) {
 	for _, j := range joined {

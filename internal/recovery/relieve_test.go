@@ -30,8 +30,9 @@ func (c *cluster) leave() {
 	c.tell(func() []Action { return c.head.Leave(q.p, q.incarnation, c.now) })
 }
 
-// crashDeciding kills a process that is being relieved, or the one that relieves it, while
-// that is being decided. The death is decided before that or after it.
+// crashDeciding kills a process that is being relieved, or its joiner, while the decision
+// to admit the joiner is being kept. The decision about the death is kept before or after
+// it.
 func (c *cluster) crashDeciding() {
 	var all []*proc
 	for _, j := range c.head.cut.joined {
@@ -53,15 +54,15 @@ func (c *cluster) crashDeciding() {
 	}
 }
 
-// placeRelief keeps that a process is placed beside a live one. If that has died, the new
-// one is dead at once.
+// placeRelief records that a process is started in addition to a live one. If the live one
+// has died, the new process is dead at once.
 func (c *cluster) placeRelief(p job.Process, incarnation uint32) {
 	if !c.snapshot.Relief(p, incarnation) {
 		c.unwanted[job.Endpoint{Process: p, Incarnation: incarnation}] = true
 	}
 }
 
-// replaced makes the process that was to relieve a dead one its replacement.
+// replaced turns the process that was to relieve a dead one into its replacement.
 func (c *cluster) replaced(p job.Process) {
 	for _, q := range c.procs {
 		if q.p == p && q.relieves && !q.declared {
@@ -71,8 +72,8 @@ func (c *cluster) replaced(p job.Process) {
 	}
 }
 
-// handOver kills the processes that are relieved. From the decision on they never act: they
-// are in the cut, and no head orders them to leave it.
+// handOver kills the processes that are relieved. After the decision they never act again:
+// they are in the cut, and no head orders them to leave it.
 func (c *cluster) handOver(joined []Joined) (void []job.Endpoint) {
 	for _, j := range joined {
 		q := c.find(j.Process, j.Incarnation)
@@ -82,7 +83,7 @@ func (c *cluster) handOver(joined []Joined) (void []job.Endpoint) {
 			void = append(void, job.Endpoint{Process: j.Process, Incarnation: j.Incarnation})
 			c.seen["void"]++
 			if c.snapshot.place(j.Process).Incarnation == j.Incarnation {
-				void = nil // it had replaced a process that died first
+				void = nil // it had replaced a process that died before
 			}
 		case old == q:
 			c.seen["died before it was relieved"]++

@@ -8,9 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// TestRenewalAfterARollback: a copy was on its way to a new holder when the job
-// rolled back. The holder does not accept it any more, so the copy is sent
-// again.
+// TestRenewalAfterARollback rolls back while a copy is in flight to a new holder. The
+// holder does not accept that copy any more, so it is sent again.
 func TestRenewalAfterARollback(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1, 2}, Start: true, Backup: Policy{Every: 2}})
 	h.backups.complete = &backup{number: 2}

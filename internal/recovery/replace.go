@@ -7,22 +7,23 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// attempts bounds the replacements of a process in a row that may die before they have
+// attempts bounds how many replacements of a process in a row may die before they have
 // joined.
 const attempts = 3
 
-// Pauses between requests for a process after one has failed.
+// These are the pauses between requests for a process, after a request has failed.
 const (
-	firstPause   = 100 * time.Millisecond // doubles with each request
+	firstPause   = 100 * time.Millisecond // doubles with each failed request
 	longestPause = time.Minute
-	// startsOfLost bounds the requests in a row for a lost rank, since all other ranks
-	// wait for it: the pauses sum to 13 seconds.
+	// startsOfLost bounds the requests in a row for a lost rank, because all other ranks
+	// wait for it. The pauses sum to 13 seconds.
 	startsOfLost = 8
 )
 
-// Refused reports that a replica gets no process, and why. Another request follows after a
-// pause: the host may have been out of descriptors, memory or process IDs for a moment. It
-// is hopeless if no host has room; then a lost rank does not wait for it.
+// Refused reports that no process could be started for a replica, and why. Another request
+// follows after a pause, because the cause may pass: the host may have lacked descriptors,
+// memory or process IDs for a moment. hopeless means that no host has room; a lost rank
+// does not wait then.
 func (h *Head) Refused(p job.Process, incarnation uint32, why string, hopeless bool, now time.Duration) []Action {
 	h.begin(now)
 	if h.relieverDied(p, incarnation) {
@@ -40,10 +41,10 @@ func (h *Head) Refused(p job.Process, incarnation uint32, why string, hopeless b
 	return h.advance()
 }
 
-// Returned withdraws the request for a process that has not been chosen yet, because a
-// rank loses its last replica now and may need the process more. The head requests it
-// again when that death is concluded, after the requests for lost ranks. For a replica
-// that was dismissed, Returned reports that it has used no spare.
+// Returned withdraws the request for a process that has not been chosen yet. The driver
+// calls it when a rank loses its last replica and may need the process more. The head
+// requests it again when it concludes that death, after the requests for lost ranks. For a
+// replica that was dismissed, Returned records that it has used no spare.
 func (h *Head) Returned(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.replicas.of[p]

@@ -7,7 +7,6 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// status is the status of the process in a slot.
 type status uint8
 
 const (
@@ -23,33 +22,33 @@ type replica struct {
 	process     job.Process
 	status      status
 	state       State
-	incarnation uint32        // of the process in it
-	frames      uint32        // incarnation that its frames carry: its own, or that of the last rollback
+	incarnation uint32        // incarnation of the process
+	frames      uint32        // incarnation in the frames of the process: its own, or that of the last rollback
 	attempts    int           // replacements in a row that have not become live
-	itself      bool          // the last process ended by itself: another one would do the same
-	refused     string        // why the last request for a process failed, "" if it did not
-	tries       int           // requests in a row that have failed
-	after       time.Duration // no request before this time
-	hopeless    bool          // another request would fail too, so a lost rank does not wait for one
+	itself      bool          // the last process ended by itself; a replacement would do the same
+	refused     string        // why the last request for a process failed, "" if it succeeded
+	tries       int           // failed requests in a row
+	after       time.Duration // no request is made before this time
+	hopeless    bool          // further requests would fail too, so a lost rank does not wait
 	safe        bool          // has reached a safe point
-	leaves      bool          // live, and another process is to relieve it
-	unheard     bool          // live, and its agent has not repeated all its replies to this head yet
-	hash        uint64        // of its registered state in the last cut, 0: it was not taken
-	sure        uint64        // the safe point up to which it last reported its rank's processes sound
+	leaves      bool          // live, but another process will relieve it
+	unheard     bool          // live, but its agent has not yet repeated all its replies to this head
+	hash        uint64        // hash of its registered state in the last cut; 0: not computed
+	sure        uint64        // the last safe point at which it reported the processes of its rank sound
 
 	// A joiner.
-	relieves bool                  // it takes over from the live process of its slot; it is in reliefs then
+	relieves bool                  // it takes over from the live process in its slot, and is listed in reliefs
 	spare    bool                  // spares was reduced for the joiner; Returned gives the spare back
 	linked   map[job.Endpoint]bool // peers that have their end of the link to the joiner
 	links    map[job.Endpoint]bool // peers to which the joiner has its own end
 	donor    job.Process
-	asked    bool  // the donor was ordered to copy state ahead of the cut
-	copied   bool  // the donor has done so
-	moving   bool  // in the cut: the donor was ordered to transfer the rest
+	asked    bool  // the donor was ordered to copy state to it, ahead of the cut
+	copied   bool  // the donor has sent all of that
+	moving   bool  // in the cut: the donor was ordered to transfer the rest of the state
 	joined   bool  // in the cut: the joiner has its whole state
-	bytes    int64 // of its state
+	bytes    int64 // size of its state
 
-	// In a cut or a rollback.
+	// Progress in a cut or a rollback.
 	counted, drained, admitted, ready bool
 }
 
@@ -57,12 +56,12 @@ type replica struct {
 // state.
 type replicas struct {
 	*desk
-	slots   []*replica // in the order of their processes
+	slots   []*replica // in the order of their processes (rank, replica)
 	of      map[job.Process]*replica
 	reliefs []*replica // joiners that take over from live processes
 	spares  int        // processes that wait without a rank
-	// through holds the ranks that have finished and whose messages have all been received.
-	// The job does not need their processes any more, unless it rolls back.
+	// through holds the finished ranks whose messages have all been received. The job does
+	// not need the processes of these ranks any more, unless it rolls back.
 	through map[int]bool
 }
 
@@ -81,7 +80,7 @@ func (rs *replicas) failed(rank int) bool { return rs.alive(rank) == 0 && !rs.th
 
 func (s *replica) alive() bool { return s.status >= live }
 
-// first returns the lowest replica of a rank that fits, or nil.
+// first returns the lowest replica of a rank for which fits returns true, or nil.
 func (rs *replicas) first(rank int, fits func(*replica) bool) *replica {
 	for _, s := range rs.slots {
 		if s.process.Rank == rank && fits(s) {
@@ -113,7 +112,7 @@ func (rs *replicas) tell(least status, o job.Order) {
 	}
 }
 
-// all reports whether something holds for every live process.
+// all reports whether holds returns true for every live process.
 func (rs *replicas) all(holds func(*replica) bool) bool {
 	for s := range rs.each(live) {
 		if !holds(s) {
@@ -126,7 +125,7 @@ func (rs *replicas) all(holds func(*replica) bool) bool {
 // usable reports whether lost processes can still be replaced.
 func (rs *replicas) usable() bool { return rs.config.Start || rs.spares > 0 }
 
-// mayHave reports whether a process may be requested at once.
+// mayHave reports whether the head may request a process for s now.
 func (rs *replicas) mayHave(s *replica) bool {
 	if s.itself || s.attempts >= attempts || !rs.usable() {
 		return false
@@ -134,7 +133,8 @@ func (rs *replicas) mayHave(s *replica) bool {
 	return rs.spares > 0 || rs.now >= s.after && !(s.hopeless && rs.failed(s.process.Rank))
 }
 
-// pausing reports whether a process for a lost rank will be requested again after a pause.
+// pausing reports whether the head will request a process for a lost rank again after a
+// pause.
 func (rs *replicas) pausing(rank int) bool {
 	return slices.ContainsFunc(rs.slots, func(s *replica) bool {
 		return s.process.Rank == rank && s.status == empty && rs.now < s.after && !s.hopeless && !s.itself && s.attempts < attempts && rs.usable()
@@ -153,13 +153,13 @@ func (rs *replicas) reached(rank int) bool {
 	return slices.ContainsFunc(rs.slots, func(s *replica) bool { return s.process.Rank == rank && s.alive() && s.safe })
 }
 
-// link resets the links of a joiner: it has none yet.
+// link makes the joiner start without any links.
 func (s *replica) link() {
 	s.linked, s.links = make(map[job.Endpoint]bool), make(map[job.Endpoint]bool)
 }
 
-// connected reports whether all links of a joiner have both their ends. A process without
-// its own end would take a live peer for a dead one.
+// connected reports whether all links of a joiner have both their ends. A joiner without
+// its own end would treat a live peer as dead.
 func (rs *replicas) connected(s *replica) bool {
 	for q := range rs.present() {
 		if q != s && !(s.linked[q.endpoint()] && s.links[q.endpoint()]) {
@@ -184,16 +184,16 @@ func (rs *replicas) linked(s *replica, r job.Reply) {
 }
 
 // source returns the lowest live replica of the rank that has drained. A replica that
-// joins in this very cut has not drained, and has nothing to copy yet.
+// joins in this cut has not drained and has nothing to copy.
 func (rs *replicas) source(rank int) *replica {
 	return rs.first(rank, func(s *replica) bool { return s.alive() && s.drained })
 }
 
-// heardAll reports whether the holders of all copies are known. After a succession they are
-// known once the replies of all processes have been repeated (Repeated).
+// heardAll reports whether the holders of all copies are known. A successor knows them
+// once the agents of all processes have repeated their replies (Repeated).
 func (rs *replicas) heardAll() bool { return rs.all(func(s *replica) bool { return !s.unheard }) }
 
-// sure returns the last safe point by which the comparison found every process sound.
+// sure returns the last safe point at which the comparison found every process sound.
 func (rs *replicas) sure() uint64 {
 	sure := uint64(1<<64 - 1)
 	for s := range rs.each(live) {
@@ -202,7 +202,7 @@ func (rs *replicas) sure() uint64 {
 	return sure
 }
 
-// transferred reports whether every joiner that takes part has its state.
+// transferred reports whether every joiner of this cut has its state.
 func (rs *replicas) transferred() bool {
 	for s := range rs.joiners() {
 		if s.moving && !s.joined {
@@ -212,7 +212,8 @@ func (rs *replicas) transferred() bool {
 	return true
 }
 
-// scattered returns the ranks whose replicas are on several hosts, with those that join.
+// scattered returns the ranks whose replicas, including those that join, are on several
+// hosts.
 func (rs *replicas) scattered(joined []Joined) (ranks []int) {
 	hosts := make([]map[string]bool, len(rs.config.Degrees))
 	for rank := range hosts {
@@ -223,7 +224,7 @@ func (rs *replicas) scattered(joined []Joined) (ranks []int) {
 	}
 	for _, j := range joined {
 		hosts[j.Process.Rank][rs.config.Host(j.Process)] = true
-		if j.Relieves && rs.alive(j.Process.Rank) > 1 { // before and after the decision Host has different answers
+		if j.Relieves && rs.alive(j.Process.Rank) > 1 { // Host returns another host once the decision is kept
 			hosts[j.Process.Rank]["that of the joiner"], hosts[j.Process.Rank]["that of another replica"] = true, true
 		}
 	}
@@ -235,7 +236,7 @@ func (rs *replicas) scattered(joined []Joined) (ranks []int) {
 	return ranks
 }
 
-// differ reports whether replicas of a rank have different states in the cut.
+// differ reports whether replicas of some rank have different states in the cut.
 func (rs *replicas) differ() bool {
 	return !rs.all(func(s *replica) bool {
 		return s.hash == 0 || !s.drained || rs.all(func(q *replica) bool {

@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Resume returns the Head of a job that has lost its head, and the actions to take at once.
-// Config.Spares is the number of processes that wait without a rank now.
+// Resume returns the Head of a job that has lost its head, and the actions to take at
+// once. Config.Spares is the number of spares at present.
 //
 // Agents repeat the replies of their processes to the successor, and discard orders that a
 // process has already received (see package agentlog). Repeated reports the end of the
@@ -53,7 +53,7 @@ func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	return h, h.advance()
 }
 
-// resume sets a replica to what the Snapshot holds about it.
+// resume sets a replica to its state in the Snapshot.
 func (s *replica) resume(at Place, safe bool) {
 	*s = replica{process: s.process, incarnation: at.Incarnation, frames: at.Incarnation, attempts: at.Attempts, itself: at.Itself}
 	switch at.Status {
@@ -71,8 +71,8 @@ func (s *replica) resume(at Place, safe bool) {
 }
 
 // resumeCut continues the cut under way, if there is one. It repeats the orders that some
-// processes may not have received. The order to leave the previous cut goes out before the
-// cancellation of further ones: a process may still wait in that cut.
+// processes may not have received. It sends the order to leave the previous cut before it
+// cancels further cuts, because a process may still wait in the previous one.
 func (h *Head) resumeCut(p *Snapshot) {
 	if h.backups.complete != nil {
 		h.replicas.tell(live, job.Order{Kind: job.OrderComplete, Number: h.backups.complete.number, Older: numbers(h.backups.older)})

@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// TestResume: a process that may still wait in the previous cut receives the
-// order to leave it before it learns that there is no other one. The dead
-// receive nothing.
+// TestResume resumes a job in which a process may still wait in the previous cut. That
+// process receives the order to leave it before the order that cancels further cuts. Dead
+// processes receive nothing.
 func TestResume(t *testing.T) {
 	var p Snapshot
 	c := Config{Degrees: []int{2, 1}, Files: Files{Every: 2, First: 1}}
@@ -28,9 +28,8 @@ func TestResume(t *testing.T) {
 	require.Equal(t, job.Order{Kind: job.OrderGo, Number: 4, Next: 6, Set: 2, Savers: []job.Process{{Rank: 0, Replica: 1}, {Rank: 1}}}, acts[0].Order)
 }
 
-// TestSuccessorReplaces: a successor replaces a process that was killed, once
-// its rank has reported a safe point. It does not replace one that ended by
-// itself.
+// TestSuccessorReplaces requires that a successor replaces a killed process once its rank
+// has reported a safe point. A process that ended by itself is not replaced.
 func TestSuccessorReplaces(t *testing.T) {
 	p, q := proc0(0, 0), proc0(0, 1)
 	var snapshot Snapshot

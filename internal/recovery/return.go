@@ -6,17 +6,17 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Return is the part of a process in rollbacks: it decides what the goroutine of the
-// program does during a rollback. S is the state of a rank. Orders and states may arrive
-// at any time, between any two steps; a newer order starts the rollback over. The zero
-// value belongs to a process that is not in a rollback.
+// Return is the part of a rollback in a process. It decides the steps of the program's
+// goroutine. S is the state of a rank. Orders and states may arrive between any two steps,
+// and a newer order starts the rollback over. The zero value belongs to a process that is
+// not in a rollback.
 type Return[S any] struct {
 	order *job.Order // the newest order to roll back; nil: the process is not in a rollback
-	stage stage      // the stage of this process in it
+	stage stage      // the stage of this process in that rollback
 	// given holds the states that other processes have sent, by generation. None is older
-	// than order. One may be newer: its sender may have received that order first.
+	// than order. A state may be newer, if its sender has received a newer order first.
 	given map[uint32]S
-	// resumed: all processes have rolled back, in the generation of order.
+	// resumed means that all processes have rolled back, in the generation of order.
 	resumed bool
 }
 
@@ -24,19 +24,20 @@ type Return[S any] struct {
 type stage uint8
 
 const (
-	giving   stage = iota // other processes wait for states that this one holds
-	stopping              // links may still use the memory of the generation that has ended
+	giving   stage = iota // other processes wait for states that this process holds
+	stopping              // links may still use the memory of the previous generation
 	taking                // waits for its own state
-	telling               // has rolled back, and has to report it
-	waiting               // for the other processes
+	telling               // has rolled back, but not reported it
+	waiting               // waits for the other processes
 )
 
-// ReturnKind names what the program's goroutine does next in a rollback.
+// ReturnKind names the next step of the program's goroutine in a rollback.
 type ReturnKind uint8
 
-// The steps of a rollback. The caller calls Did after each one except Forward and Await.
+// These are the steps of a rollback. The caller calls Did after each one except Forward
+// and Await.
 const (
-	Forward ReturnKind = iota // the rollback is over: go on with the program
+	Forward ReturnKind = iota // continue the program: the rollback is over
 	Await                     // wait until an order or a state arrives
 	Give                      // send the states that other processes need
 	Stop                      // wait until no link uses the program's memory
@@ -48,13 +49,13 @@ const (
 type ReturnStep[S any] struct {
 	Kind  ReturnKind
 	Order job.Order // the order that the step belongs to
-	// For Restore: with Own the state is the copy that this process holds itself, else it
-	// is State.
+	// Own is for Restore: the process takes its state from a copy that it holds itself, not
+	// from State.
 	Own   bool
 	State S
 }
 
-// Order processes an order, and ignores those that are not about rollbacks.
+// Order processes an order. It ignores orders that do not concern rollbacks.
 func (r *Return[S]) Order(o job.Order) {
 	switch o.Kind {
 	case job.OrderRollback:
@@ -83,7 +84,7 @@ func (r *Return[S]) Given(generation uint32, state S) {
 // Pending reports whether the process is in a rollback, or has to begin one.
 func (r *Return[S]) Pending() bool { return r.order != nil }
 
-// Next returns the next step of process self.
+// Next returns the next step of the process self.
 func (r *Return[S]) Next(self job.Process) ReturnStep[S] {
 	if r.order == nil {
 		return ReturnStep[S]{}
@@ -139,11 +140,11 @@ func (r *Return[S]) Did(s ReturnStep[S]) []job.Reply {
 	return nil
 }
 
-// Describe returns in words what the process does in a rollback, "" outside of one.
+// Describe returns a text for users about the step of the rollback, "" outside one.
 func (r *Return[S]) Describe() string {
 	if r.order == nil {
 		return ""
 	}
-	doing := [...]string{"gives others their state", "waits for links to let go of its memory", "waits for its state", "is back", "waits for the others to be back"}[r.stage]
+	doing := [...]string{"sends other processes their state", "waits until no link uses its memory", "waits for its state", "is back", "waits for the other processes to roll back"}[r.stage]
 	return fmt.Sprintf("goes back to safe point %d (rollback %d): %s", r.order.Number, r.order.Generation, doing)
 }

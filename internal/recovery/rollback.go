@@ -7,12 +7,12 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// rollback is the return of all processes to the last complete backup. A lost rank begins
-// it, or a dispute, or the blame of a process.
+// rollback is the return of all processes to the last complete backup. Its reason is a
+// lost rank, a dispute, or a blamed process.
 type rollback struct {
 	Reason
 	phase  backPhase
-	number uint64 // of the safe point, once it is known
+	number uint64 // of the backup, once known
 	begun  bool   // some processes have left their old generation
 }
 
@@ -21,12 +21,12 @@ type backPhase uint8
 
 const (
 	none      backPhase = iota
-	replacing           // until each lost rank has a replacement; a dispute may have lost none
+	replacing           // each lost rank waits for a replacement; in a dispute no rank may be lost
 	restoring           // all processes roll back
 )
 
-// failure is called after each death. The death of a live process (alive) makes all
-// processes wait for replacements if a rank is lost, or if they are rolling back.
+// failure is called after each death. If a rank is lost, or the job is rolling back, the
+// death of a live process (alive) makes all processes wait for replacements.
 func (h *Head) failure(alive bool) {
 	if !alive || len(h.replicas.Failed()) == 0 && h.back.phase != restoring {
 		return
@@ -37,11 +37,11 @@ func (h *Head) failure(alive bool) {
 // Returning reports whether a rollback is under way.
 func (h *Head) Returning() bool { return h.back.phase != none }
 
-// Doubt begins a rollback because of a dispute: something is wrong in a rank, and the
-// comparison blames no process. No process has to die for that. All processes roll back
-// to a sound backup, if there is one (Repairable). A rollback under way is redirected if it
-// goes to a backup that is not Before the error. With leaving, Doubt only chooses the
-// backup: the replicas of the rank are about to die, and their deaths begin the rollback.
+// Doubt begins a rollback because of a dispute: a rank has an error, and the comparison
+// blames no process. No process dies because of it. All processes roll back to a sound
+// backup, if there is one (Repairable). A rollback under way is redirected if it goes to a
+// backup that is not Before the error. With leaving, Doubt only chooses the backup: the
+// replicas of the rank are about to die, and their deaths begin the rollback.
 func (h *Head) Doubt(rank int, below uint64, leaving bool, now time.Duration) []Action {
 	h.begin(now)
 	b := h.backups.sound(below)
@@ -71,7 +71,7 @@ func (h *Head) fail() {
 		if !h.back.Doubt && h.back.Convicted == nil {
 			h.back.Since = h.replicas.Failed()[0]
 		}
-		if h.backups.returns() { // finished ranks roll back too, so the job needs them again
+		if h.backups.returns() { // the job needs finished ranks again, because they roll back too
 			clear(h.replicas.through)
 		}
 	}
@@ -92,10 +92,10 @@ func (h *Head) recover() {
 	case replacing:
 		for _, rank := range h.replicas.Failed() {
 			if h.replicas.first(rank, func(s *replica) bool { return s.status == arrived && h.replicas.connected(s) }) == nil {
-				return // the rank waits for a process with all its links
+				return // the rank has no process yet that has all its links
 			}
 		}
-		if h.backups.complete.held() { // else a successor has yet to learn the holders
+		if h.backups.complete.held() { // otherwise a successor does not know all holders yet
 			h.restore()
 		}
 	case restoring:
@@ -147,13 +147,13 @@ func (h *Head) restore() {
 	h.rest, h.backups.entire = false, false
 	o.Scattered = h.replicas.scattered(nil)
 	h.keep(Decision{Kind: RolledBack, Number: o.Number, Reason: h.back.Reason, Incarnation: h.incarnations, Joined: joined, Scattered: o.Scattered})
-	h.dismissReliefs() // the frames of the slot carry a higher incarnation from here on
+	h.dismissReliefs() // from here on, frames of the slot carry a higher incarnation than those of the joiner
 	h.replicas.tell(live, o)
 }
 
 // isBack records that a process has rolled back, and therefore holds its state in the
-// backup with that number. The generation excludes a backup of the same number that was
-// taken after the rollback.
+// backup with that number. The generation distinguishes it from a backup with the same
+// number that was taken after the rollback.
 func (h *Head) isBack(s *replica, r job.Reply) {
 	if r.Generation == h.generation {
 		s.ready = h.back.phase == restoring
@@ -185,9 +185,9 @@ func (h *Head) resume() {
 
 func (r rollback) String() string { return fmt.Sprintf("%d to %d", r.phase, r.number) }
 
-// Distrust begins a rollback because a process was blamed for a wrong result: since the
-// safe point sure it may have produced others. All processes roll back to the newest
-// Trusted backup, even during a rollback to another one.
+// Distrust begins a rollback because a process was blamed for a wrong result. The process
+// may have produced other wrong results since the safe point sure. All processes roll back
+// to the newest Trusted backup, even during a rollback to another one.
 func (h *Head) Distrust(convicted job.Endpoint, sure uint64, now time.Duration) []Action {
 	h.begin(now)
 	b := h.backups.trusted(sure)

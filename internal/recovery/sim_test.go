@@ -61,8 +61,8 @@ func random(seed uint64) *cluster {
 	return c
 }
 
-// returning makes a random cluster that often rolls back to backups, and loses heads in
-// between.
+// returning makes a random cluster that often rolls back to backups, and loses heads
+// meanwhile.
 func returning(seed uint64) *cluster {
 	rng := rand.New(rand.NewPCG(seed, 6))
 	degrees := make([]int, 2+rng.IntN(2))
@@ -79,11 +79,11 @@ func returning(seed uint64) *cluster {
 	return c
 }
 
-// TestSchedules runs whole jobs with random delays and repeated deaths, of processes and of
-// heads, also in the middle of joins, backups and rollbacks. Each job ends with the state
-// of the run without failures, or with a loss if neither a live replica nor a complete
-// backup of a rank exists. No complete set of files holds anything else, and no abandoned
-// set is complete.
+// TestSchedules runs whole jobs with random delays and repeated deaths, of processes and
+// of heads, also in the middle of joins, backups and rollbacks. Each job ends with the
+// state of the run without failures, or with a loss if neither a live replica nor a
+// complete backup of a rank exists. A complete set of files holds only states of the run
+// without failures, and no abandoned set is complete.
 func TestSchedules(t *testing.T) {
 	first, n := simseed.Range(t, 2000)
 	seen := make(map[string]int)
@@ -102,7 +102,7 @@ func TestSchedules(t *testing.T) {
 	}
 	t.Log(seen)
 	for _, what := range []string{
-		"join", "transfer", "dismissed", "asked again later", "order renew", "order resume", "order cancel", "order complete",
+		"join", "transfer", "dismissed", "requested again later", "order renew", "order resume", "order cancel", "order complete",
 		"publish", "abandoned", "a rollback overtakes another one", "a state overtakes its order",
 		"death joiner", "death rollback", "death drained", "death safe point", "death running", "death spare",
 		"lost: no backup was complete yet", "lost: all processes that held the last backup of rank 0 are dead",
@@ -111,51 +111,52 @@ func TestSchedules(t *testing.T) {
 		"an incarnation is carried out by a successor", "replaced under a successor", "a decision is lost", "an event waits",
 		"kept from a process", "death with the head",
 		"head lost while files are written", "head lost while a backup is stored", "head lost with a backup",
-		"head lost while asking", "head lost while draining", "head lost while admitting", "head lost while somebody joins",
-		"head lost after somebody has joined", "head lost after somebody finished", "head lost again",
+		"head lost while asking", "head lost while draining", "head lost while admitting", "head lost while a process joins",
+		"head lost after a process has joined", "head lost after a process finished", "head lost again",
 		"relieved", "the last replica is relieved", "died before it was relieved", "void",
-		"a relief replaces a dead process", "relieved under a successor", "head lost while somebody is relieved",
-		"a rank is in doubt", "a process is convicted", "a process is convicted while all is compared", "back to an older backup", "nothing is trusted", "what is wrong is older than the backup that all go back to",
+		"a relief replaces a dead process", "relieved under a successor", "head lost while a process is relieved",
+		"a rank is in dispute", "a process is blamed", "a process is blamed while all is compared", "rollback to an older backup", "no backup is trusted", "the error is older than the backup of the rollback",
 		"head lost before a rollback", "head lost in a rollback", "head lost in a rollback that failed", "head lost after a rollback",
 	} {
 		require.Greater(t, seen[what], int(n)/1000, "too few of %q to mean anything", what)
 	}
 }
 
-// firstToNotice holds, for each rule that takes hundreds of seeds to notice its loss, the first
-// seed that did. The test tries that seed before all others. After a change of the simulation
-// such a seed may notice nothing: then the test goes on to the others, and logs the one to enter here.
+// firstToNotice holds rules whose absence is noticed only after hundreds of seeds, with
+// the first seed that noticed it. The test tries that seed first. A change of the
+// simulation may make such a seed useless; then the test tries the others, and logs the
+// seed to enter here.
 var firstToNotice = map[string]uint64{
-	"a step of an older rollback counts for the newer one":     483,
-	`the order "ask" is not repeated`:                          524,
-	"a joiner that has to go back takes another state":         4147,
-	`the order "cancel" is not repeated`:                       1954,
-	"the death of a process before it is one of its successor": 299,
-	`"cut" is not kept`:                                        5450,
-	"who is asked again answers as if he had not been asked":   6036,
-	`"asked" is not kept`:                                      260,
-	"a state given for a newer rollback is thrown away":        2907,
-	`the order "resume" is not repeated`:                       519,
-	`the order "cut" is not repeated`:                          8019,
+	"a step of an older rollback counts for the newer one":           483,
+	`the order "ask" is not repeated`:                                524,
+	"a joiner that has to roll back takes another state":             4147,
+	`the order "cancel" is not repeated`:                             1954,
+	"the death of a process before it is one of its successor":       299,
+	`"cut" is not kept`:                                              5450,
+	"a process that is asked again answers as if for the first time": 6036,
+	`"asked" is not kept`:                                            260,
+	"a state given for a newer rollback is thrown away":              2907,
+	`the order "resume" is not repeated`:                             519,
+	`the order "cut" is not repeated`:                                8019,
 }
 
-// TestRulesAreNeeded shows that the simulation notices when a rule is broken.
+// TestRulesAreNeeded shows that the simulation fails when a rule is broken.
 func TestRulesAreNeeded(t *testing.T) {
 	broken := func(r rule) func(*cluster) { return func(c *cluster) { c.broken = r } }
 	rules := map[string]func(*cluster){
-		"a slot is reused before the newer backup is complete":      broken(oneSlot),
-		"a process that was asked goes on past its next safe point": broken(ignoreAsk),
-		"a copy does not say which backup is complete":              broken(overtake),
-		"a cut does not drain":                                      broken(noDrain),
-		"a step of an older rollback counts for the newer one":      broken(anyOrder),
-		"who is asked again answers as if he had not been asked":    broken(newPromise),
-		"copies that have yet to be told of again are lost":         broken(noMarker),
-		"the death of a process before it is one of its successor":  broken(oldVerdicts),
+		"a slot is reused before the newer backup is complete":           broken(oneSlot),
+		"a process that was asked goes on past its next safe point":      broken(ignoreAsk),
+		"a copy does not say which backup is complete":                   broken(overtake),
+		"a cut does not drain":                                           broken(noDrain),
+		"a step of an older rollback counts for the newer one":           broken(anyOrder),
+		"a process that is asked again answers as if for the first time": broken(newPromise),
+		"copies that have yet to be reported again are lost":             broken(noMarker),
+		"the death of a process before it is one of its successor":       broken(oldVerdicts),
 	}
 	// These take more deaths, or heads that are lost at certain times.
 	for name, r := range map[string]rule{
-		"a state given for a newer rollback is thrown away": throwAway,
-		"a joiner that has to go back takes another state":  takeLate,
+		"a state given for a newer rollback is thrown away":  throwAway,
+		"a joiner that has to roll back takes another state": takeLate,
 	} {
 		rules[name] = func(c *cluster) { c.broken, c.heads, c.crashes, c.late = r, 0, 9, false }
 	}
@@ -171,7 +172,7 @@ func TestRulesAreNeeded(t *testing.T) {
 		}
 	}
 	for _, k := range []job.OrderKind{job.OrderGo, job.OrderResume} {
-		rules[fmt.Sprintf("a process hears the order %q again", k)] = func(c *cluster) { c.twice = k }
+		rules[fmt.Sprintf("a process receives the order %q again", k)] = func(c *cluster) { c.twice = k }
 	}
 	for _, k := range []job.ReplyKind{job.ReplyLinked, job.ReplyDrained, job.ReplyAdmitted, job.ReplyStored, job.ReplySaved, job.ReplyReady} {
 		rules[fmt.Sprintf("the reply %q is not repeated", k)] = func(c *cluster) { c.unsaid = k }

@@ -12,8 +12,8 @@ type Slots[T any] struct {
 
 // shelf holds the copies of one rank.
 type shelf[T any] struct {
-	held []kept[T] // by ascending number; only the last one may belong to an incomplete backup
-	free []T       // at most one: a copy that is not needed any more
+	held []kept[T] // in ascending order; only the last one may belong to an incomplete backup
+	free []T       // at most one copy that is not needed any more
 }
 
 type kept[T any] struct {
@@ -62,16 +62,17 @@ func (s *Slots[T]) Put(rank int, number uint64, copy T) bool {
 	return true
 }
 
-// Reached records that the backup with that number is complete, as known by the sender of
-// a newer copy. That copy may overtake the head's order, and must not replace a copy of
-// the complete backup. Only the head's order (Complete) says which older copies are void.
+// Reached records that the backup with that number is complete, according to the sender of
+// a newer copy. The newer copy may arrive before the head's order, and must not replace a
+// copy of the complete backup. Only the head's order (Complete) names the older copies
+// that are void.
 func (s *Slots[T]) Reached(number uint64) { s.complete = max(s.complete, number) }
 
 // Complete records that the backup with that number is complete. Copies of older backups
 // may be overwritten from now on, except those of the backups listed in older.
 func (s *Slots[T]) Complete(number uint64, older []uint64) {
 	if number < s.complete {
-		return // a newer backup is complete; its order follows
+		return // a newer backup is complete, and its order will follow
 	}
 	s.complete = number
 	s.keep(func(n uint64) bool { return n >= number || slices.Contains(older, n) })
@@ -84,7 +85,7 @@ func (s *Slots[T]) Back(number uint64, older []uint64) {
 	s.keep(func(n uint64) bool { return n == number || slices.Contains(older, n) })
 }
 
-// keep frees all copies that are not wanted, to be overwritten.
+// keep frees all copies except the wanted ones, so that they can be overwritten.
 func (s *Slots[T]) keep(wanted func(number uint64) bool) {
 	for _, p := range s.ranks {
 		p.held = slices.DeleteFunc(p.held, func(k kept[T]) bool {

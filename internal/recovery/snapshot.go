@@ -8,24 +8,24 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Snapshot is all that the successor of a Head needs: the fates of the processes, and the
-// decisions. It is folded from the records of both, in the order in which they were kept.
-// The zero value is that of a job whose first processes all live.
+// Snapshot holds everything that the successor of a Head needs: the fates of the
+// processes, and the decisions. It is folded from the records of both, in the order in
+// which they were kept. The zero value belongs to a job whose first processes all live.
 //
-// A decision may be kept after deaths that the Head had not received when it decided. It
-// holds for the processes that live.
+// A decision may be kept after deaths that the Head did not know of when it decided. Then
+// it applies to the live processes only.
 type Snapshot struct {
-	Places       map[job.Process]Place  `json:"places,omitempty"`  // without an entry: the first process lives there
+	Places       map[job.Process]Place  `json:"places,omitempty"`  // a slot without an entry has its first process, which lives
 	Reliefs      map[job.Process]uint32 `json:"reliefs,omitempty"` // incarnations of joiners that take over from live processes
 	Generation   uint32                 `json:"generation,omitempty"`
-	Frames       uint32                 `json:"frames,omitempty"`       // the incarnation in all frames after the last rollback
-	Incarnations uint32                 `json:"incarnations,omitempty"` // the highest that was given to a process or to a rollback, 0: 1
+	Frames       uint32                 `json:"frames,omitempty"`       // the incarnation in the frames of all processes after the last rollback
+	Incarnations uint32                 `json:"incarnations,omitempty"` // the highest incarnation given to a process or a rollback; 0 means 1
 	Rest         bool                   `json:"rest,omitempty"`         // a process has finished
 	Through      map[int]bool           `json:"through,omitempty"`      // finished ranks whose messages have all been received
 
-	// The cut. Of Asking, CutAt and Admitting the last one that is set gives the phase.
-	Cut       uint64 `json:"cut,omitempty"`       // the last cut that all processes were ordered to leave, or that they have rolled back to
-	Round     uint64 `json:"round,omitempty"`     // counts the questions for a position
+	// The cut. The phase is given by the last of Asking, CutAt and Admitting that is set.
+	Cut       uint64 `json:"cut,omitempty"`       // the last cut that all processes were ordered to leave, or to which they have rolled back
+	Round     uint64 `json:"round,omitempty"`     // counts the requests for positions
 	Asking    bool   `json:"asking,omitempty"`    // all processes were asked for their position
 	CutAt     uint64 `json:"cutat,omitempty"`     // the announced cut, 0: none
 	Admitting bool   `json:"admitting,omitempty"` // all processes are in the cut, and admit joiners
@@ -36,12 +36,12 @@ type Snapshot struct {
 	Backup  uint64 `json:"backup,omitempty"`  // the next cut for a backup, 0: none
 	Files   uint64 `json:"files,omitempty"`   // the next cut for files, 0: none
 	NextSet uint64 `json:"nextset,omitempty"` // number of the next set of files
-	Unlike  bool   `json:"unlike,omitempty"`  // replicas of a rank had different states where a backup was taken
-	Entire  bool   `json:"entire,omitempty"`  // where tasks are sampled: replicas compare all tasks since the last cut
+	Unlike  bool   `json:"unlike,omitempty"`  // replicas of a rank had different states in the cut of a backup
+	Entire  bool   `json:"entire,omitempty"`  // tasks are sampled, but replicas compare all tasks since the last cut
 
 	Writing
-	// The last backup that is complete.
-	Complete uint64          `json:"complete,omitempty"` // its number, 0: there is none
+	// The last complete backup.
+	Complete uint64          `json:"complete,omitempty"` // its number, 0: no backup
 	Taken    uint32          `json:"taken,omitempty"`    // the generation in which it was taken
 	Outputs  json.RawMessage `json:"outputs,omitempty"`  // as in the Decision
 	Trusted  bool            `json:"trusted,omitempty"`  // the comparison found every process sound up to it
@@ -51,17 +51,17 @@ type Snapshot struct {
 	Rolling bool `json:"rolling,omitempty"`
 	Reason
 
-	Failures Failures     `json:"failures,omitzero"` // of processes that were live
+	Failures Failures     `json:"failures,omitzero"` // deaths of processes that were live
 	Last     job.Endpoint `json:"last,omitzero"`     // the live process that died last
 }
 
 // Writing is the set of files that is being written.
 type Writing struct {
-	Set    uint64            `json:"set,omitempty"`    // 0: none
-	At     uint64            `json:"at,omitempty"`     // the cut of that set
+	Set    uint64            `json:"set,omitempty"`    // its number; 0: none
+	At     uint64            `json:"at,omitempty"`     // its cut
 	Savers []int             `json:"savers,omitempty"` // by rank: the replica that writes the file
 	Torn   *job.Process      `json:"torn,omitempty"`   // a writer that has died
-	Whole  []checkpoint.File `json:"whole,omitempty"`  // the files, once every rank has written its own
+	Whole  []checkpoint.File `json:"whole,omitempty"`  // the files, once every rank has written one
 }
 
 // Older is a complete backup from before the last one.
@@ -76,18 +76,17 @@ type Place struct {
 	Incarnation uint32          `json:"incarnation"`
 	Status      Status          `json:"status"`
 	Attempts    int             `json:"attempts,omitempty"` // replacements in a row that have not become live
-	Itself      bool            `json:"itself,omitempty"`   // it lived, and ended without being killed
-	Output      json.RawMessage `json:"output,omitempty"`   // of a process that has joined, as in Joined
+	Itself      bool            `json:"itself,omitempty"`   // it was live, and ended without being killed
+	Output      json.RawMessage `json:"output,omitempty"`   // as in Joined, for a process that has joined
 }
 
 // Status is the fate of a process.
 type Status string
 
-// The states.
 const (
-	Joining Status = "joining" // a replacement that has no state yet
+	Joining Status = "joining" // a replacement without a state
 	Lives   Status = "lives"
-	Ended   Status = "ended" // lives, and its program has returned
+	Ended   Status = "ended" // live, and its program has returned
 	Gone    Status = "gone"
 )
 
@@ -108,7 +107,8 @@ func (p *Snapshot) put(q job.Process, at Place) {
 
 func (at *Place) alive() bool { return at.Status == Lives || at.Status == Ended }
 
-// Born records that a process is placed into a slot. An earlier process there is gone.
+// Born records that a process is placed into a slot. An earlier process in the slot is
+// dead.
 func (p *Snapshot) Born(q job.Process, incarnation uint32) {
 	p.Incarnations = max(p.Incarnations, incarnation)
 	if at := p.place(q); incarnation > at.Incarnation {
@@ -124,7 +124,7 @@ func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool, now time
 	}
 	if at := p.place(q); at.Incarnation == incarnation && at.Status != Gone {
 		p.put(q, Place{Incarnation: incarnation, Status: Gone, Attempts: at.Attempts, Itself: itself && at.alive()})
-		if next := p.Reliefs[q]; next > 0 { // it replaces a dead process now
+		if next := p.Reliefs[q]; next > 0 { // the joiner now replaces a dead process
 			delete(p.Reliefs, q)
 			p.Born(q, next)
 		}
@@ -186,7 +186,7 @@ func (p *Snapshot) End(set uint64) {
 	}
 }
 
-// Apply records a decision. It ignores one of a generation that is over.
+// Apply records a decision. It ignores a decision of an earlier generation.
 func (p *Snapshot) Apply(d Decision) {
 	begins := uint32(0)
 	if d.Kind == RolledBack {
@@ -205,10 +205,10 @@ func (p *Snapshot) Apply(d Decision) {
 		p.CutAt = d.Number
 		o.Kind = job.OrderCutAt
 		p.repeat(o)
-	case Admitted: // all processes are in the cut, so all have received the orders before it
+	case Admitted: // all processes are in the cut, so they have received all earlier orders
 		p.take(d.Joined)
 		p.join(d.Joined)
-		if joined := p.effective(d.Joined); len(joined) > 0 { // else the cut goes on without joiners
+		if joined := p.effective(d.Joined); len(joined) > 0 { // otherwise the cut continues without joiners
 			p.CutAt, p.Admitting = d.Number, true
 			o.Kind, o.Joined, o.Scattered = job.OrderAdmit, peers(joined), d.Scattered
 			p.Orders = []job.Order{o}
@@ -280,7 +280,7 @@ func (p *Snapshot) goTo(number uint64) {
 
 func (p *Snapshot) repeat(o job.Order) { p.Orders = append(p.Orders, o) }
 
-// plan ends the cut, which is over or void, and records the next planned ones.
+// plan ends the cut, which is over or void, and records the next planned cuts.
 func (p *Snapshot) plan(d Decision) {
 	p.Cut, p.Asking, p.CutAt, p.Admitting = d.Number, false, 0, false
 	p.Backup, p.Files = d.Backup, d.Files

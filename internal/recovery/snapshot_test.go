@@ -9,15 +9,15 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A kept decision may be about a generation that is over by then, or may follow a death of
-// which the head had not known: the first entry about a process counts.
+// A kept decision may concern a generation that is over by then, or may follow a death of
+// which the head did not know. The first entry about a process counts.
 func TestSnapshotOfGenerationsThatAreOver(t *testing.T) {
 	p, q := proc0(0, 0), proc0(1, 0)
 	var snapshot Snapshot
 	snapshot.Born(q, 1)
-	require.Equal(t, Lives, snapshot.place(q).Status, "it is there from the beginning")
+	require.Equal(t, Lives, snapshot.place(q).Status, "the first process lives from the beginning")
 	snapshot.Died(q, 2, false, 0)
-	require.Equal(t, Lives, snapshot.place(q).Status, "another one in its place")
+	require.Equal(t, Lives, snapshot.place(q).Status, "an earlier death of another incarnation")
 	snapshot.Died(q, 1, true, 0)
 	require.Equal(t, Place{Incarnation: 1, Status: Gone, Itself: true}, snapshot.place(q))
 	snapshot.Born(q, 3)
@@ -30,13 +30,13 @@ func TestSnapshotOfGenerationsThatAreOver(t *testing.T) {
 	dead.Places = map[job.Process]Place{q: snapshot.place(q)}
 	dead.Died(q, 3, true, 0)
 	dead.Apply(admitted)
-	require.Equal(t, Place{Incarnation: 3, Status: Gone, Attempts: 1}, dead.place(q), "it has not come to live")
-	require.Equal(t, []job.Order{{Kind: job.OrderAdmit, Number: 4, Joined: []job.Peer{{Process: q, Incarnation: 3}}}}, dead.Orders, "others may have made it live")
+	require.Equal(t, Place{Incarnation: 3, Status: Gone, Attempts: 1}, dead.place(q), "a joiner that died first does not become live")
+	require.Equal(t, []job.Order{{Kind: job.OrderAdmit, Number: 4, Joined: []job.Peer{{Process: q, Incarnation: 3}}}}, dead.Orders, "other processes may treat it as live")
 	snapshot.Apply(admitted)
 	require.Equal(t, Place{Incarnation: 3, Status: Lives, Output: json.RawMessage(`"here"`)}, snapshot.place(q))
 
 	snapshot.Finished(p, 1, 1)
-	require.False(t, snapshot.Rest, "of a generation that is not yet")
+	require.False(t, snapshot.Rest, "of a later generation")
 	snapshot.Finished(p, 1, 0)
 	snapshot.Drained(p, 1, 0)
 	require.True(t, snapshot.Rest)
@@ -48,9 +48,9 @@ func TestSnapshotOfGenerationsThatAreOver(t *testing.T) {
 	require.Empty(t, snapshot.Through)
 	require.Empty(t, snapshot.Orders)
 	snapshot.Apply(Decision{Kind: Left, Number: 8})
-	require.EqualValues(t, 4, snapshot.Cut, "it was left in a generation that is over")
+	require.EqualValues(t, 4, snapshot.Cut, "the decision is of an earlier generation")
 	snapshot.Finished(p, 1, 1)
-	require.False(t, snapshot.Rest, "it has not been told yet that all are back")
+	require.False(t, snapshot.Rest, "the rollback is not over yet")
 	snapshot.Apply(Decision{Kind: Resumed, Generation: 1, Number: 4, Backup: 6})
 	require.Equal(t, []job.Order{{Kind: job.OrderResume, Generation: 1, Next: 6}}, snapshot.Orders)
 	require.EqualValues(t, 9, snapshot.Incarnations)
@@ -66,7 +66,7 @@ func TestSnapshotOfFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p Snapshot
-			p.Died(proc0(0, 0), 1, false, 0) // writes nothing
+			p.Died(proc0(0, 0), 1, false, 0) // it is not a writer of the set
 			deaths(&p)
 			require.Equal(t, &job.Process{Rank: 0, Replica: 1}, p.Torn)
 			c := Config{Degrees: []int{3, 1}, Files: Files{Every: 4, First: 1}}
@@ -79,8 +79,8 @@ func TestSnapshotOfFiles(t *testing.T) {
 	}
 }
 
-// A copy of a backup that was abandoned in a rollback does not belong to the backup that is
-// taken at the same safe point after that.
+// A rollback abandons a backup, and another one is taken at the same safe point later.
+// Copies of the first do not count for the second.
 func TestCopyOfABackupThatWasGivenUp(t *testing.T) {
 	var snapshot Snapshot
 	snapshot.Apply(Decision{Kind: RolledBack, Generation: 1, Number: 4})
@@ -90,12 +90,12 @@ func TestCopyOfABackupThatWasGivenUp(t *testing.T) {
 	say := func(p job.Process, r job.Reply) { h.Reply(p, 1, r, 0) }
 	say(proc0(0, 0), job.Reply{Kind: job.ReplyStored, Generation: 0, Number: 8, Rank: 1})
 	say(proc0(0, 0), job.Reply{Kind: job.ReplyReady, Generation: 1})
-	require.Empty(t, h.backups.complete.stored(0), "it was back before that was taken")
+	require.Empty(t, h.backups.complete.stored(0), "it rolled back before that backup was taken")
 	require.Empty(t, h.backups.complete.stored(1))
 	say(proc0(0, 0), job.Reply{Kind: job.ReplyStored, Generation: 1, Number: 8, Rank: 1})
 	require.Len(t, h.backups.complete.stored(1), 1)
 	for _, p := range []job.Process{proc0(0, 0), proc0(1, 0)} {
-		require.True(t, h.backups.returns(), "not all have said what they hold")
+		require.True(t, h.backups.returns(), "not all processes have reported their copies")
 		h.Repeated(p, 1, 0)
 	}
 	require.False(t, h.backups.returns())

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// The last spare goes to the rank that has no replica left, whichever of the processes that
-// died with a host was named first.
+// The last spare goes to the rank that has no replica left. The order in which the
+// processes of a lost host are reported does not matter.
 func TestTheLastSpareGoesToALostRank(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2, 1, 1}, Spares: 1, Backup: Policy{Every: 2}})
 	all := make([][]holder, 3)
@@ -29,7 +29,7 @@ func TestTheLastSpareGoesToALostRank(t *testing.T) {
 	require.Equal(t, []job.Process{proc0(1, 0)}, started)
 }
 
-// The head withdraws the request for a process that was not chosen yet when a lost rank
+// The head withdraws the request for a process that was not chosen yet if a lost rank
 // needs the process more.
 func TestASpareThatIsNotChosenGoesToALostRank(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{2, 1, 1}, Spares: 1, Backup: Policy{Every: 2}})
@@ -59,9 +59,9 @@ func TestASpareThatIsNotChosenGoesToALostRank(t *testing.T) {
 	require.Empty(t, started(h.Returned(proc0(0, 1), 2, 0)), "it is not asked for any more")
 }
 
-// TestSpareOfADismissedReplica: a spare was requested for a slot that is no longer needed,
-// since a rank has finished. If it was not chosen yet, it is available to a rank that is
-// lost.
+// TestSpareOfADismissedReplica requests a spare for a slot that is then no longer needed,
+// because a rank has finished. If the spare was not chosen yet, it is available to a lost
+// rank.
 func TestSpareOfADismissedReplica(t *testing.T) {
 	for _, chosen := range []bool{false, true} {
 		h := NewHead(Config{Degrees: []int{2, 1}, Spares: 1, Backup: Policy{Every: 2}})

@@ -5,25 +5,25 @@ import "fmt"
 // State is the state of a process [NR, table 1].
 type State uint8
 
-// The states.
+// The states of a process.
 const (
 	Init           State = iota // started, not yet part of the computation; a spare waits in it
 	Running                     // computes
-	Failure                     // a rank is lost, and waits for replacements
+	Failure                     // waits for the replacement of a lost rank
 	Recover                     // rolls back to the backup
 	ReplaceRecover              // a replacement that receives its state
 	ReplaceFailure              // a replacement whose recovery was interrupted by another failure
 	Finish                      // its program has returned
-	Abort                       // beyond recovery
+	Abort                       // cannot recover
 )
 
 func (s State) String() string {
 	return [...]string{"INIT", "RUNNING", "FAILURE", "RECOVER", "REPLACE_RECOVER", "REPLACE_FAILURE", "FINISH", "ABORT"}[s]
 }
 
-// transfers holds the state transfers by their numbers [NR, table 2]. Replication adds
-// the ones after them: a dead replica is replaced while all other processes go on, and a
-// finished rank may have to roll back with the rest.
+// transfers holds the state transfers by their numbers [NR, table 2]. Replication adds the
+// numbers after them: a dead replica is replaced while all other processes continue, and a
+// finished rank may have to roll back with the other ranks.
 var transfers = map[[2]State]int{
 	{Init, Init}:                     2,
 	{Init, ReplaceRecover}:           3,
@@ -43,7 +43,7 @@ var transfers = map[[2]State]int{
 	{Running, Abort}:                 17,
 	{Failure, Abort}:                 18,
 	{ReplaceFailure, Abort}:          19,
-	// Not in the table.
+	// Transfers that are not in the table of the paper.
 	{Finish, Failure}:        20, // its rank takes part in the rollback
 	{ReplaceRecover, Abort}:  21, // drawn only once in the paper's diagram
 	{Recover, Abort}:         22,

@@ -7,12 +7,12 @@ import (
 )
 
 // Where replicas compare only a share of the tasks, a process that is blamed for a wrong
-// result may have produced others before. No comparison has found those, and all replicas
-// of its rank have applied them. So the job rolls back to a backup from before the first
-// fault. The time of the first fault is not known. But a process that errs in at least one
-// of a thousand tasks is found within a certain number of comparisons (verify.Horizon). A
-// backup from before those comparisons is trusted. The very first backup is trusted too,
-// since replicas compare all tasks before it.
+// result may have produced others before. No comparison has found those results, and all
+// replicas of its rank have applied them. So the job rolls back to a backup from before
+// the first fault. The time of the first fault is not known. But a process that errs in at
+// least one of a thousand tasks is almost certainly found within a certain number of
+// comparisons (verify.Horizon). A backup from before those comparisons is trusted. The
+// very first backup is trusted too, since replicas compare all tasks before it.
 
 // generations returns the older backups that are kept.
 func (bs *backups) generations() (all []Generation) {
@@ -30,8 +30,8 @@ func numbers(all []*backup) (n []uint64) {
 }
 
 // grow moves the complete backup to the older ones, before a new one takes its place. Of
-// the older ones it keeps the newest that is trusted and the first one after it, which
-// will be trusted next. If none is trusted it keeps the oldest.
+// the older backups it keeps the newest trusted one, and the next one after it, which will
+// be trusted next. If none is trusted, it keeps the oldest.
 func (bs *backups) grow() {
 	if !bs.config.Suspect || bs.complete == nil {
 		return
@@ -51,9 +51,8 @@ func (bs *backups) grow() {
 	bs.older = slices.Clone(all[:min(n, len(all))])
 }
 
-// Trusted returns the safe point of the newest backup that is trusted, given that the
-// comparison found every process sound up to the safe point sure. ok is false if there is
-// none.
+// Trusted returns the safe point of the newest trusted backup. The comparison found every
+// process sound up to the safe point sure. ok is false if no backup is trusted.
 func (bs *backups) Trusted(sure uint64) (number uint64, ok bool) {
 	if b := bs.trusted(sure); b != nil {
 		return b.number, true
@@ -65,8 +64,8 @@ func (bs *backups) trusted(sure uint64) *backup {
 	return bs.newest(func(b *backup) bool { return b.trusted || b.number <= sure })
 }
 
-// newest returns the newest complete backup that fits and none of whose copies is known to
-// be lost; nil if there is none.
+// newest returns the newest complete backup for which fits returns true and of which no
+// copy is known to be lost, nil if there is none.
 func (bs *backups) newest(fits func(*backup) bool) *backup {
 	if bs.complete == nil || bs.over {
 		return nil
@@ -79,7 +78,7 @@ func (bs *backups) newest(fits func(*backup) bool) *backup {
 	return nil
 }
 
-// goTo makes b the backup that a rollback goes to. Younger ones are void.
+// goTo makes b the backup that a rollback goes to. Younger backups are void.
 func (bs *backups) goTo(b *backup) {
 	if b != bs.complete {
 		bs.older = bs.older[:slices.Index(bs.older, b)]
@@ -87,18 +86,19 @@ func (bs *backups) goTo(b *backup) {
 	}
 }
 
-// Repairable reports whether the job can roll back to a sound backup: one from before
-// anything was wrong. If below is not 0, it has to be from before that safe point.
+// Repairable reports whether the job can roll back to a sound backup: one from before the
+// first error. If below is not 0, the backup has to be from before that safe point.
 func (bs *backups) Repairable(below uint64) bool { return bs.sound(below) != nil }
 
-// RepairableWithout is Repairable if the processes for which gone returns true die now,
-// with all replicas of a rank among them.
+// RepairableWithout is Repairable if the processes for which gone returns true die now.
+// They include all replicas of a rank.
 func (bs *backups) RepairableWithout(below uint64, gone func(job.Process) bool) bool {
 	b := bs.sound(below)
 	return b != nil && bs.replicas.usable() && b.heldBut(gone)
 }
 
-// Storing reports whether the backup that is being stored would make the job Repairable.
+// Storing reports whether the job will be Repairable once the backup that is being stored
+// is complete.
 func (bs *backups) Storing(below uint64) bool {
 	return bs.attempt != nil && !bs.over && !bs.unlike && bs.isSound(bs.attempt, below, bs.replicas.sure())
 }
@@ -113,9 +113,9 @@ func (bs *backups) sound(below uint64) *backup {
 	return bs.newest(func(b *backup) bool { return bs.isSound(b, below, sure) })
 }
 
-// isSound reports whether a backup is sound, given that the comparison has found every
-// process sound up to the safe point sure. Where replicas compare all tasks (no Suspect)
-// only below counts.
+// isSound reports whether a backup is sound. The comparison has found every process sound
+// up to the safe point sure. If replicas compare all tasks (no Suspect), only below
+// matters.
 func (bs *backups) isSound(b *backup, below, sure uint64) bool {
 	return (below == 0 || b.number < below) && (!bs.config.Suspect || b.trusted || b.number <= sure)
 }

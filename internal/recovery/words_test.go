@@ -5,7 +5,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// hear passes the next event of q to the head.
+// hear passes the next message of q to the head.
 func (q *proc) hear() {
 	c := q.c
 	w := q.toHead[0]
@@ -17,7 +17,7 @@ func (q *proc) hear() {
 			switch {
 			case w.Kind == job.ReplyStored && q.member && (w.Generation == c.head.Generation() || kept && w.Generation >= taken):
 				q.told[copyOf{w.Rank, w.Number}] = true
-			case w.Kind == job.ReplyReady && kept && w.Generation > taken: // a reply of an earlier rollback, too
+			case w.Kind == job.ReplyReady && kept && w.Generation > taken: // this includes a reply of an earlier rollback
 				q.told[copyOf{q.p.Rank, w.Number}] = true
 			}
 			return c.head.Reply(q.p, q.incarnation, w, c.now)
@@ -49,21 +49,21 @@ func (q *proc) hear() {
 	}
 }
 
-// agent is the agent's record of a process, which outlives heads.
+// agent is the agent's record of a process. It outlives heads.
 type agent struct {
-	toAgent   []any // from the head
+	toAgent   []any // messages from the head
 	toHead    []any
 	log       *agentlog.Process[any, struct{}]
-	links     map[*proc]bool // links of which it was informed
-	verdicts  int            // number of verdicts that it was sent
-	repeated  bool           // the head has received all of its earlier messages
-	finishing bool           // the head knows that it has finished, in this generation
+	links     map[*proc]bool // links of which the agent was informed
+	verdicts  int            // number of deaths of which it was informed
+	repeated  bool           // the head has received all earlier messages of the process
+	finishing bool           // the head knows that the process has finished, in this generation
 }
 
 // repeated reports that an agent has repeated everything.
 type repeated struct{}
 
-// passOn makes the agent pass on a message of the head, unless the process has already
+// passOn passes a message from the head on to the process, unless the process has already
 // received it.
 func (q *proc) passOn() {
 	o := q.toAgent[0]
@@ -87,7 +87,7 @@ func (q *proc) passOn() {
 	q.orders = append(q.orders, o)
 }
 
-// note makes the agent pass on a message of the process, and keep it if another head will
+// note passes a message of the process on to the head, and keeps it if a later head will
 // need it.
 func (q *proc) note() {
 	w := q.says[0]
@@ -107,7 +107,7 @@ func (q *proc) note() {
 	}
 }
 
-// repeat puts on their way to another head the messages that it needs.
+// repeat sends a new head the messages that it needs.
 func (q *proc) repeat() {
 	q.toHead = nil
 	for _, s := range q.log.Repeat(q.c.now) {
