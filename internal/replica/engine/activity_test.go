@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/transport/inproc"
 )
 
-// countingHead counts under a lock, as a session does. While the process reports a flip, it also
-// reports its activity.
+// countingHead takes a lock while it calls count, as a session does. When the process
+// reports a flip, the head makes it report its activity at the same time.
 type countingHead struct {
 	setUp
 	engine   *Engine
@@ -32,20 +32,21 @@ func (h *countingHead) Stats(count func() job.Stats) {
 
 func (h *countingHead) Tell(count func() job.Stats) {
 	h.counted.Go(h.engine.tellActivity)
-	time.Sleep(10 * time.Millisecond) // for tellActivity to come to its first lock
+	time.Sleep(10 * time.Millisecond) // time for tellActivity to reach its first lock
 	h.counting.Lock()
 	defer h.counting.Unlock()
 	count()
 	h.told++
 }
 
-// atOnce takes every frame at once, while the sender holds the lock of the messages.
+// atOnce accepts every frame immediately, while the sender holds the lock of the messages.
 type atOnce struct{ transport.Link }
 
 func (atOnce) SendNow(*transport.Header, []byte, []byte) bool { return true }
 
-// A message is flipped, and the flip is reported, under the lock of the messages. The report of
-// the activity, which takes that lock, does not hold up the other one meanwhile.
+// The process flips a message, and reports that, while it holds the lock of the messages.
+// The concurrent report of the activity takes that lock, too. The two reports must not
+// block each other.
 func TestActivityIsTakenBeforeItIsCounted(t *testing.T) {
 	flip, err := job.ParseFlip("0.0@message:2:0")
 	require.NoError(t, err)
@@ -62,14 +63,14 @@ func TestActivityIsTakenBeforeItIsCounted(t *testing.T) {
 	require.NoError(t, err)
 	sent := make(chan error)
 	go func() {
-		err := comm.Send(world, []float64{1}, 1, 0) // the engine gets to know its links; two transmissions
+		err := comm.Send(world, []float64{1}, 1, 0) // the engine learns its links; the message is sent twice
 		sent <- errors.Join(err, comm.Send(world, []float64{1}, 1, 0))
 	}()
 	select {
 	case err := <-sent:
 		require.NoError(t, err)
 	case <-time.After(time.Minute):
-		require.FailNow(t, "the two reports wait for each other")
+		require.FailNow(t, "deadlock of the two reports")
 	}
 	h.counted.Wait()
 	require.Equal(t, 1, h.told)

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/replica/direct"
 )
 
-// agree decides with the other replicas how s is completed.
+// agree agrees with the other replicas on how s is completed.
 func (d *stores) agree(s *Section, c candidates) direct.Way {
 	known := s.decision
 	if known.stored > 0 && !known.elsewhere {
@@ -26,7 +26,7 @@ func (d *stores) agree(s *Section, c candidates) direct.Way {
 	case mine == direct.Send && able && !lies:
 		mine = direct.SendOnly
 	case mine == direct.Replicate && lies && d.verifier.samples():
-		mine = direct.Store // replicating would compare every task, which takes longer
+		mine = direct.Store // direct.Replicate would compare every task, which takes longer
 	}
 	way := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, mine)
 	switch {
@@ -47,8 +47,8 @@ func (d *stores) agree(s *Section, c candidates) direct.Way {
 	return way
 }
 
-// agreeToSend decides with the other replicas whether s is shared by sending results.
-// s.way is the proposal of this replica. Nothing can be stored, so an agreement to
+// agreeToSend agrees with the other replicas on whether to share s by sending results.
+// s.way is the proposal of this replica. Nothing can be stored here, so an agreement to
 // store means to send.
 func (d *stores) agreeToSend(s *Section) direct.Way {
 	way := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, s.way)
@@ -59,15 +59,15 @@ func (d *stores) agreeToSend(s *Section) direct.Way {
 }
 
 // differ records that only some replicas have arrays into which the results of s can be
-// stored. Every replica adds the same note.
+// stored. All replicas add the same note.
 func (d *stores) differ(s *Section) {
 	s.decision.elsewhere = true
 	d.notes.add("%s: results of %s are sent, not stored: only on some replicas are the arrays that it writes made by intra.Alloc",
 		s.At, s.Tasks[0].Kernel.Name)
 }
 
-// met reports whether this replica has live peers and all of them share memory with it.
-// It also returns false if s has no tasks or too many. Without it nothing can be
+// met reports whether this replica has live peers and all of them share memory with it. It
+// also returns false if s has no tasks or too many. If met returns false, nothing can be
 // stored.
 func (d *stores) met(s *Section) bool {
 	switch {
@@ -92,7 +92,7 @@ func (d *stores) met(s *Section) bool {
 		}
 		others = true
 	}
-	if !others { // no peer is left, so nothing will be taken from the areas of the dead
+	if !others { // no peer is left that could need the areas of dead replicas
 		for r, ended := range d.ended {
 			if ended {
 				d.drop(r)
@@ -102,8 +102,9 @@ func (d *stores) met(s *Section) bool {
 	return others
 }
 
-// prepare records where in the area of this replica the memory lies that the tasks of s
-// write. It reports whether all of it lies there, so that peers can store into it.
+// prepare records the positions, in the area of this replica, of the memory that the tasks
+// of s write. It reports whether all of that memory is in the area, so that peers can
+// store into it.
 func (d *stores) prepare(s *Section) bool {
 	d.places, d.nonTemporal = d.places[:0], s.bytes >= d.large
 	own := d.areas[d.setup.Self.Replica]
@@ -123,8 +124,8 @@ func (d *stores) prepare(s *Section) bool {
 	return true
 }
 
-// unable records why a section is not completed by stores, unless one was or a reason
-// is known. It always returns false.
+// unable records why a section cannot be completed by stores. It keeps only the first
+// reason, and none after a section was completed by stores. It always returns false.
 func (d *stores) unable(format string, args ...any) bool {
 	if !d.any && d.why == "" {
 		d.why = fmt.Sprintf(format, args...)

@@ -7,21 +7,21 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Tasks that take less than shortTask are timed one in timedEvery, which is coprime to
-// usual numbers of tasks in a section, so that each of them gets its turn: reading the clock
-// takes as long as such a task. The times of the others are estimated. Numbers of tasks, kill
-// points and signatures are exact.
+// Reading the clock takes as long as a task shorter than shortTask. So only one of
+// timedEvery such tasks is timed, and the times of the others are estimated. timedEvery is
+// coprime to usual numbers of tasks in a section, so every task is timed from time to
+// time. Counts of tasks, kill points and signatures remain exact.
 const (
 	shortTask  = 4 * time.Microsecond
 	timedEvery = 31
 )
 
-// pace decides which tasks of a kernel are timed, of those that run without the protocol.
-// Only the goroutine of the program uses it.
+// pace decides which tasks of a kernel are timed, among those that run without the
+// protocol. Only the goroutine of the program uses it.
 type pace struct {
-	untimed int           // tasks that run before one is timed again
-	average time.Duration // of the timed ones, a moving average
-	last    time.Duration // of the last of them
+	untimed int           // number of tasks until one is timed again
+	average time.Duration // moving average of the measured times
+	last    time.Duration // the last measured time
 }
 
 func (p *pace) took(d time.Duration) {
@@ -31,11 +31,11 @@ func (p *pace) took(d time.Duration) {
 	}
 }
 
-// typical estimates how long a task took that was not timed. The smaller value counts: a
-// timed task may have waited for a core.
+// typical estimates the time of a task that was not timed. It returns the smaller value,
+// because a timed task may have waited for a core.
 func (p *pace) typical() time.Duration { return min(p.average, p.last) }
 
-// exact reports whether something is recorded of each task.
+// exact reports whether something has to be recorded for each task.
 func (h *sharing) exact() bool {
 	return h.trace != nil || h.flips != nil || h.workers[0].counter != nil
 }

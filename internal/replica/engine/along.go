@@ -10,26 +10,25 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// alongBytes is the size of the pieces in which a task with independent elements
-// computes and stores its results. The body waits for memory that it reads, and a copy
-// past the caches for memory that it writes. In pieces this short the processor
-// overlaps both, and together they take little longer than one alone.
+// alongBytes is the size of the pieces in which a task with independent elements computes
+// and stores its results. The body waits for reads from memory, and a copy past the caches
+// waits for writes to memory. In pieces this short the processor overlaps both, and
+// together they take little longer than one of them.
 const alongBytes = 2 << 10
 
-// wholeEvery is the number of sections of a kind after which the first task of one runs
-// whole, so that the time of bodies without copies stays known.
+// wholeEvery is the number of sections of a kind after which the first task of a section
+// runs whole. That measures the time of the body without copies again.
 const wholeEvery = 16
 
-// target is a region of a task and the array of a peer that it is stored into while the
-// task runs.
+// target is a region of a task, with the array of a peer into which the task stores it
+// while it runs.
 type target struct {
 	to, from []byte
-	element  int  // bytes
-	begins   bool // the first target of its peer
+	element  int  // size of an element in bytes
+	begins   bool // first target of this peer
 }
 
-// elementwise returns the region whose function runs t in parts, nil if t cannot run in
-// parts.
+// elementwise returns the region whose function can run t in parts, nil if there is none.
 func (t *Task) elementwise() *update.Region {
 	for i := range t.Regions {
 		if g := &t.Regions[i]; g.Elementwise() != nil {
@@ -39,9 +38,9 @@ func (t *Task) elementwise() *update.Region {
 	return nil
 }
 
-// along returns a body that runs t in parts and stores its results meanwhile. It
-// returns nil if t cannot run in parts, if results are not copied past the caches, if
-// there is no peer to store into, or if t is to run whole for a measurement.
+// along returns a body that runs t in parts and stores the results of each part at once.
+// It returns nil in four cases: t cannot run in parts, results are not copied past the
+// caches, no peer can be stored into, or t is to run whole for a measurement.
 func (d *stores) along(w *worker, s *Section, t *Task) (body func()) {
 	g := t.elementwise()
 	if g == nil || !d.nonTemporal {
@@ -83,7 +82,7 @@ func (d *stores) runAlong(w *worker, s *Section, g *update.Region) {
 			if mid != nil && c.begins && lo <= n/2 && n/2 < hi {
 				copy(to[:len(to)/2], from)
 				if !mid() {
-					runtime.Goexit() // in a job that runs in one process
+					runtime.Goexit() // only in a job that runs in one process
 				}
 			}
 			if hi < n {
@@ -95,9 +94,9 @@ func (d *stores) runAlong(w *worker, s *Section, g *update.Region) {
 	}
 }
 
-// intoLine returns how many elements lie between the beginning of g and that of the
-// cache line in which g begins. The first part of a task is shorter by them, so that
-// later parts begin at a line: copies past the caches work by lines.
+// intoLine returns the number of elements between the beginning of g and that of the cache
+// line in which g begins. The first part of a task is shorter by that number, so that
+// later parts begin at a cache line: copies past the caches work by lines.
 func intoLine(g *update.Region) int {
 	const line = 64
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(g.Mem)))%line) / int(g.Type().Size())

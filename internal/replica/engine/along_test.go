@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// storingAlong makes replicas store results past the caches, however few they
-// are, and in parts of a few elements.
+// storingAlong makes replicas store results past the caches whatever their size, in parts
+// of a few elements.
 func (g *group) storingAlong() *group {
 	g.withStores()
 	for _, r := range g.replicas {
@@ -57,8 +57,8 @@ func elementwise(n int, parts *atomic.Int64, final [][]float64) func(r *replica,
 	}
 }
 
-// Elementwise tasks store their results while they run. Whichever replica dies
-// then, and whenever, the others continue where the dead one stopped.
+// Elementwise tasks store their results while they run. A replica may die at any moment;
+// the others continue each task at the element where the dead replica stopped.
 func TestReplicasThatDieWhileTheyStoreAlong(t *testing.T) {
 	const n = 8
 	var parts atomic.Int64
@@ -81,7 +81,7 @@ func TestReplicasThatDieWhileTheyStoreAlong(t *testing.T) {
 	require.Positive(t, resumed)
 }
 
-// Several workers store along, each its own task.
+// Several workers store results along, each of its own task.
 func TestWorkersStoreAlong(t *testing.T) {
 	const n = 12
 	var parts atomic.Int64

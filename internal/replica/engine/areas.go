@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/replica/ntcopy"
 )
 
-// areaWords are the words of the areas, as the protocol of claims accesses them. Those
-// of a replica whose area is not known read as 0: nothing is claimed there.
+// areaWords are the words of the areas that the protocol of claims accesses. The words of
+// an unknown area read as 0, which means that nothing is claimed there.
 type areaWords struct{ *stores }
 
 func (w areaWords) Load(r, k int) uint64 {
@@ -25,8 +25,7 @@ func (w areaWords) CompareAndSwap(r, k int, old, new uint64) bool {
 
 func (w areaWords) Mark(k int, v uint64) { w.areas[w.setup.Self.Replica].Mark(k, v) }
 
-// agreedWords are the words that all replicas share to agree on how a section is
-// completed.
+// agreedWords are the words by which all replicas agree on how a section is completed.
 type agreedWords struct{ *arena.Arena }
 
 func (w agreedWords) Load(k int) uint64 { return w.Agreed(k).Load() }
@@ -47,8 +46,7 @@ func (h *sharing) Life() arena.Life {
 	return arena.Life{Replica: h.setup.Self.Replica, Incarnation: h.setup.Incarnation}
 }
 
-// StoreInto lets the replicas of this rank store into what each of them
-// allocates in a.
+// StoreInto allows the replicas of this rank to store into each other's memory from a.
 func (h *sharing) StoreInto(a *arena.Arena) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,10 +80,9 @@ func (h *sharing) alloc(size int) []byte {
 	return d.arena.Alloc(size)
 }
 
-// begin starts a life of this replica: its program allocates its arrays again, and so
-// do the programs of the peers. The area of a peer's former life is kept until its new
-// area is found or no peer is left, since other replicas may still be in their former
-// lives.
+// begin starts a life of this replica, in which its program allocates its arrays again. So
+// do the programs of its peers. Some peers may still be in their former lives. So the area
+// of a peer's former life is kept until its new area is found or no peer is left.
 func (d *stores) begin() {
 	n := len(d.peers)
 	if d.areas == nil {
@@ -100,11 +97,11 @@ func (d *stores) begin() {
 // died records that a replica is dead. Its results may still be copied out of its area.
 func (d *stores) died(replica int) { d.ended[replica] = true }
 
-// admit drops the area of a replica that another process has replaced. It is called at
-// a cut, where no process is in a section.
+// admit drops the area of a replica that another process has replaced. It is called in a
+// cut, where no process is in a section.
 func (d *stores) admit(replica int) { d.drop(replica) }
 
-// drop closes the area of a peer, and clears it first if the peer is dead.
+// drop closes the area of a peer. It clears the area first if the peer is dead.
 func (d *stores) drop(replica int) {
 	area := d.areas[replica]
 	if area == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// copyState copies the state for a backup inside the cut, and has it sent to the holder
+// copyState copies the state for a backup inside the cut. The copy is sent to the holder
 // while the program continues.
 func (r *recovering) copyState(number uint64, holder job.Process, yield func(func())) error {
 	from := r.now()
@@ -27,7 +27,7 @@ func (r *recovering) copyState(number uint64, holder job.Process, yield func(fun
 		r.faults.StepHere(job.KillBackup, "copy")
 	})
 	if r.member.Generation() != generation {
-		return nil // a rollback has begun, and the copy is newer than the backup that it restores
+		return nil // a rollback has begun, and restores an older backup
 	}
 	if r.slots.Put(rank, number, s) {
 		stored := job.Reply{Kind: job.ReplyStored, Generation: r.member.Generation(), Number: number, Rank: rank,
@@ -38,12 +38,12 @@ func (r *recovering) copyState(number uint64, holder job.Process, yield func(fun
 	return nil
 }
 
-// give sends a copy to another process while the program continues. step is the kill
+// give sends a copy to another process while the program continues. step names the kill
 // point halfway.
 func (r *recovering) give(s stateCopy, to job.Process, l transferID, step string) {
 	link := r.linkTo(to)
 	if link == nil {
-		return // the process is dead, which the head handles
+		return // the process is dead; the head finds another holder
 	}
 	r.streams++
 	l.stream = r.streams
@@ -56,7 +56,7 @@ func (r *recovering) give(s stateCopy, to job.Process, l transferID, step string
 // store keeps a copy received from another process.
 func (r *recovering) store(l transferID, s stateCopy) []job.Reply {
 	if l.generation < r.member.Generation() {
-		return nil // from before a rollback
+		return nil // the copy is from before a rollback
 	}
 	r.slots.Reached(l.full)
 	if !r.slots.Put(l.rank, l.number, s) {

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// bandwidth estimates the speed at which updates leave. It is measured with long
-// updates that follow each other, or given by limit.
+// bandwidth estimates how fast updates are sent. It is measured with long updates that
+// follow each other, or set by limit.
 type bandwidth struct {
 	mu      sync.Mutex
-	perByte float64     // nanoseconds; 0: not known
+	perByte float64     // nanoseconds; 0: unknown
 	least   float64     // lower bound of perByte, for a link with a limit
 	recent  [16]float64 // latest measurements of perByte
 	n       int
 	last    time.Duration
 }
 
-// measurable is the size from which the bytes of an update determine the time that it
-// takes.
+// measurable is the size from which on the time of an update depends mostly on its bytes.
 const measurable = 32 << 10
 
-// limit sets the bandwidth that links do not exceed, in bytes per second.
+// limit sets a bandwidth, in bytes per second, that the links do not exceed.
 func (b *bandwidth) limit(rate float64) {
 	b.least = float64(time.Second) / rate
 	b.perByte = b.least
 }
 
-// sent records an update that was queued on a link at from and handed over at to.
-// Updates queue behind each other, so each counts from the end of the one before.
+// sent records an update that was queued on a link at from and handed over at to. Updates
+// queue behind each other, so the time of an update begins when the previous one was
+// handed over.
 func (b *bandwidth) sent(bytes int, from, to time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,16 +47,16 @@ func (b *bandwidth) sent(bytes int, from, to time.Duration) {
 	b.perByte += (now - b.perByte) / 8
 }
 
-// time returns how long it takes to send that many bytes, 0 if that is not known.
+// time returns how long it takes to send that many bytes, 0 if unknown.
 func (b *bandwidth) time(bytes int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return time.Duration(b.perByte * float64(bytes))
 }
 
-// atBest is time without the delay of a peer that does not read at once, since it
-// computes or has not entered the section. It uses the fastest of the last updates. If
-// none was measured it uses the limit, and at most 10 GB/s.
+// atBest is time without delays by the peer, which may read late because it computes or
+// has not entered the section. It uses the fastest of the last updates. If no update was
+// measured, it uses the limit, and at most 10 GB/s.
 func (b *bandwidth) atBest(bytes int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

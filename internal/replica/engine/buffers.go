@@ -3,19 +3,19 @@ package engine
 // buffer holds an update until it is applied.
 type buffer struct {
 	mem      []byte
-	borrowed bool // mem belongs to a link
+	borrowed bool // mem belongs to a link and must not be kept
 }
 
 // buffers keeps a few buffers for the next updates, which are usually as long as the
 // last ones.
 type buffers struct {
 	free  []*buffer
-	bytes int       // of all free ones
-	empty []*buffer // without memory
+	bytes int       // total capacity of free
+	empty []*buffer // buffers without memory
 }
 
-// A peer may run many small sections ahead, and all its updates are kept. So free
-// buffers are bounded in number and, except for a single one, in bytes.
+// Updates of a peer that is many small sections ahead are all kept. So the number of free
+// buffers is bounded. So are their bytes, except that a single buffer of any size is kept.
 const (
 	keep      = 1024
 	keepBytes = 32 << 20
@@ -48,7 +48,7 @@ func (b *buffers) lend(mem []byte) *buffer {
 	return f
 }
 
-// own replaces the borrowed memory of a buffer by a copy, which may be kept.
+// own replaces the borrowed memory of a buffer by a copy, so that the buffer can be kept.
 func (b *buffers) own(f *buffer) {
 	g := b.get(len(f.mem))
 	copy(g.mem, f.mem)
@@ -56,7 +56,7 @@ func (b *buffers) own(f *buffer) {
 	b.put(g)
 }
 
-// put takes a buffer back.
+// put returns a buffer for reuse.
 func (b *buffers) put(f *buffer) {
 	switch {
 	case f.borrowed && len(b.empty) < keep:

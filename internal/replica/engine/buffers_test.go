@@ -18,14 +18,14 @@ func TestBuffersAreUsedAgain(t *testing.T) {
 	require.Equal(t, 100, b.bytes)
 }
 
-// Lent memory belongs to the link: it is never kept.
+// Lent memory belongs to the link and is never kept.
 func TestLentBuffers(t *testing.T) {
 	var b buffers
 	link := []byte("an update")
 	f := b.lend(link)
 	b.put(f)
 	require.Nil(t, f.mem)
-	require.Same(t, f, b.lend(link), "but what described it is")
+	require.Same(t, f, b.lend(link), "the buffer itself is kept")
 	b.own(f)
 	copy(link, "another")
 	require.Equal(t, "an update", string(f.mem))
@@ -37,7 +37,7 @@ func TestLentBuffers(t *testing.T) {
 func TestBuffersAreBounded(t *testing.T) {
 	var b buffers
 	b.put(&buffer{mem: make([]byte, 2*keepBytes)})
-	require.Len(t, b.free, 1, "one is kept however long it is")
+	require.Len(t, b.free, 1, "a single buffer of any size is kept")
 	b.put(&buffer{mem: make([]byte, 1)})
 	require.Len(t, b.free, 1)
 	b = buffers{}

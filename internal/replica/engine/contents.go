@@ -17,22 +17,22 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// contents are the memory that replicas compare at a place: the registered variables,
-// or the inputs of the tasks of a section.
+// contents are the memory that replicas compare at a place of the program: the registered
+// variables, or the inputs of the tasks of a section.
 type contents []content
 
 type content struct {
 	namedContent
-	of  reflect.Type // of an element; nil: bytes that MarshalBinary has returned
+	of  reflect.Type // type of an element; nil: bytes returned by MarshalBinary
 	mem []byte
 }
 
 // namedContent identifies a content in messages to the user.
 type namedContent struct {
 	name   string
-	kernel *Kernel // of the task that reads the content; nil: it is a variable
+	kernel *Kernel // kernel of the task that reads the content; nil: a variable
 	task   int
-	bytes  bool // from MarshalBinary, which may return different bytes for equal values
+	bytes  bool // returned by MarshalBinary, which may return different bytes for equal values
 }
 
 func (n namedContent) String() string { return n.name + n.where() }
@@ -47,19 +47,19 @@ func (n namedContent) where() string {
 const (
 	// hashedBlock is the size of the blocks whose hashes a table holds.
 	hashedBlock = 64 << 10
-	// mostHashed bounds the memory that one hash reads. If there is more, each hash
-	// reads another part, which follows from the number of the place. The bound keeps
-	// the first hashes cheap, before the time of a hash is known. It does not change
-	// how much is hashed in a given time.
+	// mostHashed bounds the memory that one hash reads. If there is more memory, each hash
+	// reads a different part of it, chosen by the number of the place. The bound keeps the
+	// first hashes cheap, before the time of a hash is known. It does not change how much is
+	// hashed in a given time.
 	mostHashed = 1 << 20
 	// mostHashes bounds the number of hashes that a replica sends for a place.
 	mostHashes = 64
 )
 
-// variables returns the registered variables in the order of their names, since
-// replicas may register them in different orders. A variable whose MarshalBinary
-// returns different bytes on each call, as for a map, cannot be compared: it is added
-// to skip and has no memory.
+// variables returns the registered variables in the order of their names, because replicas
+// may register them in different orders. MarshalBinary may return different bytes on each
+// call, for example for a map. Such a variable cannot be compared: it is added to skip,
+// and its content has no memory.
 func variables(state *checkpoint.State, skip map[string]bool) (contents, error) {
 	all, err := state.Variables()
 	if err != nil {
@@ -88,8 +88,8 @@ func variables(state *checkpoint.State, skip map[string]bool) (contents, error) 
 // messagesSent names the content that counts the messages which a replica has sent to each rank.
 const messagesSent = "messages to rank"
 
-// contents returns what replicas compare at a safe point: the registered variables, and how many
-// messages this process has sent.
+// contents returns the contents that replicas compare at a safe point: the registered
+// variables, and the numbers of messages sent to each rank.
 func (w *watcher) contents(state *checkpoint.State) (contents, error) {
 	c, err := variables(state, w.skip)
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *content) blocks() int {
 	return (len(c.mem) + size - 1) / size
 }
 
-// values returns the memory without padding, which may differ between replicas.
+// values returns the memory without padding, because padding may differ between replicas.
 func (c *content) values(mem []byte, buf *[]byte) []byte {
 	if c.of == nil {
 		return mem
@@ -171,7 +171,7 @@ func (c contents) hashes(at verify.Place) []uint64 {
 		at   *byte
 		size int
 	}
-	known := make(map[span]uint64) // tasks often read the same memory
+	known := make(map[span]uint64) // tasks often read the same memory, which is hashed only once
 	for i := range c {
 		x := &c[i]
 		k := span{unsafe.SliceData(x.mem), len(x.mem)}
@@ -191,7 +191,7 @@ func (c contents) hashes(at verify.Place) []uint64 {
 	return of
 }
 
-// hashOf returns which hash covers content i of n.
+// hashOf returns the index of the hash that covers content i of n.
 func hashOf(i, n int) int {
 	if n <= mostHashes {
 		return i
@@ -225,11 +225,11 @@ func (c contents) table() verify.Table {
 	return t
 }
 
-// shownBytes bounds the text of an element.
+// shownBytes bounds the text of an element in a message.
 const shownBytes = 80
 
-// differs describes the first element in which a block of another replica differs from
-// the one here.
+// differs describes the first element in which a block of another replica differs from the
+// block of this replica.
 func (c *content) differs(block int, mine, theirs int, other []byte) string {
 	own := c.block(block)
 	var a, b []byte
@@ -247,7 +247,7 @@ func (c *content) differs(block int, mine, theirs int, other []byte) string {
 			name = c.name
 		}
 		first, second := c.shown(x), c.shown(y)
-		if first == second { // for example two NaNs, or long structs
+		if first == second { // the texts can be equal, for example for two NaNs or long structs
 			first, second = fmt.Sprintf("%s (% x)", first, clipped(x)), fmt.Sprintf("%s (% x)", second, clipped(y))
 		}
 		return fmt.Sprintf("%s%s is %s on replica %d and %s on replica %d", name, c.where(), first, mine, second, theirs)

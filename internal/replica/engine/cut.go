@@ -62,7 +62,7 @@ func (r *recovering) step(s recovery.Step, seen uint64, yield func(func())) (err
 		return r.save(s.Number, s.Set, yield)
 	case recovery.Leave:
 		r.oldest = s.Oldest
-		if r.program != nil { // else it begins in this cut
+		if r.program != nil { // a joiner begins its program in this cut
 			r.program.cut, r.program.oldest = s.Number, s.Oldest
 		}
 		yield(func() {
@@ -89,7 +89,7 @@ func (r *recovering) waitChange(seen uint64, yield func(func())) (err error) {
 	return err
 }
 
-// drain receives everything that was sent before the cut.
+// drain receives all messages that were sent before the cut.
 func (r *recovering) drain(number uint64, yield func(func())) error {
 	ctx, stop := context.WithCancel(r.runCtx)
 	defer stop()
@@ -99,9 +99,8 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 	yield(func() {
 		err = msgs.Drain(ctx, number)
 		if err == nil {
-			// The hash of a state does not cover messages that the program has not
-			// received yet. A wrong one has to be found before a backup or a joiner
-			// gets it.
+			// The hash of a state does not cover messages that the program has not received yet.
+			// A wrong message has to be found before a backup or a joiner gets it.
 			err = msgs.SumsHeard(ctx)
 		}
 		if err == nil {
@@ -117,7 +116,7 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 		return err
 	}
 	replies := r.member.Drained()
-	for i := range replies { // values that are equal on all replicas of a rank at a safe point
+	for i := range replies { // values that all replicas of a rank have in common at a safe point
 		at := r.sharing.position()
 		replies[i].Sections, replies[i].Signature = at.Number, at.Chain
 		if v := r.sharing.verifier; v != nil {
@@ -155,11 +154,11 @@ func (r *recovering) order(o job.Order) {
 	}
 	r.mu.Lock()
 	var points uint64
-	if r.startAt != nil { // the run does not stop at the safe point where it starts
+	if r.startAt != nil { // the run does not stop at the safe point at which it began
 		points = r.startAt.Point
 	}
 	if p := r.program; p != nil {
-		p.due.Store(true) // before points is read: see Program.due
+		p.due.Store(true) // set before points is read: see Program.due
 		points = max(points, p.points.Load())
 	}
 	replies := r.member.Order(o, points)

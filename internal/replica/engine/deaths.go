@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// deaths brings events of the head and the ends of links into one order. It handles
-// events in the order of the head, and a death only after all bytes of the dead process
-// have been read.
+// deaths puts events of the head and the ends of links into one order. It handles events
+// in the order in which the head sent them. It handles a death only after all bytes of the
+// dead process have been read.
 type deaths struct {
 	links *peerLinks
 	do    func(job.Event) // handles an event
@@ -23,7 +23,7 @@ type deaths struct {
 // incarnationOf returns the incarnation in which the process of a verdict began.
 func incarnationOf(v job.Verdict) uint32 { return max(v.Incarnation, firstIncarnation) }
 
-// heard queues an event of the head whose order relative to deaths matters.
+// heard queues an event of the head that must stay in order with deaths.
 func (d *deaths) heard(event job.Event) {
 	d.mu.Lock()
 	d.queue = append(d.queue, event)
@@ -34,15 +34,15 @@ func (d *deaths) heard(event job.Event) {
 	d.doDue()
 }
 
-// mourn informs the link to a dead process, if that link has begun.
+// mourn reports a death to the link to the dead process, if that link has begun.
 func (d *deaths) mourn(v job.Verdict) {
 	if l := d.links.get(v.Process, incarnationOf(v)); l != nil {
 		l.link.PeerDied()
 	}
 }
 
-// linkClosed records that a link has been read to its end, and handles the events that
-// this makes due.
+// linkClosed records that a link was read to its end, and handles the events that waited
+// for this.
 func (d *deaths) linkClosed(p job.Process, incarnation uint32) {
 	d.links.close(p, incarnation)
 	d.doDue()
@@ -69,9 +69,9 @@ func (d *deaths) doDue() {
 	d.doing = false
 }
 
-// begun informs a link that has just begun, if the death of its process is queued
-// already. The beginning of the link may have waited behind another death, and not
-// every link notices a death by itself.
+// begun reports a death to a link that has just begun, if the death of its process is
+// already queued. The link may have begun late, because its event waited behind another
+// death. Not every link notices a death by itself.
 func (d *deaths) begun(c job.Connected) {
 	d.mu.Lock()
 	queue := slices.Clone(d.queue)
@@ -83,7 +83,7 @@ func (d *deaths) begun(c job.Connected) {
 	}
 }
 
-// describe names, for the user, the death that holds up later events of the head.
+// describe names, for the user, the death for which later events of the head wait.
 func (d *deaths) describe() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,9 +92,9 @@ func (d *deaths) describe() string {
 	}
 	v, ok := d.queue[0].(job.Verdict)
 	if !ok || d.doing {
-		return "what the head has said is being done\n"
+		return "events of the head are being handled\n"
 	}
-	return fmt.Sprintf("the death of %v(%d) waits until its link has been read to the end, and behind it %d words of the head\n",
+	return fmt.Sprintf("the death of %v(%d) waits until its link has been read to the end, and behind it %d events of the head\n",
 		v.Process, incarnationOf(v), len(d.queue)-1)
 }
 

@@ -20,8 +20,8 @@ func (l *silent) PeerDied()                      { l.died = true }
 func (l *silent) Close() error                   { return nil }
 func (l *silent) Shutdown(context.Context) error { return nil }
 
-// A link to a process that has been replaced since does not replace the link to its
-// successor, though it comes later.
+// A process has been replaced, and the link to it is made after the link to its successor.
+// The late link does not replace the other one.
 func TestALateLinkToADeadJoiner(t *testing.T) {
 	p := job.Process{Rank: 1}
 	var links peerLinks
@@ -29,7 +29,7 @@ func TestALateLinkToADeadJoiner(t *testing.T) {
 	require.True(t, links.set(p, &peerLink{incarnation: 5}))
 	require.False(t, links.set(p, &peerLink{incarnation: 3}))
 	require.NotNil(t, links.get(p, 5))
-	require.True(t, links.isClosed(p, 3), "its death need not be waited for")
+	require.True(t, links.isClosed(p, 3), "no death has to be awaited")
 }
 
 func TestPeerLinks(t *testing.T) {
@@ -48,11 +48,11 @@ func TestPeerLinks(t *testing.T) {
 	require.Nil(t, first(links.remove(a, 1)))
 	require.NotNil(t, first(links.remove(a, 2)))
 	require.Nil(t, first(links.remove(a, 2)))
-	require.True(t, links.isClosed(a, 2), "nothing comes from who has no link")
+	require.True(t, links.isClosed(a, 2), "a process without a link counts as closed")
 }
 
-// Events of the head are handled in order, and a death only when all frames of the dead
-// process are here.
+// Events of the head are handled in order. A death is handled only after all frames of the
+// dead process have arrived.
 func TestDeathsWaitForTheEndOfTheLink(t *testing.T) {
 	a, b := job.Process{Rank: 1}, job.Process{Rank: 1, Replica: 1}
 	toA, toB := new(silent), new(silent)
@@ -65,28 +65,28 @@ func TestDeathsWaitForTheEndOfTheLink(t *testing.T) {
 		done = append(done, e)
 		if v, ok := e.(job.Verdict); ok {
 			links.remove(v.Process, incarnationOf(v))
-			d.doDue() // as from a link that closes at the same time: the goroutine that runs it looks again
+			d.doDue() // like a link that closes at the same time; the goroutine that handles events must see this
 		}
 	}
 	first, second := job.Verdict{Epoch: 1, Process: a}, job.Verdict{Epoch: 2, Process: b, Incarnation: 1}
 	order := job.Order{Kind: job.OrderComplete, Number: 4}
 	d.heard(first)
-	require.True(t, toA.died, "the link is told at once")
+	require.True(t, toA.died, "the link is informed at once")
 	d.heard(order)
 	d.heard(second)
 	require.True(t, toB.died)
 	d.linkClosed(b, 1)
-	require.Empty(t, done, "the first is not due, and all others come behind it")
+	require.Empty(t, done, "the first event is not due, and the others wait behind it")
 	d.linkClosed(a, 7)
-	require.Empty(t, done, "that was another one")
+	require.Empty(t, done, "this link belongs to another incarnation")
 	d.linkClosed(a, 1)
 	require.Equal(t, []job.Event{first, order, second}, done)
 	d.heard(job.Verdict{Epoch: 3, Process: a, Incarnation: 9})
 	require.Len(t, done, 4, "there is no link to wait for")
 }
 
-// A joiner may die while the death of its predecessor still waits: its link begins after
-// the verdict on it was received, and must be informed as well.
+// A joiner may die while the death of its predecessor still waits. Its link then begins
+// after its own death was reported, and must be informed of it.
 func TestAJoinerDiesBeforeItsLinkBegins(t *testing.T) {
 	p := job.Process{Replica: 1}
 	before, joiner := new(silent), new(silent)
@@ -113,7 +113,7 @@ func TestAJoinerDiesBeforeItsLinkBegins(t *testing.T) {
 		d.heard(w)
 	}
 	require.Empty(t, done)
-	require.Equal(t, "the death of 0.1(1) waits until its link has been read to the end, and behind it 3 words of the head\n", d.describe())
+	require.Equal(t, "the death of 0.1(1) waits until its link has been read to the end, and behind it 3 events of the head\n", d.describe())
 	require.False(t, joiner.died, "its link has not begun")
 	d.linkClosed(p, 1)
 	require.Equal(t, words[:2], done)
@@ -141,18 +141,19 @@ func TestReplicaIsReplaced(t *testing.T) {
 	require.Equal(t, []job.Reply{{Kind: job.ReplyLinked, Process: peer, Incarnation: 4}}, h.all)
 	require.True(t, second.started)
 	require.True(t, e.linked(job.Peer{Process: peer, Incarnation: 4}))
-	require.False(t, e.linked(job.Peer{Process: peer, Incarnation: 3}), "it was not the one")
+	require.False(t, e.linked(job.Peer{Process: peer, Incarnation: 3}), "another incarnation died")
 	e.do(job.Connected{Process: peer, Incarnation: 3, Link: late})
 	require.True(t, late.closed)
 	require.False(t, late.started)
-	require.Nil(t, e.peers[1], "it takes part from its cut on")
+	require.Nil(t, e.peers[1], "it takes part once it is admitted in a cut")
 	e.admit(peer)
 	require.Equal(t, transport.Link(second), e.peers[1])
 	require.True(t, e.machine.Live(1))
 }
 
-// A joiner that dies before this process admits it is admitted, and dies at once. By then the
-// next joiner may have its link, and this process the order to give it state: both stay.
+// A joiner that dies before this process admits it is admitted, and dies at once. By then
+// the next joiner may have its link, and this process the order to send it state. Both
+// stay valid.
 func TestAJoinerDiesBeforeItIsAdmitted(t *testing.T) {
 	peer := job.Process{Replica: 1}
 	e := New(t.Context(), Config{Head: &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1}}}, Links: map[job.Process]transport.Link{peer: &startable{}}})
@@ -184,8 +185,8 @@ func (l *startable) Progress() bool           { return false }
 
 func first(l *peerLink, _ bool) *peerLink { return l }
 
-// A process that is to relieve the one in a slot has a link of its own beside that one's. It
-// has the slot's once the other process is dead.
+// A process that will relieve the one in a slot has a link of its own. That link takes the
+// slot once the other process is dead.
 func TestLinkOfAReliefIsBesideThatOfTheSlot(t *testing.T) {
 	var w peerLinks
 	a := job.Process{Rank: 1}
@@ -193,18 +194,18 @@ func TestLinkOfAReliefIsBesideThatOfTheSlot(t *testing.T) {
 	require.True(t, w.set(a, old))
 	require.True(t, w.set(a, died))
 	require.Equal(t, old, w.get(a, 0), "messages go to the process in the slot")
-	require.Equal(t, died, w.joiner(a), "and the state to the other one")
+	require.Equal(t, died, w.joiner(a), "the state goes to the other process")
 	require.False(t, w.isClosed(a, 5))
 	w.close(a, 5)
 	require.True(t, w.isClosed(a, 5))
 	require.False(t, w.isClosed(a, 1))
 	l, holds := w.remove(a, 5)
 	require.Equal(t, died, l)
-	require.True(t, holds, "the death of the joiner is none of the process in the slot")
+	require.True(t, holds, "the death of the joiner is not that of the process in the slot")
 	_, holds = w.remove(a, 6)
-	require.True(t, holds, "nor is that of one without a link")
+	require.True(t, holds, "nor is the death of a process without a link")
 	require.True(t, w.set(a, next))
-	require.False(t, w.set(a, died), "a link that was slower")
+	require.False(t, w.set(a, died), "a link that is made late")
 	l, holds = w.remove(a, 1)
 	require.Equal(t, old, l)
 	require.False(t, holds)

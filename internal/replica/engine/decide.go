@@ -8,39 +8,38 @@ import (
 	"github.com/intrahpc/intra/internal/replica/direct"
 )
 
-// decisions are, for each kind of section, whether sharing it pays, and how. Sharing
-// pays only if the updates cost less than the computation that they save. That is
-// measured for each kind of section and for each way to share: to send results, and to
-// store them.
+// decisions are, for each kind of section, whether to share it, and how. Sharing pays only
+// if the updates cost less than the computation that they save. The costs are measured for
+// each kind of section and each way to share: sending results, and storing them.
 //
-// Each replica decides by itself. A replica that does not share runs every task and
-// sends nothing. Its peers need not agree, since no replica waits for a task that is
-// not claimed. Only replicas that can store into each other's arrays agree, in
-// stores.agree: on the decision of the first of them.
+// Each replica decides by itself. A replica that does not share runs every task and sends
+// nothing. Its peers need not agree, because no replica waits for a task that is not
+// claimed. Only replicas that can store into each other's arrays agree, in stores.agree:
+// they follow the decision of the first replica among them.
 type decisions struct {
 	of    map[decisionKey]*decision
-	never bool // replicate: every section is shared
-	// costs are the costs of sections of any kind that were shared before, in each way.
-	// They predict the cost of sharing another kind with updates of that size.
+	never bool // never replicate: every section is shared (for tests)
+	// costs are the costs of shared sections of all kinds, for each way. They predict the
+	// cost of sharing another kind whose updates have the same size.
 	costs struct{ send, store costs }
 }
 
 // decisionKey distinguishes sections whose times cannot be compared.
 type decisionKey struct {
-	task  *Kernel // of the first task
+	task  *Kernel // kernel of the first task
 	tasks int
-	bytes int // of all updates, as a power of two
+	bytes int // size of all updates, as a power of two
 }
 
 const (
-	// samples is the number of sections in a median, since a single time proves little on a
-	// busy machine. If the updates do not explain why sharing took longer, the machine may
-	// be the cause, and the median is that of many sections.
+	// samples is the number of sections in a median, because a single time proves little on
+	// a busy machine. If the updates do not explain why sharing took longer, the machine may
+	// be the cause. Then the median is that of many sections.
 	samples, many = 5, 15
-	// The first warmUp sections are not measured: they touch memory for the first time.
+	// The first warmUp sections are not measured, because they touch memory for the first
+	// time.
 	warmUp = 2
-	// A decision changes only for a gain of 1/hysteresis, so that noise does not turn
-	// it back and forth.
+	// A decision changes only for a gain of 1/hysteresis, so that noise does not flip it.
 	hysteresis = 10
 	// One of the two ways to share replaces the other for a gain of 1/preference. They
 	// are compared again after at least leastComparison sections.
@@ -52,25 +51,25 @@ const (
 	// take more than forbidding, the time of the bodies is measured first, in one task
 	// or in a section that is not shared.
 	negligible, forbidding = 100 * time.Microsecond, 5 * time.Millisecond
-	// guessed is the number of bytes of updates that are assumed to cost a nanosecond
-	// while nothing is known: they are copied to the link and from it, and caches do
-	// not hold them.
+	// guessed is the number of bytes of updates that are assumed to cost one nanosecond
+	// while nothing is known. Updates are copied to the link and from it, and do not stay in
+	// caches.
 	guessed = 2
-	// foresight is the number of sections after which the time of the bodies is
-	// trusted: the first one may touch its memory for the first time.
+	// foresight is the number of sections after which the time of the bodies is trusted. The
+	// first section may touch its memory for the first time.
 	foresight = 2
 	// touching is the number of bytes of updates that are assumed to be touched for the
-	// first time in a nanosecond. The first section, or its first task, is enough to
-	// try sharing if the bodies take, beyond that, more than certain times as long as
-	// the updates.
+	// first time in one nanosecond. That time is subtracted from the time of the bodies. If
+	// the rest is more than certain times the time of the updates, the first section, or its
+	// first task, suffices to try sharing.
 	touching, certain = 1, 4
 )
 
-// lossy lists when a way of sharing is rejected before the window is full: after that many
-// samples, if each took more than percent of the time alone. A single sample may be slow
-// because the machine is busy, so limits are higher for fewer samples, and highest if the
-// updates do not explain the loss. They explain it if they take, or have cost other
-// sections, more than an eighth of the time alone.
+// lossy lists when a way of sharing is rejected before the window is full: after the given
+// number of samples, if each took more than percent of the time alone. A single sample may
+// be slow because the machine is busy. So limits are higher for fewer samples, and highest
+// if the updates do not explain the loss. Updates explain a loss if their known or
+// estimated time is more than an eighth of the time alone.
 var lossy = []struct {
 	samples   int
 	percent   time.Duration
@@ -80,47 +79,47 @@ var lossy = []struct {
 // decision is the state of one kind of section.
 type decision struct {
 	runs    uint64
-	alone   window  // time of all bodies on this replica without sharing
+	alone   window  // time of all bodies, on this replica, without sharing
 	sending attempt // sharing by sending results
 	storing attempt // sharing by storing results
-	sends   bool    // sending is the better of the two, if both pay
-	tries   bool    // the section is the first one, and shared until one task has been measured
+	sends   bool    // sending is better than storing, if both pay
+	tries   bool    // the first section of its kind is shared only until one task has been measured
 
 	stored    uint64 // 1 + the number of the last section whose results were stored; 0: none
-	elsewhere bool   // on some replica results cannot be stored into the arrays of the program
+	elsewhere bool   // on some replica, results cannot be stored into the arrays of the program
 
-	shares  bool   // the last section was shared, and not for a trial
+	shares  bool   // the last section was shared, and not as a trial
 	changed uint64 // number of sections after which shares changed last
 }
 
 // attempt is the state of sharing in one way.
 type attempt struct {
-	quotients window        // times of shared sections divided by their times alone, as durations: 1 s is 1
+	quotients window        // times of shared sections divided by their times alone; a quotient of 1 is stored as 1 s
 	rejected  bool          // this way does not pay
 	pause     uint64        // sections from one trial to the next
-	transfer  time.Duration // of the updates, 0 if that is not known
-	cost      time.Duration // of the updates, by the costs of other sections; 0 if there were none
+	transfer  time.Duration // time of the updates on the link, 0 if unknown
+	cost      time.Duration // cost of the updates according to other sections; 0 if there were none
 	guess     time.Duration // estimate of cost from the number of bytes
 	touch     time.Duration // time to touch the memory of the updates for the first time
 }
 
-// candidates are the ways to share a section. Sending takes at least as long as
-// transfer, if that is known and not 0.
+// candidates are the possible ways to share a section. transfer is the least time that
+// sending takes, 0 if unknown.
 type candidates struct {
 	send, store bool
-	bytes       int // of all updates
+	bytes       int // size of all updates
 	transfer    time.Duration
-	costs       struct{ send, store time.Duration } // attempt.cost
+	costs       struct{ send, store time.Duration } // as attempt.cost
 }
 
-// execution describes how a section went on this replica.
+// execution describes how this replica has executed a section.
 type execution struct {
 	way     direct.Way
-	bytes   int // of all updates
+	bytes   int // size of all updates
 	took    time.Duration
-	spent   time.Duration // in bodies
-	ran     int           // bodies
-	along   int           // bodies that stored their results as they ran; spent does not include them
+	spent   time.Duration // time in bodies
+	ran     int           // number of bodies run
+	along   int           // number of bodies that stored their results as they ran; spent does not include them
 	tasks   int
 	workers int
 	met     bool // a peer took part
@@ -137,7 +136,7 @@ func (w *window) add(d time.Duration) {
 	w.n++
 }
 
-// median returns the median of the newest durations, at most of that many.
+// median returns the median of the newest durations, of at most most of them.
 func (w *window) median(most int) time.Duration {
 	var s [many]time.Duration
 	n := min(w.n, most)
@@ -150,12 +149,12 @@ func (w *window) median(most int) time.Duration {
 
 func (w *window) least() time.Duration { return slices.Min(w.last[:min(w.n, many)]) }
 
-// costs records what sharing cost besides the bodies that ran here, by the size of the
+// costs records the cost of sharing, without the bodies that ran here, by the size of the
 // updates as a power of two.
 type costs [bits.UintSize + 1]window
 
-// costly is the size from which the bytes of updates explain the cost of sharing,
-// rather than the machine or a peer that is late.
+// costly is the size from which on the bytes of updates explain the cost of sharing. For
+// smaller updates the cause may be the machine or a late peer.
 const costly = 256 << 10
 
 func (c *costs) add(bytes int, cost time.Duration) {
@@ -164,7 +163,7 @@ func (c *costs) add(bytes int, cost time.Duration) {
 	}
 }
 
-// of returns the lowest recent cost of updates of about that size, 0 if there is none.
+// of returns the lowest recent cost of updates of about this size, 0 if none is known.
 func (c *costs) of(bytes int) time.Duration {
 	w := &c[bits.Len(uint(bytes))]
 	if w.n == 0 {
@@ -173,8 +172,7 @@ func (c *costs) of(bytes int) time.Duration {
 	return time.Duration(float64(w.least()) * float64(bytes) / perByte)
 }
 
-// perByte is the number of bytes for which costs keeps the time, so large that
-// durations are precise.
+// costs keeps times per perByte bytes, which is large enough for precise durations.
 const perByte = 1 << 20
 
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
@@ -203,7 +201,7 @@ func (d *decision) propose(c candidates) direct.Way {
 	d.sending.guess = time.Duration(c.bytes) / guessed
 	d.sending.touch = time.Duration(c.bytes) / touching
 	d.storing.touch = d.sending.touch
-	// Trials of the two ways do not fall into the same sections.
+	// The two ways must not be tried in the same sections.
 	var later uint64
 	if c.store {
 		later = samples
@@ -221,12 +219,11 @@ func (d *decision) propose(c candidates) direct.Way {
 	return direct.Replicate
 }
 
-// wanted reports whether this section is to be shared in one way, regardless of the
-// other way. If the updates alone take as long as the computation, sharing is not even
-// tried.
+// wanted reports whether this section should be shared in one way, regardless of the other
+// way. If the updates alone take as long as the computation, sharing is not even tried.
 func (d *decision) wanted(a *attempt, later uint64) bool {
-	// In the first sections, touching memory for the first time may look like
-	// computation.
+	// In the first sections, touching memory for the first time may look like computation.
+	// So the bodies must have been measured more often.
 	if a.transfer >= forbidding && d.alone.n > foresight && a.transfer >= d.alone.least() {
 		a.giveUp(a.transfer+d.alone.least()/2, d.alone.least())
 		return false
@@ -255,8 +252,8 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 	return true
 }
 
-// clear reports whether sharing is clearly worth a trial: the bodies take much longer
-// than the updates, even if they have touched their memory for the first time.
+// clear reports whether sharing is clearly worth a trial: the bodies take much longer than
+// the updates, even after subtracting the time to touch memory for the first time.
 func (a *attempt) clear(alone time.Duration) bool { return alone-a.touch > certain*a.updates() }
 
 // goesOn reports whether a trial of sharing continues after ran bodies, which took
@@ -265,20 +262,21 @@ func (d *decision) goesOn(spent time.Duration, ran, tasks, workers int) bool {
 	return d.sending.clear(bodies(spent, ran, tasks, workers))
 }
 
-// bodies returns how long all tasks take that many workers, if ran of them took spent.
+// bodies returns how long all tasks take with that many workers, if ran of the tasks took
+// spent.
 func bodies(spent time.Duration, ran, tasks, workers int) time.Duration {
 	rounds := (tasks + workers - 1) / workers
 	return spent * time.Duration(rounds) / time.Duration(ran)
 }
 
-// updates returns how long the updates take, as far as that is known or can be guessed.
+// updates returns the known or estimated time of the updates.
 func (a *attempt) updates() time.Duration { return max(a.transfer, a.cost, a.guess) }
 
-// forecast returns the least time that a section is expected to take if it is shared,
-// and the time from which sharing is not worth a trial. A transfer can be hidden behind
-// the half of the computation that remains, so it counts only if it takes almost as
-// long as the section alone. The cost of sharing other sections is added. If that cost
-// is only guessed, the limit is higher.
+// forecast returns the expected least time of a section that is shared, and the time from
+// which on sharing is not worth a trial. A transfer can overlap with the half of the
+// computation that remains. So it counts only if it takes almost as long as the section
+// alone. The cost of sharing other sections is added. If that cost is only guessed, the
+// limit is higher.
 func (a *attempt) forecast(alone time.Duration) (shared, most time.Duration) {
 	switch {
 	case a.transfer >= alone-alone/hysteresis:
@@ -289,7 +287,7 @@ func (a *attempt) forecast(alone time.Duration) (shared, most time.Duration) {
 	return alone/2 + a.guess, alone + alone/2
 }
 
-// better chooses between two ways that both seem to pay, or both have to be tried.
+// better chooses between two ways that both seem to pay, or that both have to be tried.
 func (d *decision) better() direct.Way {
 	s, u := &d.storing, &d.sending
 	switch {
@@ -306,7 +304,7 @@ func (d *decision) better() direct.Way {
 		d.sends = !d.sends
 		best, other = other, best
 	}
-	// The worse the other way was, the later it is tried again.
+	// The slower the other way was, the later it is tried again.
 	loss := other.quotients.median(samples) - best.quotients.median(samples)
 	if d.runs%max(pauseAfter(loss, one), leastComparison) == 0 {
 		other.quotients = window{}
@@ -326,28 +324,29 @@ func (a *attempt) trial(runs uint64) bool {
 		return false
 	}
 	if runs%a.pause == 0 {
-		a.quotients = window{} // a trial is judged by its own sections
+		a.quotients = window{} // a trial is judged only by its own sections
 	}
 	return true
 }
 
-// giveUp decides not to share this way, and when to try again: the greater the loss,
-// the later.
+// giveUp rejects this way of sharing, and sets when to try it again. The greater the loss,
+// the later the trial.
 func (a *attempt) giveUp(shared, alone time.Duration) {
 	a.pause, a.rejected = pauseAfter(shared-alone, alone), true
 }
 
-// pauseAfter returns the number of sections before the next trial, which costs loss
-// more than the other way takes. It is a power of two, so that replicas that measure
-// slightly different times still try together.
+// pauseAfter returns the number of sections before the next trial. loss is the extra time
+// of a trial compared to the other way. The number is a power of two, so that replicas
+// with slightly different measurements still try together.
 func pauseAfter(loss, alone time.Duration) uint64 {
 	n := uint64(max(loss, 0)) * samples * trialCost / uint64(max(alone, 1))
 	return uint64(1) << min(max(bits.Len64(n), 5), 40)
 }
 
-// learn records how a section went. Alone, this replica would have needed as many
-// rounds of its workers as the tasks require. Each section is compared with its own
-// time alone: sections of one kind may differ, and the window must not mix them.
+// learn records how a section was executed. It compares the section with the time that
+// this replica would have needed alone: as many rounds of its workers as the tasks
+// require. Sections of one kind may differ, so each one is compared with its own time
+// alone.
 func (d *decision) learn(o execution, known *decisions) {
 	warming := d.runs <= warmUp
 	if warming && d.alone.n >= foresight {
@@ -359,8 +358,8 @@ func (d *decision) learn(o execution, known *decisions) {
 		alone = bodies(o.spent, o.ran-o.along, o.tasks, o.workers)
 		d.alone.add(alone)
 	case o.ran > 0:
-		return // its time alone is not known
-	case d.alone.n > 0: // the peers have run every task
+		return // the time alone is unknown
+	case d.alone.n > 0: // the peers have run all tasks
 		alone = d.alone.median(samples)
 	}
 	if warming || alone == 0 {
@@ -374,27 +373,27 @@ func (d *decision) learn(o execution, known *decisions) {
 		a, c = &d.storing, &known.costs.store
 	}
 	if o.met && o.ran < o.tasks && o.along == 0 {
-		// This replica may have waited for as long as the peer's last body took.
+		// Exclude the wait for the last body of a peer.
 		c.add(o.bytes, o.took-o.spent/time.Duration(o.workers)-o.spent/time.Duration(max(o.ran, 1)))
 	}
 	took := o.took
 	if o.ran == o.tasks && !o.met {
-		// The peers are far behind or ahead, which sharing does not cause. With them,
-		// this replica would have run half of the bodies, sent half of the updates and
-		// received the other half.
+		// The peers are far behind or ahead, and sharing is not the cause. With them, this
+		// replica would have run half of the bodies, sent half of the updates and received the
+		// other half.
 		took -= alone / 2
 	}
 	a.quotients.add(time.Duration(float64(took) / float64(alone) * float64(one)))
 	a.judge(a.updates() > alone/8, o.way == direct.Send)
 }
 
-// one is a quotient of 1.
+// one is the quotient 1.
 const one = time.Second
 
-// judge decides from the shared sections whether this way pays. explained means that
-// the updates can be the reason for a loss. If long updates are sent, part of their
-// cost comes after the section: processors still carry them over the link, and the next
-// sections take longer. Such a section has to be shorter by a tenth, and is tried less
+// judge decides from the shared sections whether this way pays. explained means that the
+// updates can be the reason for a loss. Part of the cost of sending long updates comes
+// after the section: processors still move them over the link, and the next sections take
+// longer. So a section with long updates has to be shorter by a tenth, and is tried less
 // often.
 func (a *attempt) judge(explained, sent bool) {
 	n, q, most, loss := a.quotients.n, a.quotients.median(samples), one+one/hysteresis, time.Duration(0)
@@ -425,8 +424,8 @@ func (d *decision) word() string {
 	return "share"
 }
 
-// settled records how the last section went. It returns the number of sections after
-// which sharing began or ended last. Trials do not count.
+// settled records whether the last section was shared. It returns the number of sections
+// after which sharing last began or ended. Trials do not count.
 func (d *decision) settled(way direct.Way) uint64 {
 	shares := way != direct.Replicate && d.word() == "share"
 	if shares != d.shares && d.runs > 1 {

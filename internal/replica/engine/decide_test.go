@@ -12,12 +12,12 @@ import (
 // kind is a kind of section with fixed times.
 type kind struct {
 	decision
-	known         decisions // times of this job
+	known         decisions // costs known in this job
 	shared, alone time.Duration
-	transfer      time.Duration // known in advance
+	transfer      time.Duration // transfer time known in advance
 }
 
-// section runs one section, and returns the way.
+// section executes one section, and returns the way in which it was shared.
 func (k *kind) section() direct.Way {
 	w := k.propose(candidates{send: true, transfer: k.transfer})
 	w = afterOne(&k.decision, w, k.alone)
@@ -37,7 +37,7 @@ func afterOne(d *decision, w direct.Way, alone time.Duration) direct.Way {
 	return w
 }
 
-// The tasks and the size of the updates distinguish sections.
+// Sections with different tasks or update sizes are of different kinds.
 func TestKindsOfSections(t *testing.T) {
 	kernel, other := &Kernel{Name: "a"}, &Kernel{Name: "b"}
 	of := func(k *Kernel, bytes ...int) *Section {
@@ -75,7 +75,7 @@ func TestDecision(t *testing.T) {
 		name          string
 		shared, alone time.Duration
 		word          string
-		most          int // sections shared out of 1000
+		most          int // the most sections shared out of 1000
 		least         int
 	}{
 		{"pays", 6 * ms, 10 * ms, "share", 1000, 1000},
@@ -102,15 +102,15 @@ func TestDecisionSettles(t *testing.T) {
 		shares           bool
 		least, most      uint64
 	}{
-		"pays":                       {shared: 6 * ms, shares: true},
-		"to be seen first":           {shared: 6 * ms, transfer: 5 * ms, shares: true, least: foresight, most: 10},
-		"hopeless":                   {shared: 900 * ms, least: 1, most: 10},
-		"longer than the bodies are": {shared: 30 * ms, transfer: 20 * ms},
+		"pays":                             {shared: 6 * ms, shares: true},
+		"bodies have to be measured first": {shared: 6 * ms, transfer: 5 * ms, shares: true, least: foresight, most: 10},
+		"hopeless":                         {shared: 900 * ms, least: 1, most: 10},
+		"longer than the bodies are":       {shared: 30 * ms, transfer: 20 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := kind{shared: tt.shared, alone: 10 * ms, transfer: tt.transfer}
 			var after uint64
-			for range 1000 { // with trials
+			for range 1000 { // including trials
 				after = k.settled(k.section())
 			}
 			require.Equal(t, tt.shares, k.shares)
@@ -120,7 +120,7 @@ func TestDecisionSettles(t *testing.T) {
 	}
 }
 
-// Updates of a few bytes do not make a section slow: the machine does.
+// Updates of a few bytes cannot make a section slow, so the machine must be the cause.
 func TestDecisionIsNotMadeByASlowMoment(t *testing.T) {
 	const ms = time.Millisecond
 	for transfer, want := range map[time.Duration]string{0: "share", 4 * ms: "replicate"} {
@@ -143,7 +143,7 @@ func TestTrialsAreCheap(t *testing.T) {
 	}
 }
 
-// When a link gets faster, sharing begins again; one slow section does not end it.
+// When a link gets faster, sharing begins again. A single slow section does not end it.
 func TestDecisionFollowsTheTimes(t *testing.T) {
 	k := kind{shared: 20 * time.Millisecond, alone: 10 * time.Millisecond}
 	k.count(100)
@@ -158,8 +158,8 @@ func TestDecisionFollowsTheTimes(t *testing.T) {
 	require.False(t, k.sending.rejected)
 }
 
-// Updates that take as long as the computation are known to be useless before any is sent,
-// or after the first section has measured the link.
+// Updates that take as long as the computation are useless. This is known before any is
+// sent, or after the first section has measured the link.
 func TestDecisionBeforeLoss(t *testing.T) {
 	const ms = time.Millisecond
 	tests := []struct {
@@ -169,7 +169,7 @@ func TestDecisionBeforeLoss(t *testing.T) {
 		sharedOf1000, atLeastOf1 int
 	}{
 		{"forbidding", 16 * ms, 20 * ms, 5 * ms, "replicate", 0, 0},
-		{"slow", 4 * ms, 6 * ms, 3 * ms, "replicate", 60, 1}, // the computation is not known at first
+		{"slow", 4 * ms, 6 * ms, 3 * ms, "replicate", 60, 1}, // the time of the computation is unknown at first
 		{"long, but overlapped", 16 * ms, 18 * ms, 30 * ms, "share", 998, 998},
 		{"negligible", ms / 100, ms / 2, ms, "share", 1000, 1000},
 	}
@@ -186,8 +186,8 @@ func TestDecisionBeforeLoss(t *testing.T) {
 	}
 }
 
-// The first sections of a kind are slow, since they touch their memory: then updates over a
-// slow link seem to pay, but only for a moment.
+// The first sections of a kind are slow because they touch their memory for the first
+// time. Updates over a slow link then seem to pay, but only briefly.
 func TestDecisionAfterSlowBeginning(t *testing.T) {
 	const ms = time.Millisecond
 	k := kind{shared: 20 * ms, alone: 40 * ms, transfer: 16 * ms}
@@ -197,7 +197,7 @@ func TestDecisionAfterSlowBeginning(t *testing.T) {
 	require.Equal(t, "replicate", k.word())
 }
 
-// One section suffices if it takes much longer than its updates and touching their memory
+// One section suffices if it takes much longer than its updates and touching its memory
 // can explain.
 func TestDecisionAfterOneSection(t *testing.T) {
 	const ms = time.Millisecond
@@ -205,13 +205,13 @@ func TestDecisionAfterOneSection(t *testing.T) {
 		var d decision
 		c := candidates{send: true, bytes: 26 << 20, transfer: 10 * ms}
 		w := afterOne(&d, d.propose(c), alone)
-		require.Equal(t, want, w, "its first task tells as much: %v", alone)
+		require.Equal(t, want, w, "its first task shows the same: %v", alone)
 		d.learn(execution{way: direct.Replicate, bytes: c.bytes, took: alone, spent: alone, ran: 16, tasks: 16, workers: 1}, new(decisions))
 		require.Equal(t, want, d.propose(c), "%v", alone)
 	}
 }
 
-// Large updates explain that sharing took long although the link is not known to be slow.
+// Large updates explain that sharing took long, even if the link is not known to be slow.
 func TestDecisionAboutLargeUpdates(t *testing.T) {
 	const ms = time.Millisecond
 	k := ways{alone: 20 * ms, sent: 26 * ms, most: candidates{send: true, bytes: 8 << 20}}
@@ -219,8 +219,8 @@ func TestDecisionAboutLargeUpdates(t *testing.T) {
 	require.Equal(t, "replicate", k.word())
 }
 
-// Large updates that were sent also take a part of the next sections, so sharing has to
-// gain more than it seems to. Stores do not.
+// Large updates that were sent also slow down the next sections. So sharing has to gain
+// more than it seems to. Stores have no such effect.
 func TestDecisionAboutWhatComesAfterwards(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tt := range []struct {
@@ -246,17 +246,17 @@ func TestBandwidth(t *testing.T) {
 	require.Zero(t, b.time(1<<20))
 	b.sent(100, 0, 50*ms) // too short to measure
 	require.Zero(t, b.time(1<<20))
-	// Queued at once, handed over one after the other: 1 MB/ms.
+	// The updates are queued at once and handed over one after the other, at 1 MB/ms.
 	for i := range 10 {
 		b.sent(1e6, 50*ms, time.Duration(51+i)*ms)
 	}
 	require.Equal(t, 3*ms, b.time(3e6))
-	// The link becomes slower by half.
+	// Then the link becomes slower by half.
 	for i := range 100 {
 		b.sent(1e6, 100*ms, time.Duration(102+2*i)*ms)
 	}
 	require.InDelta(t, float64(2*ms), float64(b.time(1e6)), float64(ms)/100)
-	// A peer that does not read makes updates slow, but not the link.
+	// A peer that does not read makes updates slow, although the link is not.
 	b.sent(1e6, 1000*ms, 1001*ms)
 	for i := range 10 {
 		b.sent(1e6, 2000*ms, time.Duration(2100+100*i)*ms)
@@ -284,10 +284,10 @@ func TestDecisionWithWorkers(t *testing.T) {
 }
 
 // While a replica is far ahead of its peers or far behind, the times of its sections prove
-// little about sharing. Ahead, it runs every task, and sends to peers that are not there;
-// behind, every result is here before it has begun. Neither replica may reject sharing that
-// pays as soon as both are in the section. But a way that takes much longer than the bodies
-// even so is rejected.
+// little about sharing. Ahead, it runs every task, and sends results to peers that do not
+// use them. Behind, every result has arrived before it begins the section. Neither replica
+// may reject sharing that pays as soon as both are in the section. But it rejects a way
+// that even then takes much longer than the bodies.
 func TestDecisionWithoutPeers(t *testing.T) {
 	const ms = time.Millisecond
 	tests := []struct {
@@ -319,8 +319,8 @@ func TestDecisionWithoutPeers(t *testing.T) {
 	}
 }
 
-// On a machine that others use too, some sections are slow, and those without a long update
-// in particular are not the link's fault.
+// On a machine with other load some sections are slow. Sections without a long update
+// cannot be slow because of the link.
 func TestDecisionOnABusyMachine(t *testing.T) {
 	const ms = time.Millisecond
 	for transfer, want := range map[time.Duration]string{0: "share", 4 * ms: "replicate"} {
@@ -334,28 +334,28 @@ func TestDecisionOnABusyMachine(t *testing.T) {
 		}
 		require.Equal(t, want, k.word(), "updates take %v", transfer)
 	}
-	k := kind{shared: 12 * ms, alone: 10 * ms} // always: the many small frames cause that
+	k := kind{shared: 12 * ms, alone: 10 * ms} // all sections are slow: their many small frames are the cause
 	k.count(1000)
 	require.Equal(t, "replicate", k.word())
 }
 
-// Sections of one kind, of which every other one takes four times as long, are each
-// compared with themselves.
+// Every other section of a kind takes four times as long. Each section is compared with
+// its own time alone.
 func TestDecisionAboutUnequalSections(t *testing.T) {
 	k := kind{transfer: time.Millisecond / 2}
 	for i := range 1000 {
 		k.alone = time.Duration(1+3*(i%2)) * time.Millisecond
 		if k.shared = k.alone * 6 / 10; i%3 == 0 {
-			k.shared = 0 // all results were here before
+			k.shared = 0 // all results had arrived before
 		}
 		require.Equal(t, direct.Send, k.section(), "section %d", i)
 	}
 }
 
-// ways is a kind of section that can be shared in both ways, each with its own time.
+// ways is a kind of section that can be shared in both ways, with a time for each way.
 type ways struct {
 	decision
-	known               decisions // times of this job
+	known               decisions // costs known in this job
 	alone, sent, stored time.Duration
 	most                candidates
 }
@@ -378,7 +378,7 @@ func (k *ways) count(n int) (count [direct.Store + 1]int) {
 	return count
 }
 
-// Of two ways to share and of not sharing, the fastest is chosen, and the trials of the
+// The fastest of three ways is chosen: sending, storing, or not sharing. Trials of the
 // others cost little.
 func TestDecisionAmongWays(t *testing.T) {
 	const ms = time.Millisecond

@@ -18,12 +18,12 @@ func (d *Differing) Error() string {
 	return fmt.Sprintf("%s: %s", d.Text, job.DivergeAdvice(d.checked))
 }
 
-// marshalled is the number of calls of MarshalBinary that check whether it always
-// returns the same.
+// marshalled is how often MarshalBinary is called to check whether it always returns the
+// same bytes.
 const marshalled = 64
 
-// unstable returns the name of the variable that differs if MarshalBinary returns other
-// bytes of it from call to call, otherwise "".
+// unstable returns the name of the differing variable if MarshalBinary returns different
+// bytes for it on each call, otherwise "".
 func (w *watcher) unstable(c contents, of *verify.Block, again func() contents) string {
 	i := w.machine.Found().Index
 	if of != nil {
@@ -43,7 +43,8 @@ func (w *watcher) unstable(c contents, of *verify.Block, again func() contents) 
 	return c[i].name
 }
 
-// giveUp ends the comparisons, since a difference in the bytes of a variable proves nothing.
+// giveUp ends the comparisons: MarshalBinary returns varying bytes for a variable, so a
+// difference proves nothing.
 func (w *watcher) giveUp(variable string) {
 	w.notes.add("intra.Protect(%q): its MarshalBinary returns other bytes each time, so replicas are not compared any more: write maps in a fixed order", variable)
 	w.perform(w.machine.End())
@@ -70,7 +71,7 @@ func (w *watcher) conclude(values string) error {
 	return diverged(w.err)
 }
 
-// where describes at which place the replicas differed, and which variable.
+// where describes the place at which the replicas differed, and the variable.
 func (w *watcher) where() string {
 	f := w.machine.Found()
 	text := describeDifference(f)
@@ -84,9 +85,9 @@ func (w *watcher) where() string {
 	return fmt.Sprintf("rank %d: %s", w.setup.Self.Rank, text)
 }
 
-// proven reports whether the hashes that differ prove that the states do. Equal values may
-// have different bytes of MarshalBinary. A replica that has hashed nothing at the place
-// knows of such variables only what other places have shown.
+// proven reports whether the differing hashes prove that the states differ. They prove
+// nothing about bytes of MarshalBinary, which may differ for equal values. A replica that
+// has hashed nothing at the place knows such variables only from other places.
 func (w *watcher) proven() bool {
 	f := w.machine.Found()
 	if w.counts.Known != "" || f.Place.Kind == verify.AtSection || f.Lengths {
@@ -109,8 +110,8 @@ func (w *watcher) concludeHash(why string) error {
 	return w.conclude(w.hashes() + ", since " + why)
 }
 
-// report reports a difference of hashes to the head. The program may be waiting for a
-// message and not notice the error.
+// report reports a difference of hashes to the head at once, because the program may be
+// waiting for a message and not return the error.
 func (w *watcher) report(why string) {
 	if err := w.concludeHash(why); err != nil && !w.finished {
 		w.failed(err)
@@ -145,9 +146,9 @@ func (w *watcher) values(at verify.Place, c contents, of *verify.Block) string {
 	self := w.setup.Self.Replica
 	switch {
 	case of == nil && w.machine.Others():
-		return fmt.Sprintf("%s, since all were alike again %s", w.hashes(), place)
+		return fmt.Sprintf("%s, since all states were equal again %s", w.hashes(), place)
 	case of == nil:
-		return fmt.Sprintf("%s, since no other replica came to compare values %s", w.hashes(), place)
+		return fmt.Sprintf("%s, since no other replica stopped to compare values %s", w.hashes(), place)
 	case of.Item >= len(c):
 		return fmt.Sprintf("%s replica %d has more variables than replica %d, which has %d", place, of.Peer, self, len(c))
 	}
@@ -159,8 +160,8 @@ func (w *watcher) values(at verify.Place, c contents, of *verify.Block) string {
 	return fmt.Sprintf("%s %s", place, x.differs(of.Block, self, of.Peer, of.Bytes))
 }
 
-// name records the names of the contents of this safe point as those of the safe point
-// that differed, if this replica hashed nothing there.
+// name applies the names of the contents of this safe point to the safe point that
+// differed, if this replica hashed nothing there.
 func (w *watcher) name(at verify.Place, c contents) {
 	f := w.machine.Found()
 	if at.Kind == verify.AtSafePoint && f.Place.Kind == at.Kind && w.names[f.Place] == nil && len(c) > 0 {

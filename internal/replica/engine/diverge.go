@@ -15,41 +15,41 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// watcher detects that the program has diverged on the replicas of the rank. It
-// compares hashes of the registered state, and of the numbers of messages that were sent, at safe
-// points. As long as the program has
-// registered nothing, it compares hashes of the inputs of tasks at sections: before any
-// task of the section runs here and before any result of it is received.
+// watcher detects that the program has diverged on the replicas of the rank. At safe
+// points it compares hashes of the registered state and of the numbers of messages sent.
+// As long as the program has registered nothing, it compares hashes of the inputs of tasks
+// at sections. It takes those hashes before any task of the section runs here and before
+// any result of it is received.
 type watcher struct {
 	*sharing
 	machine *verify.Watch
-	// stopping means that a difference is known, so the program checks at each place
-	// whether to stop there. The program counts a place before it reads stopping. So a
-	// goroutine that sets stopping and then reads the count knows the places at which
-	// the program may not stop any more.
+	// stopping means that a difference is known, so the program checks at each place whether
+	// to stop there. The program counts a place before it reads stopping. So a goroutine
+	// that sets stopping and then reads the count knows which places the program may already
+	// have passed.
 	stopping atomic.Bool
-	over     atomic.Bool // nothing is compared any more
+	over     atomic.Bool // comparisons have ended
 	found    time.Duration
 	named    time.Duration // deadline for stopping at a common place; 0: no difference is known
 
-	// The goroutine of the program writes pace, states and skip. It writes pace with the
-	// lock held, since other goroutines read pace.
+	// Only the goroutine of the program writes pace, states and skip. It holds the lock when
+	// it writes pace, because other goroutines read pace.
 	pace   [2]*verify.Pace // by the kind of place; nil before the first place
-	states bool            // states are compared, so sections are not
+	states bool            // the program has registered state, so sections are not compared
 	skip   map[string]bool // variables that cannot be compared
 
 	marshals bool // MarshalBinary returns some of the state
 
 	section atomic.Uint64                   // place of the section that the program has reached
 	program atomic.Pointer[Program]         // the run of the program; nil before it
-	names   map[verify.Place][]namedContent // of the contents that were hashed
+	names   map[verify.Place][]namedContent // names of the contents that were hashed
 	at      verify.Place                    // the last of these places
 	last    map[verify.Place]job.Hashed     // the newest hash of each kind and level
 	counts  job.Watched
 }
 
-// newWatcher returns the watcher of a rank, nil if there is none. With -sdc the
-// comparisons of the verifier replace it.
+// newWatcher returns the watcher of a rank, nil if there is none. With -sdc there is none,
+// because the verifier compares instead.
 func newWatcher(h *sharing) *watcher {
 	if d := h.setup.Diverge; d == "" || d == job.DivergeOff || len(h.peers) < 2 || h.setup.Verify != nil {
 		return nil
@@ -59,7 +59,7 @@ func newWatcher(h *sharing) *watcher {
 	return w
 }
 
-// begin starts comparing, with all peers alive.
+// begin starts comparing. All peers are live.
 func (w *watcher) begin() {
 	w.machine = verify.NewWatch(w.setup.Self.Replica, len(w.peers))
 	w.stopping.Store(false)
@@ -69,7 +69,8 @@ func (w *watcher) begin() {
 	w.names, w.last, w.at = make(map[verify.Place][]namedContent), make(map[verify.Place]job.Hashed), verify.Place{}
 }
 
-// resume starts comparing after a rollback, with all peers dead until they are admitted.
+// resume starts comparing after a rollback. All peers count as dead until they are
+// admitted.
 func (w *watcher) resume() {
 	if c := &w.counts; c.Known != "" && c.Differed == "" {
 		d := &Differing{Text: c.Known + ", since the job went back before values were compared", checked: w.setup.Check}
@@ -123,7 +124,7 @@ func (w *watcher) atSection(s *Section) error {
 	return w.visit(at, due, func() contents { return inputs(s) })
 }
 
-// due reports whether this replica takes a hash at a place.
+// due reports whether this replica computes a hash at a place.
 func (w *watcher) due(at verify.Place) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,8 +138,8 @@ func (w *watcher) due(at verify.Place) bool {
 	return w.pace[at.Kind].Due(at.Number, w.now)
 }
 
-// visit hashes the contents of a place if that is due, and stops there if the replicas
-// have agreed to.
+// visit hashes the contents of a place if that is due. If the replicas have agreed to stop
+// at the place, visit stops there.
 func (w *watcher) visit(at verify.Place, due bool, of func() contents) error {
 	if w.stopping.Load() {
 		w.mu.Lock()
@@ -187,7 +188,7 @@ func (w *watcher) keep(at verify.Place, c contents, hashes []uint64) {
 	w.marshals = w.marshals || slices.ContainsFunc(c, func(x content) bool { return x.bytes })
 	all := uint64(0)
 	for g := range hashes {
-		if !bytesIn(c, g) { // equal values may have different bytes
+		if !bytesIn(c, g) { // bytes of MarshalBinary may differ for equal values
 			all = all*31 + hashes[g]
 		}
 	}
@@ -205,7 +206,7 @@ func bytesIn(c contents, g int) bool {
 	return false
 }
 
-// watched acts on a difference that has been found. The caller holds the lock.
+// watched handles a difference that was found. The caller holds the lock.
 func (w *watcher) watched() {
 	if w.machine.Over() {
 		if w.counts.Known != "" && w.setup.Diverge == job.DivergeStrict {
@@ -249,8 +250,8 @@ func (w *watcher) watched() {
 }
 
 // longestStop bounds how long replicas take to stop at one place and compare their
-// contents there, unless places are further apart. Without a bound, a replica could
-// wait forever for a place that another one does not reach.
+// contents there, unless places are further apart. Without a bound, a replica could wait
+// forever for a place that another replica does not reach.
 const longestStop = 20 * time.Second
 
 // stop compares the contents at the place where all replicas stop. The caller holds the
@@ -286,7 +287,7 @@ func (w *watcher) stop(at verify.Place, of func() contents) error {
 			switch name := w.unstable(c, block, of); {
 			case name == "":
 				return w.conclude(w.values(at, c, block))
-			case w.counts.Known != "": // other variables differed
+			case w.counts.Known != "": // some other variable differed
 				return w.concludeHash(fmt.Sprintf("MarshalBinary of %s returns other bytes each time", name))
 			default:
 				w.giveUp(name)
@@ -303,7 +304,7 @@ func (w *watcher) stop(at verify.Place, of func() contents) error {
 	}
 }
 
-// hear processes a message of a peer. The caller holds the lock.
+// hear processes a message from a peer. The caller holds the lock.
 func (w *watcher) hear(from int, m update.Message, payload []byte) error {
 	word, err := parseWatch(m, payload)
 	if err == nil && w == nil {
@@ -345,7 +346,7 @@ func (w *watcher) returned(p int) {
 	}
 }
 
-// late ends the wait for a common place once its deadline has passed.
+// late ends the wait for a common place when its deadline has passed.
 func (w *watcher) late() {
 	if w == nil {
 		return
@@ -355,10 +356,10 @@ func (w *watcher) late() {
 	if w.named == 0 || w.now() < w.named || w.over.Load() || w.finished {
 		return
 	}
-	w.report("the replicas have come to no common place")
+	w.report("the replicas have reached no common place")
 }
 
-// snapshot returns the counts. The caller holds the lock.
+// snapshot returns the counts for the report. The caller holds the lock.
 func (w *watcher) snapshot() *job.Watched {
 	if w == nil {
 		return nil

@@ -17,11 +17,11 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// warned makes the replicas of a group look for divergence, and continue.
+// warned makes the replicas of a group check for divergence, and continue.
 func warned(s *job.Setup, _ *Config) { s.Diverge = job.DivergeWarn }
 
-// The peers of a replica find one bit of its state, whichever dies in between, and one
-// replica reports the values that differ.
+// The peers of a replica find one flipped bit of its state, even if replicas die
+// meanwhile. One replica reports the values that differ.
 func TestFlippedStateIsFound(t *testing.T) {
 	for _, kill := range []string{"", "0.0@task:60", "0.2@task:50"} {
 		with := []setup{warned, flipped(t, "0.1@state:2:9000")}
@@ -42,11 +42,11 @@ func TestFlippedStateIsFound(t *testing.T) {
 	}
 }
 
-// strict makes the replicas of a group look for divergence, and fail.
+// strict makes the replicas of a group check for divergence, and fail.
 func strict(s *job.Setup, _ *Config) { s.Diverge = job.DivergeStrict }
 
-// As soon as a replica knows of a difference of hashes it reports that to the head, with
-// both hashes: it may die before values are compared.
+// A replica that finds a difference of hashes reports it to the head at once, with both
+// hashes, because it may die before values are compared.
 func TestKnownDifferenceIsToldAtOnce(t *testing.T) {
 	for _, kill := range []string{"", "0.0@task:60", "0.1@task:130", "0.2@task:50", "0.1@section:7"} {
 		with := []setup{strict, flipped(t, "0.1@state:2:9000")}
@@ -80,7 +80,8 @@ func TestKnownDifferenceIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// A rollback makes a replica forget the place at which all were to stop, so it reports the difference.
+// After a rollback a replica no longer knows the place at which all were to stop. So it
+// reports the difference when the rollback begins.
 func TestKnownDifferenceOutlivesARollback(t *testing.T) {
 	w := knowing(t)
 	w.resume()
@@ -89,8 +90,8 @@ func TestKnownDifferenceOutlivesARollback(t *testing.T) {
 	require.Nil(t, w.machine.Found())
 }
 
-// A replica that ends all comparisons, since its knowledge proves nothing, does not end a
-// job in which another one has a proof.
+// One replica ends all comparisons because its own difference proves nothing. That does
+// not end a job in which another replica has proof of a difference.
 func TestEndOfComparisonsKeepsAKnownDifference(t *testing.T) {
 	w := knowing(t)
 	require.NoError(t, w.hear(1, update.Message{Task: int(verify.WatchOver) * watchKinds}, nil))
@@ -99,8 +100,8 @@ func TestEndOfComparisonsKeepsAKnownDifference(t *testing.T) {
 	require.True(t, w.over.Load())
 }
 
-// Values that MarshalBinary encodes differently each time hide no difference that is
-// already known.
+// A variable that MarshalBinary encodes differently each time does not hide another,
+// proven difference.
 func TestUnstableBytesKeepAKnownDifference(t *testing.T) {
 	w := knowing(t)
 	at := verify.Place{Kind: verify.AtSafePoint, Number: 9}
@@ -131,20 +132,21 @@ func TestUnprovenDifferenceIsNotTold(t *testing.T) {
 		require.NotNil(t, w.machine.Found())
 		require.Equal(t, c.known, w.counts.Known != "")
 	}
-	// Among contents that share a hash, any such value makes the hash prove nothing.
+	// If one content in a group with a common hash is encoded by MarshalBinary, the hash
+	// proves nothing.
 	many := make(contents, 2*mostHashes)
 	many[1].bytes = true
 	require.True(t, many.names()[0].bytes)
 	require.False(t, many.names()[1].bytes)
 }
 
-// newWatch returns the watcher of replica 0 of two, alone.
+// newWatch returns the watcher of replica 0 of 2. The other replica does not exist.
 func newWatch(t *testing.T) *watcher {
 	g := newGroup(t, 2, strict)
 	return g.replicas[0].engine.watch
 }
 
-// knowing returns a watcher that knows of a difference of hashes.
+// knowing returns a watcher that has found a difference of hashes.
 func knowing(t *testing.T) *watcher {
 	w := newWatch(t)
 	at := verify.Place{Kind: verify.AtSafePoint, Number: 8}
@@ -180,8 +182,8 @@ func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// Hashes cover the values: any change of a value changes a hash, and padding does not. Of
-// much memory each place hashes a part, so that some place shows any change.
+// Hashes cover the values: any change of a value changes a hash, and a change of padding
+// does not. Of a large memory each place hashes a part, so any change shows at some place.
 func TestHashesOfContents(t *testing.T) {
 	p := make([]padded, 100)
 	c := contents{{namedContent{name: "p"}, reflect.TypeFor[padded](), bytesOf(p)}}
@@ -226,8 +228,7 @@ func TestValuesThatDiffer(t *testing.T) {
 	require.Equal(t, "byte 1 of what MarshalBinary of b returns is 98 on replica 0 and 120 on replica 1", text.differs(0, 0, 1, []byte("axc")))
 }
 
-// A word is the same after it was encoded in a frame and decoded, and a word that no
-// replica sends is refused.
+// A message is the same after encoding and decoding. A malformed frame is refused.
 func TestWatchWords(t *testing.T) {
 	at := verify.Place{Kind: verify.AtSafePoint, Number: 7}
 	for _, w := range []*verify.WatchWord{

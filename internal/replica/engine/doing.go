@@ -9,33 +9,34 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// progress is what was observed of a process when it last reported its activity. The
+// progress records what was observed when this process last reported its activity. The
 // lock of the node guards it.
 type progress struct {
 	seen    counts
-	moved   time.Duration // when seen last changed
-	looked  time.Duration // when its goroutines were inspected after that; 0: not yet
-	blocked bool          // at that inspection none of the goroutines could continue
-	sent    uint64        // messages until then, see job.Doing
+	moved   time.Duration // when the counts last changed
+	looked  time.Duration // when the goroutines of the process were inspected after that; 0: not yet
+	blocked bool          // at that inspection, no goroutine of the program could continue
+	sent    uint64        // messages sent until then, see job.Doing
 }
 
-// counts change whenever a process makes progress.
+// counts change whenever the process makes progress.
 type counts struct {
 	state                                             job.State
 	opened, sections, run, received, points, messages uint64
 	onces                                             uint64
 }
 
-// A process is inspected once it has been idle for idleTime, and then every lookEvery,
-// since an inspection stops it for a moment.
+// An idle process is inspected after idleTime, and then every lookEvery, because an
+// inspection stops the process for a moment.
 const (
 	idleTime  = time.Second
 	lookEvery = 5 * time.Second
 )
 
-// tellActivity sends the head the Snapshot together with the current activity of the process. The
-// activity is taken first: the session holds its lock while it counts, and waits for that
-// lock where the lock of the messages is held (flipMessage).
+// tellActivity sends the head the Snapshot together with the current activity of the
+// process. The activity is determined first, which takes the lock of the messages. It must
+// not be determined under the lock of the session: flipMessage waits for that lock while
+// the lock of the messages is held.
 func (e *Engine) tellActivity() {
 	doing := e.doing()
 	e.head.Stats(func() job.Stats {
@@ -45,8 +46,8 @@ func (e *Engine) tellActivity() {
 	})
 }
 
-// doing returns the current activity of the process. The program reports nothing for
-// it: it follows from the state of the engine, and from calls that have waited long.
+// doing returns the current activity of the process. The program reports nothing for this:
+// the activity follows from the state of the engine, and from calls that have waited long.
 func (e *Engine) doing() *job.Doing {
 	var stalls []sdr.Stall
 	var completed uint64
@@ -84,7 +85,7 @@ func (e *Engine) doing() *job.Doing {
 	return &d
 }
 
-// sent returns the number of messages that the program has sent, see job.Doing.
+// sent returns the number of messages that the program has sent. See job.Doing.
 func (e *Engine) sent() (all uint64) {
 	if m := e.messages.Load(); m != nil {
 		for _, n := range m.Sent() {
@@ -101,7 +102,7 @@ func (e *Engine) atRest() bool {
 	return e.progress.blocked
 }
 
-// where returns where the program is, and what it may wait for there besides messages.
+// where returns where the program is, and what it may wait for there other than messages.
 // The caller holds the lock.
 func (e *Engine) where() (d job.Doing) {
 	r := e.recovering
@@ -137,7 +138,7 @@ func (e *Engine) where() (d job.Doing) {
 	return d
 }
 
-// runningTask returns a task whose body runs on a worker, nil if none does. While a
+// runningTask returns a task whose body runs on a worker, nil if there is none. While a
 // body runs, the process waits for nothing.
 func (h *sharing) runningTask() *Task {
 	for i := range h.workers {

@@ -25,7 +25,7 @@ func TestDoing(t *testing.T) {
 		s := &Section{Policy: sched.Static, At: new(callsite.Sites).At("heat.go:7"), Guard: func(_ *Task, body func()) { body() }}
 		e.Opened(s)
 		require.Equal(t, job.StateSection, e.doing().State)
-		require.Empty(t, e.doing().Waits, "its tasks are launched")
+		require.Empty(t, e.doing().Waits, "its tasks are being launched")
 		for range 2 {
 			s.Tasks = append(s.Tasks, Task{Kernel: kernelAdd, Body: func() {
 				d := e.doing()
@@ -49,7 +49,7 @@ func TestDoing(t *testing.T) {
 		d = e.doing()
 		require.Equal(t, job.StateRuns, d.State)
 
-		// An idle process counts as idle until it makes progress.
+		// An idle process stays idle until it makes progress.
 		e.mu.Lock()
 		e.progress.moved -= time.Hour
 		e.mu.Unlock()
@@ -60,7 +60,8 @@ func TestDoing(t *testing.T) {
 	})
 }
 
-// The time of a section alone is the average time of its tasks, on all workers.
+// The time of a section alone is computed from the average time of its tasks on all
+// workers.
 func TestAlone(t *testing.T) {
 	a := &known{TaskStats: job.TaskStats{Run: 4, Seconds: 2}}
 	b, never := &known{TaskStats: job.TaskStats{Run: 1, Seconds: 3}}, new(known)

@@ -6,11 +6,11 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// errStands means that the job does not roll back because of the program's failure.
-var errStands = errors.New("the job does not go back for that")
+// errStands means that the job does not roll back although the program has failed.
+var errStands = errors.New("the job does not roll back for this error")
 
 // doubt records that this process cannot continue because of f, which silent corruption
-// may have caused. The first such failure is kept. It returns false if there is no
+// may have caused. Only the first such failure is kept. It returns false if the job has no
 // backup to roll back to. The caller holds the lock.
 func (v *verifier) doubt(f job.Failure) bool {
 	if v == nil || !v.backups || v.setup.Check {
@@ -22,8 +22,8 @@ func (v *verifier) doubt(f job.Failure) bool {
 	return true
 }
 
-// doubtSince replaces the recorded doubt by one about an error from before safe point
-// below, unless it is about an older error. The caller holds the lock.
+// doubtSince replaces the recorded failure by an error from before safe point below,
+// unless the recorded one is from earlier. The caller holds the lock.
 func (v *verifier) doubtSince(below uint64, f job.Failure) {
 	if d := v.counts.Doubt; d.Below == 0 || below < d.Below {
 		v.counts.Doubt = job.NewDoubt(f, d.Point, d.Generation)
@@ -39,8 +39,8 @@ func (v *verifier) at() uint64 {
 	return 0
 }
 
-// plead reports the failure of the program, which a wrong result may have caused, and
-// waits until the head decides whether the job rolls back or fails.
+// plead reports a failure of the program that a wrong result may have caused. It waits
+// until the head decides whether the job rolls back or fails.
 func (e *Engine) plead(err error) error {
 	e.mu.Lock()
 	pleads := !e.recovering.back.Pending() && e.ctx.Err() == nil && e.verifier.doubt(e.failure(err))
@@ -57,7 +57,7 @@ func (e *Engine) plead(err error) error {
 		switch {
 		case back:
 			return errBack
-		case fails && errors.Is(err, errStands) && wrong != nil: // err only says that fail ended a wait of the program
+		case fails && errors.Is(err, errStands) && wrong != nil: // err only says that fail has ended a wait of the program
 			return diverged(wrong)
 		case fails:
 			return err
@@ -68,9 +68,9 @@ func (e *Engine) plead(err error) error {
 	}
 }
 
-// stands returns the error for which the job does not roll back, once the head has
-// decided so. It is called in a process whose program has returned: such a process no
-// longer serves the others, which may wait for it.
+// stands returns the error for which the head has decided not to roll back. It is called
+// in a process whose program has returned. That process starts no more operations, and
+// other processes may wait for one.
 func (e *Engine) stands() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -80,7 +80,7 @@ func (e *Engine) stands() error {
 	return diverged(e.err)
 }
 
-// fail makes the program fail, or confirms that it has: every wait of the program ends.
+// fail makes the program fail, or confirms its failure. Every wait of the program ends.
 // The caller holds the lock.
 func (r *recovering) fail(o job.Order) {
 	if o.Generation != r.member.Generation() || r.back.Pending() {

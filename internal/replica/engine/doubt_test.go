@@ -32,11 +32,11 @@ func withBackups(s *job.Setup, _ *Config) {
 
 var wrongMessage = &sdr.Difference{To: 1, Number: 3, Sent: []sdr.Sent{{Replica: 0, Hash: 1}, {Replica: 1, Hash: 2}}}
 
-// A process for which the job does not roll back reports the error, however soon the head
-// makes it fail.
+// A process for which the job does not roll back reports its error, even if the head makes
+// it fail at once.
 func TestAWrongMessageStands(t *testing.T) {
 	g := newGroup(t, 2, withBackups)
-	standing(g, func() { time.Sleep(50 * time.Millisecond) }) // the program has ended by then
+	standing(g, func() { time.Sleep(50 * time.Millisecond) }) // the program has ended before the head decides
 	g.run(func(r *replica, p *Program) error {
 		if r != g.replicas[0] {
 			return nil
@@ -49,8 +49,8 @@ func TestAWrongMessageStands(t *testing.T) {
 	require.NoError(t, g.replicas[1].err)
 }
 
-// A wrong message is attributed to the incarnation that has sent it, even if another one is
-// in its slot by now.
+// A wrong message is attributed to the incarnation that sent it, even if another process
+// is in its slot by now.
 func TestAWrongMessageIsThatOfALife(t *testing.T) {
 	g := newGroup(t, 3, withBackups)
 	standing(g, func() {})
@@ -67,8 +67,8 @@ func TestAWrongMessageIsThatOfALife(t *testing.T) {
 		g.replicas[0].engine.verifier.counts.Convicted)
 }
 
-// So does a process whose program has returned: other processes may wait for operations that
-// it no longer makes.
+// A process whose program has returned also reports its error: other processes may wait
+// for operations that it no longer makes.
 func TestAWrongMessageStandsAfterTheEnd(t *testing.T) {
 	g := newGroup(t, 2, withBackups)
 	standing(g, func() {})

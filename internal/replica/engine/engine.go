@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Engine is one process of a job: its sharing with the replicas of its rank and its
-// recovery, over its links to the others.
+// Engine is one process of a job. It shares work with the replicas of its rank, and takes
+// part in recovery, over its links to the other processes.
 type Engine struct {
 	*node
 	*sharing
@@ -23,15 +23,15 @@ type Engine struct {
 type Config struct {
 	Head  Head
 	Links map[job.Process]transport.Link
-	Local int // processes of the job that share this host's cores
-	// Balance moves the calling thread to a core on which fewer of these processes run,
-	// if there is one; nil: threads are not moved.
+	Local int // number of processes of the job on this host
+	// Balance moves the calling thread to a core with fewer processes of the job, if there
+	// is one. nil: threads are not moved.
 	Balance func()
-	Die     func(job.Kill) // ends the process at a kill point
-	// Failure classifies the error of a program; nil: the engine does.
+	Die     func(job.Kill) // ends the process, at a kill point
+	// Failure classifies an error of the program. nil: the engine does.
 	Failure func(error) job.Failure
-	// Receive selects where updates are received, and Share shares every section that
-	// may be shared. Both are for tests.
+	// Receive selects where updates are received, and Share shares every section that may be
+	// shared. Only tests set them.
 	Receive job.Receive
 	Share   bool
 }
@@ -62,8 +62,8 @@ func (e *Engine) Checked() bool { return e.setup.Check }
 // Messages returns the engine of the messages between ranks.
 func (e *Engine) Messages() *sdr.Engine { return e.messages.Load() }
 
-// Fail makes every section fail from now on, and returns err as the program
-// sees it.
+// Fail makes every section fail from now on, and returns err in the form in which the
+// program sees it.
 func (e *Engine) Fail(err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -78,7 +78,7 @@ func (e *Engine) Err() error {
 	return e.err
 }
 
-// do handles an event of the head. Events come in the order of the head.
+// do handles an event of the head. Events arrive in the order in which the head sent them.
 func (e *Engine) do(event job.Event) {
 	switch event := event.(type) {
 	case job.Verdict:
@@ -107,15 +107,15 @@ func (e *Engine) dead(p job.Process, incarnation uint32) {
 	e.mu.Lock()
 	e.recovering.dead(p)
 	e.mu.Unlock()
-	if holds || p == e.setup.Self && incarnation != e.began { // it was to relieve the process in the slot, or was relieved by this one
+	if holds || p == e.setup.Self && incarnation != e.began { // a joiner that relieves the process in the slot has died, or this process has relieved the dead one
 		e.changed()
 		return
 	}
 	e.bury(p)
 }
 
-// bury takes the dead process of a slot out of the live ones. The next joiner may have its
-// link already, and be about to get its state.
+// bury removes the dead process of a slot from the live ones. The next joiner may already
+// have its link and be about to get its state.
 func (e *Engine) bury(p job.Process) {
 	e.mu.Lock()
 	if _, lived := e.incarnations[p]; lived {
@@ -133,7 +133,7 @@ func (e *Engine) bury(p job.Process) {
 // connect adds the link to a joiner.
 func (e *Engine) connect(c job.Connected) {
 	if !e.peerLinks.set(c.Process, &peerLink{link: c.Link, incarnation: c.Incarnation}) {
-		_ = c.Link.Close() // there is a link to a later process in that slot
+		_ = c.Link.Close() // a link to a later process in that slot exists
 		return
 	}
 	e.begin(c.Link, c.Process, c.Incarnation)

@@ -34,7 +34,7 @@ func signatureOf(s *Section) uint64 {
 	return sig.Sum()
 }
 
-// measure looks up the statistics of tasks like those of s.
+// measure looks up the statistics of tasks that are similar to those of s.
 func (h *sharing) measure(s *Section) {
 	for i := range s.Tasks {
 		l := &s.Tasks[i]
@@ -50,13 +50,13 @@ func (h *sharing) delivery(l *Task) time.Duration {
 	if t := h.bandwidth.time(l.bytes); t > 0 {
 		return t
 	}
-	return time.Duration(l.bytes) // as over a link of 1 GB/s
+	return time.Duration(l.bytes) // the time on a link of 1 GB/s
 }
 
-// patience returns how long a peer's claim of a task is trusted: twice the time that
-// such a task takes here, and the time of its update, which may be queued behind those
-// of all workers. While nothing is known it is long: a peer that has stopped is fenced
-// before.
+// patience returns how long a peer's claim of a task is trusted: twice the time that such
+// a task takes here, plus the time of its update, which may queue behind those of all
+// workers. While nothing is known the time is long, because the head fences a peer that
+// has stopped before that.
 func (h *sharing) patience(l *Task) time.Duration {
 	const unknown, slack = 100 * time.Millisecond, 200 * time.Microsecond
 	if l.known.average == 0 {

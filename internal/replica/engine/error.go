@@ -8,10 +8,10 @@ import (
 	"github.com/intrahpc/intra/internal/replica/section"
 )
 
-// ErrDiverged means that the replicas of a rank did different things.
+// ErrDiverged means that the replicas of a rank did not execute the same program.
 var ErrDiverged = errors.New("replicas diverged")
 
-// ErrRefused means that a process cannot do what the job was started for.
+// ErrRefused means that a process cannot run the job as requested.
 var ErrRefused = errors.New("the job is refused")
 
 // diverged converts a divergence that the protocol found into an error for the program.

@@ -15,27 +15,27 @@ type exchange interface {
 	enter(s *Section, signature uint64) error
 	// next returns the next step of w in s.
 	next(w *worker, s *Section) (step, error)
-	// along returns a function that replaces the body of t: it computes the results and
-	// stores them into the arrays of peers at the same time. It returns nil if the body of
-	// t itself is to run. The caller does not hold the lock.
+	// along returns a function that replaces the body of t. It computes the results, and
+	// stores them into the arrays of peers at the same time. along returns nil if the body
+	// of t itself is to run. The caller does not hold the lock.
 	along(w *worker, s *Section, t *Task) (body func())
 	// ran records that the body of a task has returned on w.
 	ran(w *worker, s *Section, task int)
-	// first reports whether the frames that result from t leave before anything else is
+	// first reports whether the frames that result from t are sent before anything else is
 	// done.
 	first(t *Task) bool
-	// adopted reports whether a task belonged to a replica that is dead.
+	// adopted reports whether a task belonged to a dead replica.
 	adopted(s *Section, task int) bool
-	// missing returns a task whose result is not here, -1 if there is none.
+	// missing returns a task whose result is missing, -1 if there is none.
 	missing() int
 	// leave ends s, which is complete.
 	leave(s *Section)
-	// describe returns, for the user, what s lacks.
+	// describe describes, for the user, what s is waiting for.
 	describe() string
 }
 
-// announcer is an exchange that needs its peers in the section. So each replica
-// announces that it has entered. meet waits for the peers that are behind.
+// announcer is an exchange that needs its peers in the section. So each replica announces
+// that it has entered the section, and meet waits for late peers.
 type announcer interface {
 	meet(s *Section, yield func(func())) error
 }
@@ -44,10 +44,10 @@ type announcer interface {
 type step struct {
 	kind  stepKind
 	task  int
-	until time.Duration // wait: look again at that time, or earlier after a change; 0: no limit
-	move  func()        // copies results between replicas, without the lock
+	until time.Duration // wait: check again at that time, or earlier after a change; 0: no time limit
+	move  func()        // copies results between replicas; called without the lock
 	moved func()        // called after move, with the lock
-	seen  uint64        // wait: count of the changes already taken into account
+	seen  uint64        // wait: the count of changes that were already considered
 }
 
 type stepKind uint8
@@ -71,7 +71,7 @@ func (h *sharing) schedule(s *Section) error {
 	switch {
 	case s.Agree != nil, len(h.peers) == 1:
 		s.Policy = sched.Replicate
-	case s.verifier != nil && len(s.verifier.tasks) == len(s.Tasks): // nothing to share
+	case s.verifier != nil && len(s.verifier.tasks) == len(s.Tasks): // no task is left to share
 		s.Policy = sched.Replicate
 	case s.Policy == sched.Adaptive:
 		h.choose(s)
@@ -82,28 +82,28 @@ func (h *sharing) schedule(s *Section) error {
 }
 
 // common reports whether the replicas of the rank run on one host and share memory to
-// agree in. All replicas must get the same answer, so it uses only what all of them
-// know: where they began, and where they were at the last join or rollback.
+// agree in. All replicas must get the same result. So it uses only facts that all of them
+// know: the hosts on which they began, and their hosts at the last join or rollback.
 func (h *sharing) common() bool { return h.stores != nil && h.setup.Together && !h.scattered }
 
-// ownersOnly reports whether a task that is not sampled runs on one replica only,
-// unless that replica dies. If two replicas ran it, a wrong result would stay on one of
-// them and make the replicas differ, and the sound one could be blamed. Between hosts
-// this means to share every section, which only backups make worthwhile: with them an
-// error that is on all replicas can be repaired.
+// ownersOnly reports whether a task that is not sampled runs on one replica only, unless
+// that replica dies. If two replicas ran it, a wrong result would stay on one of them.
+// Their states would differ, and the sound replica could be blamed. Between hosts
+// ownersOnly requires sharing every section. This is worthwhile only with backups: they
+// can repair an error that is on all replicas.
 func (h *sharing) ownersOnly() bool {
 	v := h.verifier
 	return v != nil && v.setup.Verify.Samples() && (v.backups || h.common())
 }
 
-// choose decides whether sharing s pays, and in which way.
+// choose decides whether to share s, and in which way.
 func (h *sharing) choose(s *Section) {
 	s.decision, s.bytes = h.decisions.about(s)
 	c := candidates{send: true, bytes: s.bytes, transfer: h.bandwidth.atBest(s.bytes * (len(h.peers) - 1) / len(h.peers))}
 	c.costs.send, c.costs.store = h.decisions.costs.send.of(s.bytes), h.decisions.costs.store.of(s.bytes)
 	switch {
-	case h.ownersOnly() && !h.common(): // replicas that decide by themselves may decide differently
-		s.decision.propose(c) // counts the section
+	case h.ownersOnly() && !h.common(): // replicas that decide independently may decide differently
+		s.decision.propose(c) // propose also counts the section
 		s.way = direct.Send
 	case h.stores != nil && h.stores.begun():
 		s.way = h.stores.agree(s, c)

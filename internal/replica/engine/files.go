@@ -4,14 +4,15 @@ import "github.com/intrahpc/intra/internal/job"
 
 // Files are the output files of a run of the program. Package file implements it.
 type Files interface {
-	// Settle makes what was written durable: the state of this process is given away next.
+	// Settle makes written data durable, because the state of this process is about to be
+	// copied.
 	Settle() error
-	// Resume is called at the first safe point of a restored run. back: all ranks have
-	// rolled back to this safe point together.
+	// Resume is called at the first safe point of a restored run. back means that all ranks
+	// have rolled back to this safe point together.
 	Resume(back bool) error
-	// Return is called when the program has returned, with its error.
+	// Return is called with the error of the program when it has returned.
 	Return(err error) error
-	// Release removes what a rollback would have needed: the job is over.
+	// Release removes files that only a rollback would have needed. The job has ended.
 	Release()
 }
 
@@ -24,11 +25,11 @@ func (p *Program) UseFiles(f Files) error {
 // Files returns the output files of the run, nil if it has none.
 func (p *Program) Files() Files { return p.files }
 
-// Cut returns the last safe point at which all processes took a cut, 0 if there was none.
+// Cut returns the number of the last consistent cut of all processes, 0 if there was none.
 func (p *Program) Cut() uint64 { return p.cut }
 
-// Oldest returns the oldest safe point to which the job may roll back, or from which it may
-// restart; 0 if that is not known. Between two cuts it is the same in all processes.
+// Oldest returns the oldest safe point to which the job may roll back, or from which it
+// may restart, 0 if unknown. Between two cuts it is the same in all processes.
 func (p *Program) Oldest() uint64 { return p.oldest }
 
 // Passed reports whether the run has passed a safe point.
@@ -43,8 +44,8 @@ func (p *Program) MayReturn() bool {
 	return p.engine != nil && (p.engine.setup.Next > 0 || p.engine.setup.Files != nil)
 }
 
-// Apart reports whether the replicas of the rank may be on several hosts. All replicas
-// agree on it between two cuts.
+// Apart reports whether the replicas of the rank may be on several hosts. Between two cuts
+// all replicas get the same result.
 func (p *Program) Apart() bool {
 	if p.engine == nil || p.Degrees[p.Self.Rank] == 1 {
 		return false
@@ -54,9 +55,9 @@ func (p *Program) Apart() bool {
 	return !p.engine.setup.Together || p.engine.sharing.scattered
 }
 
-// FileSteps returns the function to be called between the steps of a call of package file,
-// where this process may have to die. It is nil if no such death is due. The goroutine of
-// the program calls it.
+// FileSteps returns a function that package file calls between the steps of its calls. The
+// function kills this process if that was requested. FileSteps returns nil if no such kill
+// is due. Only the goroutine of the program calls it.
 func (p *Program) FileSteps() func() {
 	if p.engine == nil || p.trial || p.engine.faults.Mid(job.KillFile) == nil {
 		return nil
@@ -81,7 +82,7 @@ func (r *recovering) settleFiles(yield func(func())) (err error) {
 	return err
 }
 
-// releaseFiles is called when the process may end.
+// releaseFiles is called when the process is about to end.
 func (r *recovering) releaseFiles() {
 	r.mu.Lock()
 	p := r.program

@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// flipMessage flips bits of a message that is sent, if that was requested. It is called with the
-// lock of the messages, which Snapshot does not take.
+// flipMessage flips bits of a message that is being sent, if that was requested. The
+// caller holds the lock of the messages, which Snapshot does not take.
 func (h *sharing) flipMessage(payload []byte) []byte {
 	sent, err := h.flips.Sent(payload)
 	switch {
@@ -35,8 +35,8 @@ func (h *sharing) flip(s *Section, t int) {
 	h.erred()
 }
 
-// flipUpdate flips bits of a received update, if that was requested. It is called
-// without the lock: the head receives the report before the flip can have any effect.
+// flipUpdate flips bits of a received update, if that was requested. It is called without
+// the lock. The head receives the report of the flip before the flip can have any effect.
 func (r *updateReceiver) flipUpdate(h *transport.Header, payload []byte) []byte {
 	if r.flips == nil || len(payload) == 0 {
 		return payload
@@ -60,12 +60,12 @@ func (r *updateReceiver) flipUpdate(h *transport.Header, payload []byte) []byte 
 	return came
 }
 
-// erred records that data was changed here on request.
+// erred records that data was changed in this process on request.
 func (h *sharing) erred() {
 	h.mu.Lock()
 	if v := h.verifier; v != nil && v.erred == 0 {
 		v.erred = h.now()
 	}
 	h.mu.Unlock()
-	h.head.Tell(h.Snapshot) // now, since this process may be killed for the fault
+	h.head.Tell(h.Snapshot) // report now, because this process may be killed for the fault
 }

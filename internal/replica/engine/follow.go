@@ -12,9 +12,9 @@ import (
 const exitFailed = 1
 
 // Follow handles the events of the head. It returns the exit code of the process if the
-// job is over before its end, or false after the head has released the process. released is
-// closed once the deaths before that are handled: what a process sent before it died may
-// show that it differed.
+// job ends first, or false once the head has released the process. released is closed
+// after all earlier deaths have been handled, because the last frames of a dead process
+// may show that it differed.
 func (e *Engine) Follow(cancel context.CancelCauseFunc, released chan<- struct{}) (code int, over bool) {
 	e.released = released
 	for {
@@ -36,18 +36,18 @@ func (e *Engine) Follow(cancel context.CancelCauseFunc, released chan<- struct{}
 			e.deaths.heard(event)
 			return 0, false
 		case job.End:
-			// The program is not informed: the error that it would return is not a
+			// The program is not informed, because an error that it returned then would not be a
 			// failure of its own.
 			return event.Code, true
 		}
 	}
 }
 
-// shutdownTime bounds how long a process waits for its peers to take what it
+// shutdownTime bounds how long a process waits for its peers to take the frames that it
 // has sent, after all of them have finished.
 const shutdownTime = 2 * time.Second
 
-// Shutdown hands over the frames that the links still hold.
+// Shutdown waits until the links have handed over their frames.
 func (e *Engine) Shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
@@ -55,7 +55,7 @@ func (e *Engine) Shutdown() {
 	links := e.peerLinks.links()
 	for _, l := range links {
 		go func() {
-			_ = l.Shutdown(ctx) // all have finished, so a loss does no harm
+			_ = l.Shutdown(ctx) // all processes have finished, so a lost frame does no harm
 			done <- struct{}{}
 		}()
 	}

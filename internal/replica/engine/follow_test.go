@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// told is a head with one event.
+// told is a head that sends one event.
 type told struct {
 	setUp
 	events []job.Event
@@ -27,13 +27,13 @@ func (h *told) Next() (job.Event, error) {
 
 func (h *told) Handled(uint64) {}
 
-// TestFollow: a process that ends because the job ends does not report a failure of its
-// program.
+// TestFollow requires that a process that ends because the job ends does not report a
+// failure of its program.
 func TestFollow(t *testing.T) {
 	self := job.Process{Rank: 1, Replica: 0}
 	for _, c := range []struct {
 		name  string
-		event job.Event // nil: the head is gone
+		event job.Event // nil: the head is lost
 		code  int
 		fails string
 	}{
@@ -56,8 +56,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A process is released only when all frames of the dead are here: they may show that the
-// dead differed.
+// A process is released only after all frames of dead processes have arrived. These may
+// show that a dead process differed.
 func TestReleaseWaitsForTheDead(t *testing.T) {
 	peer := job.Process{Replica: 1}
 	h := &told{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: firstIncarnation}},

@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/replica/direct"
 )
 
-// The choice among replicate, send and store follows the measured times, in each
+// The choice among not sharing, sending and storing follows the measured times, for each
 // combination of possible ways.
 func TestChoiceByMeasuredTimes(t *testing.T) {
 	const ms = time.Millisecond
@@ -40,8 +40,8 @@ func TestChoiceByMeasuredTimes(t *testing.T) {
 	}
 }
 
-// The cost of sharing one kind of section forecasts that of another one with updates of
-// that size, which is not tried if it cannot pay.
+// The cost of sharing one kind of section predicts that of another kind with updates of
+// the same size. If sharing the other kind cannot pay, it is not tried.
 func TestForecast(t *testing.T) {
 	const ms, size = time.Millisecond, 64 << 20
 	known := newDecisions()
@@ -66,26 +66,27 @@ func TestForecast(t *testing.T) {
 		return shared, d
 	}
 	shared, pays := count(60*ms, size)
-	require.Equal(t, 100-foresight, shared, "tried, once it is known what the bodies take")
+	require.Equal(t, 100-foresight, shared, "tried once the time of the bodies is known")
 	require.Equal(t, "share", pays.word())
 	shared, hopeless := count(10*ms, size)
-	require.Zero(t, shared, "by what is known of the other")
+	require.Zero(t, shared, "by the cost of the other kind")
 	require.Equal(t, "replicate", hopeless.word())
 	shared, _ = count(60*ms, size+1)
-	require.Equal(t, 100-foresight, shared, "known to pay, once it is known what the bodies take")
+	require.Equal(t, 100-foresight, shared, "known to pay once the time of the bodies is known")
 	shared, _ = count(10*ms, size/4)
 	require.Positive(t, shared, "smaller updates may cost less")
 	shared, _ = count(10*ms, 8*size)
 	require.Zero(t, shared, "much larger ones cost too much in any case")
 }
 
-// A trial that began because memory was touched for the first time ends when the usual time
-// of the bodies is known, though a section of the trial has touched memory too.
+// A trial may begin because touching memory for the first time looked like computation. It
+// ends when the usual time of the bodies is known, even if a section of the trial has
+// touched memory, too.
 func TestForecastDuringTrial(t *testing.T) {
 	const ms, size = time.Millisecond, 32 << 20
 	known := newDecisions()
 	for range 3 {
-		known.costs.send.add(size, 4*ms) // the cost of another kind
+		known.costs.send.add(size, 4*ms) // the cost of another kind of section
 	}
 	var d decision
 	shared := 0
@@ -109,8 +110,8 @@ func TestForecastDuringTrial(t *testing.T) {
 	require.LessOrEqual(t, shared, 3)
 }
 
-// An update whose time on the link is unknown is not sent to measure it, if no link could
-// send it while the bodies run.
+// An update whose time on the link is unknown is not sent to measure it, if even the
+// fastest link could not send it while the bodies run.
 func TestForecastWithoutBandwidth(t *testing.T) {
 	var b bandwidth
 	require.Equal(t, 100*time.Millisecond, b.atBest(1e9))

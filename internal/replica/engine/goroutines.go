@@ -7,9 +7,10 @@ import (
 	"sync"
 )
 
-// programRuns reports whether a goroutine of the program can continue by itself, in a
-// process with these stacks: it computes, sleeps, or waits for the operating system. A
-// goroutine that waits for another one cannot, nor can one in a call of this module.
+// programRuns reports whether some goroutine of the program can continue by itself,
+// according to these stacks: it computes, sleeps, or waits for the operating system. A
+// goroutine that waits for another one cannot continue by itself, nor can one in a call of
+// this module.
 func programRuns(stacks, module string) bool {
 	for goroutine := range strings.SplitSeq(stacks, "\n\n") {
 		header, frames, _ := strings.Cut(strings.TrimSpace(goroutine), "\n")
@@ -18,7 +19,7 @@ func programRuns(stacks, module string) bool {
 		if !ok || !closed {
 			continue
 		}
-		state, _, _ = strings.Cut(state, ",") // drops the time of the wait
+		state, _, _ = strings.Cut(state, ",") // drop the duration of the wait
 		state, _, _ = strings.Cut(state, " (")
 		if !slices.Contains(waitsForOther, state) && inProgram(frames, module) {
 			return true
@@ -27,17 +28,17 @@ func programRuns(stacks, module string) bool {
 	return false
 }
 
-// waitsForOther are the states of a goroutine that only another goroutine can end.
+// waitsForOther are the states of a goroutine in which only another goroutine can wake it.
 var waitsForOther = []string{
 	"chan receive", "chan send", "select", "semacquire", "coroutine",
 	"sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock", "sync.Cond.Wait", "sync.WaitGroup.Wait",
 }
 
 const (
-	intra    = "github.com/intrahpc/intra." // the package at the root of the module
+	intra    = "github.com/intrahpc/intra." // package at the root of the module
 	ours     = "github.com/intrahpc/intra/"
 	examples = ours + "examples/"
-	kernels  = ours + "kernels." // kernels compute, so they belong to the program
+	kernels  = ours + "kernels." // kernels compute, so they count as the program
 )
 
 // inProgram reports whether the innermost frame outside of the standard library is
@@ -54,7 +55,7 @@ func inProgram(frames, module string) bool {
 			return true
 		default:
 			first, _, isPath := strings.Cut(line, "/")
-			if isPath && !strings.Contains(first, "(") && strings.Contains(first, ".") { // only the standard library has no domain
+			if isPath && !strings.Contains(first, "(") && strings.Contains(first, ".") { // the paths of standard packages contain no domain
 				return true
 			}
 		}

@@ -28,7 +28,7 @@ type group struct {
 	running  sync.WaitGroup
 	replicas []*replica
 	replied  func(*replica, job.Reply) // nil: replies are dropped
-	told     func(*replica, job.Stats) // called with reports that are sent at once; nil: they are dropped
+	told     func(*replica, job.Stats) // called with reports that are sent immediately; nil: they are dropped
 
 	mu       sync.Mutex
 	verdicts []job.Verdict
@@ -54,7 +54,7 @@ type replica struct {
 	killed, dead, finished bool // guarded by group.mu
 }
 
-// setup changes the configuration of the replicas of a group.
+// setup changes the configuration of a replica.
 type setup func(*job.Setup, *Config)
 
 func threads(n int) setup { return func(s *job.Setup, _ *Config) { s.Threads = n } }
@@ -157,9 +157,9 @@ func (r *replica) live(program func(r *replica, p *Program) error) {
 	r.cancel(nil)
 }
 
-// die is called at a kill point, maybe by a link in the middle of a frame. In that case the
-// program continues for a moment, and may store into the arrays of the others. So the death
-// is declared when the program has ended, by live if it has not ended yet.
+// die is called at a kill point, possibly by a link in the middle of a frame. In that case
+// the program continues for a moment, and may store into the arrays of other replicas. So
+// the death is declared only when the program has ended: by live if it has not ended yet.
 func (r *replica) die(k job.Kill) {
 	r.g.mu.Lock()
 	ended := r.finished
@@ -189,7 +189,7 @@ func (r *replica) hangUp() {
 	}
 }
 
-// tell sends an event to a replica, unless it has gone.
+// tell sends an event to a replica that has not ended.
 func (r *replica) tell(e job.Event) {
 	closing.Lock()
 	defer closing.Unlock()
@@ -198,7 +198,7 @@ func (r *replica) tell(e job.Event) {
 	}
 }
 
-// declare declares a replica dead, and releases the others if they wait for it.
+// declare declares a replica dead. It releases the other replicas if they wait for this.
 func (g *group) declare(r *replica, cause job.Cause) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -282,7 +282,7 @@ func (r *replica) Handled(epoch uint64) {
 	r.epochs = append(r.epochs, epoch)
 }
 
-// handled returns the epochs that this replica has handled so far.
+// handled returns the epochs of the deaths that this replica has handled so far.
 func (r *replica) handled() []uint64 {
 	r.g.mu.Lock()
 	defer r.g.mu.Unlock()
@@ -331,7 +331,8 @@ func runSection(p *Program, policy sched.Policy, tasks int, launch func(task int
 	return nil
 }
 
-// vectors is the data of a program: w = x + w/2, and then x = 3x in place.
+// vectors is the data of a program. Each round computes w = x + w/2, and then x = 3x in
+// place.
 type vectors struct{ x, w []float64 }
 
 const length = 3000
@@ -344,7 +345,7 @@ func newVectors(a *arena.Arena) *vectors {
 	return v
 }
 
-// round runs two sections.
+// round runs the two sections of a round.
 func (v *vectors) round(p *Program, policy sched.Policy) error {
 	const tasks = 16
 	part := func(i int) (lo, hi int) { return i * length / tasks, (i + 1) * length / tasks }
@@ -373,7 +374,7 @@ func (v *vectors) round(p *Program, policy sched.Policy) error {
 	})
 }
 
-// serial returns the vectors after that many rounds.
+// serial returns the vectors after that many rounds on one process.
 func serial(rounds int) *vectors {
 	v := newVectors(nil)
 	for range rounds {

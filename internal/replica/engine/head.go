@@ -25,16 +25,17 @@ type Head interface {
 	Handled(epoch uint64)
 }
 
-// statsEvery is how often a process reports its counts and its activity, so that the
-// counts of one that dies are almost complete. The cost, in the process and in
-// intrarun, grows with the number of processes: docs/see.md gives figures.
+// statsEvery is how often a process reports its counts and its activity. It is short, so
+// that the counts of a process that dies are almost complete. The cost of reports, in the
+// process and in intrarun, grows with the number of processes: docs/see.md gives figures.
 const statsEvery = 250 * time.Millisecond
 
-// restEvery is how many times less often a blocked process reports. That is still often
-// enough for intrarun to take a report as the current activity.
+// A blocked process reports restEvery times less often. That is still often enough for
+// intrarun to treat a report as the current activity.
 const restEvery = 3
 
-// traceEvery is how often events are sent: the buffer that holds them has a fixed size.
+// traceEvery is how often events are sent. The buffer between two reports has a fixed
+// size.
 const traceEvery = 100 * time.Millisecond
 
 // report sends the counts, and the events if there is a timeline, until the job ends.

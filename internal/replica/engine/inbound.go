@@ -21,7 +21,7 @@ type inbound struct {
 type stateReceiver struct {
 	*recovering
 	from job.Process
-	came map[uint32]*inbound // by stream, each of which carries one state
+	came map[uint32]*inbound // by stream; each stream carries one state
 }
 
 // Begin implements transport.Receiver. It provides no memory: End copies each chunk.
@@ -48,8 +48,8 @@ func (r *stateReceiver) End(h *transport.Header, payload []byte) {
 		if r.came == nil {
 			r.came = make(map[uint32]*inbound)
 		}
-		// A new state for this joiner replaces an unfinished one. Every other state is
-		// completed, unless its sender dies.
+		// A new state for this joiner replaces an unfinished one. All other states are
+		// completed, unless their sender dies.
 		maps.DeleteFunc(r.came, func(_ uint32, in *inbound) bool { return l.kind == transferJoin && in.id.kind == transferJoin })
 		r.came[l.stream] = &inbound{id: l, assembly: checkpoint.NewAssembly(nil)}
 		if l.kind == transferJoin && len(payload) == 8 {

@@ -12,16 +12,17 @@ import (
 
 // inside records whether a worker is in a function of the program that not all replicas
 // run: the body of a task, or the function of Once. In such a function the program must
-// not begin an operation that all replicas have to begin: a message, a section, a safe
+// not start an operation that all replicas have to start: a message, a section, a safe
 // point or another Once.
 type inside struct {
-	task atomic.Pointer[Task] // whose body runs; nil: none does
+	task atomic.Pointer[Task] // whose body runs; nil: none
 	once atomic.Bool          // the function of Once runs
-	// short is the section of which runShort has run a task, until it ends; nil: none.
+	// short is the section of the last task that runShort has run, until that section ends.
+	// nil: none.
 	short atomic.Pointer[Section]
 }
 
-// runTask runs the body of a task. refuse looks for its name on stacks.
+// runTask runs the body of a task. refuse looks for the name of this function on stacks.
 //
 //go:noinline
 func (in *inside) runTask(s *Section, t *Task, body func()) {
@@ -43,7 +44,8 @@ func (in *inside) runShort(s *Section, i int) {
 	s.Guard(t, t.Body)
 }
 
-// runOnce runs the function of a Once. refuse looks for its name on stacks.
+// runOnce runs the function of a Once. refuse looks for the name of this function on
+// stacks.
 //
 //go:noinline
 func (in *inside) runOnce(f func() ([]byte, error)) ([]byte, error) {
@@ -52,41 +54,41 @@ func (in *inside) runOnce(f func() ([]byte, error)) ([]byte, error) {
 	return f()
 }
 
-// The names of runTask, runShort and runOnce on stacks.
+// These are the names of runTask, runShort and runOnce on stacks.
 const (
 	taskFrame  = ours + "internal/replica/engine.(*inside).runTask"
 	shortFrame = ours + "internal/replica/engine.(*inside).runShort"
 	onceFrame  = ours + "internal/replica/engine.(*inside).runOnce"
 )
 
-// Prefixes of the functions that a program calls.
+// These are prefixes of functions that a program calls.
 const (
 	commCalls  = ours + "comm."
 	intraCalls = intra
 )
 
-// busy reports whether the worker is in such a function.
+// busy reports whether the worker is in a function that not all replicas run.
 func (in *inside) busy() bool {
 	return in.task.Load() != nil || in.once.Load() || in.short.Load() != nil
 }
 
-// refuse returns an error if the caller is in such a function of one of these workers.
-// The program has called a function whose name begins with prefix.
+// refuse returns an error if the caller is in a function that not all replicas run, on one
+// of these workers. prefix begins the name of the function that the program has called.
 func refuse(prefix string, workers []*inside) error {
 	if !slices.ContainsFunc(workers, (*inside).busy) {
 		return nil
 	}
 	frame, called := innermost()
-	if frame == "" { // another goroutine is in it
+	if frame == "" { // another goroutine is in it, not the caller
 		return nil
 	}
 	function, at := callsite.Into(prefix)
 	where := fmt.Sprintf("the function of the intra.Once called at %s, which one replica runs", called)
 	if frame != onceFrame {
-		var tasks []string // several workers may run one each
+		var tasks []string // several workers may each run one
 		for _, in := range workers {
 			t := in.task.Load()
-			if s := in.short.Load(); s != nil && t == nil { // which this goroutine runs
+			if s := in.short.Load(); s != nil && t == nil { // this goroutine runs it
 				t = &s.Tasks[s.running]
 			}
 			if t != nil {
@@ -100,8 +102,8 @@ func refuse(prefix string, workers []*inside) error {
 }
 
 // innermost returns which of runTask, runShort and runOnce was called last on the stack of
-// the caller, "" if none was. For runOnce it also returns where the program has called
-// Once.
+// the caller, "" if none was called. For runOnce it also returns the place where the
+// program called Once.
 func innermost() (frame, called string) {
 	pcs := make([]uintptr, 64)
 	n := runtime.Callers(2, pcs)
@@ -112,7 +114,7 @@ func innermost() (frame, called string) {
 		switch f := runtime.FuncForPC(pc - 1).Name(); {
 		case frame == "" && (f == taskFrame || f == shortFrame || f == onceFrame):
 			frame = f
-		case frame == onceFrame && f == intraCalls+"OnceBytes": // checked mode has frames between the two
+		case frame == onceFrame && f == intraCalls+"OnceBytes": // in checked mode there are frames between the two
 			_, called = callsite.Find(pcs[i:n], intraCalls)
 			return frame, called
 		}
@@ -120,8 +122,8 @@ func innermost() (frame, called string) {
 	return frame, ""
 }
 
-// InOnce returns where the program called the Once whose function the caller is in, ""
-// if it is in none. It also works while that function ends its goroutine.
+// InOnce returns where the program called the Once whose function the caller is in, "" if
+// the caller is in none. It also works while that function ends its goroutine.
 func InOnce() string {
 	if frame, called := innermost(); frame == onceFrame {
 		return called
@@ -152,8 +154,8 @@ func (p *Program) Once(f func() ([]byte, error)) ([]byte, error) {
 	return decodeOnce(encodeOnce(p.inside.runOnce(f)))
 }
 
-// refuse returns an error if a worker of this process is inside a function that must not
-// begin such an operation, and the program calls from there.
+// refuse returns an error if the program calls a function with that prefix from a task or
+// from the function of Once.
 func (h *sharing) refuse(prefix string) error {
 	if !h.inCall() {
 		return nil
@@ -165,7 +167,7 @@ func (h *sharing) refuse(prefix string) error {
 	return refuse(prefix, all)
 }
 
-// inCall reports whether a worker may be in such a function.
+// inCall reports whether a worker may be in a function that not all replicas run.
 func (h *sharing) inCall() bool {
 	for i := range h.workers {
 		if h.workers[i].inside.busy() {

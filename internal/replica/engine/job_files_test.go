@@ -28,8 +28,8 @@ func flipped(b []byte) []byte {
 	return b
 }
 
-// TestRestart: a job continues from the files of another one, with any degrees,
-// and has the same result.
+// TestRestart requires that a job continues from the files of another one, with any
+// degrees, and has the same result.
 func TestRestart(t *testing.T) {
 	r := ring{steps: 30, size: 3000}
 	for _, degrees := range [][]int{{1}, {2, 2}, {2, 1, 3}} {
@@ -37,7 +37,7 @@ func TestRestart(t *testing.T) {
 			want, _ := r.result(t, degrees)
 			dir := filepath.Join(t.TempDir(), "state")
 			got, report := r.result(t, degrees, intratest.Checkpoint(dir, 7))
-			require.Equal(t, want, got, "writing files changes nothing")
+			require.Equal(t, want, got, "writing files does not change the result")
 			require.NotEmpty(t, report.Sets)
 			for i := range 3 {
 				others := make([]int, len(degrees))
@@ -48,14 +48,14 @@ func TestRestart(t *testing.T) {
 				got, report := r.result(t, others, intratest.Restart(dir), intratest.Sched("static"))
 				require.Equal(t, want, got, "restarted with %v", others)
 				require.Empty(t, report.Warnings)
-				require.Less(t, report.Run, before, "it did not begin anew")
+				require.Less(t, report.Run, before, "it did not begin at the start")
 			}
 		})
 	}
 }
 
-// TestRestartAgainAndAgain loses whole ranks, and restarts from the files each
-// time, with other degrees, until the job ends well.
+// TestRestartAgainAndAgain loses whole ranks, and restarts from the files each time, with
+// other degrees, until a job succeeds.
 func TestRestartAgainAndAgain(t *testing.T) {
 	r := ring{steps: 60, size: 2000, slow: time.Millisecond}
 	want, _ := r.result(t, []int{2, 2})
@@ -74,7 +74,7 @@ func TestRestartAgainAndAgain(t *testing.T) {
 		opts := []intratest.Option{intratest.Checkpoint(dir, 2), intratest.Kills(life.kills...)}
 		complete, err := filepath.Glob(filepath.Join(dir, "set-*", "index"))
 		require.NoError(t, err)
-		if len(complete) > 0 { // almost always: a disk may be slow
+		if len(complete) > 0 { // almost always true, unless a disk is slow
 			opts = append(opts, intratest.Restart(dir))
 			restarts++
 		}
@@ -90,13 +90,12 @@ func TestRestartAgainAndAgain(t *testing.T) {
 		sections = report.Sections
 	}
 	if restarts == len(lives)-1 {
-		require.Less(t, sections, int64(4*60), "the last life began anew")
+		require.Less(t, sections, int64(4*60), "the last job began at the start")
 	}
 }
 
-// TestFilesBesideRecovery: files are written while processes die and are
-// replaced, and the job rolls back to backups. A restart from each set gives
-// the same result.
+// TestFilesBesideRecovery writes files while processes die and are replaced, and the job
+// rolls back to backups. A restart from each set gives the same result.
 func TestFilesBesideRecovery(t *testing.T) {
 	r := ring{steps: 60, slow: time.Millisecond, size: 512}
 	for i, kills := range [][]string{
@@ -109,7 +108,7 @@ func TestFilesBesideRecovery(t *testing.T) {
 			want, _ := r.result(t, degrees)
 			dir := t.TempDir()
 			var report intratest.Report
-			for r.slow = time.Millisecond; len(report.Sets) == 0; r.slow *= 4 { // a busy disk may be too slow for a short job
+			for r.slow = time.Millisecond; len(report.Sets) == 0; r.slow *= 4 { // a slow disk may not finish a set in a short job
 				require.Less(t, r.slow, time.Second)
 				var got map[int]float64
 				got, report = r.result(t, degrees, intratest.Replace(), intratest.Backup(4), intratest.Checkpoint(dir, uint64(3+i)),
@@ -128,15 +127,15 @@ func TestFilesBesideRecovery(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles: a set with any damage is refused by its name, and the older
-// one is used.
+// TestDamagedFiles damages a set in many ways. The set is refused by its name, and the
+// older one is used.
 func TestDamagedFiles(t *testing.T) {
 	r := ring{steps: 20, size: 100}
 	degrees := []int{2, 1}
 	want, _ := r.result(t, degrees)
 	written := func(t *testing.T) (dir string, newest string) {
 		dir = t.TempDir()
-		for number := uint64(1); number <= 2; number++ { // one a run: a second one in it is left out if the first takes long
+		for number := uint64(1); number <= 2; number++ { // one set in each run, because a run skips a set while the previous one is still being written
 			_, report := r.result(t, degrees, intratest.Checkpoint(dir, 12))
 			require.Equal(t, []uint64{number}, report.Sets)
 		}
@@ -195,8 +194,8 @@ func TestDamagedFiles(t *testing.T) {
 	})
 }
 
-// TestFilesThatCannotBeWritten: the job continues without a set that cannot be
-// written, reports that, and writes the next one.
+// TestFilesThatCannotBeWritten requires that the job continues without a set that cannot
+// be written, reports that, and writes the next set.
 func TestFilesThatCannotBeWritten(t *testing.T) {
 	r := ring{steps: 40, size: 100, slow: time.Millisecond}
 	want, _ := r.result(t, []int{2, 1})
@@ -205,7 +204,7 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 	var once sync.Once
 	var failed error
 	report := intratest.Run(t, intra.Spec{Degrees: []int{2, 1}}, func(p *intra.Process) error {
-		// Once the job has begun a file stands where the folder of the first set should be.
+		// After the job has begun, a file takes the name of the folder of the first set.
 		once.Do(func() { failed = os.WriteFile(filepath.Join(dir, "set-000001"), nil, 0o600) })
 		return r.run(p)
 	}, intratest.Checkpoint(dir, 5))

@@ -11,9 +11,8 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// TestDeathAfterTheEnd: a process whose program has returned may still have to
-// deliver messages. If it dies then, another replica delivers them, and without
-// one the rank is lost.
+// TestDeathAfterTheEnd kills a process whose program has returned, but which still has
+// messages to deliver. Another replica delivers them; without one the rank is lost.
 func TestDeathAfterTheEnd(t *testing.T) {
 	const size = 50_000 // too large to be sent before a receive requests it
 	program := func(p *intra.Process) error {
@@ -25,7 +24,7 @@ func TestDeathAfterTheEnd(t *testing.T) {
 			comm.Isend(p.World(), x, 1, 0)
 			return nil
 		}
-		time.Sleep(20 * time.Millisecond) // most likely rank 0 has returned
+		time.Sleep(20 * time.Millisecond) // by then rank 0 has most likely returned
 		if _, err := comm.Recv(p.World(), x, 0, 0); err != nil {
 			return err
 		}

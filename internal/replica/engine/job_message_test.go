@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A wrong message that makes all processes wait forever is found, too: the hashes of
+// A wrong message that makes all processes wait forever is found, too. The hashes of
 // received messages are reported even if no acknowledgement is due.
 func TestWrongMessageThatBlocks(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -40,16 +40,16 @@ func TestWrongMessageThatBlocks(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = intra.Once(p, func() (int, error) { return 1, nil }) // the first replica does not reach it
+		_, err = intra.Once(p, func() (int, error) { return 1, nil }) // the first replica does not reach this call
 		return err
 	})
 	require.NoError(t, ctx.Err(), "it was not found")
 	require.ErrorContains(t, err, "the replicas of rank 0 have sent message 0 (tag 3, 8 bytes) to rank 1 with different contents")
 }
 
-// A program that fails because of a wrong message, or returns right after it, has reported
-// its received messages before that. The message is found however late its senders get the
-// report, and does not count as a failure of its receiver.
+// A program may fail because of a wrong message, or return right after it. Its process
+// reports the received messages first. So the wrong message is found even if its senders
+// get the report late, and the receiver is not blamed for its failure.
 func TestWrongMessageBeforeAnEnd(t *testing.T) {
 	flip, err := job.ParseFlip("0.1@message:0:40")
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestWrongMessageBeforeAnEnd(t *testing.T) {
 					if err := comm.Send(p.World(), v, 1, 3); err != nil {
 						return err
 					}
-					if i%8 > 3 && p.Replica() != 1 { // it computes, and handles no message
+					if i%8 > 3 && p.Replica() != 1 { // it computes, and handles no message meanwhile
 						time.Sleep(2 * time.Millisecond)
 					}
 					return nil

@@ -15,9 +15,9 @@ import (
 
 var taskRandom = intra.Register("engine_test.random")
 
-// randomProgram runs the steps that a seed chooses, the same on every rank:
-// exchanges with wildcard receives, collectives, sections and Once, each on the
-// results of the previous ones. It returns the state of the rank.
+// randomProgram runs steps that a seed chooses, the same on every rank: exchanges with
+// wildcard receives, collectives, sections and Once. Each step uses the results of the
+// previous ones. It returns the state of the rank.
 func randomProgram(p *intra.Process, seed uint64) ([]float64, error) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	c := p.World()
@@ -59,9 +59,9 @@ func randomProgram(p *intra.Process, seed uint64) ([]float64, error) {
 	return x, nil
 }
 
-// exchangeWithAll sends to every other rank and sums the messages from them,
-// stored by source since they arrive in any order. The tag separates a fast
-// rank's next exchange.
+// exchangeWithAll sends to every other rank and sums the messages from them. The messages
+// arrive in any order, so they are stored by source first. The tag distinguishes the next
+// exchange of a fast rank.
 func exchangeWithAll(c *comm.Comm, x []float64, tag int) error {
 	from := make([][]float64, c.Size())
 	var sends []*comm.Request
@@ -87,8 +87,8 @@ func exchangeWithAll(c *comm.Comm, x []float64, tag int) error {
 	return comm.WaitAll(sends...)
 }
 
-// TestRandomPrograms: with any program, degrees, schedule, threads and deaths,
-// every rank's state is that of the run without replicas.
+// TestRandomPrograms runs random programs with random degrees, schedules, threads and
+// deaths. The state of every rank is that of a run without replicas.
 func TestRandomPrograms(t *testing.T) {
 	programs := 150
 	if testing.Short() {

@@ -17,9 +17,9 @@ import (
 
 var relax = intra.Register("engine_test.relax")
 
-// ring is a program with state, sections, messages under way across safe
-// points, collectives and Once: each rank relaxes a vector, adds the message
-// that the previous rank sent in the previous pass, and a sum over all.
+// ring is a program with state, sections, collectives, Once, and messages that are in
+// flight across safe points. In each pass each rank relaxes a vector, and adds the message
+// that the previous rank sent in the previous pass and a sum over all ranks.
 type ring struct {
 	steps int
 	slow  time.Duration // time of a pass, so that a replacement joins in time
@@ -107,7 +107,7 @@ func (r *ring) ends(p *intra.Process, sum float64) error {
 		r.sums = make(map[int]float64)
 	}
 	if was, ok := r.sums[p.Rank()]; ok && was != sum {
-		r.bad = fmt.Errorf("the replicas of rank %d came to %v and %v", p.Rank(), was, sum)
+		r.bad = fmt.Errorf("the replicas of rank %d have the results %v and %v", p.Rank(), was, sum)
 	}
 	r.sums[p.Rank()] = sum
 	return nil
@@ -122,9 +122,8 @@ func (r *ring) result(t *testing.T, degrees []int, opts ...intratest.Option) (ma
 	return r.sums, report
 }
 
-// TestReplacement: a replica that was killed is replaced, for several degrees.
-// The replacement takes its share of the tasks, and the result is that of a run
-// without failures.
+// TestReplacement kills a replica, for several degrees. The replacement takes its share of
+// the tasks, and the result is that of a run without failures.
 func TestReplacement(t *testing.T) {
 	r := ring{steps: 60, slow: time.Millisecond, size: 4000}
 	for _, degrees := range [][]int{{2}, {2, 2}, {3, 2}, {1, 2, 3}} {
@@ -142,16 +141,16 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// TestKillsInJoins kills the donor, the joiner, a third process, and two at
-// once at every step of a replacement: the result is right, and in the end
-// every slot is filled again or was lost too late for that.
+// TestKillsInJoins kills the donor, the joiner, a third process, or two at once at every
+// step of a replacement. The result is right. In the end every slot is filled again,
+// unless its process died too late for that.
 func TestKillsInJoins(t *testing.T) {
 	r := ring{steps: 80, slow: time.Millisecond, size: 512}
 	degrees := []int{3, 3}
 	want, _ := r.result(t, degrees)
 	for _, step := range job.JoinSteps {
 		all := []string{"1.0", "1.1", "1.2", "0.0", "1.0 0.0", "1.0 1.2", "1.2 0.2"}
-		if testing.Short() { // under the race detector
+		if testing.Short() { // as under the race detector
 			all = []string{"1.0", "0.0", "1.0 1.2"}
 		}
 		for _, who := range all {
@@ -168,8 +167,8 @@ func TestKillsInJoins(t *testing.T) {
 	}
 }
 
-// TestLostInJoins: the donor is the last replica of its rank, so the rank is
-// lost with it, unless its replacement is already live.
+// TestLostInJoins kills a donor that is the last replica of its rank. So the rank is lost,
+// unless the replacement is already live.
 func TestLostInJoins(t *testing.T) {
 	r := ring{steps: 80, slow: time.Millisecond, size: 512}
 	degrees := []int{2, 2}
@@ -188,8 +187,8 @@ func TestLostInJoins(t *testing.T) {
 	}
 }
 
-// TestRollback: a rank loses all its replicas, and the job rolls back to its
-// last backup with new ones.
+// TestRollback kills all replicas of a rank. The job rolls back to its last backup with
+// new replicas.
 func TestRollback(t *testing.T) {
 	r := ring{steps: 60, slow: time.Millisecond, size: 512}
 	for _, c := range []struct {
@@ -211,9 +210,9 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestKillsInBackups kills a process at every step of a backup and of the
-// rollback to it, and a whole rank after that, or before: the result is right,
-// or the job reports why it could not recover.
+// TestKillsInBackups kills a process at every step of a backup and of the rollback to it,
+// and a whole rank after or before that. The result is right, or the job reports why it
+// could not recover.
 func TestKillsInBackups(t *testing.T) {
 	r := ring{steps: 60, slow: time.Millisecond, size: 512}
 	degrees := []int{1, 2, 1}

@@ -11,13 +11,13 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// aheadBytes bounds what a donor copies at one safe point ahead of the cut: copying
-// delays the program, the transfer does not.
+// aheadBytes bounds how much a donor copies at one safe point ahead of the cut, because
+// copying delays the program. The transfer does not.
 const aheadBytes = 64 << 20
 
-// stateFor returns the state on its way to a joiner, nil if the joiner has died. If all
-// of it was sent before, it begins again: another head that has not received the report
-// may ask for all of it again.
+// stateFor returns the outbound state for a joiner, nil if the joiner has died. If all of
+// it was already sent, it starts over: a new head, which has not received the report of
+// that, may order all of it again.
 func (r *recovering) stateFor(p job.Process) *outbound {
 	var link transport.Link
 	if l := r.peerLinks.joiner(p); l != nil {
@@ -36,7 +36,7 @@ func (r *recovering) stateFor(p job.Process) *outbound {
 }
 
 // donate copies part of the state to a joiner ahead of the cut, once the copy of the
-// previous safe point has left.
+// previous safe point has been sent.
 func (r *recovering) donate(p job.Process, yield func(func())) error {
 	out := r.stateFor(p)
 	if out == nil || out.moving.Load() > 0 {
@@ -62,13 +62,13 @@ func (r *recovering) donate(p job.Process, yield func(func())) error {
 	return nil
 }
 
-// transfer sends a joiner, inside the cut, the state that it lacks, and the position.
+// transfer sends a joiner, inside the cut, the rest of the state and the position.
 func (r *recovering) transfer(p job.Process, yield func(func())) error {
 	out := r.stateFor(p)
 	delete(r.outbound, p)
 	defer r.member.Transferred(p)
 	if out == nil {
-		return nil // it has died
+		return nil // the joiner has died
 	}
 	im, err := r.program.Image()
 	if err != nil {
@@ -90,16 +90,16 @@ func (r *recovering) transfer(p job.Process, yield func(func())) error {
 	defer r.traceState(out.id, p, im.Bytes())()
 	yield(func() {
 		out.all(im, encoded, func() { r.faults.StepHere(job.KillJoin, "state") })
-		// The frames refer to the program's memory.
+		// The frames refer to the memory of the program, so wait until they are sent.
 		err = r.ended(r.poller.Wait(r.runCtx, func() bool { return out.moving.Load() == 0 }))
 	})
 	return err
 }
 
-// admit makes joiners live. A joiner that has died already becomes live and dies here
-// at once, so that all replicas count the same deaths.
+// admit makes joiners live. A joiner that has already died becomes live and dies here at
+// once, so that all replicas count the same deaths.
 func (r *recovering) admit(joined []job.Peer, yield func(func())) error {
-	if r.setup.Next > 0 && r.program != nil { // a backup may be taken in this cut too
+	if r.setup.Next > 0 && r.program != nil { // a backup may be taken in this cut, too
 		var err error
 		if r.cutAt, err = r.position(r.program.points.Load()); err != nil {
 			return err
@@ -111,7 +111,7 @@ func (r *recovering) admit(joined []job.Peer, yield func(func())) error {
 		r.incarnations[p.Process] = p.Incarnation
 		if p.Process.Rank == r.setup.Self.Rank && p.Process != r.setup.Self {
 			r.sharing.admit(p.Process)
-			if r.program != nil { // else it begins in this cut itself
+			if r.program != nil { // this process is a joiner itself
 				r.restoredAt(p.Process, r.program.points.Load())
 			}
 		}
@@ -151,7 +151,7 @@ func (r *recovering) join(released <-chan struct{}) error {
 		}
 		step := r.member.Next()
 		switch step.Kind {
-		case recovery.Pass: // has no state yet
+		case recovery.Pass: // no state has arrived yet
 			step.Kind = recovery.Wait
 		case recovery.Admit:
 			if err := r.takePlace(); err != nil {
@@ -168,7 +168,7 @@ func (r *recovering) join(released <-chan struct{}) error {
 	}
 }
 
-// arrived handles a complete state. The link calls it.
+// arrived handles a complete state. A link calls it.
 func (r *recovering) arrived(l transferID, s stateCopy) {
 	at, err := parsePosition(s.at)
 	if err != nil || at.messages.Rank() != l.rank || at.messages.Size() != len(r.setup.Degrees) || at.Point != l.number {
@@ -198,7 +198,7 @@ func (r *recovering) arrived(l transferID, s stateCopy) {
 	r.changed()
 }
 
-// takePlace puts this joiner into the position of its rank.
+// takePlace sets this joiner to the position of its rank.
 func (r *recovering) takePlace() error {
 	r.joins = true
 	r.incarnations = make(map[job.Process]uint32)
@@ -213,8 +213,8 @@ func (r *recovering) takePlace() error {
 	return r.resumeAt(r.startAt, r.member.Generation())
 }
 
-// resumeAt puts sections and messages into the position of the rank at a cut, in a
-// generation, with the live peers that incarnations names.
+// resumeAt sets sections and messages to the position of the rank at a cut, in a
+// generation. The live peers are those in incarnations.
 func (r *recovering) resumeAt(at *rankPosition, generation uint32) error {
 	r.sharing.resumeAt(at.Section, generation)
 	if v := r.sharing.verifier; v != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/intrahpc/intra/internal/replica/verify"
 )
 
-// leave is called when the program has returned. It sends a last hash, so that
-// differences since the previous hash are found, waits for the last hashes of the
-// others, and returns an error if they differ.
+// leave is called when the program has returned. It sends a last hash, so that differences
+// since the previous hash are found. It waits for the last hashes of the other replicas,
+// and returns an error if they differ.
 func (w *watcher) leave() error {
 	if w == nil {
 		return nil
@@ -27,7 +27,7 @@ func (w *watcher) leave() error {
 			err = w.awaitChange(seen, until)
 		})
 		if err != nil {
-			return nil // the job ends or rolls back, which the caller notices
+			return nil // the job ends or rolls back, and the caller finds out
 		}
 	}
 	if w.machine.Found() == nil || w.machine.Over() {
@@ -36,7 +36,8 @@ func (w *watcher) leave() error {
 	return w.concludeHash("the program has returned on one of them")
 }
 
-// hashEnd hashes the registered state, and how many messages were sent, at the end of the program.
+// hashEnd hashes the registered state and the numbers of messages sent, at the end of the
+// program.
 func (w *watcher) hashEnd() {
 	p := w.program.Load()
 	if p == nil || w.over.Load() || w.stopping.Load() {
@@ -52,7 +53,7 @@ func (w *watcher) hashEnd() {
 	w.mu.Unlock()
 }
 
-// After its program has returned, a replica waits for the hashes of others for lastHash
-// plus 1/paceOfEnd of the time since its start. The others may be far behind; hashes
-// that they send later are compared as well.
+// After its program has returned, a replica waits for the last hashes of the other
+// replicas. The limit is lastHash plus 1/paceOfEnd of the time since its start, because
+// the others may be far behind. It still compares hashes that arrive later.
 const lastHash, paceOfEnd = 20 * time.Millisecond, 200

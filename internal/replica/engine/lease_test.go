@@ -10,11 +10,11 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// landlord is a head on a host whose lease is over.
+// landlord is a head whose host has no lease until the test grants one.
 type landlord struct {
 	setUp
 	asked    chan struct{}
-	leases   chan struct{} // one for each effect
+	leases   chan struct{} // one for each effect on the outside world
 	finished bool
 }
 
@@ -40,8 +40,8 @@ func (l *landlord) Finish(job.Stats) error {
 	return errors.New("that is all")
 }
 
-// No effect reaches the outside world while the lease of the host is over, and
-// none at all if the job ends before there is another one.
+// No effect reaches the outside world while the host has no lease. If the job ends first,
+// the effect never happens.
 func TestEffectsWaitForTheLease(t *testing.T) {
 	for name, effect := range map[string]func(e *Engine, done func()) error{
 		"Once of a rank alone": func(e *Engine, done func()) error {
@@ -53,7 +53,7 @@ func TestEffectsWaitForTheLease(t *testing.T) {
 			_, err := e.Once(func() ([]byte, error) { done(); return nil, nil })
 			return err
 		},
-		"the word that it has finished": func(e *Engine, done func()) error {
+		"the report that it has finished": func(e *Engine, done func()) error {
 			err := e.Live(func(*Program) error { return nil }, nil)
 			if h := e.head.(*landlord); h.finished {
 				done()
@@ -78,7 +78,7 @@ func TestEffectsWaitForTheLease(t *testing.T) {
 				select {
 				case <-h.asked:
 				case err := <-ended:
-					require.Fail(t, "nobody was asked", "done: %v, %v", done, err)
+					require.Fail(t, "the head was not asked", "done: %v, %v", done, err)
 				}
 				if lost {
 					cancel(errors.New("declared dead"))

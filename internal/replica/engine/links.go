@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// peerLink is the link to one process. A process that replaces a dead one has a link of
-// its own.
+// peerLink is the link to one process. A process that replaces a dead one has another
+// link.
 type peerLink struct {
 	link        transport.Link
 	incarnation uint32 // incarnation in which the process began
@@ -22,16 +22,16 @@ type peerLink struct {
 type peerLinks struct {
 	mu sync.Mutex
 	to map[job.Process]*peerLink
-	// next holds the links to processes that are to relieve the live ones in their slots. Such
-	// a link replaces the other one when that is removed.
+	// next holds the links to processes that will relieve the live ones in their slots. Such
+	// a link replaces the other one when that one is removed.
 	next map[job.Process]*peerLink
 
 	made atomic.Int64 // links
 }
 
-// set records a link, unless there is one to a later process in that slot: links are
-// made concurrently, and the one to a joiner that has died since may be made last. It
-// reports whether the link was recorded.
+// set records a link, unless a link to a later process in that slot exists. Links are made
+// concurrently, so the link to a joiner that has died meanwhile may be made last. set
+// reports whether it recorded the link.
 func (w *peerLinks) set(p job.Process, to *peerLink) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +42,7 @@ func (w *peerLinks) set(p job.Process, to *peerLink) bool {
 	switch {
 	case old != nil && old.incarnation > to.incarnation, next != nil && next.incarnation > to.incarnation:
 		return false
-	case old != nil && old.incarnation < to.incarnation: // there is no verdict on that process yet
+	case old != nil && old.incarnation < to.incarnation: // no death of the old process was reported yet
 		w.next[p] = to
 	default:
 		w.to[p] = to
@@ -50,8 +50,8 @@ func (w *peerLinks) set(p job.Process, to *peerLink) bool {
 	return true
 }
 
-// find returns the link to a process that began in that incarnation (0: the one in the slot),
-// nil if there is none. The caller holds mu.
+// find returns the link to a process that began in that incarnation (0: the one in the
+// slot), nil if none exists. The caller holds mu.
 func (w *peerLinks) find(p job.Process, incarnation uint32) *peerLink {
 	if to := w.to[p]; to != nil && (incarnation == 0 || to.incarnation == incarnation) {
 		return to
@@ -62,16 +62,16 @@ func (w *peerLinks) find(p job.Process, incarnation uint32) *peerLink {
 	return nil
 }
 
-// get returns the link to a process that began in that incarnation (0: the one in the slot),
-// nil if there is none.
+// get returns the link to a process that began in that incarnation (0: the one in the
+// slot), nil if none exists.
 func (w *peerLinks) get(p job.Process, incarnation uint32) *peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.find(p, incarnation)
 }
 
-// joiner returns the link to the process that takes the state of a slot: the one that is to
-// relieve the process there, or the one in it. It returns nil if there is none.
+// joiner returns the link to the process that receives the state of a slot: the one that
+// will relieve the process there, or the one in the slot. It returns nil if none exists.
 func (w *peerLinks) joiner(p job.Process) *peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,8 +81,8 @@ func (w *peerLinks) joiner(p job.Process) *peerLink {
 	return w.to[p]
 }
 
-// remove removes and returns a link, nil if it was not there. holds reports whether another
-// process, which began in another incarnation, is in the slot.
+// remove removes and returns a link, nil if there was none. holds reports whether a
+// process of another incarnation is in the slot.
 func (w *peerLinks) remove(p job.Process, incarnation uint32) (link *peerLink, holds bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,9 +136,10 @@ func (w *peerLinks) links() []transport.Link {
 	return all
 }
 
-// madeOnUse is a link that is made on first use.
+// madeOnUse is a link that connects on first use.
 type madeOnUse interface {
-	// WhenMade has f called at that time. It is called before Start.
+	// WhenMade sets a function to be called when the link is made. It is called before
+	// Start.
 	WhenMade(f func())
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// Begin starts the links and, unless this process receives its position later, the
-// messaging engine.
+// Begin starts the links. It also starts the messaging engine, unless this process
+// receives its position later.
 func (e *Engine) Begin() error {
 	if !e.setup.Joiner {
 		if err := e.recovering.holdFolder(); err != nil {
@@ -31,8 +31,8 @@ func (e *Engine) Begin() error {
 	return nil
 }
 
-// Live runs the process in the job: it runs the program, again after each rollback, and
-// serves the other processes until it is released.
+// Live runs the process in the job. It runs the program, and runs it again after each
+// rollback. It serves the other processes until this one is released.
 func (e *Engine) Live(program func(*Program) error, released <-chan struct{}) error {
 	var err error
 	if e.setup.Joiner {
@@ -79,7 +79,7 @@ func (e *Engine) linger(released <-chan struct{}) error {
 		case <-released:
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			return diverged(e.err) // found since the program has returned
+			return diverged(e.err) // the error was found after the program had returned
 		default:
 		}
 		if e.recovering.goesBack() {
@@ -100,8 +100,8 @@ func (e *Engine) linger(released <-chan struct{}) error {
 	}
 }
 
-// run runs the program and, when it has returned, informs the other replicas of the
-// rank that nothing more follows.
+// run runs the program. When the program has returned, run informs the other replicas of
+// the rank that it sends nothing more.
 func (e *Engine) run(program func(*Program) error) error {
 	p, err := e.recovering.newProgram(e)
 	if err == nil {
@@ -121,9 +121,9 @@ func (e *Engine) run(program func(*Program) error) error {
 }
 
 // tellAll waits until all live processes have received the hashes of the messages that
-// this process has received. Only then does the outcome of the program count. If a
-// wrong message made it fail, that message is found, and if it has returned, no process
-// is released before the message is found.
+// this process has received. Only then does the outcome of the program count: a wrong
+// message that made it fail is found first, and if it returned, no process is released
+// before the message is found.
 func (e *Engine) tellAll() {
 	m := e.messages.Load()
 	if m == nil {
@@ -132,7 +132,7 @@ func (e *Engine) tellAll() {
 	e.mu.Lock()
 	ctx := e.runCtx
 	e.mu.Unlock()
-	_ = m.SumsHeard(ctx) // the job ends or rolls back, which the caller notices
+	_ = m.SumsHeard(ctx) // the job ends or rolls back, and the caller finds out
 }
 
 // returned records that the program has returned, and informs the other replicas of the

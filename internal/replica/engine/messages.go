@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// detach bounds the size of a message that the engine copies so that its request completes,
-// once only other replicas still have to send the message.
+// detach bounds the size of a message that the engine copies in order to complete the
+// request, when only other replicas still have to send the message.
 const detach = 256 << 10
 
 // messaging returns the configuration of the engine of messages.
@@ -30,10 +30,10 @@ func (h *sharing) messaging() sdr.Config {
 	if h.faults.Mid(job.KillMessage) != nil {
 		c.Mid = func() func() bool { return h.faults.Mid(job.KillMessage) }
 	}
-	if h.poller.Crowded() { // a copy takes less time than waiting until other processes have run
+	if h.poller.Crowded() { // a copy takes less time than waiting until other processes have had a core
 		c.Limits.Detach = detach
 	}
-	if ahead := h.setup.Ahead; ahead > 0 { // all messages that may be copied are
+	if ahead := h.setup.Ahead; ahead > 0 { // all messages may be copied
 		c.Limits = sdr.Limits{Eager: 1 << 20, Window: ahead / 16, Retain: ahead}
 	}
 	if h.flips != nil {
@@ -56,7 +56,7 @@ func (h *sharing) assertionFails(d *sdr.Difference) {
 		"on the results of tests, on time, random numbers or map order; take the call out, and run with -check", ErrDiverged, d, d.Asserted)
 	h.mu.Lock()
 	ends := h.err == nil
-	h.fail(err) // before the report: the head may end this process with an error of its own
+	h.fail(err) // before the report, because the head may then end this process with another error
 	h.mu.Unlock()
 	if ends {
 		_ = h.head.Fail(failure(err), h.Snapshot()) // without a head the job ends anyway
@@ -74,16 +74,16 @@ func (h *sharing) messageDiffers(d *sdr.Difference) {
 	if v.counts.Undecided = !v.doubt(failure(err)); !v.counts.Undecided {
 		v.doubtSince(d.Point+1, failure(err))
 	}
-	for _, s := range d.Minority() { // some of them may be dead by now
+	for _, s := range d.Minority() { // some of these replicas may be dead by now
 		p := job.Process{Rank: h.setup.Self.Rank, Replica: s.Replica}
 		h.verifier.add(job.Conviction{Process: p, Incarnation: s.Incarnation, Core: -1, Task: -1,
 			Message: fmt.Sprintf("message %d to rank %d", d.Number, d.To)})
 	}
 	ends = ends && v.counts.Undecided
-	h.fail(err) // before the report: the head may end this process with an error of its own
+	h.fail(err) // before the report, because the head may then end this process with another error
 	h.mu.Unlock()
-	// A process that has received the message waits until it is compared here before it
-	// reports that its program has failed. So the head receives this report first.
+	// A process that has received the message does not report the failure of its program
+	// before the message is compared here. So the head receives this report first.
 	if ends {
 		_ = h.head.Fail(failure(err), h.Snapshot()) // without a head the job ends anyway
 	} else {

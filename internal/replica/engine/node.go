@@ -19,35 +19,35 @@ import (
 // node is the part of a process that all its protocols use: the links to other processes,
 // the clock, and the lock that guards the state.
 type node struct {
-	began     uint32          // incarnation in which this process began
+	began     uint32          // incarnation with which this process began
 	ctx       context.Context // done when the job ends
 	head      Head
 	poller    *transport.Poller
 	peerLinks peerLinks
-	messages  atomic.Pointer[sdr.Engine] // between ranks; nil for a joiner that has no position yet
+	messages  atomic.Pointer[sdr.Engine] // messages between ranks; nil for a joiner without a position
 	faults    *fault.Points
 	start     time.Time
-	trace     *tracer       // nil: not requested
-	changes   atomic.Uint64 // counts changes that a waiting goroutine has to look at
+	trace     *tracer       // nil: no trace was requested
+	changes   atomic.Uint64 // counts changes that waiting goroutines have to check
 
-	mu sync.Mutex // guards all below, sharing and recovering
-	// yield is unlocked. A function that is called with the lock and releases it
-	// meanwhile takes yield as an argument, so that every call shows it.
+	mu sync.Mutex // guards all fields below, and those of sharing and recovering
+	// yield is unlocked. A function that is called with the lock and releases it temporarily
+	// takes yield as an argument, so that every call shows this.
 	yield    func(func())
 	setup    job.Setup
-	err      error    // why every section fails from now on; nil: none does
-	restored []string // texts: which replicas of this rank were restored, and at which safe points
+	err      error    // why every section fails from now on; nil: sections do not fail
+	restored []string // texts about the replicas of this rank that were restored, and at which safe points
 	finished bool     // the program has returned
-	// programEnded is why the program has ended its goroutine, nil if it has not.
+	// programEnded is the reason why the program has ended its goroutine, nil if it has not.
 	programEnded error
 	progress     progress
-	failed       func(error) // called with an error that is found once finished is set
-	// runCtx is the context of the run of the program. It ends when the job ends or
-	// rolls back.
+	failed       func(error) // called with an error that is found after finished was set
+	// runCtx is the context of the run of the program. It ends when the job ends or rolls
+	// back.
 	runCtx context.Context
 	endRun context.CancelCauseFunc
-	// incarnations holds the incarnations of the live processes. A frame of any other incarnation is
-	// refused.
+	// incarnations holds the incarnations of the live processes. Frames of any other
+	// incarnation are refused.
 	incarnations map[job.Process]uint32
 }
 
@@ -83,21 +83,20 @@ func (n *node) now() time.Duration { return time.Since(n.start) }
 // since returns the time since a moment of the node's clock, in seconds.
 func (n *node) since(from time.Duration) float64 { return (n.now() - from).Seconds() }
 
-// unlocked calls f without the lock, and takes the lock again even if f does not
-// return.
+// unlocked calls f without the lock. It takes the lock again even if f does not return.
 func (n *node) unlocked(f func()) {
 	n.mu.Unlock()
 	defer n.mu.Lock()
 	f()
 }
 
-// changed wakes every wait for a change of the protocol's state.
+// changed wakes all goroutines that wait for a change of the protocol's state.
 func (n *node) changed() {
 	n.changes.Add(1)
 	n.poller.Wake()
 }
 
-// changedSince reports whether something has changed since changes was read.
+// changedSince reports whether the state has changed since seen was read from changes.
 func (n *node) changedSince(seen uint64) bool { return n.changes.Load() != seen }
 
 // fail makes every section fail from now on. The first error stays.
@@ -112,7 +111,7 @@ func (n *node) fail(err error) {
 	}
 }
 
-// withCause adds a likely cause to a divergence: that a replica was restored.
+// withCause adds a likely cause to a divergence: a replica that was restored.
 func (n *node) withCause(err error) error {
 	var d *section.Divergence
 	if len(n.restored) == 0 || !errors.As(err, &d) && !errors.As(err, new(*Differing)) || errors.As(err, new(*afterRestore)) {
@@ -121,7 +120,7 @@ func (n *node) withCause(err error) error {
 	return &afterRestore{err, n.restored[len(n.restored)-1]}
 }
 
-// afterRestore is a divergence of replicas, one of which began with saved state.
+// afterRestore is a divergence of replicas of which one began with saved state.
 type afterRestore struct {
 	error
 	who string
@@ -133,8 +132,8 @@ func (e *afterRestore) Error() string {
 
 func (e *afterRestore) Unwrap() error { return e.error }
 
-// broken makes everything fail because of an error that the protocol does not allow,
-// such as a malformed frame of a peer.
+// broken makes all calls fail because of an error that the protocol excludes, such as a
+// malformed frame of a peer.
 func (n *node) broken(err error) {
 	n.mu.Lock()
 	n.fail(err)
@@ -153,9 +152,9 @@ func (n *node) ended(err error) error {
 	return fmt.Errorf("%w: %w", comm.ErrJobEnded, context.Cause(n.ctx))
 }
 
-// leased is called right before an effect on the outside world. It waits while this
-// host may be considered lost, in which case another replica may cause the same effect.
-// An error means that the job, or this run of the program, has ended.
+// leased is called right before an effect on the outside world. It waits while this host
+// may be considered lost, because another replica may cause the same effect then. An error
+// means that the job, or this run of the program, has ended.
 func (n *node) leased(ctx context.Context) error { return n.ended(n.head.Leased(ctx)) }
 
 // reply sends replies to the head. It never blocks for long.
@@ -173,8 +172,8 @@ func (n *node) linkTo(p job.Process) transport.Link {
 	return nil
 }
 
-// linked reports whether there is a link to the process that lives in that incarnation.
-// A later process in that slot begins in a higher incarnation.
+// linked reports whether there is a link to the process that lives in that incarnation. A
+// later process in the same slot has a higher incarnation.
 func (n *node) linked(p job.Peer) bool {
 	l := n.peerLinks.get(p.Process, 0)
 	return l != nil && l.incarnation <= p.Incarnation

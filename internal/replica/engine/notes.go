@@ -8,26 +8,26 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// notes are the advice of a process to the user on the use of sections. All replicas of
-// all ranks may give the same advice, so a note names nothing that differs between
-// them, and the head shows it once.
+// notes are advice to the user about the use of sections. All replicas of all ranks may
+// give the same advice. So a note contains nothing that differs between them, and the head
+// shows it once.
 type notes struct {
 	said    []string
 	details []string                  // shown only to users who want to see everything
-	alone   map[*callsite.Site]*alone // of sections opened by hand
-	short   map[*callsite.Site]int    // of sections: tasks that took less than launching them did
+	alone   map[*callsite.Site]*alone // sections opened by hand
+	short   map[*callsite.Site]int    // sections with tasks that took less time than launching them
 	told    bool                      // a note on short tasks has been added
 }
 
 // alone records what replicas did in a section without sharing it.
 type alone struct {
-	launched bool // a task was launched at least once: not all loops were empty
+	launched bool // a task was launched at least once, so not all loops were empty
 	inside   time.Duration
 }
 
 const (
 	// worthSharing is the least time in a section without tasks that is worth a note.
-	// Replicas that spend less in the section may use it only to meet.
+	// Replicas that spend less time there may use the section only to meet.
 	worthSharing = time.Millisecond
 	// launching is the approximate time to launch a task: recording its regions, comparing
 	// them with those of the other tasks, and adding them to the signature of the section.

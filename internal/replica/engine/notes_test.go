@@ -9,9 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// TestNotesOnEmptySections: a loop that sometimes runs zero times is not a mistake, nor is a
-// section in which replicas only meet; a section that computes and never launches a task
-// is.
+// A loop that sometimes runs zero times is not a mistake, nor is a section in which
+// replicas only meet. A section that computes and never launches a task is one.
 func TestNotesOnEmptySections(t *testing.T) {
 	var sites callsite.Sites
 	section := func(at string, byHand bool, tasks int) *Section {

@@ -11,13 +11,13 @@ import (
 // onceCalls is the protocol of Once with the state of the program's calls.
 type onceCalls struct {
 	*section.Once
-	wanted bool   // the protocol wants the function run here
+	wanted bool   // the protocol orders this replica to run the function
 	inside bool   // the program is in Once
 	here   bool   // the function of Once runs here
 	ended  uint64 // calls of Once that have ended
 }
 
-// Once takes part in the next call of Once: f runs on one replica, and all get
+// Once takes part in the next call of Once. f runs on one replica, and all replicas get
 // its result.
 func (h *sharing) Once(f func() ([]byte, error)) ([]byte, error) {
 	h.mu.Lock()
@@ -54,7 +54,7 @@ func (h *sharing) callOnce(f func() ([]byte, error)) ([]byte, error) {
 	return encodeOnce(h.workers[0].inside.runOnce(f)), nil
 }
 
-// runOnce takes part in the next call of Once by the protocol.
+// runOnce executes the protocol for the next call of Once.
 func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 	h.mu.Lock()
 	h.once.wanted = false
@@ -66,7 +66,7 @@ func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 			h.mu.Unlock()
 			return decodeOnce(result)
 		}
-		if h.err != nil { // the others may never reach this call
+		if h.err != nil { // the other replicas may never reach this call
 			defer h.mu.Unlock()
 			return nil, diverged(h.err)
 		}
@@ -114,8 +114,8 @@ func (h *sharing) performOnce(acts []section.OnceAction) {
 	}
 }
 
-// The encoded result of a Once begins with a byte that says whether the rest is the
-// result or the text of an error.
+// The encoded result of a Once begins with one of these bytes: the rest is the result, or
+// the text of an error.
 const (
 	onceOK byte = iota
 	onceError

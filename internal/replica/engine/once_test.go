@@ -45,7 +45,7 @@ func TestOnceOfReplicas(t *testing.T) {
 	require.EqualValues(t, 19, calls.Load())
 }
 
-// A result that no other replica has is computed again.
+// If no live replica has the result, the function runs again.
 func TestOnceOfAReplicaThatDies(t *testing.T) {
 	g := newGroup(t, 2)
 	var calls atomic.Int64
@@ -66,12 +66,12 @@ func TestOnceOfAReplicaThatDies(t *testing.T) {
 	require.NoError(t, g.survivors()[0].err)
 }
 
-// The end of the job ends the waits of a replica.
+// The end of the job ends all waits of a replica.
 func TestEndWhileReplicasWait(t *testing.T) {
 	g := newGroup(t, 2)
 	ended, left := errors.New("no more"), make(chan struct{})
 	g.run(func(r *replica, p *Program) error {
-		if p.Self.Replica == 0 { // which would make the call
+		if p.Self.Replica == 0 { // replica 0 would make the call
 			<-left
 			return nil
 		}

@@ -13,14 +13,14 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// holding is a link that keeps updates, in memory of the program, until a poll after
-// sections have begun to fail.
+// holding is a link that keeps updates, which refer to memory of the program, until the
+// first poll after sections have begun to fail.
 type holding struct {
 	transport.Link
 	fails func() error
 	mu    sync.Mutex
 	held  []*transport.Frame
-	sent  chan struct{} // closed with the first update
+	sent  chan struct{} // closed when the first update is sent
 }
 
 func (l *holding) Send(f *transport.Frame) {
@@ -54,9 +54,9 @@ func (l *holding) holds() int {
 	return len(l.held)
 }
 
-// A section that fails because the job rolls back has released the memory of the program by
-// then, which the program may overwrite: a replica that does not know of the rollback would
-// take its contents for results.
+// A section that fails because the job rolls back has released the memory of the program
+// before it returns. The program may overwrite that memory, and a replica that does not
+// know of the rollback would apply its contents as results.
 func TestSectionThatGoesBackReleasesMemory(t *testing.T) {
 	peer := job.Process{Replica: 1}
 	link, done := &holding{sent: make(chan struct{})}, make(chan struct{})

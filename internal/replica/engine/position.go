@@ -16,7 +16,7 @@ import (
 type rankPosition struct {
 	Section section.Position `json:"section"`
 	Point   uint64           `json:"point"`
-	// Live are the live processes, for a joiner.
+	// Live lists the live processes, for a joiner.
 	Live []job.Peer `json:"live,omitempty"`
 
 	messages *sdr.Position
@@ -55,7 +55,7 @@ func parsePosition(b []byte) (*rankPosition, error) {
 	return p, nil
 }
 
-// cutBytes splits off b a piece that its length precedes.
+// cutBytes splits a piece off b. The length of the piece precedes it.
 func cutBytes(b []byte) (piece, rest []byte, ok bool) {
 	if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
 		return nil, nil, false

@@ -45,7 +45,7 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// Any contents of a file or a frame are a position or an error.
+// Any contents of a file or a frame decode to a position or an error.
 func FuzzRankPosition(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, '{', '}'})
 	f.Add([]byte{255, 255, 255, 255})

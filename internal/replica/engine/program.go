@@ -20,36 +20,36 @@ var ErrRollback = errors.New("the job goes back to its last backup")
 // errBack ends a run of the program for a rollback.
 var errBack = fmt.Errorf("safe point: %w", ErrRollback)
 
-// Program is one run of the program: its rank and replica, the state that it has
-// registered, and how far it is.
+// Program is one run of the program: its rank and replica, its registered state, and its
+// progress.
 type Program struct {
 	Self    job.Process
 	Degrees []int
 	World   *comm.Comm
 	Context context.Context // done when the job ends or rolls back
 
-	engine   *Engine // nil for a process that was started by itself
-	inside   inside  // used in such a process, and before the first safe point
+	engine   *Engine // nil for a process that was started without a launcher
+	inside   inside  // used without an engine, and before the first safe point
 	state    checkpoint.State
-	stateErr error  // the first error in the state
-	ended    error  // why the program has ended its goroutine, if engine is nil
+	stateErr error  // the first error of registering state
+	ended    error  // why the program has ended its goroutine, used without an engine
 	restored bool   // the run began with saved state
-	first    uint64 // safe points before the first one of this run
+	first    uint64 // number of safe points before the first one of this run
 	points   atomic.Uint64
 	called   *callsite.Site // the first call of SafePoint; nil before it
 	steps    steps
 	files    Files  // nil: the program does not use package file
-	joined   bool   // the run began as that of a joiner
+	joined   bool   // the run began in a joiner
 	trial    bool   // the run is a trial of checked mode
-	oldest   uint64 // by that cut: the job rolls back to no safe point before this one; 0: not known
+	oldest   uint64 // as of that cut: the job rolls back to no safe point before this one; 0: unknown
 	cut      uint64 // the last safe point at which all processes took a cut, 0: none
 
-	// due is set, by any goroutine, to have stop called at the next safe point. A safe
-	// point is counted before due is read. So a goroutine that sets due and then reads
-	// points knows the safe points at which stop may not be called any more.
+	// due may be set by any goroutine, to have stop called at the next safe point. The
+	// program counts a safe point before it reads due. So a goroutine that sets due and then
+	// reads points knows at which safe points stop may not be called any more.
 	due  atomic.Bool
 	stop func(point uint64) error
-	// compare is called at each safe point after the one that the run began at; nil:
+	// compare is called at each safe point after the one at which the run began. nil:
 	// nothing is compared.
 	compare func(point uint64, state *checkpoint.State) error
 	// resumed is called at the first safe point, when the state is complete.
@@ -62,18 +62,18 @@ func newWorld(e *sdr.Engine) (*comm.Comm, error) {
 	return world.(*comm.Comm), err
 }
 
-// NewProgram returns the run of a process that was started by itself.
+// NewProgram returns the run of a process that was started without a launcher.
 func NewProgram() *Program {
 	p := &Program{Degrees: []int{1}, Context: context.Background()}
 	var err error
 	if p.World, err = newWorld(sdr.NewEngine(sdr.Config{Degrees: p.Degrees, Before: beforeOwnMessages{&p.inside}})); err != nil {
-		panic(err) // a new engine has no context yet
+		panic(err) // a new engine has no context in use
 	}
 	return p
 }
 
 // Engine returns the engine that shares the sections of the program, nil if the program
-// was started by itself.
+// was started without a launcher.
 func (p *Program) Engine() *Engine { return p.engine }
 
 // Restored reports whether the program begins with saved state.
@@ -101,8 +101,8 @@ func (p *Program) Fail(err error) {
 }
 
 // restore makes p a run that begins with a saved state. It is called before the program
-// runs. The first safe point of the program is then the one at which the state was
-// taken: number point, counted from 1.
+// runs. The first safe point of the run is then the one at which the state was taken, with
+// the number point, counted from 1.
 func (p *Program) restore(im *checkpoint.Image, point uint64) {
 	p.restored = true
 	p.state.From(im)
@@ -113,8 +113,8 @@ func (p *Program) restore(im *checkpoint.Image, point uint64) {
 	p.points.Store(point - 1)
 }
 
-// SafePoint performs what is due at a safe point. check, if not nil, is called first,
-// except at the safe point at which the state was taken.
+// SafePoint performs the steps that are due at a safe point. If check is not nil, it is
+// called first, except at the safe point at which the state was taken.
 func (p *Program) SafePoint(check func(point uint64) error) error {
 	point := p.points.Add(1)
 	if p.engine != nil && p.engine.trace != nil {
@@ -128,7 +128,7 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 	case p.stateErr != nil:
 		return p.stateErr
 	case first && p.restored:
-		return p.resumeFiles() // the state was taken at this very safe point
+		return p.resumeFiles() // the state was taken at this safe point
 	case check != nil:
 		if err := check(point); err != nil {
 			return err
@@ -145,7 +145,7 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 	return nil
 }
 
-// End notes that the program has ended its goroutine, and why.
+// End records that the program has ended its goroutine, and why.
 func (p *Program) End(err error) {
 	if p.engine == nil {
 		p.ended = err
@@ -156,8 +156,8 @@ func (p *Program) End(err error) {
 	p.engine.programEnded = err
 }
 
-// Ended returns why a program that was started by itself has ended its goroutine, nil if
-// it has not.
+// Ended returns why a program that was started without a launcher has ended its goroutine,
+// nil if it has not.
 func (p *Program) Ended() error { return p.ended }
 
 // Ended returns why the program has ended its goroutine, nil if it has not.
@@ -194,19 +194,20 @@ func (p *Program) settle() error {
 	return nil
 }
 
-// Variables returns the registered variables as they are, but for measured ones.
+// Variables returns the registered variables without copying them, except for measured
+// ones.
 func (p *Program) Variables() ([]checkpoint.Variable, error) { return p.state.Variables() }
 
-// Image returns the registered state as it is. It holds the program's memory,
-// and is called at a safe point only.
+// Image returns the registered state without copying it: the image refers to the program's
+// memory. It is called only at a safe point.
 func (p *Program) Image() (*checkpoint.Image, error) { return p.state.Image() }
 
 // Reload gives the registered variables the values of an image.
 func (p *Program) Reload(im *checkpoint.Image) error { return p.state.Reload(im) }
 
-// Again returns another run of the program, which begins with the state of p at its
-// safe point number point, and calls stop at the next one. It uses the communicators
-// and the engine of messages of p, so the two must not run at the same time.
+// Again returns another run of the program, which begins with the state of p at its safe
+// point number point, and calls stop at the next safe point. It uses the communicators and
+// the messaging engine of p, so the two must not run at the same time.
 func (p *Program) Again(im *checkpoint.Image, point uint64, stop func(point uint64) error) *Program {
 	q := &Program{Self: p.Self, Degrees: p.Degrees, World: p.World, Context: p.Context, engine: p.engine, stop: stop}
 	q.restore(im, point)

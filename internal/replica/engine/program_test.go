@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// saved returns a process at safe point 4 of a loop that adds up.
+// saved returns the image of a program at safe point 4 of a loop that computes a sum.
 func saved(t *testing.T) *checkpoint.Image {
 	p := NewProgram()
 	x, i := []float64{1, 2, 3}, 3
@@ -81,7 +81,7 @@ func TestRestoredProgramRegistersSomethingElse(t *testing.T) {
 	require.ErrorContains(t, err, "the saved state does not fit the program: slice []float64")
 	p.Fail(err)
 	p.Fail(errLate)
-	require.Equal(t, err, p.SafePoint(nil), "the first one counts")
+	require.Equal(t, err, p.SafePoint(nil), "the first error counts")
 }
 
 func TestSafePointStops(t *testing.T) {

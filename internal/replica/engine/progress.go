@@ -11,8 +11,8 @@ type steps struct {
 	done, total int64
 }
 
-// set limits the values of the program to a valid range: a wrong report must not make
-// it fail.
+// set limits the values of the program to a valid range, because a wrong report must not
+// make the program fail.
 func (s *steps) set(done, total int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,11 +29,10 @@ func (s *steps) get() (done, total int64) {
 	return s.done, s.total
 }
 
-// arriving measures how much of its state a joiner has received. The state arrives over
-// one link.
+// arriving measures how much of its state a joiner has received.
 type arriving struct{ bytes, of atomic.Uint64 }
 
-// begin records that about that many bytes will arrive.
+// begin records that about this number of bytes will arrive.
 func (a *arriving) begin(of uint64) {
 	a.bytes.Store(0)
 	a.of.Store(of)
@@ -42,8 +41,8 @@ func (a *arriving) begin(of uint64) {
 // has records that this number of bytes has arrived.
 func (a *arriving) has(bytes int) { a.bytes.Store(uint64(bytes)) }
 
-// share returns the share that has arrived. It is limited to 1, since the state may
-// grow while it is on its way.
+// share returns the share that has arrived. The result is at most 1, although the state
+// may grow during the transfer.
 func (a *arriving) share() float64 {
 	of := a.of.Load()
 	if of == 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No report of its progress makes a program fail.
+// A wrong report of its progress does not make a program fail.
 func TestSteps(t *testing.T) {
 	for _, c := range []struct {
 		done, total         int
@@ -28,7 +28,7 @@ func TestArriving(t *testing.T) {
 	a.has(50)
 	require.InDelta(t, 0.25, a.share(), 1e-9)
 	a.has(250)
-	require.InDelta(t, 1, a.share(), 1e-9, "the state has grown")
+	require.InDelta(t, 1, a.share(), 1e-9, "the state has grown meanwhile")
 	a.begin(100) // from another donor
 	require.Zero(t, a.share())
 }

@@ -17,8 +17,8 @@ import (
 const quitCode = 2
 
 // ExplainOnQuit makes SIGQUIT end this process as it ends every Go program: with the
-// stacks of its goroutines on standard error. It writes before them what the program
-// waits for. lastWords receives a copy for the launcher.
+// stacks of its goroutines on standard error. Before the stacks it writes what the program
+// waits for. lastWords receives a copy of the text, for the launcher.
 func (e *Engine) ExplainOnQuit(lastWords func([]byte)) {
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)
@@ -27,14 +27,14 @@ func (e *Engine) ExplainOnQuit(lastWords func([]byte)) {
 		text := fmt.Appendf(nil, "SIGQUIT: %v, %.3f s after its start\n", e.setup.Self, e.now().Seconds())
 		text = append(text, e.explain()...)
 		text = append(append(text, '\n'), stacks()...)
-		_, _ = os.Stderr.Write(text) // an error could not be reported
+		_, _ = os.Stderr.Write(text) // an error here could not be reported
 		lastWords(text)
 		os.Exit(quitCode)
 	}()
 }
 
-// explain describes, for the user, what this process waits for. It never waits long for
-// a lock: the goroutine that holds it may be the one that all others wait for.
+// explain describes, for the user, what this process waits for. It does not wait long for
+// a lock, because the goroutine that holds the lock may be the cause of the wait.
 func (e *Engine) explain() string {
 	var b strings.Builder
 	for _, part := range []struct {
@@ -52,7 +52,7 @@ func (e *Engine) explain() string {
 
 const describeTime = time.Second
 
-// within returns the result of f, unless f takes longer than limit.
+// within returns the result of f. ok is false if f takes longer than limit.
 func within(limit time.Duration, f func() string) (text string, ok bool) {
 	result := make(chan string, 1)
 	go func() { result <- f() }()
@@ -82,8 +82,8 @@ func (e *Engine) describe() string {
 	return b.String()
 }
 
-// waits lists what the program may wait for besides messages. The caller holds the
-// lock.
+// waits lists the things other than messages that the program may wait for. The caller
+// holds the lock.
 func (e *Engine) waits() (all []string) {
 	if e.err != nil {
 		all = append(all, fmt.Sprintf("every section fails: %v", e.err))
@@ -92,7 +92,7 @@ func (e *Engine) waits() (all []string) {
 		return append(all, e.recovering.back.Describe())
 	}
 	if e.messages.Load() == nil {
-		return append(all, "a joiner that has no place yet: "+cmp.Or(e.recovering.member.Describe(), "waits for its state"))
+		return append(all, "a joiner without a slot: "+cmp.Or(e.recovering.member.Describe(), "waits for its state"))
 	}
 	if e.finished {
 		return append(all, fmt.Sprintf("the program has returned: waits to be released; %d files are being written", e.recovering.saving.Load()))

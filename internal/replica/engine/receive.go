@@ -11,13 +11,12 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// updateReceiver receives the frames about sections, and about Once, from another
-// replica.
+// updateReceiver receives the frames of another replica that concern sections and Once.
 type updateReceiver struct {
 	*sharing
 	from job.Process
 
-	// The frame announced by Begin, if it is an update.
+	// The frame announced by Begin, if that is an update.
 	place    section.Place
 	buf      *buffer
 	snapshot update.Snapshot
@@ -29,11 +28,11 @@ func (r *updateReceiver) Begin(h *transport.Header) []byte {
 	defer r.mu.Unlock()
 	r.place = section.Discard
 	if r.incarnations[r.from] != h.Incarnation {
-		return nil // of a former incarnation
+		return nil // the frame is from a former incarnation
 	}
 	m, u, ok := r.parse(h)
 	if !ok {
-		return nil // its size cannot be trusted either
+		return nil // the size in the frame cannot be trusted either
 	}
 	if m.Kind == update.KindUpdate {
 		place, err := r.machine.Announce(u, r.inPlace(u))
@@ -59,7 +58,7 @@ func (r *updateReceiver) Begin(h *transport.Header) []byte {
 	return r.buf.mem
 }
 
-// filled records that the frame is not written into the program's memory any more.
+// filled records that the frame is no longer being written into the program's memory.
 func (r *updateReceiver) filled() {
 	if r.place == section.Into {
 		r.filling.Add(-1)
@@ -74,8 +73,8 @@ func (r *updateReceiver) drop() {
 	}
 }
 
-// inPlace reports whether an update may be received straight into the memory of its
-// task: the task has one written region, of the size of the update.
+// inPlace reports whether an update may be received straight into the memory of its task.
+// That requires that the task has one written region, of the size of the update.
 func (h *sharing) inPlace(u section.Update) bool {
 	s := h.opened(u.Section)
 	if h.receive == job.ReceiveStaged || h.retired || s == nil || u.Task >= len(s.Tasks) {
@@ -125,9 +124,9 @@ func (r *updateReceiver) End(h *transport.Header, payload []byte) {
 	r.changed()
 }
 
-// update handles a complete update. Its bytes lie in the memory of the task, in a
-// buffer of this process, or in the memory of the link. From there they are copied if
-// the update is kept for later.
+// update handles a complete update. Its bytes lie in the memory of the task, in a buffer
+// of this process, or in the memory of the link. In the last case they are copied if the
+// update is kept for later.
 func (r *updateReceiver) update(u section.Update, payload []byte) {
 	b, placed := r.buf, r.buf == nil && u.Size > 0 && r.place == section.Into
 	if b != nil && r.place == section.Discard {
@@ -196,8 +195,8 @@ func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte
 	}
 }
 
-// Torn implements transport.Receiver. Nothing of a torn update may remain: a staged one
-// is discarded, one in place is undone.
+// Torn implements transport.Receiver. No byte of a torn update may remain: a staged update
+// is discarded, and an update in place is undone.
 func (r *updateReceiver) Torn(h *transport.Header, _ int) {
 	r.mu.Lock()
 	r.filled()
@@ -222,12 +221,12 @@ func (r *updateReceiver) Torn(h *transport.Header, _ int) {
 	r.changed()
 }
 
-// Lost implements transport.Receiver: a broken connection has lost an update.
+// Lost implements transport.Receiver. The update was lost with a broken connection.
 func (r *updateReceiver) Lost(h *transport.Header) {
 	r.mu.Lock()
 	if r.incarnations[r.from] != h.Incarnation {
 		r.mu.Unlock()
-		return // the frame is of a former incarnation
+		return // the frame is from a former incarnation
 	}
 	if m, u, ok := r.parse(h); ok && m.Kind == update.KindUpdate {
 		err := r.machine.Lost(u)

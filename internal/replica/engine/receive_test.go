@@ -17,8 +17,8 @@ type setUp struct {
 
 func (h *setUp) Setup() job.Setup { return h.setup }
 
-// An update that was lost with a connection counts only if its sender sent it
-// in its present incarnation.
+// An update that was lost with a connection counts as lost only if its sender sent it in
+// its present incarnation.
 func TestLostUpdateOfAFormerLife(t *testing.T) {
 	peer := job.Process{Rank: 0, Replica: 1}
 	e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{2}}}})

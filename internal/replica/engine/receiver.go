@@ -8,16 +8,16 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// receiver passes each frame of one link to the layer that it is for.
+// receiver passes each frame of a link to the layer that the frame belongs to.
 type receiver struct {
 	node        *node
 	deaths      *deaths
 	from        job.Process
 	incarnation uint32 // incarnation in which that process began
 
-	of       *sdr.Engine        // that messages belongs to
-	messages transport.Receiver // for the messages between ranks
-	begun    transport.Receiver // of the frame announced by Begin
+	of       *sdr.Engine        // engine that messages belongs to
+	messages transport.Receiver // receives the messages between ranks
+	begun    transport.Receiver // receives the frame announced by Begin
 	updates  updateReceiver
 	states   stateReceiver
 }
@@ -27,8 +27,8 @@ func newReceiver(e *Engine, from job.Process, incarnation uint32) *receiver {
 		updates: updateReceiver{sharing: e.sharing, from: from}, states: stateReceiver{recovering: e.recovering, from: from}}
 }
 
-// to returns the receiver of a channel, nil if there is none: a process without a
-// position has no messages.
+// to returns the receiver of a channel, nil if there is none. A process without a position
+// receives no messages.
 func (r *receiver) to(channel transport.Channel) transport.Receiver {
 	switch channel {
 	case transport.ChannelMessage:
@@ -50,8 +50,8 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 	return r.begun.Begin(h)
 }
 
-// End implements transport.Receiver. Begin is not called before it if the link has the
-// whole payload in its own memory.
+// End implements transport.Receiver. If the link has the whole payload in its own memory,
+// Begin was not called before.
 func (r *receiver) End(h *transport.Header, payload []byte) {
 	to := r.begun
 	if r.begun = nil; to == nil {

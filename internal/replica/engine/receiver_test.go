@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// pair returns an engine with a peer that sends frames, in an open section of
-// two tasks that write 4 bytes each.
+// pair returns an engine, and the receiver of a peer that sends frames. A section of two
+// tasks that write 4 bytes each is open.
 func pair(t *testing.T, receive job.Receive) (e *Engine, r *receiver, s *Section, mem [2][]byte) {
 	t.Helper()
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1}}}
@@ -87,8 +87,7 @@ func TestUpdatesAreReceived(t *testing.T) {
 	}
 }
 
-// No byte of a torn update remains, and the frame after it is not taken for a
-// part of it.
+// No byte of a torn update remains, and the next frame is not treated as a part of it.
 func TestTornUpdate(t *testing.T) {
 	for _, receive := range []job.Receive{job.ReceiveStaged, job.ReceiveInPlace} {
 		e, r, s, mem := pair(t, receive)
@@ -108,8 +107,8 @@ func TestTornUpdate(t *testing.T) {
 	}
 }
 
-// Once a process that rolls back waits until its memory is no longer used, no
-// update is received into that memory: it could overwrite the restored state.
+// A process that rolls back waits until its memory is no longer used. From then on no
+// update is received into that memory, because it could overwrite the restored state.
 func TestUpdateForAProgramThatGoesBack(t *testing.T) {
 	e, r, s, mem := pair(t, job.ReceiveInPlace)
 	begun := header(e, s, update.KindUpdate, 1, 1)
@@ -128,7 +127,7 @@ func TestUpdateForAProgramThatGoesBack(t *testing.T) {
 	require.NoError(t, e.err)
 }
 
-// An update of a later section is kept; one of an earlier section is not.
+// An update of a later section is kept. An update of an earlier section is dropped.
 func TestEarlyAndLateUpdates(t *testing.T) {
 	e, r, s, mem := pair(t, job.ReceiveStaged)
 	next := &Section{Number: s.Number + 1, Policy: s.Policy, Guard: s.Guard, Tasks: s.Tasks}
@@ -153,7 +152,7 @@ func TestEarlyAndLateUpdates(t *testing.T) {
 func TestWordsOfAPeer(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind      update.Kind
-		signature uint64 // that is added
+		signature uint64 // added to the signature
 		want      string
 	}{
 		"claim":              {update.KindClaim, 0, ""},
@@ -186,8 +185,7 @@ func TestWordsOfAPeer(t *testing.T) {
 	}
 }
 
-// A process that has no slot yet accepts no messages, and its links end like
-// others.
+// A process without a slot accepts no messages, and its links end like those of others.
 func TestReceiverOfAJoiner(t *testing.T) {
 	h := &suspicious{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 3, Joiner: true}}}
 	e := New(t.Context(), Config{Head: h})
@@ -203,7 +201,7 @@ func TestReceiverOfAJoiner(t *testing.T) {
 	require.Equal(t, []job.Endpoint{{Process: r.from, Incarnation: 1}}, h.suspects)
 }
 
-// suspicious is a head that receives reports of suspicions.
+// suspicious is a head that records reports of suspicions.
 type suspicious struct {
 	setUp
 	suspects []job.Endpoint

@@ -10,31 +10,31 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// recovering restores a process after a loss, and helps others to recover: safe points,
-// state transfers, backups, files. The lock of the node guards all below.
+// recovering restores a process after a loss, and helps other processes to recover: safe
+// points, state transfers, backups, files. The lock of the node guards all fields.
 type recovering struct {
 	*node
 	sharing *sharing
-	bury    func(job.Process) // takes the dead process of a slot out of the live ones
+	bury    func(job.Process) // removes the dead process of a slot from the live ones
 
 	member    *recovery.Member
-	program   *Program          // nil before the program runs, and once it has to roll back
-	image     *checkpoint.Image // that the next run of the program begins with
-	inside    *Program          // the program, while it is in a safe point at which something is due
-	startAt   *rankPosition     // position at which the last run began; nil: at the beginning of the job
-	oldest    uint64            // in the last cut that it left: see Program.oldest
-	joins     bool              // it began there as a joiner
+	program   *Program          // nil before the program runs, and after it was ordered to roll back
+	image     *checkpoint.Image // image with which the next run of the program begins
+	inside    *Program          // the program, while it is in a safe point with steps to perform
+	startAt   *rankPosition     // position at which the last run began; nil: the start of the job
+	oldest    uint64            // as of the last cut that it left: see Program.oldest
+	joins     bool              // the run begins at startAt as that of a joiner
 	outbound  map[job.Process]*outbound
 	stopDrain context.CancelFunc
-	cutAt     *rankPosition // position at the cut in which joiners were admitted
+	cutAt     *rankPosition // position in the cut in which joiners were admitted
 	slots     recovery.Slots[stateCopy]
-	streams   uint32 // states sent so far
+	streams   uint32 // number of states sent so far
 	arriving  arriving
 	back      recovery.Return[stateCopy]
-	fails     bool // the program has to fail: the job does not roll back for its error
+	fails     bool // the program has to fail, because the job does not roll back for its error
 
-	writer *checkpoint.Writer // of files; nil before the first one
-	saving atomic.Int64       // files that are being written
+	writer *checkpoint.Writer // writes files; nil before the first one
+	saving atomic.Int64       // number of files that are being written
 }
 
 func newRecovering(n *node, h *sharing, bury func(job.Process)) *recovering {

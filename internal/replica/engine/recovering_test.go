@@ -17,13 +17,13 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// recoverable configures a rank whose first planned cut is at a safe point.
+// recoverable configures a rank with its first planned cut at safe point next.
 func recoverable(next uint64) setup {
 	return func(s *job.Setup, _ *Config) { s.Recovery, s.Next = true, next }
 }
 
-// counter is a program that counts to ten, one safe point at a time, in *at. It
-// skips the initialisation if it is restored.
+// counter is a program that counts to ten, one safe point at a time, in *at. It skips the
+// initialization if it is restored.
 func counter(p *Program, at *int64, pass func() error) error {
 	if err := p.Protect("at", at); err != nil {
 		return err
@@ -42,8 +42,7 @@ func counter(p *Program, at *int64, pass func() error) error {
 	return nil
 }
 
-// A rank takes a backup at a cut, rolls back to it when the head orders that,
-// and finishes.
+// A rank takes a backup at a cut, rolls back to it on an order of the head, and finishes.
 func TestBackupAndRollback(t *testing.T) {
 	g := newGroup(t, 1, recoverable(3), func(s *job.Setup, _ *Config) { s.Trace = true })
 	self := job.Process{}
@@ -79,7 +78,7 @@ func TestBackupAndRollback(t *testing.T) {
 	require.NoError(t, g.replicas[0].err)
 	require.Equal(t, 2, runs)
 	require.EqualValues(t, 10, at)
-	require.Equal(t, 8+8, passes, "from 0 to 7, and from 2 on once more")
+	require.Equal(t, 8+8, passes, "from 0 to 7, and again from 2 on")
 	require.Subset(t, said, []job.ReplyKind{job.ReplyFirst, job.ReplyDrained, job.ReplyStored, job.ReplyReady})
 	require.EqualValues(t, 2, g.replicas[0].engine.setup.Incarnation)
 	require.EqualValues(t, 1, g.replicas[0].engine.recovering.member.Generation())
@@ -96,7 +95,7 @@ func TestBackupAndRollback(t *testing.T) {
 			back = append(back, e.Number)
 		}
 	}
-	require.Equal(t, 8+1+8, points, "with the one that says that the program goes back")
+	require.Equal(t, 8+1+8, points, "including the error that reports the rollback")
 	require.EqualValues(t, 3, steps["drain messages"])
 	require.EqualValues(t, 3, steps["copy for the backup"])
 	require.Equal(t, []uint64{3}, back)
@@ -144,7 +143,7 @@ func TestFilesOfARank(t *testing.T) {
 	require.ErrorIs(t, g.replicas[0].engine.Begin(), os.ErrNotExist)
 }
 
-// joining returns an engine that waits for its slot.
+// joining returns an engine of a joiner that waits for its state.
 func joining(t *testing.T) (e *Engine, released chan struct{}, joined chan error) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Self: job.Process{Replica: 1}, Incarnation: 5, Joiner: true}}}
 	e = New(t.Context(), Config{Head: h})
@@ -179,7 +178,7 @@ func TestJoinersThatGetNoPlace(t *testing.T) {
 	})
 }
 
-// A donor forgets a joiner that has died, and the state that it was to send.
+// A donor forgets a joiner that has died, and the state that it was going to send.
 func TestDonorOfAJoinerThatDies(t *testing.T) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1, Recovery: true}}}
 	e := New(t.Context(), Config{Head: h})
@@ -199,9 +198,9 @@ func TestDonorOfAJoinerThatDies(t *testing.T) {
 	require.Empty(t, h.all)
 }
 
-// A head has received the report that a joiner got the whole state ahead of the
-// cut, or in it. Its successor may order the same again: before the cut the
-// joiner lacks nothing, after it the transfer starts over.
+// A head has received the report that a joiner got the whole state, ahead of the cut or in
+// it. Its successor may order the same again. Before the cut the joiner then lacks
+// nothing. After it the transfer starts over.
 func TestDonationIsAskedForAgain(t *testing.T) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1, Recovery: true}}}
 	e := New(t.Context(), Config{Head: h})
@@ -224,14 +223,14 @@ func TestDonationIsAskedForAgain(t *testing.T) {
 	}
 	first := give()
 	require.Greater(t, len(first), 1)
-	require.Empty(t, give(), "all of it is there")
+	require.Empty(t, give(), "all of it was sent")
 
 	e.messages.Store(sdr.NewEngine(sdr.Config{Degrees: []int{1}}))
 	require.NoError(t, e.messages.Load().Drain(t.Context(), 1))
 	e.mu.Lock()
 	require.NoError(t, r.transfer(joiner, e.yield))
 	e.mu.Unlock()
-	require.Len(t, link.frames, 1, "the end is all that it lacks")
+	require.Len(t, link.frames, 1, "only the last frame is missing")
 	require.Equal(t, frameEnd, link.frames[0].Header.Kind)
 	link.frames = nil
 
@@ -253,7 +252,7 @@ func TestBackupThatIsNotHere(t *testing.T) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{1, 1}, Incarnation: 1, Recovery: true}}}
 	e := New(t.Context(), Config{Head: h})
 	back := job.Order{Kind: job.OrderRollback, Generation: 1, Number: 3, Deals: []job.Deal{{From: other, To: other}, {From: self, To: self}}}
-	require.NoError(t, e.recovering.giveBack(back), "nobody needs anything from here")
+	require.NoError(t, e.recovering.giveBack(back), "no process needs a state of this one")
 	back.Deals = append(back.Deals, job.Deal{From: self, To: other})
 	require.ErrorIs(t, e.recovering.giveBack(back), errNoCopy)
 	e.recovering.renew(job.Order{Rank: 1, Number: 3, Process: other})
@@ -261,7 +260,7 @@ func TestBackupThatIsNotHere(t *testing.T) {
 	require.ErrorContains(t, e.recovering.step(recovery.Step{Kind: 99}, 0, e.yield), "unknown step")
 }
 
-// The explanation of a wait is bounded: it never waits forever itself.
+// An explanation of a wait does not wait forever itself.
 func TestExplainWhileTheLockIsHeld(t *testing.T) {
 	text, ok := within(time.Hour, func() string { return "here" })
 	require.True(t, ok)
@@ -272,7 +271,7 @@ func TestExplainWhileTheLockIsHeld(t *testing.T) {
 	require.False(t, ok)
 
 	e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{1}, Incarnation: 1}}})
-	require.Contains(t, e.explain(), "waits: a joiner that has no place yet")
+	require.Contains(t, e.explain(), "waits: a joiner without a slot")
 	e.messages.Store(nil)
 	e.mu.Lock()
 	e.fail(fmt.Errorf("a reason"))

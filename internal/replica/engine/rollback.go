@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// rollback begins a rollback: every wait of the program ends with ErrRollback, and so
-// does every later call. The caller holds the lock.
+// rollback begins a rollback. All waits of the program, and its later calls, return
+// ErrRollback. The caller holds the lock.
 func (r *recovering) rollback(o job.Order) {
 	r.slots.Back(o.Number, o.Older)
 	r.program, r.fails = nil, false
@@ -24,7 +24,7 @@ func (r *recovering) rollback(o job.Order) {
 	}
 }
 
-// goesBack reports whether the run of the program is over because of a rollback.
+// goesBack reports whether a rollback has ended the run of the program.
 func (r *recovering) goesBack() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,8 +43,8 @@ func (r *recovering) goBack() error {
 	return nil
 }
 
-// stepsBack performs one step after the other until the program can continue. Each step
-// may release the lock, so the loop reads the state again before the next.
+// stepsBack performs the steps of a rollback until the program can continue. Each step may
+// release the lock, so the loop reads the state again before the next step.
 func (r *recovering) stepsBack() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +87,7 @@ func (r *recovering) quiet() error {
 	return r.ended(r.poller.Wait(r.ctx, r.sharing.retire))
 }
 
-// errNoCopy means that the head expects a copy here that this process does not have.
+// errNoCopy means that this process does not have a copy that the head expects here.
 var errNoCopy = errors.New("this process has no copy of that backup")
 
 // giveBack sends the other processes the states that they lack.
@@ -106,14 +106,13 @@ func (r *recovering) giveBack(o job.Order) error {
 	return nil
 }
 
-// restoreFor puts this process into the position at which the state of a step was
-// taken.
+// restoreFor sets this process to the position at which the state of a step was taken.
 func (r *recovering) restoreFor(step recovery.ReturnStep[stateCopy]) error {
 	self, o, s := r.setup.Self, step.Order, step.State
 	if step.Own {
 		var ok bool
 		if s, ok = r.slots.Get(self.Rank, o.Number); !ok {
-			return fmt.Errorf("go back to safe point %d: %w", o.Number, errNoCopy)
+			return fmt.Errorf("roll back to safe point %d: %w", o.Number, errNoCopy)
 		}
 	} else {
 		r.slots.Put(self.Rank, o.Number, s)

@@ -6,9 +6,9 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// runsAll reports whether this replica runs all tasks of s by itself. It then sends its peers
-// no message about s and decides nothing, so it needs no protocol. Frames of a peer about such
-// a section are ignored: all replicas run every task.
+// runsAll reports whether this replica runs all tasks of s by itself. It then sends its
+// peers no message about s and makes no decision, so it needs no protocol. It ignores
+// frames of peers about s, because every replica runs every task.
 func (h *sharing) runsAll(s *Section) bool {
 	policy := s.Policy
 	if h.setup.Sched != "" {
@@ -36,7 +36,7 @@ func (h *sharing) runAll(s *Section) error {
 	return nil
 }
 
-// passAll moves the machine past s. It reports whether s is to be timed.
+// passAll moves the section machine past s. It reports whether s is to be timed.
 func (h *sharing) passAll(s *Section) (timed bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,8 +74,8 @@ func (h *sharing) ranAll(s *Section, timed bool) error {
 	return h.err
 }
 
-// runEach runs the tasks of s one after the other. Between long ones it receives what has
-// arrived, and looks whether the job goes on.
+// runEach runs the tasks of s in order. Between long tasks it receives frames that have
+// arrived, and checks whether the job continues.
 func (h *sharing) runEach(s *Section) error {
 	var last time.Duration
 	for i := range s.Tasks {

@@ -18,13 +18,13 @@ func (v *verifier) sample(s *Section) {
 // samples reports whether some or all tasks are compared.
 func (v *verifier) samples() bool { return v != nil && v.sampler.Share > 0 }
 
-// sampleAll chooses all tasks of s, which every replica runs anyway. Otherwise a wrong
-// result would stay on one replica and make the replicas differ.
+// sampleAll chooses all tasks of s, which every replica runs anyway. If some were not
+// compared, a wrong result would stay on one replica and make the replicas differ.
 func (v *verifier) sampleAll(s *Section) {
 	v.choose(s, verify.Sampler{Share: 1, Replicas: len(v.peers)})
 }
 
-// choose selects the tasks of s that the sampler names for comparison.
+// choose selects the tasks of s that a sampler chooses for comparison.
 func (v *verifier) choose(s *Section, by verify.Sampler) {
 	v.tasks, v.due = by.Sample(v.tasks[:0], s.Number, len(s.Tasks)), v.due[:0]
 	if len(v.tasks) == 0 {
@@ -37,8 +37,8 @@ func (v *verifier) choose(s *Section, by verify.Sampler) {
 	}
 }
 
-// index returns the position of t among the sampled tasks of the section, -1 if t is
-// not one of them.
+// index returns the index of t among the sampled tasks of the section, -1 if t is not
+// sampled.
 func (v *verifier) index(t int) int {
 	if v == nil {
 		return -1
@@ -58,9 +58,9 @@ func (v *verifier) first() (task int, ok bool) {
 	return v.tasks[v.begun-1], true
 }
 
-// both reports whether a task has run and the section machine has assigned it to this
-// replica. For a sampled task these are two events, each of which calls both; the
-// second call returns true. Other tasks begin when they are assigned.
+// both reports whether two events have occurred for a task: it has run, and the section
+// machine has assigned it to this replica. For a sampled task each event calls both, and
+// the second call returns true. Other tasks run only after they are assigned.
 func (v *verifier) both(t int) bool {
 	i := v.index(t)
 	if i < 0 {

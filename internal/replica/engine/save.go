@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// save writes the state to a file of a set. It copies the state in the cut; the file is
-// written while the program continues.
+// save writes the state to a file of a set. It copies the state in the cut, and writes the
+// file while the program continues.
 func (r *recovering) save(number, set uint64, yield func(func())) error {
 	im, err := r.program.Image()
 	if err != nil {
@@ -23,7 +23,7 @@ func (r *recovering) save(number, set uint64, yield func(func())) error {
 	h := checkpoint.Header{Job: r.setup.Files.Job, Set: set, Cut: number, Rank: r.setup.Self.Rank}
 	r.saving.Add(1)
 	yield(func() { err = r.writer.Start(h, encoded, im) })
-	if err != nil { // the previous file is not written yet
+	if err != nil { // the previous file is still being written
 		r.saved(h, checkpoint.File{}, err)
 	}
 	return nil
@@ -37,8 +37,8 @@ func (r *recovering) openWriter() {
 	}
 }
 
-// holdFolder checks that this process can write its files, so that an error shows
-// before a long run and not after it. A joiner does not check: it is needed in any
+// holdFolder checks that this process can write its files, so that an error shows before a
+// long run and not after it. A joiner does not check, because the job needs it in any
 // case.
 func (r *recovering) holdFolder() error {
 	r.openWriter()
@@ -69,8 +69,8 @@ func (r *recovering) written() error {
 	return r.ended(r.poller.Wait(r.ctx, func() bool { return r.saving.Load() == 0 }))
 }
 
-// positionInCut returns the encoded position of this rank in the current cut. The
-// caller holds the lock.
+// positionInCut returns the encoded position of this rank in the current cut. The caller
+// holds the lock.
 func (r *recovering) positionInCut(number uint64) ([]byte, error) {
 	at := r.cutAt
 	if at == nil {
@@ -83,7 +83,7 @@ func (r *recovering) positionInCut(number uint64) ([]byte, error) {
 }
 
 // restart makes this process begin with the state of its rank in a file. It is called
-// before the links start, so nothing arrives meanwhile.
+// before the links start, so no frame arrives meanwhile.
 func (r *recovering) restart() error {
 	from, self := r.setup.Restart, r.setup.Self
 	position, im, err := checkpoint.Read(from.Dir, &from.Set, self.Rank)

@@ -14,7 +14,7 @@ import (
 // Kernel is a type of task. Its address identifies it.
 type Kernel struct {
 	Name string
-	sum  uint64 // of its name, in signatures; 0: not known yet
+	sum  uint64 // hash of its name, for signatures; 0: not computed yet
 }
 
 // NewKernel returns the type of task with that name.
@@ -32,13 +32,13 @@ type Task struct {
 	Kernel  *Kernel
 	Body    func()
 	Regions []update.Region
-	At      *callsite.Site // of the launch
+	At      *callsite.Site // place of the launch
 
-	counted bool           // its run is part of the statistics
+	counted bool           // its run is included in the statistics
 	known   *known         // statistics of tasks of this kernel
-	times   *section.Times // statistics of tasks that take about as long
-	bytes   int            // of its update
-	place   int            // of its first written region, among those of the section
+	times   *section.Times // statistics of tasks that take a similar time
+	bytes   int            // size of its update
+	place   int            // index of its first written region, among those of the section
 }
 
 // Section is a section whose tasks have been launched, or are being launched.
@@ -47,29 +47,29 @@ type Section struct {
 	Policy sched.Policy
 	Tasks  []Task
 	At     *callsite.Site // where it was opened
-	ByHand bool           // by a call that the user wrote
-	Inside time.Duration  // from its opening to its end, of one opened by hand that has no tasks
+	ByHand bool           // by a call that the user wrote, not by generated code
+	Inside time.Duration  // time from its opening to its end, for a section opened by hand without tasks
 
 	// Guard calls the body of a task. If the body panics, Guard names the task in its
 	// message and does not return.
 	Guard func(t *Task, body func())
-	// Agree, if set, makes every replica run every task. It is called when all results
-	// are here: the section is complete if it returns nil.
+	// Agree, if set, makes every replica run every task. It is called when all results have
+	// arrived. The section is complete if Agree returns nil.
 	Agree func() error
 
-	decision *decision     // to share or not, and how, with the adaptive policy
-	bytes    int           // of all updates, with that policy
-	way      direct.Way    // decided for this section
+	decision *decision     // whether and how to share, with the adaptive policy
+	bytes    int           // size of all updates, with that policy
+	way      direct.Way    // way chosen for this section
 	tries    bool          // it is shared as a trial, to measure its first task
-	begun    time.Duration // when sharing began; in the first section that is after the wait for the peers
-	inBodies time.Duration // spent in bodies here
-	ran      int           // bodies run here
-	running  int           // the task that runShort runs, or has run last
-	along    int           // bodies that stored their results as they ran; inBodies does not include them
+	begun    time.Duration // when sharing began; in the first section this is after the wait for the peers
+	inBodies time.Duration // time in bodies on this replica
+	ran      int           // number of bodies run on this replica
+	running  int           // the task that runShort is running, or has run last
+	along    int           // number of bodies that stored their results as they ran; inBodies does not include them
 	helpers  helpers       // workers that help to run its tasks
 	exchange exchange      // distributes its results
-	pending  atomic.Int64  // updates whose memory is not yet handed over
-	verifier *verifier     // nil: no task of it is verified
+	pending  atomic.Int64  // number of updates whose memory was not handed over yet
+	verifier *verifier     // nil: none of its tasks is verified
 }
 
 // Reset makes s a section without tasks. It keeps the memory of the tasks of the section

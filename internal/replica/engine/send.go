@@ -19,11 +19,11 @@ type outgoing struct {
 type outFrame struct {
 	frame   transport.Frame
 	sharing *sharing
-	section *Section // of an update
+	section *Section // section of an update
 	queued  time.Duration
 }
 
-// outFrames holds frames for reuse: every claim and update needs a frame, and the link
+// outFrames holds frames for reuse. Every claim and update needs a frame, and the link
 // returns it after sending it.
 var outFrames = sync.Pool{New: func() any { return new(outFrame) }}
 
@@ -36,8 +36,8 @@ func (h *sharing) outFrame(m update.Message) *transport.Frame {
 	return &p.frame
 }
 
-// entered informs the peers that this replica has entered s. Peers that are behind need
-// not send it results of earlier sections.
+// entered informs the peers that this replica has entered s. Peers that are behind then
+// need not send it results of earlier sections.
 func (w *worker) entered(s *Section) {
 	for _, link := range w.sharing.peers {
 		if link != nil {
@@ -46,7 +46,7 @@ func (w *worker) entered(s *Section) {
 	}
 }
 
-// entry returns the message that this replica is in s.
+// entry returns the message that informs peers that this replica is in s.
 func (w *worker) entry(s *Section) update.Message {
 	return update.Message{Kind: update.KindEntered, Section: s.Number, Tasks: len(s.Tasks),
 		Signature: w.sharing.machine.Signature(), At: int64(w.sharing.now())}
@@ -78,8 +78,8 @@ func (h *sharing) notify(replica int, m update.Message, payload ...[]byte) {
 	link.Send(f)
 }
 
-// Sent implements transport.Owner. It ignores errors: the peer is dead, or this process
-// is.
+// Sent implements transport.Owner. It ignores errors, because they mean that the peer or
+// this process is dead.
 func (p *outFrame) Sent(f *transport.Frame, err error) {
 	h := p.sharing
 	isUpdate := update.Kind(f.Header.Kind) == update.KindUpdate

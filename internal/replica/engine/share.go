@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// Share completes s together with the other replicas [INTRA, Algorithm 1,
+// Share completes s together with the other replicas of the rank [INTRA, Algorithm 1,
 // lines 20 to 28].
 func (h *sharing) Share(s *Section) error {
 	err := h.watch.atSection(s)
@@ -34,10 +34,10 @@ func (h *sharing) Share(s *Section) error {
 }
 
 // sectionFails makes all sections fail with err, and returns the error for the program.
-// The section that has failed stays open, as its updates may still arrive. If the job
-// rolls back, sectionFails waits until the updates of this replica have left the memory
-// of the program. What the program does with that memory afterwards must not reach a
-// replica that has not been informed of the rollback.
+// The section that failed stays open, because its updates may still arrive. If the job
+// rolls back, sectionFails waits until the updates of this replica have left the memory of
+// the program. The program may overwrite that memory afterwards, and its contents must not
+// reach a replica that does not know of the rollback.
 func (h *sharing) sectionFails(err error) error {
 	h.mu.Lock()
 	h.fail(err)
@@ -45,12 +45,12 @@ func (h *sharing) sectionFails(err error) error {
 	over := h.runCtx.Err() != nil
 	h.mu.Unlock()
 	if over {
-		_ = h.poller.Wait(h.ctx, func() bool { return h.pending.Load() == 0 }) // an error means that the job ends, and then no replica continues
+		_ = h.poller.Wait(h.ctx, func() bool { return h.pending.Load() == 0 }) // an error means that the job ends, so no replica continues
 	}
 	return err
 }
 
-// learn records how long s took, which is complete.
+// learn records how long s took. s is complete.
 func (h *sharing) learn(s *Section, took time.Duration) {
 	if len(s.Tasks) == 0 {
 		return
@@ -84,8 +84,8 @@ func (h *sharing) complete(s *Section) error {
 	return h.handedOver(s)
 }
 
-// work runs tasks and receives results until the results of all tasks of s are here, or
-// an error makes them useless, and no worker works on s any more.
+// work runs tasks and receives results until the results of all tasks of s have arrived,
+// or an error makes them useless. When it returns, no worker works on s any more.
 func (h *sharing) work(s *Section) error {
 	h.mu.Lock()
 	defer h.joinHelpers(s)
@@ -124,7 +124,7 @@ func (h *sharing) work(s *Section) error {
 }
 
 // reconsider ends a trial of sharing s after its first task, unless that task has shown
-// that sharing is worthwhile. After that this replica continues alone.
+// that sharing is worthwhile. This replica then runs the other tasks alone.
 func (h *sharing) reconsider(s *Section) {
 	if !s.tries {
 		return
@@ -136,12 +136,12 @@ func (h *sharing) reconsider(s *Section) {
 	}
 }
 
-// gather informs the peers that this replica is here, if they may not notice otherwise.
-// In the first shared section it also waits until they have reached theirs. What comes
-// before it, such as reading the input, takes each replica a different time. Replicas
-// that begin far apart stay apart: updates for a replica that is many sections behind
-// find no room there. A peer may never come, so the wait is no longer than the time
-// that this replica took to get here.
+// gather informs the peers that this replica has reached s, if they may not notice
+// otherwise. In the first shared section it also waits until they have reached theirs.
+// Before that section, replicas spend different times, for example to read the input.
+// Replicas that begin far apart stay apart, because a replica that is many sections behind
+// has no room for updates. A peer may never arrive, so the wait is no longer than the time
+// that this replica took to reach s.
 func (h *sharing) gather(w *worker, s *Section, yield func(func())) error {
 	first := h.gathered != h.machine
 	a, announces := s.exchange.(announcer)
@@ -173,11 +173,11 @@ func (h *sharing) gather(w *worker, s *Section, yield func(func())) error {
 	return nil
 }
 
-// longestGathering bounds that wait after a rollback: the clock of this process has run
-// for long.
+// longestGathering bounds that wait after a rollback, when the clock of this process has
+// run for long.
 const longestGathering = time.Minute
 
-// handedOver waits until no link holds memory of this section any more.
+// handedOver waits until no link refers to memory of this section.
 func (h *sharing) handedOver(s *Section) error {
 	if s.pending.Load() == 0 {
 		return nil

@@ -12,42 +12,42 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// inboxBytes bounds the updates kept for sections not yet entered, per peer.
+// inboxBytes bounds the updates kept for sections that were not entered yet, per peer.
 const inboxBytes = 64 << 20
 
-// sharing is what the replicas of a rank do together: sections, and Once. The
-// lock of the node is that of all below.
+// sharing is the part of a process that works together with the other replicas of its
+// rank: sections, and Once. The lock of the node guards all fields.
 type sharing struct {
 	*node
-	peers   []transport.Link // to the replicas of this rank; nil for itself and the dead
+	peers   []transport.Link // links to the replicas of this rank; nil for itself and dead replicas
 	receive job.Receive
 
-	pending atomic.Int64 // frames whose memory is the program's, not yet handed over
-	filling atomic.Int64 // updates that are being received into the program's memory
+	pending atomic.Int64 // number of frames that refer to the program's memory and were not handed over yet
+	filling atomic.Int64 // number of updates that are being received into the program's memory
 
 	machine   *section.Machine
 	gathered  *section.Machine // the last machine for which gather has waited
 	once      onceCalls
-	current   *Section       // from its opening to its end
-	open      *Section       // while it is shared
-	retired   bool           // the job rolls back: nothing more is received into the program's memory
-	checker   update.Checker // of scratch space
-	workers   []worker       // the first is the goroutine of the program
-	rerun     inside         // for tasks that the verifier runs again
+	current   *Section       // the section, from its opening to its end
+	open      *Section       // the section, while it is shared
+	retired   bool           // the job rolls back: nothing is received into the program's memory any more
+	checker   update.Checker // finds tasks that use the same scratch space
+	workers   []worker       // the first worker is the goroutine of the program
+	rerun     inside         // used for tasks that the verifier runs again
 	staged    buffers
 	stats     stats
 	notes     notes
 	decisions decisions
 	bandwidth bandwidth
 	updates   updates
-	stores    *stores      // nil: there are none
+	stores    *stores      // nil: replicas share no memory
 	verifier  *verifier    // nil: nothing is verified
-	watch     *watcher     // nil: nothing looks for divergence
+	watch     *watcher     // nil: divergence is not checked
 	scattered bool         // the replicas of the rank were on several hosts at the last join or rollback
-	flips     *fault.Flips // nil: none was asked for
+	flips     *fault.Flips // nil: no flips were requested
 	meter     *counters.Meter
 
-	generation uint32 // how often the job has rolled back
+	generation uint32 // number of rollbacks of the job
 }
 
 func newSharing(n *node, c Config) *sharing {
@@ -87,7 +87,7 @@ func newSharing(n *node, c Config) *sharing {
 func (h *sharing) Replicated() bool { return len(h.peers) > 1 }
 
 // Turn returns the index of this process among the live replicas of its rank, and their
-// number. The replicas may differ in the deaths that they know of, and so in these values.
+// number. The replicas may know of different deaths, so their values may be inconsistent.
 func (h *sharing) Turn() (place, of int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,8 +102,8 @@ func (h *sharing) Turn() (place, of int) {
 	return place, of
 }
 
-// Serial reports whether tasks run when they are launched: no other replica and no
-// other worker shares them, and none is verified.
+// Serial reports whether tasks run when they are launched. This requires that no other
+// replica and no other worker shares them, and that none is verified.
 func (h *sharing) Serial() bool { return len(h.peers) == 1 && len(h.workers) == 1 && h.verifier == nil }
 
 // Opened is called when the program opens s. It gives s its number.
@@ -144,9 +144,9 @@ func (h *sharing) opened(number uint64) *Section {
 	return nil
 }
 
-// pass moves the machine past s, which is completed without it.
+// pass moves the section machine past s, which is completed without it.
 func (h *sharing) pass(s *Section, signature uint64) error {
-	var now time.Duration // a replica alone waits for none
+	var now time.Duration // a replica alone waits for no peer
 	if len(h.peers) > 1 {
 		now = h.now()
 	}
@@ -186,7 +186,7 @@ func (h *sharing) admit(p job.Process) {
 	if h.stores != nil {
 		h.stores.admit(p.Replica)
 	}
-	// All replicas have to find out again, at the same time, whether sharing pays.
+	// All replicas have to measure again, at the same time, whether sharing pays.
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
 }
 
@@ -197,8 +197,8 @@ func (h *sharing) position() section.Position {
 	return at
 }
 
-// resumeAt puts this replica into the position of its rank at a cut, in a generation,
-// with the live peers that incarnations names.
+// resumeAt sets this replica to the position of its rank at a cut, in a generation. The
+// live peers are those in incarnations.
 func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	self, replicas := h.setup.Self, len(h.peers)
 	h.machine = section.NewAt(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}, at)
@@ -231,7 +231,8 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	}
 }
 
-// describe describes, for the user, what the open section lacks, if there is one.
+// describe describes, for the user, what the open section waits for. It returns "" if no
+// section is open.
 func (h *sharing) describe() string {
 	if h.open == nil || h.open.exchange == nil {
 		return ""
@@ -240,9 +241,9 @@ func (h *sharing) describe() string {
 }
 
 // retire ends all access of links and peers to the memory of a program that is about to
-// begin again. Nothing more is received into that memory, and no peer stores into it.
-// retire reports whether no link and no peer reads or writes it any more; until then it
-// is called again.
+// begin again. From then on no update is received into that memory, and no peer stores
+// into it. retire reports whether no link and no peer uses the memory any more. It is
+// called again until it returns true.
 func (h *sharing) retire() bool {
 	h.mu.Lock()
 	h.retired = true
@@ -251,7 +252,7 @@ func (h *sharing) retire() bool {
 	return ended && h.pending.Load() == 0 && h.filling.Load() == 0
 }
 
-// bye informs the other replicas that nothing more follows.
+// bye informs the other replicas that this one sends nothing more.
 func (h *sharing) bye() {
 	m := update.Message{Kind: update.KindBye, Section: h.machine.Number()}
 	for replica, l := range h.peers {
@@ -261,8 +262,8 @@ func (h *sharing) bye() {
 	}
 }
 
-// awaitChange waits for a change since seen, or until a time; 0: forever. The goroutine
-// of the program calls it without the lock, after it has promised to poll.
+// awaitChange waits for a change since seen, or until a time (0: without limit). The
+// goroutine of the program calls it without the lock, after it has promised to poll.
 func (h *sharing) awaitChange(seen uint64, until time.Duration) error {
 	var deadline time.Time
 	if until > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// rounds is a program of that many rounds, which leaves its vectors in final.
+// rounds returns a program of n rounds, which stores its vectors in final.
 func rounds(n int, policy sched.Policy, final []*vectors) func(r *replica, p *Program) error {
 	return func(r *replica, p *Program) error {
 		v := newVectors(r.arena)
@@ -66,7 +66,7 @@ func TestReplicasShareTheirTasks(t *testing.T) {
 	}
 }
 
-// randomKills returns points at which all replicas but the last may die.
+// randomKills returns random kill points of all replicas but the last.
 func randomKills(seed uint64, replicas int) (kills []string) {
 	rng := rand.New(rand.NewPCG(seed, 11))
 	for i := range replicas - 1 {
@@ -77,7 +77,8 @@ func randomKills(seed uint64, replicas int) (kills []string) {
 	return kills
 }
 
-// Whichever replicas die, and whenever, the others have the same bits.
+// Any replicas but the last may die at any time. The others have results with the same
+// bits.
 func TestReplicasThatDieWhileTheyShare(t *testing.T) {
 	const n = 6
 	want := serial(n)
@@ -130,7 +131,7 @@ func TestReplicasThatDoNotLaunchTheSame(t *testing.T) {
 				})
 			})
 			err := errors.Join(g.replicas[0].err, g.replicas[1].err)
-			if err == nil { // the difference was found when both had returned
+			if err == nil { // the difference was found after both had returned
 				require.NotEmpty(t, g.failures)
 				require.Equal(t, job.FailDivergence, g.failures[0].Kind)
 				return
@@ -140,8 +141,8 @@ func TestReplicasThatDoNotLaunchTheSame(t *testing.T) {
 	}
 }
 
-// In checked mode every replica runs every task, and leaves the section when
-// they agree.
+// In checked mode every replica runs every task. A replica leaves the section when all
+// agree.
 func TestAgree(t *testing.T) {
 	g := newGroup(t, 2)
 	wrong := errors.New("not the same")

@@ -16,9 +16,9 @@ import (
 // compares reports whether registered states are compared.
 func (v *verifier) compares() bool { return v != nil && v.every > 0 }
 
-// compareState flips bits of the registered state, if that was requested, and looks for
-// divergence. With -sdc state it compares the state with that of the other replicas, if
-// it is time. A cut at the same safe point comes after that.
+// compareState flips bits of the registered state, if that was requested, and checks for
+// divergence. With -sdc state it compares the state with that of the other replicas, if a
+// comparison is due. It is called before a cut at the same safe point.
 func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	if err := r.sharing.flipState(state); err != nil {
 		return err
@@ -43,9 +43,9 @@ func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	}
 	r.inside = r.program
 	defer func() { r.inside = nil }()
-	// A wrong message that corrupted this state may also have corrupted, through shared
-	// results, the states of the majority, which counts as sound. So the hashes of the
-	// messages are sent first.
+	// A wrong message may have corrupted the state of a majority: it corrupts the state of
+	// one replica, and shared results then corrupt others. The majority counts as sound. So
+	// the hashes of the messages are sent first.
 	if err := v.tellSums(false); err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
@@ -55,8 +55,8 @@ func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	return nil
 }
 
-// compareState returns when this replica can continue from a safe point at which its
-// state has that hash.
+// compareState compares the state at a safe point by its hash. It returns when this
+// replica can continue.
 func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 	for _, p := range v.states.Enter(point, hash) {
 		v.notify(p, update.Message{Kind: update.KindVerify, Task: wordState, Section: point}, binary.LittleEndian.AppendUint64(nil, hash))
@@ -83,7 +83,7 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 		}
 		var err error
 		yield(func() {
-			if news { // the head kills the wrong replica, or rolls the job back
+			if news { // the head kills the faulty replica, or the job rolls back
 				v.head.Tell(v.Snapshot)
 			}
 			err = v.ended(v.poller.Wait(v.runCtx, func() bool { return v.changedSince(seen) }))
@@ -94,8 +94,8 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 	}
 }
 
-// statesDiffer records the convictions and disputes that follow from a comparison of states, and
-// reports whether the head has to know of them.
+// statesDiffer records the convictions and disputes that follow from a comparison of
+// states. It reports whether the head has to be informed.
 func (v *verifier) statesDiffer(point uint64, c verify.Comparison) (news bool) {
 	if c.Outcome == verify.Unknown && v.counts.Doubt == nil {
 		text := fmt.Sprintf("the registered state at safe point %d differs, and it cannot be told whose is wrong (%s)", point, votes(c))
@@ -131,9 +131,8 @@ func votes(c verify.Comparison) string {
 	return strings.Join(all, ", ")
 }
 
-// stateAt returns a hash of the registered state in a cut, 0 if it is not needed. After
-// an error the job rolls back only to a cut at which the hashes of all replicas were
-// equal.
+// stateAt returns a hash of the registered state in a cut, 0 if it is not needed. After an
+// error the job rolls back only to a cut in which the hashes of all replicas were equal.
 func (r *recovering) stateAt(point uint64, yield func(func())) (hash uint64, err error) {
 	v, p := r.sharing.verifier, r.program
 	if v == nil || !v.backups || p == nil || len(r.sharing.peers) < 2 || r.member.Cancelled() {

@@ -84,7 +84,7 @@ func judging(g *group) (apart func() []job.Doubt, convicted func() []job.Convict
 		}
 }
 
-// One bit of the state of any replica is wrong at any safe point: the others blame that
+// One bit of the state of any replica is wrong, at any safe point. The others blame that
 // replica, and continue with the right bits.
 func TestWrongStateIsConvicted(t *testing.T) {
 	want := serial(4)
@@ -102,7 +102,7 @@ func TestWrongStateIsConvicted(t *testing.T) {
 			}
 			require.NotEmpty(t, convicted())
 			for _, c := range convicted() {
-				if c.Lost { // the blamed process reports that itself
+				if c.Lost { // the blamed process itself reports this
 					c.Core, c.Seconds, c.Lost = -1, 0, false
 				}
 				require.Equal(t, job.Conviction{Process: job.Process{Replica: wrong}, Incarnation: 1, Core: -1, Section: uint64(2 * point), Task: -1, Point: uint64(point + 1)}, c)
@@ -111,15 +111,15 @@ func TestWrongStateIsConvicted(t *testing.T) {
 	}
 }
 
-// One bit of a result that a replica receives is wrong: its state is wrong at the next safe
-// point, and the others blame it, or it did not use the result.
+// One bit of a result that a replica receives is wrong. Either its state is wrong at the
+// next safe point and the others blame it, or it did not use the result.
 func TestWrongUpdateIsConvicted(t *testing.T) {
 	want := serial(4)
 	found := 0
 	for count := range 8 {
 		g := newGroup(t, 3, comparing(1), flipped(t, fmt.Sprintf("0.1@update:%d:62", count)))
 		apart, convicted := judging(g)
-		all := safeRounds(g, 4, sched.Static) // the updates are all of the first round
+		all := safeRounds(g, 4, sched.Static) // all updates of the first round
 		require.Empty(t, apart())
 		for _, r := range g.survivors() {
 			require.NoError(t, r.err)
@@ -133,7 +133,7 @@ func TestWrongUpdateIsConvicted(t *testing.T) {
 	require.Positive(t, found)
 }
 
-// Of two replicas neither can be blamed: the head receives both hashes.
+// With two replicas none can be blamed, so the head receives both hashes.
 func TestStatesApart(t *testing.T) {
 	g := newGroup(t, 2, comparing(2), flipped(t, "0.1@state:3"))
 	apart, _ := judging(g)
@@ -145,8 +145,7 @@ func TestStatesApart(t *testing.T) {
 	}
 }
 
-// Equal states are compared at the requested safe points, whichever replicas die in
-// between.
+// Equal states are compared at the requested safe points, even if replicas die meanwhile.
 func TestStatesAlike(t *testing.T) {
 	for _, kill := range []string{"", "0.0@task:20", "0.1@task:50", "0.2@task:70"} {
 		with := []setup{comparing(2)}
@@ -184,7 +183,7 @@ func TestStateAfterTheEnd(t *testing.T) {
 	require.ErrorContains(t, g.replicas[1].err, "safe point 1 was reached")
 }
 
-// A flip beyond the state is an error.
+// A flip beyond the end of the state is an error.
 func TestFlipBeyondTheState(t *testing.T) {
 	g := newGroup(t, 1, flipped(t, "0.0@state:0:999999999"))
 	safeRounds(g, 1, sched.Adaptive)

@@ -23,10 +23,10 @@ type stats struct {
 // known is the statistics of a type of task.
 type known struct {
 	job.TaskStats
-	counted []counters.Count // in the order of the meter's
-	average time.Duration    // of a body run here, for claims
+	counted []counters.Count // in the order of the counters of the meter
+	average time.Duration    // average time of a body that ran here, for claims
 	pace    pace
-	whole   pace                   // of sections whose first task is of this type, and that need no protocol
+	whole   pace                   // pace of sections whose first task is of this type, and that need no protocol
 	times   map[int]*section.Times // by the size of the regions of a task, as a power of two
 }
 
@@ -63,7 +63,7 @@ func (s *stats) of(t *Kernel) *known {
 	return k
 }
 
-// ran records that t has run here, and its counters.
+// ran records the time and the counters of a run of t.
 func (s *stats) ran(t *Task, spent time.Duration, counted []counters.Count) {
 	k := t.known
 	s.total.TasksRun++
@@ -112,8 +112,8 @@ func (h *sharing) waited(s *Section, task int, from time.Duration) {
 	h.trace.wait(s, task, from, to)
 }
 
-// completed records that s is complete, which began to be shared at from. The caller
-// holds the lock.
+// completed records that s is complete. Sharing s began at from. The caller holds the
+// lock.
 func (h *sharing) completed(s *Section, from time.Duration) {
 	to := h.now()
 	if len(s.Tasks) > 0 {
@@ -124,9 +124,9 @@ func (h *sharing) completed(s *Section, from time.Duration) {
 	h.trace.section(s, from, to)
 }
 
-// alone returns the seconds that s, which is complete, would have taken this process alone.
-// Each task counts with the average time of such tasks here: the time of a single task
-// proves little, as the process may have waited for a core.
+// alone returns the seconds that s, which is complete, would have taken this process
+// alone. Each task counts with the average time of such tasks here: the time of a single
+// task proves little, because the process may have waited for a core.
 func (s *Section) alone() (seconds float64) {
 	var of *known
 	each := 0.0
@@ -139,7 +139,7 @@ func (s *Section) alone() (seconds float64) {
 	return seconds / float64(max(s.helpers.size, 1))
 }
 
-// Snapshot returns a copy of all counts for the head.
+// Snapshot returns a copy of all counts, for the head.
 func (h *sharing) Snapshot() job.Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()

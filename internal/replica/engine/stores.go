@@ -17,26 +17,26 @@ import (
 )
 
 // stores is the exchange that writes results straight into the arrays of the other
-// replicas, which are on the same host. It can complete sections whose tasks write
-// nothing but such arrays, as long as all live replicas share the memory.
+// replicas, which are on the same host. It can complete sections whose tasks write only
+// such arrays, as long as all live replicas share the memory.
 type stores struct {
 	*sharing
 	arena  *arena.Arena
 	claims *direct.ClaimTable
-	areas  []*arena.Area // by replica; nil: not known, or there is none
+	areas  []*arena.Area // by replica; nil: unknown, or no area
 	ended  []bool        // by replica: the life of the known area is over
 
-	// places and nonTemporal belong to the section that is prepared or open.
-	places      []uint64 // where the memory that its tasks write lies in the area
-	hints       [8]int   // where the memory of earlier regions of that number lay
+	// These fields belong to the section that is prepared or open.
+	places      []uint64 // positions in the area of the memory that its tasks write
+	hints       [8]int   // positions of earlier regions with the same index, modulo 8
 	nonTemporal bool     // results are copied past the caches
-	large       int      // size from which results are copied past the caches, in bytes
+	large       int      // size, in bytes, from which on results are copied past the caches
 	part        int      // bytes of results that a task computes before it stores them
 
-	any bool   // something has been stored
+	any bool   // some result was stored
 	why string // why a section could not be completed by stores; "" if all could
 
-	stuck struct { // the section of a peer for which this replica has waited in vain
+	stuck struct { // stuck is the section of a peer for which this replica has waited in vain.
 		at uint64
 		ok bool
 	}
@@ -58,8 +58,8 @@ func (d *stores) enter(s *Section, signature uint64) error {
 	return d.pass(s, signature)
 }
 
-// next returns the next step of w in s. w itself copies the results of the tasks that
-// it has run.
+// next returns the next step of w in s. w itself copies the results of tasks that it has
+// run.
 func (d *stores) next(w *worker, s *Section) (step, error) {
 	if n := len(w.given); n > 0 {
 		c := w.given[n-1]
@@ -96,7 +96,7 @@ func (d *stores) mismatch(s *Section, m *direct.Mismatch) error {
 
 func (d *stores) first(*Task) bool { return false }
 
-// ran has the results copied to all peers that are in s and lack them.
+// ran orders copies of the results to all peers that are in s and lack them.
 func (d *stores) ran(w *worker, s *Section, task int) {
 	w.peers = d.claims.Ran(task, w.peers[:0])
 	for _, p := range w.peers {
@@ -126,15 +126,14 @@ func (d *stores) gave(w *worker, s *Section, task, peer int) {
 	d.wake(w, s, peer)
 }
 
-// wake has w send a frame to a peer, which may be asleep in its wait for s.
+// wake makes w send a frame to a peer, which may sleep while it waits for s.
 func (d *stores) wake(w *worker, s *Section, peer int) {
 	if link := d.peers[peer]; link != nil {
 		w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})
 	}
 }
 
-// take returns the step that copies the results of a task out of the arrays of a dead
-// peer.
+// take returns the step that copies the results of a task from the arrays of a dead peer.
 func (d *stores) take(s *Section, task, peer int) step {
 	return step{kind: moveResults,
 		move: func() { d.copyFrom(s, task, peer) },
@@ -152,7 +151,7 @@ func (d *stores) copyTo(s *Section, task, peer int) {
 		if mid != nil {
 			half := copy(to[:len(to)/2], from)
 			if !mid() {
-				runtime.Goexit() // in a job that runs in one process
+				runtime.Goexit() // only in a job that runs in one process
 			}
 			to, from, mid = to[half:], from[half:], nil
 		}
@@ -160,7 +159,7 @@ func (d *stores) copyTo(s *Section, task, peer int) {
 	}
 }
 
-// copyFrom copies the results of a task out of the arrays of a dead peer.
+// copyFrom copies the results of a task from the arrays of a dead peer.
 func (d *stores) copyFrom(s *Section, task, peer int) {
 	for g, theirs := range d.results(s, task, peer) {
 		move(g.Mem, theirs, d.nonTemporal)
@@ -178,8 +177,8 @@ func written(t *Task) iter.Seq[*update.Region] {
 	}
 }
 
-// results returns the regions that a task writes, each with its counterpart in the
-// arrays of a peer. The peer published the positions when it entered s.
+// results returns the regions that a task writes, each with its counterpart in the arrays
+// of a peer. The peer has published the positions of its arrays when it entered s.
 func (d *stores) results(s *Section, task, peer int) iter.Seq2[*update.Region, []byte] {
 	return func(yield func(*update.Region, []byte) bool) {
 		k, area := s.Tasks[task].place, d.areas[peer]
@@ -201,15 +200,14 @@ func move(to, from []byte, nonTemporal bool) {
 	copy(to, from)
 }
 
-// leastPatience is the least time for which a peer has to stay at one section before
-// this replica stops waiting for it.
+// leastPatience is the least time that a peer must stay at one section before this replica
+// stops waiting for it.
 const leastPatience = time.Millisecond
 
-// meet waits for peers that are behind: nothing can be stored into their arrays before
-// they enter s, and a replica that continues without them shares no work with them from
-// then on. It waits while they make progress, but never longer for one step than they
-// would need for all of s. With ownersOnly it waits until they have entered or are
-// dead.
+// meet waits for peers that are behind. Nothing can be stored into their arrays before
+// they enter s, and a replica that continues without them shares no more work with them.
+// meet waits while they make progress, but for each step no longer than they would need
+// for all of s. With ownersOnly it waits until they have entered or are dead.
 func (d *stores) meet(s *Section, yield func(func())) error {
 	patience := leastPatience
 	if s.decision.alone.n > 0 {
@@ -250,7 +248,7 @@ func (d *stores) adopted(s *Section, task int) bool {
 	return !d.machine.Live(sched.Owner(len(s.Tasks), len(d.sharing.peers), task))
 }
 
-// missing returns 0: the claims do not show which task is missing.
+// missing returns 0, because the claims do not show which task is missing.
 func (d *stores) missing() int { return 0 }
 
 func (d *stores) leave(s *Section) {

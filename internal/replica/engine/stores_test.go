@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// alloc makes an array, in an arena if there is one.
+// alloc makes an array, in an arena if a is not nil.
 func alloc(a *arena.Arena, n int) []float64 {
 	if a == nil {
 		return make([]float64, n)
@@ -20,8 +20,7 @@ func alloc(a *arena.Arena, n int) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(a.Alloc(8*n)))), n)
 }
 
-// Results for arrays in shared memory are stored there, and those for other arrays are
-// sent.
+// Results for arrays in shared memory are stored. Results for other arrays are sent.
 func TestStores(t *testing.T) {
 	const n = 8
 	want := serial(n)
@@ -42,19 +41,18 @@ func TestStores(t *testing.T) {
 			run, received = run+s.TasksRun, received+s.TasksReceived
 			require.Equal(t, g.replicas[0].engine.Snapshot().Signature, s.Signature)
 		}
-		all += stored // replicas that never meet run every task themselves
+		all += stored // replicas that never meet each run every task
 		require.LessOrEqual(t, stored, received, "the first are sent, while one replica has no arrays yet")
 		require.EqualValues(t, 2*n*16*replicas, run+received, "every result was made or stored once")
 	}
 	require.Positive(t, all)
 }
 
-// A stored result counts for its kernel, also in a section of several.
+// A stored result counts for its kernel, also in a section with several kernels.
 func TestStoresOfSeveralKernels(t *testing.T) {
-	// Replicas that never meet run every task themselves, which may happen on a busy
-	// machine.
+	// Replicas that never meet each run every task. This may happen on a busy machine.
 	for stored, runs := int64(0), 0; stored == 0; runs++ {
-		require.Less(t, runs, 50, "nothing is ever stored")
+		require.Less(t, runs, 50, "no result is ever stored")
 		stored = storeSeveralKernels(t)
 	}
 }
@@ -102,7 +100,7 @@ func TestSectionsThatCannotBeStored(t *testing.T) {
 			final := make([]*vectors, 2)
 			g.run(func(r *replica, p *Program) error {
 				v := newVectors(r.arena)
-				if name == "elsewhere" { // one of the two arrays that are written
+				if name == "elsewhere" { // this is one of the two arrays that are written
 					v.w = newVectors(nil).w
 					v.x = newVectors(nil).x
 				}
@@ -120,8 +118,8 @@ func TestSectionsThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// No replica reads results that a dead replica has stored only in part. (Each has one
-// worker: in this process nothing would stop the other workers of a dead one.)
+// No replica reads results that a dead replica has stored only in part. (Each replica has
+// one worker: in this process the other workers of a dead replica would continue.)
 func TestReplicasThatDieWhileTheyStore(t *testing.T) {
 	const n = 6
 	want := serial(n)
@@ -143,8 +141,8 @@ func TestReplicasThatDieWhileTheyStore(t *testing.T) {
 	require.Positive(t, stored)
 }
 
-// sometimesStored runs a program on two replicas that share memory, with a different
-// beginning on each, until results have been stored, or gives up after many attempts.
+// sometimesStored runs a program on two replicas that share memory, until results have
+// been stored, or gives up after many attempts. begin makes the data of each replica.
 func sometimesStored(t *testing.T, begin func(r *replica) *vectors) (g *group, stored int64) {
 	const n = 20
 	for range 10 {
@@ -175,7 +173,7 @@ func sometimesStored(t *testing.T, begin func(r *replica) *vectors) (g *group, s
 	return g, stored
 }
 
-// Arrays need not lie at the same place on all replicas.
+// Arrays may be at different positions on the replicas.
 func TestStoresToOtherPlaces(t *testing.T) {
 	g, stored := sometimesStored(t, func(r *replica) *vectors {
 		if r.setup.Self.Replica == 1 {
@@ -189,8 +187,7 @@ func TestStoresToOtherPlaces(t *testing.T) {
 	}
 }
 
-// If one replica can store and the other cannot, results are sent, and a note names the
-// place.
+// If only one of two replicas can store, results are sent, and a note names the place.
 func TestArraysThatOnlyOneReplicaShares(t *testing.T) {
 	for shares := range 2 {
 		g, _ := sometimesStored(t, func(r *replica) *vectors {
@@ -213,8 +210,8 @@ func TestArraysThatOnlyOneReplicaShares(t *testing.T) {
 	}
 }
 
-// Memory that is lost for one process is available to the next: a joiner, and a process
-// that rolls back, each have an area of their own.
+// A process returns the memory of a dead one to the arena, for the next process. A joiner,
+// and a process that rolls back, each have an area of their own.
 func TestAreasOfLives(t *testing.T) {
 	g := newGroup(t, 2, share).withStores()
 	d, other := g.replicas[0].engine.stores, g.replicas[1]
@@ -223,25 +220,25 @@ func TestAreasOfLives(t *testing.T) {
 	require.False(t, d.begun())
 	newVectors(g.replicas[0].arena)
 	require.True(t, d.begun())
-	require.False(t, d.met(s), "it has allocated nothing")
+	require.False(t, d.met(s), "the process has allocated nothing")
 	v := newVectors(other.arena)
 	require.True(t, d.met(s))
 	first := d.areas[1]
 
 	v.x[0] = 5
 	d.sharing.dead(peer)
-	require.Same(t, first, d.areas[1], "its results may be taken in this section")
+	require.Same(t, first, d.areas[1], "its results may still be read in this section")
 	d.incarnations[peer] = 2
 	d.sharing.admit(peer)
-	require.Zero(t, v.x[0], "the memory of the dead is given back")
+	require.Zero(t, v.x[0], "the memory of the dead process is freed")
 	require.False(t, d.met(s), "its successor has allocated nothing")
 	other.arena.Begin(2)
 	v = newVectors(other.arena)
 	require.True(t, d.met(s))
 	v.x[0] = 5
 	d.sharing.dead(peer)
-	require.False(t, d.met(s), "nobody else is there")
-	require.Zero(t, v.x[0], "the memory of the dead is given back")
+	require.False(t, d.met(s), "no other replica is live")
+	require.Zero(t, v.x[0], "the memory of the dead process is freed")
 	d.incarnations[peer] = 3
 	d.sharing.admit(peer)
 	other.arena.Begin(3)

@@ -12,13 +12,13 @@ import (
 )
 
 // tracer records what this process does, for intrarun's -trace. A nil tracer records
-// nothing. The process sends the events every 100 ms and at its end, so one that is
-// killed from outside loses the last of them.
+// nothing. The process sends the events every 100 ms and at its end. So a process that is
+// killed from outside loses the last events.
 type tracer struct {
 	recorder *timeline.Recorder
-	start    time.Time       // of the engine's clock
-	origin   int64           // the same, by the clock of the host
-	places   timeline.Places // of sections, under the lock of the node
+	start    time.Time       // time 0 of the engine's clock
+	origin   int64           // the same time by the clock of the host
+	places   timeline.Places // texts of sections; guarded by the lock of the node
 }
 
 func newTracer(setup job.Setup, start time.Time) *tracer {
@@ -28,8 +28,8 @@ func newTracer(setup job.Setup, start time.Time) *tracer {
 	return &tracer{recorder: timeline.NewRecorder(), start: start, origin: timeline.Moment(start)}
 }
 
-// now returns the time by the clock of the host. That clock takes a system call to
-// read, so the time is derived from the engine's.
+// now returns the time by the clock of the host. Reading that clock takes a system call,
+// so the time is derived from the engine's clock.
 func (t *tracer) now() int64 { return t.origin + int64(time.Since(t.start)) }
 
 // add records an event that lasted from one moment of the engine's clock to another.
@@ -38,12 +38,13 @@ func (t *tracer) add(e timeline.Event, from, to time.Duration) {
 	t.recorder.Add(e)
 }
 
-// section records a section. Its caller holds the lock, as do those of wait and update.
+// section records a section. The caller holds the lock, as do the callers of wait and
+// update.
 func (t *tracer) section(s *Section, from, to time.Duration) {
 	if t != nil {
 		at := s.At
 		if at == nil {
-			at = new(callsite.Site) // not known
+			at = new(callsite.Site) // the place is unknown
 		}
 		t.add(timeline.Event{Kind: timeline.Section, Number: s.Number, Place: t.places.Of(at)}, from, to)
 	}
@@ -76,7 +77,7 @@ func (h *sharing) traceUpdate(kind timeline.Kind, s *Section, task, peer int) {
 	}
 }
 
-// since records e, which began at from, an earlier result of now, and ends now.
+// since records e, which ends now. It began at from, an earlier result of now.
 func (t *tracer) since(from int64, e timeline.Event) {
 	e.At, e.Lasted = from, t.now()-from
 	t.recorder.Add(e)
@@ -152,7 +153,7 @@ func (t messageTracer) Matched(p sdr.Passage) { t.passage(timeline.Match, p) }
 func (t messageTracer) passage(k timeline.Kind, p sdr.Passage) {
 	e := timeline.Event{Kind: k, At: t.now(), Rank: int32(p.Rank), Replica: int32(p.Replica), Context: p.Context, Number: p.Number, Tag: int64(p.Tag), Bytes: int64(p.Bytes)}
 	if p.Exact {
-		e.Tag = timeline.None // in a collective the tag is the purpose of the message
+		e.Tag = timeline.None // in a collective the tag is an internal number
 	}
 	t.recorder.Add(e)
 }

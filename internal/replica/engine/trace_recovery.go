@@ -12,9 +12,9 @@ func (t *tracer) point(number uint64) (end func()) {
 	return t.begin(timeline.Event{Kind: timeline.Point, Number: number, Place: place})
 }
 
-// stepNames name the steps of a process in a safe point.
+// stepNames are the names of the steps of a process in a safe point.
 var stepNames = map[recovery.StepKind]string{
-	recovery.Wait:     "wait for the others",
+	recovery.Wait:     "wait for other processes",
 	recovery.Drain:    "drain messages",
 	recovery.Donate:   "copy state ahead",
 	recovery.Transfer: "hand over state",
@@ -22,7 +22,7 @@ var stepNames = map[recovery.StepKind]string{
 	recovery.Copy:     "copy for the backup",
 	recovery.Save:     "copy for the checkpoint",
 	recovery.Leave:    "leave the cut",
-	recovery.GiveUp:   "give the cut up",
+	recovery.GiveUp:   "cancel the cut",
 	recovery.Back:     "go back",
 }
 
@@ -82,7 +82,7 @@ func (r *recovering) traceState(l transferID, to job.Process, bytes int) (end fu
 	case transferBackup:
 		e.Name = "backup"
 	case transferBack:
-		e.Name = "state to go back to"
+		e.Name = "state for a rollback"
 	}
 	return r.trace.begin(e)
 }

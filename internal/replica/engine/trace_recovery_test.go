@@ -10,17 +10,17 @@ import (
 	"github.com/intrahpc/intra/internal/timeline"
 )
 
-// The timeline shows a state under way with its purpose, destination and size.
+// The timeline shows each state transfer with its purpose, destination and size.
 func TestTracedStates(t *testing.T) {
 	for kind, want := range map[transferKind]string{
-		transferJoin: "state for a joiner", transferBackup: "backup", transferBack: "state to go back to",
+		transferJoin: "state for a joiner", transferBackup: "backup", transferBack: "state for a rollback",
 	} {
 		t.Run(want, func(t *testing.T) {
 			l := listener{t: t}
 			e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{1}, Trace: true}}})
 			end := e.recovering.traceState(transferID{kind: kind, number: 6}, job.Process{Rank: 2, Replica: 1}, 77)
 			e.trace.flush(&l)
-			require.Empty(t, l.got, "it is still on its way")
+			require.Empty(t, l.got, "the transfer is not over")
 			end()
 			e.trace.flush(&l)
 			require.Len(t, l.got, 1)
@@ -31,8 +31,8 @@ func TestTracedStates(t *testing.T) {
 	}
 }
 
-// The timeline shows a joiner from its start on, and a rollback from its beginning, with
-// the safe point at which the program continues.
+// The timeline shows a joiner from its start on. It shows a rollback from its beginning,
+// with the safe point at which the program continues.
 func TestTracedJoinAndRollback(t *testing.T) {
 	l := listener{t: t}
 	e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{1}, Trace: true}}})
@@ -50,7 +50,7 @@ func TestTracedJoinAndRollback(t *testing.T) {
 	require.GreaterOrEqual(t, l.got[0].At, l.got[1].At)
 }
 
-// Without a timeline nothing of this is recorded.
+// Without a timeline no recovery is recorded.
 func TestUntracedRecovery(t *testing.T) {
 	e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{1}}}})
 	require.NotPanics(t, func() {

@@ -44,7 +44,7 @@ func TestTracer(t *testing.T) {
 
 	l.got = nil
 	tr.flush(&l)
-	require.Empty(t, l.got, "events are not handed over twice")
+	require.Empty(t, l.got, "events are not sent twice")
 }
 
 // A job without a timeline has no cost of tracing.
@@ -73,7 +73,7 @@ func TestTracedCalls(t *testing.T) {
 	require.NoError(t, err)
 	r := comm.Irecv(c, make([]float64, 3), 0, 7)
 	require.NoError(t, comm.Send(c, []float64{1, 2, 3}, 0, 7))
-	_, err = r.Wait() // the message is there
+	_, err = r.Wait() // the message has already arrived
 	require.NoError(t, err)
 	require.NoError(t, comm.Bcast(c, []float64{1}, 0))
 	require.NoError(t, c.Barrier())

@@ -8,34 +8,34 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// A state is sent in chunks over the links, in a channel of its own: a frame that
-// announces it, the chunks in any order, and a last frame with the position and with
+// A state is sent in chunks over the links, in a channel of its own. A first frame
+// announces it, and the chunks follow in any order. A last frame carries the position and
 // the manifest, against which the chunks are checked.
 
 // transferKind is the purpose of a state transfer.
 type transferKind uint8
 
 const (
-	transferJoin   transferKind = 1 + iota // to a joiner: its rank's state
-	transferBackup                         // to a holder
-	transferBack                           // to a process that rolls back: its rank's state
+	transferJoin   transferKind = 1 + iota // to a joiner: the state of its rank
+	transferBackup                         // to a holder of a backup
+	transferBack                           // to a process that rolls back: the state of its rank
 )
 
-// The kinds of frames of transport.ChannelRecovery.
+// These are the kinds of frames of transport.ChannelRecovery.
 const (
 	frameBegin uint8 = 1 + iota
 	frameChunk
 	frameEnd
 )
 
-// transferID identifies a state transfer. Every frame carries it, but the number and
-// the generation of a joiner's state are known only at the end.
+// transferID identifies a state transfer. Every frame carries it. For the state of a
+// joiner, the number and the generation are known only in the last frame.
 type transferID struct {
 	kind       transferKind
-	stream     uint32 // number of the transfer: several may be on their way to one process
+	stream     uint32 // number of the transfer; several transfers may be in progress to one process
 	generation uint32
 	rank       int
-	number     uint64 // of the cut
+	number     uint64 // safe point of the cut
 	full       uint64 // the last backup that the sender knows to be complete
 }
 
@@ -51,8 +51,8 @@ func transferIDOf(h *transport.Header) transferID {
 // stateCopy is the state of a rank at a cut.
 type stateCopy struct {
 	image *checkpoint.Image
-	at    []byte        // the position
-	use   *atomic.Int32 // how many links send it
+	at    []byte        // encoded position
+	use   *atomic.Int32 // number of links that are sending it
 }
 
 func newUse() *atomic.Int32 { return new(atomic.Int32) }
@@ -65,19 +65,19 @@ func (s stateCopy) memory() *checkpoint.Image {
 	return s.image
 }
 
-// outbound is a state on its way to one process.
+// outbound is a state that is being sent to one process.
 type outbound struct {
 	id     transferID
 	link   transport.Link
 	sent   checkpoint.Sent
 	began  bool
-	moving atomic.Int64  // frames that the link holds, and 1 while there will be more
-	use    *atomic.Int32 // of the copy that is sent; nil: the memory is the program's
+	moving atomic.Int64  // number of frames that the link holds, plus 1 while more frames will follow
+	use    *atomic.Int32 // use of the copy that is sent; nil: the frames refer to the program's memory
 	poller *transport.Poller
-	left   func() // called when no link holds any part of the state any more; may be nil
+	left   func() // called when no link refers to any part of the state any more; may be nil
 }
 
-// send hands a frame to the link. The payload must not change until moving is zero.
+// send passes a frame to the link. The payload must not change until moving is zero.
 func (o *outbound) send(kind uint8, key checkpoint.Key, payload ...[]byte) {
 	o.moving.Add(1)
 	o.link.Send(&transport.Frame{Header: o.id.header(kind, key), Payload: payload, Owner: o})
@@ -99,7 +99,7 @@ func (o *outbound) done() {
 	o.poller.Wake()
 }
 
-// begin sends, once, the frame that announces about that many bytes.
+// begin sends the frame that announces about that many bytes, unless it was already sent.
 func (o *outbound) begin(bytes int) {
 	if !o.began {
 		o.began = true
@@ -107,8 +107,8 @@ func (o *outbound) begin(bytes int) {
 	}
 }
 
-// all sends everything of im that was not sent before, and the last frame. half, if
-// set, is called in the middle.
+// all sends the parts of im that were not sent before, and the last frame. half, if set,
+// is called in the middle.
 func (o *outbound) all(im *checkpoint.Image, at []byte, half func()) {
 	o.moving.Add(1)
 	defer o.done()

@@ -28,7 +28,7 @@ func (l *tray) Send(f *transport.Frame) {
 	f.Owner.Sent(f, nil)
 }
 
-// replies is a head that records replies and nothing else.
+// replies is a head that only records replies.
 type replies struct {
 	setUp
 	all []job.Reply
@@ -36,8 +36,8 @@ type replies struct {
 
 func (h *replies) Reply(r job.Reply) { h.all = append(h.all, r) }
 
-// Several states may be under way from one process to another, in sequence and
-// mixed: a backup that is renewed in parallel to the next one.
+// Several states may be in progress from one process to another, one after the other or
+// interleaved: for example a backup that is renewed in parallel to the next one.
 func TestStatesThatComeMixed(t *testing.T) {
 	engine := sdr.NewEngine(sdr.Config{Degrees: []int{1}})
 	require.NoError(t, engine.Drain(t.Context(), 1))
@@ -79,7 +79,7 @@ func TestStatesThatComeMixed(t *testing.T) {
 		require.Equal(t, saved(t).Manifest(), s.image.Manifest())
 	}
 
-	// Chunks of a state that was never announced belong to no process.
+	// Chunks of a state that was never announced are malformed.
 	f := sent[0].frames[1]
 	f.Header.Args[0] |= 77 << 40
 	r.End(&f.Header, f.Payload[0])

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// updates is the exchange by frames: the section machine decides which replica runs
-// which task, and which replicas are sent its result.
+// updates is the exchange that sends results in frames. The section machine decides which
+// replica runs which task, and to which replicas its result is sent.
 type updates struct{ *sharing }
 
 // forever is longer than any job.
@@ -23,7 +23,7 @@ func (u *updates) enter(s *Section, signature uint64) error {
 		Patience: func(t int) time.Duration { return u.patience(&s.Tasks[t]) },
 		Times:    func(t int) *section.Times { return s.Tasks[t].times },
 	}
-	if u.ownersOnly() { // no replica runs a task that another one has claimed
+	if u.ownersOnly() { // no replica runs a task that another replica has claimed
 		e.Patience, e.Times = func(int) time.Duration { return forever }, nil
 	}
 	acts, err := u.machine.Enter(e, u.now())
@@ -52,9 +52,9 @@ func (u *updates) next(w *worker, s *Section) (step, error) {
 
 func (u *updates) along(*worker, *Section, *Task) func() { return nil }
 
-// large is the size from which an update leaves before anything else is done. The claim
-// of the next task then leaves by itself. A smaller update leaves together with that
-// claim.
+// large is the size from which on an update is sent before anything else is done; the
+// claim of the next task is then sent separately. A smaller update is sent together with
+// that claim.
 const large = 4 << 10
 
 func (u *updates) first(t *Task) bool { return t.bytes >= large }
@@ -74,9 +74,9 @@ func (u *updates) leave(*Section) { u.machine.Leave() }
 
 func (u *updates) describe() string { return u.machine.Describe() }
 
-// frames adds the frames that the machine wants sent to w.out. They are sent later,
-// without the lock, since a link may call back. If a task starts right after another
-// one, its claim is part of the update of that one.
+// frames adds the frames that the machine orders to w.out. They are sent later, without
+// the lock, because a link may call back. If a task starts right after another one, its
+// claim is part of the update of that one.
 func (w *worker) frames(s *Section, acts []section.Action) {
 	h := w.sharing
 	if len(acts) == 0 {
@@ -109,8 +109,8 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 	}
 }
 
-// claimWith adds the claim of a task to the last update for the link that has not left
-// yet. It reports whether there is one.
+// claimWith adds the claim of a task to the last unsent update for a link. It reports
+// whether there is one.
 func (w *worker) claimWith(link transport.Link, task int) bool {
 	for i := len(w.out) - 1; i >= 0; i-- {
 		if o := &w.out[i]; o.link == link && update.Kind(o.frame.Header.Kind) == update.KindUpdate {

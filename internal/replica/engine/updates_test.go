@@ -19,7 +19,8 @@ type keeper struct {
 
 func (l *keeper) Send(f *transport.Frame) { l.sent = append(l.sent, f) }
 
-// kept is an engine with one peer, in a section of two tasks with that many bytes each.
+// kept returns an engine with one peer, in a section of two tasks with updates of that
+// many bytes.
 func kept(t *testing.T, l *keeper, bytes int, policy sched.Policy) (*Engine, *Section) {
 	t.Helper()
 	s := &Section{Policy: policy, Guard: func(_ *Task, body func()) { body() }}
@@ -35,7 +36,7 @@ func kept(t *testing.T, l *keeper, bytes int, policy sched.Policy) (*Engine, *Se
 	return e, s
 }
 
-// The claim of the next task leaves with the update of the last one.
+// The claim of the next task is sent with the update of the last one.
 func TestClaimLeavesWithUpdate(t *testing.T) {
 	l := &keeper{}
 	e, s := kept(t, l, 2*large, sched.Adaptive)
@@ -62,7 +63,7 @@ func TestClaimLeavesWithUpdate(t *testing.T) {
 	e.unlocked(func() { l.sent[1].Owner.Sent(l.sent[1], nil) })
 	require.Zero(t, e.pending.Load())
 
-	// An update of a dead peer is not made.
+	// No update is sent to a dead peer.
 	e.sharing.dead(job.Process{Replica: 1})
 	s.exchange.ran(w, s, second.task)
 	require.Empty(t, w.out)
@@ -71,7 +72,7 @@ func TestClaimLeavesWithUpdate(t *testing.T) {
 	require.Equal(t, allHere, last.kind)
 }
 
-// Frames that have been handed over are reused.
+// Frames that were handed over are reused.
 func TestSentFrames(t *testing.T) {
 	l := &keeper{}
 	e, s := kept(t, l, 64, sched.Static)

@@ -17,8 +17,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// ErrCorrupt means that the replicas of a rank came to different results, or sent
-// different messages, and that the right one cannot be determined or restored.
+// ErrCorrupt means that the replicas of a rank computed different results, or sent
+// different messages, and that the right ones cannot be determined or restored.
 var ErrCorrupt = errors.New("silent corruption")
 
 // verifier makes all replicas of the rank run the sampled tasks, and compares the
@@ -27,27 +27,27 @@ type verifier struct {
 	*sharing
 	machine *verify.Machine
 	states  *verify.States
-	every   uint64 // one in this number of safe points is compared; 0: none is
+	every   uint64 // one of this number of safe points is compared; 0: no comparison
 	sampler verify.Sampler
-	backups bool // there will be backups to roll back to
-	entire  bool // all tasks are sampled, since no backup is complete yet; changes in cuts
+	backups bool // the job takes backups that it can roll back to
+	entire  bool // all tasks are sampled, because no backup is complete yet; changes only in cuts
 	horizon verify.Horizon
 	passed  atomic.Pointer[Program] // the run of the program; nil before the first one
 	counts  job.Corruption
-	tasks   []int         // sampled in the open section
-	begun   int           // number of these that have begun
-	sampled []sampled     // the state of each of these
+	tasks   []int         // sampled tasks of the open section
+	begun   int           // number of them that have begun
+	sampled []sampled     // the state of each of them
 	due     []int         // indexes of those that have to run again
-	erred   time.Duration // when data was first changed here on request; 0: never
+	erred   time.Duration // when data of this process was first changed on request; 0: never
 }
 
 // sampled is the state of a verified task.
 type sampled struct {
 	before  []update.Snapshot // regions that it reads and writes, before it runs
-	results [][]byte          // of its runs but the last
-	run     verify.Run        // the last one
+	results [][]byte          // results of its runs except the last
+	run     verify.Run        // its last run
 	ended   time.Duration     // when its first run ended
-	half    bool              // state of both: one of the two events has occurred
+	half    bool              // for both: one of its two events has occurred
 	buf     []byte
 }
 
@@ -61,7 +61,7 @@ func newVerifier(h *sharing) *verifier {
 		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed, Replicas: len(h.peers)}, backups: at.Backups, entire: at.Backups && at.Samples()}
 }
 
-// resumeAt begins with that many deaths in the rank. All peers are dead until they are
+// resumeAt sets the number of deaths in the rank. All peers count as dead until they are
 // admitted.
 func (v *verifier) resumeAt(deaths uint64) {
 	v.machine = verify.NewAt(v.setup.Self.Replica, len(v.peers), deaths)
@@ -88,8 +88,8 @@ func (v *verifier) dead(p int) {
 	v.states.Dead(p)
 }
 
-// enter begins s, which the section machine has entered. For that machine the peers
-// have the results of the sampled tasks and will not send them.
+// enter begins s, which the section machine has entered. To that machine the peers already
+// have the results of the sampled tasks, and will not send them.
 func (v *verifier) enter(s *Section, signature uint64) {
 	v.machine.Enter(s.Number, signature, v.tasks)
 	for _, t := range v.tasks {
@@ -123,8 +123,8 @@ func (v *verifier) ran(t int) {
 	}
 }
 
-// complete compares the results of the sampled tasks of s with those of the other replicas. The
-// caller has received the results of all tasks of s.
+// complete compares the results of the sampled tasks of s with those of the other
+// replicas. The results of all tasks of s have arrived.
 func (v *verifier) complete(s *Section) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -167,10 +167,10 @@ func (v *verifier) complete(s *Section) error {
 }
 
 // tellSums sends the hashes of the messages that this process has received, before a
-// majority judges its results. This process may be killed for the consequences of a
-// wrong message, and the others need the hashes to find that message. promised means
-// that this goroutine has promised to poll. It does not poll during this wait, so it
-// withdraws the promise meanwhile; otherwise no goroutine would serve the links.
+// majority judges its results. This process may be killed for the consequences of a wrong
+// message, and the others need the hashes to find that message. promised means that this
+// goroutine has promised to poll. It does not poll during this wait, so it withdraws the
+// promise meanwhile; otherwise no goroutine would serve the links.
 func (v *verifier) tellSums(promised bool) (err error) {
 	if v.setup.Degrees[v.setup.Self.Rank] > 2 {
 		v.yield(func() {
@@ -184,7 +184,7 @@ func (v *verifier) tellSums(promised bool) (err error) {
 	return err
 }
 
-// atMostApart bounds the time by which replicas usually differ in reaching the end of a
+// atMostApart is the usual limit of the time between replicas that reach the end of a
 // section whose tasks they all run.
 const atMostApart = 400 * time.Microsecond
 
@@ -200,7 +200,7 @@ func (v *verifier) refused(err error) error {
 		return &section.Divergence{Section: other.Section, Task: -1, Replica: v.setup.Self.Replica, Peer: other.Peer,
 			Mine: "the section was completed", Theirs: "one with other tasks, shapes or small arguments"}
 	}
-	v.counts.Undecided = !v.backups // with backups the job records a dispute and rolls back
+	v.counts.Undecided = !v.backups // with backups the job records a dispute and rolls back instead
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
@@ -230,8 +230,7 @@ func (v *verifier) settle(s *Section, r *verify.Result, yield func(func())) erro
 	if lost == nil {
 		return nil
 	}
-	// The head has received that this process cannot get the right result, and kills
-	// it.
+	// The head knows that this process cannot get the right result, and kills it.
 	if v.machine.Counts(r) {
 		v.counts.Repaired--
 	}
@@ -239,11 +238,11 @@ func (v *verifier) settle(s *Section, r *verify.Result, yield func(func())) erro
 	return v.ended(v.ctx.Err())
 }
 
-// tries bounds how often a task runs again that has not produced the right result.
+// tries bounds how often a task runs again if it has not produced the right result.
 const tries = 5
 
-// restore gives a sampled task the right result, which is that of one of its runs here.
-// It reports whether a run produced it.
+// restore restores the right result of a sampled task from one of its runs here. It
+// reports whether one of the runs produced it.
 func (v *verifier) restore(s *Section, i int, right uint64, yield func(func())) bool {
 	x, runs := &v.sampled[i], v.machine.Runs(i)
 	if x.run.Hash == right {
@@ -262,8 +261,8 @@ func (v *verifier) restore(s *Section, i int, right uint64, yield func(func())) 
 	return false
 }
 
-// again runs a sampled task from the entry state, on another core if there is one,
-// and returns the hash of that state.
+// again runs a sampled task again from its entry state, on another core if there is one.
+// It returns the hash of that state.
 func (v *verifier) again(s *Section, i int, yield func(func())) (entry uint64) {
 	x, t := &v.sampled[i], v.tasks[i]
 	var spent time.Duration
@@ -299,8 +298,8 @@ func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
 	v.add(c)
 }
 
-// add records a conviction and reports whether it is new. A process has one; a second
-// one is new only if it adds that the process is lost.
+// add records a conviction and reports whether it is new. Each process has one conviction.
+// A second one counts as new only if it adds that the process is lost.
 func (v *verifier) add(c job.Conviction) (news bool) {
 	at := slices.IndexFunc(v.counts.Convicted, func(o job.Conviction) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
 	switch {
@@ -326,8 +325,8 @@ func (v *verifier) perform(acts []verify.Action) {
 	}
 }
 
-// hashed returns the hash of the results of a run that has just ended, and the core
-// that it ran on.
+// hashed returns the hash of the results of a run that has just ended, and the core on
+// which it ran.
 func (v *verifier) hashed(x *sampled, regions []update.Region) verify.Run {
 	sum := v.sampler.Seed
 	for i := range regions {
@@ -347,20 +346,20 @@ func (x *sampled) hash(sum uint64, r *update.Region) uint64 {
 	return xxh3.HashSeed(mem, sum)
 }
 
-// keepEntry copies the regions that the task is about to change and that its result
-// depends on.
+// keepEntry copies the regions that the task will change and that its result depends on.
 func (x *sampled) keepEntry(regions []update.Region) {
 	x.results, x.before = x.results[:0], x.before[:0]
 	for i := range regions {
 		if m := regions[i].Mode; m == update.InOut || m == update.Reduce {
 			n := len(x.before)
-			x.before = slices.Grow(x.before, 1)[:n+1] // with the buffer of a section before
+			x.before = slices.Grow(x.before, 1)[:n+1] // with the buffer of an earlier section
 			x.before[n].Take(regions[i].Mem)
 		}
 	}
 }
 
-// restoreEntry restores these regions, and returns a hash of all that the task reads.
+// restoreEntry restores the regions that keepEntry has copied. It returns a hash of all
+// memory that the task reads.
 func (x *sampled) restoreEntry(seed uint64, regions []update.Region) uint64 {
 	for i := range x.before {
 		x.before[i].Restore()
@@ -374,7 +373,7 @@ func (x *sampled) restoreEntry(seed uint64, regions []update.Region) uint64 {
 	return sum
 }
 
-// keepResult copies what the task has written.
+// keepResult copies the results that the task has written.
 func (x *sampled) keepResult(regions []update.Region) {
 	x.results = append(x.results, slices.Concat(update.Payload(nil, regions)...))
 }

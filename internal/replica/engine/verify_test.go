@@ -62,7 +62,7 @@ func (g *group) sums() (sum job.Corruption) {
 
 const tasksOfRounds = 4 * 16
 
-// One wrong result of any task, with any number of replicas, is found and repaired, and all
+// One wrong result of any task, with any number of replicas, is found and repaired. All
 // replicas name the process that computed it.
 func TestWrongResultIsRepaired(t *testing.T) {
 	want := serial(2)
@@ -76,7 +76,7 @@ func TestWrongResultIsRepaired(t *testing.T) {
 				c := r.engine.Snapshot().Corruption
 				require.Len(t, c.Convicted, 1)
 				require.Equal(t, job.Process{Replica: wrong}, c.Convicted[0].Process)
-				each := 16 // bodies in a section; a single replica runs all of them twice
+				each := 16 // bodies in a section; a single replica runs each task twice
 				if replicas == 1 {
 					each = 32
 				}
@@ -87,8 +87,8 @@ func TestWrongResultIsRepaired(t *testing.T) {
 	}
 }
 
-// After a wrong result, and a death of the same or of another replica near it, the live
-// replicas have the right bits.
+// A process computes a wrong result, and the same or another replica dies at about the
+// same time. The live replicas have the right bits.
 func TestWrongResultBesideDeath(t *testing.T) {
 	want := serial(2)
 	for replicas := 2; replicas <= 3; replicas++ {
@@ -104,8 +104,8 @@ func TestWrongResultBesideDeath(t *testing.T) {
 	}
 }
 
-// All replicas run a share of the tasks, and share the others. If nothing is shared, all
-// tasks are compared, as each replica runs them anyway.
+// All replicas run the sampled tasks, and share the other tasks. If nothing is shared, all
+// tasks are compared, because each replica runs them anyway.
 func TestSampledTasks(t *testing.T) {
 	want := serial(2)
 	for _, policy := range []sched.Policy{sched.Static, sched.Adaptive, sched.Replicate} {
@@ -133,7 +133,8 @@ func TestSampledTasks(t *testing.T) {
 
 // If each of two replicas repeats its own result, neither can be blamed.
 func TestUndecided(t *testing.T) {
-	// After the 16 tasks of the first section the task that differs is repeated.
+	// The first section has 16 tasks. The 17th body is the repetition of the task that
+	// differs.
 	g := newGroup(t, 2, verified(1), flipped(t, "0.1@task:4:9", "0.1@task:16:9"))
 	for r := range twoRounds(g, sched.Adaptive) {
 		require.ErrorIs(t, r.err, ErrCorrupt)
@@ -142,7 +143,7 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// Memory that differs before the section is a divergence.
+// A difference in memory before the section is a divergence.
 func TestDivergedBeforeVerifiedSection(t *testing.T) {
 	g := newGroup(t, 2, verified(1))
 	g.run(func(r *replica, p *Program) error {
@@ -159,7 +160,7 @@ func TestDivergedBeforeVerifiedSection(t *testing.T) {
 	}
 }
 
-// Padding has no meaning, and may differ.
+// Padding has no meaning, so it may differ.
 func TestPaddingIsNotCompared(t *testing.T) {
 	type padded struct {
 		a uint8
@@ -180,7 +181,7 @@ func TestPaddingIsNotCompared(t *testing.T) {
 	require.Zero(t, g.sums().Differed)
 }
 
-// The result of the last run of a task may be wrong: then the result of an earlier run is
+// The last run of a task may give a wrong result. Then the result of an earlier run is
 // restored.
 func TestResultOfAnEarlierRunIsTaken(t *testing.T) {
 	// Replica 1 disputes task 4; the 17th body of replica 2 is task 4 once more.
@@ -188,7 +189,7 @@ func TestResultOfAnEarlierRunIsTaken(t *testing.T) {
 	for r, v := range twoRounds(g, sched.Adaptive) {
 		require.NoError(t, r.err)
 		require.Equal(t, serial(2), v, "replica %v", r.setup.Self)
-		require.Equal(t, []job.Process{{Replica: 1}, {Replica: 2}}, convicted(r), "who contradicts itself is convicted too")
+		require.Equal(t, []job.Process{{Replica: 1}, {Replica: 2}}, convicted(r), "a process that contradicts itself is blamed, too")
 	}
 }
 
@@ -201,11 +202,11 @@ func convicted(r *replica) (all []job.Process) {
 	return all
 }
 
-// A replica that never computes the right result reports that it cannot continue, and waits
-// to be killed; the others continue.
+// A replica that never computes the right result reports that it cannot continue, and
+// waits to be killed. The others continue.
 func TestReplicaThatNeverComesToTheRightResult(t *testing.T) {
 	flips := []string{"0.2@task:4:9"}
-	for task := range 1 + tries { // in each run of that task
+	for task := range 1 + tries { // flip in each run of that task
 		flips = append(flips, fmt.Sprintf("0.2@task:%d:9", 16+task))
 	}
 	g := newGroup(t, 3, verified(1), flipped(t, flips...))
@@ -226,7 +227,7 @@ func TestReplicaThatNeverComesToTheRightResult(t *testing.T) {
 	for _, r := range g.survivors() {
 		require.NoError(t, r.err)
 		require.Equal(t, serial(2), all[r])
-		// A replica that learns of the death first need not blame any more.
+		// A replica that learns of the death first does not have to blame any process.
 		require.Subset(t, []job.Process{{Replica: 2}}, convicted(r))
 	}
 }
@@ -245,7 +246,7 @@ func TestVerifiedSectionsThatDiffer(t *testing.T) {
 	}
 }
 
-// Sections with sampled tasks use stores too, also with a wrong result of a sampled task,
+// Sections with sampled tasks use stores, too, even with wrong results of sampled tasks
 // and with deaths.
 func TestSampledTasksBesideStores(t *testing.T) {
 	const n, size = 6, 16
@@ -253,7 +254,7 @@ func TestSampledTasksBesideStores(t *testing.T) {
 	var stored, differed int64
 	for seed := range uint64(24) {
 		replicas := 2 + int(seed%2)
-		task := 0 // with several workers, the first to end runs a sampled task: those come first
+		task := 0 // with several workers, the first one to end runs a sampled task: these come first
 		with := []setup{verified(0.3), share}
 		if seed%4 < 2 {
 			with = append(with, threads(2))
@@ -277,12 +278,13 @@ func TestSampledTasksBesideStores(t *testing.T) {
 		differed += g.sums().Differed
 	}
 	require.Positive(t, stored)
-	require.GreaterOrEqual(t, differed, int64(12), "those without kills at least")
+	require.GreaterOrEqual(t, differed, int64(12), "at least in runs without kills")
 }
 
-// A wrong result that is not compared is the same on all replicas of one host: no replica
-// runs a task for one that is late, since that would leave the right result here and the
-// wrong one there. Otherwise the replica with the right one could be blamed later.
+// A wrong result that is not compared is the same on all replicas of a host: no replica
+// runs the task of another replica that is late. Otherwise the right result would be on
+// one replica and the wrong one on another, and the replica with the right one could be
+// blamed later.
 func TestWhatIsNotComparedIsTheSameOnAllReplicas(t *testing.T) {
 	together := func(s *job.Setup, _ *Config) { s.Together = true }
 	g := newGroup(t, 2, verified(1e-9), share, together).withStores()
@@ -307,7 +309,7 @@ func TestWhatIsNotComparedIsTheSameOnAllReplicas(t *testing.T) {
 }
 
 // If tasks are sampled, sections are shared whenever their results can be stored, even if
-// that does not pay: if each replica ran all tasks, all would have to be compared.
+// that takes longer. If each replica ran all tasks, all would have to be compared.
 func TestSampledSectionsAreShared(t *testing.T) {
 	for _, c := range []struct {
 		with []setup
@@ -325,8 +327,9 @@ func TestSampledSectionsAreShared(t *testing.T) {
 	}
 }
 
-// Before tasks change memory in place, its contents are copied into buffers. A section uses
-// the buffers of an earlier one again, even if a section between them has changed nothing.
+// Before tasks change memory in place, its contents are copied into buffers. A section
+// reuses the buffers of an earlier section, even if a section between them has changed
+// nothing in place.
 func TestEntryStateIsKeptInTheSameMemory(t *testing.T) {
 	a, b, sum := make([]float64, 1000), make([]float64, 2000), 0.0
 	sections := [][]update.Region{
@@ -346,8 +349,8 @@ func TestEntryStateIsKeptInTheSameMemory(t *testing.T) {
 	require.Zero(t, a[1]+b[1])
 }
 
-// Of several errors the oldest decides how far the job rolls back, also if the program has
-// failed before that error was known.
+// Of several errors the oldest one decides how far the job rolls back, even if the program
+// failed before that error was found.
 func TestDoubtIsAboutTheOldest(t *testing.T) {
 	v := new(verifier)
 	v.counts.Doubt = job.NewDoubt(job.Failure{Kind: job.FailError, Text: "it fell"}, 9, 2)

@@ -10,15 +10,16 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// The kinds of messages of verify.Machine, as update.Message.Task distinguishes them.
+// These are the kinds of messages of verify.Machine. update.Message.Task distinguishes
+// them.
 const (
 	wordFirst = iota
 	wordAgain
 	wordResult
-	wordState // a hash of verify.States; the field for the section has the number of the safe point
+	wordState // a hash of verify.States; the field of the section holds the number of the safe point
 )
 
-// say sends a message to a peer, as numbers of 8 bytes.
+// say sends a message to a peer, encoded as numbers of 8 bytes.
 func (v *verifier) say(peer int, w *verify.Word) {
 	m := update.Message{Kind: update.KindVerify, Section: w.Section, Signature: w.Signature, Deaths: w.Deaths, Task: wordFirst}
 	numbers := w.First
@@ -48,7 +49,7 @@ func (v *verifier) say(peer int, w *verify.Word) {
 
 var errWord = errors.New("malformed word about sampled tasks")
 
-// hear processes a message of a peer.
+// hear processes a message from a peer.
 func (v *verifier) hear(m update.Message, u section.Update, payload []byte) error {
 	if m.Task == wordState && v.compares() && len(payload) == 8 {
 		v.states.Hear(u.Peer, m.Section, binary.LittleEndian.Uint64(payload))

@@ -24,7 +24,7 @@ func saying(t *testing.T) (*verifier, *tray) {
 	return e.verifier, &link
 }
 
-// transmit sends a word to a peer, and returns the word that the peer decodes.
+// transmit sends a message to a peer, and returns the message that the peer decodes.
 func transmit(t *testing.T, v *verifier, link *tray, w *verify.Word) (*verify.Word, error) {
 	t.Helper()
 	link.frames = nil
@@ -74,7 +74,7 @@ func TestParseWord(t *testing.T) {
 		{"no hash", wordFirst, nil, false},
 		{"half a hash", wordFirst, make([]byte, 12), false},
 		{"hashes", wordFirst, numbers(1, 2), true},
-		{"nothing ran again", wordAgain, nil, false},
+		{"no task ran again", wordAgain, nil, false},
 		{"half of what ran again", wordAgain, make([]byte, 24), false},
 		{"what ran again", wordAgain, make([]byte, 48), true},
 		{"what ran again, and more", wordAgain, make([]byte, 49), false},
@@ -83,11 +83,11 @@ func TestParseWord(t *testing.T) {
 		{"a result", wordResult, numbers(1, 0, 9), true},
 		{"fewer results than it says", wordResult, numbers(2, 0, 9), false},
 		{"more differ than there are", wordResult, numbers(1, 2, 9, 0, 0), false},
-		{"one differs that is none", wordResult, numbers(1, 1, 9, 1), false},
+		{"an index of no task", wordResult, numbers(1, 1, 9, 1), false},
 		{"half a guilty process", wordResult, numbers(1, 0, 9, 0, 0), false},
 		{"guilty of no task", wordResult, numbers(1, 0, 9, 0, 1, 0), false},
 		{"a guilty process", wordResult, numbers(1, 1, 9, 0, 1, 0, 0), true},
-		{"counts that add up to nothing", wordResult, numbers(1<<63, 1<<63, 9, 0, 0), false},
+		{"counts with sum 0", wordResult, numbers(1<<63, 1<<63, 9, 0, 0), false},
 		{"counts beyond all", wordResult, numbers(math.MaxUint64, 1, 9, 0, 0), false},
 		{"another kind", 3, numbers(1, 2), false},
 	} {
@@ -104,14 +104,14 @@ func TestParseWord(t *testing.T) {
 	}
 }
 
-// A message about verified tasks is an error in a job that verifies none.
+// A message about verified tasks is an error in a job that verifies no tasks.
 func TestWordWhereNoTaskIsVerified(t *testing.T) {
 	var none *verifier
 	m := update.Message{Kind: update.KindVerify, Task: wordFirst}
 	require.ErrorContains(t, none.hear(m, section.Update{Peer: 1}, numbers(1)), "no task is verified here")
 }
 
-// Any frame of a peer is either a word that can be encoded again, or an error.
+// Any frame of a peer decodes to a message that can be encoded again, or to an error.
 func FuzzParseWord(f *testing.F) {
 	for kind := range 4 {
 		f.Add(kind, make([]byte, 48))

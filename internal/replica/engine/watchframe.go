@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// watchKinds is the number of kinds of places. A message of verify.Watch is a frame
-// whose section is the number of the place, and whose task encodes the kind of the
-// message and that of the place.
+// watchKinds is the number of kinds of places. A message of verify.Watch is sent as a
+// frame. Its section is the number of the place, and its task encodes the kinds of the
+// message and of the place.
 const watchKinds = 2
 
 var errWatch = errors.New("malformed word about hashes")
@@ -44,7 +44,7 @@ func watchMessage(w *verify.WatchWord) (update.Message, []byte) {
 	return m, b
 }
 
-// parseWatch decodes what watchMessage has encoded.
+// parseWatch decodes a frame and payload that watchMessage has encoded.
 func parseWatch(m update.Message, payload []byte) (*verify.WatchWord, error) {
 	w := &verify.WatchWord{Kind: verify.WatchKind(m.Task / watchKinds), Place: verify.Place{Kind: verify.PlaceKind(m.Task % watchKinds), Number: m.Section},
 		Item: m.Tasks, Block: m.Next}
@@ -85,5 +85,5 @@ func parseWatch(m update.Message, payload []byte) (*verify.WatchWord, error) {
 	return w, nil
 }
 
-// maxReplicas is more than a rank can have.
+// maxReplicas is more than the largest number of replicas of a rank.
 const maxReplicas = 1 << 20

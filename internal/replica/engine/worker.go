@@ -9,28 +9,28 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// worker is a goroutine that runs tasks. Number 0 is the program's own, which also
-// waits; the others help it in a section. Each asks the protocol for a task, runs it,
-// and sends the frames that follow.
+// worker is a goroutine that runs tasks. Worker 0 is the goroutine of the program, which
+// also waits for results. The others help it in a section. Each worker gets a task from
+// the protocol, runs it, and sends the frames that follow.
 type worker struct {
 	*sharing
 	number  int
-	out     []outgoing // frames to send next
-	given   []copying  // results that are to be copied to peers
-	peers   []int      // scratch of Ran
+	out     []outgoing // frames to be sent next
+	given   []copying  // results to be copied to peers
+	peers   []int      // scratch memory of Ran
 	along   []int      // peers into whose arrays the task stores its results while it runs
-	targets []target   // scratch of along
-	busy    bool       // in a section
+	targets []target   // scratch memory of along
+	busy    bool       // the worker is in a section
 
-	breathed time.Duration // when it last sent its frames, and received
+	breathed time.Duration // when it last sent its frames and received
 
-	// The fields below describe the task that runs.
+	// These fields describe the task that runs.
 	inside   inside
 	task     int
-	hurried  bool // nothing is sent or received before and after it
+	hurried  bool // the task is in a batch: nothing is sent or received before and after it
 	inBody   bool
 	from, to time.Duration
-	counter  *counters.Reader // nil: nothing is counted
+	counter  *counters.Reader // nil: no counters were requested
 	counted  []counters.Count
 }
 
@@ -42,8 +42,8 @@ func newWorkers(h *sharing, n int) []worker {
 	return all
 }
 
-// Threads returns the number of workers. Checked mode compares the memory before and
-// after each task, so its tasks run one after the other.
+// Threads returns the number of workers. Checked mode compares the memory before and after
+// each task, so it has one worker.
 func Threads(setup job.Setup) int {
 	if setup.Check {
 		return 1
@@ -54,13 +54,13 @@ func Threads(setup job.Setup) int {
 // helpers are the workers that help the program's goroutine in one section.
 type helpers struct {
 	sync.WaitGroup
-	size    int // workers, including the program's goroutine
+	size    int // number of workers, including the goroutine of the program
 	joining bool
-	end     func() // repeats, in the program's goroutine, the panic or Goexit of a body on a helper
+	end     func() // repeats a panic or Goexit of a body on a helper, in the goroutine of the program
 }
 
-// concurrency returns how many tasks of s may run at once: as many as there are
-// workers, but only one if tasks use the same scratch space.
+// concurrency returns how many tasks of s may run at once: as many as there are workers,
+// but only one if tasks use the same scratch space.
 func (h *sharing) concurrency(s *Section) int {
 	n := min(len(h.workers), len(s.Tasks))
 	if n > 1 && h.checker.Scratched(len(s.Tasks), s.regions) {
@@ -69,9 +69,9 @@ func (h *sharing) concurrency(s *Section) int {
 	return n
 }
 
-// wakeHelper lets one more worker look for tasks of s, unless all workers do so already. It
-// is called under the lock whenever a task was found, so that workers join as long as there
-// are tasks.
+// wakeHelper lets one more worker look for tasks of s, unless all workers already do. It
+// is called under the lock whenever a task was found, so workers join as long as there are
+// tasks.
 func (h *sharing) wakeHelper(s *Section) {
 	for i := 1; i < s.helpers.size; i++ {
 		if w := &h.workers[i]; !w.busy {
@@ -89,8 +89,8 @@ func (h *sharing) joinHelpers(s *Section) {
 	s.helpers.Wait()
 }
 
-// work runs tasks of s until there is none to run here, and returns the step that says
-// why. It is called with the lock, which it releases while bodies run.
+// work runs tasks of s until none is left for w, and returns the step that explains this.
+// It is called with the lock, which it releases while bodies run.
 func (w *worker) work(s *Section) (step, error) {
 	h := w.sharing
 	for len(w.given) > 0 || h.err == nil && s.helpers.end == nil && !s.helpers.joining {
@@ -119,7 +119,7 @@ func (w *worker) work(s *Section) (step, error) {
 }
 
 // next returns the next step of w in s. Sampled tasks come first, so that the messages
-// about them travel while the others run.
+// about them are transferred while other tasks run.
 func (w *worker) next(s *Section) (step, error) {
 	if t, ok := s.verifier.first(); ok {
 		return step{kind: runTask, task: t}, nil
@@ -135,19 +135,19 @@ func (w *worker) begin(s *Section, task int) {
 	}
 }
 
-// In a section of many short tasks a worker sends and receives once for a batch of
-// them: a frame for each, and a look at the links, may take longer than the task. Its
-// frames wait for the batch interval, breath. They do not wait while a longer task
-// runs, or while the worker itself waits. Where the blocks of two replicas meet, both
-// may run a task that began within the last interval.
+// In a section of many short tasks a worker sends and receives once for a batch of tasks,
+// because a frame for each task, and a poll of the links, may take longer than the task.
+// Frames of a batch wait for at most the batch interval, breath. They are sent earlier if
+// a longer task runs, or if the worker has to wait. Because claims are sent late, two
+// replicas may both run a task that began within the last interval.
 const (
 	manyTasks  = 256
-	mostFrames = 64 // frames that wait
+	mostFrames = 64 // limit of waiting frames
 	breath     = 50 * time.Microsecond
 )
 
-// hurries reports whether w runs a task without sending and receiving before and after
-// it.
+// hurries reports whether w runs a task as part of a batch, without sending and receiving
+// before and after it.
 func (w *worker) hurries(s *Section, task int) bool {
 	if len(s.Tasks) < manyTasks {
 		return false
@@ -157,8 +157,8 @@ func (w *worker) hurries(s *Section, task int) bool {
 	return took > 0 && took < breath && !s.exchange.first(t) && len(w.out) < mostFrames && w.from+took < w.breathed+breath
 }
 
-// body runs the task of w, without the lock. Frames that wait, such as the claim of the
-// task, leave first unless w is in a batch.
+// body runs the task of w, without the lock. Waiting frames, such as the claim of the
+// task, are sent first, unless the task is in a batch.
 func (w *worker) body(s *Section) {
 	if !w.hurried {
 		w.flush()
@@ -213,16 +213,15 @@ func (w *worker) ran(s *Section) {
 	w.reconsider(s)
 }
 
-// deliver sends the frames that the last task of w has caused, such as its updates, and receives
-// those of the peers. It is called without the lock.
+// deliver sends the frames that the last task of w has produced, such as its updates, and
+// receives those of the peers. It is called without the lock.
 func (w *worker) deliver() {
 	w.flush()
 	w.takeIn()
 }
 
-// help runs tasks of s until there is none to start. Tasks that become free later,
-// because a peer has died, are found by the program's goroutine, which then wakes
-// helpers again.
+// help runs tasks of s until none can start. Tasks that become free later, because a peer
+// has died, are found by the goroutine of the program, which then wakes helpers again.
 func (w *worker) help(s *Section) {
 	h := w.sharing
 	h.mu.Lock()
@@ -242,7 +241,7 @@ func (w *worker) help(s *Section) {
 			}
 			end = func() { panic(v) }
 		}
-		if s.helpers.end == nil { // else another helper was first
+		if s.helpers.end == nil { // otherwise another helper was first
 			s.helpers.end = end
 		}
 	}()
@@ -253,10 +252,10 @@ func (w *worker) help(s *Section) {
 	returned = true
 }
 
-// takeIn receives what has arrived. One poll may leave long updates for the next one,
-// and with them the claim that keeps this replica from running the task that its peer
-// is at. The number of polls is bounded, so that tasks do not wait for all that may
-// still arrive.
+// takeIn receives frames that have arrived. One poll may leave long updates for the next
+// one, and with them the claim of the task at which a peer is. Without that claim this
+// replica would run the same task. The number of polls is bounded, so that tasks do not
+// wait for everything that may still arrive.
 func (h *sharing) takeIn() {
 	for range 4 {
 		if !h.poller.Poll() {

@@ -30,8 +30,8 @@ func goroutine() string {
 	return name
 }
 
-// A panic or Goexit in the body of a helper ends the goroutine of the program
-// in the same way.
+// A panic or Goexit in the body of a helper ends the goroutine of the program in the same
+// way.
 func TestHelpersThatEnd(t *testing.T) {
 	t.Run("panic", func(t *testing.T) {
 		g := newGroup(t, 1, threads(3))
