@@ -23,13 +23,14 @@ type Role uint8
 
 // The roles.
 const (
-	First  Role = iota // it is there from the beginning
+	First  Role = iota // started with the job
 	Joiner             // it replaces a dead process; its writes do not count as output before Resume
 	Spare              // it waits for a slot; its writes belong to no rank before Move
 )
 
-// Start starts a process and makes an output for it: that of its rank, or of no rank for a
-// spare. The answer is Started. An agent ignores a Start that it has received before.
+// Start starts a process and makes an output for it: the output of its rank or, for a spare,
+// an output of no rank. The answer is Started. An agent ignores a Start that it has received
+// before.
 type Start struct {
 	To
 	Process job.Process
@@ -41,8 +42,8 @@ type Start struct {
 type Adopt struct {
 	To
 	Process job.Process
-	Role    Role // Joiner if it has no state yet
-	Gone    bool // no event about it will follow, not even Exited
+	Role    Role // Joiner if the process has no state yet
+	Gone    bool // no event about the process will follow, not even Exited
 }
 
 // Kill sends a signal to the process and all processes that it has started.
@@ -62,25 +63,25 @@ type Send struct {
 // in job.Process.Compare of the processes.
 type Link struct {
 	Node          detect.ID
-	Lower, Higher job.Process // the names by which their agent knows them
+	Lower, Higher job.Process // the names by which their agent knows the two processes
 	Kind          string
 	Ring          int
 	Meet          *[2]job.Peer // describes the two if one of them is a joiner
 }
 
-// AskQuiet requests Quiet with that number, once all output that the process has written so
-// far has been taken. There is no answer for a process that has exited.
+// AskQuiet requests Quiet with that number. The driver answers once it has taken all output
+// that the process has written so far. It does not answer for a process that has exited.
 type AskQuiet struct {
 	To
 	Number uint64
 }
 
-// Mute discards what the process writes from now on. It is a repetition, or will be written
-// again.
+// Mute discards the output that the process writes from now on: it has been printed already,
+// or the process will write it again.
 type Mute struct{ To }
 
-// Resume continues the output of a process at Position; the process writes nothing at the
-// time. The driver also sends it to the process's agent, once in each Generation.
+// Resume continues the output of a process at Position. The process must not write meanwhile.
+// The driver also sends Resume to the process's agent, once in each Generation.
 type Resume struct {
 	To
 	Position   Position
@@ -94,23 +95,23 @@ type Move struct {
 	Process job.Process
 }
 
-// FinishOutput completes the output of a process that has exited. The answer is
-// OutputSettled, after the process's report of its own death has been printed.
+// FinishOutput completes the output of a process that has exited. The answer is OutputSettled.
+// Before it, the driver prints the process's report of its own death.
 type FinishOutput struct {
 	To
-	Process      job.Process // the name under which that report is printed
-	Died, Itself bool        // it died before its end; it was not killed
+	Process      job.Process // the slot that the printed report names
+	Died, Itself bool        // Died: it died before its end; Itself: no signal killed it
 }
 
-// Free lets the agent of a node end: the node was to leave, and has no process any more.
+// Free lets the agent of a node exit. The node was to leave, and its last process is gone.
 type Free struct{ Node detect.ID }
 
-// Propose has an entry kept. The answer is Committed, in the order of the proposals; it is
-// immediate where the decisions are not replicated. The driver tries until it succeeds, or
-// answers Retired.
+// Propose has an entry kept. The answer is Committed, in the order of the proposals. It is
+// immediate if the decisions are not replicated. The driver repeats the proposal until it
+// succeeds, or answers Retired.
 type Propose struct{ Entry decision.Entry }
 
-// Open looks for the files of that job. The answer is Opened.
+// Open looks for the files of a job. The answer is Opened.
 type Open struct{ Job checkpoint.Job }
 
 // Publish makes a set of files complete. The answer is Published.
@@ -131,7 +132,7 @@ type Declared struct{ Verdict decision.Verdict }
 // Log prints a message to the user.
 type Log struct {
 	Level Level
-	At    time.Duration // since all processes had joined
+	At    time.Duration // time since all processes had joined
 	Text  string
 }
 
@@ -140,7 +141,7 @@ type Level uint8
 
 // The levels.
 const (
-	Note    Level = iota // always shown: the text of a process, unchanged
+	Note    Level = iota // always shown: a text that a process wrote, unchanged
 	Warning              // shown unless the user wants no messages
 	Detail               // shown only if the user wants all messages
 	Reason               // always shown: why the job has failed

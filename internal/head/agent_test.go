@@ -8,9 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// agent is the agent of one host. It repeats to a successor of the head the
-// reports that the successor needs, and withholds from its processes messages
-// that they have already received.
+// agent is the agent of one host. To a successor of the head it repeats the reports that the
+// successor needs. It withholds messages that its processes have already received.
 type agent struct {
 	w      *world
 	node   detect.ID
@@ -19,7 +18,7 @@ type agent struct {
 	all    []*proc
 	inbox  []Action   // actions of the head, on their way
 	outbox []any      // events and lines of output, on their way to the head
-	quiets []AskQuiet // questions of any head that are not answered yet
+	quiets []AskQuiet // unanswered AskQuiet requests of all heads
 }
 
 // line is one line of the output of a process.
@@ -104,7 +103,7 @@ func (a *agent) obey(act Action) {
 		if log == nil {
 			return // the process has already received this
 		} else if old != nil && !old.With.dead {
-			a.w.failf("%+v is started, and %v is not gone", act, old.With)
+			a.w.failf("%+v is started before %v has exited", act, old.With)
 		}
 		if a.w.started[act.To] {
 			a.w.failf("%+v is started twice", act)
@@ -193,7 +192,7 @@ func (a *agent) repeat() {
 // checkDate checks that another head learns when a process has handled a death.
 func (a *agent) checkDate(p *proc, m *job.Message) {
 	if at := p.handled[m.Epoch]; m.Kind == job.KindHandled && a.w.now-m.Ago != at {
-		a.w.failf("%v has handled verdict %d at %v, and its agent tells of %v", p, m.Epoch, at, a.w.now-m.Ago)
+		a.w.failf("%v has handled verdict %d at %v, but its agent reports %v", p, m.Epoch, at, a.w.now-m.Ago)
 	}
 }
 

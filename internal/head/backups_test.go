@@ -13,19 +13,19 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// A solver is a program that passes its safe points evenly, in virtual time. Its ranks
-// have one replica each and are always at the same safe point. recovery.Head decides
-// about it, and a schedule of -fault weibull kills its processes.
+// A solver is a program that reaches its safe points at equal intervals of virtual time. Its
+// ranks have one replica each and are always at the same safe point. recovery.Head decides
+// about the job, and a schedule of -fault weibull kills its processes.
 type solver struct {
 	ranks  int
 	points uint64
 	pass   time.Duration // time from one safe point to the next
 	cut    time.Duration // time for which a cut stops all ranks
-	copy   time.Duration // time for which a backup stops them after that
+	copy   time.Duration // further time for which a backup stops them
 	back   time.Duration // time from a death until all ranks have rolled back
 }
 
-// spending is the time of a run that was not spent on work that counts.
+// spending is the time of a run that did not advance it.
 type spending struct{ backups, redone time.Duration }
 
 // solving is a run of a solver.
@@ -34,15 +34,15 @@ type solving struct {
 	spending
 	t        *testing.T
 	head     *recovery.Head
-	of       []uint32 // incarnations of the ranks
+	of       []uint32 // incarnation of each rank's process
 	now      time.Duration
-	at       uint64 // the safe point that all ranks have passed last
+	at       uint64 // the last safe point that all ranks have passed
 	next     uint64 // safe point of the next cut
 	complete bool   // there is a backup
 	away     time.Duration
 }
 
-// hopeless bounds the time of a run, as a multiple of its work.
+// hopeless bounds the duration of a run, as a multiple of its work.
 const hopeless = 4
 
 // run runs the solver to its end.
@@ -65,7 +65,7 @@ func (s solver) run(t *testing.T, p recovery.Policy, w Weibull) spending {
 			r.now = max(r.now, due.at)
 			r.fails(int(due.pick * float64(s.ranks)))
 		}
-		for due = failures.next(); due.at <= r.now; { // failures during a rollback cost the same with any policy
+		for due = failures.next(); due.at <= r.now; { // failures during a rollback cost the same under any policy
 			due = failures.next()
 		}
 	}
@@ -117,7 +117,7 @@ func (r *solving) passed() {
 	number, began := r.at, r.now
 	var plan []job.Copy
 	for rank := range r.of {
-		if rank == 1 { // the first rank waits for the others
+		if rank == 1 { // every other rank waits for rank 0
 			r.now += r.cut
 		}
 		for _, o := range r.reply(rank, job.Reply{Kind: job.ReplyDrained, Number: number}) {
@@ -128,7 +128,7 @@ func (r *solving) passed() {
 	for _, c := range plan {
 		r.reply(c.Source.Rank, job.Reply{Kind: job.ReplyStored, Number: number, Rank: c.Source.Rank, Seconds: r.copy.Seconds()})
 	}
-	for _, c := range plan { // in parallel to the computation
+	for _, c := range plan { // while the ranks compute
 		r.reply(c.Holder.Rank, job.Reply{Kind: job.ReplyStored, Number: number, Rank: c.Source.Rank})
 	}
 	r.backups += r.now - began
@@ -165,9 +165,9 @@ func (r *solving) fails(rank int) {
 }
 
 // TestAutomaticBackupsAgainstFixedOnes compares -backup auto with fixed numbers of safe
-// points. At any rate of failures, auto spends about as little on backups and on repeated
-// work as the number that is best at that rate. Each fixed number spends far more at some
-// rate. With -v the test prints the table of docs/recovery.md.
+// points. At any rate of failures, auto costs little more than the number that is best at that
+// rate, in backups and repeated work. Each fixed number costs far more at some rate. With -v
+// the test prints the table of docs/recovery.md.
 func TestAutomaticBackupsAgainstFixedOnes(t *testing.T) {
 	s := solver{ranks: 2, points: 6000, pass: 10 * time.Millisecond, cut: 3 * time.Millisecond, copy: 7 * time.Millisecond, back: 300 * time.Millisecond}
 	first, n := simseed.Range(t, 3)
@@ -184,7 +184,7 @@ func TestAutomaticBackupsAgainstFixedOnes(t *testing.T) {
 		return backups / work, redone / work
 	}
 	for _, shape := range []float64{0.7, 1} {
-		worst := make(map[string]float64) // by how many times auto is better, at the rate where it is most
+		worst := make(map[string]float64) // largest ratio of a policy's cost to that of auto, over all rates
 		for _, mtbf := range rates {
 			all := make(map[string]float64)
 			var text strings.Builder
@@ -198,7 +198,8 @@ func TestAutomaticBackupsAgainstFixedOnes(t *testing.T) {
 			for _, p := range policies[:len(policies)-1] {
 				best, worst[p] = min(best, all[p]), max(worst[p], all[p]/all["auto"])
 			}
-			// The backups before the first failure are the price of not knowing the rate.
+			// auto pays for backups before the first failure, since it does not know the rate
+			// yet.
 			require.Less(t, all["auto"], 1.25*best+1, "mtbf %v", mtbf)
 		}
 		for p, times := range worst {

@@ -17,7 +17,8 @@ const (
 	ExitDiverged = 4 // replicas diverged
 )
 
-// FirstHead is the node of the first head of the job. No processes run on it.
+// FirstHead is the node ID of the first head of the job. That ID belongs to no host of
+// processes.
 const FirstHead detect.ID = 1
 
 // Config describes the job to its head. A successor gets the same, except for Self.
@@ -28,16 +29,16 @@ type Config struct {
 	Spares  []detect.ID               // the node of each spare
 
 	// Setup holds the fields that are the same for all processes: Check, Sched, TLS, Limit,
-	// Trace, Threads, Verify, Direct, Counters and Ahead; and MPI, which only the first
-	// processes get.
+	// Trace, Threads, Verify, Direct, Counters, Ahead and MPI. Only the first processes get
+	// MPI.
 	Setup job.Setup
 	Link  string // kind of link within a host: job.LinkSHM, LinkUnix or LinkTCP
 	Ring  int    // size of a shared-memory ring in bytes
-	// MPIBetween: with MPI, links within a host are of kind Link too; only those between
-	// hosts use MPI.
+	// MPIBetween restricts MPI to links between hosts. Links within a host are then of kind
+	// Link.
 	MPIBetween bool
-	// OnUse: agents make the links within a host at their first use, except those between
-	// replicas of a rank, which exist from the start.
+	// OnUse lets agents make a link within a host when it is first used. Links between
+	// replicas of a rank exist from the start.
 	OnUse  bool
 	Direct job.Direct
 
@@ -53,14 +54,13 @@ type Config struct {
 	// finished in another replica; 0: unbounded.
 	Endless time.Duration
 
-	// Self is the node of this head. Replicated: its decisions are also kept on other hosts,
-	// where a successor may take over.
+	// Self is the node of this head. If Replicated is set, other hosts also keep its
+	// decisions, and a successor may take over there.
 	Self       detect.ID
 	FirstHost  string // the name of the host of the first head
 	Replicated bool
 
-	// Doubtful reports whether a host may be about to be declared lost. nil: no host ever
-	// is.
+	// Doubtful reports whether a host may soon be declared lost. nil: no host ever is.
 	Doubtful func(detect.ID) bool
 }
 
@@ -69,7 +69,7 @@ type Node struct {
 	ID     detect.ID
 	Name   string
 	Slots  int
-	Listen string // where processes there listen for links over TCP, "" if they need not
+	Listen string // the address where processes listen for links over TCP; "" if they need none
 }
 
 // Checkpoint says where and how often the state of the job is written to files.
@@ -79,28 +79,28 @@ type Checkpoint struct {
 }
 
 // Weibull requests failures at random: the times between two failures of the job have a
-// Weibull distribution. With a shape below 1 failures cluster, as those of real clusters
-// do; with 1 they are independent of each other.
+// Weibull distribution. With a shape below 1 failures cluster, as on real clusters. With shape
+// 1 they are independent of each other.
 type Weibull struct {
 	Shape float64
 	MTBF  time.Duration // mean time between two failures of the whole job
 	Seed  uint64        // the same seed gives the same schedule
 }
 
-// The times that the head waits.
+// How long the head waits.
 const (
-	fenceAfter   = time.Second            // a replica may be stopped this long while a peer lives
-	stoppedFor   = 300 * time.Millisecond // after it was seen stopped a process counts as stopped
+	fenceAfter   = time.Second            // a replica may be stopped this long while a peer runs
+	stoppedFor   = 300 * time.Millisecond // a process counts as stopped this long after it was last seen stopped
 	lastWords    = 2 * time.Second        // from the announcement of a death to the death
 	suspectAfter = 500 * time.Millisecond // from a lost link to fencing
-	replaceTime  = 10 * time.Second       // from a broken link between two last replicas to the end of the job, if one of their ranks gets a second replica
+	replaceTime  = 10 * time.Second       // from a broken link between the last replicas of two ranks to the end of the job, if one of the ranks gets a second replica
 	endGrace     = 300 * time.Millisecond // from End to SIGKILL
 	termGrace    = 2 * time.Second        // from SIGTERM to SIGKILL
 	releaseGrace = 10 * time.Second       // from Release to SIGKILL
 	joinWarning  = 10 * time.Second
 )
 
-// recovers reports whether the job needs recovery: for replacements, or for files.
+// recovers reports whether the job needs package recovery: for replacements, or for files.
 func (c *Config) recovers() bool { return c.replaces() || c.Checkpoint != nil }
 
 // replaces reports whether lost processes are replaced.
@@ -109,8 +109,8 @@ func (c *Config) replaces() bool { return c.Replace || len(c.Spares) > 0 }
 // readsFiles reports whether the driver has to look into folders before the job begins.
 func (c *Config) readsFiles() bool { return c.Checkpoint != nil || c.Restart != "" }
 
-// spareID returns the name by which the agent of spare i knows it: its rank follows the
-// last rank of the job.
+// spareID returns the name of spare i, by which its agent knows it. The ranks of spares follow
+// the last rank of the job.
 func (c *Config) spareID(i int) job.Process { return job.Process{Rank: len(c.Degrees) + i} }
 
 func (c *Config) node(id detect.ID) *Node {

@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// convicted handles the convictions that process by reports. The replicas of a rank agree on
-// them, and each one reports them in its counts, again under a successor.
+// convicted handles the blamed processes that process by reports. The replicas of a rank agree
+// on the blame. Each of them reports it in its counts, and again to a successor.
 func (j *judge) convicted(by *member, all []job.Conviction) {
 	for _, c := range all {
 		c.Incarnation = j.members.lifeOf(c.Process, c.Incarnation)
@@ -21,11 +21,11 @@ func (j *judge) convicted(by *member, all []job.Conviction) {
 	}
 }
 
-// convict handles one conviction that process by has reported.
+// convict handles the blame of one process, which process by has reported.
 func (j *judge) convict(by *member, c *job.Conviction) {
 	i := slices.IndexFunc(j.members.all, func(m *member) bool { return m.process == c.Process && m.incarnation == c.Incarnation })
 	if i < 0 || j.members.places[c.Process] != j.members.all[i] && c.Message == "" {
-		return // it is dead and replaced; only a wrong message of it still matters
+		return // the process is dead and replaced; only a wrong message that it sent still matters
 	}
 	m := j.members.all[i]
 	at := slices.IndexFunc(j.convictions, func(o runreport.Convicted) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
@@ -36,14 +36,14 @@ func (j *judge) convict(by *member, c *job.Conviction) {
 		switch {
 		case c.Message != "":
 			j.warnf("%v on %s has sent a wrong %s, which was found by comparison", c.Process, m.node.Name, c.Message)
-			return // it has been delivered: the job ends
+			return // a replica has delivered the message: the job ends
 		case c.Point > 0:
 			j.warnf("%v on %s has a wrong state at safe point %d, which was found by comparison", c.Process, m.node.Name, c.Point)
 		default:
 			j.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
 		}
 	}
-	if by == m { // it knows best when it first erred, and where it runs
+	if by == m { // m knows best when it first erred, and where it runs
 		j.convictions[at].Latency, j.convictions[at].Core = c.Seconds, c.Core
 	}
 	if j.phase != working || c.Message != "" {
@@ -61,14 +61,13 @@ func (j *judge) convict(by *member, c *job.Conviction) {
 	}
 }
 
-// leaves returns the set of the replicas of a rank and of the processes that are about to
-// end.
+// leaves returns the set of processes that are in the rank, or about to end.
 func (j *judge) leaves(rank int) func(job.Process) bool {
 	return func(p job.Process) bool { return p.Rank == rank || j.members.places[p].ending != nil }
 }
 
-// innocent reports whether the rank of m has another replica that goes on and was not
-// blamed. Only then m can be fenced without a loss.
+// innocent reports whether the rank of m has another replica that goes on and was not blamed.
+// Without one, fencing m would lose the rank.
 func (j *judge) innocent(m *member) bool {
 	for o := range j.members.replicas(m.process.Rank) {
 		if o == m || o.ending != nil || o.state != running && o.state != finished {
@@ -126,19 +125,19 @@ func (j *judge) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 	return c, flips
 }
 
-// offender is a process that was blamed for a wrong result, where replicas compare only a
-// share of the tasks. Its results of other tasks may be wrong too, and all replicas of its
-// rank have applied them.
+// offender is a process that was blamed for a wrong result, in a job whose replicas compare
+// only a share of the tasks. Its results of other tasks may be wrong too, and all replicas of
+// its rank have applied them.
 type offender struct {
 	generation uint32 // rollbacks of the job before the blame
 	sure       uint64 // the last safe point up to which the blaming replicas found it sound
-	decided    bool   // the head has decided what to do about it
+	decided    bool   // the head has decided about the rollback for this process
 }
 
-// mostTimes bounds the rollbacks because of blamed processes in the same slot.
+// mostTimes bounds the rollbacks for blamed processes of one slot.
 const mostTimes = 2
 
-// offence records a conviction. Processes report it repeatedly, also to a successor.
+// offence records the blame of a process. Processes report it repeatedly, also to a successor.
 func (j *judge) offence(c *job.Conviction) {
 	if j.recovery.decides == nil || c.Message != "" || c.Point > 0 || c.Whole || !j.config.Setup.Verify.Samples() {
 		return
@@ -149,22 +148,22 @@ func (j *judge) offence(c *job.Conviction) {
 		x = &offender{generation: c.Generation, sure: c.Sure}
 		j.offenders[of] = x
 	}
-	x.sure = min(x.sure, c.Sure) // a replica that joined later has compared less
+	x.sure = min(x.sure, c.Sure) // a replica that joined later has compared fewer safe points
 	if !x.decided {
 		j.recovery.notify(func(*recovery.Head, time.Duration) []recovery.Action { return j.distrusted(of) })
 	}
 }
 
-// distrusted decides about a process that was blamed. The job rolls back to the newest
-// backup from before the process may have erred, unless it has already rolled back that far
-// since the blame, or there is no such backup.
+// distrusted decides about a blamed process. The job rolls back to the newest backup from
+// before the process may have erred. It does not roll back if it has already rolled back that
+// far since the blame, or if there is no such backup.
 func (j *judge) distrusted(of job.Endpoint) []recovery.Action {
 	x := j.offenders[of]
 	if x.decided || j.phase != working {
 		return nil
 	}
 	if m := j.members.places[of.Process]; m != nil && m.incarnation == of.Incarnation && m.ending == nil && m.state.there() {
-		return nil // it is the last one of its rank, and goes on
+		return nil // the last live process of its rank goes on
 	}
 	number, ok := j.recovery.decides.Trusted(x.sure)
 	x.decided = true
@@ -187,7 +186,7 @@ func (j *judge) distrusted(of job.Endpoint) []recovery.Action {
 	return j.recovery.decides.Distrust(of, x.sure, j.elapsed())
 }
 
-// wentBackFor returns the number of processes in a slot for whose blame the job has rolled
+// wentBackFor returns the number of blamed processes in a slot for which the job has rolled
 // back.
 func (j *judge) wentBackFor(p job.Process) int {
 	all := make(map[uint32]bool)

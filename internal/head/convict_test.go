@@ -22,9 +22,9 @@ func killed(lines []string) (all []string) {
 	return all
 }
 
-// The head ends a process that has computed a wrong result if its rank can continue without
+// The head kills a process that has computed a wrong result if its rank can continue without
 // it.
-func TestWhoGoesForAWrongResult(t *testing.T) {
+func TestProcessWithAWrongResultIsKilled(t *testing.T) {
 	for _, c := range []struct {
 		name, job string
 		before    []string
@@ -32,12 +32,12 @@ func TestWhoGoesForAWrongResult(t *testing.T) {
 		want      []string
 	}{
 		{"another replica goes on", "degrees=2", nil, "0.0@2 stats 0.1#1", []string{"0.1"}},
-		{"it says so itself", "degrees=2", nil, "0.1@2 stats 0.1#1", []string{"0.1"}},
+		{"the process reports it itself", "degrees=2", nil, "0.1@2 stats 0.1#1", []string{"0.1"}},
 		{"the only replica", "degrees=1,1", nil, "0.0@2 stats 0.0#1", nil},
-		{"the only replica, which is lost", "degrees=1,1", nil, "0.0@2 stats 0.0#1!", []string{"0.0"}},
-		{"another one says that it is lost", "degrees=1,1", nil, "1.0@2 stats 0.0#1!", nil},
+		{"the only replica, which cannot continue", "degrees=1,1", nil, "0.0@2 stats 0.0#1!", []string{"0.0"}},
+		{"another process reports that it cannot continue", "degrees=1,1", nil, "1.0@2 stats 0.0#1!", nil},
 		{"both replicas", "degrees=2", nil, "0.0@2 stats 0.0#1 0.1#1", []string{"0.0"}},
-		{"one of three after the other", "degrees=3", nil, "0.0@2 stats 0.0#1 0.1#1", []string{"0.0", "0.1"}},
+		{"two of three replicas, in turn", "degrees=3", nil, "0.0@2 stats 0.0#1 0.1#1", []string{"0.0", "0.1"}},
 		{"the other is dead", "degrees=2", []string{"killed 0.0@2", "keep"}, "0.1@2 stats 0.1#1", nil},
 		{"the other is gone", "degrees=2", []string{"killed 0.0@2"}, "0.1@2 stats 0.1#1", nil},
 		{"the other is about to die", "degrees=2", []string{"said 0.0@2 fail error no luck"}, "0.1@2 stats 0.1#1", nil},
@@ -46,8 +46,8 @@ func TestWhoGoesForAWrongResult(t *testing.T) {
 			[]string{"said 0.0@2 reply first", "killed 0.1@3", "keep", "settled 0.1@3", "keep"}, "0.0@2 stats 0.0#1", nil},
 		{"it was killed before", "degrees=2", []string{"stopped 0.1@2 2s"}, "0.0@2 stats 0.1#1", nil},
 		{"all have finished", "degrees=2", []string{"said 0.0@2 finish", "said 0.1@2 finish", "keep"}, "0.0@2 stats 0.1#1", nil},
-		{"an incarnation before it", "degrees=2", nil, "0.0@2 stats 0.1#0", nil},
-		{"its frames carry that of a rollback", "degrees=2", nil, "0.0@2 stats 0.1#2", []string{"0.1"}},
+		{"an earlier incarnation", "degrees=2", nil, "0.0@2 stats 0.1#0", nil},
+		{"an incarnation given by a rollback", "degrees=2", nil, "0.0@2 stats 0.1#2", []string{"0.1"}},
 		{"no process of the job", "degrees=2", nil, "0.0@2 stats 7.0#1", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -58,9 +58,9 @@ func TestWhoGoesForAWrongResult(t *testing.T) {
 	}
 }
 
-// The blamed last replica of a rank continues. If a joiner of that rank is blamed too, it
-// also continues: neither is known to be sound.
-func TestConvictedBesideAConvictedOne(t *testing.T) {
+// The last replica of a rank continues although it is blamed. If a joiner of that rank is
+// blamed too, it also continues: neither is known to be sound.
+func TestBlamedLastReplicaAndJoinerContinue(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		s := begun(t, "degrees=2,1", "replace", "verify")
 		s.commands("said 0.0@2 reply first", "said 1.0@2 reply first", "killed 0.1@2", "keep", "settled 0.1@2", "keep")
@@ -80,9 +80,9 @@ func TestConvictedBesideAConvictedOne(t *testing.T) {
 	}
 }
 
-// The user gets one warning of a blamed process, no matter how many reports arrive and from
-// which processes. A report that blames no process gives no warning.
-func TestConvictionsAreToldOnce(t *testing.T) {
+// The user gets one warning of a blamed process, no matter how many reports arrive and which
+// processes send them. A report that blames no process gives no warning.
+func TestBlameIsReportedOnce(t *testing.T) {
 	s := begun(t, "degrees=3", "hosts=3", "verify")
 	told := func(commands ...string) (n int) {
 		for _, l := range s.commands(commands...) {
@@ -100,7 +100,7 @@ func TestConvictionsAreToldOnce(t *testing.T) {
 
 // The report names a process that sent a wrong message, even after its death, and after a
 // joiner has begun to replace it. It does not blame the joiner.
-func TestConvictedOfAMessageAfterDeath(t *testing.T) {
+func TestBlameForAMessageOutlivesTheProcess(t *testing.T) {
 	for _, replaced := range []bool{false, true} {
 		s := begun(t, "degrees=2,1", "replace", "verify")
 		s.commands("said 0.0@2 reply first", "said 1.0@2 reply first", "killed 0.1@2", "keep")
@@ -117,9 +117,9 @@ func TestConvictedOfAMessageAfterDeath(t *testing.T) {
 	}
 }
 
-// The report counts the comparisons of all replicas. A difference that blames no process
-// was found by all replicas of the rank, and counts once. The blamed process itself knows
-// best for how long it has erred.
+// The report counts the comparisons of all replicas. If a difference blames no process, all
+// replicas of the rank have found it, and it counts once. For the time that a blamed process
+// has erred, its own report counts.
 func TestCorruptionInTheReport(t *testing.T) {
 	s := begun(t, "degrees=2,1", "hosts=3", "verify")
 	require.Equal(t, &runreport.Corruption{Convicted: []runreport.Convicted{}}, s.head.Summary().SDC)
@@ -135,12 +135,12 @@ func TestCorruptionInTheReport(t *testing.T) {
 	says("0.0@2", job.Corruption{Compared: 11, Differed: 2, Repaired: 1, Undecided: true, Convicted: of(0.75)}) // replaces its earlier report
 	require.Equal(t, &runreport.Corruption{Compared: 24, Differed: 5, Repaired: 2, Latency: 2.5, Convicted: []runreport.Convicted{
 		{Process: at(0, 1), Incarnation: 1, Core: 5, Host: "h2", Task: 7, Section: 3, Kernel: "pkg.f", Latency: 2.5}}}, s.head.Summary().SDC)
-	require.Nil(t, begun(t, "degrees=2").head.Summary().SDC, "a job that was not asked to compare says nothing of it")
+	require.Nil(t, begun(t, "degrees=2").head.Summary().SDC, "a job without comparisons reports none")
 }
 
 // Requested bit flips belong to the process that the request names, and not to its
-// replacement. At the end the head reports flips that have not happened, except those that
-// may or may not happen.
+// replacement. At the end the head reports the flips that did not happen. It does not report
+// random flips, which need not happen.
 func TestFlips(t *testing.T) {
 	first, second := job.Flip{Process: at(0, 1), Point: job.FlipTask, Count: 4, Bit: 2}, job.Flip{Process: at(0, 0), Point: job.FlipTask, Count: 9, Bit: job.AnyBit}
 	random := job.Flip{Process: at(0, 1), Rate: 0.01}
@@ -157,7 +157,7 @@ func TestFlips(t *testing.T) {
 	require.Empty(t, h.members.flips(h.members.places[at(0, 1)]))
 	require.Equal(t, []job.Flip{first, random}, h.members.flips(h.members.holder(at(0, 1), 1)))
 
-	s.step(Said{s.from("0.1@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Flipped: []job.Flip{first}}}}) // its last message
+	s.step(Said{s.from("0.1@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Flipped: []job.Flip{first}}}}) // the last message of the process
 	s.commands("signal INT", "keep")
 	require.Equal(t, []runreport.Flip{{Spec: first.String(), Fired: true}, {Spec: second.String()}, {Spec: random.String()}}, h.Summary().Flips)
 	var told []string

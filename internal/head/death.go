@@ -26,14 +26,14 @@ type deaths struct {
 	lastWords []string            // last reports of failed programs that have been printed
 }
 
-// exited handles the exit of a process. All its messages have been handled before.
+// exited handles the exit of a process. The head has handled all its messages before.
 func (ds *deaths) exited(m *member, e Exit) {
 	if m.exit != nil {
 		return
 	}
 	m.exit = &e
 	if !m.state.there() {
-		if !m.settled && (m.state == dead || m.state == ended) { // that was under another head
+		if !m.settled && (m.state == dead || m.state == ended) { // the process died under an earlier head
 			ds.members.finishOutput(m, true, m.verdict != nil && itself(m.verdict.Cause))
 		}
 		return
@@ -68,8 +68,8 @@ func (ds *deaths) exited(m *member, e Exit) {
 	ds.members.finishOutput(m, true, itself(c.cause) || e.Quit)
 }
 
-// hostLost handles the loss of a node and of the processes there. Their verdicts follow;
-// spares get none, since they have no peers.
+// hostLost handles the loss of a node and of the processes there. The verdicts on those
+// processes follow. Spares have no peers and get no verdict.
 func (ds *deaths) hostLost(e decision.Entry) {
 	why := ds.hosts.why(e.Node)
 	if ds.state.HasLeft(e.Node) {
@@ -83,7 +83,7 @@ func (ds *deaths) hostLost(e decision.Entry) {
 		case m.role == Spare && m.state.there():
 			m.ending = &ending{job.CauseHost, why}
 			ds.members.spareExited(m)
-		case !m.settled && m.exit == nil && (m.state == dead || m.state == ended): // it died under an earlier head, and its Exited will not be repeated
+		case !m.settled && m.exit == nil && (m.state == dead || m.state == ended): // the process died under an earlier head, and its Exited will not be repeated
 			ds.members.finishOutput(m, true, false)
 		}
 	}
@@ -100,10 +100,10 @@ func (ds *deaths) declare(v decision.Verdict) {
 	}
 	was, lived := m.state, m.alive()
 	switch was {
-	case ended: // it was let go
+	case ended: // the process was let go
 	case gone:
 		m.to(dead)
-	default: // with its host
+	default: // the process was lost with its host
 		if m.to(dead); m.end == "" {
 			m.end = endBy(v.Cause)
 		}
@@ -135,9 +135,9 @@ func (ds *deaths) tell(v decision.Verdict) {
 	}
 }
 
-// letGo kills a process whose slot another one has taken over. It stands in the cut in which
-// that happened, and never leaves it. It also kills one that was to relieve a process which
-// had died before that was decided.
+// letGo kills a process whose slot another process has taken over. The process has stopped in
+// the cut that moved the slot, and never leaves that cut. letGo also kills a process that was
+// to relieve another one, if that one died first.
 func (ds *deaths) letGo(m *member, v decision.Verdict) {
 	if m.end = "moved"; v.Withdrawn {
 		m.end = "dismissed"

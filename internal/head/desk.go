@@ -16,30 +16,30 @@ type phase uint8
 
 const (
 	joining  phase = iota
-	working        // all processes have joined, or that is being decided
-	released       // all live processes have finished and may exit, or that is being decided
-	over           // the end is decided or being decided: all processes have to exit
+	working        // all processes have joined, or the head has proposed that entry
+	released       // all live processes have finished and may exit, or the head has proposed that entry
+	over           // the end is decided or proposed: all processes have to exit
 )
 
-// desk holds what all parts of a head share: the configuration, the kept decisions, the
-// phase and the outcome of the job, the clock, and the actions of the present step. It knows
-// no process but those that it is given.
+// desk holds what all parts of a head share: the configuration, the kept decisions, the phase
+// and the outcome of the job, the clock, and the actions of the present step. It has no list
+// of processes: callers pass them.
 type desk struct {
 	config    Config
 	state     *decision.State  // the kept entries
-	asked     []decision.Entry // entries that are proposed and not kept yet, in order
-	successor bool             // it has replaced another head
-	retired   bool             // this head may not decide any more; a successor continues the job, or may
+	asked     []decision.Entry // entries that are proposed and not kept yet, in order of proposal
+	successor bool             // this head has replaced another one
+	retired   bool             // this head may not decide any more; a successor may continue the job
 
 	phase    phase
 	outcome  *outcome              // nil: nothing has ended the job yet
-	likelier func(outcome) outcome // the outcome instead of that one, if replicas are known to differ
+	likelier func(outcome) outcome // replaces an outcome if replicas are known to differ: divergence is the likelier cause
 
 	now       time.Duration
 	joinedAt  time.Duration // when all processes had joined
 	hasBegun  bool          // all processes have joined
 	continued time.Duration // when the job was last continued after a stop; longAgo: never
-	timers    []timer       // by time; those of the same time in the order in which they were set
+	timers    []timer       // sorted by time; timers of the same time keep the order in which they were set
 	acts      []Action
 }
 
@@ -47,7 +47,7 @@ type desk struct {
 type outcome struct {
 	code int
 	text string
-	by   job.Endpoint // the process whose end has ended the job; zero if something else has
+	by   job.Endpoint // the process whose end has ended the job; zero if the job ended for another reason
 	how  farewell
 }
 
@@ -55,9 +55,9 @@ type outcome struct {
 type farewell uint8
 
 const (
-	byWord   farewell = iota // it sends a message, and kills them a while later
-	atOnce                   // it kills them: they would not understand a message
-	bySignal                 // it has sent a signal, and kills them a while later
+	byWord   farewell = iota // the head sends a message, and kills the processes a while later
+	atOnce                   // the head kills the processes: they would not understand a message
+	bySignal                 // the head has sent a signal, and kills the processes a while later
 )
 
 func (k *desk) act(a Action) { k.acts = append(k.acts, a) }
@@ -100,7 +100,8 @@ func (k *desk) fence(m *member, e ending) {
 	k.kill(m)
 }
 
-// propose has an entry kept. The head acts on it in committed.
+// propose has an entry kept. The driver returns the entry as Committed, and then committed
+// acts on it.
 func (k *desk) propose(e decision.Entry) {
 	if k.retired {
 		return
@@ -110,8 +111,8 @@ func (k *desk) propose(e decision.Entry) {
 	k.act(Propose{e})
 }
 
-// decide sets the outcome of the job unless it is set already. by is the process whose end
-// causes it, zero if none does.
+// decide sets the outcome of the job if none is set. by is the process whose end is the cause,
+// zero if the cause is another one.
 func (k *desk) decide(code int, text string, by job.Endpoint) {
 	if k.outcome == nil {
 		o := k.likelier(outcome{code: code, text: text, by: by})
@@ -120,7 +121,7 @@ func (k *desk) decide(code int, text string, by job.Endpoint) {
 	}
 }
 
-// stop ends the job, unless something has ended it before.
+// stop ends the job if nothing has ended it before.
 func (k *desk) stop(code int, text string, how farewell) {
 	if k.phase == over {
 		return
@@ -130,7 +131,7 @@ func (k *desk) stop(code int, text string, how farewell) {
 	k.settle()
 }
 
-// settle ends the job once its outcome is set.
+// settle ends the job if its outcome is set.
 func (k *desk) settle() {
 	if k.outcome != nil && k.phase != over {
 		k.phase = over
@@ -142,11 +143,11 @@ func (k *desk) doubtful(m *member) bool {
 	return k.config.Doubtful != nil && k.config.Doubtful(m.from.Node)
 }
 
-// stoppedNow reports whether the process was seen stopped just now.
+// stoppedNow reports whether the process was seen stopped a moment ago.
 func (k *desk) stoppedNow(m *member) bool { return k.now-m.stopped < stoppedFor }
 
-// doing returns what a process does now, if that is still what it has last reported; nil if
-// it has reported nothing.
+// doing returns the activity that a process has last reported. It returns nil if there is no
+// report, or the report is too old.
 func (k *desk) doing(m *member) *job.Doing {
 	if m.stats.Doing == nil {
 		return nil
@@ -171,7 +172,8 @@ func firstLine(s string) string {
 	return line
 }
 
-// Sightings returns the observers of a host and how long each has heard nothing from it.
+// Sightings lists the observers of a host, and the time since each of them last received
+// something from it.
 func (k *desk) Sightings(all []detect.Testimony) string {
 	var s []string
 	for _, t := range all {

@@ -10,8 +10,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// watched acts on the differences between states of replicas that a process reports. A process
-// first reports that hashes differ (Known), and then, once values are compared, what differs.
+// watched handles the differences between states of replicas that a process reports. The
+// process first reports that hashes differ (Known). Once the values are compared, it reports
+// how they differ.
 func (j *judge) watched(m *member) {
 	w := m.stats.Watched
 	if w == nil {
@@ -25,8 +26,8 @@ func (j *judge) watched(m *member) {
 	}
 }
 
-// differed handles a difference between replicas of a rank: the job ends with the text whole or, with
-// -diverge warn, the user is warned, once for each rank.
+// differed handles a difference between replicas of a rank. The job ends with the text whole.
+// With -diverge warn, the user gets one warning for each rank instead.
 func (j *judge) differed(rank int, text, whole string) {
 	if j.diverged[rank] == "" {
 		j.diverged[rank] = text
@@ -39,9 +40,9 @@ func (j *judge) differed(rank int, text, whole string) {
 	}
 }
 
-// standApart handles replicas that have taken different courses: one of them can never go on. It
-// reports whether the job ends. With -sdc the replica that is wrong is found in other ways, and the
-// job goes on without it.
+// standApart handles replicas that have taken different courses, so that one of them can never
+// go on. It reports whether the job ends. With -sdc the job goes on: verification finds the
+// wrong replica.
 func (j *judge) standApart(a *stuck.Apart) bool {
 	if d := j.config.Setup.Diverge; j.phase != working || j.config.Setup.Verify != nil || d != job.DivergeStrict && d != job.DivergeWarn {
 		return false
@@ -55,9 +56,9 @@ func foundBy(m *member, text string) string {
 	return fmt.Sprintf("divergence, found by %v: %s", m.process, text)
 }
 
-// undescribed handles a difference of hashes in a rank of which no process can compare values any
-// more: those that know of it are dead or have finished, or the job rolls back. It reports whether
-// there is one.
+// undescribed handles a difference of hashes if no process of the rank can compare values any
+// more. That is so if the processes that know of the difference are dead or have finished, or
+// if the job rolls back. It reports whether there is such a difference.
 func (j *judge) undescribed(rank int) bool {
 	first := j.knows(rank)
 	if first == nil || slices.ContainsFunc(j.members.all, func(m *member) bool {
@@ -78,7 +79,8 @@ func (j *judge) undescribed(rank int) bool {
 	return true
 }
 
-// undescribedAnywhere is undescribed for all ranks.
+// undescribedAnywhere calls undescribed for every rank, and reports whether one has such a
+// difference.
 func (j *judge) undescribedAnywhere() (any bool) {
 	for rank := range j.config.Degrees {
 		any = j.undescribed(rank) || any
@@ -86,7 +88,8 @@ func (j *judge) undescribedAnywhere() (any bool) {
 	return any && j.phase == over
 }
 
-// knows returns the first process that knows of a difference in its rank that is not described yet.
+// knows returns the first process that has reported a difference of hashes in its rank, while
+// the values are not compared yet.
 func (j *judge) knows(rank int) *member {
 	if i := slices.IndexFunc(j.members.all, func(m *member) bool { return m.process.Rank == rank && m.knows() }); i >= 0 && j.diverged[rank] == "" {
 		return j.members.all[i]
@@ -99,8 +102,8 @@ func (j *judge) known(m *member, why string) string {
 	return fmt.Sprintf("%s, since %s: %s", m.stats.Watched.Known, why, job.DivergeAdvice(j.config.Setup.Check))
 }
 
-// orDiverged returns the outcome of a job that is about to end with another error: a known difference
-// is the more likely cause.
+// orDiverged returns the outcome of a job that is about to end with another error. If a
+// difference is known, that is the more likely cause.
 func (j *judge) orDiverged(o outcome) outcome {
 	if j.config.Setup.Diverge != job.DivergeStrict || j.retired || o.code != ExitFailed && o.code != ExitLost {
 		return o
@@ -114,7 +117,7 @@ func (j *judge) orDiverged(o outcome) outcome {
 	return o
 }
 
-// divergence returns the section of the report about divergence, nil if nothing was compared.
+// divergence returns the report's section about divergence, or nil if no states were compared.
 func (j *judge) divergence() *runreport.Diverge {
 	mode := j.config.Setup.Diverge
 	if mode == "" || mode == job.DivergeOff || j.config.Setup.Verify != nil || !slices.ContainsFunc(j.config.Degrees, func(d int) bool { return d > 1 }) {
@@ -139,7 +142,7 @@ func (j *judge) divergence() *runreport.Diverge {
 // with those of finished processes of other ranks if one of the two was restored.
 func (j *judge) compare(m *member) {
 	for other := range j.members.replicas(m.process.Rank) {
-		if other == m || !other.final || !other.done { // one that has died since counts
+		if other == m || !other.final || !other.done { // a replica that has finished and died later counts, too
 			continue
 		}
 		if how := m.stats.Diverged(&other.stats); how != "" {
@@ -159,8 +162,8 @@ func (j *judge) compare(m *member) {
 	}
 }
 
-// divergedBefore ends the job if m, which is in a cut, has run other sections before it than
-// a replica of its rank in the same cut. It reports whether that is so.
+// divergedBefore ends the job if m has run other sections before a cut than another replica of
+// its rank in the same cut. It reports whether it has ended the job.
 func (j *judge) divergedBefore(m *member, r *job.Reply) bool {
 	m.cut = r
 	for other := range j.members.replicas(m.process.Rank) {
@@ -179,8 +182,8 @@ func (j *judge) divergedBefore(m *member, r *job.Reply) bool {
 	return false
 }
 
-// differs handles a difference between the outputs of replicas of a rank. In checked mode
-// it ends the job. Otherwise it only warns: the difference may be a harmless one, like a
+// differs handles a difference between the outputs of replicas of a rank. In checked mode the
+// job ends. Otherwise the user is warned: the difference may be harmless, such as a printed
 // time.
 func (j *judge) differs(e Differs) {
 	if j.differing[e.Rank] {

@@ -18,8 +18,8 @@ const (
 	valued   = "rank 0: x[3] is 1 on replica 0 and 2 on replica 1"
 )
 
-// watches makes a process report, with a message of a kind, a difference that it knows of
-// or has described.
+// watches makes a process report a difference that it knows of or has described. kind is the
+// kind of the message.
 func (s *script) watches(process string, kind job.Kind, w job.Watched) {
 	m := &job.Message{Kind: kind, Stats: &job.Stats{Watched: &w}}
 	if kind == job.KindFail {
@@ -32,8 +32,7 @@ func (s *script) diverge(mode job.Diverge) {
 	s.config.Setup.Diverge, s.head.config.Setup.Diverge = mode, mode
 }
 
-// lostRank are commands after which the job rolls back for rank 1, once that decision is
-// kept.
+// lostRank lists commands that make the job roll back for rank 1, once that decision is kept.
 var lostRank = []string{
 	"said 0.0@2 reply first", "said 0.0@2 reply drained 2", "said 0.1@2 reply drained 2", "said 1.0@2 reply drained 2", "quiet 5", "keep",
 	"said 0.0@2 reply stored 2 rank=0", "said 0.1@2 reply stored 2 rank=0", "said 1.0@2 reply stored 2 rank=1",
@@ -42,8 +41,8 @@ var lostRank = []string{
 	"said 0.0@2 reply linked of=1.0#2", "said 0.1@2 reply linked of=1.0#2", "said 1.0#2@2 reply linked of=0.0", "said 1.0#2@2 reply linked of=0.1",
 }
 
-// In strict mode a difference that a process knows of ends the job with exit code 4, no
-// matter what happens before the process has compared values.
+// In strict mode a difference that a process knows of ends the job with exit code 4, even if
+// another event prevents the comparison of values.
 func TestKnownDifferenceEndsTheJob(t *testing.T) {
 	knows := func(process string) func(*script) {
 		return func(s *script) { s.watches(process, job.KindStats, job.Watched{Known: hashOnly}) }
@@ -59,9 +58,9 @@ func TestKnownDifferenceEndsTheJob(t *testing.T) {
 			"divergence, found by 0.1: " + hashOnly + ", since 0.1 died before values were compared"},
 		{"the last replica dies", "degrees=2,1", []func(*script){does("killed 0.0@2", "keep"), knows("0.1@2"), does("killed 0.1@2", "keep")},
 			"divergence, found by 0.1: " + hashOnly + ", since 0.1 died before values were compared"},
-		{"its host dies with all that know", "degrees=2,2 hosts=3", []func(*script){knows("0.1@3"), does("lost 3", "keep")},
+		{"its host dies with all processes that know", "degrees=2,2 hosts=3", []func(*script){knows("0.1@3"), does("lost 3", "keep")},
 			"divergence, found by 0.1: " + hashOnly + ", since 0.1 died before values were compared"},
-		{"all that know die", "degrees=3", []func(*script){knows("0.1@2"), knows("0.2@2"), does("killed 0.1@2", "keep", "killed 0.2@2", "keep")},
+		{"all processes that know die", "degrees=3", []func(*script){knows("0.1@2"), knows("0.2@2"), does("killed 0.1@2", "keep", "killed 0.2@2", "keep")},
 			"divergence, found by 0.1: " + hashOnly + ", since 0.1 died before values were compared"},
 		{"its program fails in another way", "degrees=2", []func(*script){
 			func(s *script) { s.watches("0.1@2", job.KindFail, job.Watched{Known: hashOnly}) }, does("exited 0.1@2 1", "keep")},
@@ -73,19 +72,19 @@ func TestKnownDifferenceEndsTheJob(t *testing.T) {
 			"divergence, found by 0.1: " + hashOnly + ", since the program has returned on 0.1"},
 		{"another rank is lost", "degrees=2,1", []func(*script){knows("0.1@2"), does("killed 1.0@2", "keep")},
 			"divergence, found by 0.1: " + hashOnly + ", since the job ended before values were compared (rank 1 has lost its last replica 1.0"},
-		{"the job goes back", "degrees=2,1 replace backup=2", []func(*script){
+		{"the job rolls back", "degrees=2,1 replace backup=2", []func(*script){
 			does(lostRank...), knows("0.1@2"), does("keep")},
 			"divergence, found by 0.1: " + hashOnly + ", since the job went back before values were compared"},
-		{"the job has decided to go back", "degrees=2,1 replace backup=2", []func(*script){
+		{"the job has decided to roll back", "degrees=2,1 replace backup=2", []func(*script){
 			knows("0.1@2"), does(lostRank...), does("keep")},
 			"divergence, found by 0.1: " + hashOnly + ", since the job went back before values were compared"},
-		{"it described the difference and is killed", "degrees=2", []func(*script){
+		{"the process described the difference and is killed", "degrees=2", []func(*script){
 			func(s *script) { s.watches("0.1@2", job.KindStats, job.Watched{Known: hashOnly, Differed: valued}) }, does("killed 0.1@2", "keep")},
 			"divergence, found by 0.1: " + valued},
-		{"the head dies after it", "degrees=2 hosts=3", []func(*script){
+		{"the head dies after the process", "degrees=2 hosts=3", []func(*script){
 			does("killed 0.1@3", "keep", "succeed 3"), knows("0.1@3"), does("keep")},
 			"divergence, found by 0.1: " + hashOnly + ", since 0.1 died before values were compared"},
-		{"the head dies before it", "degrees=2 hosts=3", []func(*script){
+		{"the head dies before the process", "degrees=2 hosts=3", []func(*script){
 			knows("0.1@3"), does("succeed 3"), knows("0.1@3"), does("killed 0.1@3", "keep")},
 			"divergence, found by 0.1: " + hashOnly + ", since 0.1 died before values were compared"},
 	} {
@@ -103,7 +102,7 @@ func TestKnownDifferenceEndsTheJob(t *testing.T) {
 	}
 }
 
-// A difference is described by a process that knows of it, as long as one can compare values.
+// A difference stays undescribed while a process that knows of it can still compare values.
 func TestDifferenceWaitsForItsDescription(t *testing.T) {
 	s := begun(t, "degrees=3")
 	s.diverge(job.DivergeStrict)
@@ -139,8 +138,9 @@ func TestKnownDifferenceIsAWarning(t *testing.T) {
 	require.False(t, s.state.Decided)
 }
 
-// Replicas that have taken different courses, of which one never ends, count as a difference.
-func TestReplicasThatStandApart(t *testing.T) {
+// If replicas have taken different courses, so that one never ends, that counts as a
+// difference.
+func TestReplicasOnDifferentCourses(t *testing.T) {
 	apart := StandApart{&stuck.Apart{Process: job.Process{Replica: 1}, Text: "0.1 never leaves Recv"}}
 	said := "0.1 never leaves Recv: " + job.DivergeAdvice(false)
 	s := begun(t, "degrees=2")
@@ -159,8 +159,8 @@ func TestReplicasThatStandApart(t *testing.T) {
 	require.Equal(t, "divergence of replicas of rank 0: "+said, s.state.Text)
 }
 
-// A replica that waits forever for what never comes, while the others of its rank have finished,
-// has diverged. One that computes without end is killed.
+// A replica that waits forever for an event that never comes, while the others of its rank
+// have finished, has diverged. A replica that computes without end is killed instead.
 func TestEndlessWaitIsADivergence(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		s := outlasted(t)

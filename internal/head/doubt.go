@@ -11,24 +11,24 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// doubt is a dispute in a rank: its replicas differ or its program has failed, and no
-// process can be blamed.
+// doubt is a dispute in a rank: its replicas differ or its program has failed, and no process
+// can be blamed.
 //
-// The embedded Doubt is the dispute that was decided last, told one that waits for a
-// decision. times counts the disputes since the rank last reached a new highest safe point:
-// a dispute that repeats before that is handled more severely (doubted).
+// The embedded Doubt is the dispute that was decided last. told is a dispute that waits for a
+// decision. times counts the disputes since the rank last reached a new highest safe point: a
+// dispute that repeats before that is handled more severely (doubted).
 type doubt struct {
 	job.Doubt               // the dispute that was decided last
-	by        *member       // the process that has reported told, or the last one
-	times     int           // disputes decided since the rank has reached furthest
+	by        *member       // the process that has reported told or, if told is nil, the dispute decided last
+	times     int           // disputes decided since the rank reached furthest
 	furthest  uint64        // the highest safe point at which the rank had a dispute
-	stands    bool          // the decision was that the job does not roll back for it
+	stands    bool          // the head has decided that the job does not roll back for the dispute
 	told      *job.Doubt    // a reported dispute that is not decided yet, nil: none
 	since     time.Duration // when told was first reported
 }
 
-// storingTime bounds the time that a dispute waits for a backup that is being stored, if the
-// job has no other sound one.
+// storingTime bounds the time that a dispute waits for a backup that is still being stored, if
+// the job has no other sound backup.
 const storingTime = 5 * time.Second
 
 // doubt handles a dispute that process m reports. The process has stopped, and repeats the
@@ -53,7 +53,7 @@ func (j *judge) doubt(m *member, told *job.Doubt) {
 		if d.told == nil {
 			d.since = j.elapsed()
 		}
-		d.told, d.by = told, m // else a dispute about an older error waits already
+		d.told, d.by = told, m // otherwise a dispute about an older error already waits
 	}
 	if j.recovery.decides == nil {
 		d.decide()
@@ -68,12 +68,12 @@ func (d *doubt) decide() {
 	if d.told.Point > d.furthest {
 		d.times, d.furthest = 0, d.told.Point
 	} else if d.times > 0 && d.older(d.told) {
-		d.times-- // it is the same dispute, with an earlier error
+		d.times-- // the same dispute, with an earlier error
 	}
 	d.Doubt, d.times, d.stands, d.told = *d.told, d.times+1, false, nil
 }
 
-// doubtedStill reconsiders the disputes that wait, since a new backup is complete.
+// doubtedStill reconsiders the waiting disputes, since a new backup is complete.
 func (j *judge) doubtedStill() {
 	for _, rank := range slices.Sorted(maps.Keys(j.disputes)) {
 		if d := j.disputes[rank]; d.told != nil {
@@ -82,8 +82,8 @@ func (j *judge) doubtedStill() {
 	}
 }
 
-// older reports whether told is about an earlier error than the dispute that was decided
-// last, in the same generation.
+// older reports whether told is about an earlier error than the dispute that was decided last.
+// It is false if the two are from different generations.
 func (d *doubt) older(told *job.Doubt) bool {
 	return told.Generation == d.Generation && told.Below > 0 && (d.Below == 0 || told.Below < d.Below)
 }
@@ -91,10 +91,10 @@ func (d *doubt) older(told *job.Doubt) bool {
 // doubted decides about a dispute in a rank. The first time, all processes roll back to a
 // backup from before the error, and no process dies. If a dispute between replicas repeats
 // before the rank has got further, one of its processes may err persistently: the head
-// replaces them all. If that does not help either, the job ends. If the program fails again
+// replaces all of them. If that does not help either, the job ends. If the program fails again
 // after the first rollback, silent corruption was not the cause, and the failure stands.
 //
-// doubted decides nothing if the job is about to roll back anyway; if it does not, the
+// doubted decides nothing if the job is about to roll back anyway. If no rollback follows, the
 // processes repeat their report.
 func (j *judge) doubted(rank int) []recovery.Action {
 	d := j.disputes[rank]
@@ -107,7 +107,7 @@ func (j *judge) doubted(rank int) []recovery.Action {
 	case d.told.Generation != back.Generation():
 		return nil
 	case !back.Repairable(d.told.Below) && back.Storing(d.told.Below) && j.elapsed() < d.since+storingTime:
-		return nil // decided once that backup is complete, or at the next report
+		return nil // the head decides once that backup is complete, or at the next report
 	}
 	d.decide()
 	what, _, _ := strings.Cut(d.Text, "\n")
@@ -144,8 +144,7 @@ func (j *judge) doubted(rank int) []recovery.Action {
 }
 
 // doubtedOnTheWay decides about a dispute during a rollback, whose backup may be from after
-// the error. It has to decide now: no process repeats a report of the generation that is
-// over.
+// the error. It has to decide at once: no process repeats a report of the earlier generation.
 func (j *judge) doubtedOnTheWay(rank int) []recovery.Action {
 	d, back := j.disputes[rank], j.recovery.decides
 	if d.told.Below == 0 || back.Before(d.told.Below) {
@@ -172,8 +171,8 @@ func (j *judge) notBack() string {
 	return "there is no backup to go back to of which it is known that nothing is wrong in it"
 }
 
-// stand lets a dispute stand, without a rollback. If states differ the job ends; if the
-// program has failed, its process fails with that error.
+// stand decides a dispute without a rollback. If states differ, the job ends. If the program
+// has failed, its process ends with that error.
 func (j *judge) stand(rank int, why string) {
 	d := j.disputes[rank]
 	if d.stands = true; d.Kind == "" {
@@ -186,7 +185,7 @@ func (j *judge) stand(rank int, why string) {
 	j.letFail(d.by, &d.Doubt)
 }
 
-// letFail orders a process whose program has failed to report that and exit.
+// letFail orders a process to report the failure of its program and to exit.
 func (j *judge) letFail(m *member, d *job.Doubt) {
 	if d.Kind != "" {
 		j.send(m, &job.Message{Kind: job.KindOrder, Order: &job.Order{Kind: job.OrderFail, Generation: d.Generation}})

@@ -27,7 +27,7 @@ func backing(t *testing.T) *script {
 // backedUp begins such a job, and completes its backup.
 func backedUp(t *testing.T) *script {
 	s := backing(t)
-	for _, p := range []string{"0.0@2", "1.0@3"} { // as was planned
+	for _, p := range []string{"0.0@2", "1.0@3"} { // the hosts that the plan of the backup names
 		s.commands("said "+p+" reply stored 2 rank=0", "said "+p+" reply stored 2 rank=1")
 	}
 	s.commands("keep", "pass 10ms")
@@ -44,7 +44,7 @@ func (s *script) differ(process string, point uint64, generation uint32) []strin
 	return s.states(process, job.Corruption{Doubt: &job.Doubt{Point: point, Generation: generation, Text: "the states differ"}})
 }
 
-// goBack rolls all processes back to safe point 2, in a generation.
+// goBack rolls all processes back to safe point 2, in the given generation.
 func (s *script) goBack(generation int) {
 	s.commands("keep")
 	for _, p := range four {
@@ -53,14 +53,14 @@ func (s *script) goBack(generation int) {
 	s.commands("quiet 0", "keep")
 }
 
-// If the replicas of a rank have different states, all processes roll back to the last
-// backup, and none is killed, even if several ranks have such states. A repeated report, or
+// If the replicas of a rank have different states, all processes roll back to the last backup,
+// and none is killed. That also holds if several ranks have such states. A repeated report, or
 // one about an earlier generation, has no effect.
-func TestAllGoBackForStates(t *testing.T) {
+func TestJobRollsBackForStates(t *testing.T) {
 	s := backedUp(t)
 	require.Equal(t, []string{"warn: rank 0: the states differ: the job goes back to its last backup", "propose recovery rolledback 2"}, s.differ("0.0@2", 4, 0))
 	require.Empty(t, s.differ("0.1@3", 4, 0))
-	require.Empty(t, s.differ("1.0@3", 4, 0), "another rank, at the same safe point")
+	require.Empty(t, s.differ("1.0@3", 4, 0), "of another rank, at the same safe point")
 	s.goBack(1)
 	require.Empty(t, s.differ("1.1@4", 4, 0))
 	require.Equal(t, 1, len(s.head.state.Rollbacks))
@@ -75,17 +75,17 @@ func TestAllGoBackForStates(t *testing.T) {
 	}
 }
 
-// If states differ again where they did before, a process errs repeatedly: the head
-// replaces all replicas of the rank, and if that does not help, it ends the job. If the
-// rank has advanced in between, it is another error.
+// If states differ again at the same safe point, a process errs repeatedly: the head replaces
+// all replicas of the rank. If they differ once more, it ends the job. If the rank has
+// advanced in between, the difference counts as another error.
 func TestStatesThatDifferAgain(t *testing.T) {
 	s := backedUp(t)
 	s.differ("0.0@2", 4, 0)
 	s.goBack(1)
-	require.Empty(t, killed(s.differ("0.0@2", 5, 1)), "it has come further")
+	require.Empty(t, killed(s.differ("0.0@2", 5, 1)), "the rank has advanced")
 	s.goBack(2)
 	require.Equal(t, []string{"0.0", "0.1"}, killed(s.differ("0.0@2", 5, 2)))
-	require.Empty(t, s.differ("1.0@3", 5, 2), "the job goes back anyway")
+	require.Empty(t, s.differ("1.0@3", 5, 2), "the job rolls back anyway")
 	require.Nil(t, s.head.outcome)
 
 	s = backedUp(t)
@@ -98,8 +98,8 @@ func TestStatesThatDifferAgain(t *testing.T) {
 	require.Contains(t, s.head.outcome.text, "silent corruption of rank 0: the states differ, and the job has gone back for that twice, the last time with other processes in the places of all")
 }
 
-// If the job could not roll back without the processes that would have to be killed, the
-// job ends.
+// If the job cannot roll back without the processes that the head would have to kill, the job
+// ends.
 func TestStatesThatDifferAgainWithoutOthers(t *testing.T) {
 	s := backedUp(t)
 	s.differ("0.0@2", 4, 0)
@@ -110,27 +110,27 @@ func TestStatesThatDifferAgainWithoutOthers(t *testing.T) {
 	require.Contains(t, s.head.outcome.text, "the job has gone back for that once, and cannot go on with other processes in the places of all")
 }
 
-// A report that arrives while the first backup is being stored waits for that backup, as
-// there is no other one. It does not wait forever, and not for a backup that will never be
-// complete.
+// A report that arrives while the first backup is being stored waits for that backup, as there
+// is no other one. It does not wait forever. It does not wait either for a backup that will
+// never be complete.
 func TestDoubtWhileTheFirstBackupIsStored(t *testing.T) {
 	for name, c := range map[string]struct {
 		then  func(s *script)
-		fails bool // when the report is repeated
+		fails bool // the failure is reported again
 	}{
-		"it is complete": {func(s *script) {
+		"the backup is complete": {func(s *script) {
 			for _, p := range []string{"0.0@2", "1.0@3"} {
 				s.commands("said "+p+" reply stored 2 rank=0", "said "+p+" reply stored 2 rank=1")
 			}
 			require.Contains(t, s.commands("keep"), "propose recovery rolledback 2")
 		}, false},
-		"it takes too long": {func(s *script) { s.commands("pass 5s") }, true},
-		"its source dies":   {func(s *script) { s.commands("killed 0.0@2", "keep") }, true},
+		"the backup takes too long":     {func(s *script) { s.commands("pass 5s") }, true},
+		"the source of the backup dies": {func(s *script) { s.commands("killed 0.0@2", "keep") }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := backing(t)
 			require.Empty(t, s.fails("0.1@3", job.FailError, 4, 0))
-			require.Empty(t, s.fails("0.1@3", job.FailError, 4, 0), "it tells so again")
+			require.Empty(t, s.fails("0.1@3", job.FailError, 4, 0), "the process reports it again")
 			c.then(s)
 			got := s.fails("0.1@3", job.FailError, 4, 0)
 			require.Equal(t, c.fails, slices.Contains(got, "send 0.1@3 order fail"), got)
@@ -138,10 +138,10 @@ func TestDoubtWhileTheFirstBackupIsStored(t *testing.T) {
 	}
 }
 
-// A wrong result may be the cause if a program fails: all processes roll back, and none is
-// killed. If the program fails again before it has advanced further, the failure is its
-// own, and has its usual effect.
-func TestAProgramThatFails(t *testing.T) {
+// If a program fails, a wrong result may be the cause: all processes roll back, and none is
+// killed. If the program fails again before it has advanced further, the failure is its own,
+// and has its usual effect.
+func TestFailedProgramRollsBackOnce(t *testing.T) {
 	for _, kind := range []job.FailureKind{job.FailPanic, job.FailError} {
 		s := backedUp(t)
 		require.Equal(t, []string{fmt.Sprintf("warn: rank 1: %s: it fell: a wrong result may have led to that, and the job goes back to a backup", kind), "propose recovery rolledback 2"},
@@ -156,9 +156,9 @@ func TestAProgramThatFails(t *testing.T) {
 	}
 }
 
-// Other differences are treated like states that differ: the job rolls back, then rolls
-// back with all replicas replaced, and then ends with the report of the process that found
-// the difference.
+// Other differences are handled like states that differ. The job first rolls back. It then
+// rolls back with all replicas replaced. It then ends with the report of the process that
+// found the difference.
 func TestResultsThatDifferAgain(t *testing.T) {
 	for _, kind := range []job.FailureKind{job.FailCorruption, job.FailDivergence} {
 		s := backedUp(t)
@@ -178,7 +178,7 @@ func TestResultsThatDifferAgain(t *testing.T) {
 	}
 }
 
-// A rank that fails at different places in turn makes no progress.
+// A rank that fails at several safe points in turn makes no progress.
 func TestDoubtWithoutProgress(t *testing.T) {
 	s := backedUp(t)
 	for i, point := range []uint64{9, 8} {
@@ -191,9 +191,9 @@ func TestDoubtWithoutProgress(t *testing.T) {
 	require.True(t, s.head.judge.disputes[0].stands)
 }
 
-// The job rolls back only to a backup in which nothing was wrong: one from before the wrong
-// message, with equal states of all replicas.
-func TestDoubtAndWhatIsInTheBackup(t *testing.T) {
+// The job rolls back only to a sound backup: one from before the wrong message, with equal
+// states of all replicas.
+func TestDoubtRollsBackToASoundBackup(t *testing.T) {
 	for below, back := range map[uint64]bool{0: true, 2: false, 3: true} {
 		s := backedUp(t)
 		s.states("0.0@2", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message"}})
@@ -229,8 +229,8 @@ func TestDoubtAtTheEnd(t *testing.T) {
 	require.True(t, s.head.recovery.decides.Returning())
 }
 
-// During a rollback, a process reports a message that was wrong before the backup of that
-// rollback: the job rolls back to an older backup, or ends.
+// During a rollback, a process reports a message that was wrong before the rollback's backup:
+// the job rolls back to an older backup, or ends.
 func TestDoubtOnTheWayBack(t *testing.T) {
 	message := func(below uint64) job.Corruption {
 		return job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message\nwas wrong"}}
@@ -245,7 +245,7 @@ func TestDoubtOnTheWayBack(t *testing.T) {
 					s.commands("keep")
 				}
 				s.states(by, message(below))
-				if !kept { // the decision waits until then
+				if !kept { // until then the decision waits
 					s.commands("keep")
 				}
 				require.Equal(t, ends, s.head.outcome != nil, "%d %s", below, by)
@@ -270,8 +270,8 @@ func TestDoubtAboutAMessageAfterAFailure(t *testing.T) {
 	require.False(t, s.head.judge.disputes[1].stands)
 }
 
-// While nothing can be decided, the report about the oldest safe point counts, even if
-// other reports arrive later.
+// While no decision is possible, several reports wait. The report about the oldest safe point
+// counts, even if other reports arrive later.
 func TestDoubtsThatWait(t *testing.T) {
 	s := backedUp(t)
 	s.fails("1.0@3", job.FailError, 4, 0) // the rollback is not kept yet
@@ -282,7 +282,7 @@ func TestDoubtsThatWait(t *testing.T) {
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
 }
 
-// An error that a process finds when all have already been released still ends the job.
+// An error that a process finds after all processes were released still ends the job.
 func TestWrongAfterTheRelease(t *testing.T) {
 	s := backedUp(t)
 	for _, p := range four {

@@ -13,14 +13,14 @@ import (
 )
 
 // leaves has hosts and processes leave on notice. Recovery moves each process at a safe point,
-// where it can. Else, or once the time is over, a process ends that has a live replica on a
-// host that stays; -replace replaces it like any other.
+// if it can. If it cannot, or once the time is over, the head ends a process that has a live
+// replica on a host that stays. With -replace another process replaces it, as after any death.
 type leaves struct {
 	*desk
 	recovery *queue
 	members  *members
 
-	asked map[job.Endpoint]bool // processes that recovery knows to leave
+	asked map[job.Endpoint]bool // processes whose leaving recovery knows of
 	freed map[detect.ID]bool    // nodes whose agents may end
 }
 
@@ -45,13 +45,13 @@ func (ls *leaves) mayMove(m *member) bool {
 	return d != nil && d.Relieves(m.process) && (ls.members.relieved(m) || ls.room(m))
 }
 
-// room reports whether there is a process, or a host, that can take the slot of m.
+// room reports whether a process or a host can take the slot of m.
 func (ls *leaves) room(m *member) bool {
 	return ls.members.bestSpare(m.process) != nil || ls.config.Replace && ls.members.elsewhere(m.process, m) != nil
 }
 
-// other returns another live replica of the rank on another host that stays, nil if there is
-// none. node is about to leave, too.
+// other returns a live replica of m's rank on another host that stays, or nil. A replica on
+// node does not count: node is about to leave, too.
 func (ls *leaves) other(m *member, node detect.ID) *member {
 	for o := range ls.members.replicas(m.process.Rank) {
 		if o != m && o.alive() && o.state.there() && o.ending == nil && !ls.leaving(o) && o.from.Node != node && o.from.Node != m.from.Node {
@@ -61,7 +61,7 @@ func (ls *leaves) other(m *member, node detect.ID) *member {
 	return nil
 }
 
-// leaving reports whether a process is to leave, with its host or alone.
+// leaving reports whether a process is to leave, alone or with its host.
 func (ls *leaves) leaving(m *member) bool {
 	return slices.ContainsFunc(ls.state.Leaving, func(l decision.Leave) bool { return about(l, m) })
 }
@@ -91,7 +91,7 @@ func (ls *leaves) decided(e decision.Entry) {
 	ls.watch(e.Until)
 }
 
-// again continues under a successor.
+// again continues the departures that an earlier head has decided.
 func (ls *leaves) again() {
 	for _, l := range ls.state.Leaving {
 		ls.watch(l.Until)
@@ -105,7 +105,7 @@ func (ls *leaves) watch(until time.Duration) {
 	}
 }
 
-// proceed takes each step that has become possible.
+// proceed takes each step that is possible now.
 func (ls *leaves) proceed() {
 	if len(ls.state.Leaving) == 0 || ls.phase != working || !ls.hasBegun || ls.retired {
 		return
@@ -140,7 +140,7 @@ func (ls *leaves) leave(m *member, l decision.Leave) {
 	case m.role == Spare:
 		ls.kill(m)
 	case m.role == Joiner && !ls.room(m):
-	case m.role == Joiner: // it has no state yet: another host gets it
+	case m.role == Joiner: // a joiner has no state yet: the head places it on another host
 		ls.fence(m, ending{job.CauseFenced, "its host leaves"})
 	case ls.mayMove(m) && (l.Until == 0 || ls.elapsed() < l.Until):
 		if !ls.asked[m.endpoint()] {
@@ -152,7 +152,7 @@ func (ls *leaves) leave(m *member, l decision.Leave) {
 	}
 }
 
-// names returns the hosts and processes that are leaving, for the user.
+// names lists the hosts and processes that are leaving, for the user.
 func (ls *leaves) names() (all []string) {
 	for _, l := range ls.state.Leaving {
 		switch {

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// This file checks that the actions of a head rest on decisions that are kept,
-// and that it kills no process that it must not kill.
+// This file checks that the actions of a head rest on decisions that are kept, and that every
+// kill is permitted.
 
 // checkSend checks that a message to a process rests on a decision.
 func (w *world) checkSend(a Send) {
@@ -42,7 +42,7 @@ func (w *world) checkSend(a Send) {
 		}
 	}
 	if !ok {
-		w.failf("%s, and that is not kept", describe(a))
+		w.failf("%s, although no kept decision says so", describe(a))
 	}
 }
 
@@ -60,9 +60,8 @@ func (w *world) hear(s Said) {
 	}
 }
 
-// checkKill checks a kill. For a broken link, the rank of the victim can
-// continue without it; for a stopped process, another replica of the rank
-// remains.
+// checkKill checks a kill. If the cause is a broken link, the rank of the victim can continue
+// without it. If the victim was stopped, another replica of the rank remains.
 func (w *world) checkKill(a Kill) {
 	m := w.head.members.byAgent[a.To]
 	if m.ending == nil || m.fenced == 0 || w.head.phase != working {
@@ -101,7 +100,7 @@ func (w *world) checkKill(a Kill) {
 			}
 		}
 		if last || !running {
-			w.failf("%s, because it was stopped, and nobody of its rank is running", describe(a))
+			w.failf("%s, because it was stopped, although no replica of its rank is running", describe(a))
 		}
 	}
 }
@@ -111,7 +110,7 @@ func (w *world) checkVerdict(v job.Verdict) {
 	for _, a := range w.agents {
 		for _, p := range a.all {
 			if p.process == v.Process && p.incarnation == v.Incarnation && !p.dead && !a.lost {
-				w.failf("%v, %+v, is declared dead, and lives", p, v)
+				w.failf("%v, %+v, is declared dead and still lives", p, v)
 			}
 		}
 	}
@@ -125,19 +124,19 @@ func (w *world) checkBorn(a Start) {
 		at = w.state.Spares[a.Process]
 	}
 	if w.reliefs[job.Endpoint{Process: a.Process, Incarnation: a.Incarnation}] {
-		return // it was placed beside the process that it relieves
+		return // it was placed beside the process that it is to relieve
 	}
 	if at.Incarnation < a.Incarnation {
-		w.failf("%+v is started, and was not born: %+v", a, at)
+		w.failf("%+v is started without a kept placement: %+v", a, at)
 	}
 	for from, o := range w.outputs {
 		if o.process == a.Process && from != a.To && !o.settled {
-			w.failf("%+v is started, and %v may still write", a, from)
+			w.failf("%+v is started while %v may still write", a, from)
 		}
 	}
 }
 
-// checkNoSpare checks that there is no spare.
+// checkNoSpare checks that no spare waits.
 func (w *world) checkNoSpare(text string) {
 	for id, at := range w.state.Spares {
 		log := w.agent(at.Node).log.Latest(id)
@@ -145,7 +144,7 @@ func (w *world) checkNoSpare(text string) {
 			continue
 		}
 		if p := log.With; at.Status == decision.Running && p.hello && !p.dead && !p.stuck && !p.agent.lost {
-			w.failf("%s, and %v waits", text, p)
+			w.failf("%s, although spare %v waits", text, p)
 		}
 	}
 }

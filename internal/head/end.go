@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// finish ends every process, now that the end of the job is kept.
+// finish ends every process. The end of the job is kept by now.
 func (h *Head) finish() {
 	if h.outcome.how == bySignal {
 		return
@@ -36,8 +36,8 @@ func (h *Head) release() {
 	h.after(releaseGrace, timer{kind: killEverybody})
 }
 
-// interrupt handles a signal to the head. It ends the processes at once, before the end is
-// kept; a second signal kills them.
+// interrupt handles a signal to the head. It signals all processes at once, before the end of
+// the job is kept. A second signal kills them.
 func (h *Head) interrupt(s syscall.Signal) {
 	if h.signalled {
 		h.members.killAll()
@@ -59,5 +59,6 @@ func (h *Head) interrupt(s syscall.Signal) {
 	h.after(termGrace, timer{kind: killEverybody})
 }
 
-// InterruptCode returns the exit code after a signal, by the convention of shells.
+// InterruptCode returns the exit code of a command that a signal has ended, by the convention
+// of shells.
 func InterruptCode(s syscall.Signal) int { return 128 + int(s) }

@@ -11,14 +11,14 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Event is an event that the driver passes to the head, in the order in which the events
-// happen.
+// Event is an event that the driver passes to the head. The driver passes events in the order
+// in which they happen.
 type Event interface{ event() }
 
-// From names the process that an event is about, and the node that has seen it. ID is the
-// name by which its agent knows the process; Incarnation distinguishes it from earlier and
-// later processes of that name. The head ignores an event about a process that it does not
-// know on that node: the event is from before a death.
+// From names the process that an event is about, and the node that has observed the event. ID
+// is the name by which the agent of that node knows the process. Incarnation distinguishes the
+// process from earlier and later ones of that name. The head ignores an event about a process
+// that it does not know on that node: the event is from before a death.
 type From struct {
 	Node        detect.ID
 	ID          job.Process
@@ -32,7 +32,7 @@ type Begin struct{}
 type Started struct {
 	From
 	PID int
-	Err string // "" if it runs
+	Err string // "" if the process runs
 }
 
 // Joined reports that the process has authenticated itself and waits for its Setup.
@@ -62,12 +62,13 @@ type Silence string
 // The causes.
 const (
 	SilenceEnd      Silence = "end"      // the connection has ended
-	SilenceRefused  Silence = "refused"  // by one side in the handshake
-	SilenceNonsense Silence = "nonsense" // it has sent a malformed message
-	SilenceUntold   Silence = "untold"   // a message of the head cannot be sent to it
+	SilenceRefused  Silence = "refused"  // one side has refused the handshake
+	SilenceNonsense Silence = "nonsense" // the process has sent a malformed message
+	SilenceUntold   Silence = "untold"   // a message of the head cannot be sent to the process
 )
 
-// Exited reports that the process has exited. All its messages have been passed on before.
+// Exited reports that the process has exited. The driver has passed on all its messages
+// before.
 type Exited struct {
 	From
 	Exit
@@ -78,8 +79,8 @@ type Exit struct {
 	Status  syscall.WaitStatus
 	Text    string
 	Crashed bool   // the Go runtime has written the text of a crash
-	Quit    bool   // the crash is SIGQUIT
-	Memory  string // not "": the kernel has killed it for want of memory; where that is limited
+	Quit    bool   // the crash was caused by SIGQUIT
+	Memory  string // where memory is limited, if the kernel has killed the process for want of it; else ""
 }
 
 // ProgramGone reports that the program has exited, while the wrapper that started it still
@@ -92,8 +93,8 @@ type Stopped struct {
 	For time.Duration
 }
 
-// Quiet answers AskQuiet: all output that the process had written has been taken, and ends
-// at Position.
+// Quiet answers AskQuiet: the driver has taken all output that the process had written, which
+// ends at Position.
 type Quiet struct {
 	From
 	Number   uint64
@@ -106,8 +107,8 @@ type OutputSettled struct{ From }
 // Wrote reports that a process has written output since the last Wrote, or since it began.
 type Wrote struct{ From }
 
-// Continued reports that the whole job continues after it was stopped on purpose. The
-// head's clock does not count the time between.
+// Continued reports that the whole job continues after it was stopped on purpose. The head's
+// clock does not count the time of the stop.
 type Continued struct{}
 
 // Differs reports how the standard outputs of two replicas of a rank differ. It may be
@@ -117,9 +118,9 @@ type Differs struct {
 	Text string
 }
 
-// Committed reports that an entry is kept, which this head or the arbiter has proposed.
-// The events arrive in the order of the log. The driver keeps pieces of entries from the
-// head.
+// Committed reports that an entry is kept. This head or the arbiter has proposed the entry.
+// The events arrive in the order of the log. If an entry is kept in pieces, the driver passes
+// on only the whole one.
 type Committed struct{ Entry decision.Entry }
 
 // Disconnected reports why the connection to the agent of a node has ended.
@@ -128,13 +129,13 @@ type Disconnected struct {
 	Text string
 }
 
-// Suspected reports that a node may be lost.
+// Suspected reports that a node may have failed.
 type Suspected struct {
 	Node        detect.ID
 	Testimonies []detect.Testimony
 }
 
-// Retired reports that this head may not decide any more.
+// Retired reports that this head may no longer decide.
 type Retired struct{ Why string }
 
 // Opened answers Open.
@@ -155,8 +156,8 @@ type Failed struct{ Err string }
 // Signalled is a signal to the head.
 type Signalled struct{ Signal syscall.Signal }
 
-// Leave reports that a node, or a process if Node is 0, is to leave the job. Within bounds the
-// time for that; 0: unbounded.
+// Leave reports that a node, or a process if Node is 0, is to leave the job within the time
+// Within; 0: without a limit.
 type Leave struct {
 	Node        detect.ID
 	Process     job.Process
@@ -168,11 +169,11 @@ type Leave struct {
 // Deadlocked reports that processes wait for each other forever. The head ends the job.
 type Deadlocked struct{ Text string }
 
-// StandApart reports that replicas of a rank have taken different courses, of which one never
-// ends. The head ends the job, or warns, as for every difference between replicas.
+// StandApart reports that replicas of a rank have taken different courses, so that one of them
+// never ends. The head ends the job or warns, as for every difference between replicas.
 type StandApart struct{ Apart *stuck.Apart }
 
-// Tick reports that the time of Deadline has passed.
+// Tick reports that the time that Deadline returned has come.
 type Tick struct{}
 
 func (Begin) event()         {}

@@ -37,11 +37,11 @@ func (w *world) inject() {
 	}
 	switch r := w.random.IntN(10); {
 	case r == 6 && p.hello:
-		w.seen["a process is deaf"]++
+		w.seen["a control connection is unusable"]++
 		p.stuck = true
 		p.tell(Unheard{p.from, SilenceEnd, "EOF"})
 	case r == 7 && w.random.IntN(2) == 0:
-		w.seen["a program is gone"]++
+		w.seen["a program ends before its wrapper"]++
 		p.stuck = true
 		p.tell(ProgramGone{p.from})
 	case r < 2 && w.spec.hosts && w.hosts() > 1:
@@ -106,7 +106,7 @@ func (w *world) convict(p *proc) {
 	for _, a := range w.agents {
 		for _, q := range a.all {
 			if q != p && q.process.Rank == p.process.Rank && q.works() && !q.done && !q.back.Pending() && q.gen == p.gen {
-				w.seen["a process is convicted"]++
+				w.seen["a process is blamed"]++
 				q.convicted = append(q.convicted, c)
 				q.sayCorruption()
 			}

@@ -11,11 +11,11 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// This file is the head's part in checkpoint files. The first process that joins tells which
-// job the files have to belong to (welcome). Then the driver looks for them. All processes
-// wait for their slots until the result is kept.
+// This file contains the head's handling of checkpoint files. The first process that joins
+// determines the job to which the files have to belong (welcome). Then the driver looks for
+// the files. All processes wait for their slots until the result is kept.
 
-// opened handles the driver's result.
+// opened handles Opened, the driver's answer about the files of the job.
 func (pl *plan) opened(e Opened) {
 	if pl.phase != joining {
 		return
@@ -32,7 +32,8 @@ func (pl *plan) opened(e Opened) {
 	pl.propose(decision.Entry{Kind: decision.Opened, Opened: e.Found})
 }
 
-// foundFolders acts on the kept result: the processes that have joined get their slots.
+// foundFolders acts on the kept answer about the files: the processes that have joined get
+// their slots.
 func (pl *plan) foundFolders() {
 	if r := pl.state.Opened.Restart; r != nil {
 		of := ""
@@ -61,25 +62,25 @@ func (pl *plan) foundFolders() {
 	pl.members.startIfReady()
 }
 
-// keepSet has the decision kept that every rank has its file of a set. The set is made
-// complete after that.
+// keepSet proposes the decision that every rank has its file of a set. Once that is kept, the
+// set is made complete.
 func (pl *plan) keepSet(a recovery.Action) {
-	if i := slices.IndexFunc(pl.state.Sets, func(s decision.Set) bool { return s.Number == a.Set }); i >= 0 { // an earlier head has done so
+	if i := slices.IndexFunc(pl.state.Sets, func(s decision.Set) bool { return s.Number == a.Set }); i >= 0 { // an earlier head has proposed it
 		pl.publish(&pl.state.Sets[i])
 		return
 	}
 	pl.propose(decision.Entry{Kind: decision.SetWhole, Set: &decision.Set{Number: a.Set, Cut: a.Cut, Files: a.Files}})
 }
 
-// publish has the driver make a set complete in the background. The job does not end
-// before that is done.
+// publish has the driver make a set complete in the background. The job does not end before
+// the driver has answered.
 func (pl *plan) publish(s *decision.Set) {
 	pl.publishing++
 	f := pl.state.Opened.Write
 	pl.act(Publish{Dir: f.Dir, Set: &checkpoint.Set{Job: f.Job, Number: s.Number, Cut: s.Cut, Files: s.Files}})
 }
 
-// published handles the result: the set is complete, or could not be completed.
+// published handles the driver's answer: the set is complete, or could not be completed.
 func (pl *plan) published(e Published) {
 	pl.publishing--
 	if e.Err != "" {
@@ -107,12 +108,12 @@ func (pl *plan) setEnded(set uint64, complete bool) {
 	})
 }
 
-// abandonSet has the decision kept that a set will never be complete.
+// abandonSet proposes the decision that a set will never be complete.
 func (pl *plan) abandonSet(set uint64, why string) {
 	pl.propose(decision.Entry{Kind: decision.SetAbandoned, Abandoned: &runreport.AbandonedSet{Set: set, Why: decision.Shorten(why)}})
 }
 
-// setAbandoned acts on that decision.
+// setAbandoned acts on the kept decision that a set will never be complete.
 func (pl *plan) setAbandoned(gone *runreport.AbandonedSet) {
 	pl.warnf("warning: checkpoint set %d is abandoned: %s", gone.Set, gone.Why)
 	pl.act(Discard{Dir: pl.state.Opened.Write.Dir, Set: gone.Set})

@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// Head owns the state of a job. New and Restore make one; the zero value is not usable. It
-// passes each event to the part that the event is about (Step), and each kept decision to
-// the part that has proposed it (committed).
+// Head owns the state of a job. New and Restore make a Head; the zero value is not usable.
+// Step passes each event to the part that the event is about. committed passes each kept
+// decision to the part that has proposed it.
 type Head struct {
 	*desk
 	hosts    *hosts
@@ -32,7 +32,7 @@ type Head struct {
 // New returns the head of a new job.
 func New(c Config) *Head {
 	h := newHead(c)
-	if c.recovers() && !c.readsFiles() { // else recovery begins when the files are known
+	if c.recovers() && !c.readsFiles() { // otherwise recovery begins when the files are known
 		h.recovery.decides = recovery.NewHead(h.members.recoveryConfig())
 	}
 	return h
@@ -129,8 +129,8 @@ func (h *Head) step(e Event) {
 	}
 }
 
-// goOn begins the work of this head once all processes have begun, some of them perhaps
-// under another head.
+// goOn begins the work of this head once all processes have begun. Some may have begun under
+// an earlier head.
 func (h *Head) goOn() {
 	h.faults.armKills()
 	h.faults.armWeibull()
@@ -145,7 +145,7 @@ func (h *Head) about(from From, f func(*member)) {
 	}
 }
 
-// tick performs all actions that are due.
+// tick performs all actions that are due now.
 func (h *Head) tick() {
 	for len(h.timers) > 0 && h.timers[0].at <= h.now {
 		t := h.timers[0]

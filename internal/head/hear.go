@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// hear handles a message of a process. The cause of a failure counts before the counts that come
-// with it.
+// hear handles a message of a process. It handles a reported failure before the counts in the
+// same message, since the first cause of the job's end counts.
 func (h *Head) hear(m *member, msg *job.Message) {
 	h.handle(m, msg)
 	if msg.Stats != nil {
@@ -17,8 +17,9 @@ func (h *Head) hear(m *member, msg *job.Message) {
 	}
 }
 
-// handle handles a message but for differences between replicas. Under a successor agents also
-// repeat the messages of processes that have exited; from those it takes what the report needs.
+// handle handles everything in a message except differences between replicas. Under a
+// successor, agents also repeat the messages of processes that have exited; handle uses only
+// those parts that the report needs.
 func (h *Head) handle(m *member, msg *job.Message) {
 	if msg.Stats != nil {
 		m.stats, m.heard = *msg.Stats, h.now
@@ -67,7 +68,7 @@ func (h *Head) handle(m *member, msg *job.Message) {
 // saysFinished handles the report that run has returned nil in a process.
 func (h *Head) saysFinished(m *member) {
 	m.final = true
-	if m.state == finished { // decided under an earlier head
+	if m.state == finished { // an earlier head has decided that
 		h.judge.compare(m)
 		return
 	}
@@ -79,8 +80,8 @@ func (h *Head) saysFinished(m *member) {
 	h.propose(decision.Entry{Kind: decision.Finished, Process: m.process, Incarnation: m.incarnation, Generation: generation})
 }
 
-// finished acts on the kept decision that run has returned in a process, unless that was in
-// a generation that is over.
+// finished acts on the kept decision that run has returned in a process. It ignores a decision
+// of an earlier generation.
 func (h *Head) finished(e decision.Entry) {
 	at, m := h.state.Places[e.Process], h.members.holder(e.Process, e.Incarnation)
 	if at.Status != decision.Done || at.Incarnation != e.Incarnation {
@@ -103,7 +104,8 @@ func (h *Head) drained(e decision.Entry) {
 	}
 }
 
-// passOn prints the notes of processes, each one once: most processes send the same notes.
+// passOn prints the notes of processes. It prints each note once, since most processes send
+// the same notes.
 func (h *Head) passOn(notes []string, log func(format string, args ...any)) {
 	for _, n := range notes {
 		if !slices.Contains(h.notes, n) {

@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// The user gets a note of processes once, though all replicas report it.
-func TestNotesAreToldOnce(t *testing.T) {
+// The user gets each note once, though all replicas report it.
+func TestNotesArePrintedOnce(t *testing.T) {
 	s := begun(t, "degrees=2,1")
 	for _, c := range []struct {
 		process string
@@ -32,12 +32,12 @@ func TestNotesAreToldOnce(t *testing.T) {
 
 // The kind of a failure decides whether the job can continue without the process. A failure
 // that proves the replicas or the program wrong ends the job, even if other replicas live.
-func TestHowARunFails(t *testing.T) {
+func TestConsequencesOfAFailedRun(t *testing.T) {
 	for _, c := range []struct {
 		said    string
-		code    int // ExitOK: the job continues
+		code    int // ExitOK if the job continues
 		text    string
-		verdict job.Cause // if the job continues
+		verdict job.Cause // set if the job continues
 	}{
 		{"error no luck", ExitOK, "", job.CauseExit},
 		{"panic index out of range", ExitOK, "", job.CausePanic},
@@ -61,15 +61,15 @@ func TestHowARunFails(t *testing.T) {
 }
 
 // The head kills a process that has failed and does not exit.
-func TestFailedRunThatStays(t *testing.T) {
+func TestFailedProcessIsKilled(t *testing.T) {
 	s := begun(t, "degrees=2")
 	require.Empty(t, killed(s.commands("said 0.1@2 fail error no luck", "pass 1999ms")))
 	require.Equal(t, []string{"0.1"}, killed(s.commands("pass 1ms")))
 }
 
-// If the end of a process is reported twice, for example by an agent to a head and its
-// successor, it counts once.
-func TestEndThatIsToldTwice(t *testing.T) {
+// If the end of a process is reported twice, for example to a head and to its successor, it
+// counts once.
+func TestEndReportedTwiceCountsOnce(t *testing.T) {
 	s := begun(t, "degrees=2")
 	require.Len(t, s.commands("killed 0.1@2"), 2, "a verdict is proposed, and the output finished")
 	require.Empty(t, s.commands("killed 0.1@2", "exited 0.1@2 1"))
@@ -78,9 +78,10 @@ func TestEndThatIsToldTwice(t *testing.T) {
 	require.Equal(t, []string{"0.1"}, failures(s.head))
 }
 
-// The reason why no messages arrive from a process decides about its fate. A process that
-// has joined has some time to exit by itself.
-func TestWhoCannotBeHeard(t *testing.T) {
+// The head kills or refuses a process whose control connection is unusable. The action depends
+// on the reason, and on whether the process has joined: one that has joined gets some time to
+// exit by itself.
+func TestUnusableControlConnection(t *testing.T) {
 	joining := []string{"job degrees=2", "keep", "started 0.0@2", "started 0.1@2", "joined 0.0@2"} // 0.1 has not joined
 	running := []string{"job degrees=2", "running"}
 	for _, c := range []struct {
@@ -88,18 +89,18 @@ func TestWhoCannotBeHeard(t *testing.T) {
 		before    []string
 		said      string
 		now       []string // immediate actions
-		kill      []string // processes that are killed after lastWords
+		kill      []string // processes that the head kills after lastWords
 		exit      int
 		withCause string
 	}{
 		{"its connection ends", running, "end EOF", nil, []string{"0.1"}, 0, "it closed its control connection"},
 		{"its connection ends before it joins", joining, "end EOF", nil, nil, 0, ""},
-		{"it says nonsense", running, "nonsense no JSON", []string{"detail: 0.1 is fenced: it sent a malformed message: no JSON", "kill 0.1@2 SIGKILL"}, nil, 0, "it sent a malformed message: no JSON"},
-		{"it cannot be told something", running, "untold too long", []string{"detail: 0.1 is fenced: it cannot be sent a message that it needs: too long", "kill 0.1@2 SIGKILL"}, nil, 0,
+		{"a malformed message", running, "nonsense no JSON", []string{"detail: 0.1 is fenced: it sent a malformed message: no JSON", "kill 0.1@2 SIGKILL"}, nil, 0, "it sent a malformed message: no JSON"},
+		{"a message cannot be sent to it", running, "untold too long", []string{"detail: 0.1 is fenced: it cannot be sent a message that it needs: too long", "kill 0.1@2 SIGKILL"}, nil, 0,
 			"it cannot be sent a message that it needs: too long"},
-		{"it is refused", joining, "refused wrong key", []string{"send 0.0@2 refuse 0.1 cannot join: wrong key", "send 0.1@2 refuse 0.1 cannot join: wrong key",
+		{"the handshake is refused", joining, "refused wrong key", []string{"send 0.0@2 refuse 0.1 cannot join: wrong key", "send 0.1@2 refuse 0.1 cannot join: wrong key",
 			"propose decided 2 the job is refused: 0.1 cannot join: wrong key"}, nil, ExitRefused, ""},
-		{"it joins with nonsense", joining, "nonsense no JSON", []string{"send 0.0@2 refuse 0.1 cannot join: no JSON", "send 0.1@2 refuse 0.1 cannot join: no JSON",
+		{"a malformed message before it joins", joining, "nonsense no JSON", []string{"send 0.0@2 refuse 0.1 cannot join: no JSON", "send 0.1@2 refuse 0.1 cannot join: no JSON",
 			"propose decided 2 the job is refused: 0.1 cannot join: no JSON"}, nil, ExitRefused, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,20 +122,19 @@ func TestWhoCannotBeHeard(t *testing.T) {
 	}
 }
 
-// Processes of different ranks that have finished must have passed the same number of safe
-// points if the state of one was restored. Otherwise the program may call SafePoint as it
-// likes.
-func TestRanksThatFinishApart(t *testing.T) {
+// If the state of a process was restored, it must have passed as many safe points at its end
+// as the processes of other ranks. Otherwise the program may call SafePoint as it likes.
+func TestRanksFinishAtDifferentSafePoints(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		restored [2]uint64
 		points   [2]uint64
 		want     int
 	}{
-		{"nobody was restored", [2]uint64{}, [2]uint64{5, 4}, ExitOK},
-		{"one was, and both came as far", [2]uint64{2, 0}, [2]uint64{5, 5}, ExitOK},
-		{"the first was", [2]uint64{2, 0}, [2]uint64{5, 4}, ExitDiverged},
-		{"the second was", [2]uint64{0, 2}, [2]uint64{5, 4}, ExitDiverged},
+		{"no process was restored", [2]uint64{}, [2]uint64{5, 4}, ExitOK},
+		{"one was restored, and both passed as many", [2]uint64{2, 0}, [2]uint64{5, 5}, ExitOK},
+		{"the first was restored", [2]uint64{2, 0}, [2]uint64{5, 4}, ExitDiverged},
+		{"the second was restored", [2]uint64{0, 2}, [2]uint64{5, 4}, ExitDiverged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := begun(t, "degrees=1,1")
@@ -151,13 +151,13 @@ func TestRanksThatFinishApart(t *testing.T) {
 }
 
 // Without recovery the head has requested no replies, and ignores them.
-func TestRepliesThatNobodyAskedFor(t *testing.T) {
+func TestUnrequestedRepliesAreIgnored(t *testing.T) {
 	s := begun(t, "degrees=2")
 	require.Empty(t, s.commands("said 0.0@2 reply drained 2", "said 0.1@2 reply ready 2", "said 0.0@2 reply first"))
 }
 
-// A head that may no longer decide reports that once. After that it proposes and does
-// nothing, whatever arrives.
+// A head that may no longer decide reports that once. After that it neither proposes nor acts,
+// whatever arrives.
 func TestRetiredHead(t *testing.T) {
 	s := begun(t, "degrees=2,1", "hosts=3", "kill=0.0@1s")
 	const why = "warn: this head gives up: it is cut off; the job continues without it where most of the hosts are"
@@ -169,11 +169,11 @@ func TestRetiredHead(t *testing.T) {
 	require.Equal(t, ExitLost, s.head.Code())
 }
 
-// A link between two last replicas is broken, and the slot beside one of them is to be
-// filled: the head waits for that, but not forever.
-func TestBrokenLinkWhileAPlaceIsToBeFilled(t *testing.T) {
+// The link between the last replicas of two ranks is broken, and one of the ranks is about to
+// get a second replica. The head waits for that replica, but not forever.
+func TestBrokenLinkWaitsForAReplacement(t *testing.T) {
 	s := begun(t, "degrees=2,1", "replace")
-	s.commands("said 0.0@2 reply first", "killed 0.1@2", "keep", "said 0.0@2 suspect 1.0") // the output of 0.1 is not settled
+	s.commands("said 0.0@2 reply first", "killed 0.1@2", "keep", "said 0.0@2 suspect 1.0") // the output of 0.1 is not complete, so no process gets its slot yet
 	for range 19 {
 		s.commands("pass 500ms", "keep")
 		require.False(t, s.state.Decided, "after %v", s.now)
@@ -183,7 +183,7 @@ func TestBrokenLinkWhileAPlaceIsToBeFilled(t *testing.T) {
 	require.Equal(t, "the link between 0.0 and 1.0 broke (reset), and neither has another replica", s.state.Text)
 	require.Equal(t, replaceTime, s.now)
 
-	s = begun(t, "degrees=2,1") // no process is replaced
+	s = begun(t, "degrees=2,1") // without replacements
 	s.commands("killed 0.1@2", "keep", "said 0.0@2 suspect 1.0", "pass 500ms", "keep")
 	require.Equal(t, ExitLost, s.state.Code)
 	require.Equal(t, 500*time.Millisecond, s.now)

@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/head/runreport"
 )
 
-// hosts explains losses of hosts: it keeps what came before each of them.
+// hosts explains losses of hosts. It records the observations that preceded each loss.
 type hosts struct {
 	*desk
 	suspicions map[detect.ID]time.Duration // when a node was last suspected
@@ -32,7 +32,7 @@ func (o *hosts) why(node detect.ID) string {
 	return why
 }
 
-// evidence returns, for the report, the observations on which the loss of a host rests.
+// evidence returns the observations on which the loss of a host rests, for the report.
 func (o *hosts) evidence(node detect.ID) *runreport.Evidence {
 	loss := o.state.Lost[node]
 	freshest := last(loss.Testimonies)

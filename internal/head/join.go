@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// begin has the slots of all processes decided.
+// begin proposes the slots of all processes.
 func (ms *members) begin() {
 	ms.after(joinWarning, timer{kind: warnOfMissing})
 	for _, p := range job.Processes(ms.config.Degrees) {
@@ -22,19 +22,19 @@ func (ms *members) begin() {
 	}
 }
 
-// choose has the slot of a process decided.
+// choose proposes the slot of a process.
 func (ms *members) choose(m *member) {
 	ms.propose(decision.Entry{Kind: decision.Born, Process: m.process, Incarnation: m.incarnation, Node: m.from.Node, ID: m.from.ID,
 		Spare: m.role == Spare, Relieves: m.relieves})
 }
 
-// born acts on the kept decision about the slot of a process: it starts the process, or
-// sends the slot to a spare that gets one.
+// born acts on the kept decision about the slot of a process. It starts the process, or sends
+// the slot to the chosen spare.
 func (ms *members) born(e decision.Entry) {
 	m := ms.holder(e.Process, e.Incarnation)
 	switch m.state {
 	case chosen:
-		if _, lost := ms.state.Lost[e.Node]; lost { // a spare gets no verdict; other processes have died with their placement
+		if _, lost := ms.state.Lost[e.Node]; lost { // a spare, which gets no verdict; any other process on a lost host is dead by this entry
 			m.settled = true
 			m.to(ended)
 			ms.startIfReady()
@@ -42,21 +42,21 @@ func (ms *members) born(e decision.Entry) {
 		}
 		ms.launch(m)
 	case promised:
-		ms.act(Move{m.from, m.process}) // also if it relieves a process: it is muted until then
+		ms.act(Move{m.from, m.process}) // also for a process that relieves another one: it is muted until then
 		ms.detailf("a spare process on %s takes the place of %v", m.node.Name, m.process)
 		m.to(arriving)
 		ms.place(m)
 	case dismissed:
-		if !m.made { // it has not been started
+		if !m.made { // no agent was ordered to start the process
 			ms.dismissed(m)
-			ms.settled(m) // another one may be wanted by now
+			ms.settled(m) // the slot may need another process by now
 		}
 	}
 }
 
 // launch orders the start of a process. Its slot is decided.
 func (ms *members) launch(m *member) {
-	if ms.phase == over || ms.phase == released { // the job does not need it, and it was never started
+	if ms.phase == over || ms.phase == released { // the job does not need the process, which was never started
 		m.settled = true
 		m.to(ended)
 		return
@@ -78,11 +78,11 @@ func (ms *members) started(m *member, e Started) {
 	case e.Err == "":
 		if m.pid == 0 {
 			m.pid = e.PID
-			if m.state.there() { // else there is no process to signal
+			if m.state.there() { // otherwise there is no process to signal
 				ms.propose(decision.Entry{Kind: decision.Spawned, Process: m.process, Incarnation: m.incarnation, PID: e.PID})
 			}
 		}
-	case m.state == dead, m.state == ended: // under another head; it never was, and so writes nothing
+	case m.state == dead, m.state == ended: // an earlier head has declared it dead; the process never ran, and so writes nothing
 		ms.settled(m)
 	case m.state != starting && m.state != dismissed:
 	case m.role == Joiner || m.state == dismissed:
@@ -97,10 +97,11 @@ func (ms *members) started(m *member, e Started) {
 	}
 }
 
-// welcome handles a process that has authenticated itself. It gets its slot now or later.
+// welcome handles a process that has authenticated itself. The process gets its slot now or
+// later.
 func (ms *members) welcome(m *member, hello *job.Hello) {
 	if m.hello != nil || !m.state.there() {
-		m.hello = hello // for the report
+		m.hello = hello // kept for the report
 		return
 	}
 	if m.role == Joiner {
@@ -126,7 +127,7 @@ func (ms *members) welcome(m *member, hello *job.Hello) {
 			m.to(waiting)
 			ms.recovery.notify((*recovery.Head).SpareReady)
 		case ms.unopened():
-			if !ms.opening { // the first one that joins determines the job to which the files have to belong
+			if !ms.opening { // the first process that joins determines the job to which the files have to belong
 				ms.opening = true
 				ms.act(Open{hello.Files(len(ms.config.Degrees))})
 			}
@@ -137,7 +138,7 @@ func (ms *members) welcome(m *member, hello *job.Hello) {
 	ms.ready(m)
 }
 
-// assign gives its slot to a process that has joined.
+// assign gives a process that has joined its slot.
 func (ms *members) assign(m *member) {
 	if m.role == Joiner {
 		m.to(arriving)
@@ -147,7 +148,7 @@ func (ms *members) assign(m *member) {
 	ms.place(m)
 }
 
-// place sends a process its Setup, and the verdicts that concern it.
+// place sends a process its Setup and the verdicts that it needs.
 func (ms *members) place(m *member) {
 	m.told = true
 	s := ms.config.Setup
@@ -175,12 +176,12 @@ func (ms *members) place(m *member) {
 		}
 	}
 	msg := &job.Message{Kind: job.KindSetup, Setup: &s}
-	if m.incarnation > firstIncarnation { // earlier verdicts do not concern it; replacements may have the slots
+	if m.incarnation > firstIncarnation { // earlier verdicts do not concern a replacement; other replacements may have those slots now
 		msg.Epoch = uint64(len(ms.state.Verdicts))
 	}
 	ms.send(m, msg)
 	if m.role == Joiner {
-		if m.again { // it may have missed messages that were sent to all
+		if m.again { // the process may have missed messages that were sent to all
 			ms.tellAll(m)
 		}
 		ms.ready(m)
@@ -190,8 +191,7 @@ func (ms *members) place(m *member) {
 }
 
 // ready checks whether processes can get their links now. A joiner gets its links once all
-// live processes have reported where they listen; agents repeat those reports to a
-// successor.
+// live processes have reported where they listen. Agents repeat those reports to a successor.
 func (ms *members) ready(m *member) {
 	if m.ready() {
 		ms.introduceArrived()
@@ -232,7 +232,7 @@ func (ms *members) startIfReady() {
 			return
 		case m.state == dead, m.state == ended, m.role == Joiner:
 			continue
-		case m.state == gone: // and everybody has yet to hear of it
+		case m.state == gone: // its verdict has not been sent yet
 			return
 		case !m.ready():
 			return
@@ -252,7 +252,7 @@ func (ms *members) startIfReady() {
 		ms.warnf("warning: the program was built without the intra tag, so its sections are not shared: build it with -tags intra")
 	}
 	ms.phase = working
-	if ms.state.Started { // under an earlier head, and not all processes know
+	if ms.state.Started { // an earlier head has started the job, and not all processes know it
 		ms.start()
 		return
 	}
@@ -311,7 +311,7 @@ func (ms *members) linkKind(a, b *member) string {
 	return job.LinkTCP
 }
 
-// onUse reports whether the agent makes the link between two processes at its first use.
+// onUse reports whether the agent makes the link between two processes when it is first used.
 func (ms *members) onUse(a, b *member) bool {
 	kind := ms.linkKind(a, b)
 	return ms.config.OnUse && kind != job.LinkTCP && kind != job.LinkMPI && a.process.Rank != b.process.Rank
@@ -352,8 +352,8 @@ func (ms *members) together(rank int) bool {
 	return true
 }
 
-// warnMissing warns about processes that have not joined. A program may just be slow, so the
-// job does not end for that.
+// warnMissing warns about processes that have not joined. The job does not end: a program may
+// just be slow.
 func (ms *members) warnMissing() {
 	if ms.phase != joining {
 		return
@@ -442,7 +442,7 @@ func (ms *members) recoveryConfig() recovery.Config {
 	return c
 }
 
-// live makes a joiner live: it has its state from here on. It may have died since.
+// live makes a joiner live: it has received its state. It may have died since.
 func (ms *members) live(m *member) {
 	if m.role, m.relieves = First, false; m.state == arriving {
 		m.to(running)

@@ -13,9 +13,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Replicas of a rank share memory if all of them are on one host, and the user does not
-// forbid it. A user who requests it by name is warned of ranks that cannot share.
-func TestWhoSharesMemory(t *testing.T) {
+// Replicas of a rank share memory if all of them are on one host, unless the user forbids it.
+// If the user requests shared memory explicitly, the head warns of ranks that cannot share.
+func TestReplicasShareMemory(t *testing.T) {
 	const apart = "warn: -direct is for replicas on one host, and those of rank 1 are not: they send each other their results"
 	for _, c := range []struct {
 		direct job.Direct
@@ -71,9 +71,9 @@ func TestWhoSharesMemory(t *testing.T) {
 	}
 }
 
-// A job that has ended is not refused in addition, and a process that runs has started,
+// A job that has ended is not refused afterwards. A process that runs counts as started,
 // whatever an agent reports later.
-func TestRefusalsThatComeTooLate(t *testing.T) {
+func TestLateRefusalsAreIgnored(t *testing.T) {
 	s := begun(t, "degrees=2")
 	require.Empty(t, s.commands("failed 0.1@2 no memory"))
 	require.Len(t, s.commands("killed 0.1@2"), 2, "it counted as alive")
@@ -84,9 +84,9 @@ func TestRefusalsThatComeTooLate(t *testing.T) {
 	require.Equal(t, 130, s.head.Code())
 }
 
-// The head informs the user from which set, and of which job, this job continues, and why
-// it did not take a newer set.
-func TestWhatAJobContinuesFrom(t *testing.T) {
+// The head informs the user which set of which job this job continues from, and why it did not
+// use a newer set.
+func TestRestartNamesItsSet(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		restart decision.Restart
@@ -97,7 +97,7 @@ func TestWhatAJobContinuesFrom(t *testing.T) {
 			[]string{"warn: the job continues from safe point 6, set 3 of d, of the job begun 2026-11-22 10:00:00 UTC"}},
 		{"of another build", decision.Restart{Rebuilt: true}, []string{"warn: the job continues from safe point 6, set 3 of d",
 			"warn: warning: the program was built anew since set 3 was written: its state must mean the same"}},
-		{"newer ones are no good", decision.Restart{Refused: []string{"set 4: truncated", "set 5: empty"}},
+		{"newer sets are unusable", decision.Restart{Refused: []string{"set 4: truncated", "set 5: empty"}},
 			[]string{"warn: warning: set 4: truncated", "warn: warning: set 5: empty", "warn: the job continues from safe point 6, set 3 of d"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

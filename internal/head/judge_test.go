@@ -20,7 +20,7 @@ func (w *world) judge() {
 	case ExitOK:
 		for rank := range w.spec.degrees {
 			if !w.through(rank) {
-				w.failf("the job is said to be well, and rank %d has not come to its end", rank)
+				w.failf("the job ended well although rank %d has not finished", rank)
 			}
 		}
 	case ExitFailed, ExitLost:
@@ -40,14 +40,14 @@ func (w *world) judge() {
 		w.judgeLog(s)
 	}
 	if s.Code != ExitOK && w.harmless() {
-		w.failf("nothing went wrong, and the job ends with %d: %s", s.Code, s.Text)
+		w.failf("no fault was injected, but the job ends with %d: %s", s.Code, s.Text)
 	}
 }
 
-// judgeStates checks that a job which ended because of different states could not roll
-// back, or that rolling back has not helped.
+// judgeStates checks a job that ended because of different states: it could not roll back, or
+// rolling back has not helped.
 func (w *world) judgeStates(s Summary) {
-	backs := make(map[job.Process]map[uint32]bool) // the blamed processes
+	backs := make(map[job.Process]map[uint32]bool) // the blamed processes of each slot
 	for _, b := range w.state.Rollbacks {
 		if c := b.Convicted; c != nil {
 			if backs[c.Process] == nil {
@@ -64,20 +64,20 @@ func (w *world) judgeStates(s Summary) {
 	switch {
 	case strings.HasPrefix(s.Text, "silent corruption, found by ") && w.seen["results differ"] > 0:
 		if w.hadBackup && len(w.state.Verdicts) == 0 && len(w.state.Rollbacks) == 0 {
-			w.failf("%s, and it has not gone back", s.Text)
+			w.failf("%s, although it has not rolled back", s.Text)
 		}
 	case w.seen["states differ"] == 0 || !strings.HasPrefix(s.Text, "silent corruption of rank "):
 		w.failf("exit code %d: %s", s.Code, s.Text)
 	case strings.HasSuffix(s.Text, "there is no backup to go back to"):
 		if w.hadBackup && len(w.state.Verdicts) == 0 {
-			w.failf("%s, and there is one", s.Text)
+			w.failf("%s, although there is one", s.Text)
 		}
 	case len(w.state.Rollbacks) == 0:
-		w.failf("%s, and it has not gone back", s.Text)
+		w.failf("%s, although it has not rolled back", s.Text)
 	}
 }
 
-// harmless reports whether nothing has happened to the job but the loss of heads.
+// harmless reports whether losses of heads were the only faults of the job.
 func (w *world) harmless() bool {
 	for what := range w.seen {
 		for _, harm := range []string{"killed", "host is lost", "stopped", "link is broken", "cannot be started", "comes about", "ends by itself", "states differ", "results differ", "a program fails", "is convicted", "kept died", "kept lost"} {
@@ -111,14 +111,14 @@ func (w *world) judgeProcesses(s Summary) {
 		switch p.End {
 		case "failed", "exited", "killed", "fenced", "lost":
 			if dead[p.Process.Process]--; dead[p.Process.Process] < 0 {
-				w.failf("%v has %s, and no verdict says so", p.Process.Process, p.End)
+				w.failf("%v has end %s without such a verdict", p.Process.Process, p.End)
 			}
 		case "finished", "ended", "dismissed":
 		case "moved":
 			if !slices.ContainsFunc(w.state.Verdicts, func(v decision.Verdict) bool {
 				return v.Process == p.Process.Process && v.Incarnation == p.Process.Incarnation && v.Relieved
 			}) {
-				w.failf("%v has moved, and no verdict says so", p.Process)
+				w.failf("%v has moved without a verdict on it", p.Process)
 			}
 		default:
 			w.failf("%v has the end %q", p.Process.Process, p.End)
@@ -127,7 +127,7 @@ func (w *world) judgeProcesses(s Summary) {
 	for _, a := range w.agents {
 		for _, p := range a.all {
 			if !p.dead {
-				w.failf("the job is over, and %v lives", p)
+				w.failf("the job is over, but %v lives", p)
 			}
 		}
 	}
@@ -136,23 +136,23 @@ func (w *world) judgeProcesses(s Summary) {
 	for _, f := range s.Failures {
 		i := slices.IndexFunc(former, func(v decision.Verdict) bool { return v.Epoch == f.Epoch })
 		if i < 0 || former[i].Process != f.Process || former[i].Cause != f.Cause || former[i].Withdrawn || former[i].Relieved {
-			w.failf("the report tells of %+v, and the verdicts are %+v", f, w.state.Verdicts)
+			w.failf("the report lists %+v, but the verdicts are %+v", f, w.state.Verdicts)
 			return
 		}
 		former = former[i+1:]
 	}
 }
 
-// judgeLog checks that the decisions have taken effect.
+// judgeLog checks that the kept decisions have taken effect.
 func (w *world) judgeLog(s Summary) {
 	for p, at := range w.state.Places {
 		if s.Code == ExitOK && at.Status == decision.Running {
-			w.failf("the job is over, and it is not kept that %v#%d has left its place", p, at.Incarnation)
+			w.failf("the job is over, but no kept decision says that %v#%d has left its slot", p, at.Incarnation)
 		}
 	}
 	for _, set := range w.state.Sets {
 		if set.Done == nil && set.Abandoned == nil && !w.head.abandoned {
-			w.failf("the job is over, and nobody knows what became of set %d", set.Number)
+			w.failf("the job is over, but set %d is neither complete nor abandoned", set.Number)
 		}
 	}
 	for i, incarnation := range w.doomed {
@@ -160,14 +160,14 @@ func (w *world) judgeLog(s Summary) {
 		for _, a := range w.agents {
 			for _, p := range a.all {
 				if p.process == k.Process && p.incarnation == incarnation && p.exited && p.status.Text == exitOf(0, 0).Text && !a.lost {
-					w.failf("%v was to be killed, and has ended well", p)
+					w.failf("%v was to be killed, but has ended well", p)
 				}
 			}
 		}
 	}
 }
 
-// judgeLoss checks that a job which reports the loss of a rank has lost it.
+// judgeLoss checks that a rank was really lost if the job reports its loss.
 func (w *world) judgeLoss(s Summary) {
 	var rank int
 	switch {
@@ -190,12 +190,12 @@ func (w *world) judgeLoss(s Summary) {
 		return
 	}
 	if w.state.Drained[rank] && w.spec.backup == 0 && !w.spec.auto { // otherwise all processes are needed again for a rollback
-		w.failf("%s, and nobody needs it", s.Text)
+		w.failf("%s, although no process needs the rank", s.Text)
 	}
 	if w.spec.replace || w.spec.spares > 0 {
 		i := strings.LastIndex(s.Text, "could not be brought back: ")
 		if i < 0 {
-			w.failf("%s, and nobody says why it is not brought back", s.Text)
+			w.failf("%s, without the reason why it is not restored", s.Text)
 			return
 		}
 		w.seen["lost: "+s.Text[i:]]++
@@ -203,7 +203,7 @@ func (w *world) judgeLoss(s Summary) {
 	// All processes of the rank that had its state were dead when that was decided.
 	for _, p := range job.Processes(w.spec.degrees) {
 		if p.Rank == rank && !slices.ContainsFunc(w.state.Verdicts, func(v decision.Verdict) bool { return v.Process == p && !v.Withdrawn }) {
-			w.failf("%s, and %v never died", s.Text, p)
+			w.failf("%s, although %v never died", s.Text, p)
 		}
 	}
 }

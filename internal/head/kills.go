@@ -8,17 +8,17 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// faults has processes killed on request: at a time or place (-kill), or at random
-// (-fault weibull). A death of that kind is decided before it happens, so a successor
-// neither repeats nor forgets it.
+// faults has processes killed on request: at a time or place (-kill), or at random (-fault
+// weibull). Such a death is decided before it happens, so that a successor neither repeats nor
+// forgets it.
 type faults struct {
 	*desk
 	members  *members
 	schedule *schedule // of -fault weibull, nil if there is none
 }
 
-// armKills sets timers for the kills at a time. Victims count the other kill points
-// themselves.
+// armKills sets timers for the kills that are due at a time. Victims detect the other kill
+// points themselves.
 func (fs *faults) armKills() {
 	for i, k := range fs.config.Kills {
 		if _, fired := fs.state.Fired[i]; k.Point == job.KillAfter && !fired {
@@ -47,7 +47,7 @@ func (fs *faults) fired(e decision.Entry) {
 	fs.kill(m)
 }
 
-// fire handles the report of a victim that it has reached its kill point and kills itself.
+// fire handles a victim's report that it has reached its kill point and kills itself.
 func (fs *faults) fire(m *member, reached job.Kill) {
 	for i, k := range fs.config.Kills {
 		if k.Process != m.process || k != reached {
@@ -57,7 +57,7 @@ func (fs *faults) fire(m *member, reached job.Kill) {
 		case fired && by != m.incarnation:
 			continue
 		case !fired && slices.ContainsFunc(fs.asked, func(e decision.Entry) bool { return e.Kind == decision.Fired && e.Index == i }):
-			continue // proposed and not kept yet
+			continue // proposed, but not kept yet
 		case !fired:
 			fs.propose(decision.Entry{Kind: decision.Fired, Index: i, Process: m.process, Incarnation: m.incarnation})
 		}

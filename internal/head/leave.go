@@ -21,11 +21,11 @@ func (ms *members) dismiss(p job.Process, incarnation uint32) {
 	ms.detailf("%v no longer needs a replacement", m.process)
 	was := m.state
 	switch m.to(dismissed); {
-	case was == chosen && ms.placed(m): // under another head, which has not started it
+	case was == chosen && ms.placed(m): // an earlier head has chosen the process, and has not started it
 		m.settled = true
 		ms.dismissed(m)
 	case was == chosen:
-	case was == starting, was == promised: // it would not understand a message yet
+	case was == starting, was == promised: // the process would not understand a message yet
 		ms.act(Kill{m.from, syscall.SIGKILL})
 	default:
 		ms.send(m, &job.Message{Kind: job.KindRelease})
@@ -49,9 +49,9 @@ func (ms *members) dismissed(m *member) {
 	ms.withdraw(m, "not needed any more")
 }
 
-// withdraw has the decision kept that a process has left its slot: it was dismissed, or
-// could not be started. The entry becomes a verdict, so that processes with a link to it
-// learn of its end.
+// withdraw proposes the decision that a process has left its slot: it was dismissed, or could
+// not be started. The entry becomes a verdict, so that processes with a link to this one learn
+// of its end.
 func (ms *members) withdraw(m *member, why string) {
 	ms.propose(decision.Entry{Kind: decision.Withdrawn, Process: m.process, Incarnation: m.incarnation, Text: why})
 }
@@ -59,10 +59,10 @@ func (ms *members) withdraw(m *member, why string) {
 // withdrawn acts on the kept decision that a process has left its slot.
 func (ms *members) withdrawn(e decision.Entry) {
 	if e.Process.Rank >= len(ms.config.Degrees) {
-		return // a spare, whose end recovery knows already
+		return // recovery already knows the end of a spare
 	}
 	why := e.Text
-	if ms.holder(e.Process, e.Incarnation).end == "dismissed" { // it was dismissed, so an error text of an earlier head does not count
+	if ms.holder(e.Process, e.Incarnation).end == "dismissed" { // the process was dismissed, so an error text of an earlier head does not count
 		why = ""
 	}
 	ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
@@ -77,8 +77,8 @@ func (ms *members) finishOutput(m *member, died, itself bool) {
 	}
 }
 
-// settled records that the output of an exited process is complete. Only now another process
-// may have its slot.
+// settled records that the output of an exited process is complete. Only now may the slot go
+// to another process.
 func (ms *members) settled(m *member) {
 	m.settled = true
 	ms.fill(m.process)

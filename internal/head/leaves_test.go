@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// leave makes a host or a process leave, perhaps with too little time.
+// leave orders a host or a process to leave, perhaps with too little time.
 func (w *world) leave() {
 	e := Leave{Reason: "notice"}
 	if w.random.IntN(3) == 0 {
@@ -28,11 +28,12 @@ func (w *world) leave() {
 	e.Node = a.node
 	w.step(e)
 	if w.random.IntN(4) == 0 {
-		w.step(e) // notices come twice
+		w.step(e) // a notice may arrive twice
 	}
 }
 
-// relieved marks a process whose slot another one has taken over: it stands in the cut.
+// relieved marks a process whose slot another one has taken over. The process has stopped in
+// the cut.
 func (w *world) relieved(v job.Verdict) {
 	w.seen["a process is relieved"]++
 	for _, a := range w.agents {
@@ -64,11 +65,11 @@ func (w *world) checkFree(a Free) {
 	w.left[a.Node] = true
 	w.seen["a host has left"]++
 	if !w.state.Leaves(detect.ID(a.Node)) {
-		w.failf("host %d may go, and is not to leave", a.Node)
+		w.failf("host %d is freed, but was not to leave", a.Node)
 	}
 	for _, p := range w.agent(a.Node).all {
 		if !p.dead {
-			w.failf("host %d may go, and %v lives there", a.Node, p)
+			w.failf("host %d is freed, but %v lives there", a.Node, p)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (s *script) commands(all ...string) []string {
 	return s.out
 }
 
-// die ends a process for that cause, and keeps the verdict.
+// die ends a process with a cause, and keeps the verdict.
 func (s *script) die(p job.Process, cause job.Cause) {
 	m := s.head.members.places[p]
 	m.ending = &ending{cause, "why"}
@@ -59,11 +59,11 @@ func TestEndOfAJob(t *testing.T) {
 		{"all finish", "1,1", []step{{"0.0", ""}, {"1.0", ""}}, ExitOK, "", true},
 		{"the survivor finishes", "2", []step{{"0.0", job.CauseSignal}, {"0.1", ""}}, ExitOK, "", true},
 		{"a finished rank is not lost", "2", []step{{"0.1", ""}, {"0.1", drained}, {"0.0", job.CauseExit}}, ExitOK, "", true},
-		{"nor when the finished one dies last", "2,1", []step{{"0.1", ""}, {"0.1", drained}, {"0.0", job.CauseExit}, {"0.1", job.CauseSignal}}, ExitOK, "", false},
-		{"nor when the finished one dies first", "2,1", []step{{"0.1", ""}, {"0.1", drained}, {"0.1", job.CauseSignal}, {"0.0", job.CauseSignal}}, ExitOK, "", false},
-		{"but with what others lack", "2,1", []step{{"0.1", ""}, {"0.0", job.CauseSignal}, {"0.1", job.CauseSignal}}, ExitLost,
+		{"a finished rank is not lost when the finished replica dies last", "2,1", []step{{"0.1", ""}, {"0.1", drained}, {"0.0", job.CauseExit}, {"0.1", job.CauseSignal}}, ExitOK, "", false},
+		{"a finished rank is not lost when the finished replica dies first", "2,1", []step{{"0.1", ""}, {"0.1", drained}, {"0.1", job.CauseSignal}, {"0.0", job.CauseSignal}}, ExitOK, "", false},
+		{"a finished rank is lost before its messages are received", "2,1", []step{{"0.1", ""}, {"0.0", job.CauseSignal}, {"0.1", job.CauseSignal}}, ExitLost,
 			"rank 0 has lost its last replica 0.1 at 1.500 s (signal: why), after 0.0 (signal); 3 replicas of rank 0 would have saved it (-r 3 or -degrees)", false},
-		{"nobody is through before the end", "1,1", []step{{"0.0", drained}, {"0.0", job.CauseSignal}}, ExitLost,
+		{"received messages do not make a rank finished", "1,1", []step{{"0.0", drained}, {"0.0", job.CauseSignal}}, ExitLost,
 			"rank 0 has lost its last replica 0.0 at 1.500 s (signal: why); 2 replicas of rank 0 would have saved it (-r 2 or -degrees)", false},
 		{"last one killed", "2", []step{{"0.0", job.CauseExit}, {"0.1", job.CauseInjected}}, ExitLost,
 			"rank 0 has lost its last replica 0.1 at 1.500 s (injected: why), after 0.0 (exit); 3 replicas of rank 0 would have saved it (-r 3 or -degrees)", false},
@@ -71,7 +71,7 @@ func TestEndOfAJob(t *testing.T) {
 			"rank 0 has lost its last replica 0.1 at 1.500 s (panic: why), after 0.0 (signal)", false},
 		{"last one fenced", "1,1", []step{{"1.0", job.CauseFenced}}, ExitLost,
 			"rank 1 has lost its last replica 1.0 at 1.500 s (fenced: why); 2 replicas of rank 1 would have saved it (-r 2 or -degrees)", false},
-		{"the first decides", "1,1", []step{{"1.0", job.CauseExit}, {"0.0", job.CauseSignal}}, ExitFailed,
+		{"the first cause decides", "1,1", []step{{"1.0", job.CauseExit}, {"0.0", job.CauseSignal}}, ExitFailed,
 			"rank 1 has lost its last replica 1.0 at 1.500 s (exit: why)", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestEndOfAJob(t *testing.T) {
 }
 
 // The summary names the process whose end has ended the job, if there is one.
-func TestWhoseEndIsThatOfTheJob(t *testing.T) {
+func TestSummaryNamesTheProcessThatEndedTheJob(t *testing.T) {
 	first := func(rank, replica int) job.Endpoint {
 		return job.Endpoint{Process: at(rank, replica), Incarnation: firstIncarnation}
 	}
@@ -111,13 +111,13 @@ func TestWhoseEndIsThatOfTheJob(t *testing.T) {
 		code     int
 		by       job.Endpoint
 	}{
-		{"nobody's yet", "killed 0.0@2", ExitOK, job.Endpoint{}},
+		{"no process yet", "killed 0.0@2", ExitOK, job.Endpoint{}},
 		{"the last of a rank", "killed 0.0@2; keep; killed 1.0@3; keep; killed 0.1@3; keep", ExitLost, first(1, 0)},
-		{"one that fails", "said 1.0@3 fail error no disk; exited 1.0@3 1; keep", ExitFailed, first(1, 0)},
-		{"one with a finding", "said 0.1@3 fail finding in(x) is written", ExitFailed, first(0, 1)},
-		{"one that has seen others do", "said 0.1@3 fail divergence other tasks; keep; killed 0.0@2; keep", ExitDiverged, first(0, 1)},
-		{"what the head finds is nobody's", "said 0.0@2 finish 4; said 0.1@3 finish 5; keep", ExitDiverged, job.Endpoint{}},
-		{"nor is a signal", "signal TERM; killed 1.0@3", 143, job.Endpoint{}},
+		{"a process that fails", "said 1.0@3 fail error no disk; exited 1.0@3 1; keep", ExitFailed, first(1, 0)},
+		{"a process with a finding", "said 0.1@3 fail finding in(x) is written", ExitFailed, first(0, 1)},
+		{"a process that found a divergence", "said 0.1@3 fail divergence other tasks; keep; killed 0.0@2; keep", ExitDiverged, first(0, 1)},
+		{"a divergence that the head found has no process", "said 0.0@2 finish 4; said 0.1@3 finish 5; keep", ExitDiverged, job.Endpoint{}},
+		{"a signal has no process", "signal TERM; killed 1.0@3", 143, job.Endpoint{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := begun(t, "degrees=2,1", "hosts=2")
@@ -129,11 +129,11 @@ func TestWhoseEndIsThatOfTheJob(t *testing.T) {
 	}
 }
 
-func TestEndOfABrokenLinkThatGoes(t *testing.T) {
+func TestVictimOfABrokenLink(t *testing.T) {
 	for _, c := range []struct {
 		degrees string
 		p, q    job.Process
-		want    string // "" if both stay
+		want    string // "" if neither end is killed
 	}{
 		{"1,1", at(0, 0), at(1, 0), ""},
 		{"2,1", at(0, 0), at(1, 0), "0.0"},
@@ -150,12 +150,12 @@ func TestEndOfABrokenLinkThatGoes(t *testing.T) {
 			}
 		}
 		h.members.places[c.p].role = Joiner
-		require.Equal(t, c.p, h.judge.victim(h.members.places[c.p], h.members.places[c.q]).process, "who has no state yet goes in any case")
+		require.Equal(t, c.p, h.judge.victim(h.members.places[c.p], h.members.places[c.q]).process, "a joiner without state is always the victim")
 	}
 }
 
-// A broken link between two last replicas ends the job, unless one of them will have a
-// second replica soon: the head waits for that, but not forever.
+// A broken link between the last replicas of two ranks ends the job. If one of the ranks will
+// have a second replica soon, the head waits for that, but not forever.
 func TestLinkBetweenLastReplicas(t *testing.T) {
 	s := begun(t, "degrees=1,1")
 	s.commands("said 0.0@2 suspect 1.0", "pass 500ms", "keep")
@@ -174,9 +174,9 @@ func TestLinkBetweenLastReplicas(t *testing.T) {
 	require.True(t, s.state.Decided)
 }
 
-// The head kills one of two last replicas if the job can recover without it. That requires
-// a backup that is kept, since a successor would not know of any other.
-func TestLinkIsJudgedByWhatIsKept(t *testing.T) {
+// The head kills one of two last replicas if the job can recover without it. The decision
+// about the required backup must be kept, since a successor would know no other backup.
+func TestLinkIsJudgedByKeptBackups(t *testing.T) {
 	s := begun(t, "degrees=1,1,1", "replace", "backup=2")
 	s.commands("said 0.0@2 reply first", "said 0.0@2 reply drained 2", "said 1.0@2 reply drained 2", "said 2.0@2 reply drained 2", "quiet 5", "keep")
 	s.commands("said 0.0@2 reply stored 2 rank=0", "said 1.0@2 reply stored 2 rank=0", "said 1.0@2 reply stored 2 rank=1",
@@ -200,9 +200,9 @@ func TestLinkToAHostThatMayBeLost(t *testing.T) {
 	require.Equal(t, []string{"detail: 1.1 is fenced: the link between 0.0 and 1.1 broke: reset", "kill 1.1@4 SIGKILL"}, s.commands("pass 500ms"))
 }
 
-// The arbiter decides on the loss of a host. It may overtake a death there that was seen
-// earlier and is not decided yet: then the verdict on that death is part of the loss, at
-// the same position in every list of verdicts.
+// The arbiter decides on the loss of a host. Before that, the head may have seen a death on
+// the host whose verdict is not decided yet. Then the verdict on that death becomes part of
+// the loss, at the same position in every list of verdicts.
 func TestLossOfAHostOvertakesADeath(t *testing.T) {
 	s := begun(t, "degrees=3,3", "hosts=3")
 	s.commands("killed 0.0@2", "killed 0.1@3", "lost 3", "keep")
@@ -222,8 +222,8 @@ func failures(h *Head) (all []string) {
 	return all
 }
 
-// A report of a process about a verdict counts for the verdict that it names, even if the
-// rest of the report is invented.
+// A process reports that it has handled a verdict. The report counts for the verdict that it
+// names, even if its other fields are wrong.
 func TestHandledVerdicts(t *testing.T) {
 	s := begun(t, "degrees=2,2")
 	s.commands("pass 1s", "killed 0.1@2", "keep", "pass 1s", "killed 1.1@2", "keep", "pass 1h")
@@ -234,11 +234,11 @@ func TestHandledVerdicts(t *testing.T) {
 	require.Empty(t, f[0].Handled)
 	require.Equal(t, map[job.Process]float64{at(0, 0): 3602}, f[1].Handled)
 	s.step(Said{From{2, at(0, 0), 1}, &job.Message{Kind: job.KindHandled, Epoch: 1, Ago: 2 * time.Hour}})
-	require.Equal(t, map[job.Process]float64{at(0, 0): 1}, s.head.Summary().Failures[0].Handled, "as long ago as can be")
+	require.Equal(t, map[job.Process]float64{at(0, 0): 1}, s.head.Summary().Failures[0].Handled, "the largest age")
 }
 
 // A successor knows from the log which processes have finished, and receives their counts
-// again. It compares counts only when it has those of all.
+// again. It compares counts only once it has the counts of all.
 func TestCountsOfTheEndAreCompared(t *testing.T) {
 	s := begun(t, "degrees=2,1", "hosts=3")
 	s.commands("said 0.0@2 finish 898", "said 0.1@3 finish 898", "keep", "succeed 2")
@@ -254,7 +254,7 @@ func TestCountsOfTheEndAreCompared(t *testing.T) {
 }
 
 // The reason that a failing program reports is printed, and decides the outcome.
-func TestFailures(t *testing.T) {
+func TestFailureDecidesTheOutcome(t *testing.T) {
 	for _, c := range []struct {
 		kind  job.FailureKind
 		cause job.Cause
@@ -279,9 +279,9 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// After a kill for lack of memory the head does not advise to run more replicas. After a
-// limit of the shell it does not print only the name of a signal.
-func TestCausesThatTheUserCanCure(t *testing.T) {
+// After a kill for want of memory the head does not advise more replicas. After a kill for a
+// shell limit it names the limit, not only the signal.
+func TestAdviceAfterAKill(t *testing.T) {
 	s := begun(t, "degrees=1")
 	s.commands("starved 0.0@2 in cgroup /jobs/7, whose limit is 512 MB", "keep")
 	require.Equal(t, ExitLost, s.state.Code)
@@ -291,9 +291,9 @@ func TestCausesThatTheUserCanCure(t *testing.T) {
 	require.Equal(t, ending{job.CauseSignal, "killed by SIGXFSZ, since a file became larger than the limit on file sizes: raise it (ulimit -f)"}, m.cause())
 }
 
-// A head that retires reports no end that rests on a death which may not be kept: only its
-// successor knows whether that death was decided.
-func TestReportOfAHeadThatGivesUp(t *testing.T) {
+// A head that retires reports no end that rests on an undecided death: only its successor
+// knows whether that death was decided.
+func TestReportOfARetiredHead(t *testing.T) {
 	s := begun(t, "degrees=3", "hosts=3")
 	s.commands("killed 0.0@2", "killed 0.1@3", "keep 1", "retired another one has taken its place")
 	ends := make(map[job.Process]string)
@@ -308,12 +308,12 @@ func TestReportOfAHeadThatGivesUp(t *testing.T) {
 }
 
 // A head without successors that may no longer decide ends its job.
-func TestHeadAloneGivesUp(t *testing.T) {
+func TestUnreplicatedHeadRetires(t *testing.T) {
 	s := begun(t, "degrees=2", "hosts=2")
 	s.commands("retired it is cut off", "keep")
 	require.Equal(t, "the head gives up: it is cut off", s.state.Text)
 	require.Equal(t, ExitLost, s.state.Code)
-	require.False(t, s.head.Ended(), "before its processes are gone")
+	require.False(t, s.head.Ended(), "the head decides before its processes have exited")
 }
 
 // The text of a decision fits into an entry.
@@ -337,7 +337,7 @@ func TestEntriesOfTheArbiter(t *testing.T) {
 		s.state.Apply(e)
 		s.step(Committed{e})
 	}
-	require.Len(t, s.head.asked, 1, "it is not one of its own")
+	require.Len(t, s.head.asked, 1, "the entry is not one of the head's own")
 	s.commands("lost 3")
 	n := len(s.head.state.Verdicts)
 	s.commands("lost 3")

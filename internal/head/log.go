@@ -7,7 +7,8 @@ import (
 )
 
 // committed applies an entry that is kept, and acts on it. The arbiter proposes the entries
-// about nodes. All others are this head's, in the order in which it has proposed them.
+// about nodes. This head has proposed all others, and they are kept in the order of the
+// proposals.
 func (h *Head) committed(e decision.Entry) {
 	if h.retired {
 		return
@@ -68,8 +69,8 @@ func (h *Head) committed(e decision.Entry) {
 	}
 }
 
-// giveUp retires this head, which may not decide any more. If the decisions are replicated,
-// a successor may continue the job, and this head leaves the processes alive.
+// giveUp retires this head, which may no longer decide. If the decisions are replicated, a
+// successor may continue the job, and this head leaves the processes alive.
 func (h *Head) giveUp(why string) {
 	if h.retired {
 		return
@@ -83,7 +84,7 @@ func (h *Head) giveUp(why string) {
 	h.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are", job.Endpoint{})
 	h.warnf("%s", h.outcome.text)
 	for _, m := range h.members.all {
-		if m.state.there() || m.state == gone { // its verdict is up to a successor
+		if m.state.there() || m.state == gone { // a successor decides about its death
 			m.end = "left"
 		}
 	}

@@ -12,42 +12,42 @@ import (
 // member is the head's knowledge about one process.
 type member struct {
 	process     job.Process // its slot; for a spare, its ID
-	incarnation uint32      // in that slot
+	incarnation uint32      // number of the process in that slot
 	from        From        // the name by which its agent knows it
 	node        *Node
 	role        Role // First once it has its state
 	state       memberState
-	told        bool // it has its Setup, and so receives verdicts
-	again       bool // it had joined under an earlier head
-	arrived     bool // recovery knows that it waits for its state
-	// relieves: it is to take over from the live process of its slot, and does not have the
-	// slot yet.
+	told        bool // the process has its Setup, and so receives verdicts
+	again       bool // the process had joined under an earlier head
+	arrived     bool // recovery knows that the process waits for its state
+	// relieves marks a process that is to take over from the live process of its slot, and
+	// does not have the slot yet.
 	relieves bool
 
-	pid     int           // once it is started
-	hello   *job.Hello    // once it has joined; in a successor, once the agent has repeated that
+	pid     int           // 0 before the process is started
+	hello   *job.Hello    // nil before the process has joined; in a successor, before the agent has repeated its Hello
 	address string        // where it listens for links over TCP
 	native  bool          // it is in MPI_COMM_WORLD
 	world   *job.World    // its report about MPI_COMM_WORLD; nil before
 	stats   job.Stats     // the latest counts
 	heard   time.Duration // when stats arrived
-	final   bool          // stats are those of its end
-	done    bool          // its program has returned, and the job has not rolled back since
-	ending  *ending       // why it is about to die, if the head knows
-	stopped time.Duration // when it was last seen stopped
-	wrote   time.Duration // when it last wrote output, as far as this head knows
+	final   bool          // stats are the counts at its end
+	done    bool          // the program has returned, and the job has not rolled back since
+	ending  *ending       // why the process is about to die, if the head knows
+	stopped time.Duration // when the process was last seen stopped
+	wrote   time.Duration // when the process last wrote output, as far as this head knows
 
 	made    bool              // an output was made for it
 	settled bool              // its output is complete
-	exit    *Exit             // how it ended, unless it was lost with its host
+	exit    *Exit             // how the process ended, unless it was lost with its host
 	fenced  time.Duration     // when the head fenced it, 0 if it did not
-	verdict *decision.Verdict // on it, once it is dead
-	end     string            // for the report: how it ended
+	verdict *decision.Verdict // the verdict on the process, once it is dead
+	end     string            // how the process ended, for the report
 
-	// Its part in a cut.
+	// Its part in a cut, a safe point of all processes at which no message is under way.
 	stood Position   // the position of its output at the last cut that it was in
-	cut   *job.Reply // the reply by which it reported that cut, nil before
-	muted bool       // it rolls back; its writes count as output again after that
+	cut   *job.Reply // its report that it has stopped in that cut, nil before
+	muted bool       // the process rolls back, and its writes do not count as output until it has
 }
 
 // ending is a cause of death, known before the death or found after it.
@@ -87,7 +87,7 @@ func (m *member) ready() bool {
 func (m *member) coming() bool { return m.role == Joiner && m.state < dismissed }
 
 // alive reports whether the process has its state and was not declared dead. A process that
-// has exited counts until its verdict, and one that has ended well forever.
+// has exited counts until its verdict. A process that has ended well counts forever.
 func (m *member) alive() bool { return m.role == First && m.state != dead }
 
 // knows reports whether the process knows that the state of a replica of its rank differs.
@@ -113,7 +113,7 @@ func (m *member) cause() ending {
 		if why := cure.Signal(ws.Signal()); why != "" {
 			e.detail += ", since " + why
 		}
-	case wrapped && ws.ExitStatus() > 128 && ws.ExitStatus() < 128+65: // a shell reports a signal so
+	case wrapped && ws.ExitStatus() > 128 && ws.ExitStatus() < 128+65: // a shell reports a signal by such a code
 		e = ending{job.CauseSignal, "killed by " + signalName(syscall.Signal(ws.ExitStatus()-128)) + " under its wrapper"}
 	}
 	if m.hello != nil && e.cause == job.CauseExit && ws.Exited() && ws.ExitStatus() == 0 {
@@ -125,7 +125,7 @@ func (m *member) cause() ending {
 	}
 	switch {
 	case m.hello != nil || e.cause != job.CauseExit:
-	case ws.ExitStatus() != 0: // it has written why
+	case ws.ExitStatus() != 0: // the process has written why
 		e.detail += " before it had joined the job"
 	default:
 		e.detail += "; it never joined the job: is it a program that calls intra.Main?"
@@ -134,10 +134,10 @@ func (m *member) cause() ending {
 }
 
 // outOfMemory begins the cause of death of a process that the kernel has killed for want of
-// memory. Another replica would have needed more memory still.
+// memory. No advice to use more replicas follows it: they would need still more memory.
 const outOfMemory = "killed by the kernel for want of memory"
 
-// endBy returns, for the report, how a process ended that was declared dead for that cause.
+// endBy returns how a process ended that was declared dead for that cause, for the report.
 func endBy(c job.Cause) string {
 	switch c {
 	case job.CauseExit, job.CausePanic:

@@ -88,7 +88,7 @@ func TestTimers(t *testing.T) {
 }
 
 // A joiner starts on another host than the other replicas of its rank, if possible.
-func TestWhereAJoinerGoes(t *testing.T) {
+func TestHostOfAJoiner(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		slots []int // of hosts 2, 3, 4 …
@@ -97,13 +97,13 @@ func TestWhereAJoinerGoes(t *testing.T) {
 		want  detect.ID
 		err   string
 	}{
-		{"where it was", []int{4, 4, 4}, nil, job.CauseSignal, 3, ""},
+		{"on the host of the earlier process", []int{4, 4, 4}, nil, job.CauseSignal, 3, ""},
 		{"away from a link that breaks", []int{4, 4, 4}, nil, job.CauseLink, 4, ""},
-		{"unless there is no room", []int{1, 4, 0}, nil, job.CauseLink, 3, ""},
+		{"on the same host if there is no room", []int{1, 4, 0}, nil, job.CauseLink, 3, ""},
 		{"away from a lost host", []int{4, 4, 4}, []detect.ID{3}, job.CauseHost, 4, ""},
 		{"with another replica if there is no other room", []int{4, 4, 0}, []detect.ID{3}, job.CauseHost, 2, ""},
 		{"not to another lost host", []int{4, 4, 4}, []detect.ID{3, 4}, job.CauseHost, 2, ""},
-		{"where only the dead were", []int{4, 4, 1}, []detect.ID{3}, job.CauseHost, 4, ""},
+		{"on a host where only dead processes were", []int{4, 4, 1}, []detect.ID{3}, job.CauseHost, 4, ""},
 		{"nowhere", []int{1, 4, 0}, []detect.ID{3}, job.CauseHost, 0, "host h2 is lost, and no other host has a free slot"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,18 +134,18 @@ func TestWhereAJoinerGoes(t *testing.T) {
 
 // The head chooses a spare on another host than the other replicas of the rank, if there is
 // one.
-func TestWhichSpareTakesAPlace(t *testing.T) {
+func TestSpareForASlot(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		nodes  []detect.ID // of the spares
-		ending int         // index of the spare that is about to be killed, -1: none
+		ending int         // index of the spare that is about to be killed; -1: none
 		want   int
 	}{
 		{"the first", []detect.ID{4, 4}, -1, 0},
 		{"away from the other replica", []detect.ID{2, 4}, -1, 1},
-		{"beside it if there is none elsewhere", []detect.ID{2, 2}, -1, 0},
-		{"where the dead one was", []detect.ID{2, 3}, -1, 1},
-		{"none that is about to be killed", []detect.ID{4, 2}, 0, 1},
+		{"beside it if no other spare is ready", []detect.ID{2, 2}, -1, 0},
+		{"on the host of the dead process", []detect.ID{2, 3}, -1, 1},
+		{"not one that is about to be killed", []detect.ID{4, 2}, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := begun(t, "degrees=2", "hosts=3", "spares=2").head // 0.0 on node 2, 0.1 on node 3
@@ -166,8 +166,8 @@ func TestWhichSpareTakesAPlace(t *testing.T) {
 	}
 }
 
-// The head reports once that a process cannot be replaced, however often it tries.
-func TestRefusalsAreSaidOnce(t *testing.T) {
+// The head reports only once that a process cannot be replaced, although it tries repeatedly.
+func TestRefusalsArePrintedOnce(t *testing.T) {
 	h := begun(t, "degrees=2", "replace").head
 	for range 3 {
 		h.members.sayRefused(at(0, 0), "0.0 cannot be replaced: no room")
@@ -188,9 +188,9 @@ func TestSentences(t *testing.T) {
 	require.Equal(t, 143, InterruptCode(syscall.SIGTERM))
 }
 
-// The two ends of a link suspect each other. The suspicion of an end does not outlive its
-// subject, and a link to a process that is about to end condemns no process.
-func TestDoubts(t *testing.T) {
+// Both ends of a link may report it as broken. A report of an end that has died no longer
+// counts. A link to a process that is about to end has no consequences.
+func TestSuspectedLinks(t *testing.T) {
 	const kill = "kill 1.1@2 SIGKILL"
 	for _, c := range []struct {
 		name     string
@@ -199,12 +199,12 @@ func TestDoubts(t *testing.T) {
 	}{
 		{"it stays broken", nil, true},
 		{"it is restored", []string{"said 0.0@2 mended 1.1"}, false},
-		{"for the other end", []string{"said 1.1@2 mended 0.0"}, true},
-		{"and breaks again", []string{"said 0.0@2 mended 1.1", "said 0.0@2 suspect 1.1"}, true},
-		{"the other one is dead", []string{"killed 1.1@2", "keep"}, false},
-		{"this one is", []string{"killed 0.0@2", "keep"}, false},
+		{"only the other end reports it restored", []string{"said 1.1@2 mended 0.0"}, true},
+		{"it is restored and breaks again", []string{"said 0.0@2 mended 1.1", "said 0.0@2 suspect 1.1"}, true},
+		{"the other end is dead", []string{"killed 1.1@2", "keep"}, false},
+		{"this end is dead", []string{"killed 0.0@2", "keep"}, false},
 		{"the job ends", []string{"signal INT", "keep"}, false},
-		{"of itself it says", []string{"said 0.0@2 mended 1.1", "said 1.1@2 suspect 1.1"}, false},
+		{"the reporting end is reported by the other one", []string{"said 0.0@2 mended 1.1", "said 1.1@2 suspect 1.1"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := begun(t, "degrees=2,2")
@@ -215,7 +215,7 @@ func TestDoubts(t *testing.T) {
 	}
 	s := begun(t, "degrees=2,2")
 	s.commands("said 0.0@2 suspect 1.1", "pass 400ms", "stopped 1.1@2 400ms")
-	require.Empty(t, s.commands("pass 100ms"), "one that is stopped does not answer, and is judged for that")
+	require.Empty(t, s.commands("pass 100ms"), "a stopped process does not answer on its links; isStopped decides about it")
 	s = begun(t, "degrees=2,2", "replace")
 	s.commands("said 0.1@2 reply first", "killed 1.1@2", "keep", "settled 1.1@2", "keep",
 		"said 0.0@2 suspect 1.1") // about the earlier process
@@ -224,7 +224,7 @@ func TestDoubts(t *testing.T) {
 
 // The head fences a stopped process if another process would have to wait for it: a live
 // replica of its rank that runs and is not about to die.
-func TestWhoIsStopped(t *testing.T) {
+func TestStoppedProcessIsFenced(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		settings []string
@@ -232,12 +232,12 @@ func TestWhoIsStopped(t *testing.T) {
 		fenced   bool
 	}{
 		{"a peer runs", []string{"degrees=2"}, nil, true},
-		{"nobody waits for it", []string{"degrees=1,1"}, nil, false},
+		{"no process waits for it", []string{"degrees=1,1"}, nil, false},
 		{"its peer is stopped as well", []string{"degrees=2"}, []string{"stopped 0.0@2 900ms"}, false},
-		{"was, a while ago", []string{"degrees=2"}, []string{"stopped 0.0@2 900ms", "pass 1s"}, true},
+		{"its peer was stopped a while ago", []string{"degrees=2"}, []string{"stopped 0.0@2 900ms", "pass 1s"}, true},
 		{"its peer is dead", []string{"degrees=2"}, []string{"killed 0.0@2", "keep"}, false},
 		{"its peer is dying", []string{"degrees=2"}, []string{"said 0.0@2 fail error no luck"}, false},
-		{"one of two is", []string{"degrees=3"}, []string{"killed 0.0@2", "keep"}, true},
+		{"one of its two peers is dead", []string{"degrees=3"}, []string{"killed 0.0@2", "keep"}, true},
 		{"the job is over", []string{"degrees=2"}, []string{"signal TERM", "keep"}, false},
 		{"all have finished", []string{"degrees=2"}, []string{"said 0.0@2 finish", "said 0.1@2 finish", "keep"}, true},
 	} {

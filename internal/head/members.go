@@ -10,27 +10,27 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// members knows all processes: which one is in each slot, on which host, and which come,
-// leave or are dead. A slot (job.Process) has one process at a time: the next one is chosen
-// only after the end of the one before is decided and its output is complete.
+// members knows all processes: which process is in each slot, on which host, and which ones
+// join, leave or are dead. A slot (job.Process) has one process at a time. The next one is
+// chosen only after the end of the earlier one is decided and its output is complete.
 type members struct {
 	*desk
 	hosts    *hosts
 	recovery *queue
-	begun    func() // continues once all processes have begun
+	begun    func() // called to continue once all processes have begun
 
 	all     []*member                // all processes that have ever existed
-	byAgent map[From]*member         // by the name that their agents know
-	byPlace map[job.Endpoint]*member // by the slots that they have, or had
-	places  map[job.Process]*member  // by slot: the process that has it now, or gets it
-	wanted  map[job.Process]uint32   // slots whose next process, of that incarnation, is not chosen yet
-	refused map[job.Process]string   // the last reason printed why a slot gets no process
-	last    map[int]decision.Verdict // by rank: on the last process that died while it had its state
+	byAgent map[From]*member         // by the names that their agents use
+	byPlace map[job.Endpoint]*member // by the slots that they have or had
+	places  map[job.Process]*member  // by slot: the process that has the slot now, or gets it
+	wanted  map[job.Process]uint32   // slots that need a process, with the incarnation of that process; none is chosen yet
+	refused map[job.Process]string   // the reason printed last why a slot gets no process
+	last    map[int]decision.Verdict // by rank: the verdict on the last process that died with its state
 	direct  []int                    // ranks whose replicas store into each other's arrays
-	opening bool                     // the driver looks for files
+	opening bool                     // the driver is looking for files
 }
 
-// enroll adds a process to the list of all.
+// enroll makes a member and adds it to the list of all.
 func (ms *members) enroll(p job.Process, incarnation uint32, from From, role Role) *member {
 	m := &member{from: from, node: ms.config.node(from.Node), role: role, stopped: longAgo,
 		native: ms.config.Setup.MPI && role == First && incarnation == firstIncarnation}
@@ -38,20 +38,20 @@ func (ms *members) enroll(p job.Process, incarnation uint32, from From, role Rol
 	return m
 }
 
-// add adds a process to the list of all.
+// add adds a member to the list of all.
 func (ms *members) add(m *member, p job.Process, incarnation uint32) {
 	ms.byAgent[m.from] = m
 	ms.all = append(ms.all, m)
 	ms.take(m, p, incarnation)
 }
 
-// holder returns the process that has, or had, a slot in that incarnation, nil if the head
-// knows none.
+// holder returns the process that has or had a slot in that incarnation. It returns nil if the
+// head knows none.
 func (ms *members) holder(p job.Process, incarnation uint32) *member {
 	return ms.byPlace[job.Endpoint{Process: p, Incarnation: incarnation}]
 }
 
-// take assigns a slot to a process, within this head.
+// take assigns a slot to a process. Only this head knows about it; nothing is proposed.
 func (ms *members) take(m *member, p job.Process, incarnation uint32) {
 	m.process, m.incarnation = p, incarnation
 	ms.byPlace[job.Endpoint{Process: p, Incarnation: incarnation}] = m
@@ -69,7 +69,7 @@ func (ms *members) placed(m *member) bool {
 	return ms.state.Places[m.process].Incarnation == m.incarnation || ms.state.Reliefs[m.process].Incarnation == m.incarnation
 }
 
-// lived reports whether a replacement has received its state.
+// lived reports whether a replacement ever received its state.
 func (ms *members) lived(p job.Process, incarnation uint32) bool {
 	return slices.ContainsFunc(ms.state.Replaced, func(r decision.Replaced) bool { return r.Process == p && r.Incarnation == incarnation })
 }
@@ -124,7 +124,7 @@ func (ms *members) complete() bool {
 	return true
 }
 
-// filling reports whether one of these ranks is about to get another replica.
+// filling reports whether one of the given ranks is about to get another replica.
 func (ms *members) filling(ranks ...int) bool {
 	for p, m := range ms.places {
 		if _, wanted := ms.wanted[p]; (wanted || m.coming()) && slices.Contains(ranks, p.Rank) {
@@ -134,9 +134,9 @@ func (ms *members) filling(ranks ...int) bool {
 	return false
 }
 
-// conclude ends the job if the last replica of a rank has died and nothing replaces it. A
-// rank is never lost once a replica has finished and all its messages have been received.
-// In a job with replacements recovery decides instead.
+// conclude ends the job if the last replica of a rank has died and no process replaces it. A
+// rank is never lost once a replica has finished and all its messages have been received. In a
+// job with replacements, recovery decides instead.
 func (ms *members) conclude(v decision.Verdict) {
 	if ms.alive(v.Process.Rank) == 0 && !ms.state.Drained[v.Process.Rank] && !ms.config.replaces() {
 		ms.lose(v, "")
@@ -166,7 +166,7 @@ func (ms *members) lose(v decision.Verdict, more string) {
 	ms.decide(code, text+more, of(v))
 }
 
-// exitBy returns the exit code of a job that ends because of that death.
+// exitBy returns the exit code of a job that a death has ended.
 func exitBy(v decision.Verdict) int {
 	if itself(v.Cause) {
 		return ExitFailed
@@ -174,7 +174,7 @@ func exitBy(v decision.Verdict) int {
 	return ExitLost
 }
 
-// of returns the process that a verdict is on.
+// of returns the process that a verdict is about.
 func of(v decision.Verdict) job.Endpoint {
 	return job.Endpoint{Process: v.Process, Incarnation: v.Incarnation}
 }

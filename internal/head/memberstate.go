@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// memberState is the state of a process, as its head knows it. A known cause of a coming
-// death (member.ending) is not part of it: a killed process counts as running until it has
-// exited.
+// memberState is the state of a process, as its head knows it. An expected death
+// (member.ending) is not part of it: a killed process counts as running until it has exited.
 type memberState uint8
 
 // The states, in their usual order.
@@ -15,7 +14,7 @@ const (
 	chosen    memberState = iota // its slot is being decided
 	starting                     // its agent was ordered to start it
 	joined                       // it has authenticated itself, and waits for its slot
-	waiting                      // a spare that can take a slot
+	waiting                      // a spare that can get a slot
 	promised                     // a spare whose slot is being decided
 	arriving                     // has its slot, and waits for its state
 	running                      // has its slot and its state
@@ -31,8 +30,8 @@ func (s memberState) String() string {
 		"dismissed", "gone", "dead", "ended"}[s]
 }
 
-// moves lists the states that may follow each state. The only step backwards is that of a
-// rollback, from finished to running.
+// moves lists the states that may follow each state. A rollback takes the only step backwards,
+// from finished to running.
 var moves = map[memberState][]memberState{
 	chosen:    {starting, dismissed, dead, ended},
 	starting:  {joined, dismissed, gone, dead, ended},

@@ -15,12 +15,12 @@ func TestMPI(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		hello [2]job.Hello
-		says  [2]*job.World // nil: the process dies before
+		says  [2]*job.World // nil: the process dies before it reports
 		end   string        // "" if the job begins
-		local bool          // only links between hosts are MPI's
+		local bool          // MPI makes only the links between hosts
 	}{
 		{"begins", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1, Library: "Open MPI", File: "f", Level: "L"}, {Rank: 0}}, "", false},
-		{"begins with links of the host", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1, Library: "Open MPI", File: "f", Level: "L"}, {Rank: 0}}, "", true},
+		{"begins with links within the host", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1, Library: "Open MPI", File: "f", Level: "L"}, {Rank: 0}}, "", true},
 		{"untagged", [2]job.Hello{{MPI: true}, {}}, [2]*job.World{{Rank: 1}, {Rank: 0}}, "the job is refused: the program was built without the tag mpi: build it with -tags intra,mpi", false},
 		{"no library", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1}, {Error: "none"}}, "the job is refused: 0.1 cannot use MPI: none", false},
 		{"a death", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1}, nil}, "the job is refused: 0.1 has ended before all processes had joined MPI_COMM_WORLD, and the others would wait for it there", false},

@@ -11,11 +11,12 @@ import (
 )
 
 // A replica may never end, for instance in an endless loop. Once all ranks have finished in
-// other replicas, only that replica keeps the job from ending. The head fences it after it
-// has made no progress for Config.Endless: the job has all results without it. One that waits
-// for what never comes has taken another course than the replica that has finished.
+// other replicas, only that replica keeps the job from ending. The job has all results without
+// it, so the head fences it after it has made no progress for Config.Endless. If it waits for
+// an event that never comes, it has taken another course than the replica that has finished.
 
-// outlasting returns the same processes in the order of their slots.
+// outlasting returns the processes that run while every rank has finished in another replica,
+// in the order of their slots.
 func (j *judge) outlasting() (all []*member) {
 	if j.phase != working || !j.hasBegun || j.retired || len(j.members.wanted) > 0 || j.recovery.mayGoBack() {
 		return nil
@@ -39,7 +40,7 @@ func (j *judge) outlasting() (all []*member) {
 	return all
 }
 
-// watchOutlasting records since when processes outlast the others, and judges them.
+// watchOutlasting records since when processes outlast the others, and judges those processes.
 func (j *judge) watchOutlasting() {
 	if len(j.outlasting()) == 0 {
 		j.outlasted = longAgo
@@ -51,7 +52,7 @@ func (j *judge) watchOutlasting() {
 	}
 }
 
-// idle returns the time for which a process that outlasts the others has made no progress.
+// idle returns the time for which an outlasting process has made no progress.
 func (j *judge) idle(m *member) time.Duration {
 	idle := j.now - max(j.outlasted, m.wrote, j.continued)
 	if d := j.doing(m); d != nil {
@@ -60,8 +61,8 @@ func (j *judge) idle(m *member) time.Duration {
 	return max(idle, 0)
 }
 
-// judgeOutlasting fences the processes that have made no progress for Config.Endless, and
-// sets a timer to judge the others again.
+// judgeOutlasting fences the outlasting processes that have made no progress for
+// Config.Endless, and sets a timer to judge the others again.
 func (j *judge) judgeOutlasting() {
 	limit := j.config.Endless
 	if j.outlasted == longAgo || limit == 0 {
@@ -90,18 +91,18 @@ func (j *judge) judgeOutlasting() {
 	j.after(next, timer{kind: judgeEndless})
 }
 
-// outlastsApart reports whether the job ends because processes that outlast others have taken
-// another course.
+// outlastsApart ends the job if the outlasting processes have taken another course than the
+// replicas that finished. It reports whether it has ended the job.
 func (j *judge) outlastsApart() bool {
 	all, ok := j.waiting()
 	if !ok {
 		return false
 	}
-	found := stuck.Find(all, j.config.Endless/2) // others may have stopped a little later
+	found := stuck.Find(all, j.config.Endless/2) // half the time, since other processes may have stopped a little later
 	return found != nil && found.Apart != nil && j.standApart(found.Apart)
 }
 
-// waiting is Head.Waiting.
+// waiting implements Head.Waiting.
 func (j *judge) waiting() (all []stuck.Process, ok bool) {
 	if j.phase != working || !j.hasBegun || j.retired {
 		return nil, false
@@ -127,7 +128,7 @@ func (j *judge) waiting() (all []stuck.Process, ok bool) {
 	return all, true
 }
 
-// what returns what a process does, in words.
+// what describes the activity of a process in words.
 func (j *judge) what(m *member) string {
 	s := runreport.ProcessStatus{Process: m.process, State: string(job.StateRuns), Doing: j.doing(m), Sections: m.stats.Before + m.stats.Sections}
 	return s.InWords()

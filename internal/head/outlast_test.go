@@ -20,8 +20,8 @@ func outlasted(t *testing.T, settings ...string) *script {
 
 const fencesIt = "kill 0.1@2 SIGKILL"
 
-// The head fences a replica that makes no progress for a while after every rank has
-// finished in another replica, and the job ends well.
+// If every rank has finished in another replica and the last one makes no progress for a
+// while, the head fences it, and the job ends well.
 func TestEndlessReplicaIsFenced(t *testing.T) {
 	s := outlasted(t)
 	require.NotContains(t, s.commands("pass 59s"), fencesIt)
@@ -32,12 +32,12 @@ func TestEndlessReplicaIsFenced(t *testing.T) {
 	require.Equal(t, released, s.head.phase)
 }
 
-// The head does not fence a replica that makes any progress, nor one that is only slow to
-// finish while another rank has not finished.
+// The head does not fence a replica that makes any progress. It does not fence a slow one
+// either while another rank has not finished.
 func TestReplicaThatMakesProgressIsLeftAlone(t *testing.T) {
 	for name, progress := range map[string]func(s *script){
-		"it counts something": func(s *script) { s.says("0.1", job.Doing{State: job.StateRuns, Idle: time.Second}) },
-		"it writes":           func(s *script) { s.commands("wrote 0.1@2") },
+		"it counts progress of its own": func(s *script) { s.says("0.1", job.Doing{State: job.StateRuns, Idle: time.Second}) },
+		"it writes":                     func(s *script) { s.commands("wrote 0.1@2") },
 		"the whole job is stopped meanwhile": func(s *script) {
 			s.says("0.1", job.Doing{State: job.StateRuns, Idle: time.Hour})
 			s.commands("continued")
@@ -49,7 +49,7 @@ func TestReplicaThatMakesProgressIsLeftAlone(t *testing.T) {
 				require.NotContains(t, s.commands("pass 50s"), fencesIt)
 				progress(s)
 			}
-			require.Contains(t, s.commands("pass 61s", "pass 61s"), fencesIt, "and when it makes none any more it is fenced")
+			require.Contains(t, s.commands("pass 61s", "pass 61s"), fencesIt, "it is fenced once it makes no progress")
 		})
 	}
 	t.Run("another rank has not finished", func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestReplicaThatMakesProgressIsLeftAlone(t *testing.T) {
 	t.Run("off", func(t *testing.T) {
 		s := outlasted(t, "endless=0s")
 		require.NotContains(t, s.commands("pass 2m", "pass 2m"), fencesIt)
-		require.Len(t, s.head.Outlasting(), 1, "but it is named")
+		require.Len(t, s.head.Outlasting(), 1, "the status names the process")
 	})
 	t.Run("it finishes", func(t *testing.T) {
 		s := outlasted(t)
@@ -72,7 +72,7 @@ func TestReplicaThatMakesProgressIsLeftAlone(t *testing.T) {
 
 // The idle time of a process counts from the moment at which all other processes had
 // finished, and again from its first report to another head.
-func TestEndlessTimeBeginsAnew(t *testing.T) {
+func TestIdleTimeRestarts(t *testing.T) {
 	s := begun(t, "degrees=2,2", "endless=60s")
 	s.says("0.1", job.Doing{State: job.StateRuns, Idle: time.Hour})
 	s.commands("said 0.0@2 finish", "said 1.0@2 finish", "said 1.1@2 finish", "keep")
@@ -86,9 +86,9 @@ func TestEndlessTimeBeginsAnew(t *testing.T) {
 	require.Contains(t, s.commands("pass 2s"), fencesIt)
 }
 
-// The head does not fence a process on a host that may be about to be lost. After its death
-// the process is not replaced, since no process needs it.
-func TestEndlessReplicaInDoubt(t *testing.T) {
+// The head does not fence a process on a host that may soon be declared lost. After the death
+// of such a process, it is not replaced, since the job does not need it.
+func TestEndlessReplicaOnADoubtfulHost(t *testing.T) {
 	s := outlasted(t, "replace")
 	doubtful := true
 	s.head.config.Doubtful = func(detect.ID) bool { return doubtful }

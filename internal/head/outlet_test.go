@@ -27,17 +27,17 @@ func (o *outlet) take(w *world, p *proc, line int) {
 		return
 	}
 	if line != o.next {
-		w.failf("%v writes line %d, and %d is due", p, line, o.next)
+		w.failf("%v writes line %d instead of %d", p, line, o.next)
 	}
 	o.next++
 }
 
 func (o *outlet) resume(w *world, a Resume) {
 	if !o.muted {
-		w.failf("the output of %+v goes on, and never stood still", a)
+		w.failf("the output of %+v continues without having stopped", a)
 	}
 	if err := json.Unmarshal(a.Position, &o.next); err != nil {
-		w.failf("the output of %+v goes on nowhere: %v", a, err)
+		w.failf("the output of %+v continues at no known position: %v", a, err)
 	}
 	o.muted = false
 }

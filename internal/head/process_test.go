@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// proc is a process. Its side of the protocols is that of package recovery. Its program
-// runs from safe point to safe point, each rank at most one behind the others, and writes a
-// line at each.
+// proc is a process. Package recovery contains its side of the protocols. Its program runs
+// from safe point to safe point, each rank at most one behind the others, and writes a line at
+// each.
 type proc struct {
 	agent       *agent
 	from        From
@@ -21,14 +21,14 @@ type proc struct {
 	incarnation uint32
 
 	log     *agentlog.Process[Event, *proc]
-	mail    []*job.Message // not read yet
+	mail    []*job.Message // unread messages
 	handled map[uint64]time.Duration
 
 	dead    bool // the process does nothing any more
 	exited  bool // the agent knows of its exit
 	status  Exit
 	stopped time.Duration // how long the process has been stopped, 0 if it is not
-	since   time.Duration // when the head was last informed of that
+	since   time.Duration // when the head last received a report of the stop
 	stuck   bool          // the process does nothing more, and has to be killed
 
 	hello     bool // the process has authenticated itself
@@ -43,7 +43,7 @@ type proc struct {
 	waits     bool // the process waits for its state
 	placed    bool // the process was admitted, or has rolled back
 	inPoint   bool
-	doubt     *job.Doubt       // dispute because of which the process does not continue
+	doubt     *job.Doubt       // the dispute that keeps the process from continuing
 	convicted []job.Conviction // blamed processes of its rank
 	frames    uint32           // incarnation in its frames since its last rollback, 0: it has not rolled back
 	point     uint64
@@ -89,8 +89,7 @@ func (p *proc) describe() string {
 	return p.m.Describe()
 }
 
-// tell makes the agent send what it has seen of the process, and keep that for another
-// head.
+// tell makes the agent report an event of the process, and record the report for a later head.
 func (p *proc) tell(e Event) {
 	p.log.Note(e)
 	p.agent.outbox = append(p.agent.outbox, e)
@@ -128,7 +127,7 @@ func (p *proc) exit(code int) {
 // works reports whether the process runs the program.
 func (p *proc) works() bool { return !p.dead && !p.stuck && p.begun && !p.waits }
 
-// suspectSomebody reports that a link has broken, and perhaps that it was restored.
+// suspectSomebody reports a broken link, and sometimes its repair.
 func (p *proc) suspectSomebody() {
 	w := p.agent.w
 	for _, a := range w.agents {
@@ -253,20 +252,20 @@ func (p *proc) read() {
 		p.checkPeers(m.Peers)
 	case job.KindConnect:
 		if !p.begun {
-			w.failf("%v has not begun, and is to have a link to %v", p, m.Peers[0].Process)
+			w.failf("%v gets a link to %v before it has begun", p, m.Peers[0].Process)
 		}
 		p.checkPeers(m.Peers)
 		p.reply([]job.Reply{{Kind: job.ReplyLinked, Process: m.Peers[0].Process, Incarnation: m.Peers[0].Incarnation, Generation: p.gen}})
 	case job.KindVerdict:
 		if m.Verdict.Epoch != p.epoch+1 {
-			w.failf("%v hears of verdict %d after %d", p, m.Verdict.Epoch, p.epoch)
+			w.failf("%v receives verdict %d after %d", p, m.Verdict.Epoch, p.epoch)
 		}
 		p.epoch = m.Verdict.Epoch
 		if v := w.state.Verdicts[p.epoch-1]; v.Process != m.Verdict.Process || v.Incarnation != m.Verdict.Incarnation || v.Cause != m.Verdict.Cause {
-			w.failf("%v hears %+v, and %+v was decided", p, m.Verdict, v)
+			w.failf("%v receives %+v, but %+v was decided", p, m.Verdict, v)
 		}
 		if m.Verdict.Process == p.process && m.Verdict.Incarnation == p.incarnation {
-			w.failf("%v hears that it is dead", p)
+			w.failf("%v receives its own verdict", p)
 		}
 		p.m.Died(m.Verdict.Process)
 		p.say(&job.Message{Kind: job.KindHandled, Epoch: p.epoch})
@@ -274,10 +273,10 @@ func (p *proc) read() {
 		p.obey(*m.Order)
 	case job.KindRelease:
 		if p.placed && !p.done {
-			w.failf("%v is released, and has not finished", p)
+			w.failf("%v is released before it has finished", p)
 		}
 		if p.placed && int(p.epoch) < w.mourned {
-			w.failf("%v is released, and has heard of %d of %d deaths", p, p.epoch, w.mourned)
+			w.failf("%v is released after %d of %d deaths", p, p.epoch, w.mourned)
 		}
 		p.left = true
 		p.stuck = w.random.IntN(20) == 0
@@ -293,7 +292,7 @@ func (p *proc) read() {
 func (p *proc) checkPeers(peers []job.Peer) {
 	for _, q := range peers {
 		if q.Link == job.LinkTCP && q.Address == "" {
-			p.agent.w.failf("%v is to have a link to %v, which has not said where it listens", p, q.Process)
+			p.agent.w.failf("%v gets a link to %v, which has not reported where it listens", p, q.Process)
 		}
 	}
 }
@@ -315,12 +314,12 @@ func (p *proc) obey(o job.Order) {
 	case job.OrderRenew:
 		s, ok := p.slots.Get(o.Rank, o.Number)
 		if !ok {
-			w.failf("%v does not hold the backup %d of rank %d that it is to give away", p, o.Number, o.Rank)
+			w.failf("%v is to send backup %d of rank %d without holding it", p, o.Number, o.Rank)
 			return
 		}
 		w.send(&packet{from: p, kind: "slot", gen: p.gen, full: p.slots.Full(), rank: o.Rank, number: o.Number, state: s}, o.Process)
 	case job.OrderRollback:
-		w.seen["a process goes back"]++
+		w.seen["a process rolls back"]++
 		p.done, p.drained, p.waits, p.inPoint, p.gen = false, false, false, false, o.Generation
 		p.slots.Back(o.Number, o.Older)
 		for _, q := range o.Peers {

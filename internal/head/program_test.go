@@ -9,14 +9,14 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// This file is the program of a process: from safe point to safe point, and
-// rollbacks.
+// This file contains the program of a process: its steps from safe point to safe point, and
+// its rollbacks.
 
 // goBack returns the next step of a rollback.
 func (p *proc) goBack() func() {
 	before := p.back
 	s := p.back.Next(p.process)
-	p.back = before // the machine is asked again when the move is made
+	p.back = before // restored, since the move itself asks the machine again
 	if s.Kind == recovery.Await {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (p *proc) goBack() func() {
 				p.slots.Put(p.process.Rank, s.Order.Number, was)
 			}
 			if was.point != s.Order.Number {
-				w.failf("%v goes back to %d with the state of %d", p, s.Order.Number, was.point)
+				w.failf("%v rolls back to %d with the state of %d", p, s.Order.Number, was.point)
 			}
 			p.point, p.lines, p.placed, p.doubt = was.point, was.lines, true, nil
 		}
@@ -91,11 +91,11 @@ func (p *proc) pass1() func() {
 			if k.Count == int64(p.point) && !p.kills[i] {
 				p.kills[i] = true
 				p.say(&job.Message{Kind: job.KindFired, Kill: &k, Stats: new(job.Stats)})
-				w.seen["a kill comes about"]++
+				w.seen["a kill is carried out"]++
 				if w.random.IntN(4) > 0 {
 					p.kill(syscall.SIGKILL)
 				} else {
-					p.begun = false // until it is killed
+					p.begun = false // the process does nothing until it is killed
 				}
 				return
 			}
@@ -118,7 +118,7 @@ func (p *proc) pass1() func() {
 func (p *proc) inside() func() {
 	before := *p.m
 	s := p.m.Next()
-	*p.m = before // the machine is asked again when the move is made
+	*p.m = before // restored, since the move itself asks the machine again
 	switch s.Kind {
 	case recovery.Wait:
 		return nil
@@ -135,7 +135,7 @@ func (p *proc) inside() func() {
 func (p *proc) stepInside(s recovery.Step) {
 	w := p.agent.w
 	if p.relieved && s.Kind != recovery.Transfer {
-		w.failf("%v is relieved, and takes step %d", p, s.Kind)
+		w.failf("%v takes step %d after it was relieved", p, s.Kind)
 	}
 	now := state{p.point, p.lines}
 	switch s.Kind {
@@ -170,8 +170,8 @@ func (p *proc) stepInside(s recovery.Step) {
 
 func file(rank int) checkpoint.File { return checkpoint.File{Rank: rank, Bytes: 8, Sum: uint64(rank)} }
 
-// send puts state on its way to the process in a slot; the state of a joiner goes to the one
-// that relieves the process there, if there is one.
+// send puts state on its way to the process in a slot. The state of a joiner goes to the
+// process that relieves the one in the slot, if there is one.
 func (w *world) send(p *packet, to job.Process) {
 	incarnation := w.state.Places[to].Incarnation
 	if r, ok := w.state.Reliefs[to]; ok && p.kind == "state" {

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// plan carries out the decisions of recovery: cuts and what they need of the output,
+// plan carries out the decisions of recovery about cuts, the positions of output in them,
 // backups, rollbacks and checkpoint files.
 type plan struct {
 	*desk
@@ -20,19 +20,19 @@ type plan struct {
 	recovery *queue
 	members  *members
 
-	quiets     map[uint64]asked // questions for Quiet without an answer yet, by number
-	number     uint64           // of the last question
+	quiets     map[uint64]asked // unanswered AskQuiet requests, by number
+	number     uint64           // number of the last request
 	saved      saved
 	safe       bool          // a process has reached a safe point
 	losses     []int         // ranks that have lost all replicas since the last rollback
-	lossAt     time.Duration // when the first of them was lost, or when the dispute or blame began
+	lossAt     time.Duration // when the first of these ranks was lost, or when the dispute or blame began
 	publishing int           // sets of files that are being made complete
 
-	bytes   int64   // copied for backups
-	seconds float64 // the time that this has taken from a rank, on average
+	bytes   int64   // bytes copied for backups
+	seconds float64 // average time that the copies have cost a rank
 }
 
-// asked is a process that was asked for Quiet, and why.
+// asked is a process from which Quiet was requested, and the reason.
 type asked struct {
 	m     *member
 	reply *job.Reply // the reply that waits for Quiet; nil: a successor waits for all repetitions
@@ -82,9 +82,9 @@ func (pl *plan) carryOut(a recovery.Action) {
 	}
 }
 
-// keep adds a decision to those that a successor will know. It fills in the facts that
-// package recovery does not know: the positions of output, and the ranks that a rollback is
-// for.
+// keep proposes a decision of recovery, so that a successor will know it. It fills in the
+// facts that package recovery does not know: the positions of output, and the ranks for which
+// the job rolls back.
 func (pl *plan) keep(d recovery.Decision) {
 	e := decision.Entry{Kind: decision.Recovery, Recovery: &d}
 	switch d.Kind {
@@ -138,8 +138,8 @@ func (pl *plan) kept(e decision.Entry) {
 	pl.recovery.resume()
 }
 
-// admitted makes joiners live. Recovery learns which of those that relieve a process had died
-// before: that process goes on.
+// admitted makes joiners live. Some joiners relieve a process. admitted reports to recovery
+// which of those joiners had already died: there the relieved process goes on.
 func (pl *plan) admitted(d *recovery.Decision) {
 	var void []job.Endpoint
 	relieves := false
@@ -159,8 +159,8 @@ func (pl *plan) admitted(d *recovery.Decision) {
 	}
 }
 
-// order sends an order to a process. For the backup of a cut it also records the positions
-// of output.
+// order sends an order to a process. If the order asks for a backup, order also records the
+// position of its output.
 func (pl *plan) order(m *member, o job.Order) {
 	if s := &pl.saved; o.Kind == job.OrderGo && o.Plan != nil && (s.number != o.Number || s.generation != o.Generation) {
 		*s = saved{number: o.Number, generation: o.Generation}
@@ -171,9 +171,9 @@ func (pl *plan) order(m *member, o job.Order) {
 	pl.send(m, &job.Message{Kind: job.KindOrder, Order: &o})
 }
 
-// reply handles a reply about recovery. Recovery receives the reply of a process that has
-// stopped only after all earlier output of the process has been taken (Quiet): the position
-// of its output is then that of its state.
+// reply handles a reply about recovery. If the process has stopped, the reply waits until all
+// its earlier output has been taken (Quiet). So the position of its output is the one that
+// belongs to its state.
 func (pl *plan) reply(m *member, r job.Reply) {
 	switch r.Kind {
 	case job.ReplyDrained, job.ReplyJoined, job.ReplyReady:
@@ -196,7 +196,7 @@ func (pl *plan) askQuiet(a asked) {
 	pl.act(AskQuiet{a.m.from, pl.number})
 }
 
-// quiet handles the answer to AskQuiet, and passes on what has waited for it.
+// quiet handles the answer to AskQuiet, and passes on the reply that has waited for it.
 func (pl *plan) quiet(m *member, e Quiet) {
 	a, ok := pl.quiets[e.Number]
 	if delete(pl.quiets, e.Number); !ok || !m.state.there() {
@@ -210,7 +210,7 @@ func (pl *plan) quiet(m *member, e Quiet) {
 	case job.ReplyDrained:
 		m.stood = e.Position
 	case job.ReplyReady:
-		if m.muted && r.Generation == pl.recovery.decides.Generation() { // else it rolled back under an earlier head
+		if m.muted && r.Generation == pl.recovery.decides.Generation() { // otherwise it rolled back under an earlier head
 			m.muted = false
 			pl.act(Resume{m.from, pl.backupOutput(m.process.Rank), r.Generation, pl.reprints(r.Generation)})
 		}
@@ -230,7 +230,7 @@ func (pl *plan) backupOutput(rank int) Position {
 func encode(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("head: " + err.Error()) // Positions are JSON
+		panic("head: " + err.Error()) // a Position is JSON, so this cannot fail
 	}
 	return b
 }
@@ -241,13 +241,13 @@ func (pl *plan) died(m *member) {
 		return
 	}
 	lost := pl.lost(m.process.Rank, m.verdict.At)
-	if lost { // slots that still wait for the end of the process before: the rank needs the last spare more
+	if lost { // withdraw requests for other slots: the lost rank needs the last spare more
 		for _, p := range job.Processes(pl.config.Degrees) {
 			pl.members.unwant(p)
 		}
 	}
 	byItself := itself(m.verdict.Cause)
-	if m.verdict.Cause == job.CauseHost { // other processes may have died with it
+	if m.verdict.Cause == job.CauseHost { // other processes may have died with the same host
 		pl.recovery.happened(m, func(d *recovery.Head, p job.Process, incarnation uint32, now time.Duration) []recovery.Action {
 			pl.recovery.together = true
 			return d.DiedWith(p, incarnation, byItself, now)
@@ -273,16 +273,16 @@ func (pl *plan) lost(rank int, at time.Duration) bool {
 	return true
 }
 
-// sayLost warns the user that the job will roll back, if that death causes it.
+// sayLost warns the user that the job will roll back, if this death is the cause.
 func (pl *plan) sayLost(m *member) {
 	if rank := m.process.Rank; pl.recovery.decides != nil && pl.outcome == nil && pl.phase <= working && m.role == First && pl.members.alive(rank) == 0 && !pl.state.Drained[rank] {
 		pl.warnf("rank %d has lost its last replica %v: the job will go back to its last backup once a replacement has started", rank, m.process)
 	}
 }
 
-// expendable returns the process whose death the job can survive by a rollback, where p and
-// q are each the last one of their ranks. It prefers the higher one, and returns nil if the
-// job survives neither death.
+// expendable returns p or q, which are the last replicas of their ranks: the one whose death
+// the job can survive by a rollback. It prefers the higher one, and returns nil if the job
+// survives neither death.
 func (pl *plan) expendable(p, q *member) *member {
 	if pl.recovery.decides == nil || pl.recovery.keeping || p.process.Rank == q.process.Rank {
 		return nil
@@ -313,7 +313,7 @@ func (pl *plan) sayReplaced(m *member) {
 	}
 }
 
-// diedAt returns when the process was declared dead that r has replaced.
+// diedAt returns when the process was declared dead that a replacement has replaced.
 func (pl *plan) diedAt(r decision.Replaced) (at time.Duration) {
 	for _, v := range pl.state.Verdicts {
 		if v.Process == r.Process && v.Incarnation < r.Incarnation && !v.Withdrawn {
@@ -329,7 +329,7 @@ func (pl *plan) beyond(loss *recovery.Loss) {
 		pl.members.lose(pl.members.last[loss.Rank], "; "+loss.Error())
 		return
 	}
-	var v decision.Verdict // on the process that held the last copy
+	var v decision.Verdict // the verdict on the process that held the last copy
 	for _, w := range pl.state.Verdicts {
 		if of(w) == loss.By {
 			v = pl.members.explain(w)
@@ -338,8 +338,8 @@ func (pl *plan) beyond(loss *recovery.Loss) {
 	pl.decide(exitBy(v), fmt.Sprintf("%v: %v, at %.3f s (%s: %s)", loss, v.Process, pl.elapsed().Seconds(), v.Cause, firstLine(v.Detail)), of(v))
 }
 
-// reprints reports whether the ranks print their output after the backup of a rollback again:
-// the lines from before the rollback may be wrong.
+// reprints reports whether the ranks print their output after a rollback's backup again,
+// because the lines from before the rollback may be wrong.
 func (pl *plan) reprints(generation uint32) bool {
 	return slices.ContainsFunc(pl.state.Rollbacks, func(b decision.Rollback) bool {
 		return b.Generation == generation && (b.Convicted != nil || len(b.Doubt) > 0)

@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// relieve chooses the process that relieves the live one of a slot: a spare, or one on
-// another host.
+// relieve chooses the process that will relieve the live process of a slot: a spare, or a new
+// process on another host.
 func (ms *members) relieve(p job.Process, incarnation uint32) {
 	old := ms.places[p]
 	if m := ms.bestSpare(p); m != nil {
@@ -33,7 +33,7 @@ func (ms *members) relieve(p job.Process, incarnation uint32) {
 	ms.choose(m)
 }
 
-// succeeded gives the slot of m, which is dead, to the process that was to relieve it, if the
+// succeeded gives the slot of the dead process m to the process that was to relieve m, if the
 // decisions say so.
 func (ms *members) succeeded(m *member) {
 	at := ms.state.Places[m.process]

@@ -11,9 +11,9 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// fill chooses the process that is wanted for a slot, once the output of the process before
-// it is complete (settled). The end of that process is decided by then, or its entry precedes
-// the new Born entry in the log.
+// fill chooses the process that is wanted for a slot, once the output of the earlier process
+// is complete (settled). The end of the earlier process is decided by then, or its entry
+// precedes the new Born entry in the log.
 func (ms *members) fill(p job.Process) {
 	incarnation, wanted := ms.wanted[p]
 	old := ms.places[p]
@@ -47,10 +47,10 @@ func (ms *members) unwant(p job.Process) {
 	}
 }
 
-// settleOn chooses the host of a joiner: that of the process before it, unless the host is
-// lost or a broken link killed that process. Then it chooses another host with room, without
-// another replica of the rank if possible. If none has room, a host that is not lost is
-// used again.
+// settleOn chooses the host of a joiner. The first choice is the host of the earlier process,
+// unless that host is lost or a broken link killed that process. The second choice is another
+// host with room, without another replica of the rank if possible. If no other host has room,
+// settleOn returns to a host that is not lost.
 func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 	_, lost := ms.state.Lost[old.from.Node]
 	leaves := ms.state.Leaves(old.from.Node)
@@ -72,7 +72,7 @@ func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 	return old.from.Node, nil
 }
 
-// elsewhere returns another host than that of old with a free slot, without another replica of
+// elsewhere returns a host other than that of old with a free slot, without another replica of
 // the rank if possible. It returns nil if there is none.
 func (ms *members) elsewhere(p job.Process, old *member) (best *Node) {
 	used, together := make(map[detect.ID]int), make(map[detect.ID]bool)
@@ -92,13 +92,13 @@ func (ms *members) elsewhere(p job.Process, old *member) (best *Node) {
 	return best
 }
 
-// unsettled reports whether the output of an earlier process of a slot is not complete.
+// unsettled reports whether the output of an earlier process of a slot is incomplete.
 func (ms *members) unsettled(p job.Process) bool {
 	return slices.ContainsFunc(ms.all, func(o *member) bool { return o.process == p && o.role != Spare && !o.relieves && !o.settled })
 }
 
-// sayRefused prints why a slot gets no process. It prints the same reason once,
-// however often the head tries.
+// sayRefused prints why a slot gets no process. It prints the same reason only once, although
+// the head tries repeatedly.
 func (ms *members) sayRefused(p job.Process, text string) {
 	if ms.refused[p] == text {
 		return
@@ -110,7 +110,7 @@ func (ms *members) sayRefused(p job.Process, text string) {
 // introduce makes the link between a joiner and another process.
 func (ms *members) introduce(m, other *member) {
 	if m == nil || other == nil || !m.state.there() || !other.state.there() {
-		return // a verdict will follow
+		return // a verdict on one of the two will follow
 	}
 	lower, higher := m, other
 	if lower.endpoint().Compare(higher.endpoint()) > 0 {

@@ -14,10 +14,10 @@ import (
 // Succession is the state with which a successor begins.
 type Succession struct {
 	State  *decision.State
-	News   int           // number of its last verdicts that no head has reported to the user
-	Agents []Resync      // of all hosts that are not lost
+	News   int           // number of its last verdicts that the user has not seen
+	Agents []Resync      // reports of all hosts that are not lost
 	Term   uint64        // higher than that of any earlier head
-	Joined time.Duration // when all processes had joined, on the clock of Step, if they have
+	Joined time.Duration // when all processes had joined, on the clock of Step; only if they have
 }
 
 // Resync is an agent's report of its processes. The agent sends it before it repeats all
@@ -34,19 +34,19 @@ type Resynced struct {
 	PID         int
 	Joined      bool   // it has authenticated itself
 	Begun       bool   // it has received job.KindStart
-	Voiced      bool   // its writes are output: it is there from the beginning, or its agent has received Resume
-	Generation  uint32 // of the last Resume that its agent has received
-	Freed       bool   // it has received job.KindRelease, and exits
+	Voiced      bool   // its writes are output: it started with the job, or its agent has received Resume
+	Generation  uint32 // generation of the last Resume that its agent has received
+	Freed       bool   // the process has received job.KindRelease, and exits
 }
 
 // Restore returns the successor that continues a job, and the actions to take at once. The
-// driver then passes on the messages that the agents repeat. The successor learns the
-// progress of each process from those, and guesses nothing. It acts again on decisions that
-// are already kept; agents discard messages that a process has already received.
+// driver then passes on the messages that the agents repeat. From these messages alone the
+// successor learns the progress of each process. It acts again on decisions that are already
+// kept. Agents discard messages that a process has already received.
 func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	h := newHead(c)
 	h.successor, h.state, h.now = true, s.State, now
-	h.plan.number = s.Term << 32 // not to be taken for what a head before has asked
+	h.plan.number = s.Term << 32 // the numbers of an earlier head's requests are lower
 	if h.state.Started {
 		h.hasBegun, h.joinedAt = true, min(s.Joined, now)
 	}
@@ -63,8 +63,8 @@ func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	return h, acts
 }
 
-// restoreMembers lists all processes that have ever had a slot, and chooses those that the
-// lost head had not placed yet.
+// restoreMembers lists all processes that have ever had a slot, and chooses the processes that
+// the lost head had not placed yet.
 func (h *Head) restoreMembers(agents []Resync) {
 	there := make(map[From]Resynced)
 	for _, a := range agents {
@@ -92,7 +92,7 @@ func (h *Head) restoreMembers(agents []Resync) {
 		from := From{node, id, firstIncarnation}
 		at, born := h.state.Spares[id]
 		switch {
-		case h.members.byAgent[from] != nil: // the process has, or had, a slot
+		case h.members.byAgent[from] != nil: // the process has or had a slot
 		case !born:
 			h.members.choose(h.members.enroll(id, firstIncarnation, from, Spare))
 		default:
@@ -101,7 +101,7 @@ func (h *Head) restoreMembers(agents []Resync) {
 	}
 }
 
-// restoreMember lists a process that has, or had, a slot, or relieves the process in one.
+// restoreMember lists a process that has or had a slot, or relieves the process in it.
 func (h *Head) restoreMember(p job.Process, at decision.Place, relieves bool) *member {
 	from := From{at.Node, at.ID, at.Incarnation}
 	if at.ID != p { // the process was a spare
@@ -115,8 +115,9 @@ func (h *Head) restoreMember(p job.Process, at decision.Place, relieves bool) *m
 	return m
 }
 
-// restoreFormer lists a process that has lost its slot. Its output was complete before the
-// next process was placed, unless the two lived at the same time. Then it may still live.
+// restoreFormer lists a process that has lost its slot. In general its output was complete
+// before the next process was placed. If the next process relieved it, the two lived at the
+// same time, and it may still live.
 func (h *Head) restoreFormer(l decision.Predecessor, there map[From]Resynced) {
 	m := h.restoreMember(l.Process, l.Place, l.Never)
 	x, known := there[m.from]
@@ -129,7 +130,7 @@ func (h *Head) restoreFormer(l decision.Predecessor, there map[From]Resynced) {
 	h.act(Kill{m.from, syscall.SIGKILL})
 }
 
-// restore lists the process in a slot, or one that relieves it.
+// restore sets the state of the process in a slot, or of a process that relieves it.
 func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced) {
 	m := h.restoreMember(p, at, at == h.state.Reliefs[p])
 	from, role := m.from, m.role
@@ -167,7 +168,7 @@ func (h *Head) restoreVoice(m *member, x Resynced) {
 	at, joined := h.plan.backupOutput(m.process.Rank), false
 	for _, r := range h.state.Replaced {
 		if r.Process == m.process && r.Incarnation == m.incarnation && r.Generation == past.Generation {
-			if own := past.Places[m.process].Output; own != nil { // it was admitted in a cut of this generation
+			if own := past.Places[m.process].Output; own != nil { // the process was admitted in a cut of this generation
 				at, joined = own, true
 			}
 		}
@@ -212,12 +213,12 @@ func (h *Head) restoreVerdicts() {
 			h.members.last[v.Process.Rank] = v
 		}
 	}
-	for _, v := range h.state.Verdicts { // in order, so that the rank that was lost first decides
+	for _, v := range h.state.Verdicts { // in order: the rank that was lost first decides
 		if last, ok := h.members.last[v.Process.Rank]; ok && last.Epoch == v.Epoch {
 			h.members.conclude(last)
 		}
 	}
-	if n := len(h.state.Rollbacks); n > 0 && h.state.Recovery.Rolling { // the rollback starts over
+	if n := len(h.state.Rollbacks); n > 0 && h.state.Recovery.Rolling { // the rollback starts again
 		h.plan.losses, h.plan.lossAt = slices.Clone(h.state.Rollbacks[n-1].Ranks), h.state.Rollbacks[n-1].Since
 	}
 	if h.config.replaces() {
@@ -232,7 +233,7 @@ func (h *Head) restoreVerdicts() {
 
 // tellNews reports the last n verdicts to the user.
 func (h *Head) tellNews(n int) {
-	said := make(map[detect.ID]bool) // of nodes
+	said := make(map[detect.ID]bool) // nodes whose loss has been reported
 	for _, v := range h.state.Verdicts[len(h.state.Verdicts)-n:] {
 		m := h.members.holder(v.Process, v.Incarnation)
 		if v.Withdrawn || v.Relieved {
@@ -248,7 +249,8 @@ func (h *Head) tellNews(n int) {
 }
 
 // restorePhase finds the phase of the job. If a process has not received KindStart yet, the
-// job is still joining: this head has to wait for all processes before it sends that again.
+// job is still joining: this head has to wait for all processes before it sends KindStart
+// again.
 func (h *Head) restorePhase(agents []Resync) {
 	switch {
 	case h.state.Decided:
@@ -288,7 +290,7 @@ func (h *Head) restoreRecovery() {
 	h.recovery.perform(acts)
 }
 
-// repeat acts again on decisions that the lost head may not have acted on: it starts placed
+// repeat acts again on decisions on which the lost head may not have acted: it starts placed
 // processes, sends verdicts and carries out kills.
 func (h *Head) repeat() {
 	for _, m := range h.members.all {

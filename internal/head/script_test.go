@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the heads do into the scripts")
 
-// TestScripts runs testdata/*.txt: commands, and after ---- the actions of the head. See
-// testdata/README.
+// TestScripts runs the scripts in testdata: commands and, after ----, the actions that the
+// head takes. See testdata/README.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// script is a head that a text drives.
+// script is a head that the commands of a text drive.
 type script struct {
 	t        *testing.T
 	head     *Head
@@ -64,7 +64,8 @@ func newScript(t *testing.T) *script {
 	return &script{t: t, state: decision.NewState(), agents: make(agentLogs), after: func() {}}
 }
 
-// run runs the commands of the text, and returns it with the present actions of the head.
+// run runs the commands of the text, and returns the text with the actions that the head takes
+// now.
 func (s *script) run(text string) string {
 	var b strings.Builder
 	skip := false
@@ -98,7 +99,7 @@ func (s *script) command(words []string) {
 	switch name, args := words[0], words[1:]; name {
 	case "job":
 		s.job(args)
-	case "keep": // keeps all proposals, and those that result from them
+	case "keep": // keeps all proposals, and the proposals that result from them
 		n := len(s.proposed)
 		if len(args) > 0 {
 			n = s.number(args[0])
@@ -129,7 +130,7 @@ func (s *script) command(words []string) {
 	case "unheard-loss": // the loss of a node, while there is no head
 		n := detect.ID(s.number(args[0]))
 		s.news += len(s.state.Apply(decision.Entry{Kind: decision.Lost, Node: n, At: s.elapsed(), Text: "silent", Testimonies: testimonies(n)}))
-	case "quiet": // all processes that were asked
+	case "quiet": // all processes from which Quiet was requested
 		asked := s.asked
 		s.asked = nil
 		for _, a := range asked {
@@ -216,7 +217,7 @@ func (s *script) job(args []string) {
 			require.NoError(s.t, err)
 			c.Kills = append(c.Kills, k)
 		default:
-			s.t.Fatalf("%s is no setting of a job", a)
+			s.t.Fatalf("%s is not a setting of a job", a)
 		}
 	}
 	for i := range nodes {
@@ -266,7 +267,7 @@ func (s *script) about(name string, from From, args []string) {
 	case "unheard":
 		s.step(Unheard{from, Silence(args[0]), strings.Join(args[1:], " ")})
 	default:
-		s.t.Fatalf("%s is no command", name)
+		s.t.Fatalf("%s is not a command", name)
 	}
 }
 
@@ -327,8 +328,8 @@ func (s *script) message(args []string) *job.Message {
 	return m
 }
 
-// reply parses KIND, and those of NUMBER, rank=R, set=N, of=PROCESS#INCARNATION, round=N,
-// generation=N, sections=N and state=N that the kind needs.
+// reply parses a reply: KIND, and those of NUMBER, rank=R, set=N, of=PROCESS#INCARNATION,
+// round=N, generation=N, sections=N and state=N that the kind needs.
 func (s *script) reply(args []string) *job.Reply {
 	r := &job.Reply{Kind: job.ReplyKind(args[0])}
 	for _, a := range args[1:] {
@@ -378,7 +379,7 @@ func (s *script) opened(args []string) {
 	s.step(e)
 }
 
-// succeed loses the head with its proposals. The agent of a node succeeds it.
+// succeed loses the head and its proposals. The successor runs on the given node.
 func (s *script) succeed(node detect.ID) {
 	s.terms++
 	s.proposed, s.asked = nil, nil

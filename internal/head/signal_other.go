@@ -8,5 +8,5 @@ import (
 )
 
 // signalName returns the number of a signal. On this system a job runs in one process only,
-// which gets no signals from a head.
+// and its head sends no signals.
 func signalName(s syscall.Signal) string { return fmt.Sprintf("signal %d", int(s)) }

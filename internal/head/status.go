@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// recently bounds the age of a process's report of what it does, so that it still counts as
-// true. A process reports four times a second.
+// recently bounds the age of a report of what a process does. An older report does not count.
+// A process reports four times a second.
 const recently = time.Second
 
 // Status returns the activity of each process, from the reports that this head has
@@ -18,7 +18,7 @@ func (h *Head) Status() runreport.Status {
 	s := runreport.Status{Elapsed: h.elapsed().Seconds(), Degrees: h.config.Degrees, Deaths: len(h.deaths.failures),
 		Replaced: h.replaced(), Leaving: h.leaves.names(), Rollbacks: len(h.state.Rollbacks), Processes: []runreport.ProcessStatus{}}
 	var savings runreport.Savings
-	ranks := make(map[int]*job.Doing) // of the replica that is furthest
+	ranks := make(map[int]*job.Doing) // by rank: the activity of the replica with the most progress
 	for _, m := range h.members.all {
 		if !m.state.there() && m.state != chosen {
 			continue
@@ -81,8 +81,8 @@ func (h *Head) replaced() (n int) {
 	return n
 }
 
-// further reports whether a is further than b, as the program counts its progress. One with
-// a total is further than one without.
+// further reports whether a has more progress than b, as the program counts it. A report with
+// a total counts as further than one without.
 func further(a, b *job.Doing) bool {
 	x, y := float64(a.Done)*float64(b.Total), float64(b.Done)*float64(a.Total)
 	if a.Total == 0 && b.Total == 0 || x == y {
@@ -91,15 +91,15 @@ func further(a, b *job.Doing) bool {
 	return x > y
 }
 
-// Waiting returns the live processes and what they do, for the search for a deadlock. ok is
-// false if the job does not run, or while a process may be about to be declared dead.
+// Waiting returns the live processes and their activities, for the search for a deadlock. ok
+// is false if the job does not run, or if a process may soon be declared dead.
 func (h *Head) Waiting() (all []stuck.Process, ok bool) { return h.judge.waiting() }
 
 // Outlasting is a process that runs while every rank has finished in another replica.
 type Outlasting struct {
 	Process job.Process
 	Idle    time.Duration // time without progress since the other replicas finished
-	What    string        // what it does
+	What    string        // its activity
 }
 
 // Outlasting returns the processes that run while every rank has finished in another

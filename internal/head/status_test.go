@@ -18,8 +18,8 @@ func (s *script) says(process string, d job.Doing) {
 	s.head.Step(Said{s.head.members.places[p].from, &job.Message{Kind: job.KindStats, Stats: &job.Stats{Doing: &d}}}, s.head.now)
 }
 
-// The head looks for deadlocks among processes with recent reports, as long as no process
-// is suspected.
+// The head looks for deadlocks only among processes with recent reports, and only if no
+// process is suspected.
 func TestWaiting(t *testing.T) {
 	s := begun(t, "degrees=1,2")
 	wait := job.Doing{State: job.StateRuns, Idle: time.Second, Blocked: true, Waits: []job.Wait{{Call: "Recv", Ranks: []int{1}, For: time.Second}}}
@@ -31,7 +31,7 @@ func TestWaiting(t *testing.T) {
 	all, ok := s.head.Waiting()
 	require.True(t, ok)
 	require.Len(t, all, 3)
-	require.Equal(t, 1500*time.Millisecond, all[0].Doing.Idle, "it has gone on since it has said so")
+	require.Equal(t, 1500*time.Millisecond, all[0].Doing.Idle, "a later report shows progress")
 	require.Equal(t, 1500*time.Millisecond, all[0].Doing.Waits[0].For)
 	require.Zero(t, all[1].Doing.Idle)
 
@@ -51,10 +51,10 @@ func TestWaiting(t *testing.T) {
 
 	s.head.judge.suspect(s.head.members.places[all[0].Process], all[1].Process, 1, "broken")
 	_, ok = s.head.Waiting()
-	require.False(t, ok, "a link is in doubt")
+	require.False(t, ok, "a link is suspected")
 }
 
-// A deadlock ends the job, once.
+// A deadlock ends the job. A second one has no effect.
 func TestDeadlocked(t *testing.T) {
 	s := begun(t, "degrees=1,1")
 	s.head.Step(Deadlocked{"deadlock: 0 waits"}, s.head.now)
@@ -66,8 +66,8 @@ func TestDeadlocked(t *testing.T) {
 	require.Equal(t, "deadlock: 0 waits", s.head.Summary().Text)
 }
 
-// The progress of the job is that of the most advanced replica of the least advanced rank,
-// as far as they report it.
+// The progress of the job is the progress of its slowest rank, measured at that rank's fastest
+// replica, as far as the replicas report it.
 func TestProgress(t *testing.T) {
 	s := begun(t, "degrees=2,1,1", "spares=1")
 	for process, st := range map[string]job.Stats{
@@ -91,7 +91,7 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, 1, p.Deaths)
 	s.says("0.0", job.Doing{Done: 5})
 	s.says("1.0", job.Doing{Done: 9})
-	require.EqualValues(t, 5, s.head.Status().Progress.Done, "nobody knows of how much")
+	require.EqualValues(t, 5, s.head.Status().Progress.Done, "no total is known")
 }
 
 // The status shows the state of each process from its choice to its end.
@@ -114,25 +114,25 @@ func TestStatesInTheStatus(t *testing.T) {
 	require.Equal(t, []string{"0.0 starting", "0.1 starting", "1.0 starting", "2.0 starting"}, states())
 	s.commands("running")
 	require.Equal(t, []string{"0.0 runs", "0.1 runs", "1.0 runs", "2.0 waiting"}, states())
-	require.Equal(t, 3, s.head.Status().Alive, "a spare is none that the job would miss")
+	require.Equal(t, 3, s.head.Status().Alive, "a spare without a slot is not listed")
 
 	s.says("0.0", job.Doing{State: job.StateSection})
 	silent[3] = true
 	require.Equal(t, []string{"0.0 section", "0.1 out of touch", "1.0 out of touch", "2.0 waiting"}, states())
 	silent[3] = false
 	require.Equal(t, []string{"0.0 section", "0.1 runs", "1.0 runs", "2.0 waiting"}, states())
-	require.Nil(t, s.head.Status().Processes[1].Doing, "it has not said")
+	require.Nil(t, s.head.Status().Processes[1].Doing, "it has not reported")
 
 	s.commands("said 0.0@2 reply first", "killed 0.1@3", "keep")
 	require.Equal(t, []string{"0.0 section", "1.0 runs", "2.0 waiting"}, states())
 	s.commands("settled 0.1@3", "keep")
 	require.Equal(t, []string{"0.0 section", "1.0 runs", "0.1 joining"}, states())
-	s.says("0.1", job.Doing{State: job.StateRuns, Arrived: 0.25}) // as a spare, the process reports that itself
+	s.says("0.1", job.Doing{State: job.StateRuns, Arrived: 0.25}) // as a spare, the process itself reported that state
 	require.Nil(t, s.head.Status().Processes[2].Doing)
 	s.says("0.1", job.Doing{State: job.StateJoining, Arrived: 0.5})
 	require.InDelta(t, 0.5, s.head.Status().Processes[2].Doing.Arrived, 1e-9)
 	s.commands("said 1.0@3 finish", "keep")
-	require.Equal(t, []string{"0.0 section", "1.0 finished", "0.1 dismissed"}, states(), "nobody needs it now")
+	require.Equal(t, []string{"0.0 section", "1.0 finished", "0.1 dismissed"}, states(), "no slot needs the process now")
 }
 
 // While a process is about to be declared dead, no process counts as waiting forever.
@@ -145,9 +145,9 @@ func TestNoDeadlockBeforeAVerdict(t *testing.T) {
 	}{
 		{"not all have joined", []string{"keep"}, false, 0},
 		{"all run", []string{"running"}, true, 3},
-		{"one is gone", []string{"running", "killed 0.1@3"}, false, 0},
+		{"one has exited", []string{"running", "killed 0.1@3"}, false, 0},
 		{"that is kept", []string{"running", "killed 0.1@3", "keep"}, true, 2},
-		{"one has failed", []string{"running", "said 0.1@3 fail error no luck"}, false, 0},
+		{"one has failed and not exited", []string{"running", "said 0.1@3 fail error no luck"}, false, 0},
 		{"one has finished", []string{"running", "said 1.0@3 finish", "keep"}, true, 3},
 		{"one joins", []string{"running", "said 0.0@2 reply first", "killed 0.1@3", "keep", "settled 0.1@3", "keep"}, true, 2},
 		{"the head has given up", []string{"running", "retired it is cut off"}, false, 0},

@@ -11,7 +11,8 @@ import (
 // ErrStays marks a process that cannot leave.
 var ErrStays = errors.New("it cannot leave")
 
-// MayLeave returns why a node, or a process if node is 0, cannot leave now, nil if it can.
+// MayLeave returns why a node, or a process if node is 0, cannot leave now. It returns nil if
+// it can leave.
 func (h *Head) MayLeave(node detect.ID, p job.Process) error {
 	if h.phase != working || !h.hasBegun || h.retired {
 		return fmt.Errorf("%w: the job has not begun, or ends", ErrStays)
@@ -29,7 +30,7 @@ func (h *Head) MayLeave(node detect.ID, p job.Process) error {
 // Hosts returns the hosts that processes may run on.
 func (h *Head) Hosts() []Node { return h.config.Nodes }
 
-// Lives returns the incarnation of the process in a slot, if it lives.
+// Lives returns the incarnation of the process in a slot; ok is false if it does not live.
 func (h *Head) Lives(p job.Process) (incarnation uint32, ok bool) {
 	m := h.members.places[p]
 	if m == nil || m.role != First || !m.state.there() {

@@ -12,8 +12,8 @@ import (
 // Summary describes a job at its end.
 type Summary struct {
 	Code      int
-	Text      string        // why it has failed, "" if it has not
-	By        job.Endpoint  // the process whose end has ended the job, as far as this head has seen; zero if none's has
+	Text      string        // why the job has failed, "" if it has not
+	By        job.Endpoint  // the process whose end has ended the job, as far as this head knows; zero if the job ended for another reason
 	Started   bool          // a process has been started
 	Joined    time.Duration // when all processes had joined, on the clock of Step
 	HasJoined bool
@@ -21,28 +21,28 @@ type Summary struct {
 
 	Failures  []runreport.Failure
 	Kills     []runreport.Kill
-	Weibull   *runreport.Weibull // nil: not asked for
+	Weibull   *runreport.Weibull // nil: no random kills were requested
 	Recovery  runreport.Recovery
 	Files     *runreport.Checkpoint // nil: the job writes no files
-	FirstSet  uint64                // the number of its first set of files
+	FirstSet  uint64                // the number of the first set of files that this job wrote
 	Restart   *runreport.Restart    // nil: the job did not begin from files
 	MPI       *runreport.MPI        // nil: the links are intrarun's own
 	SDC       *runreport.Corruption // nil: no task was verified
 	Flips     []runreport.Flip
 	Diverge   *runreport.Diverge // nil: no states were compared
 	Processes []Process
-	Retired   bool // a successor continues the job, or may
+	Retired   bool // this head retired, and a successor may continue the job
 }
 
 // Process is the end of one process.
 type Process struct {
 	runreport.Process
 	Stats job.Stats
-	Tag   bool // it was built with the intra tag, as far as this head knows
-	Known bool // it has joined, as far as this head knows
+	Tag   bool // the program was built with the intra tag, as far as this head knows
+	Known bool // the process has joined, as far as this head knows
 }
 
-// Code returns the exit code of the job, ExitOK while none is decided.
+// Code returns the exit code of the job. It is ExitOK while no end is decided.
 func (h *Head) Code() int {
 	if h.outcome == nil {
 		return ExitOK
@@ -50,10 +50,11 @@ func (h *Head) Code() int {
 	return h.outcome.code
 }
 
-// Joined returns when all processes had joined, on the clock of Step. ok is false before.
+// Joined returns when all processes had joined, on the clock of Step. ok is false if they have
+// not.
 func (h *Head) Joined() (at time.Duration, ok bool) { return h.joinedAt, h.hasBegun }
 
-// Summary returns the description of the job now.
+// Summary returns a description of the job at this time.
 func (h *Head) Summary() Summary {
 	s := Summary{Code: h.Code(), Joined: h.joinedAt, HasJoined: h.hasBegun, Direct: h.members.direct, Retired: h.retired,
 		Failures: append([]runreport.Failure{}, h.deaths.failures...), Kills: []runreport.Kill{}, Recovery: h.recoverySummary()}
@@ -85,7 +86,7 @@ func (h *Head) Summary() Summary {
 		if m.pid != 0 {
 			s.Started = true
 		}
-		if m.pid == 0 || m.role == Spare { // it could not be started, or was never used
+		if m.pid == 0 || m.role == Spare { // the process could not be started, or is an unused spare
 			continue
 		}
 		p := Process{Process: runreport.Process{Process: m.process, Incarnation: m.incarnation, Host: m.node.Name, PID: m.pid, End: m.end, Clone: h.members.tool(m)}, Stats: m.stats}
@@ -124,7 +125,7 @@ func (h *Head) recoverySummary() runreport.Recovery {
 		r.Backup = &runreport.Backups{Every: b.String(), Complete: h.state.Backups, Last: h.state.Backup, Bytes: h.plan.bytes, Seconds: h.plan.seconds}
 	}
 	for _, j := range h.state.Replaced {
-		if j.Left != 0 { // it is part of a drain
+		if j.Left != 0 { // this move is part of a drain
 			continue
 		}
 		died := h.plan.diedAt(j)
@@ -145,7 +146,7 @@ func (h *Head) recoverySummary() runreport.Recovery {
 }
 
 // Conclude returns the final warnings to the user: requested faults that never happened,
-// options that had no effect, and how the job can be continued.
+// options that had no effect, and how to continue the job.
 func (h *Head) Conclude() []Action {
 	s := h.Summary()
 	if s.Started && h.phase == released || h.outcome != nil {
@@ -201,7 +202,7 @@ func (h *Head) warnIdle() {
 	}
 }
 
-// enumerate writes a, b and c.
+// enumerate returns the words as in "a, b and c".
 func enumerate(all []string) string {
 	if n := len(all) - 1; n > 0 {
 		return strings.Join(all[:n], ", ") + " and " + all[n]

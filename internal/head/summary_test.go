@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// All heads know the material of the report alike: after each line of each script, a
-// successor would report the same about everything that is kept.
+// All heads know the same facts for the report: after each line of each script, a successor
+// would report the same about everything that is kept.
 func TestSuccessorsReportTheSame(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -60,8 +60,8 @@ func kept(h *Head) string {
 	return b.String()
 }
 
-// The evidence for the loss of a host names the node that exchanged beats with it last, and
-// the time of that.
+// The evidence for the loss of a host names the node that last exchanged beats with it, and
+// the time of that exchange.
 func TestEvidence(t *testing.T) {
 	s := begun(t, "degrees=2", "hosts=3")
 	s.commands("pass 10s", "suspected 3", "pass 200ms", "disconnected 3 connection reset", "lost 3")
@@ -75,7 +75,7 @@ func TestEvidence(t *testing.T) {
 	require.Equal(t, []runreport.Observation{{Observer: "the head", Silent: 0.7, Limit: 0.65}, {Observer: "h1", Silent: 0.71, Limit: 0.65}}, e.Observers)
 	require.Contains(t, f.Detail, "host h2 has not been heard from for 0.7 s")
 
-	// The successor uses the names that are valid in its time.
+	// The summary of a successor uses the names that are valid in its time.
 	s.commands("succeed 2")
 	e = s.head.Summary().Failures[0].Evidence
 	require.Equal(t, "the first head", e.LastHeardBy)
@@ -85,7 +85,7 @@ func TestEvidence(t *testing.T) {
 
 // The head can report a loss without testimonies, for example of an agent that was never in
 // touch.
-func TestLossThatNobodyHasSeen(t *testing.T) {
+func TestLossWithoutTestimonies(t *testing.T) {
 	s := begun(t, "degrees=2", "hosts=3")
 	e := decision.Entry{Kind: decision.Lost, Node: 3, Text: "silent"}
 	s.state.Apply(e)
@@ -115,7 +115,7 @@ func TestEndsOfProcesses(t *testing.T) {
 
 // The report leaves out a process that was never started, and a job without started
 // processes has no report.
-func TestReportOfAJobThatNeverBegan(t *testing.T) {
+func TestNoReportOfUnstartedProcesses(t *testing.T) {
 	s := newScript(t)
 	s.commands("job degrees=2", "keep", "failed 0.0@2 no memory", "keep")
 	sum := s.head.Summary()
@@ -127,8 +127,8 @@ func TestReportOfAJobThatNeverBegan(t *testing.T) {
 	require.True(t, s.head.Summary().Started, "the other one was")
 }
 
-// At its end a job reports once the requests that it never carried out.
-func TestWhatNeverCameAbout(t *testing.T) {
+// At its end a job reports once which requests it never carried out.
+func TestUnmetRequestsAreReported(t *testing.T) {
 	const point = "because the program reached no safe point (intra.SafePoint)"
 	for _, c := range []struct {
 		settings string
@@ -160,7 +160,7 @@ func TestWhatNeverCameAbout(t *testing.T) {
 
 // A job that ended badly and has a set of files reports how to continue it. A head that has
 // retired does not report that.
-func TestHowAJobCanGoOn(t *testing.T) {
+func TestFailedJobNamesItsFiles(t *testing.T) {
 	files := func() *script {
 		s := newScript(t)
 		s.commands("job degrees=1,1 hosts=3 files=2", "keep", "started 0.0@2", "started 1.0@3", "joined 0.0@2", "joined 1.0@3", "opened write", "keep",
@@ -180,12 +180,12 @@ func TestHowAJobCanGoOn(t *testing.T) {
 	require.NotContains(t, s.commands("conclude"), want)
 	s = files()
 	s.commands("said 0.0@2 fail divergence they differ", "keep")
-	require.NotContains(t, s.commands("conclude"), want, "it would go on with the same")
+	require.NotContains(t, s.commands("conclude"), want, "the restarted job would diverge again")
 	require.Equal(t, []runreport.FileSet{{Set: 1, Point: 2, Bytes: 16}}, s.head.Summary().Files.Sets)
 }
 
 // A successor knows when all processes had joined, by its own clock.
-func TestWhenAllHadJoined(t *testing.T) {
+func TestSuccessorKnowsWhenAllJoined(t *testing.T) {
 	s := newScript(t)
 	s.commands("job degrees=2 hosts=3")
 	_, begun := s.head.Joined()
@@ -211,7 +211,7 @@ func TestDeadlines(t *testing.T) {
 		require.True(t, ok)
 		return at
 	}
-	require.Equal(t, 3*time.Second, due(), "the kill comes before the warning of who has not joined")
+	require.Equal(t, 3*time.Second, due(), "the kill is due before the warning about missing processes")
 	s.commands("pass 1s", "unheard 0.0@2 end EOF")
 	require.Equal(t, 3*time.Second, due())
 	require.Equal(t, []string{"detail: 0.0 is fenced: stopped for 1.5 s while 0.1 was running", "kill 0.0@2 SIGKILL"}, s.commands("stopped 0.0@2 1500ms"))
@@ -223,7 +223,7 @@ func TestDeadlines(t *testing.T) {
 		}
 		s.now = max(s.now, at)
 		for _, a := range s.head.Step(Tick{}, s.now) {
-			require.NotContains(t, describe(a), "kill", "everybody is gone")
+			require.NotContains(t, describe(a), "kill", "all processes have exited")
 		}
 	}
 	_, ok := s.head.Deadline()
@@ -231,7 +231,7 @@ func TestDeadlines(t *testing.T) {
 }
 
 // The head survives a clock that goes back.
-func TestClockThatGoesBack(t *testing.T) {
+func TestClockStepsBack(t *testing.T) {
 	s := begun(t, "degrees=2")
 	s.commands("pass 10s")
 	s.now = 0
@@ -245,22 +245,22 @@ func TestCostsOfBackups(t *testing.T) {
 	s := begun(t, "degrees=1,1", "replace", "backup=2")
 	require.Equal(t, &runreport.Backups{Every: "2"}, s.head.Summary().Recovery.Backup)
 	for _, of := range []job.Process{at(0, 0), at(1, 0)} {
-		for _, bytes := range []int64{5000, 0} { // the second is for a copy that came from another process
+		for _, bytes := range []int64{5000, 0} { // the second value is for a copy that came from another process
 			s.step(Said{s.head.members.places[of].from, &job.Message{Kind: job.KindReply, Reply: &job.Reply{Kind: job.ReplyStored, Number: 2, Rank: of.Rank, Bytes: bytes, Seconds: 0.5}}})
 		}
 	}
 	b := s.head.Summary().Recovery.Backup
 	require.EqualValues(t, 10_000, b.Bytes)
-	require.InDelta(t, 0.5, b.Seconds, 1e-9, "two ranks did it at the same time")
+	require.InDelta(t, 0.5, b.Seconds, 1e-9, "two ranks copied at the same time")
 	require.Equal(t, runreport.Recovery{Replacements: []runreport.Replacement{}, Drains: []runreport.Drain{}, Rollbacks: []runreport.Rollback{}}, begun(t, "degrees=2").head.Summary().Recovery,
-		"a job that was not asked for it has none")
+		"a job without backups has no costs")
 	require.Equal(t, recovery.Policy{Every: 2}, s.config.Backup)
 }
 
 // -fault weibull chooses among all slots of the job. A kill of a slot without a live
 // process uses up its turn of the schedule; the report lists only the kills that ended a
 // process.
-func TestWeibullKillsOfEmptyPlaces(t *testing.T) {
+func TestWeibullKillsOfEmptySlots(t *testing.T) {
 	s := newScript(t)
 	s.job([]string{"degrees=2", "hosts=3"})
 	s.config.Weibull = &Weibull{Shape: 1, MTBF: time.Second, Seed: 9}
@@ -274,7 +274,7 @@ func TestWeibullKillsOfEmptyPlaces(t *testing.T) {
 	s.commands("keep")
 	first := s.state.Injections[0].Process
 	require.Equal(t, "killed by -fault weibull at "+fmt.Sprintf("%.3f", all[0].at.Seconds())+" s, number 1 of seed 9", s.head.members.places[first].ending.detail)
-	s.now = all[1].at // the first victim is dying, and counts no more
+	s.now = all[1].at // the first victim is dying, and no longer counts as live
 	s.step(Tick{})
 	s.commands("keep")
 	require.NotEqual(t, first, s.state.Injections[1].Process)
@@ -294,7 +294,7 @@ func TestWeibullKillsOfEmptyPlaces(t *testing.T) {
 }
 
 // Two slots wait for a process, and there is one spare: it gets one of them.
-func TestOneSpareForTwo(t *testing.T) {
+func TestOneSpareForTwoSlots(t *testing.T) {
 	s := begun(t, "degrees=2,2", "hosts=3", "spares=1")
 	s.commands("said 0.0@2 reply first", "killed 0.1@3", "killed 1.1@4", "keep", "settled 1.1@4", "settled 0.1@3", "keep")
 	var got []string
@@ -304,12 +304,12 @@ func TestOneSpareForTwo(t *testing.T) {
 		}
 	}
 	require.Len(t, got, 1, "%v", got)
-	require.Equal(t, decision.Dead, s.state.Spares[job.Process{Rank: 2}].Status, "it is one no more")
+	require.Equal(t, decision.Dead, s.state.Spares[job.Process{Rank: 2}].Status, "it has a slot, and is no spare any more")
 }
 
-// Late events change nothing: the contents of folders after a signal, and an end of a job
-// that has already ended.
-func TestWhatComesTooLate(t *testing.T) {
+// Late events change nothing, such as the contents of folders after a signal, or an end of a
+// job that has already ended.
+func TestLateEventsAreIgnored(t *testing.T) {
 	s := newScript(t)
 	s.commands("job degrees=1 restart", "keep", "started 0.0@2", "joined 0.0@2", "keep", "signal INT")
 	for _, l := range s.commands("opened no set can be used", "opened restart", "retired it is cut off", "keep") {
@@ -322,8 +322,8 @@ func TestWhatComesTooLate(t *testing.T) {
 	require.True(t, s.head.Ended())
 }
 
-// The job does not end before its files are complete: the user wants to continue from them.
-func TestTheEndWaitsForFiles(t *testing.T) {
+// The job does not end before its files are complete: the user may want to continue from them.
+func TestEndWaitsForFiles(t *testing.T) {
 	s := newScript(t)
 	s.commands("job degrees=1,1 files=2", "running", "opened write", "keep",
 		"said 0.0@2 reply drained 2", "said 1.0@2 reply drained 2", "quiet 5", "keep",
@@ -336,8 +336,8 @@ func TestTheEndWaitsForFiles(t *testing.T) {
 	require.Contains(t, s.commands("conclude"), "warn: the state at safe point 2 is on disk: -restart files continues from there")
 }
 
-// A successor that finds a rank lost names the process that died last, as the head before
-// it would have: the outcome of the job depends on that.
+// A successor that finds a rank lost names the process that died last, as the earlier head
+// would have. The outcome of the job depends on that process.
 func TestSuccessorNamesTheLastDeath(t *testing.T) {
 	for _, c := range []struct {
 		name, first, last string
@@ -346,7 +346,7 @@ func TestSuccessorNamesTheLastDeath(t *testing.T) {
 	}{
 		{"the last was killed", "exited 0.0@2 1", "killed 0.1@3", ExitLost, "rank 0 has lost its last replica 0.1 "},
 		{"the last ended by itself", "killed 0.0@2", "exited 0.1@3 1", ExitFailed, "rank 0 has lost its last replica 0.1 "},
-		{"places do not matter", "killed 0.1@3", "exited 0.0@2 1", ExitFailed, "rank 0 has lost its last replica 0.0 "},
+		{"the order of slots does not matter", "killed 0.1@3", "exited 0.0@2 1", ExitFailed, "rank 0 has lost its last replica 0.0 "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := begun(t, "degrees=2,1", "hosts=3")

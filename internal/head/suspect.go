@@ -8,16 +8,16 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// linkDoubt is the report of a process (of) that its link to another one (about) has ended.
+// linkDoubt is a process's (of) report that its link to another process (about) has ended.
 type linkDoubt struct {
 	of, about *member
 	text      string
 	since     time.Duration // the first report since the link was last restored
-	until     time.Duration // until then the head waits for a replacement
+	until     time.Duration // the head waits for a replacement until then
 }
 
-// suspect handles a report of m that its link to p, in that incarnation, has ended without
-// a verdict on p.
+// suspect handles a report of m: its link to p, in that incarnation, has ended without a
+// verdict on p.
 func (j *judge) suspect(m *member, p job.Process, incarnation uint32, text string) {
 	other := j.members.holder(p, incarnation)
 	if other == nil || other == m || other.role == Spare || other.state >= dead {
@@ -33,7 +33,7 @@ func (j *judge) suspect(m *member, p job.Process, incarnation uint32, text strin
 	j.after(suspectAfter, timer{kind: judgeLink, link: d})
 }
 
-// mended handles a report of m that its link to p has a connection again.
+// mended handles a report of m that its link to p is connected again.
 func (j *judge) mended(m *member, p job.Process, incarnation uint32) {
 	j.detailf("%v has restored its link to %v", m.process, p)
 	if other := j.members.holder(p, incarnation); other != nil {
@@ -45,22 +45,22 @@ func (j *judge) trust(m, other *member) {
 	j.links = slices.DeleteFunc(j.links, linkDoubt{of: m, about: other}.sameLink)
 }
 
-// sameLink reports whether two suspicions come from one process and are about one link.
+// sameLink reports whether two reports come from one process and are about one link.
 func (d linkDoubt) sameLink(o linkDoubt) bool { return o.of == d.of && o.about == d.about }
 
 // judge fences one end of a broken link, unless an end is dying anyway.
 //
-// If the host of an end may be lost, judge waits for that to be decided: the end on the
-// other host would be the wrong one to kill. If both ends are the last replicas of their
-// ranks, judge fences one that the job can lose, since a backup replaces it. Otherwise it
-// waits if one of the ranks gets a second replica soon; else the job ends. It also waits
-// while a decision of recovery is being kept, since that may change the answer.
+// If the host of an end may be lost, judge waits for that decision: to kill the end on the
+// other host would be wrong. If both ends are the last replicas of their ranks, judge fences
+// an end that the job can lose, since a backup replaces it. If there is no such end, it waits
+// if one of the ranks gets a second replica soon; else the job ends. It also waits while a
+// decision of recovery is being kept, since that may change the answer.
 func (j *judge) judge(d linkDoubt) {
 	m, other := d.of, d.about
 	if j.phase != working || !m.state.there() || !other.state.there() || m.ending != nil || other.ending != nil {
 		return
 	}
-	// A link that was restored, and has ended again, is judged later.
+	// A link that was restored and has ended again is judged later.
 	if !slices.ContainsFunc(j.links, func(o linkDoubt) bool { return o.sameLink(d) && o.since == d.since }) {
 		return
 	}
@@ -96,9 +96,10 @@ func (j *judge) isStopped(m *member, d time.Duration) {
 	}
 }
 
-// victim chooses which end of a broken link has to die: a joiner, since no process needs it
-// yet; else the end whose rank has more live replicas, the higher end of two equals. It
-// returns nil if both are the last of their ranks, since a suspicion never kills those.
+// victim chooses which end of a broken link has to die. It prefers a joiner, since no process
+// needs it yet. Otherwise it chooses the end whose rank has more live replicas, and of two
+// equals the higher one. It returns nil if both ends are the last of their ranks: a suspicion
+// never kills those.
 func (j *judge) victim(p, q *member) *member {
 	if p.process.Compare(q.process) > 0 {
 		p, q = q, p

@@ -9,9 +9,9 @@ import (
 type timer struct {
 	at   time.Duration
 	kind timerKind
-	m    *member   // the process that it is about, nil if none
-	link linkDoubt // for judgeLink
-	kill int       // for scheduledKill, its index
+	m    *member   // the process concerned, nil if none
+	link linkDoubt // the link, for judgeLink
+	kill int       // the index of the kill, for scheduledKill
 }
 
 // timerKind names the action that is due.
@@ -20,13 +20,13 @@ type timerKind uint8
 const (
 	killMember         timerKind = iota // kill a process that should have exited by itself
 	killDeaf                            // kill a process that lives without its control connection
-	killEverybody                       // kill all processes; they should have exited by themselves
+	killEverybody                       // kill all processes, which should have exited by themselves
 	abandonAll                          // end without the rest of the output, which may be blocked
 	warnOfMissing                       // warn of processes that have not joined
 	judgeLink                           // decide about a broken link, which may have been restored
 	scheduledKill                       // a kill of -kill
 	scheduledInjection                  // a kill of -fault weibull
-	askAgain                            // request processes again that could not be started
+	askAgain                            // try again to replace processes that could not be started
 	leaveLate                           // end processes that could not leave in time
 	judgeEndless                        // fence processes that outlast all others without progress
 )
@@ -36,7 +36,7 @@ func (k *desk) after(d time.Duration, t timer) {
 	t.at = k.now + d
 	i, _ := slices.BinarySearchFunc(k.timers, t.at, func(o timer, at time.Duration) int {
 		if o.at <= at {
-			return -1 // timers of the same time keep their order
+			return -1 // never equal: timers of the same time keep their order
 		}
 		return 1
 	})

@@ -45,14 +45,13 @@ var specs = []spec{
 	{name: "convicted", degrees: []int{2, 3}, nodes: 4, steps: 12, faults: 5, replace: true, backup: 2, hosts: true, heads: 3, sample: true},
 	{name: "slow log", degrees: []int{2, 1}, nodes: 4, spares: 2, steps: 3, faults: 1, hosts: true, heads: 2, slow: true},
 	{name: "leaves", degrees: []int{2, 1}, nodes: 4, steps: 12, faults: 2, replace: true, hosts: true, links: true, heads: 3, leaves: 3},
-	{name: "leaves and goes back", degrees: []int{1, 2, 1}, nodes: 5, steps: 12, faults: 3, replace: true, spares: 1, backup: 2, files: 3, hosts: true, heads: 3, unreliable: true, leaves: 4},
+	{name: "leaves and rolls back", degrees: []int{1, 2, 1}, nodes: 5, steps: 12, faults: 3, replace: true, spares: 1, backup: 2, files: 3, hosts: true, heads: 3, unreliable: true, leaves: 4},
 }
 
-// happens lists events that must occur in the walks, since otherwise the walks
-// prove nothing.
+// happens lists events that must occur in the walks. Without them the walks prove nothing.
 var happens = []string{"a head is lost", "a head is lost before all had joined", "a head is lost after a replacement", "a head is lost in a rollback",
-	"a host is lost", "a kill comes about", "a link is broken", "an end of a link is fenced", "a process is deaf", "a process is killed", "a process is stopped",
-	"a stopped process is fenced", "a process cannot be started", "a program is gone", "a process goes back", "one fault after another", "states differ", "results differ", "a program fails", "a program fails for good", "a process is convicted", "all go back for a conviction", "back to an older backup",
+	"a host is lost", "a kill is carried out", "a link is broken", "an end of a link is fenced", "a control connection is unusable", "a process is killed", "a process is stopped",
+	"a stopped process is fenced", "a process cannot be started", "a program ends before its wrapper", "a process rolls back", "one fault after another", "states differ", "results differ", "a program fails", "a program fails for good", "a process is blamed", "the job rolls back for a blamed process", "back to an older backup",
 	"exit code 0", "exit code 1", "exit code 2", "exit code 3", "exit code 4", "exit code 130", "exit code 143",
 	"kept admitted", "kept complete", "kept rolledback", "kept resumed", "kept fired", "kept injected", "kept withdrawn", "kept set done", "kept set abandoned", "kept lost",
 	"a process is relieved", "the last replica is relieved", "a spare relieves a process", "a process that leaves is fenced", "a host has left", "a host leaves", "a process leaves",
@@ -92,7 +91,7 @@ func TestWalks(t *testing.T) {
 	})
 	if !t.Failed() && walks(t) >= 300 {
 		for _, what := range happens {
-			require.Positive(t, all[what], "in no walk this has happened: %s", what)
+			require.Positive(t, all[what], "this has happened in no walk: %s", what)
 		}
 	}
 	if testing.Verbose() {
@@ -115,7 +114,7 @@ func walk(t *testing.T, s spec, seed uint64) map[string]int {
 	return w.seen
 }
 
-// walk is like run, for a head that may panic.
+// walk is like run, and also reports a panic of the head.
 func (w *world) walk() {
 	defer func() {
 		if r := recover(); r != nil {
@@ -129,7 +128,7 @@ func (w *world) walk() {
 func TestWalk(t *testing.T) {
 	name, seed, ok := strings.Cut(os.Getenv("INTRA_WALK"), ":")
 	if !ok {
-		t.Skip("INTRA_WALK=NAME:SEED names none")
+		t.Skip("INTRA_WALK=NAME:SEED names no walk")
 	}
 	n, err := strconv.ParseUint(seed, 10, 64)
 	require.NoError(t, err)

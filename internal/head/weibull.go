@@ -12,7 +12,7 @@ import (
 
 // injection is one failure of a schedule.
 type injection struct {
-	at   time.Duration // since all have joined
+	at   time.Duration // time since all processes had joined
 	pick float64       // in [0,1): chooses among the processes that live then
 }
 
@@ -39,7 +39,7 @@ func (s *schedule) next() injection {
 	return injection{at: s.at, pick: s.random.Float64()}
 }
 
-// armWeibull begins or continues to kill processes by the schedule.
+// armWeibull begins or continues the kills of the schedule.
 func (fs *faults) armWeibull() {
 	if fs.config.Weibull == nil {
 		return
@@ -93,7 +93,7 @@ func (fs *faults) hit(i int) {
 	if m == nil || !m.state.there() || m.ending != nil {
 		return
 	}
-	number := 0 // of the failures that had a victim
+	number := 0 // counts the failures that had a victim
 	for _, o := range fs.state.Injections[:i+1] {
 		if o.Incarnation > 0 {
 			number++

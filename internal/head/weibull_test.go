@@ -60,8 +60,8 @@ func TestWeibullDistribution(t *testing.T) {
 	}
 }
 
-// A time beyond the range of a duration stays in the future.
-func TestWeibullFarAway(t *testing.T) {
+// The times of failures never overflow, even if the mean is the largest duration.
+func TestWeibullTimesNeverOverflow(t *testing.T) {
 	var before time.Duration
 	for _, s := range take(Weibull{Shape: 0.1, MTBF: math.MaxInt64, Seed: 3}, 10_000) {
 		require.GreaterOrEqual(t, s.at, before)

@@ -37,22 +37,22 @@ type world struct {
 
 	began     time.Duration  // when all processes had joined
 	started   map[From]bool  // all processes that were ever started
-	doomed    map[int]uint32 // scheduled kills, decided while all processes lived, with the incarnations of their victims
+	doomed    map[int]uint32 // scheduled kills that were decided while all processes lived, with the incarnations of their victims
 	heads     int            // number of heads that may still be lost
 	faults    int            // number of faults of processes and hosts that may still occur
 	early     int            // the move at which a host is lost, 0: none
 	calm      int            // moves before the first fault
 	stable    int            // moves before the first loss of a head
-	signal    bool           // a signal was sent
+	signal    bool           // a signal was sent to the head
 	refused   bool           // a first process could not be started, or folders could not be read
 	leaves    int            // number of requests to leave still to come
 	links     int            // number of broken links
-	broken    map[ends]bool  // the head's knowledge of them
+	broken    map[ends]bool  // links that the head knows to be broken
 	retired   bool
 	hadBackup bool // there was a backup when the end was decided
 	mourned   int  // deaths that were kept before the release
 	moves     int
-	idle      int // moves in a row of which there were none
+	idle      int // number of moves since one last did something
 	left      map[detect.ID]bool
 	reliefs   map[job.Endpoint]bool // processes that were placed to relieve others
 	seen      map[string]int
@@ -65,7 +65,7 @@ type world struct {
 type spec struct {
 	name       string
 	degrees    []int
-	nodes      int // hosts; 1: the head's own host
+	nodes      int // number of hosts; 1: only the head's own host
 	spares     int
 	steps      uint64 // safe points of the program
 	kills      []job.Kill
@@ -87,7 +87,7 @@ type spec struct {
 	states     bool // states of replicas may differ
 	sample     bool // some tasks are compared, and processes are blamed
 	leaves     int  // requests to leave, of hosts and processes
-	slow       bool // the log is slow while the job begins, and a host is lost then
+	slow       bool // the log is slow while the job begins, and a host is lost meanwhile
 }
 
 func (s *spec) replicated() bool { return s.nodes >= 3 }
@@ -239,7 +239,7 @@ func (w *world) move() {
 	}
 	at, ok := w.head.Deadline()
 	if len(all) == 0 && !ok {
-		if w.idle++; w.idle > 2000 { // some moves come up at random
+		if w.idle++; w.idle > 2000 { // some moves are only rarely chosen
 			w.failf("nothing moves")
 		}
 		return
@@ -298,7 +298,7 @@ func (w *world) keep(e decision.Entry) {
 		w.checkVerdict(v)
 	}
 	switch {
-	case e.Kind == decision.Injected && len(w.state.Injections) > 1 && w.term == 0: // otherwise a successor has begun the schedule again
+	case e.Kind == decision.Injected && len(w.state.Injections) > 1 && w.term == 0: // otherwise a successor may have restarted the schedule
 		w.seen["one fault after another"]++
 	case e.Kind == decision.Fired && w.spec.kills[e.Index].Point == job.KillAfter && !w.state.Released:
 		w.doomed[e.Index] = e.Incarnation
@@ -309,7 +309,7 @@ func (w *world) keep(e decision.Entry) {
 	if e.Kind == decision.Recovery {
 		w.seen["kept "+string(e.Recovery.Kind)]++
 		if d := e.Recovery; d.Kind == recovery.RolledBack && d.Convicted != nil {
-			w.seen["all go back for a conviction"]++
+			w.seen["the job rolls back for a blamed process"]++
 			if d.Number < last {
 				w.seen["back to an older backup"]++
 			}
@@ -379,7 +379,7 @@ func (w *world) do(acts []Action) {
 			}
 			o.finishing = true
 			if p := w.agent(a.Node).find(a.To); !a.Died && (o.muted || o.next != p.lines) {
-				w.failf("%v has finished, and its output stands at line %d, muted %v", p, o.next, o.muted)
+				w.failf("%v has finished with its output at line %d, muted %v", p, o.next, o.muted)
 			}
 			w.waiting = append(w.waiting, OutputSettled{a.To})
 		case Propose:
@@ -394,12 +394,12 @@ func (w *world) do(acts []Action) {
 			w.open(a)
 		case Publish:
 			if !slices.ContainsFunc(w.state.Sets, func(s decision.Set) bool { return s.Number == a.Set.Number }) {
-				w.failf("set %d is published, and it is not kept that it is whole", a.Set.Number)
+				w.failf("set %d is published without a kept decision about its files", a.Set.Number)
 			}
 			w.disk = append(w.disk, Published{Set: a.Set})
 		case Discard:
 			if !slices.ContainsFunc(w.state.Sets, func(s decision.Set) bool { return s.Number == a.Set && s.Abandoned != nil }) {
-				w.failf("set %d is discarded, and it is not kept that it is abandoned", a.Set)
+				w.failf("set %d is discarded without a kept decision to abandon it", a.Set)
 			}
 		case Log:
 			if strings.HasSuffix(a.Text, "no spare process is left") {
@@ -414,7 +414,7 @@ func (w *world) do(acts []Action) {
 	}
 }
 
-// pass puts an action on the way to an agent.
+// pass sends an action to an agent.
 func (w *world) pass(node detect.ID, a Action) {
 	if to := w.agent(node); !to.lost {
 		to.inbox = append(to.inbox, a)
