@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// BenchmarkBeat measures the cost of one beat at both nodes, without the system
-// calls: made, sealed, opened, handled.
+// BenchmarkBeat measures the cost of one beat at both nodes, without the system calls: the
+// beat is made, sealed, opened and handled.
 func BenchmarkBeat(b *testing.B) {
 	secret := job.Secret{1}
 	aead, err := newAEAD(&secret)

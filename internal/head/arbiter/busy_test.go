@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// spin keeps a processor busy; its process is killed.
+// spin keeps a processor busy until its process is killed.
 func spin() {
 	for i := 0; ; i++ {
 		if i < 0 {
@@ -23,13 +23,12 @@ func spin() {
 	}
 }
 
-// TestBusyMachine runs nodes on a machine that has four times as much work as
-// it can do, for INTRA_BUSY seconds: no node is declared lost or loses the
-// lead.
+// TestBusyMachine runs nodes for INTRA_BUSY seconds on a machine with four times as much work
+// as it can do. No node is declared lost or loses the lead.
 func TestBusyMachine(t *testing.T) {
 	seconds := simseed.Environment(t, "INTRA_BUSY", 0)
 	if seconds == 0 {
-		t.Skip("it keeps the whole machine busy: INTRA_BUSY is for how many seconds")
+		t.Skip("this keeps the whole machine busy: INTRA_BUSY=SECONDS runs it")
 	}
 	nodes := startProcesses(t, 5)
 	for range 4 * runtime.NumCPU() {

@@ -31,9 +31,9 @@ type cluster struct {
 	queue  queue
 	count  uint64
 
-	delay    time.Duration  // longest delay, without a stall
-	loss     float64        // probability of a loss, for each message
-	cut      map[[2]ID]bool // from, to
+	delay    time.Duration  // the longest delay of a message, apart from stalls
+	loss     float64        // probability that a message is lost
+	cut      map[[2]ID]bool // severed directions: from, to
 	busy     bool           // nodes are late, as on a machine with four times too much work
 	excused  map[ID]bool    // nodes that may be declared lost
 	sabotage func(n *Node, m *Message, now time.Duration)
@@ -48,13 +48,13 @@ type simNode struct {
 	rate   float64
 	offset time.Duration
 	inbox  []*Message
-	stall  time.Duration // the node runs nothing until then
+	stall  time.Duration // the node does nothing until then
 	killed time.Duration // 0: alive
-	word   time.Duration // the lease that its processes see, by its clock
+	word   time.Duration // the lease that its processes have, by its clock
 	seen   int           // number of verdicts seen
-	told   []string      // the members that keep the decisions
+	told   []string      // the reported members that keep the decisions
 	leads  []time.Duration
-	lost   map[ID]time.Duration // when the node committed the loss of others
+	lost   map[ID]time.Duration // when the node committed the loss of each other node
 	shut   bool
 	term   uint64 // the highest term that the node has obeyed
 }
@@ -75,7 +75,7 @@ func newCluster(seed uint64, agents, beside int, timing Timing) *cluster {
 		roster = append(roster, Peer{ID: ID(2 + i), Host: fmt.Sprint("h", i+beside)})
 	}
 	for _, p := range roster {
-		// The rates of clocks differ by all that the timing allows, and no more.
+		// The rates of clocks differ by as much as the timing allows.
 		s := &simNode{rate: 1 + timing.Drift*(2*c.rng.Float64()-1), offset: time.Duration(c.rng.Int64N(int64(time.Hour))), lost: make(map[ID]time.Duration)}
 		switch c.rng.IntN(3) {
 		case 0:
@@ -88,7 +88,7 @@ func newCluster(seed uint64, agents, beside int, timing Timing) *cluster {
 			panic(err)
 		}
 		s.Node = n
-		if n.log != nil && seed%3 == 0 { // members that are behind get snapshots
+		if n.log != nil && seed%3 == 0 { // members that are behind then get snapshots
 			n.log.keep = 3
 		}
 		c.nodes[p.ID] = s
@@ -135,7 +135,7 @@ func (c *cluster) tick(s *simNode) {
 	late := c.lateness()
 	next := c.now + time.Duration(float64(c.timing.Detect.Interval)/s.rate)
 	c.at(next+late, func() { c.tick(s) })
-	if late > ms { // messages that arrive in between wait too
+	if late > ms { // messages that arrive meanwhile are delayed too
 		c.at(next, func() { s.stall = max(s.stall, next+late) })
 	}
 }
@@ -220,7 +220,7 @@ func (c *cluster) do(s *simNode, actions []Action) {
 		case Committed:
 			if a.Entry.Kind == decision.Lost {
 				s.lost[a.Entry.Node] = c.now
-				c.logf("%d has it that %d is lost: %s", s.self, a.Entry.Node, a.Entry.Text)
+				c.logf("%d records that %d is lost: %s", s.self, a.Entry.Node, a.Entry.Text)
 				c.lostNode(a.Entry.Node)
 			}
 		case Deciders:
@@ -255,8 +255,8 @@ func (c *cluster) verdict(s *simNode, v job.Verdict) {
 	}
 }
 
-// lostNode checks that a node that is declared lost can no longer act, and that
-// the declaration is justified.
+// lostNode checks that a node that is declared lost can no longer act, and that there was a
+// reason to declare it lost.
 func (c *cluster) lostNode(id ID) {
 	s := c.nodes[id]
 	if !c.excused[id] {
@@ -284,12 +284,12 @@ func (c *cluster) check() {
 	if head == 0 {
 		return
 	}
-	// A node that holds a lease has it from this head, or lost it before: no
-	// lease outlasts that of a head.
+	// A node that holds a lease got it from this head, or has lost it: no lease outlasts the
+	// lease of the head that granted it.
 	for _, id := range c.ids {
 		s := c.nodes[id]
 		if _, lost := c.nodes[head].log.state.Lost[id]; lost && s.killed == 0 && s.clock(c.now) < s.word {
-			c.failf("%d may act though the head %d has declared it lost", id, head)
+			c.failf("%d may act although the head %d has declared it lost", id, head)
 		}
 	}
 }
@@ -340,7 +340,7 @@ func (c *cluster) work(until time.Duration) {
 			c.at(t, func() {
 				c.propose(decision.Entry{Kind: decision.Died, Process: p, Incarnation: 1, Cause: job.CauseSignal, Text: "killed"})
 			})
-		case 4: // takes several pieces
+		case 4: // an entry that takes several pieces
 			c.at(t, func() {
 				set := &decision.Set{Number: uint64(t), Files: make(decision.Files, 2000)}
 				for r := range set.Files {
@@ -378,7 +378,7 @@ func (c *cluster) heal() {
 	c.logf("the network is whole")
 }
 
-// survivors returns the nodes that should be left: alive and not fenced.
+// survivors returns the nodes that should remain: alive and not fenced.
 func (c *cluster) survivors() (all []ID) {
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
 		if s := c.nodes[id]; s.killed == 0 && !s.shut {

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A message consists of its numbers, the text of a loss, the members, the sightings, and in
-// JSON the fields that are rare. Beats are frequent and have to be cheap.
+// A message consists of its numbers, the text of a loss, the members, the sightings, and the
+// rare fields in JSON. Beats are frequent and have to be cheap.
 //
 //	numbers    12 uvarint, in the order of Message.numbers
 //	loss       length uvarint, bytes
@@ -22,7 +22,7 @@ import (
 //	sightings  count uvarint, 4 uvarint each
 //	rest       JSON, or nothing
 
-// rest holds the fields that most messages do not have.
+// rest holds the fields that most messages leave empty.
 type rest struct {
 	Verdicts []job.Verdict     `json:"verdicts,omitempty"`
 	Raft     []*raftpb.Message `json:"raft,omitempty"`
@@ -107,7 +107,7 @@ const (
 	maxDuration = 1 << 62
 )
 
-// take cuts off n bytes.
+// take removes and returns n bytes.
 func (c *cursor) take(n uint64) []byte {
 	if c.bad || n > uint64(len(c.b)) {
 		c.bad = true

@@ -28,7 +28,8 @@ const (
 	maxParts  = maxMessage/partSize + 1
 )
 
-// errDatagram marks a datagram that a stranger may have sent.
+// errDatagram marks a datagram that a sender without the secret may have made: it cannot be
+// opened.
 var errDatagram = errors.New("not a datagram of the job")
 
 // sealer seals the datagrams of one node. It is not safe for concurrent use.
@@ -57,7 +58,7 @@ func newSealer(aead cipher.AEAD, self ID) *sealer {
 	return &sealer{aead: aead, self: self, counter: uint64(lease.Now())}
 }
 
-// seal cuts a message into datagrams.
+// seal splits a message into sealed datagrams.
 func (s *sealer) seal(message []byte) [][]byte {
 	s.message++
 	parts := max(1, (len(message)+partSize-1)/partSize)
@@ -90,8 +91,8 @@ type sender struct {
 	next    int // the oldest of partial
 }
 
-// partial is a message whose parts have not all arrived. If a part is lost, the whole message
-// is.
+// partial is a message whose parts have not all arrived. If one part is lost, the message is
+// lost.
 type partial struct {
 	message uint32
 	parts   [][]byte
@@ -106,8 +107,8 @@ func newOpener(aead cipher.AEAD, nodes []ID) *opener {
 	return o
 }
 
-// open opens a datagram. It returns the message that is complete with it, or nil, and the
-// sender. It does not keep b.
+// open opens a datagram from the given sender. It returns the message that this datagram
+// completes, or nil. It does not keep b.
 func (o *opener) open(b []byte) (message []byte, from ID, err error) {
 	if len(b) < nonceSize+headSize+o.aead.Overhead() {
 		return nil, 0, errDatagram
@@ -131,7 +132,7 @@ func (o *opener) open(b []byte) (message []byte, from ID, err error) {
 	return s.put(id, int(part), int(parts), plain[headSize:]), from, nil
 }
 
-// fresh reports whether the datagram with that counter is new. One older than the window
+// fresh reports whether a datagram with that counter is new. A datagram older than the window
 // counts as a duplicate.
 func (s *sender) fresh(counter uint64) bool {
 	switch {

@@ -38,7 +38,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// TestReplay: a datagram counts once, in any order of arrival.
+// TestReplay opens each datagram several times, in any order: only the first time succeeds.
 func TestReplay(t *testing.T) {
 	s, o := sealing(t)
 	var all [][]byte
@@ -55,12 +55,12 @@ func TestReplay(t *testing.T) {
 	require.False(t, opens(10))
 	require.False(t, opens(5))
 	require.True(t, opens(99))
-	require.False(t, opens(20), "too old to tell")
+	require.False(t, opens(20), "older than the window")
 	require.True(t, opens(98))
 	require.False(t, opens(99))
 }
 
-// TestForgery: no datagram that a stranger makes or changes is opened.
+// TestForgery checks that no datagram opens that a stranger has made or changed.
 func TestForgery(t *testing.T) {
 	s, o := sealing(t)
 	d := s.seal([]byte("message"))[0]
@@ -79,7 +79,7 @@ func TestForgery(t *testing.T) {
 	require.ErrorIs(t, err, errDatagram, "another job's")
 	got, _, err := o.open(d)
 	require.NoError(t, err)
-	require.Equal(t, "message", string(got), "none of it has harmed the true one")
+	require.Equal(t, "message", string(got), "the genuine datagram still opens")
 }
 
 // FuzzOpen feeds datagrams that could come from the network, and some that a
@@ -101,7 +101,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, datagram, message []byte) {
 		s, o := sealing(t)
 		if b, _, err := o.open(datagram); err == nil && b != nil {
-			t.Fatal("a datagram from nowhere")
+			t.Fatal("a datagram from an unknown node")
 		}
 		for _, d := range s.seal(message) {
 			_, _, err := o.open(d)
@@ -119,7 +119,7 @@ func FuzzOpen(f *testing.F) {
 		require.Equal(t, m.numbers(), same.numbers())
 		require.Equal(t, m.Sightings, same.Sightings)
 		require.Equal(t, m.Verdicts, same.Verdicts)
-		for _, id := range []ID{1, 2, 4} { // two members and an agent
+		for _, id := range []ID{1, 2, 4} { // ids of two members and an agent
 			n, err := NewNode(id, []Peer{{ID: 1, Host: "a"}, {ID: 2, Host: "b"}, {ID: 3, Host: "c"}, {ID: 4, Host: "d"}}, DefaultTiming, 0)
 			require.NoError(t, err)
 			n.Tick(DefaultTiming.Detect.Interval)

@@ -19,12 +19,12 @@ import (
 // ErrClosed means that the engine has been closed.
 var ErrClosed = errors.New("the arbiter is closed")
 
-// Socket is the socket on which a node receives. Beats have a socket of their own, since they
-// must not queue behind output; and datagrams need no reconnection.
+// Socket is the socket on which a node receives. Beats have a socket of their own: on a shared
+// connection they would queue behind output. Datagrams also need no reconnection.
 type Socket struct{ conn *net.UDPConn }
 
-// Listen opens the socket of a node. The address is host:port. Without a host the socket
-// listens on every address of the machine, without a port on any port.
+// Listen opens the socket of a node. The address is host:port. Without a host, the socket
+// listens on every address of the machine. Without a port, the system chooses one.
 func Listen(address string) (*Socket, error) {
 	if address == "" {
 		address = ":0"
@@ -41,8 +41,8 @@ func Listen(address string) (*Socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts: %w", err)
 	}
-	// A larger buffer is only for bursts. If the kernel allows less it drops datagrams, which
-	// the protocol sends again.
+	// A larger buffer only helps with bursts. If the kernel allows less, it drops datagrams,
+	// which the protocol repeats.
 	_ = conn.SetReadBuffer(4 << 20)
 	return &Socket{conn}, nil
 }
@@ -60,8 +60,8 @@ type Config struct {
 	Secret job.Secret
 	Timing Timing
 	Word   *lease.Word // of this host's processes; nil if there are none
-	// Renewed, if not nil, is called with each new end of this host's lease, and with 0 when
-	// the lease is over forever. It must not block.
+	// Renewed, if not nil, is called with each new end of this host's lease. It is called with
+	// 0 when the lease is over forever. It must not block.
 	Renewed func(until time.Duration)
 }
 
@@ -87,7 +87,7 @@ type Engine struct {
 }
 
 // Start makes this process a node and takes over the socket. Every node of the roster calls
-// it with the same roster, secret and timing.
+// Start with the same roster, secret and timing.
 func Start(s *Socket, c Config) (*Engine, error) {
 	node, err := NewNode(c.Self, c.Roster, c.Timing, lease.Now())
 	if err != nil {
@@ -142,11 +142,11 @@ func (e *Engine) read(o *opener) {
 		}
 		b, from, err := o.open(buf[:n])
 		if err != nil || b == nil {
-			continue // a stranger's, a repetition, or a part
+			continue // from a stranger, a repetition, or a part of a message
 		}
 		m, err := decodeMessage(b)
 		if err != nil || m.From != from && m.Via != from {
-			continue // another version of intra, which a handshake refuses elsewhere
+			continue // from another version of intra, which the handshake refuses elsewhere
 		}
 		select {
 		case e.received <- m:
@@ -156,7 +156,7 @@ func (e *Engine) read(o *opener) {
 	}
 }
 
-// loop owns the node.
+// loop is the only goroutine that uses the node.
 func (e *Engine) loop() {
 	tick := time.NewTicker(e.config.Timing.Detect.Interval)
 	defer tick.Stop()
@@ -168,7 +168,7 @@ func (e *Engine) loop() {
 		case f := <-e.asked:
 			f()
 		case <-tick.C:
-			e.catchUp() // messages that have arrived count before a node is suspected
+			e.catchUp() // messages that have arrived count before the node suspects a peer
 			e.do(e.node.Tick(lease.Now()))
 		case <-e.closed:
 			return
@@ -223,12 +223,13 @@ func (e *Engine) send(a Send) {
 		return
 	}
 	for _, d := range e.sealer.seal(b) {
-		// A datagram that cannot be sent is lost. The protocol repeats it if it matters.
+		// If a datagram cannot be sent, it counts as lost. The protocol repeats it if it
+		// matters.
 		_, _ = e.conn.WriteToUDPAddrPort(d, to)
 	}
 }
 
-// ask has the loop run f, and waits for that.
+// ask has the loop run f, and waits until f has returned.
 func (e *Engine) ask(f func()) error {
 	done := make(chan struct{})
 	select {
@@ -277,8 +278,8 @@ func (e *Engine) Leads() (leads bool) {
 	return leads
 }
 
-// Silent returns the time since the last round trip with a node, 0 for a node that this one
-// does not watch.
+// Silent returns the time since the last round trip with a node. It returns 0 for a node that
+// this one does not watch.
 func (e *Engine) Silent(id ID) (d time.Duration) {
 	_ = e.ask(func() {
 		s, _ := e.node.observer.Sighting(id, lease.Now())

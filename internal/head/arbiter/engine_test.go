@@ -52,7 +52,7 @@ func (n *testNode) watch() {
 	}
 }
 
-// eventually waits for a condition; the time does not matter.
+// eventually waits for a condition, up to a generous bound.
 func (n *testNode) eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -89,7 +89,7 @@ func startNodes(t *testing.T, hosts ...string) ([]*testNode, []Peer) {
 
 func (n *testNode) propose(t *testing.T, e decision.Entry) {
 	t.Helper()
-	require.Eventually(t, func() bool { // its lease may lapse for a moment
+	require.Eventually(t, func() bool { // the head's lease may lapse for a moment
 		err := n.Propose(e)
 		if err != nil {
 			require.ErrorIs(t, err, ErrNotHead)
@@ -98,9 +98,9 @@ func (n *testNode) propose(t *testing.T, e decision.Entry) {
 	}, 60*time.Second, time.Millisecond)
 }
 
-// TestHeadIsLost: over real sockets, with strangers at every port, the head
-// vanishes, another one takes over with all decisions, and the last of three
-// hosts that had them stops when it is alone.
+// TestHeadIsLost uses real sockets, with strangers that send to every port. The head vanishes,
+// and another node takes over with all decisions. When the last of the three hosts with the
+// decisions is alone, it stops.
 func TestHeadIsLost(t *testing.T) {
 	nodes, roster := startNodes(t, "a", "b", "c", "d")
 	stop := flood(t, roster)
@@ -158,8 +158,7 @@ func TestHeadIsLost(t *testing.T) {
 	require.False(t, last.word.Held())
 }
 
-// flood sends nonsense, and replays of datagrams that it has seen, to every
-// node.
+// flood sends malformed datagrams, and replays of recorded ones, to every node.
 func flood(t *testing.T, roster []Peer) (stop func()) {
 	quit := make(chan struct{})
 	var done sync.WaitGroup
@@ -177,7 +176,7 @@ func flood(t *testing.T, roster []Peer) (stop func()) {
 			case <-time.After(time.Millisecond):
 			}
 			rand.Read(b)
-			copy(b, []byte{0, 0, 0, byte(i % 6)}) // as if it were a node
+			copy(b, []byte{0, 0, 0, byte(i % 6)}) // with the header of a node's datagram
 			a, err := net.ResolveUDPAddr("udp", roster[i%len(roster)].Address)
 			if err == nil {
 				_, _ = conn.WriteTo(b[:i%len(b)], a)

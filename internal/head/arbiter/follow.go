@@ -16,19 +16,19 @@ func (n *Node) follow(m *Message) {
 		n.act(Leader{m.Leader, m.Term})
 	}
 	if m.From == n.leader && m.Term == n.term && m.Leader != m.From {
-		n.leader = 0 // it has yielded, and has no successor yet
+		n.leader = 0 // the head of that term has yielded, and has no successor yet
 	}
 }
 
-// promise makes a member promise to elect no head but the sender of m, for as long as the
-// lease that the sender may derive from the member's echo of m can last.
+// promise makes a member promise to elect no other head than the sender of m. The promise
+// lasts as long as the lease can last that the sender derives from the member's echo of m.
 func (n *Node) promise(m *Message, now time.Duration) {
 	if n.log == nil || m.From != n.leader || m.Leader != m.From || m.Term != n.term || m.Seq <= n.headSeq {
 		return
 	}
-	// A head that does not receive from this node cannot use a promise, and would keep the
-	// node from electing one that does. A member that has voted in a later election is bound
-	// by its vote.
+	// A head that does not receive from this node cannot use a promise. The promise would only
+	// keep this node from electing a head that does. A member that has voted in a later
+	// election is bound by its vote.
 	heard, _ := n.observer.Sighting(m.From, now)
 	if heard.Age <= detour*n.timing.Detect.Interval && n.log.status().GetTerm() <= m.Term {
 		n.headSeq = m.Seq
@@ -36,8 +36,8 @@ func (n *Node) promise(m *Message, now time.Duration) {
 	}
 }
 
-// stand has a member stand for election once it is free to do so: its promise is over, and
-// it knows no head or suspects the head.
+// stand makes a member stand for election once it is free to do so: its promise has expired,
+// and it knows no head or suspects the head.
 func (n *Node) stand(now time.Duration) {
 	if !n.free(now) {
 		n.ready = 0
@@ -74,7 +74,7 @@ func (n *Node) free(now time.Duration) bool {
 	switch {
 	case now < n.promised:
 		return false
-	case n.term == 0 && n.self != Head: // the node that has started the job is the first head
+	case n.term == 0 && n.self != Head: // the first head is the node that has started the job
 		head = Head
 		if n.peers[Head].seq == 0 && now < n.began+n.timing.Join {
 			return false
@@ -83,16 +83,18 @@ func (n *Node) free(now time.Duration) bool {
 		return true
 	}
 	s, _ := n.observer.Sighting(head, now)
-	if !n.log.state.Started { // hosts that start their processes may be slow
+	if !n.log.state.Started { // hosts that still start their processes may be slow
 		return s.Silence >= n.timing.Detect.Ceiling
 	}
 	return s.Suspect()
 }
 
-// hearRaft passes a message of another member to the log, unless it requests or brings a
-// vote that this member must not use now. A node that receives decisions from its head
-// begins to keep them: it has become a member, though it may not know that yet. A node that
-// is asked for a vote may not know the members either, so votes are not checked against them.
+// hearRaft passes a message of another member to the log, unless the message requests or
+// grants a vote that this member must not use now.
+//
+// A node that receives decisions from its head begins to keep them: it has become a member,
+// though it may not know that yet. A node that is asked for a vote may not know the members
+// either. So votes are not checked against the list of members.
 func (n *Node) hearRaft(m *raftpb.Message, now time.Duration) {
 	if n.log == nil && !n.begin(m) {
 		return
@@ -104,17 +106,17 @@ func (n *Node) hearRaft(m *raftpb.Message, now time.Duration) {
 			return
 		}
 	case raftpb.MsgPreVoteResp:
-		if now < n.promised { // meanwhile this member has received a beat of the head
+		if now < n.promised { // this member has received a beat of the head meanwhile
 			return
 		}
 	}
 	if err := n.log.step(m); err != nil {
-		return // it is late, or the log is broken, which drain reports
+		return // the message is late, or the log is broken, which drain reports
 	}
 }
 
-// abandon fences this host when it has had no lease for long: the head has declared the host
-// lost, or is lost itself.
+// abandon fences this host when it has had no lease for a long time: the head has declared the
+// host lost, or the head is lost itself.
 func (n *Node) abandon(now time.Duration) {
 	awake := now - n.observer.Late()
 	if now < n.until {
@@ -187,8 +189,8 @@ func (n *Node) sightings(to ID, now time.Duration) []detect.Sighting {
 // sends its messages through other nodes.
 const detour = 4
 
-// post sends m to its destination. Without a direct round trip lately it also sends m through
-// two other nodes, so that no node loses its lease because one network link fails, in one
+// post sends m to its destination. If there was no direct round trip lately, it also sends m
+// through two other nodes. So no node loses its lease because one network link fails, in one
 // direction or both. Only messages to or from members take this detour, since all nodes
 // exchange beats with members.
 func (n *Node) post(m *Message, now time.Duration) {

@@ -15,18 +15,18 @@ import (
 type lead struct {
 	term      uint64 // 0: this node is not the head
 	announced bool
-	fresh     bool                 // announced, and judge has not run yet
-	until     time.Duration        // the end of its lease
-	longest   time.Duration        // the latest end that its lease has had, under any members
+	fresh     bool                 // announced as the head, while judge has not run yet
+	until     time.Duration        // end of its lease
+	longest   time.Duration        // latest end that its lease ever had, under any set of members
 	changing  bool                 // a change of members has been proposed
-	next      []ID                 // the members after it
-	told      uint64               // the last number of changes that was reported
-	leased    map[ID]time.Duration // by node: when its lease is certainly over, by this node's clock
-	proposed  map[ID]bool          // nodes whose loss has been proposed; they get no lease any more
+	next      []ID                 // the members after that change
+	told      uint64               // the last reported number of changes
+	leased    map[ID]time.Duration // by node: when its lease has certainly expired, by this node's clock
+	proposed  map[ID]bool          // nodes whose loss has been proposed, which get no lease any more
 	suspected map[ID]bool
 }
 
-// checkLead makes this node the head, or ends that, after the state of the log.
+// checkLead makes this node the head, or ends its lead, according to the state of the log.
 func (n *Node) checkLead(now time.Duration) {
 	term := n.log.status().GetTerm()
 	if n.lead.term != 0 && (!n.log.leads() || term != n.lead.term || n.term > n.lead.term) {
@@ -62,8 +62,8 @@ func (n *Node) Leads(now time.Duration) bool {
 }
 
 // renew extends the lease of the head by the promises of the members. The lease counts from
-// the latest beat for which a majority, itself included, has promised. During a change of
-// members a majority of the old and one of the new members is needed.
+// the latest beat for which a majority, including the head, has promised. During a change of
+// members, it takes a majority of the old members and one of the new members.
 func (n *Node) renew(now time.Duration) {
 	if n.lead.term == 0 {
 		return
@@ -79,12 +79,12 @@ func (n *Node) renew(now time.Duration) {
 	}
 	n.lead.until = start + n.timing.Lease
 	n.lead.longest = max(n.lead.longest, n.lead.until)
-	n.promised = max(n.promised, start+n.timing.promise()) // the head itself votes for no other member before that
+	n.promised = max(n.promised, start+n.timing.promise()) // until then the head itself votes for no other member
 	n.extend(n.lead.until)
 }
 
-// backed returns when the head sent the latest beat for which a majority of the given
-// members, itself included, has promised.
+// backed returns when the head sent the latest beat for which a majority of the given members,
+// including the head, has promised.
 func (n *Node) backed(members []ID, now time.Duration) (start time.Duration, ok bool) {
 	if len(members) == 1 {
 		return now, members[0] == n.self
@@ -95,7 +95,7 @@ func (n *Node) backed(members []ID, now time.Duration) (start time.Duration, ok 
 			since = append(since, p.since)
 		}
 	}
-	others := len(members) / 2 // with this node they are a majority
+	others := len(members) / 2 // together with this node they are a majority
 	if len(since) < others {
 		return 0, false
 	}
@@ -103,10 +103,9 @@ func (n *Node) backed(members []ID, now time.Duration) (start time.Duration, ok 
 	return since[len(since)-others], true
 }
 
-// grant leases a peer the right to act. The lease counts from when the peer sent the last
-// beat that this node has received, and is no longer than this node's own lease. The beat
-// arrived after it was sent, so the lease is certainly over when lease.Wait has passed since
-// its arrival.
+// grant leases a peer the right to act. The lease counts from the time at which the peer sent
+// its last beat that this node has received. It never outlasts this node's own lease. The beat
+// arrived after it was sent, so the lease has certainly expired lease.Wait after that arrival.
 func (n *Node) grant(id ID, p *peer) time.Duration {
 	d := min(n.timing.Lease, n.lead.until-p.came)
 	if p.seq == 0 || d <= 0 || n.lead.proposed[id] {
@@ -128,8 +127,8 @@ func (n *Node) news(id ID, p *peer) []job.Verdict {
 	return next[:min(len(next), maxNews)]
 }
 
-// judge proposes the loss of each node that all its observers suspect and whose lease is
-// over.
+// judge proposes the loss of each node that all its observers suspect and whose lease has
+// expired.
 func (n *Node) judge(now time.Duration) {
 	if !n.Leads(now) {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// replica is one member's copy of the log: Raft without its clock. Node decides when to
-// stand for election and for which member to vote, so the timeouts of Raft never expire.
+// replica is one member's copy of the log: Raft without its clock. Node decides when a member
+// stands for election and for which member it votes, so the timeouts of Raft never expire.
 type replica struct {
 	self    ID
 	node    *raft.RawNode
@@ -23,12 +23,13 @@ type replica struct {
 	index   uint64 // of the last entry applied
 	term    uint64 // of that entry
 	ticks   int
-	keep    uint64 // entries kept for members that are behind
+	keep    uint64 // number of entries kept for members that are behind
 	broken  error
 }
 
 const (
-	// keepEntries: a member that is behind by more entries gets a snapshot.
+	// keepEntries bounds how far a member may be behind. If it lacks more entries, it gets a
+	// snapshot.
 	keepEntries = 1024
 	// resend is the number of ticks after which an unanswered snapshot counts as lost.
 	resend = 20
@@ -177,7 +178,7 @@ func (r *replica) drain(send func(*raftpb.Message), applied func(decision.Entry)
 
 func (r *replica) apply(e *raftpb.Entry, applied func(decision.Entry)) error {
 	r.index, r.term = e.GetIndex(), e.GetTerm()
-	if len(e.GetData()) == 0 { // a leader's first entry
+	if len(e.GetData()) == 0 { // the first entry of a new leader
 		return nil
 	}
 	entry, err := decision.Decode(e.GetData())

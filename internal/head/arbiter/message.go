@@ -17,41 +17,42 @@ type Message struct {
 	To   ID // the destination; another receiver forwards the message
 	Via  ID // the node that has forwarded it, 0 if none has
 
-	// Seq numbers the sender's beats. Echo is the highest Seq that it has received from To,
-	// Direct the highest that arrived without a detour. A message between beats has Seq 0.
+	// Seq numbers the sender's beats; a message between beats has Seq 0. Echo is the highest
+	// Seq that the sender has received from To. Direct is the highest of those that arrived
+	// without a detour.
 	Seq    uint64
 	Echo   uint64
 	Direct uint64
 
-	// Term is the highest term whose head the sender knows, Leader that head.
+	// Term is the highest term whose head the sender knows. Leader is that head.
 	Term   uint64
 	Leader ID
-	// Promised is the latest beat of To, as the head of Term, for which the sender, a member,
-	// has promised to elect no other head for a while.
+	// Promised is the latest beat for which the sender, a member, has promised to elect no
+	// other head for a while. To has sent that beat as the head of Term.
 	Promised uint64
-	// Grant, from the head, leases To the right to act for that time after To sent the beat
-	// that Echo names.
+	// Grant leases To the right to act. The head sends it. The lease lasts for that time after
+	// To sent the beat that Echo names.
 	Grant time.Duration
 
-	// Epoch is the number of verdicts that the sender knows. Verdicts holds the next ones
-	// that To does not know.
+	// Epoch is the number of verdicts that the sender knows. Verdicts are the next ones that
+	// To lacks.
 	Epoch    uint64
 	Verdicts []job.Verdict
-	// Lost is not empty if To has been declared lost. It says why.
+	// Lost says why To was declared lost. It is empty if To was not.
 	Lost string
 
 	// Changes is the number of changes of the members that the sender knows. If To knows
-	// fewer, Members holds the members after them.
+	// fewer, Members are the members after these changes.
 	Changes uint64
 	Members []ID
 
-	Sightings []detect.Sighting // to members
-	Raft      []*raftpb.Message // between members
+	Sightings []detect.Sighting // sent to members
+	Raft      []*raftpb.Message // sent between members
 }
 
-// spoken lists the messages of Raft that members send each other here. Left out are the
-// transfer of leadership, which would bypass the leases, and proposals of followers. Members
-// change by decisions only.
+// spoken lists the messages of Raft that members send each other here. It excludes the
+// transfer of leadership, which would bypass the leases, and the proposals of followers.
+// Members change by decisions only.
 var spoken = []raftpb.MessageType{
 	raftpb.MsgApp, raftpb.MsgAppResp, raftpb.MsgVote, raftpb.MsgVoteResp, raftpb.MsgPreVote, raftpb.MsgPreVoteResp,
 	raftpb.MsgSnap, raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp,

@@ -29,8 +29,8 @@ func onHosts(t *testing.T, n int, v6 bool) (*netns.Net, []*process) {
 	return hosts, startAt(t, addresses, func(i int) *exec.Cmd { return hosts.Hosts[i].Command(os.Args[0]) })
 }
 
-// TestPartition cuts the host of the head off. The others continue with another
-// head. The old one, which lives, is informed when the network is whole again.
+// TestPartition cuts off the host of the head. The others continue with another head. The old
+// head, which still runs, learns of that when the network is whole again.
 func TestPartition(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("IPv6 %v", v6), func(t *testing.T) {
@@ -50,8 +50,8 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestHalfDeadLink: a link that is dead, or carries one direction only, costs
-// no node its lease, since other nodes pass on its messages.
+// TestHalfDeadLink checks that no node loses its lease because a link is dead, or carries one
+// direction only: other nodes forward its messages.
 func TestHalfDeadLink(t *testing.T) {
 	hosts, nodes := onHosts(t, 4, false)
 	hosts.Set(3, 0, netns.Conditions{Cut: true})
@@ -64,6 +64,6 @@ func TestHalfDeadLink(t *testing.T) {
 		_, verdict := n.find("verdict", any1)
 		require.False(t, verdict, "node %d", i+1)
 	}
-	require.NoError(t, nodes[3].cmd.Process.Kill()) // the others watched it all the time
+	require.NoError(t, nodes[3].cmd.Process.Kill()) // all other nodes have watched node 3 all the time
 	nodes[0].wait(t, "verdict", func(l told) bool { return l.Process.Rank == 4 })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// ErrNotHead means that this node may not propose: only the head may, while it has its lease.
+// ErrNotHead means that this node may not propose. Only the head may, while it has its lease.
 var ErrNotHead = errors.New("this node is not the head")
 
 // Node is one process of the launcher. Its methods are not safe for concurrent
@@ -27,7 +27,7 @@ type Node struct {
 
 	observer *detect.Observer
 	peers    map[ID]*peer
-	order    []ID // of peers
+	order    []ID // order of the peers
 	seq      uint64
 	sent     [history]time.Duration // when beat seq was sent, at seq % history
 
@@ -35,46 +35,46 @@ type Node struct {
 	leader ID            // the head of term, 0 if it has yielded
 	until  time.Duration // end of this node's lease, as an agent or as the head
 	leased bool          // this node has had a lease
-	held   time.Duration // when it last had one, in time awake
+	held   time.Duration // when it last had a lease, in time awake
 	began  time.Duration
 	fenced bool
 
 	started bool          // all processes have joined, as far as this node knows
-	zero    time.Duration // when they had
+	zero    time.Duration // when all processes had joined
 
 	log      *replica      // nil if this node is not a member
-	headSeq  uint64        // the head's beat of the last promise
+	headSeq  uint64        // the head's beat for which this member made its last promise
 	promised time.Duration // end of the promise to elect no other head
-	ready    time.Duration // since when this member wants to stand for election, 0: it does not
-	next     time.Duration // when it stands again
+	ready    time.Duration // since when this member wants to stand for election; 0: it does not
+	next     time.Duration // when it stands for election again
 	lead     lead
-	changes  uint64        // changes of the members that this node knows
+	changes  uint64        // number of changes of the members that this node knows
 	verdicts []job.Verdict // verdicts that this node knows
 	actions  []Action
 }
 
-// history bounds the beats that a round trip may take.
+// history bounds a round trip, in beats.
 const history = 256
 
-// peer is the knowledge of a node about another one with which it exchanges beats. "Own"
-// beats are those of the node that has this knowledge.
+// peer is a node's knowledge about another one with which it exchanges beats. "Own" beats are
+// those of the node that has this knowledge, and "the peer's" are those of the other one.
 type peer struct {
-	seq        uint64        // its highest beat
-	came       time.Duration // when that arrived
-	seqDirect  uint64        // its highest beat that arrived without a detour
-	echo       uint64        // the highest own beat that it has received
-	echoDirect uint64        // the highest own beat that it has received without a detour
+	seq        uint64        // the peer's highest beat
+	came       time.Duration // when that beat arrived
+	seqDirect  uint64        // the peer's highest beat that arrived without a detour
+	echo       uint64        // the highest own beat that the peer has received
+	echoDirect uint64        // the highest own beat that the peer has received without a detour
 	direct     time.Duration // when this node learnt that
-	promised   uint64        // the highest own beat, as the head, for which it has promised
+	promised   uint64        // the highest own beat, as the head, for which the peer has promised
 	since      time.Duration // when this node sent that beat
-	epoch      uint64        // verdicts that it knows
-	changes    uint64        // changes of the members that it knows
-	sightings  map[ID]report // what it has seen of others
+	epoch      uint64        // number of verdicts that the peer knows
+	changes    uint64        // number of changes of the members that the peer knows
+	sightings  map[ID]report // the peer's sightings of other nodes
 }
 
 type report struct {
 	detect.Sighting
-	at time.Duration // when it arrived
+	at time.Duration // when the report arrived
 }
 
 // Action is one step that the driver takes for the node, in order.
@@ -82,48 +82,50 @@ type Action interface{ action() }
 
 // The actions.
 type (
-	// Send sends a message to a node, which may have to forward it.
+	// Send sends a message to a node. The receiver may have to forward it.
 	Send struct {
 		To      ID
 		Message *Message
 	}
-	// Lead: this node is the head now. State holds all decisions so far; those in later
-	// Committed actions are not in it. Began is when all processes had joined, by the clock
-	// of this host, if they have.
+	// Lead reports that this node is the head now. State holds all decisions so far, but not
+	// those of later Committed actions. Began is when all processes had joined, by the clock
+	// of this host; only if they have.
 	Lead struct {
 		Term  uint64
 		State *decision.State
 		Began time.Duration
 	}
-	// Yield: this node is no longer the head.
+	// Yield reports that this node is no longer the head.
 	Yield struct{ Term uint64 }
-	// Leader: another node is the head now.
+	// Leader reports that another node is the head now.
 	Leader struct {
 		ID   ID
 		Term uint64
 	}
-	// Committed: a majority of the members keeps a decision. The head acts on it now.
+	// Committed reports that a majority of the members keeps a decision. The head acts on it
+	// now.
 	Committed struct{ Entry decision.Entry }
-	// Deciders, on the head only: the members have changed, and will not change again before
-	// another one is lost.
+	// Deciders reports, on the head only, that the members have changed. They will not change
+	// again before another one is lost.
 	Deciders struct {
 		Members []ID
 		Text    string
 	}
-	// Verdict: the next verdict, in the same order everywhere.
+	// Verdict reports the next verdict. All nodes report the verdicts in the same order.
 	Verdict struct{ job.Verdict }
-	// Handled, on the head only: a node knows the verdicts up to an epoch.
+	// Handled reports, on the head only, that a node knows the verdicts up to an epoch.
 	Handled struct {
 		Node  ID
 		Epoch uint64
 	}
-	// Lease: processes of this host may act until then.
+	// Lease reports that processes of this host may act until Until.
 	Lease struct{ Until time.Duration }
-	// Suspected: the head has begun to suspect a node.
+	// Suspected reports that the head has begun to suspect a node.
 	Suspected struct{ Evidence detect.Evidence }
-	// Fence: the processes of this host must be killed. The node takes no part any more.
+	// Fence reports that the processes of this host must be killed. The node no longer takes
+	// part.
 	Fence struct{ Why string }
-	// Broken: this node can no longer keep the decision log.
+	// Broken reports that this node can no longer keep the decision log.
 	Broken struct{ Err error }
 )
 
@@ -166,8 +168,8 @@ func NewNode(self ID, roster []Peer, timing Timing, now time.Duration) (*Node, e
 	return n, nil
 }
 
-// State returns the state of all decisions that this member knows, nil at a node that is not
-// a member. The caller must not change it.
+// State returns the state of all decisions that this member knows. It returns nil at a node
+// that is not a member. The caller must not change it.
 func (n *Node) State() *decision.State {
 	if n.log == nil {
 		return nil
@@ -175,7 +177,8 @@ func (n *Node) State() *decision.State {
 	return n.log.state
 }
 
-// Head returns the head that this node obeys and its term, 0 before the first one is known.
+// Head returns the head that this node obeys, and its term. Both are 0 before the first head
+// is known.
 func (n *Node) Head() (ID, uint64) { return n.leader, n.term }
 
 // Tick does the periodic work. The driver calls it once per interval of beats.
@@ -234,16 +237,16 @@ func (n *Node) Receive(m *Message, now time.Duration) []Action {
 		n.hearRaft(r, now)
 	}
 	n.drain(now)
-	if n.lead.fresh { // it may be able to declare losses at once
+	if n.lead.fresh { // the new head may be able to declare losses at once
 		n.lead.fresh = false
 		n.judge(now)
 	}
 	return n.take()
 }
 
-// Propose asks the members to decide e, in pieces if it is long. Committed reports the
-// decision. If this node stops being the head before that, e may be decided or not; the
-// State of the next Lead shows it.
+// Propose asks the members to decide e, in pieces if e is long. Committed reports the
+// decision. If this node stops being the head before that, e may still be decided; the State
+// of the next Lead shows whether it was.
 func (n *Node) Propose(e decision.Entry, now time.Duration) ([]Action, error) {
 	if !n.Leads(now) {
 		return nil, ErrNotHead
@@ -280,8 +283,8 @@ func (n *Node) elapsed(now time.Duration) time.Duration {
 	return max(now-n.zero, 0)
 }
 
-// date computes when all processes had joined, from the times of decisions. A decision is
-// never received before its time, so the earliest zero that they allow is the best.
+// date computes when all processes had joined, from the times of decisions. No decision is
+// received before its time, so the earliest zero that the times allow is the most accurate.
 func (n *Node) date(now time.Duration) {
 	if s := n.log.state; s.Started && (!n.started || now-s.Latest < n.zero) {
 		n.started, n.zero = true, now-s.Latest
@@ -373,7 +376,7 @@ func (n *Node) drain(now time.Duration) {
 		n.act(Committed{e})
 		n.announce()
 	})
-	n.announce() // after a snapshot
+	n.announce() // a snapshot may contain verdicts
 	n.date(now)
 	n.applyMembership(n.log.state.Changes, n.log.state.Members, now)
 	for _, p := range n.order {
@@ -386,14 +389,14 @@ func (n *Node) drain(now time.Duration) {
 	}
 	n.checkLead(now)
 	if len(n.verdicts) > known && n.Leads(now) {
-		n.beat(now) // a verdict does not wait for the next interval
+		n.beat(now) // a verdict does not wait for the next interval of beats
 	}
 }
 
 // announce learns the verdicts of the log.
 func (n *Node) announce() {
 	all := n.log.state.Verdicts
-	for _, v := range all[min(len(n.verdicts), len(all)):] { // a new member may know some before it has the log
+	for _, v := range all[min(len(n.verdicts), len(all)):] { // a new member may know some verdicts before it has the log
 		n.learn(v.Verdict)
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// TestCondemned: between the proposal of a loss and its commitment the node may
-// be heard again; it gets no lease then.
-func TestCondemned(t *testing.T) {
+// TestCondemnedNodeGetsNoLease checks a node whose loss is proposed and not committed: it may be heard again,
+// but gets no lease.
+func TestCondemnedNodeGetsNoLease(t *testing.T) {
 	c := newCluster(1, 3, 1, DefaultTiming)
 	require.NoError(t, c.run(2*time.Second))
 	require.Equal(t, Head, c.head())
 	head, back := c.nodes[Head], c.nodes[4]
 	c.excused[4] = true
 	c.split([]ID{4})
-	hold := false // decisions do not get through
+	hold := false // while set, no decisions are committed
 	c.sabotage = func(n *Node, m *Message, _ time.Duration) {
 		if m != nil && hold {
 			m.Raft = nil
@@ -32,8 +32,8 @@ func TestCondemned(t *testing.T) {
 	c.heal()
 	word := back.word
 	require.NoError(t, c.run(c.now+300*ms))
-	require.False(t, head.isLost(4), "it is not decided yet")
-	require.Less(t, head.clock(c.now)-head.peers[4].came, 100*ms, "it is back")
+	require.False(t, head.isLost(4), "the loss is not decided yet")
+	require.Less(t, head.clock(c.now)-head.peers[4].came, 100*ms, "the node is back")
 	require.Equal(t, word, back.word)
 	hold = false
 	require.NoError(t, c.run(c.now+time.Second))
@@ -41,10 +41,10 @@ func TestCondemned(t *testing.T) {
 	require.True(t, back.shut)
 }
 
-// TestSnapshotReachesMember: a member that missed more than the log keeps still
-// catches up, even if snapshots get lost.
+// TestSnapshotReachesMember checks that a member catches up although the log no longer has the
+// entries that it missed, and although snapshots get lost.
 func TestSnapshotReachesMember(t *testing.T) {
-	c := newCluster(3, 3, 1, DefaultTiming) // a seed with a short log
+	c := newCluster(3, 3, 1, DefaultTiming) // a seed that gives a short log
 	require.NoError(t, c.run(2*time.Second))
 	require.Equal(t, uint64(3), c.nodes[Head].log.keep)
 	c.excused[3] = true
@@ -52,7 +52,7 @@ func TestSnapshotReachesMember(t *testing.T) {
 	c.cut[[2]ID{3, 4}], c.cut[[2]ID{4, 3}] = true, true
 	for range 20 {
 		require.True(t, c.propose(decision.Entry{Kind: decision.Injected}))
-		require.NoError(t, c.run(c.now+20*ms)) // not long enough to be lost
+		require.NoError(t, c.run(c.now+20*ms)) // too short for the member to be declared lost
 	}
 	c.heal()
 	dropped := 0

@@ -42,7 +42,7 @@ type told struct {
 	Node    ID
 	Process job.Process
 	Text    string
-	At      time.Duration // by the clock of leases
+	At      time.Duration // when the line was written, by the clock of leases
 	Held    bool
 }
 
@@ -54,8 +54,7 @@ type bootstrap struct {
 	Secret job.Secret
 }
 
-// serve runs a node in a process of its own. Node 1 places a process on each of
-// the others.
+// serve runs a node in a process of its own. Node 1 places a process on each other node.
 func serve(in io.Reader, out io.Writer) error {
 	socket, err := Listen(os.Getenv("INTRA_TEST_NODE"))
 	if err != nil {
@@ -149,7 +148,7 @@ func startProcesses(t *testing.T, n int) []*process {
 	return startAt(t, slices.Repeat([]string{"127.0.0.1"}, n), func(int) *exec.Cmd { return exec.Command(os.Args[0]) })
 }
 
-// startAt starts nodes by commands, each at an address.
+// startAt starts one node for each address, by the command that the function returns.
 func startAt(t *testing.T, addresses []string, command func(i int) *exec.Cmd) []*process {
 	var all []*process
 	var roster []Peer
@@ -192,8 +191,8 @@ func startAt(t *testing.T, addresses []string, command func(i int) *exec.Cmd) []
 	return all
 }
 
-// TestKill kills the processes of an agent and then of the head. Every survivor
-// learns of both, in the same order.
+// TestKill kills the process of an agent, and then that of the head. Every survivor learns of
+// both losses, in the same order.
 func TestKill(t *testing.T) {
 	nodes := startProcesses(t, 5)
 	kill := func(id ID) time.Duration {
@@ -219,16 +218,16 @@ func TestKill(t *testing.T) {
 			}
 		}
 		return false
-	}, 60*time.Second, time.Millisecond, "nobody leads")
+	}, 60*time.Second, time.Millisecond, "no node leads")
 	l := next.wait(t, string(decision.Lost), func(l told) bool { return l.Node == Head })
 	t.Logf("the head was declared lost %v after its kill", l.At-at)
-	kill(4) // a node that reports to a later head
+	kill(4) // a node that reports to a later head, not to the first one
 	v := next.wait(t, "verdict", func(l told) bool { return l.Process.Rank == 4 })
 	require.Contains(t, v.Text, "last heard")
 }
 
-// TestStop stops an agent for longer than its lease. It is declared lost when
-// the lease is over and not before, and is informed of that when it continues.
+// TestStop stops an agent for longer than its lease. The agent is declared lost only after its
+// lease is over. When it continues, it learns of its loss.
 func TestStop(t *testing.T) {
 	nodes := startProcesses(t, 4)
 	stopped := nodes[3]

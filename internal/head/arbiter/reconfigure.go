@@ -11,15 +11,15 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// targetMembers is the number of members if the job has as many hosts. With three, one may be
-// lost.
+// targetMembers is the number of members, if the job has enough hosts. With three members, one
+// may be lost.
 const targetMembers = 3
 
-// reconfigure replaces a lost member by another node. Members change one at a time, so that
-// every majority before a change and every majority after it have a node in common [Raft,
-// 4.1]. So no majority of either kind elects a head while the lease of the head that makes
-// the change is in force. For the same reason no further change begins while a lease that
-// rests on the members before the last change may be in force.
+// reconfigure replaces a lost member by another node. Members change one at a time. So every
+// majority before a change and every majority after it have a node in common [Raft, 4.1], and
+// neither elects a head while the lease of the head that makes the change is in force. For the
+// same reason no further change begins while a lease that rests on the earlier members may be
+// in force.
 func (n *Node) reconfigure(now time.Duration) {
 	if !n.Leads(now) || len(n.first) == 1 {
 		return
@@ -50,9 +50,9 @@ func (n *Node) reconfigure(now time.Duration) {
 	n.drain(now)
 }
 
-// change returns the next change of members that is needed. Lost members are removed and
-// other nodes added. If only two members are left and no third can be found, the head
-// removes the other one: then only its own loss ends the job, and not that of either.
+// change returns the next change of members that is needed. It removes lost members and adds
+// other nodes. If only two members are left and there is no third host, the head removes the
+// other member: then only its own loss ends the job, and not the loss of either.
 func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 	members := n.log.state.Members
 	for _, id := range members {
@@ -77,8 +77,8 @@ func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 	return e, false
 }
 
-// candidate returns the first responding node on a host without a member, 0 if there is none
-// at the moment. hosts counts the hosts without a member that have a node that is not lost.
+// candidate returns the first responding node on a host without a member, or 0 if there is
+// none now. hosts counts the hosts without a member that have a live node.
 func (n *Node) candidate(now time.Duration) (id ID, hosts int) {
 	var taken []string
 	for _, p := range n.roster {
@@ -102,7 +102,7 @@ func (n *Node) candidate(now time.Duration) (id ID, hosts int) {
 	return id, len(others)
 }
 
-// tellDeciders reports the members that keep the decisions, once after a change.
+// tellDeciders reports the members that keep the decisions once after each change.
 func (n *Node) tellDeciders() {
 	state := n.log.state
 	if n.lead.told == state.Changes {
@@ -110,7 +110,7 @@ func (n *Node) tellDeciders() {
 	}
 	for _, id := range state.Members {
 		if id != n.self && n.log.behind(id) {
-			return // for now
+			return // reported later
 		}
 	}
 	n.lead.told = state.Changes
@@ -130,7 +130,8 @@ func (n *Node) tellDeciders() {
 	n.act(d)
 }
 
-// applyMembership records the members after that many changes, if these are more than known.
+// applyMembership records the members after that number of changes, unless this node already
+// knows as many changes.
 func (n *Node) applyMembership(changes uint64, members []ID, now time.Duration) {
 	if changes <= n.changes || len(members) == 0 {
 		return
@@ -145,7 +146,7 @@ func (n *Node) applyMembership(changes uint64, members []ID, now time.Duration) 
 	n.greet(now)
 }
 
-// greet begins to exchange beats with all nodes that this node meets.
+// greet begins to exchange beats with all nodes that this node has to meet.
 func (n *Node) greet(now time.Duration) {
 	for _, p := range n.roster {
 		if n.peers[p.ID] == nil && n.meet(n.self, p.ID) {

@@ -28,7 +28,7 @@ func (c *cluster) lose(id ID) {
 	c.cut[[2]ID{id, id}] = true
 }
 
-// hosts counts the hosts that have a node left.
+// hosts counts the hosts with a live node.
 func (c *cluster) hosts() int {
 	live := make(map[string]bool)
 	for _, p := range c.nodes[Head].roster {
@@ -43,17 +43,16 @@ func (c *cluster) hosts() int {
 	return n
 }
 
-// settled returns an error that says why the job could not survive the next
-// loss yet.
+// settled returns why the job could not survive the next loss yet, as an error.
 func (c *cluster) settled() error {
 	head := c.head()
 	if head == 0 {
-		return fmt.Errorf("nobody leads")
+		return fmt.Errorf("no node leads")
 	}
 	h := c.nodes[head]
 	state := h.log.state
 	want := min(c.hosts(), targetMembers)
-	if want == 2 { // the head alone
+	if want == 2 { // only the head keeps the decisions then
 		want = 1
 	}
 	if len(state.Members) != want || h.lead.changing || !slices.Equal(h.raftMembers(), state.Members) {
@@ -78,7 +77,7 @@ func (c *cluster) settled() error {
 		case s.shut:
 			return fmt.Errorf("%d is fenced", id)
 		case s.changes != state.Changes || !slices.Equal(s.members, state.Members):
-			return fmt.Errorf("%d thinks that %v are members", id, s.members)
+			return fmt.Errorf("%d takes %v for the members", id, s.members)
 		case slices.Contains(state.Members, id) && (s.log == nil || s.log.state.Changes != state.Changes):
 			return fmt.Errorf("%d does not know that it is a member", id)
 		case s.clock(c.now) >= s.word || s.leader != head:
@@ -96,8 +95,8 @@ func (s *simNode) raftMembers() (all []ID) {
 	return all
 }
 
-// oneByOne loses one node after the other, each when the previous one is
-// replaced, until one is left or the loss of the head ends the job.
+// oneByOne loses one node after another, each after the previous one is replaced. It stops
+// when one node is left or the loss of the head ends the job.
 func oneByOne(seed uint64, sabotage func(*cluster)) (*cluster, error) {
 	c := newCluster(seed, 3+int(seed%4), int(seed/4%2), DefaultTiming)
 	if sabotage != nil {
@@ -147,8 +146,7 @@ func oneByOne(seed uint64, sabotage func(*cluster)) (*cluster, error) {
 	}
 }
 
-// over checks that no node continues without the only one that keeps the
-// decisions.
+// over checks that no node continues after the loss of the only node that keeps the decisions.
 func (c *cluster) over(left []ID) error {
 	for _, id := range left {
 		c.excused[id] = true
@@ -164,8 +162,8 @@ func (c *cluster) over(left []ID) error {
 	return nil
 }
 
-// TestLossesOneByOne runs many schedules in which hosts are lost until one is
-// left, the head's among them.
+// TestLossesOneByOne runs many schedules in which hosts are lost until one is left, including
+// hosts of heads.
 func TestLossesOneByOne(t *testing.T) {
 	first, n := simseed.Range(t, 25)
 	for seed := first; seed < first+n; seed++ {
@@ -174,18 +172,19 @@ func TestLossesOneByOne(t *testing.T) {
 	}
 }
 
-// TestMembersChangeWithCare breaks one rule of member changes at a time.
-func TestMembersChangeWithCare(t *testing.T) {
+// TestMemberRulesAreNeeded breaks one rule of member changes at a time, and expects the
+// checks to fail.
+func TestMemberRulesAreNeeded(t *testing.T) {
 	for name, rule := range map[string]struct {
 		sabotage func(n *Node, m *Message, now time.Duration)
 		finds    string
 	}{
-		"who is lost is replaced": {func(n *Node, _ *Message, _ time.Duration) { n.first = n.first[:1] }, "should"},
-		"all hear of new members": {func(n *Node, m *Message, _ time.Duration) {
+		"a lost member is replaced": {func(n *Node, _ *Message, _ time.Duration) { n.first = n.first[:1] }, "should"},
+		"all nodes learn of new members": {func(n *Node, m *Message, _ time.Duration) {
 			if m != nil {
 				m.Members = nil
 			}
-		}, "thinks that"},
+		}, "for the members"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(20) {
@@ -194,13 +193,13 @@ func TestMembersChangeWithCare(t *testing.T) {
 					return
 				}
 			}
-			require.Fail(t, "nothing was noticed")
+			require.Fail(t, "no check failed")
 		})
 	}
 }
 
-// TestNoChangeOnOldLeases: the members do not change while leases are in force
-// that the present members do not back.
+// TestNoChangeOnOldLeases checks that members do not change while a lease may be in force that
+// the present members have not promised.
 func TestNoChangeOnOldLeases(t *testing.T) {
 	c := newCluster(1, 4, 1, DefaultTiming)
 	require.NoError(t, c.run(2*time.Second))
@@ -208,7 +207,7 @@ func TestNoChangeOnOldLeases(t *testing.T) {
 	require.Equal(t, []ID{1, 2, 3}, h.members)
 	c.kill(3)
 	for h.lost[3] == 0 {
-		h.lead.longest = h.clock(c.now) + time.Hour // from earlier members
+		h.lead.longest = h.clock(c.now) + time.Hour // a lease that earlier members promised
 		require.NoError(t, c.run(c.now+ms))
 	}
 	require.NoError(t, c.run(c.now+5*time.Second))
@@ -219,9 +218,9 @@ func TestNoChangeOnOldLeases(t *testing.T) {
 	require.NoError(t, c.settled())
 }
 
-// TestHeadSaysWhoDecides: the head reports the members once after a loss, when
-// the new member has the whole log.
-func TestHeadSaysWhoDecides(t *testing.T) {
+// TestHeadReportsMembers checks that the head reports the members once after a loss, when the
+// new member has the whole log.
+func TestHeadReportsMembers(t *testing.T) {
 	c := newCluster(2, 4, 1, DefaultTiming)
 	c.work(10 * time.Second)
 	var told []string

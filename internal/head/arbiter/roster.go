@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/detect"
 )
 
-// ID names a node. 1 is the head that the user has started, agents count from 2, and 0 is no
-// node.
+// ID names a node. 1 is the head that the user has started, and agents count from 2. 0 names
+// no node.
 type ID = detect.ID
 
 // Head is the node that starts the job.
@@ -18,7 +18,7 @@ const Head ID = 1
 // Peer is a node of the job.
 type Peer struct {
 	ID      ID     `json:"id"`
-	Host    string `json:"host"`              // the machine: the same for the head and an agent beside it
+	Host    string `json:"host"`              // name of the machine, the same for the head and an agent on its host
 	Address string `json:"address,omitempty"` // host:port of its socket
 }
 
@@ -43,9 +43,9 @@ func checkRoster(roster []Peer) error {
 	return nil
 }
 
-// Plan chooses the members: the head, and two agents on hosts that differ from the head's
-// and from each other. With fewer than three hosts the head is the only member, and its loss
-// ends the job. The text says which case it is.
+// Plan chooses the members: the head, and two agents on hosts other than the head's and each
+// other's. With fewer than three hosts the head is the only member, and its loss ends the job.
+// The text tells the user which of these cases holds.
 func Plan(roster []Peer) (members []ID, text string) {
 	if len(roster) == 0 {
 		return nil, ""
@@ -65,12 +65,12 @@ func Plan(roster []Peer) (members []ID, text string) {
 		hosts[0], hosts[1], hosts[2])
 }
 
-// neighbours is the number of nodes on either side of a node, in the ring of all, that watch
-// it in addition to the members.
+// neighbours is the number of nodes on either side of a node, in the ring of all nodes, that
+// watch it in addition to the members.
 const neighbours = 1
 
-// ring holds which nodes exchange beats: members and former members with all nodes, others
-// with those and with their neighbours.
+// ring determines which nodes exchange beats. Members and former members exchange beats with
+// all nodes, other nodes with those and with their neighbours.
 type ring struct {
 	size    int
 	place   map[ID]int

@@ -11,15 +11,15 @@ import (
 	"github.com/intrahpc/intra/internal/base/detect"
 )
 
-// noDetours makes all nodes believe that messages have already been passed on.
+// noDetours marks all messages as forwarded, so that no node forwards them.
 func noDetours(n *Node, m *Message) {
 	if m != nil && m.To != n.self {
 		m.Via = n.self
 	}
 }
 
-// TestRulesAreNeeded breaks one rule at a time and expects the simulation to
-// notice: a check that accepts everything proves nothing.
+// TestRulesAreNeeded breaks one rule at a time and expects the simulation to detect it. A
+// check that accepts everything would prove nothing.
 func TestRulesAreNeeded(t *testing.T) {
 	each := func(f func(n *Node, m *Message, now time.Duration)) func(*cluster) {
 		return func(c *cluster) { c.sabotage = f }
@@ -27,7 +27,7 @@ func TestRulesAreNeeded(t *testing.T) {
 	for _, rule := range []struct {
 		name     string
 		sabotage func(*cluster)
-		finds    []string // any of these errors
+		finds    []string // any of these errors counts
 	}{
 		{"a member keeps its promise not to elect another head", func(c *cluster) {
 			c.sabotage = func(n *Node, _ *Message, _ time.Duration) { n.promised = 0 }
@@ -38,7 +38,7 @@ func TestRulesAreNeeded(t *testing.T) {
 				n.lead.until = math.MaxInt64
 			}
 		}), []string{"lead, in terms", "before its lease is over"}},
-		{"a lease ends with that of the head who gives it", each(func(_ *Node, m *Message, _ time.Duration) {
+		{"a lease ends with the lease of the head that grants it", each(func(_ *Node, m *Message, _ time.Duration) {
 			if m != nil && m.Grant > 0 {
 				m.Grant = 2 * time.Second
 			}
@@ -49,11 +49,11 @@ func TestRulesAreNeeded(t *testing.T) {
 				if m == nil {
 					return
 				}
-				for i := range m.Sightings { // others are hasty
+				for i := range m.Sightings { // the sightings of all nodes suspect too early
 					m.Sightings[i].Limit = 200 * ms
 				}
 			}
-			makeHasty(c) // and so is the head
+			makeHasty(c) // the head suspects too early, too
 		}, []string{"before its lease is over"}},
 		{"clocks differ by no more than the timing allows", func(c *cluster) {
 			for _, s := range c.nodes {
@@ -63,20 +63,20 @@ func TestRulesAreNeeded(t *testing.T) {
 		}, []string{"before its lease is over", "lead, in terms", "may act"}},
 		{"messages take a detour around a dead link", each(func(n *Node, m *Message, _ time.Duration) {
 			noDetours(n, m)
-		}), []string{"was fenced", "has no lease", "nobody leads"}},
-		{"all that watch a host must suspect it", each(func(n *Node, m *Message, _ time.Duration) {
+		}), []string{"was fenced", "has no lease", "no node leads"}},
+		{"all observers of a host must suspect it", each(func(n *Node, m *Message, _ time.Duration) {
 			noDetours(n, m)
 			if m != nil {
-				for i := range m.Sightings { // all nodes join in
+				for i := range m.Sightings { // all nodes report the suspicion
 					m.Sightings[i].Silence = m.Sightings[i].Limit
 				}
 			}
 		}), []string{"lives and answers"}},
-		{"a head that does not hear us gets no promise", each(func(n *Node, m *Message, now time.Duration) {
+		{"a head that does not receive from a member gets no promise from it", each(func(n *Node, m *Message, now time.Duration) {
 			if m != nil && n.log != nil && m.From == n.leader && m.Leader == m.From && m.Term == n.term {
 				n.promised = now + n.timing.promise()
 			}
-		}), []string{"nobody leads", "was fenced", "has no lease"}},
+		}), []string{"no node leads", "was fenced", "has no lease"}},
 		{"nodes obey the highest term only", each(func(n *Node, m *Message, _ time.Duration) {
 			if m != nil && m.Leader != 0 && n.log == nil {
 				n.term, n.leader = m.Term, m.Leader
@@ -87,7 +87,7 @@ func TestRulesAreNeeded(t *testing.T) {
 			alone, err := newReplica(Head, []ID{Head})
 			require.NoError(t, err)
 			if head.isMember(2) || head.isMember(3) {
-				head.log, head.first = alone, []ID{Head} // this node finds no other one
+				head.log, head.first = alone, []ID{Head} // this node is the only member that it knows
 			}
 		}, []string{"verdicts were announced", "another had announced"}},
 	} {
@@ -104,7 +104,7 @@ func TestRulesAreNeeded(t *testing.T) {
 					}
 				}
 			}
-			require.Fail(t, "nothing was noticed")
+			require.Fail(t, "no check failed")
 		})
 	}
 }

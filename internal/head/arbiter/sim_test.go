@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// inTime bounds the time until a lost host is found, also the head's, by true
-// time on machines and networks that are not late.
+// inTime bounds the true time until a lost host is found, also that of the head, on machines
+// and networks that are not late.
 const inTime = time.Second
 
 // schedule runs one random schedule with one fault. It returns the cluster and
@@ -52,14 +52,14 @@ func (c *cluster) fault(at time.Duration) (lost []ID) {
 	}
 	heal := at + time.Duration(c.rng.Int64N(int64(4*time.Second)))
 	forever := c.rng.IntN(3) == 0
-	// One more node may be lost with it unless two members would be.
+	// One more node may be lost with it, unless that would be a second member.
 	group := []ID{victim}
 	if other := c.ids[c.rng.IntN(len(c.ids))]; len(c.ids) > 3 && other != victim && other != Head &&
 		!(slices.Contains(members, other) && slices.Contains(members, victim)) {
 		group = append(group, other)
 	}
 	switch kind := c.rng.IntN(6); kind {
-	case 0: // nothing
+	case 0: // no fault
 	case 1: // hosts are lost
 		c.at(at, func() {
 			for _, id := range group {
@@ -90,7 +90,7 @@ func (c *cluster) fault(at time.Duration) (lost []ID) {
 		if !forever {
 			c.at(heal, c.heal)
 		}
-	case 5: // a link is dead, or in one direction: no reason to declare a node lost
+	case 5: // a link is dead, in one direction or both: no reason to declare a node lost
 		other := c.ids[c.rng.IntN(len(c.ids))]
 		both := c.rng.IntN(2) == 0
 		c.at(at, func() {
@@ -109,7 +109,7 @@ func (c *cluster) fault(at time.Duration) (lost []ID) {
 func (c *cluster) finish(at time.Duration, lost []ID) error {
 	head := c.head()
 	if head == 0 {
-		return fmt.Errorf("nobody leads in the end")
+		return fmt.Errorf("no node leads in the end")
 	}
 	state := c.nodes[head].log.state
 	for _, id := range lost {
@@ -123,11 +123,10 @@ func (c *cluster) finish(at time.Duration, lost []ID) error {
 	}
 	for id := range state.Lost {
 		if s := c.nodes[id]; s.killed == 0 && s.clock(c.now) < s.word {
-			return fmt.Errorf("%d is lost and may act", id)
+			return fmt.Errorf("%d is lost but may act", id)
 		}
 	}
-	// The present head, and so all nodes that it reaches, knows every verdict
-	// that was announced.
+	// The present head, and so every node that it reaches, knows all announced verdicts.
 	if !slices.Equal(c.verdicts, verdicts(state)) {
 		return fmt.Errorf("%d verdicts were announced, the head %d knows %d", len(c.verdicts), head, len(state.Verdicts))
 	}
@@ -150,15 +149,15 @@ func (c *cluster) finish(at time.Duration, lost []ID) error {
 	return nil
 }
 
-// TestLossOfTheHeadAfterSilence: after long silences that all nodes survived,
-// it takes long until they suspect the head. No node stops before that, though
-// the head may have been too slow for leases for a while.
+// TestLossOfTheHeadAfterSilence covers nodes that have seen long silences of live nodes: they
+// suspect a lost head only after a long time. No node stops before that, although the head may
+// have been too slow for leases for a while.
 func TestLossOfTheHeadAfterSilence(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newCluster(seed, 3, 1, DefaultTiming)
 		c.busy = true
 		c.at(600*ms, func() { c.propose(decision.Entry{Kind: decision.Started}) })
-		c.at(2*time.Second, func() { // as on machines that are much too busy
+		c.at(2*time.Second, func() { // as on overloaded machines
 			for _, id := range c.ids {
 				s := c.nodes[id]
 				s.stall = c.now + 2*time.Second + time.Duration(c.rng.Int64N(int64(200*ms)))
@@ -174,9 +173,9 @@ func TestLossOfTheHeadAfterSilence(t *testing.T) {
 	}
 }
 
-// TestPatienceBeforeTheStart: until all processes have joined, a slow head
-// remains. A head that is lost still gets a successor, which reports that.
-func TestPatienceBeforeTheStart(t *testing.T) {
+// TestSlowHeadRemainsBeforeTheStart checks that a slow head remains the head until all processes have
+// joined. A head that is lost still gets a successor, which reports the loss.
+func TestSlowHeadRemainsBeforeTheStart(t *testing.T) {
 	for seed := range uint64(20) {
 		for started, heads := range map[bool]int{false: 1, true: 2} {
 			c := newCluster(seed, 3, 1, DefaultTiming)
@@ -209,9 +208,9 @@ func (c *cluster) cutOff(id ID) bool {
 	return false
 }
 
-// TestSchedules runs many random schedules of whole jobs with a lost host, a
-// partition, half-dead links, losses, delays, busy machines and clocks that
-// differ as much as the timing allows.
+// TestSchedules runs many random schedules of whole jobs. They contain a lost host, a
+// partition, half-dead links, lost and delayed messages, busy machines, and clocks that differ
+// as much as the timing allows.
 func TestSchedules(t *testing.T) {
 	first, n := simseed.Range(t, 60)
 	for seed := first; seed < first+n; seed++ {
@@ -220,10 +219,9 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestBusyHours: machines with four times too much work, a network that loses
-// and delays, and occasional pauses of half a second are not a reason to declare a
-// node lost, to change the head, or to keep a node from acting for long.
-// INTRA_HOURS is the number of simulated hours.
+// TestBusyHours simulates INTRA_HOURS hours on machines with four times too much work, with a
+// network that loses and delays messages, and with occasional pauses of half a second. No node
+// is declared lost, the head does not change, and no node is kept from acting for long.
 func TestBusyHours(t *testing.T) {
 	minutes := 60 * simseed.Environment(t, "INTRA_HOURS", 0)
 	if minutes == 0 {
@@ -267,9 +265,9 @@ func verdicts(s *decision.State) (all []job.Verdict) {
 	return all
 }
 
-// All heads report the time of a loss on the same clock, which counts from the
-// moment at which all had joined.
-func TestLossesAreDated(t *testing.T) {
+// All heads report the time of a loss on the same clock, which starts when all processes had
+// joined.
+func TestTimesOfLosses(t *testing.T) {
 	for seed := range uint64(10) {
 		const started, first, second = 600 * ms, 2 * time.Second, 6 * time.Second
 		c := newCluster(seed, 4, 1, DefaultTiming)

@@ -31,11 +31,10 @@ func (c *cluster) at(t time.Duration, f func()) {
 	heap.Push(&c.queue, event{t, c.count, f})
 }
 
-// lateness returns by how much a runnable process is late. The quantiles were
-// measured on two cores, nice 0: with eight spinning processes beside it p50
-// 0.2 ms, p90 3.6 ms, p99 17 ms, p99.9 79 ms, longest of 1365 sleeps 100 ms;
-// quiet p50 0.27 ms, p99 0.5 ms, longest 1 ms. The simulated tail extends to
-// 500 ms.
+// lateness returns by how much a runnable process is late. The quantiles were measured on two
+// cores at nice 0. With eight spinning processes beside it: p50 0.2 ms, p90 3.6 ms, p99 17 ms,
+// p99.9 79 ms, and the longest of 1365 sleeps 100 ms. On a quiet machine: p50 0.27 ms, p99 0.5
+// ms, longest 1 ms. The simulated tail extends to 500 ms.
 func (c *cluster) lateness() time.Duration {
 	u := c.rng.Float64()
 	if !c.busy {

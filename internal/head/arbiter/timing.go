@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/base/lease"
 )
 
-// Timing holds the times of the protocol. All nodes of a job have the same.
+// Timing holds the times of the protocol. All nodes of a job use the same ones.
 type Timing struct {
-	// Detect says when a node is suspect. Its Interval is the time between beats.
+	// Detect determines when a node is suspected. Its Interval is the time between beats.
 	Detect detect.Config
 	// Lease is the time for which a head may act after a beat that a majority echoes.
 	Lease time.Duration
@@ -18,17 +18,17 @@ type Timing struct {
 	Drift float64
 	// Stagger delays the candidacies of members that suspect the head at the same time.
 	Stagger time.Duration
-	// Abandon bounds the time that an agent lives without a lease. It has to be longer than
-	// an election takes. Observers that have seen long silences of live hosts wait long
-	// before they suspect the head, which delays the election.
+	// Abandon bounds the time that an agent lives without a lease. It has to be longer than an
+	// election. Observers that have seen long silences of live hosts wait long before they
+	// suspect the head, which delays the election.
 	Abandon time.Duration
 	// Join bounds the time that nodes wait for the first message of other nodes.
 	Join time.Duration
 }
 
-// DefaultTiming detects the loss of a host, also the head's, within a second. Observers
-// suspect it 0.65 s after the last round trip. All have reported that a few beats later. By
-// then a lease with its margin is over.
+// DefaultTiming detects the loss of a host, also that of the head, within a second. Observers
+// suspect the host 0.65 s after the last round trip. A few beats later all of them have
+// reported that. By then the host's lease and its margin are over.
 var DefaultTiming = Timing{
 	Detect:  detect.DefaultConfig,
 	Lease:   550 * time.Millisecond,
@@ -38,8 +38,8 @@ var DefaultTiming = Timing{
 	Join:    30 * time.Second,
 }
 
-// Rarer returns a timing for measurements of the cost of beats: the interval and all times
-// that depend on it are n times as long.
+// Rarer returns a timing for measurements of the cost of beats. The interval, and all times
+// that depend on it, are multiplied by n.
 func (t Timing) Rarer(n int) Timing {
 	for _, d := range []*time.Duration{&t.Detect.Interval, &t.Detect.Floor, &t.Detect.Ceiling, &t.Lease, &t.Stagger, &t.Abandon} {
 		*d *= time.Duration(n)
@@ -48,11 +48,11 @@ func (t Timing) Rarer(n int) Timing {
 }
 
 // promise returns the time for which a member that echoes a beat of the head elects no other
-// head: until the lease that the head may derive from the echo is certainly over.
+// head. It ends when the lease that the head may derive from the echo has certainly expired.
 func (t *Timing) promise() time.Duration { return lease.Wait(t.Lease, t.Drift) }
 
 // succession bounds the time from the end of the last lease until a member stands for
-// election, on machines that are not delayed.
+// election, on machines without delays.
 func (t *Timing) succession() time.Duration {
 	return t.promise() + t.Detect.Ceiling
 }

@@ -19,23 +19,23 @@ type Kind string
 // The decisions.
 const (
 	// Born: Process gets its slot in Incarnation on Node. The entry is decided before the
-	// process is started, or before a spare learns of its slot. ID is the name by which its
-	// agent knows it: the process that it was started as. A Spare has no slot yet, and
+	// process is started, or before a spare learns of its slot. ID is the name under which the
+	// process was started, by which its agent knows it. For a Spare, which has no slot yet,
 	// Process is its ID. A process that Relieves takes over from the live process of the slot
 	// at a cut, and has no slot before that.
 	Born      Kind = "born"
 	Spawned   Kind = "spawned"   // Process, Incarnation, PID: its agent has started it
 	Started   Kind = "started"   // all processes have joined
 	Died      Kind = "died"      // Process, Incarnation, Cause, Text
-	Withdrawn Kind = "withdrawn" // Process, Incarnation, Text: it could not be started, or was dismissed
+	Withdrawn Kind = "withdrawn" // Process, Incarnation, Text: the process could not be started, or was dismissed
 	Lost      Kind = "lost"      // Node, Text, Testimonies: the node is lost with all its processes
 	Finished  Kind = "finished"  // Process, Incarnation, Generation: run returned nil
-	Drained   Kind = "drained"   // Process, Incarnation, Generation: every message of it has been received
-	Left      Kind = "left"      // Node, or Process and Incarnation; Text, Until: it is to leave the job, for that reason, by that time
-	Fired     Kind = "fired"     // Index, Process, Incarnation: that scheduled kill happens
-	Injected  Kind = "injected"  // Process, Incarnation: the next failure of the random schedule hits it; Incarnation 0: no process lived
+	Drained   Kind = "drained"   // Process, Incarnation, Generation: every message that the process sent has been received
+	Left      Kind = "left"      // Node, or Process and Incarnation; Text, Until: the host or process is to leave the job, for that reason, by that time
+	Fired     Kind = "fired"     // Index, Process, Incarnation: a scheduled kill happens
+	Injected  Kind = "injected"  // Process, Incarnation: victim of the next failure of the random schedule; Incarnation 0: no process lived
 
-	Recovery Kind = "recovery" // Recovery; for a rollback also Ranks, the lost ones, and Since, when the first was lost
+	Recovery Kind = "recovery" // Recovery; for a rollback also Ranks, the lost ranks, and Since, when the first of them was lost
 
 	Opened       Kind = "opened"        // Opened: the contents of the folders
 	SetWhole     Kind = "set whole"     // Set: every rank has its file
@@ -45,16 +45,16 @@ const (
 	Decided  Kind = "decided"  // Code, Text: the end of the job
 	Released Kind = "released" // all live processes have finished and may exit
 
-	Added   Kind = "added"   // Node: it keeps the decisions from now on
-	Removed Kind = "removed" // Node: it does not keep them any more
+	Added   Kind = "added"   // Node: a node that keeps the decisions from now on
+	Removed Kind = "removed" // Node: a node that no longer keeps the decisions
 
-	Part Kind = "part" // Value: a piece of an entry that is too long for one; see Split
+	Part Kind = "part" // Value: a piece of an entry that is too long for one record; see Split
 )
 
 // Entry is one decision. Kind determines which fields are set.
 type Entry struct {
 	Kind        Kind          `json:"kind"`
-	At          time.Duration `json:"at,omitempty"` // since all processes had joined, by the clock of the head
+	At          time.Duration `json:"at,omitempty"` // time since all processes had joined, by the clock of the head
 	Process     job.Process   `json:"process,omitzero"`
 	Incarnation uint32        `json:"incarnation,omitempty"`
 	Generation  uint32        `json:"generation,omitempty"`
@@ -79,14 +79,14 @@ type Entry struct {
 	Abandoned   *runreport.AbandonedSet `json:"abandoned,omitempty"`
 
 	Value []byte `json:"value,omitempty"`
-	First bool   `json:"first,omitempty"` // of the pieces
+	First bool   `json:"first,omitempty"` // this is the first piece of its entry
 	Last  bool   `json:"last,omitempty"`
 }
 
 // MaxEntry bounds an encoded entry, in bytes.
 const MaxEntry = 32 << 10
 
-// maxPart bounds the Value of a piece, in bytes. Encoded as text it is longer.
+// maxPart bounds the Value of a piece, in bytes. Its encoding as text is longer.
 const maxPart = 16 << 10
 
 // maxText bounds the text of a decision, in bytes of its encoded form.
@@ -132,8 +132,8 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// Encode returns the bytes of an entry that Decode reads. An entry that is longer than
-// MaxEntry has to be Split.
+// Encode returns the bytes of an entry for Decode. An entry that is longer than MaxEntry has
+// to be Split first.
 func (e *Entry) Encode() ([]byte, error) {
 	b, err := e.encode()
 	if err == nil && len(b) > MaxEntry {
@@ -161,9 +161,9 @@ func Decode(b []byte) (e Entry, err error) {
 	return e, e.check()
 }
 
-// Split returns the pieces of an entry that is too long to be kept whole, or the entry
-// alone. The pieces have to be decided in this order, without pieces of another entry
-// between them; State.Join reassembles them.
+// Split returns the entry alone or, if it is too long, its pieces. The pieces have to be
+// decided in this order, without pieces of another entry between them. State.Join reassembles
+// the entry.
 func Split(e Entry) ([]Entry, error) {
 	b, err := e.encode()
 	if err != nil || len(b) <= MaxEntry {
@@ -178,15 +178,14 @@ func Split(e Entry) ([]Entry, error) {
 	return parts, nil
 }
 
-// Shorten cuts a text so that it fits into an entry, where encoding may turn one byte into
-// six.
+// Shorten cuts a text so that it fits into an entry. The encoding may turn one byte into six.
 func Shorten(s string) string {
 	end, size := 0, 0
 	for end < len(s) {
 		_, n := utf8.DecodeRuneInString(s[end:])
 		b, err := json.Marshal(s[end : end+n])
 		if err != nil {
-			panic("decision: a text that cannot be encoded: " + err.Error()) // any text can
+			panic("decision: a text that cannot be encoded: " + err.Error()) // every text can be encoded
 		}
 		if size += len(b) - len(`""`); size > maxText {
 			break

@@ -34,8 +34,8 @@ func long(ranks int) Entry {
 	return Entry{Kind: SetWhole, Set: s}
 }
 
-// However long an entry is, it arrives whole, even if a head was lost in the
-// middle of its own.
+// An entry of any length arrives whole, even if an earlier head was lost between the pieces of
+// another entry.
 func TestLongEntries(t *testing.T) {
 	for _, ranks := range []int{1, 1000, 20_000} {
 		t.Run(fmt.Sprint(ranks), func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestLongEntries(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, ranks > 1000, len(parts) > 1)
 			s := NewState()
-			s.Join(Entry{Kind: Part, Value: []byte("what a lost head has left"), First: true})
+			s.Join(Entry{Kind: Part, Value: []byte("pieces that a lost head has left"), First: true})
 			for i, p := range parts {
 				b, err := p.Encode()
 				require.NoError(t, err, "each piece can be kept")
@@ -73,7 +73,7 @@ func TestLongEntries(t *testing.T) {
 	require.ErrorContains(t, err, "file 0 of a set is that of rank 3")
 }
 
-// Whatever a text is made of, there is room for it once it is shortened.
+// A shortened text fits into an entry, whatever its characters are.
 func TestShorten(t *testing.T) {
 	for _, text := range []string{"x", "\x00", "\xff", "é", "<", `"`, "\u2028", "😀"} {
 		e := Entry{Kind: Died, Incarnation: 1, Cause: job.CausePanic, Text: Shorten(strings.Repeat(text, 64<<10))}

@@ -11,8 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Folders describes the folders that the job begins with and writes to, as the head has
-// found them.
+// Folders describes the folders of checkpoint files that the job begins with and writes to.
 type Folders struct {
 	Write   *job.Files `json:"write,omitempty"` // nil: no files are written
 	First   uint64     `json:"first,omitempty"` // number of the first set
@@ -28,10 +27,10 @@ type Restart struct {
 	Cut     uint64         `json:"cut"`
 	Files   Files          `json:"files"`
 	Rebuilt bool           `json:"rebuilt,omitempty"` // another build of the program wrote it
-	Refused []string       `json:"refused,omitempty"` // why sets that were newer cannot be used
+	Refused []string       `json:"refused,omitempty"` // why newer sets cannot be used
 }
 
-// NewRestart describes a set and why newer ones were refused.
+// NewRestart describes a set, and why newer sets were refused.
 func NewRestart(r *job.Restart, refused []string) *Restart {
 	s := &r.Set
 	return &Restart{Dir: r.Dir, Format: s.Format, Job: s.Job, Number: s.Number, Cut: s.Cut, Files: s.Files, Refused: refused}
@@ -42,21 +41,20 @@ func (r *Restart) Setup() *job.Restart {
 	return &job.Restart{Dir: r.Dir, Set: checkpoint.Set{Format: r.Format, Job: r.Job, Number: r.Number, Cut: r.Cut, Files: r.Files}}
 }
 
-// Set is the state of a set of files: all files are written, or the set is complete (Done),
-// or given up (Abandoned).
+// Set is the state of a set of files. All its files are written, and it may then be complete
+// (Done) or given up (Abandoned).
 type Set struct {
 	Number    uint64                  `json:"number"`
 	Cut       uint64                  `json:"cut,omitempty"`
-	Files     Files                   `json:"files,omitempty"` // until it is complete or given up
+	Files     Files                   `json:"files,omitempty"` // until the set is complete or given up
 	Done      *runreport.FileSet      `json:"done,omitempty"`
 	Abandoned *runreport.AbandonedSet `json:"abandoned,omitempty"`
 }
 
-// keptSets bounds the sets that a successor of the head knows.
+// keptSets is the number of the latest sets that a successor of the head knows.
 const keptSets = 1000
 
-// mark records the state of a set. A set that is complete or given up does not change any
-// more.
+// mark records the state of a set. A set that is complete or given up never changes again.
 func (s *State) mark(set Set) {
 	i, known := slices.BinarySearchFunc(s.Sets, set.Number, func(a Set, n uint64) int { return int(a.Number) - int(n) })
 	switch {
@@ -68,11 +66,11 @@ func (s *State) mark(set Set) {
 	s.Sets = s.Sets[max(len(s.Sets)-keptSets, 0):]
 }
 
-// Files holds the files of a set, by rank. In an entry each takes 16 bytes, since there may
-// be thousands.
+// Files holds the files of a set, by rank. In an entry each file takes 16 bytes, since a job
+// may have thousands of ranks.
 type Files []checkpoint.File
 
-// MarshalJSON writes sizes and sums, in the order of the ranks.
+// MarshalJSON encodes sizes and sums, in the order of the ranks.
 func (f Files) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, 16*len(f))
 	for i, x := range f {
@@ -85,7 +83,7 @@ func (f Files) MarshalJSON() ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// UnmarshalJSON reads what MarshalJSON has written.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (f *Files) UnmarshalJSON(text []byte) error {
 	var b []byte
 	if err := json.Unmarshal(text, &b); err != nil {

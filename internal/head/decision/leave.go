@@ -10,18 +10,18 @@ import (
 
 // Leave is a host, or one process, that is to leave the job.
 type Leave struct {
-	Node        detect.ID     `json:"node,omitempty"`   // 0: it is a process
+	Node        detect.ID     `json:"node,omitempty"`   // 0 if a process leaves
 	Process     job.Process   `json:"process,omitzero"` // with Incarnation
 	Incarnation uint32        `json:"incarnation,omitempty"`
 	Reason      string        `json:"reason"`
 	At          time.Duration `json:"at"`
 	Until       time.Duration `json:"until,omitempty"` // 0: no bound
-	Done        time.Duration `json:"done,omitempty"`  // when its last process had left; 0: not yet
+	Done        time.Duration `json:"done,omitempty"`  // when the last process had left; 0: not yet
 	From        detect.ID     `json:"from,omitempty"`  // the node of the process
 }
 
-// leave records that a host or a process is to leave. A request for the same one replaces the
-// earlier one unless that is done.
+// leave records that a host or a process is to leave. It replaces an earlier request for the
+// same host or process, unless that one is done.
 func (s *State) leave(e Entry) {
 	l := Leave{Node: e.Node, Process: e.Process, Incarnation: e.Incarnation, Reason: e.Text, At: e.At, Until: e.Until, From: e.Node}
 	if l.Node == 0 {
@@ -41,12 +41,12 @@ func (s *State) Leaves(node detect.ID) bool {
 	return slices.ContainsFunc(s.Leaving, func(l Leave) bool { return l.Node == node })
 }
 
-// HasLeft reports whether a node was to leave, and has no process in a slot any more.
+// HasLeft reports whether a node was to leave and no longer has a process in a slot.
 func (s *State) HasLeft(node detect.ID) bool {
 	return s.Leaves(node) && !s.holds(node)
 }
 
-// emptied records which of those that are to leave have left.
+// emptied marks those requests as done whose host or process has left.
 func (s *State) emptied(at time.Duration) {
 	for i := range s.Leaving {
 		l := &s.Leaving[i]
@@ -57,7 +57,7 @@ func (s *State) emptied(at time.Duration) {
 	}
 }
 
-// holds reports whether a process in a slot is on that node.
+// holds reports whether a process in a slot is on the node.
 func (s *State) holds(node detect.ID) bool {
 	for _, at := range s.Places {
 		if at.Node == node && at.Status != Dead {
@@ -67,8 +67,8 @@ func (s *State) holds(node detect.ID) bool {
 	return false
 }
 
-// place puts a process beside the live one in a slot, to relieve it. If that one is dead, or
-// the node of the new one is lost, the new one is dead at once.
+// place puts a process beside the live one in a slot, to relieve it. If the live one has died
+// meanwhile, or the node of the new one is lost, the new one is dead at once.
 func (s *State) place(e Entry, place Place) []job.Verdict {
 	loss, lost := s.Lost[e.Node]
 	there := true
@@ -90,7 +90,8 @@ func (s *State) place(e Entry, place Place) []job.Verdict {
 	return nil
 }
 
-// dieRelief declares a process dead that was to relieve the one in a slot, which goes on.
+// dieRelief declares a process dead that was to relieve the one in a slot. The one in the slot
+// goes on.
 func (s *State) dieRelief(p job.Process, e Entry) job.Verdict {
 	at := s.Reliefs[p]
 	at.Status = Dead
@@ -100,8 +101,8 @@ func (s *State) dieRelief(p job.Process, e Entry) job.Verdict {
 	return s.verdict(p, at.Incarnation, e)
 }
 
-// succeed gives the slot of a process that has just died to the one that was to relieve it,
-// which replaces it.
+// succeed gives the slot of a process that has just died to the process that was to relieve
+// it.
 func (s *State) succeed(p job.Process) {
 	if next, ok := s.Reliefs[p]; ok {
 		delete(s.Reliefs, p)
@@ -110,8 +111,9 @@ func (s *State) succeed(p job.Process) {
 	}
 }
 
-// relieve gives the slots of live processes to those that relieve them, unless these have
-// died. The processes before them are dead from then on. left receives their nodes.
+// relieve gives the slots of live processes to the processes that relieve them, unless these
+// have died. The relieved processes are dead from then on. relieve enters their nodes into
+// left.
 func (s *State) relieve(e Entry, left map[job.Process]detect.ID) (verdicts []job.Verdict) {
 	for _, j := range e.Recovery.Joined {
 		next, ok := s.Reliefs[j.Process]

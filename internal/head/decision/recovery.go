@@ -14,12 +14,12 @@ type Replaced struct {
 	Incarnation uint32        `json:"incarnation"`
 	Node        detect.ID     `json:"node"`
 	Donor       job.Process   `json:"donor"`
-	Number      uint64        `json:"number"` // of the safe point
+	Number      uint64        `json:"number"` // of the safe point where it joined
 	Bytes       int64         `json:"bytes,omitempty"`
-	Generation  uint32        `json:"generation,omitempty"` // in which it became live
+	Generation  uint32        `json:"generation,omitempty"` // the generation in which it became live
 	At          time.Duration `json:"at"`
-	// Of a process that has relieved a live one: the node of that one, when all processes
-	// stood in the cut, and how long the program stood still there.
+	// Set if the process relieved a live one: the node of that one, when all processes stood
+	// in the cut, and how long the program was stopped there.
 	Left  detect.ID     `json:"left,omitempty"`
 	Stood time.Duration `json:"stood,omitempty"`
 	Stall time.Duration `json:"stall,omitempty"`
@@ -37,8 +37,8 @@ type Rollback struct {
 	Resumed    time.Duration `json:"resumed,omitempty"` // when all processes had rolled back, 0: not yet
 }
 
-// recover applies a decision about recovery. A rollback revives finished programs, so no
-// rank is finished or drained after it.
+// recover applies a decision about recovery. A rollback restarts finished programs, so
+// afterwards no rank is finished or drained.
 func (s *State) recover(e Entry) (verdicts []job.Verdict) {
 	d := e.Recovery
 	left := make(map[job.Process]detect.ID)
@@ -77,8 +77,8 @@ func (s *State) recover(e Entry) (verdicts []job.Verdict) {
 	return verdicts
 }
 
-// join records the replacements that have received their state, unless they have died since.
-// left holds the nodes of the processes that are relieved.
+// join records the replacements that have received their state and not died since. left holds
+// the nodes of relieved processes.
 func (s *State) join(e Entry, left map[job.Process]detect.ID) {
 	for _, j := range e.Recovery.Joined {
 		if at := s.Places[j.Process]; at.Incarnation == j.Incarnation && at.Status == Running {

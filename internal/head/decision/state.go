@@ -30,12 +30,13 @@ type Place struct {
 	Status      Status      `json:"status"`
 }
 
-// Predecessor is a process that had a slot before the present process of that slot.
+// Predecessor is an earlier process of a slot.
 type Predecessor struct {
 	Process job.Process `json:"process"`
 	Place
-	// Loose: its output may not have been complete when the next process got the slot, since
-	// it was relieved, or it died before it could relieve the process in the slot (Never).
+	// Loose means that the output of the process may have been incomplete when the next
+	// process got the slot: it was relieved, or it died before it could relieve the process in
+	// the slot (Never).
 	Loose bool `json:"loose,omitempty"`
 	Never bool `json:"never,omitempty"`
 }
@@ -43,12 +44,13 @@ type Predecessor struct {
 // Verdict is a verdict that all processes receive, with its time.
 type Verdict struct {
 	job.Verdict
-	At        time.Duration `json:"at"`                  // since all processes had joined
+	At        time.Duration `json:"at"`                  // time since all processes had joined
 	Withdrawn bool          `json:"withdrawn,omitempty"` // no failure: the process was dismissed, or never started
 	Relieved  bool          `json:"relieved,omitempty"`  // no failure: another process has taken over its slot
 }
 
-// Loss is why a node was declared lost: the testimonies of its observers at that time.
+// Loss is the reason why a node was declared lost: the testimonies of its observers at that
+// time.
 type Loss struct {
 	Text        string             `json:"text"`
 	Testimonies []detect.Testimony `json:"testimonies"`
@@ -62,30 +64,30 @@ type Injection struct {
 	At          time.Duration `json:"at"`
 }
 
-// State is the result of all decisions, and all that a successor of the head knows. It
-// follows from applying the entries in the order of the log, and from nothing else, so it is
-// the same everywhere.
+// State is the result of all decisions. A successor of the head knows nothing else. It follows
+// from applying the entries in the order of the log, and from nothing else, so all copies are
+// the same.
 type State struct {
-	Applied    uint64                `json:"applied"` // number of entries
-	Latest     time.Duration         `json:"latest"`  // of Entry.At
+	Applied    uint64                `json:"applied"` // number of applied entries
+	Latest     time.Duration         `json:"latest"`  // the latest Entry.At
 	Places     map[job.Process]Place `json:"places"`
-	Spares     map[job.Process]Place `json:"spares"` // by ID; Dead: it has ended, or has a slot
+	Spares     map[job.Process]Place `json:"spares"` // by ID; Dead: the spare has ended, or has a slot
 	Former     []Predecessor         `json:"former,omitempty"`
 	Reliefs    map[job.Process]Place `json:"reliefs,omitempty"` // processes that are to take over from the live ones in their slots
-	Leaving    []Leave               `json:"leaving,omitempty"` // in order
+	Leaving    []Leave               `json:"leaving,omitempty"` // in the order of the requests
 	Through    map[int]bool          `json:"through"`           // ranks in which the program has returned in a replica
-	Drained    map[int]bool          `json:"drained"`           // of these, the ones whose messages have all been received
+	Drained    map[int]bool          `json:"drained"`           // ranks in Through whose messages have all been received
 	Verdicts   []Verdict             `json:"verdicts"`          // epoch i+1 at index i
-	Lost       map[detect.ID]Loss    `json:"lost"`              // nodes
-	Fired      map[int]uint32        `json:"fired"`             // by index: the incarnation that a scheduled kill has hit
+	Lost       map[detect.ID]Loss    `json:"lost"`              // by node
+	Fired      map[int]uint32        `json:"fired"`             // by index of the scheduled kill: the incarnation that it has hit
 	Injections []Injection           `json:"injections,omitempty"`
 	Recovery   recovery.Snapshot     `json:"recovery"`
 	Replaced   []Replaced            `json:"replaced,omitempty"`
 	Rollbacks  []Rollback            `json:"rollbacks,omitempty"`
 	Backups    int                   `json:"backups,omitempty"` // number of complete backups
-	Backup     uint64                `json:"backup,omitempty"`  // safe point of the last one
+	Backup     uint64                `json:"backup,omitempty"`  // safe point of the last complete backup
 
-	Opened   *Folders    `json:"opened,omitempty"` // nil: not yet
+	Opened   *Folders    `json:"opened,omitempty"` // nil: not decided yet
 	Sets     []Set       `json:"sets,omitempty"`   // by number
 	Started  bool        `json:"started"`
 	Released bool        `json:"released"`
@@ -110,9 +112,10 @@ func NewState() *State {
 	}
 }
 
-// Join takes the next entry of the log and returns the one to apply: the entry itself, or
-// the entry whose last piece it is. It returns false for the other pieces. A head may be
-// lost between two pieces of an entry; the first piece of the next one discards those.
+// Join takes the next entry of the log and returns the entry to apply. That is the entry
+// itself or, for the last piece of an entry, the reassembled entry. It returns false for the
+// other pieces. A head may be lost between two pieces of an entry: the first piece of the next
+// entry discards its pieces.
 func (s *State) Join(e Entry) (Entry, bool, error) {
 	if e.Kind != Part {
 		return e, true, nil
@@ -132,7 +135,7 @@ func (s *State) Join(e Entry) (Entry, bool, error) {
 	return whole, err == nil, err
 }
 
-// Apply applies the next entry and returns the verdicts that follow from it. It takes no
+// Apply applies the next entry and returns the verdicts that follow from it. It accepts no
 // pieces: see Join.
 func (s *State) Apply(e Entry) []job.Verdict {
 	s.Applied++
@@ -209,9 +212,9 @@ func (s *State) apply(e Entry) []job.Verdict {
 	return nil
 }
 
-// bear gives a process its slot, unless the process before it is not dead or not older. If
-// the node is lost by then, or the process is a spare that has died, it takes the slot and
-// is declared dead at once.
+// bear gives a process its slot, unless the earlier process is not dead or not older. If the
+// node is lost by then, or the process is a spare that has died, the process takes the slot
+// and is dead at once.
 func (s *State) bear(e Entry) []job.Verdict {
 	loss, lost := s.Lost[e.Node]
 	place := Place{Incarnation: e.Incarnation, Node: e.Node, ID: e.ID, Status: Running}
@@ -318,8 +321,8 @@ func (s *State) verdict(p job.Process, incarnation uint32, e Entry) job.Verdict 
 	return v
 }
 
-// current reports whether e is about the present generation and no rollback is under way. The
-// end of the program counts only then.
+// current reports whether e is about the present generation, and no rollback is under way.
+// Only then does the end of the program count.
 func (s *State) current(e Entry) bool {
 	return e.Generation == s.Recovery.Generation && !s.Recovery.Rolling
 }
@@ -351,7 +354,7 @@ func (s *State) change(e Entry) {
 func (s *State) Snapshot() []byte {
 	b, err := json.Marshal(s) // sorts maps by key
 	if err != nil {
-		panic("decision: a state that cannot be encoded: " + err.Error()) // its entries could be
+		panic("decision: a state that cannot be encoded: " + err.Error()) // cannot fail: all entries could be encoded
 	}
 	return b
 }
@@ -369,7 +372,7 @@ func Restore(b []byte) (*State, error) {
 func (s *State) Clone() *State {
 	c, err := Restore(s.Snapshot())
 	if err != nil {
-		panic("decision: a snapshot that cannot be read: " + err.Error()) // it has just been written
+		panic("decision: a snapshot that cannot be read: " + err.Error()) // cannot fail: Snapshot has just encoded it
 	}
 	return c
 }

@@ -64,12 +64,13 @@ func TestVerdicts(t *testing.T) {
 	require.Equal(t, 2*time.Second, s.Latest)
 }
 
-// A later incarnation of a process is another process; word of the dead one comes too late.
+// A later incarnation of a slot is another process. A late decision about the dead one has no
+// effect on it.
 func TestReplacement(t *testing.T) {
 	s := placed(t)
 	s.Apply(Entry{Kind: Spawned, Process: at(0, 1), Incarnation: 1, PID: 100})
 	s.Apply(born(at(0, 1), 2, 2))
-	require.EqualValues(t, 1, s.Places[at(0, 1)].Incarnation, "the place is taken")
+	require.EqualValues(t, 1, s.Places[at(0, 1)].Incarnation, "the slot is taken")
 	s.Apply(die(at(0, 1), 1, job.CauseSignal))
 	s.Apply(born(at(0, 1), 2, 2))
 	require.Equal(t, Running, s.Places[at(0, 1)].Status)
@@ -83,11 +84,11 @@ func TestReplacement(t *testing.T) {
 	require.Equal(t, []job.Verdict{{Epoch: 2, Process: at(0, 1), Incarnation: 2, Cause: job.CauseExit, Detail: "not needed any more"}}, v)
 	require.True(t, s.Verdicts[1].Withdrawn)
 	s.Apply(born(at(0, 1), 2, 3))
-	require.Equal(t, Dead, s.Places[at(0, 1)].Status, "an old place")
+	require.Equal(t, Dead, s.Places[at(0, 1)].Status, "an old incarnation")
 
 	s.Apply(Entry{Kind: Lost, Node: 3, Text: "lost"})
 	require.Equal(t, []job.Verdict{{Epoch: 4, Process: at(1, 1), Incarnation: 2, Cause: job.CauseHost, Detail: "lost"}}, s.Apply(born(at(1, 1), 2, 3)),
-		"nothing lives on a lost node")
+		"no process lives on a lost node")
 	require.Equal(t, Dead, s.Places[at(1, 1)].Status)
 }
 
@@ -111,25 +112,25 @@ func TestSpares(t *testing.T) {
 	require.Equal(t, []job.Verdict{{Epoch: 2, Process: at(0, 0), Incarnation: 2, Cause: job.CauseExit, Detail: "the spare process has ended"}}, take(at(2, 0), 2))
 	require.Empty(t, take(at(3, 0), 3))
 	require.Equal(t, Place{3, 3, at(3, 0), 201, Running}, s.Places[at(0, 0)])
-	require.Equal(t, Dead, s.Spares[at(3, 0)].Status, "it is a spare no more")
+	require.Equal(t, Dead, s.Spares[at(3, 0)].Status, "the process is no spare any more")
 	verdicts := s.Apply(Entry{Kind: Lost, Node: 3, Text: "lost"})
-	require.Len(t, verdicts, 3, "of those with a place")
+	require.Len(t, verdicts, 3, "only processes with a slot count")
 	require.Equal(t, at(0, 0), verdicts[0].Process)
 	require.Equal(t, Dead, s.Spares[at(5, 0)].Status)
 	require.Equal(t, Running, s.Spares[at(4, 0)].Status)
 	e := born(at(6, 0), 1, 3)
 	e.Spare = true
 	s.Apply(e)
-	require.Equal(t, Dead, s.Spares[at(6, 0)].Status, "nor does a spare live on a lost node")
+	require.Equal(t, Dead, s.Spares[at(6, 0)].Status, "no spare lives on a lost node")
 }
 
-// What a process has finished stays so when it dies after that, and the first
+// The end of a process's program remains recorded if the process dies later. The first
 // decision about the end counts.
 func TestFinishing(t *testing.T) {
 	s := placed(t)
 	drained := func(p job.Process) { s.Apply(Entry{Kind: Drained, Process: p, Incarnation: 1}) }
 	drained(at(0, 0))
-	require.Empty(t, s.Drained, "it has not finished")
+	require.Empty(t, s.Drained, "the process has not finished")
 	for rank := range 2 {
 		require.False(t, s.Through[rank])
 		s.Apply(finish(at(rank, 0), 1))
@@ -140,20 +141,20 @@ func TestFinishing(t *testing.T) {
 	require.Equal(t, Done, s.Places[at(0, 0)].Status)
 	s.Apply(Entry{Kind: Lost, Node: 3, Text: "lost"})
 	s.Apply(finish(at(0, 1), 1))
-	require.Equal(t, Dead, s.Places[at(0, 1)].Status, "the dead finish nothing")
-	require.Len(t, s.Apply(die(at(0, 0), 1, job.CauseExit)), 1, "it dies after it has finished")
+	require.Equal(t, Dead, s.Places[at(0, 1)].Status, "a dead process cannot finish")
+	require.Len(t, s.Apply(die(at(0, 0), 1, job.CauseExit)), 1, "the process dies after it has finished")
 	require.True(t, s.Through[0])
 	s.Apply(Entry{Kind: Decided, Code: 3, Text: "first"})
 	s.Apply(Entry{Kind: Decided, Code: 1, Text: "second"})
 	require.Equal(t, "first 3", fmt.Sprint(s.Text, " ", s.Code))
 }
 
-// A verdict says whether the rank is still needed: a rank that has finished, and whose
-// messages have all arrived, is not.
+// A verdict says whether the rank is still needed. A finished rank whose messages have all
+// arrived is not.
 func TestVerdictsOnFinishedRanks(t *testing.T) {
 	s := placed(t)
 	s.Apply(finish(at(0, 0), 1))
-	require.False(t, s.Apply(die(at(0, 1), 1, job.CauseSignal))[0].Through, "it may have something to send")
+	require.False(t, s.Apply(die(at(0, 1), 1, job.CauseSignal))[0].Through, "the process may still have messages to send")
 	s.Apply(Entry{Kind: Drained, Process: at(0, 0), Incarnation: 1})
 	require.True(t, s.Apply(die(at(0, 0), 1, job.CauseSignal))[0].Through)
 	require.False(t, s.Apply(die(at(1, 0), 1, job.CauseSignal))[0].Through)
@@ -167,8 +168,7 @@ func TestInjectedFailures(t *testing.T) {
 	require.Equal(t, []Injection{{at(0, 1), 1, 3 * time.Second}}, s.Injections)
 }
 
-// A successor knows of each set what has become of it, and of the last
-// keptSets only.
+// A successor knows the outcome of each set, but only of the last keptSets sets.
 func TestSets(t *testing.T) {
 	s := NewState()
 	files := Files{{Rank: 0, Bytes: 5, Sum: 7}, {Rank: 1, Bytes: 6, Sum: 1 << 63}}
@@ -198,7 +198,7 @@ func TestMembers(t *testing.T) {
 	require.EqualValues(t, 2, s.Changes)
 }
 
-// Any state is the same after a snapshot, and goes on the same.
+// Any state is the same after a snapshot, and develops in the same way from there.
 func TestSnapshot(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	kinds := []Kind{Born, Born, Born, Spawned, Started, Died, Died, Withdrawn, Lost, Finished, Finished, Drained, Fired, Injected,
@@ -251,8 +251,8 @@ func TestSnapshot(t *testing.T) {
 	require.ErrorContains(t, err, "read a snapshot")
 }
 
-// The head sends its processes the restart that it has found.
-func TestRestartIsTheSameForAll(t *testing.T) {
+// The head sends its processes the description of the set that it has found.
+func TestProcessesGetTheRestart(t *testing.T) {
 	found := &job.Restart{Dir: "/before", Set: checkpoint.Set{Format: 1, Job: checkpoint.Job{Build: "b", Ranks: 2}, Number: 3, Cut: 40,
 		Files: []checkpoint.File{{Rank: 0, Bytes: 4, Sum: 9}, {Rank: 1, Bytes: 1 << 40, Sum: 1<<64 - 1}}}}
 	s := NewState()

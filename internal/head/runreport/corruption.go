@@ -5,30 +5,31 @@ import "github.com/intrahpc/intra/internal/job"
 // Corruption holds the findings of the comparison of tasks, messages and states. See
 // docs/corruption.md.
 type Corruption struct {
-	Compared int64 `json:"compared"` // tasks whose results were compared, and safe points at which the states of a rank were
-	Differed int64 `json:"differed"` // of these, those whose results were not all alike
-	// of these, those whose right result or state was found, or after which the job rolled back to a
-	// backup
+	Compared int64 `json:"compared"` // compared tasks, and safe points at which the states of a rank were compared
+	Differed int64 `json:"differed"` // comparisons whose results were not all equal
+	// differences for which the right result or state was found, or after which the job rolled
+	// back to a backup
 	Repaired  int64       `json:"repaired"`
 	Convicted []Convicted `json:"convicted"`       // processes that computed wrong results or states
-	Latency   float64     `json:"latency_seconds"` // time from the fault of the first of them to its detection
+	Latency   float64     `json:"latency_seconds"` // time from the first fault to the detection of the first process
 }
 
-// Convicted is a process that computed wrong results or had a wrong state, with the first one that was found.
+// Convicted is a process that computed wrong results or had a wrong state. It describes the
+// first one found.
 type Convicted struct {
 	Process     job.Process `json:"process"`     // the process
 	Incarnation uint32      `json:"incarnation"` // above 1 if it replaced a dead process
-	// processor, by the system's number, on which the task ran, or the process when its state was
-	// compared; -1 if unknown
+	// processor on which the task ran, or the process when its state was compared, by the
+	// system's number; -1 if unknown
 	Core    int    `json:"core"`
-	Host    string `json:"host"`              // where it ran
+	Host    string `json:"host"`              // the host on which it ran
 	Task    int    `json:"task"`              // number of the task in the section; -1 if a message or a state was wrong
 	Section uint64 `json:"section"`           // number of the section; the next one if a state was wrong
 	Kernel  string `json:"kernel"`            // name of the task
 	Message string `json:"message,omitempty"` // the wrong message that it sent, in place of a result
 	Point   uint64 `json:"point,omitempty"`   // safe point at which its state was wrong, in place of a result
-	// time from its first wrong result to the detection, if -fault flip or -fault defect caused it,
-	// else from this result
+	// time from its first wrong result to the detection, if -fault flip or -fault defect
+	// caused it; else from the result that was found
 	Latency float64 `json:"latency_seconds"`
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Counter is how some processes count one event in their tasks. See docs/clones.md#counters.
+// Counter is a way in which some processes count an event in their tasks. See
+// docs/clones.md#counters.
 type Counter struct {
 	counters.Counter
 	Processes []job.Process `json:"processes"` // the processes that count it in this way
@@ -31,7 +32,7 @@ func (r *Report) count(p job.Process, all []counters.Counter) {
 	}
 }
 
-// printCounters prints a table of the average counts in a task of each type, and one of the
+// printCounters prints two tables: the average counts of a task of each type, and the
 // resources that each process has used.
 func (r *Report) printCounters(w io.Writer) error {
 	var names []string
@@ -81,7 +82,7 @@ func (r *Report) printCounters(w io.Writer) error {
 	return nil
 }
 
-// words lists up to eight processes.
+// words lists processes, at most eight by name.
 func words(all []job.Process) string {
 	const most = 8
 	var b strings.Builder

@@ -5,17 +5,17 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Counts are sums over the work of processes.
+// Counts are sums over all processes.
 type Counts struct {
-	Sections      int64 `json:"sections"`       // sections left
-	TasksRun      int64 `json:"tasks_run"`      // bodies run
-	TasksReceived int64 `json:"tasks_received"` // results taken from a peer
-	TasksRerun    int64 `json:"tasks_rerun"`    // tasks run in place of a dead peer
+	Sections      int64 `json:"sections"`       // sections completed
+	TasksRun      int64 `json:"tasks_run"`      // task bodies run
+	TasksReceived int64 `json:"tasks_received"` // task results received from a peer
+	TasksRerun    int64 `json:"tasks_rerun"`    // tasks run again in place of a dead peer
 	UpdateBytes   int64 `json:"update_bytes"`   // payload of updates sent
 	UpdatesTorn   int64 `json:"updates_torn"`   // updates that were only partially received
 	UpdatesLost   int64 `json:"updates_lost"`   // updates that were lost with a connection
-	// links made to other processes, each counted at both ends; on a host those between ranks are
-	// made at their first use
+	// links made to other processes, each counted at both ends; within a host, links between
+	// ranks are made when they are first used
 	Links int64 `json:"links"`
 }
 
@@ -31,25 +31,25 @@ func (c *Counts) add(s job.Stats) {
 	c.Links += s.Links
 }
 
-// TaskType holds the sums of all processes for one type of task.
+// TaskType holds the sums over all processes for one type of task.
 type TaskType struct {
 	job.TaskStats
-	// share of section_seconds that was not spent waiting: 1 if all transfers were hidden behind
-	// computation, 0 if there were none of these sections
+	// share of section_seconds that was not spent waiting: 1 if all transfers were hidden
+	// behind computation; 0 if there were no such sections
 	Overlap  float64 `json:"overlap"`
-	Sharers  int     `json:"sharers"`          // number of processes that completed such sections together with other replicas
+	Sharers  int     `json:"sharers"`          // number of processes that shared such sections with other replicas
 	Unshared float64 `json:"unshared_seconds"` // time that these sections would have taken each of these processes alone, on average
 	Saved    float64 `json:"saved_seconds"`    // time that sharing saved each of them in these sections, on average; negative if it cost time
-	// efficiency of the replicas in these sections: unshared_seconds divided by the time that the
-	// sections took and by the number of replicas. 1 is perfect; replicas that each run all tasks
-	// have 1 divided by their number
+	// efficiency of the replicas in these sections: unshared_seconds divided by the time that
+	// the sections took and by the number of replicas. 1 is perfect. Replicas that each run
+	// all tasks have 1 divided by their number
 	E float64 `json:"e"`
 
-	alone, took, cost float64 // sums over the sharers; cost is took by their replicas
+	alone, took, cost float64 // sums over the sharers; cost is took times the number of replicas
 }
 
-// add adds the counts of a process of a rank with that many replicas. A type counts as shared
-// if any process shares it.
+// add adds the counts of a process of a rank with that number of replicas. A type counts as
+// shared if any process shares it.
 func (a *TaskType) add(b job.TaskStats, replicas int) {
 	if unshared(b) {
 		b.AloneSeconds = b.SectionSeconds
@@ -86,8 +86,8 @@ func (a *TaskType) add(b job.TaskStats, replicas int) {
 	}
 }
 
-// unshared reports whether each replica has run all tasks of all sections that begin
-// with such a task.
+// unshared reports whether each replica has run all tasks of all sections that begin with a
+// task of this type.
 func unshared(t job.TaskStats) bool {
 	return t.Decision == "replicate" && t.Received == 0 && t.UpdateBytes == 0 && t.Stored == 0
 }

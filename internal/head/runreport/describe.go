@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Describe prints a line about the tasks of each process and of each type.
+// Describe prints a line about the tasks of each process, and one for each type of task.
 func (r *Report) Describe(line func(format string, args ...any)) {
 	for _, p := range r.Processes {
 		rerun := ""

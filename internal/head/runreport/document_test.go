@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documented is docs/report.md: the fields of each object, and the values in its
-// other tables by the word above them.
+// documented is the content of docs/report.md: the fields of each object, and the values in
+// its other tables, by the heading of each table.
 type documented struct {
-	fields map[string]bool // by path, like failures[].cause; true: may be left out
+	fields map[string]bool // by path, like failures[].cause; true: the field is optional
 	values map[string][]string
 }
 
@@ -102,8 +102,7 @@ func fieldsOf(path string, t reflect.Type, all map[string]bool) {
 	}
 }
 
-// TestReportIsDocumented wants every field of the report in
-// docs/report.md, and there nothing else.
+// TestReportIsDocumented checks that docs/report.md lists exactly the fields of the report.
 func TestReportIsDocumented(t *testing.T) {
 	doc, code := readReportDoc(t), make(map[string]bool)
 	fieldsOf("", reflect.TypeFor[Report](), code)
@@ -112,8 +111,8 @@ func TestReportIsDocumented(t *testing.T) {
 	require.Greater(t, len(code), 70)
 }
 
-// TestValuesOfTheReportAreDocumented wants the causes and ends that the code has,
-// and no others.
+// TestValuesOfTheReportAreDocumented checks that docs/report.md lists exactly the causes and
+// ends that the code has.
 func TestValuesOfTheReportAreDocumented(t *testing.T) {
 	doc := readReportDoc(t)
 	require.ElementsMatch(t, constants(t, "../../job/verdict.go", "Cause"), doc.values["cause"])
@@ -154,7 +153,7 @@ func TestValuesOfTheReportAreDocumented(t *testing.T) {
 	require.ElementsMatch(t, slices.Compact(ends), doc.values["end"])
 }
 
-// constants are the values of the constants of a string type in a file.
+// constants returns the values of the constants of a string type in a file.
 func constants(t *testing.T, file, typ string) (values []string) {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	require.NoError(t, err)

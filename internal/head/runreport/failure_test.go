@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-func TestFailureCountsItsSurvivors(t *testing.T) {
+func TestFailureRecordsItsSurvivors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		by     string
@@ -18,9 +18,9 @@ func TestFailureCountsItsSurvivors(t *testing.T) {
 		want   float64
 	}{
 		{"a survivor", "0.0", 1600 * time.Millisecond, true, 1.6},
-		{"its first word counts", "0.0", 1700 * time.Millisecond, false, 1.6},
+		{"its first report counts", "0.0", 1700 * time.Millisecond, false, 1.6},
 		{"not before it was declared", "1.1", 1400 * time.Millisecond, true, 1.5},
-		{"the dead handles nothing", "0.1", 1600 * time.Millisecond, false, 0},
+		{"a dead process handles no verdict", "0.1", 1600 * time.Millisecond, false, 0},
 	} {
 		f := NewFailure(job.Verdict{Epoch: 3, Process: job.Process{Replica: 1}, Cause: job.CauseSignal}, 1500*time.Millisecond)
 		f.Handled[job.Process{Rank: 7}] = 2

@@ -11,7 +11,7 @@ type FileSet struct {
 // AbandonedSet is a set that will never be complete.
 type AbandonedSet struct {
 	Set uint64 `json:"set"` // its number
-	Why string `json:"why"` // the reason in words
+	Why string `json:"why"` // the reason
 }
 
 // Checkpoint is the record of the files that were written.

@@ -7,14 +7,14 @@ import (
 
 // Outlook is the progress of a job, its speed, and the time left.
 type Outlook struct {
-	Done     int64   `json:"done,omitempty"`         // steps that the program reports, in the rank that is least far
+	Done     int64   `json:"done,omitempty"`         // steps that the program reports, in the rank with the least progress
 	Total    int64   `json:"total,omitempty"`        // 0: the program has reported no total
 	Left     float64 `json:"left_seconds,omitempty"` // 0: unknown
 	Points   float64 `json:"safe_points_per_second"`
 	Sections float64 `json:"sections_per_second"`
 }
 
-// Steps returns in words how many steps are done, and how long the rest will take.
+// Steps describes how many steps are done, and how long the rest will take.
 func (o *Outlook) Steps() string {
 	if o.Total == 0 {
 		return fmt.Sprintf("%d steps", o.Done)
@@ -37,7 +37,7 @@ type Pace struct {
 func (p *Pace) Add(s *Status) {
 	at, now := secondsOf(s.Elapsed), s.Progress
 	if now.Total != p.last.Total {
-		p.steps = meter{} // another part of the program
+		p.steps = meter{} // the program reports another total, so another part of it has begun
 	}
 	if now.Done != p.last.Done || !p.steps.began { // steps may be long, so only their ends count
 		p.steps.add(at, now.Done, stepsWindow, stepsLeast)
@@ -66,7 +66,7 @@ const (
 // meter measures the rate of a growing count.
 type meter struct {
 	began            bool
-	older, mid, last mark // the rate is from older to last; mid will be older next
+	older, mid, last mark // the rate is measured from older to last; mid becomes older next
 }
 
 // mark is a count at a time.
@@ -75,8 +75,8 @@ type mark struct {
 	count int64
 }
 
-// add adds a count. The rate forgets what is older than one to two windows, where a window
-// lasts at least that time and contains at least that many counts.
+// add adds a count. A rate covers the last one to two windows; older counts are forgotten. A
+// window lasts at least the given time, and contains at least the given number of counts.
 func (m *meter) add(at time.Duration, count int64, window time.Duration, least int64) {
 	now := mark{at, count}
 	if !m.began || count < m.last.count { // the job rolled back, or the furthest process died

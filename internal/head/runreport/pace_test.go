@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The time that is left follows from the steps of the last while, without those
-// before a death; steps that take longer than that are counted as they are done.
+// The remaining time follows from the most recent steps, without the steps before a death. A
+// step that takes longer than these counts as soon as it ends.
 func TestPace(t *testing.T) {
 	const tick = 250 * time.Millisecond
 	var p Pace
@@ -29,7 +29,7 @@ func TestPace(t *testing.T) {
 	require.InDelta(t, 1000-39, o.Left, 1)
 	require.InDelta(t, 1, o.Points, 0.25)
 	require.InDelta(t, 20, o.Sections, 5)
-	pass(2*time.Minute, 2*time.Second) // a replica has died
+	pass(2*time.Minute, 2*time.Second) // a replica has died, and steps take twice as long
 	o = p.Outlook()
 	require.EqualValues(t, 99, o.Done)
 	require.InDelta(t, 2*(1000-99), o.Left, 10)
@@ -37,7 +37,7 @@ func TestPace(t *testing.T) {
 	left := o.Left
 	pass(time.Second, time.Hour) // a step is under way
 	require.Less(t, p.Outlook().Left, left)
-	pass(10*time.Second, time.Hour) // and takes longer
+	pass(10*time.Second, time.Hour) // the step takes longer than expected
 	require.InDelta(t, 2*(1000-100), p.Outlook().Left, 10)
 	require.Less(t, p.Outlook().Sections, 2.0)
 

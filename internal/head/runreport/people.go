@@ -73,7 +73,7 @@ func (r *Report) Print(w io.Writer) error {
 	return nil
 }
 
-// kernels lists the types of tasks. Those whose sections took longest come first.
+// kernels lists the types of tasks, those with the longest sections first.
 func (r *Report) kernels() []string {
 	return slices.SortedFunc(maps.Keys(r.TaskTypes), func(a, b string) int {
 		x, y := r.TaskTypes[a], r.TaskTypes[b]
@@ -81,8 +81,8 @@ func (r *Report) kernels() []string {
 	})
 }
 
-// Paid returns in words how much time sharing the sections of these tasks has saved each
-// process, or why that is unknown.
+// Paid describes how much time each process has saved by sharing the sections of these tasks,
+// or why that is unknown.
 func (t TaskType) Paid() string {
 	switch {
 	case t.Sharers == 0:
@@ -102,7 +102,7 @@ func (t TaskType) Paid() string {
 	return text
 }
 
-// brief returns a time with only the digits that matter.
+// brief formats a time with a few significant digits.
 func brief(seconds float64) string {
 	if seconds < 1 {
 		return fmt.Sprintf("%.3f s", seconds)
@@ -148,8 +148,8 @@ func Compare(w io.Writer, nameA, nameB string, a, b *Report) error {
 	return t.Flush()
 }
 
-// perSharer returns the time that the sections of these tasks took a process; if none were
-// shared, the time of all bodies together.
+// perSharer returns the time that a process spent in the sections of these tasks. If none were
+// shared, it returns the time of all bodies together.
 func (t TaskType) perSharer() float64 {
 	if t.Sharers == 0 {
 		return t.Seconds

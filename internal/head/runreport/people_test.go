@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// shared is a report of two replicas that share one kernel and not another one.
+// shared is a report of two replicas that share one kernel and not a second one.
 func shared() *Report {
 	r := &Report{Ranks: 1, Degrees: []int{2}, Link: "shm", Threads: 1, IntraTag: true, WallSeconds: 40, TaskTypes: make(map[string]TaskType)}
 	for replica := range 2 {
@@ -27,7 +27,7 @@ func shared() *Report {
 	return r
 }
 
-func TestWhatSharingHasSaved(t *testing.T) {
+func TestSavingsInWords(t *testing.T) {
 	r := shared()
 	require.Equal(t, "sharing saved 15.0 s of 40.0 s (E 0.80)", r.TaskTypes["heat.relax"].Paid())
 	require.Equal(t, "sharing cost 0.100 s beside 0.900 s (E 0.45); it does not pay, so each replica runs all tasks", r.TaskTypes["heat.copy"].Paid())
@@ -41,7 +41,7 @@ func TestWhatSharingHasSaved(t *testing.T) {
 }
 
 // The report gives the reason of every rollback.
-func TestWhyBack(t *testing.T) {
+func TestReasonsOfRollbacks(t *testing.T) {
 	for want, b := range map[string]Rollback{
 		"as ranks [0 2] were lost":                                       {Lost: []int{0, 2}},
 		"as ranks [] were lost":                                          {},
@@ -53,8 +53,8 @@ func TestWhyBack(t *testing.T) {
 	}
 }
 
-// The replica that decides last counts.
-func TestDecidedAfterIsTheMost(t *testing.T) {
+// The report gives the largest DecidedAfter of all replicas.
+func TestDecidedAfterIsTheLargest(t *testing.T) {
 	r := &Report{Degrees: []int{2}, TaskTypes: make(map[string]TaskType)}
 	for _, after := range []int64{2, 7, 5} {
 		r.Add(Process{}, job.Stats{TaskTypes: map[string]job.TaskStats{"f": {Run: 1, DecidedAfter: after}}})
@@ -62,7 +62,7 @@ func TestDecidedAfterIsTheMost(t *testing.T) {
 	require.EqualValues(t, 7, r.TaskTypes["f"].DecidedAfter)
 }
 
-func TestReportForPeople(t *testing.T) {
+func TestReportInWords(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "r.json")
 	to, err := wholefile.Open(file)

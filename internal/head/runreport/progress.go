@@ -8,11 +8,12 @@ import (
 
 // Progress counts what a job has completed.
 type Progress struct {
-	Sections, Points int64 // of the most advanced process
-	Done, Total      int64 // steps that the program reports, in the least advanced rank; Total 0: the program has reported no total
+	Sections, Points int64 // of the process with the most progress
+	Done, Total      int64 // steps that the program reports, in the rank with the least progress; Total 0: the program has reported no total
 }
 
-// Line returns in one line the progress of the job, its speed, and how many processes live.
+// Line describes the progress of the job, its speed, and the number of live processes in one
+// line.
 func (s *Status) Line() string {
 	o, words := &s.Outlook, []string{brieflyFor(secondsOf(s.Elapsed))}
 	if o.Total > 0 || o.Done > 0 {
@@ -33,7 +34,8 @@ func (s *Status) Line() string {
 	return strings.Join(words, "  ")
 }
 
-// saved returns in words the share of time that sharing has saved, "" if it is below 1 %.
+// saved describes the share of time that sharing has saved. It returns "" if that is below 1
+// %.
 func saved(share float64) string {
 	switch percent := int(100 * share); {
 	case percent > 0:
@@ -44,7 +46,7 @@ func saved(share float64) string {
 	return ""
 }
 
-// perSecond returns a rate with only the digits that matter.
+// perSecond formats a rate with a few significant digits.
 func perSecond(rate float64) string {
 	if rate >= 10 || rate == 0 {
 		return fmt.Sprintf("%.0f", rate)
@@ -52,7 +54,7 @@ func perSecond(rate float64) string {
 	return fmt.Sprintf("%.2g", rate)
 }
 
-// brieflyFor returns a time without the digits that change too fast to be read.
+// brieflyFor formats a time without digits that change too fast to be read.
 func brieflyFor(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())

@@ -25,46 +25,46 @@ type Replacement struct {
 	Donor       job.Process `json:"donor"`          // the process whose state it received
 	SafePoint   uint64      `json:"safe_point"`     // the safe point at which it joined
 	Bytes       int64       `json:"bytes"`          // size of the state; 0 in a rollback
-	Died        float64     `json:"died_seconds"`   // when the process before it was declared dead
+	Died        float64     `json:"died_seconds"`   // when the earlier process was declared dead
 	Joined      float64     `json:"joined_seconds"` // when it took its slot
 	Seconds     float64     `json:"seconds"`        // time from died_seconds to joined_seconds
 }
 
-// Drain is a host, or one process, that was to leave on notice.
+// Drain is a host, or one process, that left on notice or was to leave.
 type Drain struct {
-	Host    string       `json:"host"`              // the host that was to leave, or that of the process
-	Process *job.Process `json:"process,omitempty"` // the process, if it was not a whole host
-	Reason  string       `json:"reason"`            // who asked for that
+	Host    string       `json:"host"`              // the host that was to leave, or the host of the process
+	Process *job.Process `json:"process,omitempty"` // the process, unless a whole host was to leave
+	Reason  string       `json:"reason"`            // who requested it, and why
 	Ranks   []int        `json:"ranks"`             // ranks whose processes have moved
-	Bytes   int64        `json:"bytes"`             // of their states
-	Stall   float64      `json:"stall_ms"`          // how long the program stood still for that, from when the last process was in the cut, in milliseconds
-	Seconds float64      `json:"seconds"`           // time from the notice until none was left; 0 if some were left
+	Bytes   int64        `json:"bytes"`             // size of their states
+	Stall   float64      `json:"stall_ms"`          // how long the program was stopped for the moves, from the arrival of the last process in the cut, in milliseconds
+	Seconds float64      `json:"seconds"`           // time from the notice until no process was left; 0 if some were left
 }
 
 // Backups is a summary of the copies of states in memory.
 type Backups struct {
 	Every    string  `json:"every"`      // safe points from one backup to the next, or auto
 	Complete int     `json:"complete"`   // number of complete backups
-	Last     uint64  `json:"safe_point"` // safe point of the last one
+	Last     uint64  `json:"safe_point"` // safe point of the last complete backup
 	Bytes    int64   `json:"bytes"`      // bytes copied by all ranks together
-	Seconds  float64 `json:"seconds"`    // time that copying has taken from the ranks, on average
+	Seconds  float64 `json:"seconds"`    // average time that copying has cost a rank
 }
 
 // Rollback is a rollback to a backup.
 type Rollback struct {
 	At   float64 `json:"at_seconds"` // when it began
 	Lost []int   `json:"lost"`       // ranks that had no replica left
-	// ranks with a dispute (-sdc): something differed and no process could be blamed, or the program
-	// had failed; see docs/corruption.md#unresolved-disputes
+	// ranks with a dispute (-sdc): their replicas differed and no process could be blamed, or
+	// the program had failed; see docs/corruption.md#unresolved-disputes
 	Differed []int `json:"differed,omitempty"`
-	// the process that was blamed for a wrong result, and may have computed others before (-sdc
-	// sample)
+	// the process that was blamed for a wrong result, and may have computed other wrong
+	// results before (-sdc sample)
 	Convicted *job.Process `json:"convicted,omitempty"`
 	SafePoint uint64       `json:"safe_point"` // the safe point to which the job rolled back
-	Seconds   float64      `json:"seconds"`    // time from the loss of the rank, or the difference, until the program went on; 0 if it did not
+	Seconds   float64      `json:"seconds"`    // time from the loss of the rank, or from the difference, until the program continued; 0 if it did not
 
-	Generation uint32        `json:"-"` // its number
-	Since      time.Duration `json:"-"` // when the first of the ranks was lost, since all processes had joined
+	Generation uint32        `json:"-"` // the generation that began with it
+	Since      time.Duration `json:"-"` // when the first of the ranks was lost, as time since all processes had joined
 }
 
 // Why returns in words why the job rolled back.

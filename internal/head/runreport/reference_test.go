@@ -25,8 +25,7 @@ const (
 	root   = "../../../"
 )
 
-// TestReferenceIsCurrent wants the tables of docs/report.md to be those that follow from the
-// types.
+// TestReferenceIsCurrent checks that docs/report.md has the tables that follow from the types.
 func TestReferenceIsCurrent(t *testing.T) {
 	page := filepath.Join(root, "docs", "report.md")
 	b, err := os.ReadFile(page)
@@ -43,23 +42,23 @@ func TestReferenceIsCurrent(t *testing.T) {
 	require.True(t, want == heading+now, "docs/report.md is stale: go test ./internal/head/runreport -run Reference -update writes it")
 }
 
-// reference writes the tables of the report from the source of its types.
+// reference generates the tables of the report from the source of its types.
 type reference struct {
 	t        *testing.T
 	packages map[string]*source // by folder from root
 	objects  []*object          // in the order of the page
 }
 
-// source is what is needed of a package.
+// source holds those parts of a package's source that the tables need.
 type source struct {
 	types   map[string]*ast.TypeSpec
-	docs    map[string]string           // of types
+	docs    map[string]string           // the doc comments of types
 	values  map[string][]*ast.ValueSpec // constants by the name of their type
-	imports map[string]string           // folders by name
-	textual map[string]bool             // types with MarshalText
+	imports map[string]string           // folders of the imported packages, by name
+	textual map[string]bool             // types that have MarshalText
 }
 
-// object is a struct that the report has at some paths.
+// object is a struct type that occurs in the report at some paths.
 type object struct {
 	folder, name string
 	paths        []string
@@ -69,7 +68,7 @@ type object struct {
 type field struct {
 	name, kind, meaning string
 	optional            bool
-	values              [][2]string // that it may have, with their meanings
+	values              [][2]string // values that the field may have, with their meanings
 }
 
 func newReference(t *testing.T) *reference {
@@ -122,7 +121,7 @@ func (r *reference) load(folder string) *source {
 	return p
 }
 
-// add adds a struct at a path, and those that it holds.
+// add adds a struct at a path, and the structs that it contains.
 func (r *reference) add(folder, name, path string) {
 	i := slices.IndexFunc(r.objects, func(o *object) bool { return o.folder == folder && o.name == name })
 	if i < 0 {
@@ -134,7 +133,7 @@ func (r *reference) add(folder, name, path string) {
 	o.fields = r.fields(folder, name, path)
 }
 
-// fields returns those of a struct, with those of what it embeds.
+// fields returns the fields of a struct, including those of embedded structs.
 func (r *reference) fields(folder, name, path string) (all []field) {
 	p := r.load(folder)
 	spec := p.types[name]
@@ -162,7 +161,8 @@ func (r *reference) fields(folder, name, path string) (all []field) {
 	return all
 }
 
-// comment returns the comment of a field or a constant, on one line and without its end.
+// comment returns the comment of a field or a constant on one line, without its final full
+// stop.
 func comment(groups ...*ast.CommentGroup) string {
 	text := ""
 	for _, g := range groups {
@@ -185,7 +185,7 @@ func (r *reference) resolve(folder string, e ast.Expr) (in, name string) {
 
 var basic = map[string]string{"int": "integer", "int64": "integer", "uint32": "integer", "uint64": "integer", "float64": "number", "string": "string", "bool": "boolean"}
 
-// kind says in words what a field is as JSON. A struct becomes an object of the page.
+// kind describes the JSON type of a field in words. A struct becomes an object of the page.
 func (r *reference) kind(folder string, e ast.Expr, path string) (kind string, values [][2]string) {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -235,7 +235,7 @@ func markdown(text string) string {
 	return documentInText.ReplaceAllString(text, "[$2]($1)")
 }
 
-// unit is that of a field, by its name and its comment.
+// unit derives the unit of a field from its name and its comment.
 func (f *field) unit() string {
 	switch m := bytesInText.FindStringSubmatch(f.meaning); {
 	case m != nil:

@@ -14,8 +14,8 @@ import (
 // or is removed; new fields may be added.
 const Version = 1
 
-// Report is the report that -report writes. docs/report.md is made from the comments of its
-// fields.
+// Report is the report that -report writes. docs/report.md is generated from the comments of
+// its fields.
 type Report struct {
 	// version of this format. It changes when a field changes its meaning or is removed; new
 	// fields may be added
@@ -28,22 +28,22 @@ type Report struct {
 	MPI         *MPI        `json:"mpi,omitempty"`        // the MPI library, with -mpi
 	Limit       float64     `json:"limit,omitempty"`      // bandwidth of a link in bytes per second, from -limit
 	Threads     int         `json:"threads"`              // workers of each process
-	Direct      []int       `json:"direct,omitempty"`     // ranks whose replicas can store into each other's arrays: they began on one host
+	Direct      []int       `json:"direct,omitempty"`     // ranks whose replicas can store into each other's arrays, because they began on one host
 	WallSeconds float64     `json:"wall_seconds"`         // time from when all processes had joined to the end
 	IntraTag    bool        `json:"intra_tag"`            // whether the program was built with the tag intra, so that sections are shared
 	Joined      time.Time   `json:"joined,omitzero"`      // when all processes had joined, by the clock of the head's host
-	Failures    []Failure   `json:"failures"`             // the verdicts, in their order
+	Failures    []Failure   `json:"failures"`             // the verdicts, in order
 	Kills       []Kill      `json:"kills"`                // kills of -kill
-	SDC         *Corruption `json:"sdc,omitempty"`        // what -sdc found
-	Diverge     *Diverge    `json:"diverge,omitempty"`    // what the comparison of states found (-diverge)
+	SDC         *Corruption `json:"sdc,omitempty"`        // findings of -sdc
+	Diverge     *Diverge    `json:"diverge,omitempty"`    // findings of the comparison of states (-diverge)
 	Flips       []Flip      `json:"flips,omitempty"`      // faults of -fault flip and -fault defect
 	Counters    []Counter   `json:"counters,omitempty"`   // how the events of -counters were counted
-	Weibull     *Weibull    `json:"weibull,omitempty"`    // what -fault weibull did
+	Weibull     *Weibull    `json:"weibull,omitempty"`    // the schedule and the kills of -fault weibull
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"` // files that were written
 	Restart     *Restart    `json:"restart,omitempty"`    // files that the job began with
 	Recovery
 	Counts              // sums over all processes
-	Processes []Process `json:"processes"` // the end of each process
+	Processes []Process `json:"processes"` // each process and its end
 
 	TaskTypes map[string]TaskType `json:"task_types"` // sums for each type of task, by its name
 }
@@ -51,25 +51,26 @@ type Report struct {
 // Kill is a kill that -kill requested.
 type Kill struct {
 	Process job.Process `json:"process"` // the process to be killed
-	When    string      `json:"when"`    // the point, as it was given
+	When    string      `json:"when"`    // the kill point, as the user gave it
 	Fired   bool        `json:"fired"`   // whether the point was reached
 }
 
-// End is the way in which a process ended. It is an alias because the head records strings.
+// End is the way in which a process ended. It is an alias because the head records plain
+// strings.
 type End = string
 
 // The ends of a process.
 const (
-	EndFinished  End = "finished"  // its program returned nil, and the job came to its end
-	EndFailed    End = "failed"    // its program returned an error, panicked, or found something wrong
+	EndFinished  End = "finished"  // its program returned nil, and the job ended
+	EndFailed    End = "failed"    // its program returned an error, panicked, or detected an error
 	EndExited    End = "exited"    // it ended by itself in another way
-	EndKilled    End = "killed"    // by -kill, by -fault weibull, or by a signal from outside of intrarun
+	EndKilled    End = "killed"    // killed by -kill, by -fault weibull, or by a signal from outside of intrarun
 	EndFenced    End = "fenced"    // killed by intrarun, because it was stopped or cut off
-	EndLost      End = "lost"      // with its host
-	EndMoved     End = "moved"     // another process took over its state and its slot at a safe point, since it was to leave
-	EndDismissed End = "dismissed" // it was a replacement that the job did not need any more
-	EndEnded     End = "ended"     // with the job, whose end had been decided, or which was interrupted
-	EndLeft      End = "left"      // unknown: the head that wrote the report gave up while the process lived, or before its death was decided
+	EndLost      End = "lost"      // lost with its host
+	EndMoved     End = "moved"     // moved because it was to leave: another process took over its state and its slot at a safe point
+	EndDismissed End = "dismissed" // a replacement that the job no longer needed
+	EndEnded     End = "ended"     // ended with the job, whose end had been decided or which was interrupted
+	EndLeft      End = "left"      // unknown: the head that wrote the report retired while the process lived, or before its death was decided
 )
 
 // Process describes one process and its end.
@@ -77,12 +78,12 @@ type Process struct {
 	Process     job.Process `json:"process"`         // its slot
 	Incarnation uint32      `json:"incarnation"`     // above 1 if it replaced a dead process
 	Host        string      `json:"host"`            // where it ran
-	PID         int         `json:"pid"`             // its process number there
+	PID         int         `json:"pid"`             // its process number on that host
 	End         End         `json:"end"`             // how it ended
 	Status      string      `json:"status"`          // status of the operating system's process
 	Clone       string      `json:"clone,omitempty"` // the tool that started it, from -clone; pid and status are the tool's
 	Counts
-	Usage *counters.Usage `json:"usage,omitempty"` // the resources that it had used at its last report
+	Usage *counters.Usage `json:"usage,omitempty"` // resources that it had used at its last report
 }
 
 // Add adds one process with its stats.
@@ -99,7 +100,7 @@ func (r *Report) Add(p Process, s job.Stats) {
 	}
 }
 
-// Write writes the report to a file, indented.
+// Write writes the report to a file, as indented JSON.
 func (r *Report) Write(to *wholefile.File) error {
 	r.Version = Version
 	b, err := json.MarshalIndent(r, "", "  ")
@@ -112,7 +113,7 @@ func (r *Report) Write(to *wholefile.File) error {
 	return nil
 }
 
-// Line returns the report on one line.
+// Line returns the report as JSON on one line.
 func (r *Report) Line() ([]byte, error) {
 	r.Version = Version
 	b, err := json.Marshal(r)

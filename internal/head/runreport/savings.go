@@ -2,14 +2,14 @@ package runreport
 
 import "github.com/intrahpc/intra/internal/job"
 
-// Savings estimates the time that sharing has saved, from the times that tasks have taken.
+// Savings estimates the time that sharing has saved, from the measured times of tasks.
 type Savings struct {
 	alone, took, cost float64
 }
 
-// Add adds a process, elapsed seconds after the start, of a rank that began with that many
-// replicas. Alone the process would have needed the elapsed time, less the time that its
-// sections took, plus the time that they would have taken alone.
+// Add adds a process, elapsed seconds after the start, of a rank that began with that number
+// of replicas. The estimate for the process alone replaces the time of its sections by the
+// time that these would have taken it alone.
 func (s *Savings) Add(replicas int, elapsed float64, st job.Stats) {
 	alone := elapsed
 	for _, t := range st.TaskTypes {

@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Status describes what a job does now.
+// Status describes the activity of a job.
 type Status struct {
-	Elapsed   float64  `json:"elapsed_seconds"` // since all processes had joined
+	Elapsed   float64  `json:"elapsed_seconds"` // time since all processes had joined
 	Degrees   []int    `json:"degrees"`
 	Alive     int      `json:"alive"`
 	Deaths    int      `json:"deaths"`
@@ -28,7 +28,7 @@ type Status struct {
 	Processes []ProcessStatus `json:"processes"`
 }
 
-// ProcessStatus describes what one process does now.
+// ProcessStatus describes the activity of one process.
 type ProcessStatus struct {
 	Process     job.Process `json:"process"`
 	Incarnation uint32      `json:"incarnation"`
@@ -39,7 +39,7 @@ type ProcessStatus struct {
 	Doing       *job.Doing  `json:"doing,omitempty"`
 	Sections    int64       `json:"sections"`
 	Tasks       int64       `json:"tasks_run"`
-	What        string      `json:"what"` // State and Doing in words, after Describe
+	What        string      `json:"what"` // the activity in words, set by Describe
 }
 
 // Describe sets What of each process.
@@ -51,10 +51,10 @@ func (s *Status) Describe() {
 	}
 }
 
-// longTime is the time without progress after which the status mentions that.
+// longTime is the time without progress from which the status mentions it.
 const longTime = time.Second
 
-// String returns the status in words, a line for each process.
+// String returns the status as text, a line for each process.
 func (s *Status) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.1f s: %d of %d processes live, %d deaths", s.Elapsed, s.Alive, s.places(), s.Deaths)
@@ -112,7 +112,7 @@ func (p *ProcessStatus) name() string {
 	return p.Process.String()
 }
 
-// InWords returns in a few words what the process does.
+// InWords describes the activity of the process in a few words.
 func (p *ProcessStatus) InWords() string {
 	d := p.Doing
 	if d == nil {
@@ -135,7 +135,7 @@ func (p *ProcessStatus) InWords() string {
 	case job.StateRuns:
 		if len(d.Waits) > 0 {
 			waits := slices.Clone(d.Waits)
-			if len(waits) == 1 { // For begins when the wait is noticed, Idle earlier
+			if len(waits) == 1 { // For begins when the wait is noticed, and Idle earlier
 				waits[0].For = max(waits[0].For, d.Idle)
 			}
 			return waiting(waits)
@@ -158,7 +158,7 @@ func (p *ProcessStatus) InWords() string {
 	return b.String()
 }
 
-// waiting lists what the goroutines of a process wait for.
+// waiting lists the events for which the goroutines of a process wait.
 func waiting(waits []job.Wait) string {
 	var all []string
 	for i := range waits {

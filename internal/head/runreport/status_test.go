@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-func TestStatusSaysHowFarTheJobIs(t *testing.T) {
+func TestStatusShowsProgress(t *testing.T) {
 	s := Status{Elapsed: 61.25, Degrees: []int{2}, Alive: 1, Deaths: 1, E: 0.5, Outlook: Outlook{Done: 43, Total: 150, Left: 2.25},
 		Processes: []ProcessStatus{
 			{State: "runs"},

@@ -12,7 +12,7 @@ import (
 // Process is a live process of a job.
 type Process struct {
 	Process  job.Process
-	Doing    *job.Doing // what it does now; nil: unknown, so the process may go on
+	Doing    *job.Doing // its activity now; nil: unknown, so the process may go on
 	Finished bool       // its program has returned
 }
 
@@ -26,12 +26,12 @@ type Deadlock struct {
 	Apart  *Apart
 }
 
-// Apart describes two replicas of a rank that have taken different courses: neither can go on,
-// or one has finished, and they stand at different places or have sent different numbers of
+// Apart describes two replicas of a rank that have taken different courses. Neither can go on,
+// or one has finished. They are blocked at different calls, or have sent different numbers of
 // messages.
 type Apart struct {
-	Process job.Process // one that cannot go on
-	Text    string      // where both stand
+	Process job.Process // a process that cannot go on
+	Text    string      // where both are blocked
 }
 
 // Link is one process of a deadlock.
@@ -41,7 +41,7 @@ type Link struct {
 	Wait job.Wait
 }
 
-// String returns which process waits for which one, and where.
+// String returns which process waits for which other one, and where.
 func (d *Deadlock) String() string {
 	switch d.Others {
 	case 0:
@@ -52,7 +52,7 @@ func (d *Deadlock) String() string {
 	return fmt.Sprintf("%s; %d other processes wait for these", d.Cycle(), d.Others)
 }
 
-// Cycle is String without Others.
+// Cycle is like String, without Others.
 func (d *Deadlock) Cycle() string {
 	var b strings.Builder
 	b.WriteString("deadlock: ")
@@ -80,9 +80,9 @@ func (d *Deadlock) Cycle() string {
 	return b.String()
 }
 
-// Find returns a deadlock of processes that have made no progress for the time after, nil if
-// there is none. all lists all live processes of the job. Find treats a rank without any as
-// one that can go on: it will be replaced, or the job ends.
+// Find returns a deadlock of processes that have made no progress for the time after, or nil.
+// all lists all live processes of the job. A rank without any live process counts as one that
+// can go on: it will be replaced, or the job ends.
 func Find(all []Process, after time.Duration) *Deadlock {
 	g := graph{all: all, live: make([]bool, len(all)), of: make(map[int][]int)}
 	for i := range all {
@@ -100,8 +100,8 @@ func Find(all []Process, after time.Duration) *Deadlock {
 	return g.deadlock()
 }
 
-// Candidate reports whether any process has been blocked for the time after. If none has,
-// Find finds nothing.
+// Candidate reports whether any process has been blocked for the time after. If it returns
+// false, Find returns nil.
 func Candidate(all []Process, after time.Duration) bool {
 	return slices.ContainsFunc(all, func(p Process) bool { return p.blocked(after) })
 }
@@ -116,7 +116,7 @@ func (p *Process) blocked(after time.Duration) bool {
 // graph holds which process waits for which others.
 type graph struct {
 	all  []Process
-	live []bool        // by index in all: the process can go on
+	live []bool        // by index in all: the process may go on
 	of   map[int][]int // by rank: the indices of its processes
 }
 
@@ -138,13 +138,13 @@ func (g *graph) canCome(i int, w *job.Wait) bool {
 	return !slices.ContainsFunc(w.Ranks, func(rank int) bool { return !g.goesOn(rank) })
 }
 
-// goesOn reports whether a rank can go on: one of its replicas can, or it has none.
+// goesOn reports whether a rank can go on: one of its replicas can, or it has no live replica.
 func (g *graph) goesOn(rank int) bool {
 	return len(g.of[rank]) == 0 || slices.ContainsFunc(g.of[rank], func(i int) bool { return g.live[i] })
 }
 
-// missing returns the lowest process that never comes to a safe point, -1 if there is none. A
-// process that has finished does not hold up a safe point.
+// missing returns the lowest process that never reaches a safe point, or -1. A finished
+// process does not hold up a safe point.
 func (g *graph) missing() int {
 	low := -1
 	for i := range g.all {
@@ -186,7 +186,7 @@ func (g *graph) deadlock() *Deadlock {
 		}
 		i = next
 	}
-	if d.Ends < 0 { // the lowest one first
+	if d.Ends < 0 { // begin the cycle with the lowest process
 		low := 0
 		for k := range path {
 			if g.all[path[k]].Process.Compare(g.all[path[low]].Process) < 0 {
@@ -195,7 +195,7 @@ func (g *graph) deadlock() *Deadlock {
 		}
 		path = append(slices.Clone(path[low:]), path[:low]...)
 	}
-	among := func(at int) bool { // it waits for a replica of its own rank
+	among := func(at int) bool { // the process waits for a replica of its own rank
 		return at >= 0 && at+1 < len(path) && len(g.all[path[at]].Doing.Waits[0].Ranks) == 0 && g.all[path[at]].Process.Rank == g.all[path[at+1]].Process.Rank
 	}
 	for at, i := range path {
@@ -211,9 +211,9 @@ func (g *graph) deadlock() *Deadlock {
 	return d
 }
 
-// apart returns the lowest replicas of a rank that have taken different courses, nil if there
-// are none. Replicas make the same calls in the same order, and what one has received the
-// others receive too. So those that never go on all stand at the same call.
+// apart returns the lowest replicas of a rank that have taken different courses, or nil.
+// Replicas make the same calls in the same order, and receive the same messages. So all
+// replicas that can never go on should be blocked at the same call.
 func (g *graph) apart() *Apart {
 	order := make([]int, len(g.all))
 	for i := range order {
@@ -257,12 +257,12 @@ func (p *Process) place() string {
 		}
 		all = append(all, text)
 	}
-	slices.Sort(all) // goroutines wait in any order
+	slices.Sort(all) // goroutines are listed in any order
 	return strings.Join(all, ", ")
 }
 
-// next returns one process for which process i waits. Neither can go on. If i waits only for
-// ranks that have finished, it returns -1 and one of them.
+// next returns one process for which process i waits and which cannot go on either. If i waits
+// only for ranks that have finished, it returns -1 and one of those ranks.
 func (g *graph) next(i int) (process, rank int) {
 	p := &g.all[i]
 	ranks := p.Doing.Waits[0].Ranks
@@ -276,7 +276,7 @@ func (g *graph) next(i int) (process, rank int) {
 				return j, -1
 			}
 		}
-		return -1, p.Process.Rank // all other replicas have finished
+		return -1, p.Process.Rank // all other replicas of its own rank have finished
 	}
 	finished := -1
 	for _, rank := range ranks {

@@ -19,7 +19,7 @@ func proc(t testing.TB, name string) job.Process {
 	return p
 }
 
-// waits is a process that has waited for long.
+// waits returns a process that has waited for a long time.
 func waits(t testing.TB, name string, all ...job.Wait) Process {
 	return Process{Process: proc(t, name), Doing: &job.Doing{State: job.StateRuns, Blocked: true, Idle: after, Waits: all}}
 }
@@ -62,7 +62,7 @@ func TestFind(t *testing.T) {
 		want string
 	}{
 		{"nobody", nil, ""},
-		{"two wait for each other", []Process{waits(t, "0.0", recv(41, 1)), waits(t, "1.0", barrier(57, 0))},
+		{"two ranks wait for each other", []Process{waits(t, "0.0", recv(41, 1)), waits(t, "1.0", barrier(57, 0))},
 			"deadlock: 0 waits in Recv from 1 (heat.go:41), 1 waits in Barrier for 0 (heat.go:57)"},
 		{"with tags", []Process{waits(t, "0.0", tagged), waits(t, "1.0", recv(2, 0))},
 			"deadlock: 0 waits in Recv from 1 tag 7 (heat.go:41), 1 waits in Recv from 0 (heat.go:2)"},
@@ -73,24 +73,24 @@ func TestFind(t *testing.T) {
 		{"a ring", []Process{waits(t, "2.0", recv(3, 0)), waits(t, "0.0", recv(1, 1)), waits(t, "1.0", recv(2, 2))},
 			"deadlock: 0 waits in Recv from 1 (heat.go:1), 1 waits in Recv from 2 (heat.go:2), 2 waits in Recv from 0 (heat.go:3)"},
 		{"a long computation", []Process{waits(t, "0.0", recv(41, 1)), runs(t, "1.0")}, ""},
-		{"a chain that ends in one", []Process{waits(t, "0.0", recv(1, 1)), waits(t, "1.0", recv(2, 2)), runs(t, "2.0")}, ""},
+		{"a chain that ends in a cycle", []Process{waits(t, "0.0", recv(1, 1)), waits(t, "1.0", recv(2, 2)), runs(t, "2.0")}, ""},
 		{"others compute", []Process{runs(t, "0.0"), waits(t, "1.0", recv(1, 2)), waits(t, "2.0", recv(2, 1)), waits(t, "3.0", barrier(3, 0))},
 			"deadlock: 1 waits in Recv from 2 (heat.go:1), 2 waits in Recv from 1 (heat.go:2)"},
-		{"one has not waited for long", []Process{waits(t, "0.0", recv(41, 1)),
+		{"one has waited only briefly", []Process{waits(t, "0.0", recv(41, 1)),
 			{Process: proc(t, "1.0"), Doing: &job.Doing{Blocked: true, Idle: after - 1, Waits: []job.Wait{recv(57, 0)}}}}, ""},
-		{"one is stopped, or out of touch", []Process{waits(t, "0.0", recv(41, 1)), {Process: proc(t, "1.0")}}, ""},
-		{"a rank that comes back", []Process{waits(t, "0.0", recv(41, 1))}, ""},
+		{"one is stopped or unreachable", []Process{waits(t, "0.0", recv(41, 1)), {Process: proc(t, "1.0")}}, ""},
+		{"a rank that is being replaced", []Process{waits(t, "0.0", recv(41, 1))}, ""},
 		{"a message is on its way", []Process{waits(t, "0.0", moving), waits(t, "1.0", barrier(57, 0))}, ""},
-		{"for one that has finished", []Process{waits(t, "0.0", recv(41, 1)), finished(t, "1.0"), runs(t, "2.0")},
+		{"a wait for a finished rank", []Process{waits(t, "0.0", recv(41, 1)), finished(t, "1.0"), runs(t, "2.0")},
 			"deadlock: 0 waits in Recv from 1 (heat.go:41), and 1 has finished"},
-		{"for one that waits for that", []Process{waits(t, "0.0", recv(41, 1)), waits(t, "1.0", recv(42, 2)), finished(t, "2.0")},
+		{"a wait for a rank that waits for a finished one", []Process{waits(t, "0.0", recv(41, 1)), waits(t, "1.0", recv(42, 2)), finished(t, "2.0")},
 			"deadlock: 0 waits in Recv from 1 (heat.go:41), 1 waits in Recv from 2 (heat.go:42), and 2 has finished"},
-		{"for any, one computes", []Process{waits(t, "0.0", anyOf(1, 1, 2)), waits(t, "1.0", recv(2, 0)), runs(t, "2.0")}, ""},
-		{"for any, none can", []Process{waits(t, "0.0", anyOf(1, 1, 2)), waits(t, "1.0", recv(2, 0)), finished(t, "2.0")},
+		{"a wait for any of several, one of which computes", []Process{waits(t, "0.0", anyOf(1, 1, 2)), waits(t, "1.0", recv(2, 0)), runs(t, "2.0")}, ""},
+		{"a wait for any of several, none of which can go on", []Process{waits(t, "0.0", anyOf(1, 1, 2)), waits(t, "1.0", recv(2, 0)), finished(t, "2.0")},
 			"deadlock: 0 waits in Recv from any of 2 ranks (heat.go:1), 1 waits in Recv from 0 (heat.go:2)"},
-		{"for all, one computes", []Process{waits(t, "0.0", barrier(1, 1, 2)), waits(t, "1.0", recv(2, 0)), runs(t, "2.0")},
+		{"a wait for all of several, one of which computes", []Process{waits(t, "0.0", barrier(1, 1, 2)), waits(t, "1.0", recv(2, 0)), runs(t, "2.0")},
 			"deadlock: 0 waits in Barrier for 1, 2 (heat.go:1), 1 waits in Recv from 0 (heat.go:2)"},
-		{"another goroutine gets what it waits for", []Process{waits(t, "0.0", recv(1, 1), recv(2, 2)), waits(t, "1.0", recv(3, 0)), runs(t, "2.0")}, ""},
+		{"the wait of another goroutine can end", []Process{waits(t, "0.0", recv(1, 1), recv(2, 2)), waits(t, "1.0", recv(3, 0)), runs(t, "2.0")}, ""},
 		{"in a section, a replica computes", []Process{in(waits(t, "0.0", own), job.StateSection), runs(t, "0.1")}, ""},
 		{"in a section, alone", []Process{in(waits(t, "0.0", own), job.StateSection)}, ""},
 		{"in a section, a replica waits elsewhere", []Process{in(waits(t, "0.0", own), job.StateSection), waits(t, "0.1", recv(4, 1)), waits(t, "1.0", recv(5, 0))},
@@ -114,8 +114,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Replicas of a rank that can never continue stand at the same place, unless they have diverged.
-func TestApart(t *testing.T) {
+// Replicas of a rank that can never go on are blocked at the same call, unless they have
+// diverged.
+func TestReplicasApart(t *testing.T) {
 	point := job.Wait{Call: "SafePoint", At: "heat.go:9"}
 	sent := func(p Process, n uint64) Process { p.Doing.Sent = n; return p }
 	other := waits(t, "1.0", recv(57, 0))
@@ -125,14 +126,14 @@ func TestApart(t *testing.T) {
 		want string
 	}{
 		{"at the same place", []Process{sent(waits(t, "0.0", recv(41, 1)), 3), sent(waits(t, "0.1", recv(41, 1)), 3), other}, ""},
-		{"goroutines in another order", []Process{waits(t, "0.0", recv(41, 1), recv(42, 1)), waits(t, "0.1", recv(42, 1), recv(41, 1)), other}, ""},
+		{"goroutines listed in another order", []Process{waits(t, "0.0", recv(41, 1), recv(42, 1)), waits(t, "0.1", recv(42, 1), recv(41, 1)), other}, ""},
 		{"one can go on", []Process{waits(t, "0.0", recv(41, 0)), runs(t, "0.1"), waits(t, "1.0", recv(57, 1)), waits(t, "1.1", recv(57, 1))}, ""},
-		{"in other calls", []Process{waits(t, "0.0", recv(41, 1)), waits(t, "0.1", recv(43, 1)), other},
+		{"in different calls", []Process{waits(t, "0.0", recv(41, 1)), waits(t, "0.1", recv(43, 1)), other},
 			"0.0 never leaves Recv from 1 (heat.go:41), and 0.1 never Recv from 1 (heat.go:43)"},
 		{"in a safe point", []Process{in(waits(t, "0.1", point), job.StateSafePoint), waits(t, "0.0", recv(41, 1)), other},
 			"0.0 never leaves Recv from 1 (heat.go:41), and 0.1 never SafePoint (heat.go:9)"},
 		{"one rolls back", []Process{waits(t, "0.0", recv(41, 1)), in(waits(t, "0.1", recv(43, 1)), job.StateBack), other}, ""},
-		{"after another number of messages", []Process{sent(waits(t, "0.0", recv(41, 1)), 3), sent(waits(t, "0.1", recv(41, 1)), 4), other},
+		{"after different numbers of messages", []Process{sent(waits(t, "0.0", recv(41, 1)), 3), sent(waits(t, "0.1", recv(41, 1)), 4), other},
 			"0.0 never leaves Recv from 1 (heat.go:41), where it has sent 3 messages and 0.1 has sent 4"},
 		{"one has finished", []Process{waits(t, "0.0", recv(41, 1)), finished(t, "0.1"), other, finished(t, "1.1")},
 			"0.0 never leaves Recv from 1 (heat.go:41), but 0.1 has finished"},
@@ -149,10 +150,9 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// The processes that can never continue are those that wait for no process
-// outside of their own set. A second, simple way to find them is to let all
-// processes continue that can, in random order.
-func TestFindAgreesWithAPlay(t *testing.T) {
+// Find returns exactly the processes that wait only for each other. The test finds them in a
+// second, simple way: it lets processes continue in random order until none can.
+func TestFindAgreesWithASimulation(t *testing.T) {
 	found := 0
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 21))
@@ -176,7 +176,7 @@ func TestFindAgreesWithAPlay(t *testing.T) {
 				}
 			}
 		}
-		gone := make(map[job.Process]bool) // on
+		gone := make(map[job.Process]bool) // processes that have gone on
 		rankGone := func(rank int) bool {
 			for p := range gone {
 				if p.Rank == rank {
@@ -218,7 +218,7 @@ func TestFindAgreesWithAPlay(t *testing.T) {
 		}
 		found++
 		require.Equal(t, stuck, len(d.Links)+d.Others, "seed %d: %v", seed, d)
-		for i, l := range d.Links { // it is a path indeed
+		for i, l := range d.Links { // every link waits for the next one
 			next := d.Ends
 			if i+1 < len(d.Links) {
 				next = d.Links[i+1].Rank
