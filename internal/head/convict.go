@@ -40,7 +40,7 @@ func (j *judge) convict(by *member, c *job.Conviction) {
 		case c.Point > 0:
 			j.warnf("%v on %s has a wrong state at safe point %d, which was found by comparison", c.Process, m.node.Name, c.Point)
 		default:
-			j.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
+			j.warnf("%v on processor %d of %s has computed a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
 		}
 	}
 	if by == m { // m knows best when it first erred, and where it runs
@@ -57,7 +57,7 @@ func (j *judge) convict(by *member, c *job.Conviction) {
 	case innocent || c.Lost && by == m && (c.Point == 0 || j.recovery.decides != nil && j.recovery.decides.ReturnsWithout(j.leaves(m.process.Rank))):
 		j.fence(m, ending{job.CauseFenced, why})
 	case c.Lost && by == m && m.ending == nil:
-		j.stop(ExitDiverged, fmt.Sprintf("silent corruption: the last replica of rank %d has a wrong state at safe point %d, and there is no backup to go back to", m.process.Rank, c.Point), byWord)
+		j.stop(ExitDiverged, fmt.Sprintf("silent corruption: the last replica of rank %d has a wrong state at safe point %d, and there is no backup to roll back to", m.process.Rank, c.Point), byWord)
 	}
 }
 
@@ -171,15 +171,15 @@ func (j *judge) distrusted(of job.Endpoint) []recovery.Action {
 	case !ok && j.config.Backup == (recovery.Policy{}):
 		return nil
 	case !ok:
-		j.warnf("what %v has come to in tasks that were not compared stays: there is no backup from before it may have erred", of.Process)
+		j.warnf("the results of %v in tasks that were not compared stay: there is no backup from before it may have erred", of.Process)
 		return nil
 	case slices.ContainsFunc(j.state.Rollbacks, func(b decision.Rollback) bool { return b.Generation > x.generation && b.Number <= number }):
 		return nil // an earlier head has already rolled the job back for this process
 	case j.wentBackFor(of.Process) >= mostTimes:
-		j.stop(ExitDiverged, fmt.Sprintf("silent corruption: %v was convicted of a wrong result, and the job has gone back for other processes in its place %d times", of.Process, mostTimes), byWord)
+		j.stop(ExitDiverged, fmt.Sprintf("silent corruption: %v was convicted of a wrong result, and the job has rolled back for other processes in its slot %d times", of.Process, mostTimes), byWord)
 		return nil
 	}
-	j.warnf("%v may have come to other wrong results since safe point %d, in tasks that were not compared: the job goes back to it, and what is printed since then is printed again", of.Process, number)
+	j.warnf("%v may have computed other wrong results since safe point %d, in tasks that were not compared: the job rolls back to it, and output since then is printed again", of.Process, number)
 	if len(j.plan.losses) == 0 {
 		j.plan.lossAt = j.elapsed()
 	}

@@ -86,7 +86,7 @@ func TestBlameIsReportedOnce(t *testing.T) {
 	s := begun(t, "degrees=3", "hosts=3", "verify")
 	told := func(commands ...string) (n int) {
 		for _, l := range s.commands(commands...) {
-			if strings.Contains(l, "has come to a wrong result") {
+			if strings.Contains(l, "has computed a wrong result") {
 				n++
 			}
 		}
@@ -184,7 +184,7 @@ func TestStatesApart(t *testing.T) {
 	s := begun(t, "degrees=2,1", "hosts=3", "verify")
 	require.Empty(t, killed(s.states("0.0@2", apart)))
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
-	require.Equal(t, "silent corruption of rank 0: the states differ, and there is no backup to go back to", s.head.outcome.text)
+	require.Equal(t, "silent corruption of rank 0: the states differ, and there is no backup to roll back to", s.head.outcome.text)
 	s.states("0.1@3", apart)
 	sdc := s.head.Summary().SDC
 	require.EqualValues(t, 1, sdc.Differed)
@@ -207,5 +207,5 @@ func TestWrongState(t *testing.T) {
 	s.commands("killed 0.0@2", "keep")
 	require.Empty(t, killed(s.states("0.1@3", of(true))))
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
-	require.Contains(t, s.head.outcome.text, "the last replica of rank 0 has a wrong state at safe point 4, and there is no backup to go back to")
+	require.Contains(t, s.head.outcome.text, "the last replica of rank 0 has a wrong state at safe point 4, and there is no backup to roll back to")
 }

@@ -67,7 +67,7 @@ func (j *judge) undescribed(rank int) bool {
 	}) {
 		return false
 	}
-	why := "the job went back before values were compared"
+	why := "the job rolled back before values were compared"
 	switch {
 	case first.state == finished:
 		why = fmt.Sprintf("the program has returned on %v", first.process)

@@ -74,10 +74,10 @@ func TestKnownDifferenceEndsTheJob(t *testing.T) {
 			"divergence, found by 0.1: " + hashOnly + ", since the job ended before values were compared (rank 1 has lost its last replica 1.0"},
 		{"the job rolls back", "degrees=2,1 replace backup=2", []func(*script){
 			does(lostRank...), knows("0.1@2"), does("keep")},
-			"divergence, found by 0.1: " + hashOnly + ", since the job went back before values were compared"},
+			"divergence, found by 0.1: " + hashOnly + ", since the job rolled back before values were compared"},
 		{"the job has decided to roll back", "degrees=2,1 replace backup=2", []func(*script){
 			knows("0.1@2"), does(lostRank...), does("keep")},
-			"divergence, found by 0.1: " + hashOnly + ", since the job went back before values were compared"},
+			"divergence, found by 0.1: " + hashOnly + ", since the job rolled back before values were compared"},
 		{"the process described the difference and is killed", "degrees=2", []func(*script){
 			func(s *script) { s.watches("0.1@2", job.KindStats, job.Watched{Known: hashOnly, Differed: valued}) }, does("killed 0.1@2", "keep")},
 			"divergence, found by 0.1: " + valued},

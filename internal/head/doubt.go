@@ -57,7 +57,7 @@ func (j *judge) doubt(m *member, told *job.Doubt) {
 	}
 	if j.recovery.decides == nil {
 		d.decide()
-		j.stand(rank, "there is no backup to go back to")
+		j.stand(rank, "there is no backup to roll back to")
 		return
 	}
 	j.recovery.notify(func(*recovery.Head, time.Duration) []recovery.Action { return j.doubted(rank) })
@@ -116,23 +116,23 @@ func (j *judge) doubted(rank int) []recovery.Action {
 		j.stand(rank, j.notBack())
 		return nil
 	case d.times == 1 && !d.Differs():
-		j.warnf("rank %d: %s: %s: a wrong result may have led to that, and the job goes back to a backup", rank, d.Kind, what)
+		j.warnf("rank %d: %s: %s: a wrong result may have led to that, and the job rolls back to a backup", rank, d.Kind, what)
 	case d.times == 1:
-		j.warnf("rank %d: %s: the job goes back to its last backup", rank, what)
+		j.warnf("rank %d: %s: the job rolls back to its last backup", rank, what)
 	case !d.Differs():
 		j.stand(rank, "")
 		return nil
 	case d.times > 2:
-		j.stand(rank, "the job has gone back for that twice, the last time with other processes in the places of all")
+		j.stand(rank, "the job has rolled back for that twice, the second time with all its replicas replaced")
 		return nil
 	case !back.RepairableWithout(d.Below, j.leaves(rank)):
-		j.stand(rank, "the job has gone back for that once, and cannot go on with other processes in the places of all")
+		j.stand(rank, "the job has rolled back for that once, and cannot go on with all its replicas replaced")
 		return nil
 	default:
-		j.warnf("rank %d: %s, again: other processes take the places of all its replicas, and the job goes back to its last backup", rank, what)
+		j.warnf("rank %d: %s, again: other processes replace all its replicas, and the job rolls back to its last backup", rank, what)
 		for o := range j.members.replicas(rank) {
 			if o.state == running || o.state == finished {
-				j.fence(o, ending{job.CauseFenced, fmt.Sprintf("what its rank has come to by safe point %d differs from that of another replica", d.Point)})
+				j.fence(o, ending{job.CauseFenced, fmt.Sprintf("the state of its rank at safe point %d differs from that of another replica", d.Point)})
 			}
 		}
 		return back.Doubt(rank, d.Below, true, j.elapsed())
@@ -156,7 +156,7 @@ func (j *judge) doubtedOnTheWay(rank int) []recovery.Action {
 		return nil
 	}
 	what, _, _ := strings.Cut(d.Text, "\n")
-	j.warnf("rank %d: %s: the job goes back to an older backup", rank, what)
+	j.warnf("rank %d: %s: the job rolls back to an older backup", rank, what)
 	return back.Doubt(rank, d.Below, false, j.elapsed())
 }
 
@@ -164,11 +164,11 @@ func (j *judge) doubtedOnTheWay(rank int) []recovery.Action {
 func (j *judge) notBack() string {
 	switch {
 	case j.state.Backups == 0:
-		return "there is no backup to go back to"
+		return "there is no backup to roll back to"
 	case j.recovery.decides.Repairable(0):
-		return "there is no backup to go back to from before that"
+		return "there is no backup to roll back to from before that"
 	}
-	return "there is no backup to go back to of which it is known that nothing is wrong in it"
+	return "there is no backup to roll back to that is known to be sound"
 }
 
 // stand decides a dispute without a rollback. If states differ, the job ends. If the program

@@ -58,7 +58,7 @@ func (s *script) goBack(generation int) {
 // one about an earlier generation, has no effect.
 func TestJobRollsBackForStates(t *testing.T) {
 	s := backedUp(t)
-	require.Equal(t, []string{"warn: rank 0: the states differ: the job goes back to its last backup", "propose recovery rolledback 2"}, s.differ("0.0@2", 4, 0))
+	require.Equal(t, []string{"warn: rank 0: the states differ: the job rolls back to its last backup", "propose recovery rolledback 2"}, s.differ("0.0@2", 4, 0))
 	require.Empty(t, s.differ("0.1@3", 4, 0))
 	require.Empty(t, s.differ("1.0@3", 4, 0), "of another rank, at the same safe point")
 	s.goBack(1)
@@ -95,7 +95,7 @@ func TestStatesThatDifferAgain(t *testing.T) {
 		s.goBack(generation + 1)
 	}
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
-	require.Contains(t, s.head.outcome.text, "silent corruption of rank 0: the states differ, and the job has gone back for that twice, the last time with other processes in the places of all")
+	require.Contains(t, s.head.outcome.text, "silent corruption of rank 0: the states differ, and the job has rolled back for that twice, the second time with all its replicas replaced")
 }
 
 // If the job cannot roll back without the processes that the head would have to kill, the job
@@ -107,7 +107,7 @@ func TestStatesThatDifferAgainWithoutOthers(t *testing.T) {
 	s.commands("killed 1.0@3", "keep") // that process held the other copy
 	require.Empty(t, killed(s.differ("0.0@2", 4, 1)))
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
-	require.Contains(t, s.head.outcome.text, "the job has gone back for that once, and cannot go on with other processes in the places of all")
+	require.Contains(t, s.head.outcome.text, "the job has rolled back for that once, and cannot go on with all its replicas replaced")
 }
 
 // A report that arrives while the first backup is being stored waits for that backup, as there
@@ -144,7 +144,7 @@ func TestDoubtWhileTheFirstBackupIsStored(t *testing.T) {
 func TestFailedProgramRollsBackOnce(t *testing.T) {
 	for _, kind := range []job.FailureKind{job.FailPanic, job.FailError} {
 		s := backedUp(t)
-		require.Equal(t, []string{fmt.Sprintf("warn: rank 1: %s: it fell: a wrong result may have led to that, and the job goes back to a backup", kind), "propose recovery rolledback 2"},
+		require.Equal(t, []string{fmt.Sprintf("warn: rank 1: %s: it fell: a wrong result may have led to that, and the job rolls back to a backup", kind), "propose recovery rolledback 2"},
 			s.fails("1.0@3", kind, 4, 0))
 		require.Empty(t, s.fails("1.1@4", kind, 4, 0))
 		s.goBack(1)
@@ -251,7 +251,7 @@ func TestDoubtOnTheWayBack(t *testing.T) {
 				require.Equal(t, ends, s.head.outcome != nil, "%d %s", below, by)
 				if ends {
 					require.Equal(t, ExitDiverged, s.head.outcome.code)
-					require.Contains(t, s.head.outcome.text, "there is no backup to go back to from before that")
+					require.Contains(t, s.head.outcome.text, "there is no backup to roll back to from before that")
 				}
 			}
 		}

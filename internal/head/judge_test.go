@@ -57,7 +57,7 @@ func (w *world) judgeStates(s Summary) {
 		}
 	}
 	for p, all := range backs {
-		if strings.HasPrefix(s.Text, fmt.Sprintf("silent corruption: %v was convicted of a wrong result, and the job has gone back", p)) && len(all) == mostTimes {
+		if strings.HasPrefix(s.Text, fmt.Sprintf("silent corruption: %v was convicted of a wrong result, and the job has rolled back", p)) && len(all) == mostTimes {
 			return
 		}
 	}
@@ -68,7 +68,7 @@ func (w *world) judgeStates(s Summary) {
 		}
 	case w.seen["states differ"] == 0 || !strings.HasPrefix(s.Text, "silent corruption of rank "):
 		w.failf("exit code %d: %s", s.Code, s.Text)
-	case strings.HasSuffix(s.Text, "there is no backup to go back to"):
+	case strings.HasSuffix(s.Text, "there is no backup to roll back to"):
 		if w.hadBackup && len(w.state.Verdicts) == 0 {
 			w.failf("%s, although there is one", s.Text)
 		}

@@ -27,7 +27,7 @@ func TestMoves(t *testing.T) {
 			}
 			m.to(to)
 			require.Equal(t, to, m.state)
-			require.True(t, to > from || from == finished && to == running, "%v goes back to %v", from, to)
+			require.True(t, to > from || from == finished && to == running, "%v returns to %v", from, to)
 		}
 	}
 	require.Empty(t, moves[dead])

@@ -115,7 +115,7 @@ func (pl *plan) kept(e decision.Entry) {
 			pl.detailf("the first backup is complete: safe point %d", d.Number)
 		}
 	case recovery.RolledBack:
-		pl.warnf("the job goes back to safe point %d", d.Number)
+		pl.warnf("the job rolls back to safe point %d", d.Number)
 		for _, j := range d.Joined {
 			m := pl.members.holder(j.Process, j.Incarnation)
 			if pl.members.live(m); m.state == running {
@@ -276,7 +276,7 @@ func (pl *plan) lost(rank int, at time.Duration) bool {
 // sayLost warns the user that the job will roll back, if this death is the cause.
 func (pl *plan) sayLost(m *member) {
 	if rank := m.process.Rank; pl.recovery.decides != nil && pl.outcome == nil && pl.phase <= working && m.role == First && pl.members.alive(rank) == 0 && !pl.state.Drained[rank] {
-		pl.warnf("rank %d has lost its last replica %v: the job will go back to its last backup once a replacement has started", rank, m.process)
+		pl.warnf("rank %d has lost its last replica %v: the job will roll back to its last backup once a replacement has started", rank, m.process)
 	}
 }
 

@@ -36,7 +36,7 @@ func verified(t *testing.T, flags string, program []string) (jobtest.Result, cor
 	if r.Code == 0 {
 		lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 		if len(lines) > 1 {
-			require.Contains(t, r.Stderr, "the job goes back to safe point", r.Stdout)
+			require.Contains(t, r.Stderr, "the job rolls back to safe point", r.Stdout)
 		}
 		r.Stdout = timeless(t, lines[len(lines)-1])
 	}
@@ -126,7 +126,7 @@ func TestDefectiveCore(t *testing.T) {
 		require.Zero(t, r.Code, "%s\n%s", flags, r.Stderr)
 		require.Len(t, c.SDC.Convicted, 1, flags)
 		require.Equal(t, c.SDC.Differed, c.SDC.Repaired, flags)
-		require.Contains(t, r.Stderr, "has come to a wrong result of task", flags)
+		require.Contains(t, r.Stderr, "has computed a wrong result of task", flags)
 		if strings.Contains(flags, "dual") {
 			require.Equal(t, want.Stdout, r.Stdout, flags)
 		}
@@ -273,7 +273,7 @@ func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
 			require.Equal(t, []runreport.Flip{{Spec: fmt.Sprintf("0.1@message:10:%d", bit), Fired: true}}, c.Flips)
 			told := "with different contents"
 			if strings.Contains(flags, "-backup") { // all processes roll back before the other replica of the sender has reached the message
-				told += "|a wrong result may have led to that, and the job goes back to a backup"
+				told += "|a wrong result may have led to that, and the job rolls back to a backup"
 			}
 			require.Regexp(t, told, r.Stderr, flags)
 			if strings.Contains(r.Stderr, "message longer than the receive buffer") {
@@ -316,7 +316,7 @@ func TestWrongState(t *testing.T) {
 			require.EqualValues(t, 1, c.SDC.Differed, "%s -fault flip:%s: %s\n%s", flags, flip, r.Report, r.Stderr)
 			if r.Code == 4 { // a backup may not be complete yet
 				require.NotContains(t, flags, "-r 3")
-				require.Regexp(t, `silent corruption of rank \d: the registered state at safe point \d+ differs, and it cannot be told whose is wrong \(replica 0: [0-9a-f]{16}, replica 1: [0-9a-f]{16}\).*, and there is no backup to go back to`, r.Stderr)
+				require.Regexp(t, `silent corruption of rank \d: the registered state at safe point \d+ differs, and it cannot be told whose is wrong \(replica 0: [0-9a-f]{16}, replica 1: [0-9a-f]{16}\).*, and there is no backup to roll back to`, r.Stderr)
 				require.Zero(t, c.SDC.Repaired)
 				continue
 			}
@@ -328,7 +328,7 @@ func TestWrongState(t *testing.T) {
 				require.Equal(t, wrong, c.SDC.Convicted[0].Process)
 				require.EqualValues(t, point+1, c.SDC.Convicted[0].Point)
 			} else {
-				require.Contains(t, r.Stderr, "intrarun: the job goes back to safe point ")
+				require.Contains(t, r.Stderr, "intrarun: the job rolls back to safe point ")
 			}
 		}
 	}

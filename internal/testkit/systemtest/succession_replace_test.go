@@ -41,7 +41,7 @@ func TestLossOfTheHeadAndReplacements(t *testing.T) {
 			[]string{"rank 1 has lost its last replica"}, nil},
 		{"the only replica of a rank", "-n 3 -r 1 -replace -backup 5", 2, joined, nil, nil, nil, nil},
 		{"a process before", "-n 2 -r 2 -replace -kill 1.1@section:40", 2, joined, nil, nil, nil, []string{"0.0", "1.0", "1.1"}},
-		{"a rank before", "-n 2 -r 2 -replace -backup 5 -kill 1.1@section:150 -kill 1.0@section:150", 2, "the job goes back to safe point", nil, nil, nil, []string{}},
+		{"a rank before", "-n 2 -r 2 -replace -backup 5 -kill 1.1@section:150 -kill 1.0@section:150", 2, "the job rolls back to safe point", nil, nil, nil, []string{}},
 	}, 3) {
 		t.Run(c.name, func(t *testing.T) {
 			for iters := 1000; ; iters *= 3 {

@@ -55,7 +55,7 @@ func (v *verdict) foundWrong(p job.Process, detail string) bool {
 	if strings.HasPrefix(detail, "convicted of ") {
 		return v.convicted(p)
 	}
-	return strings.HasPrefix(detail, "what its rank has come to by safe point ") && v.doubted(p.Rank)
+	return strings.HasPrefix(detail, "the state of its rank at safe point ") && v.doubted(p.Rank)
 }
 
 // doubted reports whether the job has rolled back because of a difference in a rank, or a
@@ -132,10 +132,10 @@ func (v *verdict) endsWrong() string {
 		return b.Convicted != nil || len(b.Differed) > 0
 	}):
 		return "" // the error occurred again
-	case strings.Contains(v.stderr+text, "there is no backup to go back to from before that"), strings.Contains(v.stderr+text, "there is no backup to go back to of which it is known"):
+	case strings.Contains(v.stderr+text, "there is no backup to roll back to from before that"), strings.Contains(v.stderr+text, "there is no backup to roll back to that is known to be sound"):
 		return ""
 	}
-	return fmt.Sprintf("exit code %d, though there was a backup to go back to: %s", v.code, text)
+	return fmt.Sprintf("exit code %d, though there was a backup to roll back to: %s", v.code, text)
 }
 
 // mayEscape reports whether wrong bits are permitted: only a share of the tasks is
