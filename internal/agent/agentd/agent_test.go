@@ -26,9 +26,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// An agent that reads nonsense, or a bootstrap of another version of intrarun, ends with
-// an error that names the cure.
-func TestBootstrapsThatAreNone(t *testing.T) {
+// An agent that reads malformed input, or a bootstrap of another version of intrarun, ends
+// with an error that names the cure.
+func TestInvalidBootstraps(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                 "read from standard input which job this agent belongs to",
 		"{":                "read from standard input which job this agent belongs to",
@@ -51,8 +51,8 @@ func listening(t *testing.T, secret job.Secret, name string, take func(net.Conn,
 	return l.Addr().String()
 }
 
-// An agent reaches the head at the first of its addresses that works. It stops trying when
-// its context ends, and then reports the last error.
+// An agent connects to the head at the first of its addresses that works. When its context
+// ends, it stops trying and reports the last error.
 func TestConnect(t *testing.T) {
 	b := &spawn.Bootstrap{Secret: job.NewSecret(), Name: "h2", Patience: time.Minute}
 	came := make(chan string, 9)
@@ -67,7 +67,7 @@ func TestConnect(t *testing.T) {
 	require.Equal(t, "agent h2", <-came)
 
 	foreign := listening(t, job.NewSecret(), agentwire.HeadName, func(net.Conn, string) {})
-	for _, address := range []string{dead.Addr().String(), foreign} { // another process may have the port of dead by now
+	for _, address := range []string{dead.Addr().String(), foreign} { // by now another process may have the port of dead
 		b.Addresses = []string{address}
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		_, err = connect(ctx, b)
@@ -81,9 +81,9 @@ func TestConnect(t *testing.T) {
 	require.EqualError(t, err, "it has no address")
 }
 
-// If the head was listening before the agent started, an agent does not wait for a head
-// that has ended, but waits for one that has accepted its connection and is busy.
-func TestConnectToAHeadThatHasEnded(t *testing.T) {
+// If the head was listening before the agent started, an agent does not wait for a head that
+// has ended. It does wait for a head that has accepted its connection and is busy.
+func TestConnectGivesUpOnAnEndedHead(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	b := &spawn.Bootstrap{Secret: job.NewSecret(), Name: "h2", Patience: time.Minute, Silence: 10 * time.Millisecond, Addresses: []string{l.Addr().String()}}
@@ -112,7 +112,7 @@ func newTestNode(t *testing.T, b *spawn.Bootstrap, w *watchdog.Watchdog) *node {
 	return n
 }
 
-// preparing begins to prepare an agent, and returns the head's end of its connection.
+// preparing starts to prepare an agent, and returns the head's end of its connection.
 func preparing(t *testing.T) (head *agentwire.Conn, done chan error, s **server) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -159,8 +159,8 @@ func TestPrepare(t *testing.T) {
 	(*s).local.Close()
 }
 
-// An agent that lacks the program receives it, and reports if that fails.
-func TestPrepareWithAProgramThatIsSent(t *testing.T) {
+// An agent that lacks the program receives it. If that fails, the agent reports it.
+func TestPrepareReceivesTheProgram(t *testing.T) {
 	program := []byte("#!/bin/sh\nexit 0\n")
 	file := filepath.Join(t.TempDir(), "program")
 	require.NoError(t, os.WriteFile(file, program, 0o700))
@@ -194,9 +194,8 @@ func TestPrepareWithAProgramThatIsSent(t *testing.T) {
 	require.ErrorContains(t, <-done, "receive the program: ")
 }
 
-// An agent ends when it receives nonsense instead of a plan, or a plan that this host
-// cannot carry out.
-func TestPlansThatCannotBe(t *testing.T) {
+// An agent ends when it receives a malformed plan, or a plan that this host cannot carry out.
+func TestInvalidPlans(t *testing.T) {
 	head, done, _ := preparing(t)
 	head.SendJSON(agentwire.KindStart, agentwire.Name{}, 0)
 	require.ErrorContains(t, <-done, "wait for the head's plan")
@@ -209,8 +208,8 @@ func TestPlansThatCannotBe(t *testing.T) {
 	require.ErrorContains(t, <-done, "open files")
 }
 
-// takingOver listens as the agent of b, the head in place of a lost one, for the agents
-// of a and c; join makes one of them connect.
+// takingOver listens as the agent of b, which is the head in place of a lost one. The agents
+// of a and c may connect: join makes one of them do so.
 func takingOver(t *testing.T) (l *takeoverListener, join func(host string, term uint64) *agentwire.Conn) {
 	b := &spawn.Bootstrap{Secret: job.NewSecret(), Name: "b"}
 	l, err := listenForTakeover(b)
@@ -232,10 +231,9 @@ func takingOver(t *testing.T) (l *takeoverListener, join func(host string, term 
 	}
 }
 
-// A head admits agents that connect for its term. It closes the connections of those
-// with an earlier term, which then look for their head, and keeps those with a later one
-// waiting.
-func TestAgentsThatComeToANewHead(t *testing.T) {
+// A head admits agents that connect for its term. It closes the connections of agents with an
+// earlier term, which then look for their head. It keeps agents with a later term waiting.
+func TestNewHeadAdmitsAgents(t *testing.T) {
 	l, join := takingOver(t)
 	join("a", 5)
 	late := join("c", 4)
@@ -246,7 +244,7 @@ func TestAgentsThatComeToANewHead(t *testing.T) {
 		defer l.mu.Unlock()
 		return len(l.incoming) == 2
 	}, time.Minute, time.Millisecond)
-	require.Empty(t, in, "it is too early for both")
+	require.Empty(t, in, "no agent has connected for this term yet")
 	<-l.wake
 	in = l.admit(5)
 	require.Len(t, in, 1)
@@ -254,21 +252,21 @@ func TestAgentsThatComeToANewHead(t *testing.T) {
 	require.Equal(t, Resync{Term: 5, Processes: []ProcessResync{{State: agentlog.State{PID: 7}}}}, in[0].Resync)
 	_, err := late.Read()
 	require.Error(t, err)
-	require.Empty(t, l.admit(5), "each comes once")
+	require.Empty(t, l.admit(5), "each agent is returned once")
 
 	nonsense := join("c", 0)
 	nonsense.Send(agentwire.KindGone, agentwire.Name{}, nil)
 	_, err = nonsense.Read()
-	require.Error(t, err, "one that does not say what it has is not let in")
+	require.Error(t, err, "an agent without a Resync is not admitted")
 	waiting := join("c", 6)
 	require.Eventually(t, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return len(l.incoming) == 1 }, time.Minute, time.Millisecond)
 	l.close()
 	_, err = waiting.Read()
-	require.Error(t, err, "with the agent all that wait for it go on")
+	require.Error(t, err, "an admitted agent wakes all that wait")
 }
 
 // A host that is not part of the job, or has another secret, is not admitted.
-func TestStrangersDoNotGetIn(t *testing.T) {
+func TestStrangersAreNotAdmitted(t *testing.T) {
 	l, _ := takingOver(t)
 	for _, b := range []*spawn.Bootstrap{{Secret: l.bootstrap.Secret, Name: "x"}, {Secret: job.NewSecret(), Name: "a"}} {
 		n := newTestNode(t, b, nil)
@@ -279,36 +277,36 @@ func TestStrangersDoNotGetIn(t *testing.T) {
 	require.Empty(t, l.admit(1))
 }
 
-// All calls that wait for the first lease of a host return with it, and the lease only
-// grows.
+// All calls that wait for the first lease of a host return with it. The lease never gets
+// shorter.
 func TestLease(t *testing.T) {
 	h := newTestNode(t, new(spawn.Bootstrap), nil)
-	require.True(t, h.paused(), "there is none yet")
+	require.True(t, h.paused(), "there is no lease yet")
 	h.renew(0)
 	select {
 	case <-h.leased:
-		require.Fail(t, "that is no lease")
+		require.Fail(t, "a lease of 0 is no lease")
 	default:
 	}
 	soon := lease.Now() + time.Hour
 	h.renew(soon)
 	<-h.leased
 	require.False(t, h.paused())
-	h.renew(soon - time.Minute) // a message that was late
+	h.renew(soon - time.Minute) // a delayed message
 	require.Equal(t, soon, h.end())
 	h.renew(soon + time.Minute)
 	require.Equal(t, soon+time.Minute, h.end())
 	<-h.renewed
 	h.engine = new(arbiter.Engine)
-	require.ErrorIs(t, h.enter(NodeConfig{}, nil), agentwire.ErrFrame, "it enters once")
+	require.ErrorIs(t, h.enter(NodeConfig{}, nil), agentwire.ErrFrame, "a node enters once")
 	h.engine = nil
 	require.Equal(t, 3*Timing(0, 0).Lease, Timing(0, 3).Lease)
 	require.Equal(t, time.Minute, Timing(time.Minute, 1).Join)
 }
 
-// The head receives the events of the agent, under the name that the process has in its
-// slot.
-func TestWhatTheHeadHears(t *testing.T) {
+// The head receives the events of the agent, under the names that the processes have in their
+// slots.
+func TestHeadReceivesEvents(t *testing.T) {
 	s, head := serverWithout(t)
 	s.open(incarnation(4), supervise.First)
 	p := incarnation(4).ID
@@ -341,9 +339,10 @@ func TestWhatTheHeadHears(t *testing.T) {
 	require.Equal(t, agentwire.Frame{Kind: agentwire.KindFailed, Body: []byte("no lease")}, f)
 }
 
-// A new head receives the agent's state, then all that was sent to the lost one, and the
-// output once it requests that: from the position up to which it is known to be written.
-func TestNewHeadHearsEverything(t *testing.T) {
+// A new head receives the agent's state, and then all messages to the lost head. It receives
+// the output once it requests it, from the position up to which the output is known to be
+// written.
+func TestNewHeadReceivesEverything(t *testing.T) {
 	s, lost := serverWithout(t)
 	s.open(incarnation(1), supervise.First)
 	p := incarnation(1).ID
@@ -383,36 +382,36 @@ func TestNewHeadHearsEverything(t *testing.T) {
 	f, err = head.Read()
 	require.NoError(t, err)
 	require.Equal(t, "\x00two\nthr", string(f.Body))
-	require.False(t, s.open(incarnation(1), supervise.First), "what it has started it does not start again")
+	require.False(t, s.open(incarnation(1), supervise.First), "the agent does not start a process again")
 }
 
-// A nonsensical message of a head ends the connection to it.
-func TestNonsenseOfTheHead(t *testing.T) {
+// A malformed message of a head ends the connection to it.
+func TestMalformedMessagesOfTheHead(t *testing.T) {
 	s, _ := serverWithout(t)
 	s.open(incarnation(4), supervise.First)
 	for name, f := range map[string]agentwire.Frame{
-		"no role":             {Kind: agentwire.KindStart, Body: []byte{1}},
-		"a role of nobody":    {Kind: agentwire.KindStart, Body: agentwire.Encode(9)},
-		"no link":             {Kind: agentwire.KindLink, Body: []byte("{")},
-		"no roster":           {Kind: agentwire.KindRoster, Body: []byte("{")},
-		"no number":           {Kind: agentwire.KindQuiet},
-		"no message":          {Kind: agentwire.KindMessage, Body: []byte("{")},
-		"no signal":           {Kind: agentwire.KindSignal, Body: []byte("KILL")},
-		"no room":             {Kind: agentwire.KindRoom},
-		"room in no stream":   {Kind: agentwire.KindRoom, Body: agentwire.Encode(agentwire.Room{Stream: 2, Bytes: 1})},
-		"written nowhere":     {Kind: agentwire.KindWritten, Body: []byte(`{"stream":2}`)},
-		"written before all":  {Kind: agentwire.KindWritten, Body: []byte(`{"stream":-1}`)},
-		"no position":         {Kind: agentwire.KindResume, Body: []byte("[")},
-		"what agents say":     {Kind: agentwire.KindStarted, Body: []byte("{}")},
-		"a plan for a second": {Kind: agentwire.KindPlan, Body: []byte("{}")},
+		"no role":                             {Kind: agentwire.KindStart, Body: []byte{1}},
+		"a role that does not exist":          {Kind: agentwire.KindStart, Body: agentwire.Encode(9)},
+		"no link":                             {Kind: agentwire.KindLink, Body: []byte("{")},
+		"no roster":                           {Kind: agentwire.KindRoster, Body: []byte("{")},
+		"no number":                           {Kind: agentwire.KindQuiet},
+		"no message":                          {Kind: agentwire.KindMessage, Body: []byte("{")},
+		"no signal":                           {Kind: agentwire.KindSignal, Body: []byte("KILL")},
+		"no room":                             {Kind: agentwire.KindRoom},
+		"room in no stream":                   {Kind: agentwire.KindRoom, Body: agentwire.Encode(agentwire.Room{Stream: 2, Bytes: 1})},
+		"written nowhere":                     {Kind: agentwire.KindWritten, Body: []byte(`{"stream":2}`)},
+		"written, before there is any output": {Kind: agentwire.KindWritten, Body: []byte(`{"stream":-1}`)},
+		"no position":                         {Kind: agentwire.KindResume, Body: []byte("[")},
+		"a kind that agents send":             {Kind: agentwire.KindStarted, Body: []byte("{}")},
+		"a second plan":                       {Kind: agentwire.KindPlan, Body: []byte("{}")},
 	} {
 		f.Of = incarnation(4)
 		require.Error(t, s.take(&f), name)
 	}
 }
 
-// serving returns an agent that serves with that command as its watchdog, and the
-// head's end of its connection.
+// serving returns an agent that serves, with the given command as its watchdog, and the head's
+// end of its connection.
 func serving(t *testing.T, dog string) (*server, *agentwire.Conn, chan error) {
 	s, head := serverWithout(t)
 	w, err := watchdog.Start([]string{dog}, nil)
@@ -424,13 +423,14 @@ func serving(t *testing.T, dog string) (*server, *agentwire.Conn, chan error) {
 	return s, head, ended
 }
 
-// An agent ends with its job, and with the job's exit code; with the connection to the head
-// if there can be no other head; or when the arbiter reports that its host is lost.
-func TestHowAnAgentEnds(t *testing.T) {
+// An agent ends with its job, and with the job's exit code. It ends with the connection to the
+// head if no other head can follow. It also ends when the arbiter reports that its host is
+// lost.
+func TestEndsOfAnAgent(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(*server, *agentwire.Conn)
-		want string // "" for no error
+		want string // "" if there is no error
 	}{
 		{"well", func(_ *server, head *agentwire.Conn) {
 			head.SendJSON(agentwire.KindBye, agentwire.Name{}, 0)
@@ -443,7 +443,7 @@ func TestHowAnAgentEnds(t *testing.T) {
 		}, agentwire.ErrFrame.Error() + ": invalid character 'w' looking for beginning of value"},
 		{"with its head", func(_ *server, head *agentwire.Conn) { head.Close() }, "lost the connection to the head: " + io.EOF.Error()},
 		{"with its watchdog", nil, "its watchdog is gone"},
-		{"because it is lost", func(s *server, _ *agentwire.Conn) {
+		{"with its host, which is lost", func(s *server, _ *agentwire.Conn) {
 			s.node.renew(lease.Now() + time.Hour)
 			s.node.evicted <- errors.New("this host was declared lost")
 		}, "this host was declared lost"},
@@ -467,7 +467,7 @@ func TestHowAnAgentEnds(t *testing.T) {
 
 // An agent that has become the head ends with the exit code of its job. An earlier
 // error takes precedence.
-func TestEndOfAnAgentThatIsTheHead(t *testing.T) {
+func TestEndOfAnAgentAsHead(t *testing.T) {
 	lost := errors.New("its watchdog is gone")
 	for _, c := range []struct {
 		code int
@@ -486,6 +486,6 @@ func TestEndOfAnAgentThatIsTheHead(t *testing.T) {
 			require.EqualError(t, err, c.want)
 		}
 	}
-	require.Equal(t, lost, (&node{over: make(chan struct{})}).outcome(lost), "one that is no head")
-	require.NoError(t, (&node{over: make(chan struct{})}).outcome(nil), "one that is no head")
+	require.Equal(t, lost, (&node{over: make(chan struct{})}).outcome(lost), "an agent that is no head")
+	require.NoError(t, (&node{over: make(chan struct{})}).outcome(nil), "an agent that is no head")
 }

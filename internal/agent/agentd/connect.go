@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// connect reaches the head at one of its addresses, and prefers the first ones.
-// It gives up when ctx ends.
+// connect connects to the head at one of its addresses, and prefers the first ones. It gives
+// up when ctx ends.
 func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 	secure, err := job.NewSecure(&s.Secret, agentwire.AgentName(s.Name), s.TLS)
 	if err != nil {
@@ -29,7 +29,7 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 		err      error
 	}
 	results := make(chan result)
-	var asking atomic.Int32 // number of accepted connections that are not answered yet
+	var asking atomic.Int32 // number of accepted connections on which the head has not answered yet
 	var tries sync.WaitGroup
 	for i, address := range s.Addresses {
 		tries.Go(func() {
@@ -68,7 +68,7 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 		})
 	}
 	defer tries.Wait()
-	defer cancel() // before the wait
+	defer cancel() // runs before the wait
 	last, begun := errors.New("it has no address"), time.Now()
 	for {
 		select {
@@ -89,6 +89,6 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 	}
 }
 
-// addressDelay is the time between tries, and the head start of each address of
-// the head over the next.
+// addressDelay is the time between tries at one address. It is also the head start of each
+// address over the next.
 const addressDelay = 300 * time.Millisecond

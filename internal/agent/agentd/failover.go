@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// follow handles what the arbiter decides about the head of the job.
+// follow handles the arbiter's decisions about the head of the job.
 func (n *node) follow(a arbiter.Action) {
 	n.mu.Lock()
 	lead := n.lead
@@ -20,7 +20,7 @@ func (n *node) follow(a arbiter.Action) {
 	case arbiter.Leader:
 		n.elect(a.ID, a.Term)
 	case arbiter.Lead:
-		lead = nil // an earlier term of this agent as the head is over
+		lead = nil // this agent was the head in an earlier term, which is over
 		n.lead = n.begin(a)
 		n.elect(n.Self, a.Term)
 	}
@@ -53,14 +53,14 @@ func (n *node) follows(term uint64) bool {
 	return n.term == term
 }
 
-// failoverTime is how long a head may grant leases to an agent that has no
-// connection to it. Until then an old head may not know that it is replaced, or
-// the agent may not know the new head; after that only the connection is broken.
+// failoverTime bounds how long a head may grant leases to an agent that has no connection to
+// it. Until then, the old head may not know that it is replaced, or the agent may not know the
+// new head. After that, only the connection can be broken.
 const failoverTime = 3 * time.Second
 
-// nextHead connects to the head that follows the one of a term, after the
-// connection to that one has ended for the given cause. The arbiter ends the node
-// if there never is a next head.
+// nextHead connects to the head that follows the head of a term. The connection to that
+// earlier head has ended for the given cause. If there never is a next head, the arbiter ends
+// the node.
 func (n *node) nextHead(after uint64, cause error) (conn net.Conn, term uint64, err error) {
 	for since := lease.Now(); ; {
 		n.mu.Lock()

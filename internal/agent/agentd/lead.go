@@ -21,17 +21,17 @@ type Lead struct {
 	Secret  job.Secret
 	Engine  *arbiter.Engine
 	Entered time.Time // when the agent became a node of the arbiter
-	Began   time.Time // when all processes had joined, the zero time if they have not
+	Began   time.Time // when all processes had joined; the zero time if they have not
 
-	// Actions are the arbiter's further actions. The head has to receive them
-	// until it ends.
+	// Actions delivers the arbiter's further actions. The head has to receive them until it
+	// ends.
 	Actions <-chan arbiter.Action
 	Over    <-chan struct{} // closed when the agent ends
 
 	Arrived func() []*Incoming // returns the agents that have connected to this head since the last call
 	Wake    <-chan struct{}    // receives when there may be more agents
 
-	actions chan<- arbiter.Action // the other end of Actions
+	actions chan<- arbiter.Action // the sending end of Actions
 	done    chan struct{}         // closed when the head has ended
 	code    int                   // exit code of the job, once done is closed
 }
@@ -73,8 +73,8 @@ func (e *JobError) Error() string {
 	return fmt.Sprintf("the job ended with exit code %d", e.Code)
 }
 
-// outcome stops the search for other heads. If this agent is the head, outcome
-// waits until the head has ended. err is why the agent ends. It is called once.
+// outcome stops the search for other heads. If this agent is the head, outcome waits until the
+// head has ended. err is the reason why the agent ends. outcome is called once.
 func (n *node) outcome(err error) error {
 	close(n.over)
 	n.mu.Lock()

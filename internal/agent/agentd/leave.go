@@ -10,11 +10,11 @@ import (
 // ended with a replica elsewhere.
 var ErrLeft = errors.New("this host has left the job")
 
-// stopped is the end of an agent that its head has ordered.
+// stopped is the end of an agent on the order of its head.
 type stopped struct{ error }
 
-// awaitLeave asks the head to let this host leave when it is to (SIGTERM). The second time,
-// or if this agent is the head, it ends the agent.
+// awaitLeave requests that this host leaves the job when the first SIGTERM arrives. On the
+// second one, or if this agent is the head, it ends the agent.
 func (s *server) awaitLeave(ended chan<- error, quit <-chan struct{}) {
 	for again := false; ; again = true {
 		select {

@@ -13,10 +13,11 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// successorName returns the name in the handshake of a host's agent as the head.
+// successorName returns the name of a host's agent in the handshake when that agent is the
+// head.
 func successorName(host string) string { return "successor on " + host }
 
-// takeoverListener accepts the other agents if this one becomes the head.
+// takeoverListener accepts the other agents if this agent becomes the head.
 type takeoverListener struct {
 	bootstrap *spawn.Bootstrap
 	listener  net.Listener
@@ -24,7 +25,7 @@ type takeoverListener struct {
 	mu       sync.Mutex
 	incoming []*Incoming
 	closed   bool
-	wake     chan struct{} // there may be more incoming agents
+	wake     chan struct{} // receives when there may be more incoming agents
 }
 
 // Incoming is an agent that has connected to this one as its head.
@@ -67,13 +68,12 @@ func (l *takeoverListener) enter(a *Incoming) {
 	l.incoming = append(l.incoming, a)
 	select {
 	case l.wake <- struct{}{}:
-	default: // a wake-up is pending
+	default: // a wake-up is already pending
 	}
 }
 
-// admit returns the agents that have connected to the head of a term. It closes
-// the connections of those with an earlier term, and keeps those with a later
-// one.
+// admit returns the agents that have connected to the head of a term. It closes the
+// connections of agents with an earlier term, and keeps those of agents with a later one.
 func (l *takeoverListener) admit(term uint64) (in []*Incoming) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *takeoverListener) serve(hosts []job.Host) error {
 			return
 		}
 		c.SetDeadline(time.Time{})
-		m.ReadAhead() // the election of this agent may take its time
+		m.ReadAhead() // the election of this agent may take a while
 		l.enter(a)
 	})
 	return nil

@@ -13,25 +13,25 @@ import (
 	"github.com/intrahpc/intra/internal/head/arbiter"
 )
 
-// The arbiter decides when a host is lost. By then none of the host's processes
-// may act any more. A process checks a word of memory before it acts on the
-// outside world, and while the host's lease is over its watchdog keeps the
-// processes stopped. That is only a pause: a host that was merely slow continues
-// with the next lease. If none comes, the agent kills its processes and ends,
-// after Timing.Abandon or when it learns that its host has been declared lost. If
-// the agent cannot, the watchdog does it at abandonTime.
+// The arbiter decides when a host is lost. By then none of the host's processes may act any
+// more. For that, a process checks a word of memory before it acts on the outside world. While
+// the host's lease is over, its watchdog keeps the processes stopped. That is only a pause: a
+// host that was merely slow continues with the next lease.
 //
-// A control connection that ends proves nothing about the host. But unless there
-// is another head soon, its agent kills its processes and ends, so that the host
-// falls silent. agentwire makes the kernel end a connection that carries nothing
-// in one direction. The arbiter alone would not notice such a connection, since
-// its beats take another route.
+// If no lease follows, the agent kills its processes and ends, after Timing.Abandon or when it
+// learns that its host has been declared lost. If the agent cannot do that, the watchdog does
+// it at abandonTime.
+//
+// The end of a control connection proves nothing about the host. But unless there is another
+// head soon, its agent kills its processes and ends, so that the host falls silent. agentwire
+// makes the kernel end a connection that carries nothing in one direction. The arbiter alone
+// would not notice such a connection, since its beats take another route.
 const (
 	abandonTime = 15 * time.Second
 
-	// DoubtTime is the silence of a host after which the head does not yet judge by
-	// reports from or about its processes. It is also the time before the end of a
-	// lease during which the processes may be paused.
+	// DoubtTime is the silence of a host after which the head does not yet decide anything by
+	// reports from the host or about its processes. It is also the time before the end of a
+	// lease in which the watchdog may already have stopped the processes.
 	DoubtTime = 300 * time.Millisecond
 )
 
@@ -39,9 +39,9 @@ const (
 // longer, so that it receives the agent's report.
 const LeaseTime = 10 * time.Second
 
-// Timing returns the timing of the arbiter's nodes. join bounds how long they wait for
-// each other's first message. If rarer exceeds 1, the nodes send beats that many times
-// less often, to measure their cost.
+// Timing returns the timing of the arbiter's nodes. join bounds how long they wait for each
+// other's first message. If rarer exceeds 1, the interval of beats is that many times longer,
+// to measure their cost.
 func Timing(join time.Duration, rarer int) arbiter.Timing {
 	t := arbiter.DefaultTiming
 	if rarer > 1 {
@@ -59,14 +59,14 @@ type node struct {
 	sock      *arbiter.Socket
 	listener  *takeoverListener
 	word      *lease.Word     // the lease as the processes see it
-	head      func(*Lead) int // as Config.Takeover
+	head      func(*Lead) int // see Config.Takeover
 	evicted   chan error      // receives the reason why the processes must end
 	leased    chan struct{}   // closed with the first lease
 	renewed   chan struct{}   // receives a value after each change of the field until
 	over      chan struct{}   // closed when the agent ends
-	quit      chan struct{}   // closed when the host's processes are gone
+	quit      chan struct{}   // closed when the host's processes have ended
 
-	// Set when the node has entered.
+	// Set once the node has entered.
 	NodeConfig
 	engine  *arbiter.Engine
 	entered time.Time
@@ -78,7 +78,7 @@ type node struct {
 	leader  arbiter.ID
 	term    uint64
 	changed chan struct{} // closed and replaced when the leader changes
-	lead    *Lead         // this agent as the head; nil: it is not elected
+	lead    *Lead         // this agent as the head; nil: the agent is not elected
 }
 
 // newNode returns a node that is reachable, but has not entered.
@@ -147,7 +147,7 @@ func (n *node) renew(until time.Duration) {
 	}
 	select {
 	case n.renewed <- struct{}{}:
-	default: // instruct has not read the last wake-up yet
+	default: // instruct has not received the last wake-up yet
 	}
 }
 

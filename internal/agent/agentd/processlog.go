@@ -8,16 +8,16 @@ import (
 	"github.com/intrahpc/intra/internal/agent/output"
 )
 
-// hostLog is the agent's record of the processes of this host.
+// hostLog is the agent's log of the processes of this host.
 type hostLog = agentlog.Host[frame, streams]
 
-// processLog is what it keeps of one process.
+// processLog is the log of one process.
 type processLog = agentlog.Process[frame, streams]
 
 // name returns the name of a process in frames.
 func name(p *processLog) agentwire.Name { return agentwire.Name(p.Name()) }
 
-// frame is something that the agent has seen of a process, as it sends it to a head.
+// frame is an observation about a process, in the form in which the agent sends it to a head.
 type frame struct {
 	kind agentwire.Kind
 	body []byte
@@ -29,7 +29,7 @@ type streams struct {
 	stdin   *agentwire.Inbox
 }
 
-// repeat sends a new head what it has to know of a process.
+// repeat sends a new head the messages about a process that it needs.
 func repeat(to *agentwire.Conn, p *processLog, now time.Duration) {
 	for _, s := range p.Repeat(now) {
 		if s.Message != nil {

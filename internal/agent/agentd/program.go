@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/agent/watchdog"
 )
 
-// receive writes the program that the head sends to a folder that is removed with
-// the agent.
+// receive writes the program that the head sends into a folder, and returns its path. The
+// folder is removed with the agent.
 func receive(m *agentwire.Conn, o StartPlan, dog *watchdog.Watchdog) (string, error) {
 	dir, err := os.MkdirTemp("", "intrarun-")
 	if err != nil {
@@ -25,7 +25,7 @@ func receive(m *agentwire.Conn, o StartPlan, dog *watchdog.Watchdog) (string, er
 		return "", fmt.Errorf("make room for the program: %w", err)
 	}
 	var failed error
-	for { // read to the end even if writing fails, so that the head gets the error
+	for { // read to the end even if writing fails, so that the head receives the error
 		f, err := m.Read()
 		if err != nil || f.Kind != agentwire.KindProgram {
 			w.Close()

@@ -21,15 +21,16 @@ import (
 // Config configures an agent.
 type Config struct {
 	Watchdog []string // the command that starts its watchdog
-	// Leave receives when this host is to leave the job (SIGTERM): its processes are moved
-	// first. The second time the agent ends at once. nil: it never does.
+	// Leave receives a signal when this host is to leave the job (SIGTERM). After the first
+	// one its processes are moved; at the second one the agent ends at once. nil: the host
+	// never leaves.
 	Leave    <-chan os.Signal
 	Takeover func(*Lead) int // acts as the head if this agent is elected, and returns the exit code of the job
 }
 
-// Serve runs an agent. It reads the address of its head from in, connects, and executes
-// the head's orders until the job is over. The error is why it ended otherwise; its
-// processes are dead by then.
+// Serve runs an agent. It reads a Bootstrap from in, connects to the head, and executes the
+// head's orders until the job is over. Otherwise it returns the error that has ended the
+// agent; its processes are dead by then.
 func Serve(ctx context.Context, in io.Reader, c Config) error {
 	var s spawn.Bootstrap
 	if err := json.NewDecoder(in).Decode(&s); err != nil {
@@ -47,13 +48,12 @@ func Serve(ctx context.Context, in io.Reader, c Config) error {
 	}()
 	err := ServeJob(ctx, &s, c)
 	if end, ok := errors.AsType[*JobError](err); ok && !end.Head {
-		return nil // the head reports it
+		return nil // the head reports the error of the job
 	}
 	return err
 }
 
-// ServeJob runs an agent that has its bootstrap. ctx bounds the time until it has
-// connected.
+// ServeJob runs an agent with the given bootstrap. ctx bounds the time until it has connected.
 func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	w, err := watchdog.Start(c.Watchdog, nil)
 	if err != nil {
@@ -66,7 +66,8 @@ func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	}
 	m := agentwire.NewConn(conn)
 	defer m.Close()
-	// An agent that cannot reach the head starts no other agents.
+	// Starting the others comes after connect: an agent that cannot reach the head starts no
+	// other agents.
 	b := spawn.Start(s, w, func(n spawn.News) { m.SendJSON(agentwire.KindNews, agentwire.Name{}, n) })
 	defer b.Close()
 	n, err := newNode(s, w, c.Takeover)

@@ -25,19 +25,20 @@ type server struct {
 	node     *node
 	local    *supervise.Agent
 	starter  *spawn.Starter
-	leave    <-chan os.Signal   // when this host is to leave
-	borrower *launcher.Borrower // lends processes a launcher's identities; nil: they have none
+	leave    <-chan os.Signal   // receives when this host is to leave
+	borrower *launcher.Borrower // lends processes a launcher's identities; nil: the processes have none
 
 	mu      sync.Mutex
-	keeps   bool            // the log keeps what is sent to the head, since the job survives it
-	conn    *agentwire.Conn // to the head that it obeys
-	term    uint64          // in which the peer of conn became the head, 0 for the first head
+	keeps   bool            // the log keeps the messages to the head, since the job survives its head
+	conn    *agentwire.Conn // the connection to the head that the agent obeys
+	term    uint64          // term of that head, 0 for the first head
 	log     hostLog
-	leaving bool // this host is to leave; each head is told
+	leaving bool // this host is to leave; the agent reports that to each head
 	code    int  // exit code of the job
 }
 
-// run serves until the head reports the end of the job, or is gone.
+// run serves until the head reports the end of the job, or the connection to the last head is
+// lost.
 func (s *server) run() error {
 	quit := make(chan struct{})
 	defer close(quit)
@@ -47,7 +48,7 @@ func (s *server) run() error {
 	go func() {
 		select {
 		case err := <-s.node.evicted:
-			if s.node.end() == 0 { // the head still waits for this host, so it gets the reason
+			if s.node.end() == 0 { // the head still waits for this host, so it receives the reason
 				s.Failed(err)
 				s.out().Finish()
 			}
@@ -71,7 +72,7 @@ func (s *server) run() error {
 	return err
 }
 
-// close releases the resources of the agent, once its processes are gone.
+// close releases the resources of the agent, once its processes have ended.
 func (s *server) close() {
 	s.local.Close()
 	if s.borrower != nil {
@@ -86,8 +87,7 @@ func (s *server) out() *agentwire.Conn {
 	return s.conn
 }
 
-// obey executes the orders of the head, and of its successors, until the job is
-// over.
+// obey executes the orders of the head and of its successors, until the job is over.
 func (s *server) obey() error {
 	for {
 		err := s.read()
@@ -173,7 +173,7 @@ func (s *server) take(f *agentwire.Frame) error {
 		s.mu.Lock()
 		at := s.log.Find(agentlog.Name(f.Of))
 		s.mu.Unlock()
-		if at != nil { // otherwise the process is gone
+		if at != nil { // otherwise the process has ended
 			return s.pass(at, f)
 		}
 	}
@@ -245,8 +245,8 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 	return nil
 }
 
-// open starts the log of a process that is to be started. It returns false if
-// another head has already ordered the start.
+// open starts the log of a process that the head has ordered. It returns false if another head
+// has already ordered the start.
 func (s *server) open(of agentwire.Name, r supervise.Role) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,7 +272,8 @@ func (s *server) open(of agentwire.Name, r supervise.Role) bool {
 	return true
 }
 
-// process returns the log of the latest process with that ID, nil if there was none.
+// process returns the log of the latest process with that ID. It returns nil if there was
+// none.
 func (s *server) process(p job.Process) *processLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,15 +286,14 @@ func outputTo(m *agentwire.Conn, of agentwire.Name, stream int) func([]byte) {
 	return func(b []byte) { m.Send(agentwire.KindOutput, of, agentwire.OutputBody(stream, b)) }
 }
 
-// say sends an observation of a process to the head, and keeps it for the next
-// head.
+// say sends an observation of a process to the head, and logs it for the next head.
 func (s *server) say(kind agentwire.Kind, p job.Process, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sayLocked(kind, s.log.Latest(p), body)
 }
 
-// sayLocked is say with mu held.
+// sayLocked does the work of say. The caller holds mu.
 func (s *server) sayLocked(kind agentwire.Kind, at *processLog, body []byte) {
 	if s.keeps {
 		at.Note(frame{kind, body})

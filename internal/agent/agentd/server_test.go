@@ -28,7 +28,7 @@ func incarnation(n uint32) agentwire.Name {
 
 // A process is started once, even if several heads order it. The next one in its slot
 // is another process.
-func TestStartsAreDoneOnce(t *testing.T) {
+func TestProcessStartsOnce(t *testing.T) {
 	s, _ := serverWithout(t)
 	require.True(t, s.open(incarnation(1), supervise.First))
 	require.False(t, s.open(incarnation(1), supervise.First))
@@ -37,7 +37,7 @@ func TestStartsAreDoneOnce(t *testing.T) {
 	require.False(t, s.process(job.Process{Rank: 1}).Voiced)
 }
 
-// A frame for a process that is gone does not reach the next one in its slot, and a frame
+// A frame for a process that has ended does not reach the next process in its slot. A frame
 // for an unknown process does not end the connection.
 func TestFramesOfOtherIncarnationsAreDropped(t *testing.T) {
 	s, _ := serverWithout(t)
@@ -54,8 +54,8 @@ func TestFramesOfOtherIncarnationsAreDropped(t *testing.T) {
 }
 
 // The output of a joiner counts from the position that the head names, once in each
-// generation, and the agent reports that to another head.
-func TestOutputGoesOnOnceInEachGeneration(t *testing.T) {
+// generation. The agent reports that generation to another head.
+func TestOutputResumesOncePerGeneration(t *testing.T) {
 	s, _ := serverWithout(t)
 	s.open(incarnation(2), supervise.Joiner)
 	resume := func(generation uint32, lines int) {
@@ -71,9 +71,9 @@ func TestOutputGoesOnOnceInEachGeneration(t *testing.T) {
 	resume(0, 7)
 	require.Equal(t, 7, first())
 	resume(0, 9)
-	require.Equal(t, 7, first(), "another head says it again")
+	require.Equal(t, 7, first(), "another head repeats it")
 	resume(1, 3)
-	require.Equal(t, 3, first(), "the job has gone back")
+	require.Equal(t, 3, first(), "the job has rolled back")
 
 	here, there := net.Pipe()
 	defer there.Close()

@@ -18,11 +18,10 @@ type StartPlan struct {
 	Plan      supervise.Plan `json:"plan"`
 	Processes int            `json:"processes"`      // number of processes that this agent starts
 	Link      string         `json:"link"`           // kind of link between them
-	Hash      string         `json:"hash,omitempty"` // of the program, if the head sends it to agents that lack it
+	Hash      string         `json:"hash,omitempty"` // hash of the program, if the head sends it to agents that lack it
 }
 
-// Readiness is the agent's answer. It is sent again when the agent has received
-// the program.
+// Readiness is the agent's answer. The agent sends it again when it has received the program.
 type Readiness struct {
 	Address  string `json:"address"`  // of this host, as the head sees it
 	Port     int    `json:"port"`     // of the socket for beats
@@ -48,13 +47,13 @@ type NodeConfig struct {
 	Rarer    int            `json:"rarer,omitempty"`
 }
 
-// TakeoverInfo is what a head that takes over needs beside the decisions so far.
-// The first head makes it, and every agent has it.
+// TakeoverInfo is the information that a head that takes over needs besides the decisions so
+// far. The first head makes it, and every agent has it.
 type TakeoverInfo struct {
 	Job       json.RawMessage       `json:"config"`    // configuration of the head
 	Hosts     []job.Host            `json:"hosts"`     // of the agents, in the order of their nodes
-	Addresses map[arbiter.ID]string `json:"addresses"` // at which each agent is reached as the head
-	Output    string                `json:"output"`    // prefix of the files for output, "" for the agent's own output
+	Addresses map[arbiter.ID]string `json:"addresses"` // the addresses of each agent as the head
+	Output    string                `json:"output"`    // prefix of the files for output; "": output goes to the agent's own standard output
 }
 
 // host returns the name of a node's host.
@@ -65,15 +64,15 @@ func (i *TakeoverInfo) host(id arbiter.ID, roster []arbiter.Peer) string {
 	return roster[0].Host
 }
 
-// Resync is what an agent sends to a head that takes over, before it repeats what
-// it has sent to the one before.
+// Resync is the report that an agent sends to a head that takes over. After it, the agent
+// repeats the messages that it sent to the lost head.
 type Resync struct {
-	Term      uint64          `json:"term"` // in which the agent considers the receiver the head
+	Term      uint64          `json:"term"` // the term in which the agent considers the receiver the head
 	Processes []ProcessResync `json:"processes"`
 }
 
-// ProcessResync is the part about one process. Its repeated output begins at
-// From, and its rank's output has been written up to Out.
+// ProcessResync is the part of a Resync about one process. Its repeated output begins at From,
+// and its rank's output has been written up to Out.
 type ProcessResync struct {
 	agentlog.State
 	From [output.Crashes]output.Written `json:"from"`
@@ -83,8 +82,8 @@ type ProcessResync struct {
 // Of returns the name of the process in frames.
 func (x *ProcessResync) Of() agentwire.Name { return agentwire.Name(x.Name()) }
 
-// OutputResume is where the output of a process continues, in a generation. Anew
-// means that output after that position is written once more.
+// OutputResume is the position at which the output of a process continues, in a generation.
+// Anew means that output after that position is written again.
 type OutputResume struct {
 	Generation uint32          `json:"generation"`
 	Position   output.Position `json:"position"`

@@ -1,10 +1,9 @@
-// Package agentlog holds what the agent of a host remembers of its processes, so
-// that the job survives the loss of its head: what the agent has sent to the head
-// about each process, which it repeats to a successor, and what it has passed on
-// to each process, which a successor may send again and the process must not
-// receive twice.
+// Package agentlog defines the agent's log of the processes of its host, by which the job
+// survives the loss of its head. The log of a process records two things: the messages that
+// the agent has sent to the head about the process, and the messages that it has passed on to
+// the process. A successor of the head receives the former again. It may also repeat the
+// latter, which the process must not receive twice.
 //
-// Host and Process are pure state machines: no clock, lock, connection or
-// goroutine. Package agentd drives them, and the simulations of packages
-// simulation and head run the same code.
+// Host and Process are pure state machines: no clock, lock, connection or goroutine. Package
+// agentd drives them, and the simulations of packages simulation and head run the same code.
 package agentlog

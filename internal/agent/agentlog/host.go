@@ -7,17 +7,17 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Host is the log of one agent. S is what the agent sends to the head about a
-// process beside the messages of that process; X is what the agent keeps of a
-// process for its own use. The zero Host is the log of an agent without processes.
+// Host is the log of one agent. S is the type of the observations that the agent sends to the
+// head, besides the messages of the process. X is the agent's own data about a process. The
+// zero Host is the log of an agent without processes.
 type Host[S, X any] struct {
 	latest map[job.Process]*Process[S, X] // by ID
 	links  map[[2]Name]bool               // lower and higher end
 }
 
-// Start returns the log of a process that the agent has to start now. It returns
-// nil if the agent has already received that order, from an earlier head. voiced
-// means that the process's output counts from its start on.
+// Start returns the log of a process that the agent has to start now. It returns nil if an
+// earlier head has already ordered that start. voiced means that the process's output counts
+// from its start on.
 func (h *Host[S, X]) Start(of Name, voiced bool) *Process[S, X] {
 	if before := h.latest[of.ID]; before != nil && before.Incarnation >= of.Incarnation {
 		return nil
@@ -30,8 +30,8 @@ func (h *Host[S, X]) Start(of Name, voiced bool) *Process[S, X] {
 	return p
 }
 
-// Link reports whether the agent has to make a link between two processes now. If
-// an earlier head has ordered the same link, it returns false.
+// Link reports whether the agent has to make a link between two processes now. It returns
+// false if an earlier head has already ordered that link.
 func (h *Host[S, X]) Link(lower, higher Name) bool {
 	of := [2]Name{lower, higher}
 	if h.links[of] {
@@ -44,12 +44,12 @@ func (h *Host[S, X]) Link(lower, higher Name) bool {
 	return true
 }
 
-// Latest returns the log of the last process that was started with that ID, nil if
+// Latest returns the log of the last process that was started with that ID. It returns nil if
 // there was none.
 func (h *Host[S, X]) Latest(id job.Process) *Process[S, X] { return h.latest[id] }
 
-// Find returns the log of a process. It returns nil if another process was
-// started in its place, or none ever was: then a frame for it reaches no process.
+// Find returns the log of a process. It returns nil if another process was started in its
+// place, or if the process never existed. A frame for such a process has no receiver.
 func (h *Host[S, X]) Find(of Name) *Process[S, X] {
 	if p := h.latest[of.ID]; p != nil && p.Incarnation == of.Incarnation {
 		return p

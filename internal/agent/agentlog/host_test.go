@@ -14,7 +14,7 @@ func name(rank int, incarnation uint32) Name {
 
 // A process is started once, even if several heads order it. A process of a later
 // incarnation replaces it in the log.
-func TestAProcessIsStartedOnce(t *testing.T) {
+func TestProcessIsStartedOnce(t *testing.T) {
 	var h Host[string, int]
 	require.Nil(t, h.Latest(job.Process{Rank: 1}))
 	require.Nil(t, h.Find(name(1, 1)))
@@ -28,8 +28,8 @@ func TestAProcessIsStartedOnce(t *testing.T) {
 	second := h.Start(name(1, 4), false)
 	require.NotNil(t, second)
 	require.False(t, second.Voiced)
-	require.Nil(t, h.Start(name(1, 1), true), "an order of a head of long ago")
-	require.Nil(t, h.Find(name(1, 1)), "it is gone")
+	require.Nil(t, h.Start(name(1, 1), true), "an order of an early head")
+	require.Nil(t, h.Find(name(1, 1)), "the process has ended")
 	require.Same(t, second, h.Find(name(1, 4)))
 	require.Same(t, second, h.Latest(job.Process{Rank: 1}))
 
@@ -37,21 +37,21 @@ func TestAProcessIsStartedOnce(t *testing.T) {
 	require.Equal(t, []*process{other, second}, h.All())
 }
 
-func TestALinkIsMadeOnce(t *testing.T) {
+func TestLinkIsMadeOnce(t *testing.T) {
 	var h Host[string, int]
 	require.True(t, h.Link(name(0, 1), name(1, 1)))
 	require.False(t, h.Link(name(0, 1), name(1, 1)))
-	require.True(t, h.Link(name(0, 1), name(1, 2)), "another process has come in place of 1")
+	require.True(t, h.Link(name(0, 1), name(1, 2)), "another process has replaced 1")
 	require.False(t, h.Link(name(0, 1), name(1, 1)))
 	require.False(t, h.Link(name(0, 1), name(1, 2)))
 }
 
-// Output is resumed once in each generation, and that of a new process even in
+// Output is resumed once in each generation. The output of a new process is resumed even in
 // the first one.
-func TestOutputGoesOnOnce(t *testing.T) {
+func TestOutputIsResumedOnce(t *testing.T) {
 	var h Host[string, int]
 	p := h.Start(name(0, 1), true)
-	require.False(t, p.Resume(0), "it has never stood still")
+	require.False(t, p.Resume(0), "its output has never stopped")
 	require.True(t, p.Resume(1))
 	require.False(t, p.Resume(1))
 	require.EqualValues(t, 1, p.Generation)

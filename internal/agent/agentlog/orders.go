@@ -6,15 +6,15 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// orders holds which orders about recovery a process has received. Orders that
-// are not listed here may be repeated without harm.
+// orders records which orders about recovery a process has received. Repeating an order that
+// is not listed here does no harm.
 type orders struct {
 	left     job.Order // the last OrderGo: the consistent cut that the process left
 	resumed  uint32    // generation of the last OrderResume
 	complete uint64    // number of the last complete backup
 }
 
-// pass reports whether the process is to receive an order.
+// pass reports whether the process has to receive an order. It records the order.
 func (h *orders) pass(o job.Order) bool {
 	switch o.Kind {
 	case job.OrderGo:
@@ -33,7 +33,7 @@ func (h *orders) pass(o job.Order) bool {
 		}
 		h.complete = o.Number
 	case job.OrderRollback:
-		h.complete = o.Number // which may be an older one
+		h.complete = o.Number // after a rollback, this may be an older backup
 	}
 	return true
 }

@@ -7,16 +7,15 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// State is an agent's report of a process to a new head before it repeats
+// State is an agent's report of a process to a new head. The agent sends it before it repeats
 // anything.
 type State struct {
-	ID          job.Process `json:"id"` // with Incarnation the name by which the agent knows it
+	ID          job.Process `json:"id"` // with Incarnation, the name by which the agent knows the process
 	Incarnation uint32      `json:"incarnation"`
-	PID         int         `json:"pid"`    // 0: not started yet, or failed to start
+	PID         int         `json:"pid"`    // 0: the process was not started yet, or failed to start
 	Joined      bool        `json:"joined"` // the process has authenticated itself
 	Begun       bool        `json:"begun"`  // the process was sent job.KindStart: all had joined
-	// Output of the process counts if it is Voiced, since the Resume of that
-	// Generation.
+	// Voiced means that the output of the process counts, since the Resume of that Generation.
 	Voiced     bool   `json:"voiced"`
 	Generation uint32 `json:"generation"`
 	Freed      bool   `json:"freed"` // the process was sent job.KindRelease
@@ -41,15 +40,15 @@ type Process[S, X any] struct {
 	said     replies[int] // replies in the history that a new head needs, by entry.reply
 	numbered int          // number of replies so far
 
-	// State of what was passed on to the process.
+	// State of the messages that were passed on to the process.
 	heard  orders
 	placed bool
 	linked map[job.Process]uint32 // for each slot, the latest incarnation to which a message has linked the process
-	epoch  uint64                 // of the last verdict
+	epoch  uint64                 // epoch of the last verdict
 }
 
-// Sent is something that the agent has sent to the head: a message of the process
-// or, if Message is nil, an observation of the agent.
+// Sent is a message that the agent has sent to the head: a message of the process or, if
+// Message is nil, an observation of the agent.
 type Sent[S any] struct {
 	Message *job.Message
 	Seen    S
@@ -66,21 +65,21 @@ func (e *entry[S]) is(kinds ...job.Kind) bool {
 	return e.Message != nil && slices.Contains(kinds, e.Message.Kind)
 }
 
-// Note keeps an observation of the process.
+// Note records an observation of the process.
 func (p *Process[S, X]) Note(seen S) {
 	p.history = append(p.history, entry[S]{Sent: Sent[S]{Seen: seen}})
 }
 
-// Say keeps a message of the process, if a new head needs it. now is the
-// time on any clock that runs as long as the agent lives.
+// Say records a message of the process, if a new head needs it. now is the time on any clock
+// that runs as long as the agent lives.
 func (p *Process[S, X]) Say(m *job.Message, now time.Duration) {
 	e := entry[S]{Sent: Sent[S]{Message: m}, at: now}
 	switch m.Kind {
 	case job.KindTrace: // the timeline is lost with the head
 		return
-	case job.KindStats: // each one counts from the start of the process
+	case job.KindStats: // counts are cumulative, so the last message is enough
 		p.drop(func(old *entry[S]) bool { return old.is(job.KindStats) })
-	case job.KindSuspect, job.KindMended: // the last one counts
+	case job.KindSuspect, job.KindMended: // only the last message about a link counts
 		p.drop(func(old *entry[S]) bool { return old.is(job.KindSuspect) && *old.Message.Process == *m.Process })
 		if m.Kind == job.KindMended { // as if the link had never ended
 			return
@@ -101,14 +100,14 @@ func (p *Process[S, X]) drop(is func(*entry[S]) bool) {
 	p.history = slices.DeleteFunc(p.history, func(e entry[S]) bool { return is(&e) })
 }
 
-// forget drops the replies that a new head does not need.
+// forget drops the replies that no new head needs.
 func (p *Process[S, X]) forget() {
 	said := p.said.list()
 	p.drop(func(e *entry[S]) bool { return e.reply > 0 && !slices.Contains(said, e.reply) })
 }
 
-// Repeat returns what a new head has to receive, in the order of sending. In a
-// message whose time matters it sets how long ago that was.
+// Repeat returns the messages for a new head, in the order of sending. In a message whose time
+// matters, it sets how long ago the agent sent it.
 func (p *Process[S, X]) Repeat(now time.Duration) []Sent[S] {
 	all := make([]Sent[S], 0, len(p.history))
 	for i := range p.history {
@@ -124,16 +123,16 @@ func (p *Process[S, X]) Repeat(now time.Duration) []Sent[S] {
 	return all
 }
 
-// Pass reports whether the process is to receive a message of the head. A new
-// head repeats messages, and the process must not receive some of them twice.
-// Kinds that are not listed here may be repeated without harm.
+// Pass reports whether the process has to receive a message of the head. A new head repeats
+// messages, some of which the process must not receive twice. Repeating a kind that is not
+// listed here does no harm.
 func (p *Process[S, X]) Pass(m *job.Message) bool {
 	switch m.Kind {
 	case job.KindSetup:
 		if p.placed {
 			return false
 		}
-		p.placed, p.epoch = true, m.Epoch // earlier verdicts do not concern it
+		p.placed, p.epoch = true, m.Epoch // earlier verdicts do not concern the process
 	case job.KindConnect:
 		q := m.Peers[0]
 		if q.Incarnation <= p.linked[q.Process] {
@@ -170,8 +169,8 @@ func (p *Process[S, X]) Pass(m *job.Message) bool {
 	return true
 }
 
-// Resume reports whether the output of the process has to continue now, in that
-// generation. If an earlier head has ordered the same, it returns false.
+// Resume reports whether the output of the process has to continue now, in that generation. It
+// returns false if an earlier head has already ordered that.
 func (p *Process[S, X]) Resume(generation uint32) bool {
 	if p.Voiced && generation <= p.Generation {
 		return false

@@ -13,7 +13,7 @@ import (
 // process is the log of a process whose events are single words.
 type process = Process[string, int]
 
-// repeated names the events that a successor gets.
+// repeated names the events that a successor receives.
 func repeated(p *process) (all []string) {
 	for _, s := range p.Repeat(0) {
 		if s.Message != nil {
@@ -24,7 +24,7 @@ func repeated(p *process) (all []string) {
 	return all
 }
 
-func TestASuccessorGetsWhatItHasToKnow(t *testing.T) {
+func TestSuccessorGetsTheMessagesItNeeds(t *testing.T) {
 	s := new(process)
 	say := func(m job.Message) { s.Say(&m, 0) }
 	p, q := job.Process{Rank: 1}, job.Process{Rank: 2}
@@ -44,7 +44,7 @@ func TestASuccessorGetsWhatItHasToKnow(t *testing.T) {
 	require.Equal(t, &q, s.Repeat(0)[3].Message.Process)
 }
 
-func TestAProcessReceivesNothingTwice(t *testing.T) {
+func TestProcessReceivesNothingTwice(t *testing.T) {
 	s := new(process)
 	verdict := func(epoch uint64) bool {
 		return s.Pass(&job.Message{Kind: job.KindVerdict, Verdict: &job.Verdict{Epoch: epoch}})
@@ -60,7 +60,7 @@ func TestAProcessReceivesNothingTwice(t *testing.T) {
 	require.True(t, leave(0, 6))
 	require.False(t, leave(0, 3))
 	require.False(t, leave(0, 6))
-	require.True(t, leave(1, 3), "the job has gone back")
+	require.True(t, leave(1, 3), "the job has rolled back")
 	require.False(t, leave(0, 9))
 	order := func(o job.Order) bool { return s.Pass(&job.Message{Kind: job.KindOrder, Order: &o}) }
 	for range 2 {
@@ -81,7 +81,7 @@ func TestAProcessReceivesNothingTwice(t *testing.T) {
 	require.False(t, meet(2))
 	require.True(t, s.Pass(&job.Message{Kind: job.KindSetup, Epoch: 3}))
 	require.False(t, s.Pass(&job.Message{Kind: job.KindSetup, Epoch: 5}))
-	require.False(t, verdict(3), "it was dead before")
+	require.False(t, verdict(3), "the process died before")
 	require.True(t, verdict(4))
 	require.True(t, verdict(5))
 	require.False(t, verdict(4))
@@ -90,11 +90,11 @@ func TestAProcessReceivesNothingTwice(t *testing.T) {
 	require.True(t, s.Pass(&job.Message{Kind: job.KindRelease}))
 	require.False(t, s.Pass(&job.Message{Kind: job.KindRelease}))
 	require.True(t, s.Pass(&job.Message{Kind: job.KindEnd}))
-	require.True(t, s.Pass(&job.Message{Kind: job.KindEnd}), "whoever obeys is gone")
+	require.True(t, s.Pass(&job.Message{Kind: job.KindEnd}), "a process that obeys has ended")
 }
 
-// repliesOf returns the replies of a process about recovery, or about the end of its
-// program, that would be repeated.
+// repliesOf returns the replies of a process, about recovery or about the end of its program,
+// that the agent would repeat.
 func repliesOf(s *process) (said []string) {
 	for _, f := range s.Repeat(0) {
 		m := f.Message
@@ -107,11 +107,11 @@ func repliesOf(s *process) (said []string) {
 	return said
 }
 
-// A successor needs these replies of a process about recovery: the cut in which it waits,
-// its links, the result of its last files, and its copies: that of the last complete backup
-// and of the two after it, since the process may know of a complete backup before its agent
-// does.
-func TestASuccessorGetsTheLastReplies(t *testing.T) {
+// A successor needs these replies of a process about recovery: the cut in which it waits, its
+// links, the result of its last files, and its copies. The copies are those of the last
+// complete backup and of the two after it, since the process may know of a complete backup
+// before its agent does.
+func TestSuccessorGetsTheLastReplies(t *testing.T) {
 	s := new(process)
 	say := func(r job.Reply) { s.Say(&job.Message{Kind: job.KindReply, Reply: &r}, 0) }
 	obey := func(o job.Order) { s.Pass(&job.Message{Kind: job.KindOrder, Order: &o}) }
@@ -124,7 +124,7 @@ func TestASuccessorGetsTheLastReplies(t *testing.T) {
 		say(job.Reply{Kind: job.ReplyAdmitted, Number: n})
 		say(job.Reply{Kind: job.ReplySaved, Set: n})
 		say(job.Reply{Kind: job.ReplyStored, Number: n, Rank: 3})
-		if n > 4 { // the process before the one in the slot
+		if n > 4 { // the earlier process of the slot
 			s.Pass(&job.Message{Kind: job.KindVerdict, Verdict: &job.Verdict{Epoch: n, Process: job.Process{Rank: int(n % 2)}, Incarnation: uint32(n - 4)}})
 		}
 		if n == 50 {
@@ -138,7 +138,7 @@ func TestASuccessorGetsTheLastReplies(t *testing.T) {
 		"drained 100 of rank 0", "admitted 100 of rank 0", "stored 100 of rank 3", "saved 102 of rank 0", "saved 101 of rank 0",
 	}, repliesOf(s))
 	obey(job.Order{Kind: job.OrderRollback, Generation: 1, Number: 50})
-	require.NotContains(t, repliesOf(s), "stored 99 of rank 3", "void before the process says anything more")
+	require.NotContains(t, repliesOf(s), "stored 99 of rank 3", "void before the process sends another message")
 
 	s = new(process)
 	end := func() { s.Say(&job.Message{Kind: job.KindFinish, Stats: new(job.Stats)}, 0) }
@@ -148,19 +148,18 @@ func TestASuccessorGetsTheLastReplies(t *testing.T) {
 		say(job.Reply{Kind: job.ReplyStored, Number: 100})
 	}
 	obey(job.Order{Kind: job.OrderRollback, Generation: 1, Number: 50})
-	say(job.Reply{Kind: job.ReplyStored, Number: 150}) // the agent does not know of it yet
+	say(job.Reply{Kind: job.ReplyStored, Number: 150}) // the agent does not know yet that the backup is complete
 	end()
 	require.Equal(t, []string{"finish", "stored 50 of rank 0", "finish"}, repliesOf(s))
 	say(job.Reply{Kind: job.ReplyReady, Generation: 1})
-	require.Equal(t, []string{"stored 50 of rank 0", "ready 1 of rank 0"}, repliesOf(s), "it has finished in the life before")
+	require.Equal(t, []string{"stored 50 of rank 0", "ready 1 of rank 0"}, repliesOf(s), "it finished before the rollback")
 	say(job.Reply{Kind: job.ReplyStored, Generation: 1, Number: 60})
 	end()
 	require.Equal(t, []string{"stored 50 of rank 0", "ready 1 of rank 0", "stored 60 of rank 0", "finish"}, repliesOf(s))
 }
 
-// The agent reports by its own clock how long ago a verdict was handled, to each head that
-// asks.
-func TestASuccessorLearnsWhenAVerdictWasHandled(t *testing.T) {
+// The agent reports to each head how long ago a verdict was handled, by its own clock.
+func TestSuccessorLearnsWhenAVerdictWasHandled(t *testing.T) {
 	s := new(process)
 	m := job.Message{Kind: job.KindHandled, Epoch: 7}
 	s.Say(&m, 40*time.Second)
@@ -170,5 +169,5 @@ func TestASuccessorLearnsWhenAVerdictWasHandled(t *testing.T) {
 		require.Equal(t, &job.Message{Kind: job.KindHandled, Epoch: 7, Ago: want}, again[0].Message)
 		require.Equal(t, Sent[string]{Seen: "exited"}, again[1])
 	}
-	require.Zero(t, m.Ago, "the log does not change what it was given")
+	require.Zero(t, m.Ago, "the log does not change the message")
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// replies holds the replies of a process about recovery that a new head needs,
-// and no others. T identifies a reply to the agent.
+// replies holds exactly those replies of a process about recovery that a new head needs. T
+// identifies a reply to the agent.
 type replies[T any] struct {
 	generation uint32   // of the last rollback order
 	complete   uint64   // number of the last complete backup
@@ -23,11 +23,11 @@ type reply[T any] struct {
 // say records a reply.
 func (s *replies[T]) say(r job.Reply, again T) {
 	switch r.Kind {
-	case job.ReplyCount, job.ReplyCopied: // answers; each head asks again
+	case job.ReplyCount, job.ReplyCopied: // answers to a request, which each head makes again
 		return
 	case job.ReplyStored:
-		// A copy that was stored before the rollback order, but is reported after
-		// it, is void unless the job may roll back to it.
+		// A copy may be stored before the rollback order and reported after it. It is void
+		// unless the job may roll back to it.
 		if kept := s.kept(r.Number); !kept && (r.Number < s.complete || r.Generation < s.generation) {
 			return
 		}
@@ -39,7 +39,7 @@ func (s *replies[T]) say(r job.Reply, again T) {
 	s.all = append(s.all, reply[T]{r, again})
 }
 
-// dead drops what was reported about a process that is dead.
+// dead drops the replies about links to a process that is dead.
 func (s *replies[T]) dead(p job.Process, incarnation uint32) {
 	s.drop(func(old *job.Reply) bool {
 		return old.Kind == job.ReplyLinked && old.Process == p && old.Incarnation == incarnation
@@ -51,22 +51,21 @@ func (s *replies[T]) kept(number uint64) bool {
 	return number == s.complete || slices.Contains(s.older, number)
 }
 
-// void reports whether a reply is about a copy to which the job does not roll
-// back any more.
+// void reports whether a reply is about a copy to which the job can no longer roll back.
 func (s *replies[T]) void(r *job.Reply) bool {
 	copied := r.Kind == job.ReplyStored || r.Kind == job.ReplyReady && r.Generation < s.generation
 	return copied && !s.kept(r.Number)
 }
 
-// replaces reports whether the new reply makes the old one superfluous.
+// replaces reports whether reply r makes the earlier reply old superfluous.
 func replaces(r, old *job.Reply) bool {
 	if r.Kind != old.Kind {
 		return false
 	}
 	switch r.Kind {
 	case job.ReplyLinked:
-		return r.Process == old.Process && r.Incarnation == old.Incarnation // a slot may have a process and the one that relieves it
-	case job.ReplySaved: // a failed write may be reported before the set before it is
+		return r.Process == old.Process && r.Incarnation == old.Incarnation // a slot may have two processes, one of which relieves the other
+	case job.ReplySaved: // the failed write of a set may be reported before the write of the set before it
 		return old.Set+1 < r.Set
 	case job.ReplyStored:
 		return r.Rank == old.Rank && r.Number == old.Number
@@ -76,9 +75,9 @@ func replaces(r, old *job.Reply) bool {
 	return true
 }
 
-// overwrite drops the older of two copies of a rank that are both younger than
-// the last complete backup that the agent knows of. The process may already know
-// a later complete backup: the one before the newest.
+// overwrite bounds the copies of a rank that are newer than the last complete backup known to
+// the agent: of two such copies it drops the older. The process may already know that the
+// backup before the newest is complete.
 func (s *replies[T]) overwrite(rank int) {
 	var numbers []uint64
 	for _, old := range s.all {

@@ -8,9 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A successor of the head receives every copy that the process may have to send, and no
-// other one.
-func TestASuccessorGetsEveryCopy(t *testing.T) {
+// A successor of the head learns of exactly those copies that the process may have to send.
+func TestSuccessorGetsEveryCopy(t *testing.T) {
 	stored := func(generation uint32, number uint64, rank int) job.Reply {
 		return job.Reply{Kind: job.ReplyStored, Generation: generation, Number: number, Rank: rank}
 	}
@@ -22,20 +21,20 @@ func TestASuccessorGetsEveryCopy(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		said []any // replies and orders, as they pass the agent
+		said []any // replies and orders, in the order in which they pass the agent
 		want []job.Reply
 	}{
-		{"the last complete backup and the next", []any{stored(0, 2, 0), complete(0, 2), stored(0, 4, 0)},
+		{"copies of the last complete backup and the next one", []any{stored(0, 2, 0), complete(0, 2), stored(0, 4, 0)},
 			[]job.Reply{stored(0, 2, 0), stored(0, 4, 0)}},
-		{"before the last complete one", []any{stored(0, 2, 0), complete(0, 4)}, nil},
-		{"said late of one before the last complete one", []any{complete(0, 4), stored(0, 2, 0)}, nil},
-		{"younger than where the job goes back to", []any{complete(0, 2), stored(0, 4, 0), back(1, 2)}, nil},
-		{"said late of one that is younger than that", []any{complete(0, 2), back(1, 2), stored(0, 4, 0)}, nil},
-		{"where the job goes back to", []any{stored(0, 2, 0), back(1, 2)}, []job.Reply{stored(0, 2, 0)}},
-		{"said late of where the job goes back to", []any{complete(0, 2), back(1, 2), stored(0, 2, 0)}, []job.Reply{stored(0, 2, 0)}},
-		{"said late of where it goes back to again", []any{back(1, 2), back(2, 2), stored(0, 2, 0), stored(1, 2, 1)},
+		{"a copy from before the last complete backup", []any{stored(0, 2, 0), complete(0, 4)}, nil},
+		{"a late report of a copy from before the last complete backup", []any{complete(0, 4), stored(0, 2, 0)}, nil},
+		{"a copy newer than the backup of a rollback", []any{complete(0, 2), stored(0, 4, 0), back(1, 2)}, nil},
+		{"a late report of a copy newer than the backup of a rollback", []any{complete(0, 2), back(1, 2), stored(0, 4, 0)}, nil},
+		{"a copy of the backup of a rollback", []any{stored(0, 2, 0), back(1, 2)}, []job.Reply{stored(0, 2, 0)}},
+		{"a late report of a copy of the backup of a rollback", []any{complete(0, 2), back(1, 2), stored(0, 2, 0)}, []job.Reply{stored(0, 2, 0)}},
+		{"a late report of a copy of the backup of a second rollback", []any{back(1, 2), back(2, 2), stored(0, 2, 0), stored(1, 2, 1)},
 			[]job.Reply{stored(0, 2, 0), stored(1, 2, 1)}},
-		{"two of which the older is complete, as only the process knows", []any{complete(0, 2), stored(0, 2, 0), stored(0, 4, 0), stored(0, 6, 0)},
+		{"two newer copies, where only the process knows that the older one is complete", []any{complete(0, 2), stored(0, 2, 0), stored(0, 4, 0), stored(0, 6, 0)},
 			[]job.Reply{stored(0, 2, 0), stored(0, 4, 0), stored(0, 6, 0)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/listen"
 )
 
-// Addresses returns the addresses at which l can be reached: at host, if it is
-// given, otherwise at all addresses of this host, IPv4 first.
+// Addresses returns the addresses at which l can be reached: at host if it is given, otherwise
+// at all addresses of this host, IPv4 first.
 func Addresses(l net.Addr, host string) ([]string, error) {
 	_, port, err := net.SplitHostPort(l.String())
 	if err != nil {
@@ -35,7 +35,7 @@ func Addresses(l net.Addr, host string) ([]string, error) {
 	if all := append(v4, v6...); len(all) > 0 {
 		return all, nil
 	}
-	local, err := listen.Loopback() // a host without a network
+	local, err := listen.Loopback() // this host has no network
 	if err != nil {
 		return nil, err
 	}

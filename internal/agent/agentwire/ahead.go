@@ -2,7 +2,7 @@ package agentwire
 
 import "sync"
 
-// ahead holds the frames that were read from a connection before a call of Read.
+// ahead holds the frames that were read from a connection before Read returns them.
 type ahead struct {
 	mu     sync.Mutex
 	some   *sync.Cond
@@ -10,9 +10,9 @@ type ahead struct {
 	err    error // returned after the frames, once the connection has ended
 }
 
-// ReadAhead reads frames as they arrive, until the connection ends, and keeps
-// them for Read. Without it the kernel of the other side ends a connection from
-// which nothing is read after connectionTime. The goroutine that reads calls it.
+// ReadAhead reads frames as they arrive, until the connection ends, and keeps them for Read.
+// Without it, the kernel of the other side would end the connection if nothing is read for
+// connectionTime. The goroutine that calls Read calls ReadAhead before.
 func (c *Conn) ReadAhead() {
 	a := new(ahead)
 	a.some = sync.NewCond(&a.mu)

@@ -20,7 +20,7 @@ type Conn struct {
 	some   *sync.Cond
 	queue  [][]byte
 	closed bool
-	failed error         // why this side has ended the connection, nil if it has not
+	failed error         // why this side has ended the connection; nil if it has not
 	sent   chan struct{} // closed when no more frames are sent
 }
 
@@ -47,8 +47,8 @@ func (c *Conn) Read() (f Frame, err error) {
 	return f, err
 }
 
-// Send queues a frame, and never waits. A frame that is too large for the other
-// side ends the connection, and Read returns the reason.
+// Send queues a frame. It never waits. A frame that is too large for the other side ends the
+// connection, and Read returns the reason.
 func (c *Conn) Send(kind Kind, of Name, body []byte) {
 	f := Frame{Kind: kind, Of: of, Body: body}
 	c.mu.Lock()
@@ -83,13 +83,13 @@ func (c *Conn) write() {
 		c.queue = c.queue[1:]
 		c.mu.Unlock()
 		if _, err := c.conn.Write(b); err != nil {
-			c.Drop() // the reader notices the end
+			c.Drop() // Read returns the error
 			return
 		}
 	}
 }
 
-// Drop discards the frames that are not sent yet, and accepts no more.
+// Drop discards the frames that are not sent yet, and accepts no further ones.
 func (c *Conn) Drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +97,8 @@ func (c *Conn) Drop() {
 	c.some.Signal()
 }
 
-// Finish accepts no more frames, and waits until the queued ones are sent or the
-// connection has ended.
+// Finish accepts no further frames. It waits until the queued ones are sent, or the connection
+// has ended.
 func (c *Conn) Finish() {
 	c.mu.Lock()
 	c.closed = true
@@ -107,7 +107,7 @@ func (c *Conn) Finish() {
 	<-c.sent
 }
 
-// Ended returns a connection that has ended: it sends nothing.
+// Ended returns a connection that has ended. It sends nothing.
 func Ended() *Conn { return &Conn{closed: true} }
 
 // LocalAddr returns the address of this end.
@@ -116,7 +116,7 @@ func (c *Conn) LocalAddr() net.Addr { return c.conn.LocalAddr() }
 // RemoteAddr returns the address of the other end.
 func (c *Conn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
 
-// SetDeadline bounds reading and sending, like that of a net.Conn.
+// SetDeadline bounds reading and sending, like SetDeadline of a net.Conn.
 func (c *Conn) SetDeadline(t time.Time) {
 	_ = c.conn.SetDeadline(t) // fails only on a connection that has ended, which the reader notices
 }

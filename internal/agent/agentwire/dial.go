@@ -16,8 +16,8 @@ const HeadName = "head"
 // AgentName returns the name of the agent of a host.
 func AgentName(host string) string { return "agent " + host }
 
-// connectionTime is how long a connection may carry nothing in one direction before the
-// kernel ends it, or slightly longer.
+// connectionTime is how long a connection may carry nothing in one direction before the kernel
+// ends it. The kernel may take slightly longer.
 const connectionTime = 2 * time.Second
 
 // ListenConfig returns the configuration for listening for control connections.

@@ -13,7 +13,7 @@ import (
 // Kind is the kind of a frame. H: from head to agent, A: from agent to head.
 type Kind byte
 
-// The kinds, with the content of the body. It is JSON, except for bytes and text.
+// The kinds, with the content of the body, which is JSON, except for bytes and text.
 const (
 	KindPlan    Kind = iota + 1 // H start plan
 	KindReady                   // A readiness
@@ -29,7 +29,7 @@ const (
 	KindInput                   // H bytes, empty at the end
 	KindRoom                    // H A Room
 	KindStopped                 // A nanoseconds
-	KindGone                    // A the program under a wrapper is gone
+	KindGone                    // A the program has ended, and the wrapper that started it has not
 	KindExited                  // A exit
 	KindFailed                  // A text
 	KindRoster                  // H node config
@@ -39,9 +39,9 @@ const (
 	KindBye                     // H exit code: the job is over
 	KindNews                    // A news
 	KindResume                  // H where the output of the process continues
-	KindLeave                   // A this host is to leave the job
-	KindFree                    // H text: this host has left, and its agent ends; or why it cannot leave
-	KindPlay                    // H the agent, which has reconnected to this head, sends all of the process's output that the head lacks
+	KindLeave                   // A this host has to leave the job
+	KindFree                    // H text: empty if this host has left, and its agent ends; otherwise why it cannot leave
+	KindPlay                    // H the agent, which has reconnected to this head, sends all output of the process that the head lacks
 )
 
 // Name identifies a process of an agent: the ID that it was started with, and its
@@ -51,7 +51,7 @@ type Name struct {
 	Incarnation uint32      `json:"incarnation"`
 }
 
-// Frame is a message between head and agent, most of them about one process.
+// Frame is a message between head and agent. Most frames are about one process.
 type Frame struct {
 	Kind Kind
 	Of   Name
@@ -60,7 +60,7 @@ type Frame struct {
 
 const (
 	frameHeader = 17                 // bytes: length of the body, kind, rank, replica, incarnation
-	maxFrame    = 2 * job.MaxMessage // of the body, in bytes: a message may be repeated with additions
+	maxFrame    = 2 * job.MaxMessage // length of the body, in bytes: a message may be repeated with additions
 )
 
 // ErrFrame marks a malformed frame.
@@ -107,7 +107,7 @@ func (f *Frame) Decode(v any) error {
 // Room is the body of a KindRoom.
 type Room struct {
 	Stream uint8  `json:"stream"`
-	Bytes  uint32 `json:"bytes"` // that were consumed
+	Bytes  uint32 `json:"bytes"` // bytes that were consumed
 }
 
 // OutputBody returns the body of a KindOutput.

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-func TestFramesArriveAsTheyWereSent(t *testing.T) {
+func TestFramesArriveUnchanged(t *testing.T) {
 	a, b := net.Pipe()
 	from, to := NewConn(a), NewConn(b)
 	want := []Frame{
@@ -34,12 +34,12 @@ func TestFramesArriveAsTheyWereSent(t *testing.T) {
 	}
 	_, err := to.Read()
 	require.ErrorIs(t, err, io.EOF)
-	from.Send(KindBye, Name{}, nil) // goes nowhere, and blocks no sender
+	from.Send(KindBye, Name{}, nil) // the frame is dropped, and the sender does not block
 	to.Close()
 }
 
-// Agents continue to send while a head that takes over is not ready yet. If that head read
-// nothing, their kernels would end their connections.
+// Agents continue to send while a head that takes over is not ready yet. If that head did not
+// read, the agents' kernels would end the connections.
 func TestReadAhead(t *testing.T) {
 	l, err := ListenConfig().Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestReadAhead(t *testing.T) {
 	to.ReadAhead()
 	const frames = 200
 	for i := range frames {
-		from.Send(KindOutput, Name{Incarnation: uint32(i)}, make([]byte, 1<<17)) // more than the kernel keeps
+		from.Send(KindOutput, Name{Incarnation: uint32(i)}, make([]byte, 1<<17)) // more than the kernel's buffers hold
 	}
 	from.Finish()
 	from.Close()
@@ -66,8 +66,8 @@ func TestReadAhead(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// A connection may end in the middle of a frame when the head dies. That counts as the
-// end of the connection, not as nonsense.
+// A connection may end in the middle of a frame when the head dies. That counts as the end of
+// the connection, not as a malformed frame.
 func TestConnectionThatEndsInAFrame(t *testing.T) {
 	b := (&Frame{KindOutput, Name{ID: job.Process{Rank: 1}, Incarnation: 2}, []byte("output")}).append(nil)
 	for n := range b {
@@ -83,7 +83,7 @@ func TestConnectionThatEndsInAFrame(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	w := NewWindow()
-	require.True(t, w.Take(2*MaxWindow), "a piece that is too large goes alone")
+	require.True(t, w.Take(2*MaxWindow), "a piece that is too large is sent alone")
 	taken := make(chan bool)
 	go func() { taken <- w.Take(1) }()
 	select {

@@ -2,8 +2,8 @@ package agentwire
 
 import "sync"
 
-// Inbox is the receiver's side of a Window. It passes pieces in order to a
-// function that may block; an empty piece is the end.
+// Inbox is the receiver's side of a Window. It passes pieces in order to a function that may
+// block. An empty piece marks the end.
 type Inbox struct {
 	mu    sync.Mutex
 	some  *sync.Cond
@@ -11,7 +11,8 @@ type Inbox struct {
 	ended bool
 }
 
-// piece is some bytes, or a function to call when those before it were consumed.
+// piece is bytes to pass on, or a function to call when the bytes before it have been
+// consumed.
 type piece struct {
 	b    []byte
 	then func()

@@ -2,11 +2,11 @@ package agentwire
 
 import "sync"
 
-// MaxWindow bounds the bytes of one stream that are under way between head and
-// agent, so that a stream that is not consumed delays no other one.
+// MaxWindow bounds the bytes of one stream that are under way between head and agent. So a
+// stream that is not consumed delays no other stream.
 const MaxWindow = 256 << 10
 
-// Window is the sender's side of that bound.
+// Window is the sender's side of a bounded stream.
 type Window struct {
 	mu     sync.Mutex
 	more   *sync.Cond
@@ -14,7 +14,7 @@ type Window struct {
 	closed bool
 }
 
-// NewWindow returns a window with all its room.
+// NewWindow returns a window without bytes under way.
 func NewWindow() *Window {
 	w := new(Window)
 	w.more = sync.NewCond(&w.mu)

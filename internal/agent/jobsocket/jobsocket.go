@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/listen"
 )
 
-// askTime bounds a question and its answer, at each end.
+// askTime bounds the exchange of a question and its answer, at each end.
 const askTime = 10 * time.Second
 
 // maxQuestion bounds a question, in bytes.
@@ -36,7 +36,7 @@ func Serve(answer func(question string) string) (io.Closer, error) {
 	l, err := net.ListenUnix("unix", at)
 	if errors.Is(err, unix.EADDRINUSE) {
 		if c, failed := dial(at); errors.Is(failed, listen.ErrStranger) {
-			at.Name += "." + rand.Text() // Jobs finds it
+			at.Name += "." + rand.Text() // Jobs also finds names with this suffix
 			l, err = net.ListenUnix("unix", at)
 		} else if failed == nil {
 			c.Close()
@@ -49,7 +49,7 @@ func Serve(answer func(question string) string) (io.Closer, error) {
 		for {
 			c, err := listen.Accept(l.AcceptUnix)
 			if err != nil {
-				return // it was closed
+				return // the listener was closed
 			}
 			go serve(c, answer)
 		}
@@ -64,14 +64,14 @@ func serve(c *net.UnixConn, answer func(string) string) {
 	}
 	question, err := io.ReadAll(io.LimitReader(c, maxQuestion))
 	if err == nil {
-		_, _ = io.WriteString(c, answer(string(question))) // the process that asked may be gone
+		_, _ = io.WriteString(c, answer(string(question))) // the process that asked may have ended
 	}
 }
 
 // Ask sends a question to a process of this user, and returns the answer.
 func Ask(pid int, question string) (string, error) {
 	c, err := dial(address(pid))
-	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, listen.ErrStranger) { // another user may have taken its name
+	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, listen.ErrStranger) { // another user may have taken the name of the process
 		c, err = findOther(pid)
 	}
 	switch {
@@ -133,8 +133,8 @@ func dial(at *net.UnixAddr) (*net.UnixConn, error) {
 	return c, nil
 }
 
-// findOther connects to a process under the name with a suffix, which it has if
-// another user took the usual name.
+// findOther connects to a process under a name with a suffix. The process uses one if another
+// user has taken the usual name.
 func findOther(pid int) (*net.UnixConn, error) {
 	all, err := names()
 	if err != nil {
@@ -150,9 +150,9 @@ func findOther(pid int) (*net.UnixConn, error) {
 	return nil, unix.ECONNREFUSED
 }
 
-// name is the name of a socket, which any user may have made.
+// name is a socket's name that looks like that of a job. Any user may have made it.
 type name struct {
-	pid int // of the process, according to the name
+	pid int // process ID in the name
 	at  *net.UnixAddr
 }
 
@@ -171,7 +171,7 @@ func names() (all []name, err error) {
 		number, ok := strings.CutPrefix(at, prefix(os.Getuid()))
 		number, _, _ = strings.Cut(number, ".")
 		pid, err := strconv.Atoi(number)
-		if !ok || err != nil || slices.ContainsFunc(all, func(n name) bool { return n.at.Name == at }) { // connections have the same name
+		if !ok || err != nil || slices.ContainsFunc(all, func(n name) bool { return n.at.Name == at }) { // connections to a socket are listed under its name, too
 			continue
 		}
 		all = append(all, name{pid, &net.UnixAddr{Name: at, Net: "unix"}})

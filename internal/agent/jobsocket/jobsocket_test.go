@@ -38,8 +38,8 @@ func TestNamesOfAnotherUser(t *testing.T) {
 	require.ErrorContains(t, err, "is no intrarun of yours")
 }
 
-// A job can be asked although another user has taken its name.
-func TestJobWhoseNameIsTaken(t *testing.T) {
+// A job answers questions although another user has taken its name.
+func TestJobAnswersUnderAnotherName(t *testing.T) {
 	release := take(t, address(os.Getpid()))
 	s, err := Serve(strings.ToUpper)
 	require.NoError(t, err)
@@ -79,8 +79,8 @@ func TestAsk(t *testing.T) {
 	require.ErrorContains(t, err, "is no intrarun of yours")
 }
 
-// A question that arrives while intrarun has no free descriptor is answered once it has
-// one, and so are later ones.
+// A question that arrives while intrarun has no free descriptor is answered once it has one.
+// Later questions are answered, too.
 func TestAskWithoutDescriptors(t *testing.T) {
 	s, err := Serve(strings.ToUpper)
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestAskWithoutDescriptors(t *testing.T) {
 		require.NoError(t, unix.Connect(fd, &unix.SockaddrUnix{Name: address(os.Getpid()).Name}))
 		_, err := os.Open(os.DevNull)
 		require.ErrorIs(t, err, unix.EMFILE)
-		time.Sleep(50 * time.Millisecond) // the listener notices that, too
+		time.Sleep(50 * time.Millisecond) // long enough for the listener to notice, too
 	})
 	_, err = c.WriteString("status")
 	require.NoError(t, err)
@@ -108,11 +108,11 @@ func TestAskWithoutDescriptors(t *testing.T) {
 }
 
 // Another user gets no answer, and does not count as an intrarun.
-func TestAskAsAStranger(t *testing.T) {
+func TestStrangersGetNoAnswer(t *testing.T) {
 	s, err := Serve(strings.ToUpper)
 	require.NoError(t, err)
 	defer s.Close()
-	ours := address(os.Getpid()) // with this user in it
+	ours := address(os.Getpid()) // the name with this user's ID
 	var got []byte
 	var failed error
 	needs.Stranger(t, func() {
@@ -128,7 +128,7 @@ func TestAskAsAStranger(t *testing.T) {
 		failed = errors.Join(write, closed, err)
 	})
 	require.Empty(t, got)
-	if failed != nil { // its connection was closed before it had asked
+	if failed != nil { // intrarun closed the connection before the question
 		require.True(t, errors.Is(failed, unix.EPIPE) || errors.Is(failed, unix.ECONNRESET) || errors.Is(failed, unix.ENOTCONN), "%v", failed)
 	}
 	require.NoError(t, s.Close())

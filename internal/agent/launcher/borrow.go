@@ -18,8 +18,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Borrower is the process of a host that borrows the identities of the launcher's
-// other processes.
+// Borrower is the one process of a host that borrows the identities of the launcher's other
+// processes.
 type Borrower struct {
 	listener *net.UnixListener
 	self     *job.Secure
@@ -27,12 +27,12 @@ type Borrower struct {
 	closed   chan struct{}
 
 	mu      sync.Mutex
-	conns   []*net.UnixConn // to the processes that have lent their identities
+	conns   []*net.UnixConn // connections to the processes that have lent their identities
 	over    bool            // Close was called
 	refused error           // why the last refused connection was refused
 }
 
-// lent is what a process that knows the secret of the job has sent.
+// lent is the identity that a process with the secret of the job has sent, or an error.
 type lent struct {
 	identity *Identity
 	err      error
@@ -53,7 +53,7 @@ func Borrow(place Place) (*Borrower, error) {
 		for {
 			c, err := listen.Accept(l.AcceptUnix)
 			if err != nil {
-				return // it was closed
+				return // the listener was closed
 			}
 			if err := listen.Own(c); err != nil {
 				c.Close()
@@ -73,7 +73,7 @@ func (b *Borrower) refuse(why error) {
 	b.refused = why
 }
 
-// take receives the identity of a process that has proved that it knows the secret.
+// take receives the identity of a process that has proved to know the secret.
 func (b *Borrower) take(c *net.UnixConn) {
 	if err := admit(context.Background(), b.self, c); err != nil {
 		b.refuse(err)
@@ -87,7 +87,7 @@ func (b *Borrower) take(c *net.UnixConn) {
 	}
 	b.conns = append(b.conns, c)
 	b.mu.Unlock()
-	_ = c.SetReadDeadline(time.Now().Add(lendTime)) // it is open
+	_ = c.SetReadDeadline(time.Now().Add(lendTime)) // the connection is open, so this cannot fail
 	i, err := readIdentity(c)
 	select {
 	case b.lent <- lent{i, err}:
@@ -98,8 +98,8 @@ func (b *Borrower) take(c *net.UnixConn) {
 	}
 }
 
-// admit checks that the other end of a connection may lend. If not, the
-// connection is closed.
+// admit checks that the process at the other end of a connection may lend. If it may not,
+// admit closes the connection.
 func admit(ctx context.Context, self *job.Secure, c *net.UnixConn) error {
 	_, _, err := self.Server(ctx, c, func(peer string) bool { return peer == lenderName })
 	return err
@@ -126,9 +126,9 @@ func (b *Borrower) Next() (*Identity, error) {
 	return nil, err
 }
 
-// Dismiss releases up to lenders processes that wait at place for a borrower that never
-// comes, and returns when they have ended. It returns earlier when ctx ends or
-// leaveTime has passed. This process may be among the lenders.
+// Dismiss releases at most that number of lenders that wait at place for a borrower that never
+// comes. It returns when they have ended, when ctx ends, or when leaveTime has passed. This
+// process may be among the lenders.
 func Dismiss(ctx context.Context, place Place, lenders int) {
 	self, err := place.end(borrowerName)
 	if err != nil {
@@ -140,7 +140,7 @@ func Dismiss(ctx context.Context, place Place, lenders int) {
 	}
 	defer l.Close()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
-	_ = l.SetDeadline(time.Now().Add(leaveTime)) // it is open, or ctx has ended
+	_ = l.SetDeadline(time.Now().Add(leaveTime)) // the listener is open, or ctx has ended
 	var conns []*net.UnixConn
 	for len(conns) < lenders {
 		c, err := listen.Accept(l.AcceptUnix)
@@ -151,7 +151,7 @@ func Dismiss(ctx context.Context, place Place, lenders int) {
 			c.Close()
 			continue
 		}
-		if admit(ctx, self, c) == nil { // the end of the connection releases it
+		if admit(ctx, self, c) == nil { // admitted lenders are released by the end of the connection
 			conns = append(conns, c)
 		}
 	}

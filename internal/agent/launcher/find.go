@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// EnvFolder names the folder through which processes find each other if their
-// launcher offers no other means; by default the current one.
+// EnvFolder names the folder through which processes exchange words if their launcher offers
+// no other means. The default is the current folder.
 const EnvFolder = "INTRA_RENDEZVOUS"
 
 // ErrLauncher marks a launcher's environment that cannot be used.
@@ -26,21 +26,21 @@ type Process struct {
 	Launcher   string
 	Rank, Size int
 	Host       string // the launcher's name for this host, "" if unknown
-	// Sure means that the launcher has started the other processes too, even if
-	// they are not visible.
+	// Sure means that the launcher has certainly started the other processes too, even if they
+	// are not visible.
 	Sure   bool
 	Notice func(text string) // reports that this process waits for the others; nil: no report
 
-	rankName, sizeName string // the variables of rank and size
+	rankName, sizeName string // names of the variables for rank and size
 	here               int    // number of processes that the launcher has started on this host, 0 if unknown
-	keep               func() // leaves the launcher's connection to MPI; nil: there is none
-	noMPI              string // why the processes cannot use MPI, "" if they can
-	spares             spares // what the launcher does when a process dies
+	keep               func() // keeps the launcher's connection for MPI; nil: there is none
+	noMPI              string // why the processes cannot use MPI; "" if they can
+	spares             spares // effect of a death on the launcher's other processes
 	gather             func(ctx context.Context, word []byte) ([][]byte, error)
 }
 
-// Gather exchanges a word, of some hundred bytes, between all processes. Each of
-// them calls it once. It returns all words by rank.
+// Gather exchanges a word, of some hundred bytes, between all processes. Each process calls it
+// once. It returns all words, by rank.
 func (p *Process) Gather(ctx context.Context, word []byte) ([][]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -64,8 +64,8 @@ func (p *Process) Gather(ctx context.Context, word []byte) ([][]byte, error) {
 	return nil, fmt.Errorf("meet the processes that %s has started: %w", p.Launcher, err)
 }
 
-// ForMPI leaves the launcher's connection to the MPI library, which uses it after
-// Gather. The error is why the processes cannot use MPI.
+// ForMPI leaves the launcher's connection open for the MPI library, which uses it after
+// Gather. It returns the reason if the processes cannot use MPI.
 func (p *Process) ForMPI() error {
 	if p.noMPI != "" {
 		return fmt.Errorf("%w: %s", ErrLauncher, p.noMPI)
@@ -76,15 +76,15 @@ func (p *Process) ForMPI() error {
 	return nil
 }
 
-// Find reads the environment. It returns nil, nil for a process that no launcher
-// has started, or started alone.
+// Find reads the environment. It returns nil, nil for a process that no launcher has started,
+// or that a launcher has started alone.
 func Find(getenv func(string) string) (*Process, error) {
 	p := new(Process)
 	switch {
 	case getenv("OMPI_COMM_WORLD_SIZE") != "":
 		p.Launcher, p.rankName, p.sizeName = "mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"
 		p.here, _ = strconv.Atoi(getenv("OMPI_COMM_WORLD_LOCAL_SIZE"))
-		// The namespace alone is not unique: it is reused after some time.
+		// The namespace alone is not unique: launchers reuse it after some time.
 		p.gather = folder(p, getenv, "mpirun", getenv("OMPI_MCA_orte_hnp_uri"), getenv("PMIX_NAMESPACE"))
 		if recovers, _ := strconv.ParseBool(getenv("OMPI_MCA_orte_enable_recovery")); !recovers && getenv("OMPI_MCA_orte_hnp_uri") != "" {
 			p.spares = notAsked
@@ -131,8 +131,8 @@ func Find(getenv func(string) string) (*Process, error) {
 	return p, nil
 }
 
-// shared gathers through PMI, and leaves the connection open for the MPI library,
-// which sends its own init.
+// shared gathers through PMI. It leaves the connection open for the MPI library, which sends
+// its own init.
 func shared(p *Process, fd int) func(context.Context, []byte) ([][]byte, error) {
 	return func(ctx context.Context, word []byte) ([][]byte, error) {
 		if err := checkSocket(fd); err != nil {

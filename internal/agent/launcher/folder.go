@@ -18,19 +18,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The times between two looks at the folder, between two refreshes of the file
-// system, and from the last word until the folder is removed at the latest.
+// Times between two looks at the folder, and between two refreshes of the file system; and the
+// longest time from the last word until the folder is removed.
 const (
 	lookAgain    = 20 * time.Millisecond
 	refreshAgain = time.Second
 	readBy       = 10 * time.Second
 )
 
-// meeting exchanges words between processes through files. The first process
-// makes the folder, collects a word from each process, and writes all of them
-// into one file. The name of the folder can be guessed, so its owner and mode are
-// checked before any use. It may be left over from a job of the same name, so a
-// process accepts the file only if it contains the process's own current word.
+// meeting exchanges words between processes through files. The first process makes the folder,
+// collects a word from each process, and writes all of them into one file. The name of the
+// folder can be guessed, so every process checks its owner and mode before any use. The folder
+// may be left over from a job of the same name. So a process accepts the file only if it
+// contains the process's own current word.
 type meeting struct {
 	dir        string
 	rank, size int
@@ -43,11 +43,11 @@ type entry struct {
 	Word  []byte
 }
 
-// allWords is the file with all words, by rank.
+// allWords is the name of the file with all words, by rank.
 const allWords = "all"
 
-// gatherFolder exchanges words through files. The first process removes them when
-// all processes have read them, or when one is missing.
+// gatherFolder exchanges words through files. The first process removes them when all
+// processes have read them, or when a process is missing.
 func gatherFolder(ctx context.Context, dir string, rank, size int, word []byte) ([][]byte, error) {
 	m := &meeting{dir, rank, size, entry{rand.Text(), word}}
 	if rank == 0 {
@@ -56,7 +56,7 @@ func gatherFolder(ctx context.Context, dir string, rank, size int, word []byte) 
 	return m.visit(ctx)
 }
 
-// host does the part of the first process.
+// host exchanges words as the first process.
 func (m *meeting) host(ctx context.Context) (_ [][]byte, err error) {
 	if err := m.create(); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (m *meeting) host(ctx context.Context) (_ [][]byte, err error) {
 	return all, nil
 }
 
-// visit does the part of the other processes.
+// visit exchanges words as one of the other processes.
 func (m *meeting) visit(ctx context.Context) (all [][]byte, err error) {
 	err = poll(ctx, filepath.Dir(m.dir), func() (err error) {
 		all, err = m.look()
@@ -112,8 +112,8 @@ func (m *meeting) visit(ctx context.Context) (all [][]byte, err error) {
 	return all, err
 }
 
-// look puts the word of this process into the folder, and returns all words if
-// they are there, otherwise fs.ErrNotExist.
+// look puts the word of this process into the folder. It returns all words if they are there,
+// otherwise fs.ErrNotExist.
 func (m *meeting) look() ([][]byte, error) {
 	root, err := openOwn(m.dir)
 	if err != nil {
@@ -135,7 +135,7 @@ func (m *meeting) look() ([][]byte, error) {
 		return nil, err
 	}
 	if len(entries) != m.size || entries[m.rank].Fresh != m.word.Fresh || !bytes.Equal(entries[m.rank].Word, m.word.Word) {
-		return nil, fs.ErrNotExist // the entries are those of an earlier job
+		return nil, fs.ErrNotExist // an earlier job wrote the entries
 	}
 	all := make([][]byte, m.size)
 	for i := range entries {
@@ -168,8 +168,8 @@ func (m *meeting) create() error {
 	return os.Mkdir(m.dir, 0o700)
 }
 
-// remove removes the folder. It retries, since another process of the job may put
-// its word there at the same time, once.
+// remove removes the folder. Another process of the job may put its word there at the same
+// time, once; then remove tries again.
 func remove(dir string) (err error) {
 	for range 10 {
 		if err = os.RemoveAll(dir); !errors.Is(err, unix.ENOTEMPTY) {
@@ -205,8 +205,8 @@ func openOwn(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// own returns nil if a file or folder is of that type, belongs to this user, and
-// no other user can change or read it.
+// own returns nil if a file or folder has that type, belongs to this user, and cannot be
+// changed or read by other users.
 func own(path string, s fs.FileInfo, typ fs.FileMode) error {
 	owner := s.Sys().(*syscall.Stat_t)
 	cure := fmt.Sprintf("remove it, or have the processes meet elsewhere (%s=FOLDER)", EnvFolder)
@@ -291,9 +291,9 @@ func poll(ctx context.Context, dir string, try func() error) error {
 	}
 }
 
-// refresh makes a network file system ask its server for the content of a folder.
-// Its client may remember for half a minute that a file does not exist, unless
-// this host changes the folder.
+// refresh makes a network file system ask its server for the content of a folder. Otherwise
+// its client may remember for half a minute that a file does not exist. A change of the folder
+// by this host has that effect.
 func refresh(dir string) {
 	if f, err := os.CreateTemp(dir, ".intra-look-*"); err == nil {
 		f.Close()

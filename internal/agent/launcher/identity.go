@@ -12,12 +12,12 @@ import (
 	"github.com/intrahpc/intra/internal/base/affinity"
 )
 
-// Identity is what makes a process, in the eyes of the launcher's MPI library,
-// one that the launcher has started: variables, and with PMI-1 a descriptor.
-// Another process of the host that has them takes its place, and its processors.
+// Identity makes a process look, to the launcher's MPI library, like one that the launcher has
+// started. It consists of variables and, with PMI-1, a descriptor. Another process of the host
+// that gets them takes its role, and its processors.
 type Identity struct {
 	Variables  []string `json:"variables"`
-	Processors []int    `json:"processors"` // to which the launcher has bound it
+	Processors []int    `json:"processors"` // the processors to which the launcher has bound the process
 	PMI        *os.File `json:"-"`          // nil: the launcher uses none
 }
 
@@ -31,7 +31,7 @@ func ofLauncher(variable string) bool {
 	return slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(variable, f) })
 }
 
-// Own returns the identity of this process, which keeps its own descriptor.
+// Own returns the identity of this process. The process keeps its own descriptor.
 func Own(environ []string) (*Identity, error) {
 	i := new(Identity)
 	var err error
@@ -58,7 +58,7 @@ func Own(environ []string) (*Identity, error) {
 	return i, nil
 }
 
-// validate rejects variables that no launcher sets: they could make a process run
+// validate rejects variables that no launcher sets. Such variables could make a process run
 // another program.
 func (i *Identity) validate() error {
 	for _, v := range i.Variables {
@@ -69,8 +69,8 @@ func (i *Identity) validate() error {
 	return nil
 }
 
-// Environ returns an environment in which this identity replaces any other. The
-// process has PMI as descriptor fd.
+// Environ returns an environment in which this identity replaces any other. fd is the
+// descriptor that PMI has in the process.
 func (i *Identity) Environ(environ []string, fd int) []string {
 	all := slices.DeleteFunc(slices.Clone(environ), ofLauncher)
 	all = append(all, i.Variables...)

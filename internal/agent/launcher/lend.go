@@ -16,32 +16,33 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A launcher starts several processes on a host. One of them starts the
-// processes of the job, and makes each appear as another process of the
-// launcher. The others lend it their identities, and stay: a launcher that sees
-// one of them die ends them all.
+// A launcher starts several processes on a host. One of them, the borrower, starts the
+// processes of the job, and makes each look like another process of the launcher. The others
+// lend it their identities and keep running: if one of them dies, the launcher ends them all.
 
 // lookForAgent is the time between two looks for the borrower. lendTime bounds
 // the exchange with it.
 const (
 	lookForAgent = 50 * time.Millisecond
 	lendTime     = time.Minute
-	leaveTime    = time.Second // for the launcher to answer
+	leaveTime    = time.Second // for the answer of the launcher
 )
 
-// ErrNobody means that the process that should borrow has ended.
+// ErrNobody means that the process that should borrow an identity has ended.
 var ErrNobody = errors.New("no process borrows it: the first process of this host has ended")
 
-// Lend lends an identity to the borrower at place, and returns when that no
-// longer uses it. ctx bounds the wait for the borrower; agent is the process that
-// will become it, 0 if unknown. Then Lend reports a regular end to the launcher:
-// the process that used the identity may have died without one, and the launcher
-// would end the others when this process exits.
+// Lend lends an identity to the borrower at place, and returns when the borrower no longer
+// uses it. ctx bounds the wait for the borrower. agent is the process that will become the
+// borrower, 0 if unknown.
+//
+// At the end, Lend reports a regular end to the launcher. The process that used the identity
+// may have died without such a report, and the launcher would end the others when this process
+// exits.
 func (i *Identity) Lend(ctx context.Context, place Place, agent int) error {
 	c, err := i.lend(ctx, place, agent)
-	letGo := errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) // released before all was sent
+	letGo := errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) // the borrower released this process before all was sent
 	if letGo || errors.Is(err, ErrNobody) {
-		i.leave() // otherwise the launcher kills the others, which still have to report why
+		i.leave() // otherwise the launcher kills the other processes, which still have to report the reason
 	}
 	if letGo {
 		return nil
@@ -55,7 +56,7 @@ func (i *Identity) Lend(ctx context.Context, place Place, agent int) error {
 	return nil
 }
 
-// leave sends the launcher the regular end, unless the MPI library has sent it.
+// leave sends the launcher the regular end of a process, unless the MPI library has sent it.
 func (i *Identity) leave() {
 	if i.PMI == nil {
 		return
@@ -71,7 +72,7 @@ func (i *Identity) leave() {
 	}
 }
 
-// lives reports whether there is a process with this number.
+// lives reports whether a process with this number exists.
 func lives(pid int) bool { return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
 func (i *Identity) lend(ctx context.Context, place Place, agent int) (_ *net.UnixConn, err error) {
@@ -86,7 +87,7 @@ func (i *Identity) lend(ctx context.Context, place Place, agent int) (_ *net.Uni
 	var c *net.UnixConn
 	seen := lives(agent) // if not, the agent may have another number here, as in a separate container
 	for {
-		gone := seen && !lives(agent) // check before meeting: it may have listened until then
+		gone := seen && !lives(agent) // checked before meet, since the agent may have listened until it ended
 		if c, err = meet(ctx, place, self); err == nil {
 			break
 		}
@@ -119,8 +120,8 @@ func (i *Identity) lend(ctx context.Context, place Place, agent int) (_ *net.Uni
 	return c, c.CloseWrite()
 }
 
-// meet connects to the borrower. It checks the other end, since another user may
-// listen under this name as soon as the borrower has ended.
+// meet connects to the borrower. It checks the other end: when the borrower has ended, another
+// user may listen under its name.
 func meet(ctx context.Context, place Place, self *job.Secure) (*net.UnixConn, error) {
 	c, err := net.DialUnix("unix", nil, place.address())
 	if err != nil {

@@ -22,7 +22,7 @@ func place(t *testing.T) Place {
 	return Lender([32]byte{}, fmt.Sprintf("%s %d", t.Name(), os.Getpid()))
 }
 
-// hearGoodbye acts as a launcher that receives the regular end of a process.
+// hearGoodbye acts as a launcher that receives a process's report of its regular end.
 func hearGoodbye(t *testing.T, launcher io.ReadWriter) {
 	t.Helper()
 	text := make([]byte, len("cmd=finalize\n"))
@@ -43,9 +43,9 @@ func TestIdentity(t *testing.T) {
 	require.ErrorContains(t, err, "PMI_FD=x")
 }
 
-// TestLend: a process that borrows from an MPI launcher gets the variables and the socket of
-// the lending process. The lending process waits until it is released, and then reports its
-// regular end to the launcher.
+// TestLend checks the identity that a process borrows from an MPI launcher: it gets the
+// variables and the socket of the lending process. The lending process waits until it is
+// released, and then reports its regular end to the launcher.
 func TestLend(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestLend(t *testing.T) {
 	require.Equal(t, "hello\n", string(text))
 	select {
 	case err := <-done:
-		require.Fail(t, "the lender has left", "%v", err)
+		require.Fail(t, "the lender has ended", "%v", err)
 	case <-time.After(20 * time.Millisecond):
 	}
 	b.Close()
@@ -84,7 +84,7 @@ func TestLend(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-func TestLendToNobody(t *testing.T) {
+func TestLendWithoutABorrower(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	err := new(Identity).Lend(ctx, place(t), os.Getpid())
@@ -103,7 +103,7 @@ func TestBorrowWithoutDescriptors(t *testing.T) {
 	defer unix.Close(fd)
 	needs.NoDescriptors(t, func() {
 		require.NoError(t, unix.Connect(fd, &unix.SockaddrUnix{Name: place(t).address().Name}))
-		time.Sleep(50 * time.Millisecond) // the listener notices that
+		time.Sleep(50 * time.Millisecond) // long enough for the listener to notice
 	})
 	go func() { _ = (&Identity{Variables: []string{"PMI_RANK=1"}}).Lend(t.Context(), place(t), 0) }()
 	got, err := b.Next()
@@ -112,14 +112,14 @@ func TestBorrowWithoutDescriptors(t *testing.T) {
 }
 
 // Lend does not wait for a process that has ended without borrowing.
-func TestLendToTheDead(t *testing.T) {
+func TestLendToAnEndedProcess(t *testing.T) {
 	agent := exec.Command("sleep", "1000")
 	require.NoError(t, agent.Start())
 	done := make(chan error, 1)
 	go func() { done <- new(Identity).Lend(t.Context(), place(t), agent.Process.Pid) }()
 	select {
 	case err := <-done:
-		t.Fatalf("it lives, and the lender has ended: %v", err)
+		t.Fatalf("it lives, but the lender has ended: %v", err)
 	case <-time.After(3 * lookForAgent):
 	}
 	require.NoError(t, agent.Process.Kill())
@@ -130,12 +130,12 @@ func TestLendToTheDead(t *testing.T) {
 // The borrower may end, or release all lenders, during the exchange. The lender reports
 // success to the launcher: otherwise the launcher would kill the process that still has to
 // report the reason.
-func TestLendToTheDying(t *testing.T) {
+func TestBorrowerEndsDuringTheExchange(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	launcher := os.NewFile(uintptr(fds[1]), "launcher")
 	defer launcher.Close()
-	own := &Identity{PMI: os.NewFile(uintptr(fds[0]), "own"), Variables: []string{"PMI_LONG=" + strings.Repeat("x", 8<<20)}} // more than a socket takes
+	own := &Identity{PMI: os.NewFile(uintptr(fds[0]), "own"), Variables: []string{"PMI_LONG=" + strings.Repeat("x", 8<<20)}} // more than a socket's buffer holds
 	defer own.PMI.Close()
 	l, err := net.ListenUnix("unix", place(t).address())
 	require.NoError(t, err)
@@ -168,11 +168,11 @@ func TestDismiss(t *testing.T) {
 	go func() { done <- new(Identity).Lend(t.Context(), place(t), 0) }()
 	Dismiss(t.Context(), place(t), 1)
 	_, err = b.Next()
-	require.NoError(t, err, "it was lent to who borrows")
+	require.NoError(t, err, "the identity was lent")
 }
 
-// MPI needs a launcher that its library can communicate with, and starts after this
-// process there.
+// MPI needs a launcher that its library can communicate with. This process finishes its own
+// use of the launcher before MPI starts.
 func TestForMPI(t *testing.T) {
 	find := func(environment map[string]string) *Process {
 		p, err := Find(func(name string) string { return environment[name] })
@@ -203,7 +203,7 @@ func TestForMPI(t *testing.T) {
 	all, err := p.Gather(t.Context(), []byte("a"))
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("a"), []byte("b")}, all)
-	_, err = unix.Write(fds[0], []byte("cmd=init pmi_version=1 pmi_subversion=1\n")) // it is still open
+	_, err = unix.Write(fds[0], []byte("cmd=init pmi_version=1 pmi_subversion=1\n")) // the descriptor is still open
 	require.NoError(t, err)
 	answer := make([]byte, 64)
 	n, err := unix.Read(fds[0], answer)

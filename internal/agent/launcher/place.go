@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Place is where the processes of a host lend their identities. Its name is not
-// secret: the kernel lists it. So both ends check the user of the other, and
-// prove that they know the secret of the job.
+// Place is where the processes of a host lend their identities. Its name is not secret, since
+// the kernel lists it. So both ends check the user of the other, and prove that they know the
+// secret of the job.
 type Place struct {
 	secret job.Secret
 	host   string
@@ -24,7 +24,7 @@ func (p Place) address() *net.UnixAddr {
 	return &net.UnixAddr{Name: "@intrarun/mpi/" + hex.EncodeToString(sum[:16]), Net: "unix"}
 }
 
-// The names of both ends in the handshake.
+// Names of the two ends in the handshake.
 const lenderName, borrowerName = "lender", "borrower"
 
 // end returns the credentials of one end.

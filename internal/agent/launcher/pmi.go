@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// maxValue is the longest value that launchers store.
+// maxValue is the longest value that every launcher stores.
 const maxValue = 1024
 
-// gatherPMI exchanges words through the launcher, by the text protocol PMI-1.
-// Unless last is set, the MPI library starts the protocol again later.
+// gatherPMI exchanges words through the launcher, by the text protocol PMI-1. If last is not
+// set, the MPI library starts the protocol again later.
 func gatherPMI(ctx context.Context, conn io.ReadWriteCloser, rank, size int, word []byte, last bool) ([][]byte, error) {
 	type result struct {
 		all [][]byte

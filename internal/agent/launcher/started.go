@@ -13,19 +13,18 @@ import (
 	"time"
 )
 
-// A launcher's variables are in the environment of everything that its processes
-// start: a shell under srun --pty, or an intrarun that a program under mpirun
-// starts. The processes of this host show whether the launcher has started
-// intrarun itself. The topmost ancestor with the same value of the rank's
-// variable is the process that the launcher has started. Its parent belongs to
-// the launcher, and the parent's other children are the launcher's other
-// processes.
+// A launcher's variables are in the environment of every process below its own: a shell under
+// srun --pty, or an intrarun that a program under mpirun starts. The table of processes of
+// this host shows whether the launcher has started intrarun itself. The topmost ancestor with
+// the same value of the rank's variable is the process that the launcher has started. Its
+// parent belongs to the launcher, and the other children of that parent are the launcher's
+// other processes.
 
 // process is a process of this host.
 type process struct {
 	parent, group, session int
 	terminal               bool
-	name                   string // of its program, the first 15 bytes
+	name                   string // the first 15 bytes of its program's name
 	rank                   string // initial value of the rank's variable, "" if it cannot be read
 	program                string // path of its executable, "" if it cannot be read
 	age                    time.Duration
@@ -37,12 +36,12 @@ type table map[int]process
 // ticks is the number of ticks in a second, the unit of times in /proc.
 const ticks = 100
 
-// read reads a process. variable is the variable of the rank.
+// read adds the process pid to the table. variable is the name of the rank's variable.
 func (t table) read(pid int, variable string, uptime time.Duration) bool {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	stat, err := os.ReadFile(dir + "stat")
 	if err != nil {
-		return false // it has ended
+		return false // the process has ended
 	}
 	p, start, ok := parseStat(stat)
 	if !ok {
@@ -68,7 +67,7 @@ func sinceBoot() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// readAbove reads a process of this host and its ancestors.
+// readAbove reads the process pid and its ancestors.
 func readAbove(pid int, variable string) table {
 	t := make(table)
 	for at := pid; t.read(at, variable, sinceBoot()); {
@@ -90,9 +89,8 @@ func readTable(variable string) table {
 	return t
 }
 
-// parseStat parses /proc/PID/stat. The name of the program may contain any
-// characters, even parentheses. start is when the process began, in time since
-// boot.
+// parseStat parses /proc/PID/stat. The name of the program may contain any characters, even
+// parentheses. start is the time from boot to the start of the process.
 func parseStat(stat []byte) (p process, start time.Duration, ok bool) {
 	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if from < 0 || to < from {
@@ -125,7 +123,7 @@ func (t table) began(self int) int {
 	}
 }
 
-// launcherNames are parts of the names of programs that start processes on a
+// launcherNames are parts of the names of programs that launchers use to start processes on a
 // host.
 var launcherNames = []string{"mpi", "orte", "prte", "prun", "pmi", "hydra", "slurm", "srun"}
 
@@ -133,8 +131,8 @@ func (p process) isLauncher() bool {
 	return slices.ContainsFunc(launcherNames, func(name string) bool { return strings.Contains(p.name, name) })
 }
 
-// leftOver returns why the launcher cannot have started the process self, "" if
-// it may have.
+// leftOver returns why the launcher cannot have started the process self. It returns "" if it
+// may have.
 func (t table) leftOver(self int) string {
 	first := t.began(self)
 	above, seen := t[t[first].parent]
@@ -157,9 +155,8 @@ func (t table) leftOver(self int) string {
 	return ""
 }
 
-// beside counts the other processes that the launcher has started on this host,
-// and those among them that run the same program as self or have a descendant
-// that does.
+// beside counts the other processes that the launcher has started on this host. same counts
+// those of them that run the same program as self, or have a descendant that does.
 func (t table) beside(self int) (others, same int) {
 	first := t.began(self)
 	children := make(map[int][]int)
@@ -182,26 +179,26 @@ func (t table) beside(self int) (others, same int) {
 	return others, same
 }
 
-// The bounds of patience.
+// Bounds of the time that patience returns.
 const (
 	leastPatience = time.Second
 	mostPatience  = 10 * time.Second
 )
 
-// patience returns how long to wait until the other processes of this host have
-// started the program, too. They began together, and a wrapper may be as slow for
-// them as it was for self.
+// patience returns how long to wait until the other processes of this host have started the
+// program, too. They began at the same time, and a wrapper may be as slow for them as it was
+// for self.
 func (t table) patience(self int) time.Duration {
 	return min(max(2*t[t.began(self)].age, leastPatience), mostPatience)
 }
 
-// says describes the variables that make this process one of the launcher's.
+// says describes the variables by which this process seems to be one of the launcher's.
 func (p *Process) says() string {
 	return fmt.Sprintf("%s=%d and %s=%d are those of %s", p.rankName, p.Rank, p.sizeName, p.Size, p.Launcher)
 }
 
-// LeftOver returns why the launcher has not started this process, although its
-// variables are set; "" if it may have.
+// LeftOver returns why the launcher has not started this process, although its variables are
+// set. It returns "" if the launcher may have started it.
 func (p *Process) LeftOver() string {
 	if why := readAbove(os.Getpid(), p.rankName).leftOver(os.Getpid()); why != "" {
 		return p.says() + ", which has not started intrarun: " + why
@@ -209,12 +206,12 @@ func (p *Process) LeftOver() string {
 	return ""
 }
 
-// ErrAlone means that the launcher has started other programs than this one.
+// ErrAlone means that the launcher's other processes run other programs than this one.
 var ErrAlone = errors.New("to run a job of this host, give -alone; if the others start intrarun later, -alone=false")
 
-// alone waits until the other processes of this host have had time to start the
-// program, unless done ends before. It returns an error if none of them has. It
-// returns nil if that is unknown, since they may be on other hosts.
+// alone waits until the other processes of this host have had time to start the program, or
+// done is closed. It returns an error if none of them has started it. It returns nil if the
+// others may be on other hosts.
 func (p *Process) alone(done <-chan struct{}) error {
 	self := os.Getpid()
 	select {
@@ -230,14 +227,14 @@ func (p *Process) alone(done <-chan struct{}) error {
 	return fmt.Errorf("%s, but none of the other %d processes that it has started on this host runs intrarun: %w", p.says(), others, ErrAlone)
 }
 
-// The times after which a waiting process reports it: the first process, and the
-// others if the first has not come.
+// How long processes wait before they report it. The first process reports earlier than the
+// others, which report only if the first is missing.
 const (
 	firstWaits = leastPatience
 	othersWait = 5 * leastPatience
 )
 
-// waits reports that this process waits, unless done ends before.
+// waits reports that this process waits for the others, unless done is closed before.
 func (p *Process) waits(done <-chan struct{}) {
 	after := firstWaits
 	if p.Rank > 0 {
@@ -250,11 +247,11 @@ func (p *Process) waits(done <-chan struct{}) {
 	}
 }
 
-// checkSocket checks whether a launcher can be at the other end of a descriptor.
+// checkSocket checks whether a descriptor can be a connection to a launcher.
 func checkSocket(fd int) error {
 	s, err := os.Stat(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && s.Mode()&fs.ModeSocket == 0 {
 		return fmt.Errorf("%w: %s=%d is no socket here, so no launcher has started intrarun itself: have it do so, or give -alone", ErrLauncher, envPMI, fd)
 	}
-	return nil // it is a socket, or its kind is unknown
+	return nil // a socket, or a descriptor of unknown kind
 }

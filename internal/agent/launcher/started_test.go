@@ -10,12 +10,12 @@ import (
 
 // Processes of the tables below.
 const (
-	boss = 10 + iota // the launcher's
+	boss = 10 + iota // belongs to the launcher
 	first
 	middle
 	self
-	second // started by the launcher besides first
-	below  // second
+	second // started by the launcher, like first
+	below  // started by second
 )
 
 func TestStarted(t *testing.T) {
@@ -26,14 +26,14 @@ func TestStarted(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		table        table
-		leftOver     string // why, "" if it is not
+		leftOver     string // why it was left over, "" if it was not
 		others, same int
 	}{
 		{"started itself", table{boss: mpirun, self: by(boss, "intrarun", "0"), second: by(boss, "intrarun", "1")}, "", 1, 1},
 		{"by a wrapper", table{boss: mpirun, first: by(boss, "sh", "0"), self: by(first, "intrarun", "0"), second: by(boss, "sh", "1"), below: by(second, "intrarun", "1")}, "", 1, 1},
 		{"by one of several programs", table{boss: mpirun, first: by(boss, "python", "0"), self: by(first, "intrarun", "0"), second: by(boss, "python", "1")}, "", 1, 0},
-		{"by one program beside others", table{boss: mpirun, self: by(boss, "intrarun", "0"), second: by(boss, "sleep", "1"), below: by(second, "sh", "1")}, "", 1, 0},
-		{"others are elsewhere", table{boss: mpirun, self: by(boss, "intrarun", "0")}, "", 0, 0},
+		{"by one of several copies of a program", table{boss: mpirun, self: by(boss, "intrarun", "0"), second: by(boss, "sleep", "1"), below: by(second, "sh", "1")}, "", 1, 0},
+		{"the other processes are on other hosts", table{boss: mpirun, self: by(boss, "intrarun", "0")}, "", 0, 0},
 		{"out of sight, as in a container", table{self: by(0, "intrarun", "0")}, "", 0, 0},
 		{"the launcher is the first process of a container", table{1: {name: "mpirun"}, self: by(1, "intrarun", "0"), second: by(1, "intrarun", "1")}, "", 1, 1},
 		{"the launcher has ended", table{1: {name: "init"}, first: by(1, "tmux", "0"), self: by(first, "intrarun", "0")}, "the launcher has ended, and left tmux (process 11) behind", 0, 0},

@@ -17,10 +17,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// evil is the identity with which a stranger would have the job start its processes.
+// evil is an identity with which a stranger tries to have the job start its processes.
 var evil = &Identity{Variables: []string{"LD_PRELOAD=/tmp/evil.so"}}
 
-// send lends without a proof.
+// send lends an identity without a proof.
 func send(c *net.UnixConn, i *Identity) error {
 	b, err := json.Marshal(i)
 	if err != nil {
@@ -32,9 +32,9 @@ func send(c *net.UnixConn, i *Identity) error {
 	return c.CloseWrite()
 }
 
-// The name of a place can be read by all users, and all can connect. The job borrows
-// from its own processes only.
-func TestBorrowsFromNoStranger(t *testing.T) {
+// All users can read the name of a place and connect to it. The job borrows from its own
+// processes only.
+func TestStrangersCannotLend(t *testing.T) {
 	dial := func(t *testing.T) *net.UnixConn {
 		c, err := net.DialUnix("unix", nil, place(t).address())
 		require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestBorrowsFromNoStranger(t *testing.T) {
 		lends func(t *testing.T)
 	}{
 		{"another user", func(t *testing.T) {
-			needs.Stranger(t, func() { _ = send(dial(t), evil) }) // it may be sent away before
+			needs.Stranger(t, func() { _ = send(dial(t), evil) }) // the borrower may refuse it before all is sent
 		}},
 		{"another user who knows the secret", func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -89,9 +89,9 @@ func TestBorrowsNoOtherVariables(t *testing.T) {
 	}
 }
 
-// Another user may listen under the name of a place once the process that borrowed there
-// has ended. It gets nothing, least of all the descriptor.
-func TestLendsToNoStranger(t *testing.T) {
+// Another user may listen under the name of a place once the borrower there has ended. That
+// user receives nothing, in particular no descriptor.
+func TestStrangersCannotBorrow(t *testing.T) {
 	var l *net.UnixListener
 	needs.Stranger(t, func() {
 		var err error
@@ -113,23 +113,23 @@ func TestLendsToNoStranger(t *testing.T) {
 	defer c.Close()
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
 	n, on, _, _, _ := c.ReadMsgUnix(make([]byte, 1024), make([]byte, unix.CmsgSpace(4)))
-	require.Zero(t, n, "it was sent something")
-	require.Zero(t, on, "it was sent a descriptor")
+	require.Zero(t, n, "a stranger was sent something")
+	require.Zero(t, on, "a stranger was sent a descriptor")
 	require.ErrorContains(t, <-done, "the other end belongs to another user")
 }
 
-// open is a folder in which every user may make others, as /tmp is one.
+// open makes a folder in which every user may make others, like /tmp.
 func open(t *testing.T) string {
-	dir, err := os.MkdirTemp("", "open-") // that of the test is for this user
+	dir, err := os.MkdirTemp("", "open-") // the folder of the test is for this user only
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o777|os.ModeSticky))
 	return dir
 }
 
-// Another user may create the folder of a meeting, or another file of that name, before
-// the job begins. All its processes refuse it and name it.
-func TestMeetsInNoFolderOfAStranger(t *testing.T) {
+// Another user may create the folder of a meeting, or a file of that name, before the job
+// begins. All processes of the job refuse it, and the error names it.
+func TestFoldersOfStrangersAreRefused(t *testing.T) {
 	hostile := entry{"x", []byte("hostile")}
 	for _, c := range []struct {
 		name string
@@ -156,7 +156,7 @@ func TestMeetsInNoFolderOfAStranger(t *testing.T) {
 		{"file", func(t *testing.T, dir string) {
 			require.NoError(t, os.WriteFile(dir, nil, 0o600))
 		}, "want what intrarun has made"},
-		{"own folder that others may fill", func(t *testing.T, dir string) {
+		{"own folder with write access for others", func(t *testing.T, dir string) {
 			require.NoError(t, os.Mkdir(dir, 0o700))
 			require.NoError(t, os.Chmod(dir, 0o722))
 		}, "want no access of other users"},
@@ -173,8 +173,9 @@ func TestMeetsInNoFolderOfAStranger(t *testing.T) {
 	}
 }
 
-// In a folder of this user there may be files of another one, if it was open before.
-func TestMeetsByNoFileOfAStranger(t *testing.T) {
+// In a folder of this user there may be files of another user, if the folder was open to
+// others before.
+func TestFilesOfStrangersAreRefused(t *testing.T) {
 	for _, name := range []string{"1", allWords} {
 		dir := filepath.Join(open(t), ".intra-meet")
 		require.NoError(t, os.Mkdir(dir, 0o777))
@@ -189,8 +190,8 @@ func TestMeetsByNoFileOfAStranger(t *testing.T) {
 }
 
 // A job that was killed leaves its folder behind. The next job of that name, for example a
-// Slurm job that is queued again, ignores its messages.
-func TestMeetsAfterAJobThatWasKilled(t *testing.T) {
+// requeued Slurm job, ignores the words in it.
+func TestLeftoverFolderIsIgnored(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), ".intra-meet")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	root, err := openOwn(dir)
@@ -207,7 +208,7 @@ func TestMeetsAfterAJobThatWasKilled(t *testing.T) {
 		all, _ := gatherFolder(ctx, dir, 1, 2, []byte("new 1"))
 		done <- all
 	}()
-	require.Eventually(t, func() bool { // it has come before the first process
+	require.Eventually(t, func() bool { // the process comes before the first one
 		var e entry
 		return readJSON(root, "1", &e) == nil && e.Fresh != "b"
 	}, time.Minute, time.Millisecond)
@@ -219,8 +220,8 @@ func TestMeetsAfterAJobThatWasKilled(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-// Nothing is left when not all have come.
-func TestFolderIsRemovedInVain(t *testing.T) {
+// If a process is missing, no folder is left over.
+func TestFolderIsRemovedAfterAFailure(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, ".intra-meet")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

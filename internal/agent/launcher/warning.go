@@ -1,18 +1,18 @@
 package launcher
 
-// spares is whether a launcher spares its other processes when one of them dies. The
-// loss of a host also ends its agent, which is one of them.
+// spares tells whether a launcher spares its other processes when one of them dies. The loss
+// of a host also ends that host's agent, which is one of these processes.
 type spares uint8
 
 const (
 	unknown  spares = iota // the environment does not show it
-	notAsked               // it would, with an option that was not given
+	notAsked               // the launcher spares them only with an option that was not given
 	never
 )
 
-// Warning returns how the launcher ends a job on that number of hosts after a
-// death that the job itself would survive; "" if it does not, or if that is
-// unknown. mpi is whether the job uses the launcher's MPI library.
+// Warning returns how the launcher ends a job on that number of hosts after a death that the
+// job itself would survive. It returns "" if the launcher does not, or if that is unknown. mpi
+// means that the job uses the launcher's MPI library.
 func (p *Process) Warning(hosts int, mpi bool) string {
 	switch {
 	case p.spares == notAsked && hosts > 1:

@@ -9,11 +9,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// The forwarder of standard output keeps a hash of each of the last lines that it
-// has written, and the beginning of some. A replica that writes another line
-// under the same number has computed something else than its peers. A process
-// that writes another line after a rollback than before has taken another course.
-// Both are differences.
+// The forwarder of standard output keeps a hash of each recent line that it has written, and
+// the beginning of some. If a replica writes another line under the same number, it has
+// computed something else than its peers. If a process writes another line after a rollback
+// than before, it has taken another course. Both are differences.
 
 const (
 	maxCompared = 1 << 15 // number of lines kept, which bounds how late a replica can still be compared
@@ -23,21 +22,21 @@ const (
 
 // printed holds the last lines written.
 type printed struct {
-	first int // number of the first one
+	first int // number of the first line kept
 	bare  int // lines before this one are kept without their beginning
 	lines []printedLine
 }
 
 type printedLine struct {
-	known      bool   // its hash is known, since it was written in one piece
-	by         int    // replica
+	known      bool   // the hash is known, since the line was written in one piece
+	by         int    // the replica that wrote the line
 	generation uint32 // of the process that wrote it
 	hash       uint64
 	start      string
 }
 
-// Difference describes the first difference found between the standard outputs of
-// two replicas: a line, or the number of lines. It returns "" if there is none.
+// Difference describes the first difference between the standard outputs of two replicas: a
+// line, or the number of lines. It returns "" if there is none.
 func (r *Rank) Difference() string {
 	if text := r.streams[Stdout].difference.Load(); text != nil {
 		return *text
@@ -87,7 +86,7 @@ func (f *forwarder) forget() {
 	}
 }
 
-// startOver forgets the lines kept, since the position of the output has changed.
+// startOver forgets all lines, since the position of the output has changed.
 func (f *forwarder) startOver() { f.printed = printed{first: f.emitted, bare: f.emitted} }
 
 // compare compares the lines of l that have already been written for the rank.
@@ -123,8 +122,7 @@ func (f *forwarder) compare(l *lines) {
 	}
 }
 
-// compareEnds compares the number of lines of the replicas that have run to their
-// end.
+// compareEnds compares the number of lines of the replicas that have finished.
 func (f *forwarder) compareEnds() {
 	if !f.compares() {
 		return
@@ -142,7 +140,7 @@ func (f *forwarder) compareEnds() {
 	}
 }
 
-// count returns how many whole lines the replica has written.
+// count returns the number of whole lines that the replica has written.
 func (l *lines) count() int { return l.first + bytes.Count(l.buf, []byte{'\n'}) }
 
 // differs records the first difference.

@@ -9,17 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// found returns the difference that was found between the replicas.
+// found returns the difference found between the replicas, "" if there is none.
 func (f *forwarder) found() string { return (&Rank{streams: [2]*forwarder{f, f}}).Difference() }
 
-// The difference names the first line in which two replicas differ, whichever
-// is ahead.
+// A difference names the first line in which two replicas differ, whichever replica is ahead.
 func TestLinesThatDiffer(t *testing.T) {
 	const want = `line 2 of the standard output differs: 0.0 wrote "b 1.5 s", 0.1 wrote "b 1.6 s"`
 	mine, theirs := "a\nb 1.5 s\nc\n", "a\nb 1.6 s\nd\n"
 	for name, order := range map[string]func(f *forwarder){
-		"the one that speaks first": func(f *forwarder) { f.give(0, mine); f.give(1, theirs) },
-		"the other one first":       func(f *forwarder) { f.give(1, theirs); f.give(0, mine) },
+		"the speaker first":   func(f *forwarder) { f.give(0, mine); f.give(1, theirs) },
+		"the other one first": func(f *forwarder) { f.give(1, theirs); f.give(0, mine) },
 		"in pieces": func(f *forwarder) {
 			for i := range mine {
 				f.give(0, mine[i:i+1])
@@ -36,7 +35,7 @@ func TestLinesThatDiffer(t *testing.T) {
 	}
 }
 
-// A replica that has written more or fewer lines than another is reported at the end.
+// If one replica has written more lines than another, that is reported at the end.
 func TestNumbersOfLinesThatDiffer(t *testing.T) {
 	for _, texts := range [][2]string{{"a\nb\n", "a\n"}, {"a\n", "a\nb\n"}, {"", "a\n"}} {
 		f, _, c := forwarderOn(Stdout, 2)
@@ -45,7 +44,7 @@ func TestNumbersOfLinesThatDiffer(t *testing.T) {
 		}
 		require.Empty(t, f.found())
 		f.finished(1)
-		require.Empty(t, f.found(), "the other one goes on")
+		require.Empty(t, f.found(), "the other replica continues")
 		f.finished(0)
 		require.Equal(t, fmt.Sprintf("the standard outputs differ: 0.0 wrote %d lines, 0.1 %d",
 			strings.Count(texts[0], "\n"), strings.Count(texts[1], "\n")), f.found())
@@ -53,9 +52,9 @@ func TestNumbersOfLinesThatDiffer(t *testing.T) {
 	}
 }
 
-// Replicas that write the same lines never differ, in whatever pieces they write,
-// whichever of them die, and after rollbacks to the position of another one.
-func TestTheSameLinesNeverDiffer(t *testing.T) {
+// Replicas that write the same lines never differ. The size of their writes, deaths, and
+// rollbacks to the position of another replica make no difference.
+func TestSameLinesNeverDiffer(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 16))
 		var b strings.Builder
@@ -72,7 +71,7 @@ func TestTheSameLinesNeverDiffer(t *testing.T) {
 			case rng.IntN(150) == 0 && !dead[(i+1)%3] && !dead[(i+2)%3]:
 				f.died(i, nil, false)
 				dead[i] = true
-			case rng.IntN(100) == 0 && !dead[(i+1)%3]: // as a rollback or a joiner does
+			case rng.IntN(100) == 0 && !dead[(i+1)%3]: // like a rollback or a joiner
 				f.resume(i, f.stand((i+1)%3))
 				at[i] = at[(i+1)%3]
 			default:
@@ -103,7 +102,7 @@ func TestStandardErrorMayDiffer(t *testing.T) {
 	require.Empty(t, f.found())
 }
 
-// A job that rolls back writes the same lines again, or the difference is found.
+// A job that rolls back has to write the same lines again. Otherwise the difference is found.
 func TestLinesAfterARollback(t *testing.T) {
 	for _, test := range []struct {
 		name, again, want string

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Console writes to the user: the program's output, the head's own lines and the
-// progress line. None of them interrupts another.
+// Console writes to the user: the program's output, the head's own lines and the progress
+// line. None of them interrupts another.
 type Console struct {
 	mu       sync.Mutex // one lock: the progress line may share a terminal with both
 	w        [2]io.Writer
@@ -26,11 +26,11 @@ type Console struct {
 	written chan struct{} // closed when all notes are written
 }
 
-// note is a line of intrarun, or a request to report when all notes before it are
-// written.
+// note is a line of intrarun. If written is not nil, it is a request instead, to report when
+// all earlier notes are written.
 type note struct {
 	text    []byte
-	written chan struct{} // closed when all notes before are written; nil: this is a line
+	written chan struct{} // closed when all earlier notes are written; nil: this is a line
 }
 
 // NewConsole returns a console that writes to out and err. Close ends it.
@@ -41,7 +41,7 @@ func NewConsole(out, err io.Writer) *Console {
 	return c
 }
 
-// emit writes output of the program. It blocks while the user's end does. Output
+// emit writes output of the program. It blocks while the reader of the output blocks. Output
 // that does not continue a line begins on a new one.
 func (c *Console) emit(kind Stream, b []byte, continues bool) {
 	c.mu.Lock()
@@ -54,8 +54,8 @@ func (c *Console) emit(kind Stream, b []byte, continues bool) {
 	c.open[kind] = b[len(b)-1] != '\n'
 }
 
-// write discards everything after the first failed write to a stream. The job
-// continues, and the output written has no gaps.
+// write discards everything after the first failed write to a stream. The job continues, and
+// the output that was written has no gaps.
 func (c *Console) write(kind Stream, b []byte) {
 	if c.failed[kind] {
 		return
@@ -74,8 +74,8 @@ func (c *Console) Notef(format string, args ...any) {
 	c.notes.some.Signal()
 }
 
-// Flush waits until all queued notes are written, but not long if the user's end
-// blocks.
+// Flush waits until all queued notes are written. It does not wait long if the reader of the
+// output blocks.
 func (c *Console) Flush() {
 	n := note{written: make(chan struct{})}
 	c.notes.Lock()
@@ -84,7 +84,7 @@ func (c *Console) Flush() {
 	c.notes.Unlock()
 	select {
 	case <-n.written:
-	case <-c.written: // it was closed before
+	case <-c.written: // the console was closed before
 	case <-time.After(DrainTime):
 	}
 }
@@ -112,9 +112,8 @@ func (c *Console) writeNotes() {
 	}
 }
 
-// SetProgress shows a line of ASCII until the next output, on a terminal with
-// that number of columns. It cuts the line to fit: a longer one would wrap, and
-// could not be replaced.
+// SetProgress shows a line of ASCII characters until the next output, on a terminal with that
+// number of columns. It cuts a longer line, which would wrap and could not be replaced.
 func (c *Console) SetProgress(line string, columns int) {
 	if !c.mu.TryLock() {
 		return // output is under way, or the terminal is stopped
@@ -138,7 +137,7 @@ func (c *Console) clear() {
 	}
 }
 
-// Close writes what is queued and removes the progress line.
+// Close writes the queued notes and removes the progress line.
 func (c *Console) Close() {
 	c.notes.Lock()
 	c.notes.closed = true
@@ -146,7 +145,7 @@ func (c *Console) Close() {
 	c.notes.Unlock()
 	select {
 	case <-c.written:
-	case <-time.After(DrainTime): // the user's end blocks
+	case <-time.After(DrainTime): // the reader of the output blocks
 		return
 	}
 	c.mu.Lock()

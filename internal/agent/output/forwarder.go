@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// maxAhead is how far a replica may be ahead of the speaker of its rank, in
-	// bytes of one stream, before it has to wait.
+	// maxAhead is how far a replica may be ahead of the speaker of its rank before it has to
+	// wait, in bytes of one stream. The speaker is the replica whose lines are written.
 	maxAhead = 16 << 20
-	// maxLine is how long a line may be before it is written in pieces.
+	// maxLine is the length from which a line is written in pieces.
 	maxLine = 8 << 20
-	// holdErrors is how long standard error is held back, to distinguish a crash
-	// from output.
+	// holdErrors is how long standard error is held back, to distinguish a crash from other
+	// output.
 	holdErrors = 30 * time.Millisecond
-	// holdCrash is the same for lines that look like a crash.
+	// holdCrash is how long a line is held back that looks like a crash.
 	holdCrash = time.Second
 )
 
@@ -27,15 +27,15 @@ type forwarder struct {
 	kind    Stream
 	console *Console
 
-	difference atomic.Pointer[string] // the first one found between the lines of two replicas
+	difference atomic.Pointer[string] // the first difference found between the lines of two replicas
 
 	mu      sync.Mutex
 	room    *sync.Cond
 	sources []*lines
 	emitted int // number of whole lines written
-	cut     int // bytes of line emitted that are already written, of a very long line
+	cut     int // number of bytes of line number emitted that are already written; above 0 only for a very long line
 	timer   *time.Timer
-	adrift  bool   // emitted and cut are unknown: the head before may have written more
+	adrift  bool   // emitted and cut are unknown: the earlier head may have written more
 	rewound uint32 // generation of the last rewind
 	printed printed
 }
@@ -49,8 +49,7 @@ func newForwarder(rank int, kind Stream, c *Console, degree int) *forwarder {
 	return f
 }
 
-// write adds what a replica writes. It blocks while the replica is too far ahead
-// of the speaker.
+// write adds output of a replica. It blocks while the replica is too far ahead of the speaker.
 func (f *forwarder) write(replica int, b []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +60,7 @@ func (f *forwarder) write(replica int, b []byte) {
 	}
 }
 
-// take adds what a replica has written. The caller holds mu.
+// take adds output of a replica. The caller holds mu.
 func (f *forwarder) take(l *lines, b []byte) {
 	if len(b) > 0 && !l.dead && !(l.frozen && l.full()) {
 		l.add(b)
@@ -72,8 +71,8 @@ func (f *forwarder) take(l *lines, b []byte) {
 	f.flush()
 }
 
-// release stops waiting for room: the process is gone, so the rest of its
-// output is short.
+// release lets a replica write without waiting for room: its process has ended, so the rest of
+// its output is short.
 func (f *forwarder) release(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,8 +80,8 @@ func (f *forwarder) release(replica int) {
 	f.room.Broadcast()
 }
 
-// stand returns the position and unsettled output of a replica that is not
-// writing now. Another replica that resumes from it continues as this one would.
+// stand returns the position and unsettled output of a replica that is not writing now. A
+// replica that resumes from the result continues as this one would.
 func (f *forwarder) stand(replica int) *lines {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,8 +103,8 @@ func (f *forwarder) resume(replica int, from *lines) {
 	f.flush()
 }
 
-// rewind makes the output after from be written again, once in each generation:
-// what was written of it may be wrong.
+// rewind makes the output after position from be written again, once in each generation, since
+// that output may be wrong.
 func (f *forwarder) rewind(generation uint32, from Written) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,8 +118,8 @@ func (f *forwarder) rewind(generation uint32, from Written) {
 	}
 }
 
-// freeze marks a replica that is crashing. It dies once it has written its crash
-// text, so from now on it must not wait.
+// freeze marks a replica that is crashing. It dies once it has written its crash text, so from
+// now on it must not wait.
 func (f *forwarder) freeze(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,7 +161,7 @@ func (f *forwarder) flush() {
 	f.room.Broadcast()
 }
 
-// settle drops what has already been emitted for the rank, and reports whether
+// settle drops the part of l that has already been emitted for the rank. It reports whether
 // the rest of l continues there.
 func (f *forwarder) settle(l *lines) bool {
 	f.compare(l)
@@ -192,9 +191,9 @@ func (f *forwarder) put(l *lines, n, ends int) {
 	l.off = f.cut
 }
 
-// releasable returns how many bytes of the speaker are certainly output, not the
-// beginning of a crash: those that another replica has written as well, and those
-// that arrived long enough ago.
+// releasable returns how many bytes of the speaker are certainly output, and not the beginning
+// of a crash. These are the bytes that another replica has written as well, and the bytes that
+// arrived long enough ago.
 func (f *forwarder) releasable(l *lines, now time.Time) int {
 	if f.kind != Stderr || l.done {
 		return len(l.buf)
@@ -210,7 +209,7 @@ func (f *forwarder) releasable(l *lines, now time.Time) int {
 	}
 	n, next := l.ripe(now, holdErrors)
 	late, nextLate := l.ripe(now, holdCrash)
-	for at := max(late, confirmed); at < n; { // from here on whole lines only
+	for at := max(late, confirmed); at < n; { // only whole lines from here on
 		end := bytes.IndexByte(l.buf[at:n], '\n')
 		if start := bytes.LastIndexByte(l.buf[:at], '\n') + 1; crashLike(l.buf[start:n]) {
 			n, next = start, nextLate
@@ -238,10 +237,9 @@ func (f *forwarder) wake(after time.Duration) {
 	})
 }
 
-// died ends a replica's part: the next live one speaks from the first incomplete
-// line. The caller has read its pipe to the end. The result is not output of the
-// rank: the text of the crash and, if the replica ended by itself and has a
-// substitute, its last lines.
+// died ends a replica's part: the next live replica speaks from the first incomplete line. The
+// caller has read its pipe to the end. The result is not output of the rank. It is the text of
+// the crash and, if the replica ended by itself and another one takes over, its last lines.
 func (f *forwarder) died(replica int, text []byte, itself bool) (words []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -272,8 +270,8 @@ func (f *forwarder) died(replica int, text []byte, itself bool) (words []byte) {
 	return words
 }
 
-// finished records that the replica has run to its end and its pipe is read to
-// the end. A last line without an end counts.
+// finished records that the replica has finished, and that its pipe is read to the end. A last
+// line without a line end counts.
 func (f *forwarder) finished(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -292,22 +290,23 @@ func common(a, b []byte) int {
 	return n
 }
 
-// written returns the position of a stream: the lines and the cut line that were emitted.
+// written returns the position of a stream: the number of lines emitted, and of bytes of the
+// next one.
 func (f *forwarder) written(s Stream) Written {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return Written{Stream: s, Lines: f.emitted, Cut: f.cut}
 }
 
-// renew makes another process write as a replica.
+// renew makes another process write as the given replica.
 func (f *forwarder) renew(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sources[replica] = new(lines)
 }
 
-// begin sets where the output of a replica begins, and skips what has already
-// been written.
+// begin sets the position at which the output of a replica begins, and skips the part that has
+// already been written.
 func (f *forwarder) begin(replica int, from, out Written) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -326,7 +325,7 @@ func (f *forwarder) skip(out Written) {
 	}
 }
 
-// lose records that the written position is unknown.
+// lose records that the position of the written output is unknown.
 func (f *forwarder) lose() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

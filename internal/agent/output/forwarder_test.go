@@ -34,7 +34,7 @@ func (s *screen) String() string {
 	return s.b.String()
 }
 
-// give is write without waiting.
+// give is like write, but never waits for room.
 func (f *forwarder) give(replica int, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,7 +55,7 @@ func TestWholeLinesFromTheLowestLiveReplica(t *testing.T) {
 	f.give(0, "a\nb")
 	require.Equal(t, "a\n", out.String(), "a part of a line waits for its end")
 	f.died(0, nil, false)
-	require.Equal(t, "a\nb\nc\n", out.String(), "the substitute goes on where the dead one was cut off")
+	require.Equal(t, "a\nb\nc\n", out.String(), "the substitute continues where the dead replica was cut off")
 	f.give(2, "a\n")
 	f.give(1, "d\n")
 	require.Equal(t, "a\nb\nc\ndd\n", out.String())
@@ -66,8 +66,7 @@ func TestWholeLinesFromTheLowestLiveReplica(t *testing.T) {
 	require.Equal(t, "a\nb\nc\ndd\ne\nend", out.String())
 }
 
-// Each line is written once, in whatever pieces the replicas write it, and
-// whichever of them die.
+// Each line is written once, whatever the sizes of the writes, and whichever replicas die.
 func TestOutputOverAnySequenceOfDeaths(t *testing.T) {
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -161,18 +160,18 @@ func TestReplicaAheadHasToWait(t *testing.T) {
 	require.True(t, string(text) == out.String())
 }
 
-func TestStandardErrorIsHeldBackUntilItIsNoCrash(t *testing.T) {
+func TestStandardErrorIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, out, c := forwarderOn(Stderr, 2)
 		defer c.Close()
 		f.give(0, "one\n")
 		require.Empty(t, out.String())
 		f.give(1, "one\n")
-		require.Equal(t, "one\n", out.String(), "both replicas say so")
+		require.Equal(t, "one\n", out.String(), "both replicas have written it")
 		f.give(0, "two\n")
 		time.Sleep(holdErrors)
 		synctest.Wait()
-		require.Equal(t, "one\ntwo\n", out.String(), "it has been there for a while")
+		require.Equal(t, "one\ntwo\n", out.String(), "it has been held back long enough")
 		f.give(0, "three\npanic: boom\n\ngoroutine 1:\n")
 		time.Sleep(holdErrors)
 		synctest.Wait()
@@ -197,9 +196,9 @@ func TestLastWords(t *testing.T) {
 		degree       int
 		words, shown string
 	}{
-		{"of one that ended by itself", true, 2, "bad input\n", ""},
-		{"of one that was killed come from its peer", false, 2, "", ""},
-		{"of the last one are output", true, 1, "", "bad input\n"},
+		{"last words of a replica that ended by itself", true, 2, "bad input\n", ""},
+		{"the last words of a killed replica come from its peer", false, 2, "", ""},
+		{"the last words of the last replica are output", true, 1, "", "bad input\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, out, cons := forwarderOn(Stderr, c.degree)
@@ -239,9 +238,9 @@ func TestProgressLineGivesWay(t *testing.T) {
 	require.Equal(t, "\r1 s\x1b[K\r2 s\x1b[K\r\x1b[Kx\nnote\n", s.String())
 }
 
-// A replica that replaces a dead one continues at the position of its donor, even in
-// the middle of a line, and becomes the speaker of the rank.
-func TestAReplacementContinuesTheOutput(t *testing.T) {
+// A replica that replaces a dead one continues at the position of its donor, even in the
+// middle of a line. It can become the speaker of the rank.
+func TestReplacementContinuesTheOutput(t *testing.T) {
 	f, out, c := forwarderOn(Stdout, 2)
 	defer c.Close()
 	f.give(0, "a\nb")
@@ -258,9 +257,9 @@ func TestAReplacementContinuesTheOutput(t *testing.T) {
 	require.Equal(t, "a\nb\nc\nd1d2\ne\nf\n", out.String())
 }
 
-// Replicas that roll back print lines again, which do not appear twice. Lines that they
+// Replicas that roll back print lines again, and the user sees each line once. Lines that they
 // print while they end their earlier run are dropped.
-func TestOutputOfReplicasThatGoBack(t *testing.T) {
+func TestOutputOfARollback(t *testing.T) {
 	f, out, c := forwarderOn(Stdout, 2)
 	defer c.Close()
 	of := &Rank{streams: [2]*forwarder{f, newForwarder(0, Stderr, c, 2)}, holder: make(map[int]*Process)}
@@ -280,8 +279,8 @@ func TestOutputOfReplicasThatGoBack(t *testing.T) {
 	require.Equal(t, "a\nb\npart of c\nd\ne\n", out.String())
 }
 
-// A process whose last words are very long can write all of them, and the
-// processes that wait for its death continue.
+// A process with a very long crash text can write all of it, and the processes that wait for
+// its death continue.
 func TestCrashWithALongText(t *testing.T) {
 	for name, late := range map[string]bool{"known at once": false, "known when it waits": true} {
 		t.Run(name, func(t *testing.T) {
@@ -308,7 +307,7 @@ func TestCrashWithALongText(t *testing.T) {
 					f.freeze(0)
 					synctest.Wait()
 				}
-				require.True(t, written, "who waits for room never dies")
+				require.True(t, written, "a replica that waits for room never dies")
 				f.release(0)
 				words := f.died(0, text[:MaxCrash], true)
 				require.True(t, bytes.HasPrefix(text, words))

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// lines holds what one replica has written to one stream and what is not settled
-// yet. It is settled when it has been emitted for the rank, or dropped because a
-// peer's copy was.
+// lines holds the part of a replica's output to one stream that is not settled yet. Output is
+// settled when it has been emitted for the rank, or when it was dropped because a peer's copy
+// was emitted.
 type lines struct {
-	buf        []byte // from the start of line first
+	buf        []byte // starts with line number first
 	first      int
-	off        int // bytes of the line number first that are settled: a very long line is settled in parts
+	off        int // bytes of line number first that are settled: a very long line is settled in parts
 	marks      []mark
 	done       bool   // its process has finished: no more output comes
-	last       bool   // its process is gone: the pipe holds the rest
-	dead       bool   // another replica speaks for the rank
-	frozen     bool   // it is crashing: what it writes now is not output, and only a bounded part is kept
+	last       bool   // its process has ended: the pipe holds the rest
+	dead       bool   // the replica is dead: another one speaks for the rank
+	frozen     bool   // the replica is crashing: its writes are no longer output, and only a bounded part is kept
 	generation uint32 // rollbacks of the job when its process began or resumed
 }
 
@@ -27,7 +27,7 @@ type mark struct {
 	at  time.Time
 }
 
-// clone returns a copy for a process that continues.
+// clone returns a copy, for a process that continues at this position.
 func (l *lines) clone() *lines {
 	return &lines{buf: slices.Clone(l.buf), first: l.first, off: l.off, marks: slices.Clone(l.marks), generation: l.generation}
 }
@@ -66,7 +66,7 @@ func (l *lines) drop(n, ends int) {
 	l.marks = keep
 }
 
-// skipTo drops the whole lines before line n.
+// skipTo drops whole lines up to line n.
 func (l *lines) skipTo(n int) {
 	at, ends := 0, 0
 	for l.first+ends < n {
@@ -81,13 +81,13 @@ func (l *lines) skipTo(n int) {
 	}
 }
 
-// trimTo drops the bytes of line first before byte cut.
+// trimTo drops the first bytes of line first, up to byte cut.
 func (l *lines) trimTo(cut int) {
 	if l.off >= cut {
 		return
 	}
 	n := min(cut-l.off, len(l.buf))
-	if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 { // this line is shorter than the peer's
+	if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 { // this line is shorter than the peer's line
 		l.drop(i, 0)
 		l.off = cut
 		return
@@ -99,8 +99,8 @@ func (l *lines) trimTo(cut int) {
 // whole returns the length of the whole lines within the first n bytes.
 func (l *lines) whole(n int) int { return bytes.LastIndexByte(l.buf[:n], '\n') + 1 }
 
-// ripe returns the number of bytes that arrived at least hold ago, and when
-// this becomes true of the next bytes.
+// ripe returns the number of bytes that arrived at least hold ago. next is the time when more
+// bytes are that old.
 func (l *lines) ripe(now time.Time, hold time.Duration) (n int, next time.Time) {
 	for _, m := range l.marks {
 		if t := m.at.Add(hold); t.After(now) {

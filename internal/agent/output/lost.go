@@ -9,8 +9,9 @@ import (
 	"github.com/intrahpc/intra/internal/base/cure"
 )
 
-// readerLeft reports whether a write to w failed because its reader has left: of
-// a pipe or a socket, or a terminal that was closed. That reader misses nothing.
+// readerLeft reports whether a write to w failed because its reader has left: w is a pipe or a
+// socket that was closed at the other end, or a closed terminal. Then no reader misses the
+// output.
 func readerLeft(w io.Writer, err error) bool {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		return true
@@ -44,8 +45,8 @@ func (c *Console) Lose(kind Stream, err error) {
 	}
 }
 
-// Lost returns the first error that lost output, nil if all was written or its
-// reader has left.
+// Lost returns the first error that lost output. It returns nil if all output was written or
+// its reader has left.
 func (c *Console) Lost() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,13 +14,13 @@ import (
 	"github.com/intrahpc/intra/internal/base/cure"
 )
 
-// broken accepts nothing.
+// broken is a writer that fails with an error.
 type broken struct{ err error }
 
 func (b broken) Write([]byte) (int, error) { return 0, b.err }
 
-// Output is lost when it cannot be written, and the user is informed once. A reader that
-// leaves loses nothing.
+// Output is lost when it cannot be written, and the user is informed once. If the reader has
+// left, that is no loss.
 func TestLostOutput(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestLostOutput(t *testing.T) {
 	}
 }
 
-// A terminal that was closed is a reader that has left; a disk with the same error is not.
+// A closed terminal is a reader that has left. A disk with the same error is not.
 func TestClosedTerminal(t *testing.T) {
 	disk, err := os.Create(t.TempDir() + "/disk")
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestFirstLoss(t *testing.T) {
 	console.Lose(Stdout, second)
 	require.Equal(t, first, console.Lost())
 	console.Close()
-	console.Flush() // returns, although no note is written any more
+	console.Flush() // returns although no further note is written
 }
 
 // A sink keeps the first error, and writes nothing after it.

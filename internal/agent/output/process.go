@@ -10,14 +10,14 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// DrainTime bounds how long the pipes of a dead process are read: a process that
-// it started may hold them open.
+// DrainTime bounds how long the pipes of a dead process are read. A process that it started
+// may hold them open.
 const DrainTime = time.Second
 
 // Process is the output of one process.
 type Process struct {
 	process job.Process
-	of      *Rank // the rank that it speaks for
+	of      *Rank // the rank to which the output belongs
 	crash   crash
 	open    sync.WaitGroup // streams that have not ended
 	written atomic.Uint64  // bytes on standard output and standard error
@@ -30,14 +30,14 @@ type Process struct {
 // maxSaid bounds what is kept of the standard error of a muted process.
 const maxSaid = 64 << 10
 
-// Position is where the output of a process stands: how much of each stream is
-// settled, and the text that is written but not settled.
+// Position is a position in the output of a process. For each stream it contains the amount
+// that is settled, and the text that is written but not settled.
 type Position [Crashes]struct {
 	Written
 	Text []byte `json:"text,omitempty"`
 }
 
-// NewProcess returns the output of a process, as a part of that of its rank.
+// NewProcess returns the output of a process, as a part of its rank's output.
 func NewProcess(p job.Process, of *Rank) *Process {
 	o := newProcess(p, of)
 	of.mu.Lock()
@@ -55,15 +55,15 @@ func newProcess(p job.Process, of *Rank) *Process {
 	return o
 }
 
-// NewMuted returns the output of a process that has no slot yet: what it writes
-// is not output of the rank until Resume.
+// NewMuted returns the output of a process that has no slot yet. That output does not belong
+// to a rank before Resume.
 func NewMuted(p job.Process, of *Rank) *Process {
 	o := newProcess(p, of)
 	o.muted = true
 	return o
 }
 
-// Rank returns the output of the rank that this is a part of.
+// Rank returns the output of the process's rank.
 func (o *Process) Rank() *Rank {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,15 +73,13 @@ func (o *Process) Rank() *Rank {
 // Crashed reports whether the process has begun to write its crash text.
 func (o *Process) Crashed() bool { return len(o.crash.bytes()) > 0 }
 
-// Quit reports whether the crash text is the stack dump that SIGQUIT requests,
-// which is not a crash.
+// Quit reports whether the crash text is the stack dump that SIGQUIT requests, and no crash.
 func (o *Process) Quit() bool { return bytes.HasPrefix(o.crash.bytes(), []byte("SIGQUIT: ")) }
 
-// Bytes returns how many bytes the process has written.
+// Bytes returns the number of bytes that the process has written.
 func (o *Process) Bytes() uint64 { return o.written.Load() }
 
-// Write adds bytes of a stream; an empty b means its end. It blocks until there is
-// room.
+// Write adds bytes of a stream; an empty b marks its end. It blocks until there is room.
 func (o *Process) Write(s Stream, b []byte) {
 	if s < Crashes {
 		o.written.Add(uint64(len(b)))
@@ -106,7 +104,8 @@ func (o *Process) Write(s Stream, b []byte) {
 	}
 }
 
-// keepMuted handles bytes of a muted process, and reports whether it is muted.
+// keepMuted handles bytes of a process if it is muted. It reports whether the process is
+// muted.
 func (o *Process) keepMuted(s Stream, b []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,13 +122,13 @@ func (o *Process) Move(p job.Process, of *Rank) {
 	o.process, o.of = p, of
 }
 
-// Mute drops what is written from now on: it was written before, or will be
-// written again.
+// Mute drops the output of the process from now on. That output repeats earlier output, or
+// will be repeated later.
 func (o *Process) Mute() {
 	o.mu.Lock()
 	o.muted = true
 	o.mu.Unlock()
-	o.of.holding(o.process.Replica, o, func(f *forwarder) { f.release(o.process.Replica) }) // it may wait for the speaker
+	o.of.holding(o.process.Replica, o, func(f *forwarder) { f.release(o.process.Replica) }) // it may be waiting for the speaker
 }
 
 // Position returns the position of a process that is not writing now.
@@ -153,8 +152,8 @@ func (o *Process) Resume(at Position, generation uint32) {
 	o.mu.Unlock()
 }
 
-// Finish settles the output of a process that is gone, and returns what the
-// process wrote about its own death. It blocks until the rest has been read.
+// Finish settles the output of a process that has ended, and returns the process's text about
+// its own death. It blocks until the rest of the output has been read.
 func (o *Process) Finish(died, itself bool) (words []byte) {
 	replica := o.process.Replica
 	o.of.holding(replica, o, func(f *forwarder) { f.release(replica) })
@@ -177,14 +176,14 @@ func (o *Process) Finish(died, itself bool) (words []byte) {
 			words = f.died(replica, o.crash.bytes(), itself)
 		}
 	})
-	if asleep { // the process had no slot: its output belongs to no rank
+	if asleep { // the process had no slot, so its output belongs to no rank
 		return said
 	}
 	return words
 }
 
-// Begin sets where the output of a process begins, as its agent reports, and how
-// much of the rank's output has been written.
+// Begin sets the position at which the output of a process begins, as its agent reports it. It
+// also sets the position up to which the rank's output has been written.
 func (o *Process) Begin(from, out [Crashes]Written) {
 	taken := o.of.hold(o.process.Replica, o)
 	for s, f := range o.of.streams {
@@ -195,7 +194,7 @@ func (o *Process) Begin(from, out [Crashes]Written) {
 	}
 }
 
-// Abandon ends the output of a process that will write nothing.
+// Abandon ends the output of a process that will never write.
 func (o *Process) Abandon() {
 	o.of.holding(o.process.Replica, o, func(f *forwarder) { f.abandon(o.process.Replica) })
 }

@@ -7,7 +7,7 @@ type Rank struct {
 	streams [2]*forwarder
 
 	mu     sync.Mutex
-	holder map[int]*Process // the process that writes, or wrote last, as a replica
+	holder map[int]*Process // by replica: the process that writes, or wrote last
 }
 
 // NewRank returns the output of a rank with degree replicas, which is written to
@@ -19,16 +19,15 @@ func NewRank(c *Console, rank, degree int) *Rank {
 	}
 }
 
-// Lost records that the written position is unknown, since the head that wrote
-// is lost. The output continues where the first process begins or
-// resumes.
+// Lost records that the position of the written output is unknown, since the head that wrote
+// it is lost. The output continues where the first process begins or resumes.
 func (r *Rank) Lost() {
 	for _, f := range r.streams {
 		f.lose()
 	}
 }
 
-// Skip records how much has been written.
+// Skip records that output up to the given positions has been written.
 func (r *Rank) Skip(out [2]Written) {
 	for s, f := range r.streams {
 		f.mu.Lock()
@@ -37,16 +36,15 @@ func (r *Rank) Skip(out [2]Written) {
 	}
 }
 
-// Rewind makes the output after a position of a replica be written again, since
-// what was written of it may be wrong. It does so once in each generation, before
-// that replica resumes.
+// Rewind makes the output after a replica's position be written again, since that output may
+// be wrong. It does so once in each generation, before that replica resumes.
 func (r *Rank) Rewind(generation uint32, at Position) {
 	for s, f := range r.streams {
 		f.rewind(generation, at[s].Written)
 	}
 }
 
-// Written returns how much of each stream has been written.
+// Written returns the position up to which each stream has been written.
 func (r *Rank) Written() (w [2]Written) {
 	for s, f := range r.streams {
 		w[s] = f.written(Stream(s))
@@ -54,7 +52,8 @@ func (r *Rank) Written() (w [2]Written) {
 	return w
 }
 
-// hold makes a process the one that writes as a replica, and reports whether another one did before.
+// hold makes p the process that writes as a replica. It reports whether another process did
+// before.
 func (r *Rank) hold(replica int, p *Process) (taken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,8 +62,9 @@ func (r *Rank) hold(replica int, p *Process) (taken bool) {
 	return old != nil && old != p
 }
 
-// holding calls do for each stream if p writes as that replica. A process that another one has relieved
-// ends later than the other one begins, and one that was to relieve another one may end before.
+// holding calls do for each stream if p is the process that writes as that replica. It may not
+// be: a relieved process ends after its successor begins, and a process that was to relieve
+// another one may end before it takes over.
 func (r *Rank) holding(replica int, p *Process, do func(*forwarder)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

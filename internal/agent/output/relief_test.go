@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A process takes over from a live one, which ends after that. All lines are written, each
-// once. The end of one that was to take over, and has not, changes nothing.
+// A process takes over from a live one, which ends later. Every line is written once. The end
+// of a process that was to take over, and has not, changes nothing.
 func TestProcessThatRelievesALiveOne(t *testing.T) {
 	for _, degree := range []int{1, 2} {
 		var s screen

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Written is how much of a stream of a rank has been written: a number of lines,
-// and a number of bytes of the next one.
+// Written is a position in a stream of a rank: all output before it has been written. It
+// consists of a number of lines, and a number of bytes of the next line.
 type Written struct {
 	Stream Stream `json:"stream"`
 	Lines  int    `json:"lines"`
@@ -18,41 +18,40 @@ func (w Written) before(v Written) bool {
 	return w.Lines < v.Lines || w.Lines == v.Lines && w.Cut < v.Cut
 }
 
-// maxPiece bounds the bytes that are sent at once.
+// maxPiece bounds the bytes that are sent in one call.
 const maxPiece = 32 << 10
 
-// ReplayBuffer is one stream of a process at its agent. It drops what the head has
-// received. Where another head may follow, it drops only what the head has written, so
-// that no output is lost with a head. It sends a head no more than the head has room
-// for.
+// ReplayBuffer is one stream of a process at its agent. It drops output that the head has
+// received. If another head may follow, it drops only output that the head has written, so
+// that no output is lost with a head. It never sends a head more than the head has room for.
 type ReplayBuffer struct {
 	window int // number of bytes that a head has room for
 	keep   bool
 
 	mu      sync.Mutex
 	moved   *sync.Cond
-	send    func([]byte) // sends to the head, nothing at the end; nil while there is no head
+	send    func([]byte) // sends to the head, no bytes at the end; nil while there is no head
 	buf     []byte
-	first   Written // where buf begins
-	written Written // how much of the rank's stream has been written
+	first   Written // position where buf begins
+	written Written // position up to which the rank's stream has been written
 	sent    int     // bytes of buf that were sent to the head
-	used    int     // bytes sent for which the head has not returned the room
+	used    int     // bytes sent that the head has not consumed yet
 	ended   bool
 	told    bool // the end was sent to the head
-	muted   bool // what the process writes is not output
+	muted   bool // the writes of the process are not output
 }
 
-// NewReplayBuffer returns an empty buffer for a head with room for window bytes.
-// With keep, bytes that were sent stay until they have been written. send must
-// neither block nor keep the bytes.
+// NewReplayBuffer returns an empty buffer for a head with room for window bytes. With keep,
+// the buffer keeps sent bytes until they have been written. send must neither block nor keep
+// the bytes.
 func NewReplayBuffer(window int, keep bool, send func([]byte)) *ReplayBuffer {
 	r := &ReplayBuffer{window: window, keep: keep, send: send}
 	r.moved = sync.NewCond(&r.mu)
 	return r
 }
 
-// Mute drops bytes once they are sent, until Resume: another head must not take
-// them for output.
+// Mute drops bytes once they are sent, until Resume. Another head must not take these bytes
+// for output.
 func (r *ReplayBuffer) Mute() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,9 +59,9 @@ func (r *ReplayBuffer) Mute() {
 	r.push()
 }
 
-// Resume continues with the output of another process from position at. It drops what this
-// process itself has written until now. text is the output after that position that the head has
-// already received. If again is set, the head gets that output once more.
+// Resume continues the output of another process from position at. It drops the process's own
+// earlier output. text is the output after that position that the head has already received.
+// If again is set, the head gets that output once more.
 func (r *ReplayBuffer) Resume(at Written, text []byte, again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,8 +76,8 @@ func (r *ReplayBuffer) Resume(at Written, text []byte, again bool) {
 	r.trim()
 }
 
-// Write adds what the process writes, nothing at the end. It blocks while the
-// head is far behind.
+// Write adds output of the process, no bytes at the end. It blocks while the head is far
+// behind.
 func (r *ReplayBuffer) Write(b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +98,7 @@ func (r *ReplayBuffer) Drain() {
 	}
 }
 
-// Taken records that the head has consumed n bytes and has room for as many more.
+// Taken records that the head has consumed n bytes, and has room for as many more.
 func (r *ReplayBuffer) Taken(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +106,7 @@ func (r *ReplayBuffer) Taken(n int) {
 	r.push()
 }
 
-// push sends what may be sent now. The caller holds mu.
+// push sends the bytes that may be sent now. The caller holds mu.
 func (r *ReplayBuffer) push() {
 	for r.send != nil && r.sent < len(r.buf) {
 		n := min(len(r.buf)-r.sent, maxPiece)
@@ -135,7 +134,7 @@ func (r *ReplayBuffer) drop(n int) {
 	}
 }
 
-// Confirm drops what the head has written, up to w.
+// Confirm records that the head has written the stream up to w, and drops that part.
 func (r *ReplayBuffer) Confirm(w Written) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,8 +144,8 @@ func (r *ReplayBuffer) Confirm(w Written) {
 	}
 }
 
-// trim drops the written part of what has been sent. A head numbers lines as they
-// arrive, so trim must not skip lines that were not sent. The caller holds mu.
+// trim drops the sent bytes that have been written. A head numbers lines as they arrive, so
+// trim must not skip lines that were not sent. The caller holds mu.
 func (r *ReplayBuffer) trim() {
 	if r.muted {
 		return
@@ -161,7 +160,7 @@ func (r *ReplayBuffer) trim() {
 	}
 	if r.first.before(r.written) {
 		n := min(r.written.Cut-r.first.Cut, r.sent)
-		if i := bytes.IndexByte(r.buf[:n], '\n'); i >= 0 { // a shorter line than the written one
+		if i := bytes.IndexByte(r.buf[:n], '\n'); i >= 0 { // the line is shorter than the written one
 			n = i
 		}
 		r.drop(n)
@@ -169,8 +168,8 @@ func (r *ReplayBuffer) trim() {
 	}
 }
 
-// Rewind prepares for a new head. It returns where the repeated bytes begin, and
-// how much has been written.
+// Rewind prepares the buffer for a new head. It returns the position where the repeated bytes
+// begin, and the position up to which the stream has been written.
 func (r *ReplayBuffer) Rewind() (from, out Written) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,7 +178,7 @@ func (r *ReplayBuffer) Rewind() (from, out Written) {
 	return r.first, r.written
 }
 
-// Play sends the buffer to a head.
+// Play sends the buffer to a new head.
 func (r *ReplayBuffer) Play(send func([]byte)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

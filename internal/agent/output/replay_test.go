@@ -25,8 +25,7 @@ func (r *recorder) take() [][]byte {
 // recorderWindow is the room of a recorder.
 const recorderWindow = 256 << 10
 
-// from returns the part of a text that is not written: whole lines, and bytes of the next
-// one.
+// from returns the part of a text after a position.
 func from(text string, w Written) string {
 	for range w.Lines {
 		_, text, _ = strings.Cut(text, "\n")
@@ -35,8 +34,9 @@ func from(text string, w Written) string {
 	return text[min(w.Cut, len(line)):]
 }
 
-// TestReplayBuffer: in whatever pieces a process writes, and a head receives and writes,
-// every head gets the output that the head before had not written, in order and to the end.
+// TestReplayBuffer checks that every head gets the output that the earlier head had not
+// written, in order and to the end. The sizes of the pieces that a process writes, and that a
+// head receives and writes, do not matter.
 func TestReplayBuffer(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestReplayBuffer(t *testing.T) {
 			got, ended, flying := "", false, 0
 			take := func() {
 				for _, b := range m.take() {
-					require.False(t, ended, "nothing comes after the end")
+					require.False(t, ended, "nothing is sent after the end")
 					got += string(b)
 					flying += len(b)
 					ended = len(b) == 0
@@ -58,7 +58,7 @@ func TestReplayBuffer(t *testing.T) {
 			over := false
 			for step := 0; !over || !ended; step++ {
 				switch n := rng.IntN(10); {
-				case n < 4 && !over && len(rb.buf)-rb.sent < recorderWindow/2: // otherwise it would wait for the head
+				case n < 4 && !over && len(rb.buf)-rb.sent < recorderWindow/2: // otherwise the write would wait for the head
 					piece := strings.Repeat("x", rng.IntN(60))
 					if rng.IntN(3) > 0 {
 						piece += "\n"
@@ -76,7 +76,7 @@ func TestReplayBuffer(t *testing.T) {
 						rb.Taken(flying)
 						flying = 0
 					}
-				case n < 8: // the head has written some of its output, perhaps from another replica
+				case n < 8: // the head has written a part, perhaps as the output of another replica
 					part := got[:rng.IntN(len(got)+1)]
 					w := start
 					if i := strings.LastIndexByte(part, '\n'); i >= 0 {
@@ -103,8 +103,8 @@ func TestReplayBuffer(t *testing.T) {
 	}
 }
 
-// A buffer whose output no other head will request keeps nothing that was sent.
-func TestReplayBufferThatIsNotKept(t *testing.T) {
+// If no other head can follow, a buffer keeps nothing that was sent.
+func TestReplayBufferWithoutKeep(t *testing.T) {
 	m := new(recorder)
 	rb := NewReplayBuffer(recorderWindow, false, m.send)
 	rb.Write(bytes.Repeat([]byte("no end"), recorderWindow/6))

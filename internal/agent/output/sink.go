@@ -2,8 +2,8 @@ package output
 
 import "io"
 
-// Sink passes on what a command writes. At its end the command asks it whether
-// all of that was written.
+// Sink passes on the output of a command. At its end, the command asks it whether all output
+// was written.
 type Sink struct {
 	w   io.Writer
 	err error
@@ -12,7 +12,7 @@ type Sink struct {
 // NewSink returns a sink that writes to w.
 func NewSink(w io.Writer) *Sink { return &Sink{w: w} }
 
-// Write writes nothing after the first failed write.
+// Write discards b after the first failed write.
 func (s *Sink) Write(b []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
@@ -22,7 +22,7 @@ func (s *Sink) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Lost returns the error of the first failed write, nil if none failed or the
+// Lost returns the error of the first failed write. It returns nil if none failed or the
 // reader has left.
 func (s *Sink) Lost() error {
 	if s.err == nil || readerLeft(s.w, s.err) {

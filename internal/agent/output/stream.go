@@ -1,13 +1,13 @@
 package output
 
-// Stream is a stream that a process writes.
+// Stream is one of the streams that a process writes.
 type Stream int
 
 // The streams.
 const (
 	Stdout  Stream = iota
-	Stderr         // includes what a Go program writes when it crashes
-	Crashes        // a copy of the crash text
+	Stderr         // includes the text of a crash of the Go runtime
+	Crashes        // a copy of that text
 	Streams        // number of streams
 )
 

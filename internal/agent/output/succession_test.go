@@ -9,8 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// replica is a process of a rank with its agent, which holds its output for the
-// next head.
+// replica is a process of a rank with its agent, which keeps its output for the next head.
 type replica struct {
 	*Process
 	held *ReplayBuffer
@@ -20,7 +19,7 @@ func (r *replica) send(b []byte) { r.Process.Write(Stdout, b) }
 
 func (r *replica) print(text string) { r.held.Write([]byte(text)) }
 
-// resume continues at a position, which an earlier head may have decided.
+// resume continues the output at a position, which an earlier head may have decided.
 func (r *replica) resume(t *testing.T, at Position) {
 	b, err := json.Marshal(at)
 	require.NoError(t, err)
@@ -37,14 +36,14 @@ func rankOn(degree int) (*Rank, *screen, *Console) {
 	return NewRank(c, 0, degree), s, c
 }
 
-// confirm informs the agents of the output that is written.
+// confirm reports the written output to the agents.
 func confirm(of *Rank, all ...*replica) {
 	for _, r := range all {
 		r.held.Confirm(of.Written()[Stdout])
 	}
 }
 
-// follow gives the replicas another head. Those that are muted have no state yet.
+// follow gives the replicas another head. Muted replicas have no state yet.
 func follow(of *Rank, all ...*replica) {
 	for _, r := range all {
 		muted := r.muted
@@ -59,8 +58,8 @@ func follow(of *Rank, all ...*replica) {
 	}
 }
 
-// The next head continues the output of the one before, each line once, though
-// one replica continues where another one stood, and both have rolled back.
+// The next head continues the output of the earlier one, each line once. That holds although
+// one replica continues at the position of another one, and both have rolled back.
 func TestOutputOfReplacementsAfterALossOfTheHead(t *testing.T) {
 	of, out, c := rankOn(2)
 	defer c.Close()
@@ -86,7 +85,7 @@ func TestOutputOfReplacementsAfterALossOfTheHead(t *testing.T) {
 	require.Equal(t, "1\n2\n33\n44\n", out.String())
 	confirm(of, a, b)
 	b.print("3\n")
-	a.print("5\n") // and the head is lost before it reports that this is written
+	a.print("5\n") // and the head is lost before it reports that this line is written
 
 	of, out, c = rankOn(2)
 	defer c.Close()
@@ -95,7 +94,7 @@ func TestOutputOfReplacementsAfterALossOfTheHead(t *testing.T) {
 	b.print("44\n5\n6\n")
 	a.print("6\n")
 	confirm(of, a, b)
-	for _, r := range []*replica{a, b} { // they roll back
+	for _, r := range []*replica{a, b} { // both roll back
 		r.Mute()
 		r.print("half of something")
 		r.resume(t, backup)
@@ -108,7 +107,7 @@ func TestOutputOfReplacementsAfterALossOfTheHead(t *testing.T) {
 	of, out, c = rankOn(2)
 	defer c.Close()
 	follow(of, a, b)
-	require.Empty(t, out.String(), "nothing that is out comes again")
+	require.Empty(t, out.String(), "nothing is written twice")
 	a.print("5\n6\n7\n8\n")
 	require.Equal(t, "7\n8\n", out.String())
 }
@@ -132,11 +131,12 @@ func TestOutputOfALostRankAfterALossOfTheHead(t *testing.T) {
 	p = NewMuted(job.Process{}, of)
 	p.Resume(Position{{Written: Written{Lines: 5}}, {Written: Written{Stream: Stderr}}}, 0)
 	p.Write(Stdout, []byte("a\nb\nc\n"))
-	require.Equal(t, "c\n", out.String(), "so much is known to be out")
+	require.Equal(t, "c\n", out.String(), "this position is known to be written")
 }
 
-// TestQuitIsNoCrash: the stacks that a process prints on SIGQUIT do not count as a crash.
-func TestQuitIsNoCrash(t *testing.T) {
+// TestQuitIsNotACrash checks that the stacks that a process prints on SIGQUIT do not count as a
+// crash.
+func TestQuitIsNotACrash(t *testing.T) {
 	r, _, c := rankOn(2)
 	defer c.Close()
 	for words, quit := range map[string]bool{"SIGQUIT: 0.0, 3.000 s after its start\n": true, "panic: SIGQUIT: \n": false, "": false} {

@@ -10,19 +10,18 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Bootstrap is what an agent reads from its standard input, in JSON: the job it
-// belongs to, and how to reach the head.
+// Bootstrap is the start information of an agent: its job, and how to reach the head. The
+// agent reads it from standard input, in JSON.
 type Bootstrap struct {
 	Version   int        `json:"version"`
 	Secret    job.Secret `json:"secret"`
 	Name      string     `json:"name"`      // of its host
-	Addresses []string   `json:"addresses"` // of the head; one of them is reachable
+	Addresses []string   `json:"addresses"` // addresses of the head; one of them is reachable
 	TLS       bool       `json:"tls"`
-	// Patience is how long the agent tries to connect.
+	// Patience bounds how long the agent tries to connect.
 	Patience time.Duration `json:"patience"`
-	// Silence, if not 0, is how long the agent tries while no connection is
-	// accepted: the head was listening before the agent started, so it must have
-	// ended.
+	// Silence, if not 0, bounds how long the agent tries while no connection is accepted. The
+	// head was listening before the agent started, so in that case it must have ended.
 	Silence time.Duration `json:"-"`
 
 	// Below lists the hosts whose agents this one starts, directly or through
@@ -40,8 +39,8 @@ const hostPlace = "{host}"
 // ThisHost is the name of a host that needs no remote command.
 const ThisHost = "localhost"
 
-// Command returns the command that starts an agent on a host: directly on this
-// host, through the template elsewhere.
+// Command returns the command that starts an agent on a host. On this host that is the agent
+// itself, elsewhere it follows the template.
 func (s *Bootstrap) Command(host string) ([]string, error) {
 	if host == ThisHost || s.Shell == "" {
 		return s.Agent, nil
@@ -57,7 +56,7 @@ func (s *Bootstrap) Command(host string) ([]string, error) {
 		words[i] = strings.ReplaceAll(words[i], hostPlace, host)
 	}
 	agent := slices.Clone(s.Agent)
-	if filepath.Base(words[0]) == "ssh" { // since the remote shell splits the words again
+	if filepath.Base(words[0]) == "ssh" { // the remote shell splits the words again
 		agent[0] = "'" + strings.ReplaceAll(agent[0], "'", `'\''`) + "'"
 	}
 	return append(words, agent...), nil

@@ -1,9 +1,9 @@
-// Package spawn prepares a job: it finds or builds the program, and starts an
-// agent on each host.
+// Package spawn prepares a job: it finds or builds the program, and starts an agent on each
+// host.
 //
-// Agents are started along a Tree: the head starts the first ones, and those
-// start the others, each with a command that gets a Bootstrap on its standard
-// input. A Starter runs the commands of one of them, and reports what happens to
-// them through a function; it does not depend on what agents do. The hosts of an
-// indexed job, as in Kubernetes, are started by the cluster manager.
+// Agents are started along a Tree: the head starts the first agents, and these start the
+// others. Each command gets a Bootstrap on its standard input. A Starter runs the commands of
+// one process, and reports their events through a function; it does not depend on the work of
+// agents. In an indexed job, as in Kubernetes, the cluster manager starts the process of each
+// host.
 package spawn

@@ -11,9 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// The environment of an indexed job: a cluster manager, such as Kubernetes,
-// starts the same intrarun command on every host. The first host runs the head,
-// the others run its agents.
+// The environment of an indexed job. A cluster manager, such as Kubernetes, starts the same
+// intrarun command on every host. The first host runs the head, the others run its agents.
 const (
 	EnvIndex  = "JOB_COMPLETION_INDEX" // the index of this host, from 0
 	EnvHosts  = "INTRA_HOSTS"          // all hosts, as for -hosts
@@ -21,7 +20,7 @@ const (
 	EnvSecret = "INTRA_SECRET_FILE"    // a file with the same random bytes on all hosts
 )
 
-// minSecret is the least size of the secret's file, in bytes.
+// minSecret is the minimal size of the secret's file, in bytes.
 const minSecret = 32
 
 // Indexed is the place of this process in an indexed job.
@@ -33,20 +32,20 @@ type Indexed struct {
 
 	Listener net.Listener // at the addresses of Heads, on the first host; nil: not listening yet
 	Idle     bool         // another process is the agent of this host
-	Agent    int          // PID of the process that is the agent of this host, if a launcher has started it
+	Agent    int          // PID of the process that is the agent of this host, if a launcher has started that process
 	launched bool         // mpirun or srun has started this process
 }
 
-// Spare reports whether the agent of a host that the job does not need ends
-// without an error: a launcher would take its failure for a failure of the job.
+// Spare reports whether the agent of a host that the job does not need ends without an error.
+// A launcher would take its error for a failure of the job.
 func (x *Indexed) Spare() bool { return x.launched }
 
-// IndexedPatience bounds how long the hosts of an indexed job wait for each
-// other: the manager starts them one by one, when there is room.
+// IndexedPatience bounds how long the hosts of an indexed job wait for each other. The manager
+// starts them one by one, when there is room.
 const IndexedPatience = 5 * time.Minute
 
-// silence is how long a head that has been listening may refuse connections
-// before it counts as ended.
+// silence is the time of refused connections after which a head that was listening counts as
+// ended.
 const silence = 10 * time.Second
 
 // FindIndexed reads the environment. It returns nil, nil outside an indexed

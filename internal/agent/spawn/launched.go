@@ -13,26 +13,26 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Processes that mpirun or srun has started form an indexed job. The first
-// process of each host is the agent there, with a slot for each process of the
-// host, and the first of all is the head. The other processes are idle.
+// Processes that mpirun or srun has started form an indexed job. The first process of each
+// host is the agent there, with a slot for each process of the host. The first process of all
+// is also the head. The other processes are idle.
 
 // meeting bounds how long the processes wait for each other.
 const meeting = time.Minute
 
-// maxAddresses is how many addresses of the head fit into its word.
+// maxAddresses is the number of addresses of the head that fit into its word.
 const maxAddresses = 8
 
-// word is the message that a process sends to all others.
+// word is the message of a process to all others.
 type word struct {
 	Host      string
 	PID       int
-	Addresses []string    `json:",omitempty"` // of the head
-	Secret    *job.Secret `json:",omitempty"` // of the head's job
+	Addresses []string    `json:",omitempty"` // addresses of the head
+	Secret    *job.Secret `json:",omitempty"` // secret of the head's job
 }
 
-// Launched returns the place of a process that a launcher has started. l is the
-// first process's listener for the agents, at these addresses.
+// Launched returns the place of a process that a launcher has started. l is the listener of
+// the first process for the agents, at the given addresses.
 func Launched(ctx context.Context, p *launcher.Process, l net.Listener, addresses []string) (*Indexed, error) {
 	ctx, cancel := context.WithTimeout(ctx, meeting)
 	defer cancel()
@@ -65,7 +65,7 @@ func Launched(ctx context.Context, p *launcher.Process, l net.Listener, addresse
 	return x, x.settle(p.Rank, words)
 }
 
-// settle finds the place of this process from the words of all.
+// settle determines the place of this process from all words.
 func (x *Indexed) settle(rank int, words []word) error {
 	if words[0].Secret == nil || len(words[0].Addresses) == 0 {
 		return errors.New("process 0 is no head: do all of them run the same intrarun?")

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// The first process on each host is its agent, with as many slots as there are.
+// The first process on each host is its agent, with a slot for each process of the host.
 func TestPlacesOfLaunched(t *testing.T) {
 	secret := job.NewSecret()
 	words := []word{{Host: "a", PID: 7, Addresses: []string{"10.0.0.1:7"}, Secret: &secret}, {Host: "b", PID: 5}, {Host: "a", PID: 8}, {Host: "b", PID: 7}, {Host: "a", PID: 9}}

@@ -25,11 +25,10 @@ type Program struct {
 // Path returns the path of the executable.
 func (p *Program) Path() string { return p.path }
 
-// Built reports whether it was built for this run, so that other hosts may lack
-// it.
+// Built reports whether the program was built for this run, so that other hosts may lack it.
 func (p *Program) Built() bool { return p.dir != "" }
 
-// Remove removes a program that was built.
+// Remove removes a program that was built for this run.
 func (p *Program) Remove() {
 	if p.dir != "" {
 		os.RemoveAll(p.dir)
@@ -42,12 +41,12 @@ type Interrupted struct {
 	While  string
 }
 
-// Error says what was interrupted.
+// Error returns what the signal has interrupted.
 func (i Interrupted) Error() string { return "interrupted while " + i.While }
 
-// Resolve finds the executable of the job: a regular executable file, or one in
-// PATH if the name has no slash, or else the Go package of that name, which it
-// builds with the tags. A signal interrupts it.
+// Resolve finds the executable of the job. That is a regular executable file, or one in PATH
+// if the name has no slash. Otherwise it is the Go package of that name, which Resolve builds
+// with the tags. A signal interrupts it.
 func Resolve(ctx context.Context, name string, tags []string, signals <-chan os.Signal, g *watchdog.Watchdog) (*Program, error) {
 	if Executable(name) {
 		path, err := filepath.Abs(name)
@@ -107,7 +106,7 @@ func (p *Program) build(ctx context.Context, name string, tags []string, signals
 	if err != nil {
 		return err
 	}
-	// If -o is a folder, go build writes executables only.
+	// If -o is a folder, go build writes executables only, and no archives.
 	cmd := exec.CommandContext(ctx, "go", "build", "-tags="+merged, "-o", p.dir+"/", "--", name)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.CombinedOutput()
@@ -144,11 +143,11 @@ func buildError(ctx context.Context, name string, out []byte, err error) error {
 	return err
 }
 
-// directive matches the directives from which intragen generates a file.
+// directive matches the directives for which intragen generates a file.
 var directive = regexp.MustCompile(`(?m)^[ \t]*//intra:(task|section|state)\b`)
 
-// notGenerated returns a file of a package that has directives but no file
-// generated from it.
+// notGenerated returns a file of a package with directives for which no file was generated. It
+// returns "" if there is none.
 func notGenerated(ctx context.Context, name string) string {
 	dirs, err := exec.CommandContext(ctx, "go", "list", "-e", "-f", "{{.Dir}}", "--", name).Output()
 	if err != nil {
@@ -157,7 +156,7 @@ func notGenerated(ctx context.Context, name string) string {
 	for dir := range strings.FieldsFuncSeq(string(dirs), func(r rune) bool { return r == '\n' }) {
 		sources, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		for _, source := range sources {
-			// A generated file keeps the directives of its source.
+			// A generated file contains the directives of its source.
 			made := strings.TrimSuffix(source, ".go") + "_intra.go"
 			if strings.HasSuffix(source, "_test.go") || strings.HasSuffix(source, "_intra.go") || slices.Contains(sources, made) {
 				continue
@@ -170,8 +169,8 @@ func notGenerated(ctx context.Context, name string) string {
 	return ""
 }
 
-// mergeTags joins the build tags of goflags with more: a -tags on the command
-// line would replace the one in GOFLAGS.
+// mergeTags joins the build tags of goflags with more. A -tags on the command line would
+// replace the one in GOFLAGS.
 func mergeTags(goflags string, more []string) (string, error) {
 	flags, err := splitQuoted(goflags)
 	if err != nil {

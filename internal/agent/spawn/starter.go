@@ -16,15 +16,17 @@ import (
 	"github.com/intrahpc/intra/internal/base/proc"
 )
 
-// Starter runs the commands by which one process starts agents: the head those of
-// the first hosts, each agent those of the hosts below it. A command may be all
-// that holds an agent (ip netns exec becomes it), or the agent may outlive it
-// (ssh). So while agents are being started the job ends with any of the commands,
-// and a watchdog ends them with this process. After that the Starter leaves them
-// alone until the job is over, since the hosts below this one survive its loss.
+// Starter runs the commands by which one process starts agents: the head starts those of the
+// first hosts, each agent those of the hosts below it.
+//
+// A command and its agent may end independently: ip netns exec becomes the agent, while an
+// agent started by ssh may outlive the command. So while agents are being started, the end of
+// any command ends the job, and a watchdog ends the commands with this process. After that the
+// Starter leaves them alone until the job is over, since the hosts below this one survive its
+// loss.
 type Starter struct {
 	watchdog *watchdog.Watchdog
-	grace    time.Duration // for the commands to end; the agents below need theirs first
+	grace    time.Duration // time for the commands to end; the agents below need their own time first
 
 	mu       sync.Mutex
 	commands []*remoteCommand
@@ -39,17 +41,17 @@ type remoteCommand struct {
 	ended chan struct{} // closed when the command has ended
 }
 
-// News is an event of an agent that is being started.
+// News is an event in the start of an agent.
 type News struct {
 	Host  string `json:"host"`
-	Line  string `json:"line,omitempty"`  // a line that its command has written
+	Line  string `json:"line,omitempty"`  // a line that the command has written
 	End   string `json:"end,omitempty"`   // how the command has ended
-	Said  string `json:"said,omitempty"`  // what it had written until then
+	Said  string `json:"said,omitempty"`  // the output of the command until then
 	Error string `json:"error,omitempty"` // why the command could not be started
 }
 
-// Start starts the agents below this process, an agent or the head. It calls tell
-// with the events of their lives, from goroutines of its own.
+// Start starts the agents below this process, which is an agent or the head. It calls tell
+// with their events, from goroutines of its own.
 func Start(s *Bootstrap, w *watchdog.Watchdog, tell func(News)) *Starter {
 	t := &Tree{s.Below, s.Fanout}
 	b := &Starter{watchdog: w, grace: time.Duration(t.height()) * levelGrace, over: true}
@@ -94,23 +96,23 @@ func (b *Starter) start(s *Bootstrap, p part, tell func(News)) error {
 		return err
 	}
 	b.watchdog.Watch(cmd.Process.Pid)
-	// The input stays open as long as this process lives: its end tells an agent
-	// that still tries to connect to give up. Input that the command does not
-	// read is lost; the end of the command then reports that.
+	// The input stays open as long as this process lives: its end makes an agent that still
+	// tries to connect give up. If the command does not read the input, the command ends, and
+	// that end is reported.
 	go func() { _, _ = in.Write(orders) }()
 	said := make(chan string, 1)
 	go func() { said <- listen(r, p.host, s.Verbose, tell) }()
 	sh := &remoteCommand{cmd, in, make(chan struct{})}
 	b.commands = append(b.commands, sh)
 	go func() {
-		_ = proc.AwaitExit(cmd.Process.Pid) // on a kernel without pidfds the watchdog forgets it late
+		_ = proc.AwaitExit(cmd.Process.Pid) // if the kernel has no pidfds, the watchdog forgets the group late
 		b.watchdog.Forget(cmd.Process.Pid)
 		_ = cmd.Wait() // ProcessState holds the result
 		close(sh.ended)
 		end := News{Host: p.host, End: fmt.Sprintf("%s ended with %v", args[0], cmd.ProcessState)}
 		select {
 		case end.Said = <-said:
-		case <-time.After(pipeTime): // a process that it has started may hold the pipe
+		case <-time.After(pipeTime): // a process that the command has started may hold the pipe
 		}
 		if !b.isSettled() {
 			tell(end)
@@ -119,8 +121,8 @@ func (b *Starter) start(s *Bootstrap, p part, tell func(News)) error {
 	return nil
 }
 
-// listen reads what the command of a host writes, reports each line if verbose,
-// and returns the beginning.
+// listen reads the output of a host's command. If verbose, it reports each line. It returns
+// the beginning.
 func listen(r io.ReadCloser, host string, verbose bool, tell func(News)) string {
 	defer r.Close()
 	var text strings.Builder
@@ -140,8 +142,8 @@ const (
 	pipeTime   = 300 * time.Millisecond // time from the end of a command until its output is read
 )
 
-// maxQuote bounds how much of a command's output an error quotes, in bytes; its
-// last line may exceed it.
+// maxQuote bounds the output of a command that an error quotes, in bytes. The last line may
+// exceed it.
 const maxQuote = 4096
 
 func (b *Starter) isSettled() bool {
@@ -160,16 +162,16 @@ func (b *Starter) Settle() {
 	}
 }
 
-// Finish records that the job is over, and that every agent knows that or will
-// receive a message about it.
+// Finish records that the job is over, and that every agent knows it or will receive a message
+// about it.
 func (b *Starter) Finish() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.over = true
 }
 
-// Close waits, if the job is over, until the commands have ended, and kills those
-// that do not end in time.
+// Close waits until the commands have ended, if the job is over. It kills those that do not
+// end in time.
 func (b *Starter) Close() {
 	b.mu.Lock()
 	over := b.over

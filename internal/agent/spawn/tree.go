@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// DefaultFanout is how many agents the head starts at most, and each agent in
-// turn.
+// DefaultFanout bounds the number of agents that the head starts, and that each agent starts.
 const DefaultFanout = 32
 
-// Tree determines which process starts which agents. It lists the hosts, the
-// first of each part before those below it. The tree matters for the start only.
+// Tree determines which process starts which agents. In Hosts, the first host of each part
+// precedes the hosts below it. The tree matters only while the job starts.
 type Tree struct {
 	Hosts  []string
 	Fanout int
@@ -25,9 +24,9 @@ type part struct {
 	below []string
 }
 
-// parts divides the hosts below the root. The parts are as even as possible, so
-// that the tree is as low as possible, and consecutive hosts, like those of a
-// rack, stay together.
+// parts divides the hosts below the root. The sizes of the parts differ as little as possible,
+// so that the tree is as low as possible. Consecutive hosts, such as those of a rack, stay
+// together.
 func (t *Tree) parts() []part {
 	n := min(t.Fanout, len(t.Hosts))
 	all := make([]part, n)
@@ -46,7 +45,7 @@ func (t *Tree) height() (h int) {
 	return h
 }
 
-// Walk visits the tree from the top: each starter, "" for the head, and the hosts
+// Walk visits the tree from the top. It passes each starter, "" for the head, and the hosts
 // that it starts.
 func (t *Tree) Walk(visit func(starter string, hosts []string)) { t.walkFrom("", visit) }
 
@@ -76,11 +75,11 @@ func (t *Tree) String() string {
 	return b.String()
 }
 
-// NewTree returns the tree of these hosts. A fanout of 0 means DefaultFanout. If
-// the shell reaches all hosts at once, the head starts all agents.
+// NewTree returns the tree of these hosts. A fanout of 0 means DefaultFanout. If one remote
+// command reaches all hosts, the head starts all agents.
 func NewTree(hosts []string, shell string, fanout int) *Tree {
 	t := &Tree{slices.Clone(hosts), cmp.Or(fanout, DefaultFanout)}
-	// localhost must be started from here: elsewhere the name is another host.
+	// localhost must be started from here: on another host the name means that host.
 	slices.SortStableFunc(t.Hosts, func(a, b string) int {
 		switch {
 		case a == ThisHost && b != ThisHost:
@@ -96,8 +95,8 @@ func NewTree(hosts []string, shell string, fanout int) *Tree {
 	return t
 }
 
-// StartsAll reports whether a template of a remote command reaches all hosts at
-// once: Slurm's daemons form a tree themselves.
+// StartsAll reports whether one remote command by this template reaches all hosts: Slurm's
+// daemons form a tree themselves.
 func StartsAll(shell string) bool {
 	words, err := splitQuoted(shell)
 	return err == nil && len(words) > 0 && filepath.Base(words[0]) == "srun"

@@ -30,9 +30,9 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Every host is started once, after its starter. No host starts more than the fanout,
+// Every host is started once, after its starter. No starter starts more hosts than the fanout,
 // and the tree has no more levels than necessary.
-func TestTreesAreLow(t *testing.T) {
+func TestTreesHaveFewLevels(t *testing.T) {
 	for _, fanout := range []int{1, 2, 3, 7, 32, 100} {
 		for n := range 150 {
 			tr := &Tree{hostNames(n), fanout}

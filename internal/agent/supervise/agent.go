@@ -23,30 +23,30 @@ import (
 )
 
 const (
-	deathTime   = 300 * time.Millisecond // from a death until its control connection is read to the end
-	wrapperTime = 300 * time.Millisecond // from the end of a program to the end of its wrapper
+	deathTime   = 300 * time.Millisecond // from a death until the control connection must be read to the end
+	wrapperTime = 300 * time.Millisecond // from the end of a program until its wrapper must have ended
 )
 
-// Agent starts, watches and ends the processes of its host. It holds the near
-// ends of their control connections, pipes and links within the host. Except for
-// Feed its methods do not block for long.
+// Agent starts, watches and ends the processes of its host. It holds the near ends of their
+// control connections, pipes and links within the host. Its methods, except Feed, do not block
+// for long.
 type Agent struct {
 	observer Observer
 	secret   job.Secret
 	plan     Plan
 	program  *program
 	watchdog *watchdog.Watchdog                 // nil: no watchdog
-	identity func() (*launcher.Identity, error) // returns the identity of the next first process; nil: the processes have none
+	identity func() (*launcher.Identity, error) // returns the MPI identity for the next first process; nil: the processes have none
 	lease    *lease.Word                        // until when the processes may act; nil: this host has no lease
-	memory   *memory                            // counts kills for lack of memory
+	memory   *memory                            // counts kills for want of memory
 	starts   chan func()                        // functions to run on the thread that is the processes' parent
 	quit     chan struct{}
 
 	mu       sync.Mutex
 	cpus     map[job.Process][]int  // processors that a process is bound to; no entry: it is not bound
-	children map[job.Process]*child // processes that are not gone
-	arenas   map[int]*os.File       // by rank
-	board    *affinity.Board        // on which the processes record where they run; nil before the first one
+	children map[job.Process]*child // processes that have not ended
+	arenas   map[int]*os.File       // shared memory, by rank
+	board    *affinity.Board        // where the processes record on which processors they run; nil before the first process
 }
 
 // Config configures an Agent.
@@ -56,8 +56,8 @@ type Config struct {
 	Plan     Plan
 	Watchdog *watchdog.Watchdog // nil: there is none
 	Lease    *lease.Word        // until when the processes may act; nil: this host has no lease
-	// Identity returns the identity of an MPI launcher's process for the next
-	// first process; nil: they have none.
+	// Identity returns the identity of an MPI launcher's process for the next first process.
+	// nil: the processes have none.
 	Identity func() (*launcher.Identity, error)
 }
 
@@ -85,13 +85,12 @@ func New(c Config) *Agent {
 	return a
 }
 
-// Watch begins to look for stopped processes. While paused returns true the stops
-// are not their own.
+// Watch begins to look for stopped processes. While paused returns true, stops are caused by
+// the host's lease and not reported.
 func (a *Agent) Watch(paused func() bool) { go a.watchStops(paused) }
 
-// parent starts all processes from one thread, since the kernel sends their
-// parent-death signal when that thread ends. The thread lives as long as the
-// agent.
+// parent starts all processes from one thread, which lives as long as the agent: the kernel
+// sends a process its parent-death signal when the thread that started it ends.
 func (a *Agent) parent() {
 	runtime.LockOSThread()
 	for {
@@ -159,14 +158,14 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	}
 	in.Crash, in.Local = w[output.Crashes], len(a.plan.Processes)
 	if a.lease != nil {
-		in.Lease = a.lease.File() // the word keeps the file
+		in.Lease = a.lease.File() // the lease keeps ownership of the file
 	}
 	if err := a.takeSlot(c, &in); err != nil {
 		return nil, err
 	}
 	environ := append(in.Environ(p), watchdog.Mark())
 	if r == Spare {
-		environ = append(environ, job.EnvProcess+"=spare") // the last entry of a name counts
+		environ = append(environ, job.EnvProcess+"=spare") // the last entry for a name counts
 	}
 	shared, files := a.plan.Environ, in.Files()
 	if r == First && a.identity != nil {
@@ -186,7 +185,7 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 		Stdout: w[output.Stdout], Stderr: w[output.Stderr], ExtraFiles: files,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
-	if a.plan.Stdin && p.Rank == 0 && r == First { // the state of a joiner already contains what was read
+	if a.plan.Stdin && p.Rank == 0 && r == First { // the state of a joiner already contains the input read before
 		var r *os.File
 		if r, c.stdin, err = os.Pipe(); err != nil {
 			return nil, fmt.Errorf("create a pipe: %w", err)
@@ -202,7 +201,7 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	a.starts <- func() { result <- affinity.During(cpus, c.cmd.Start) }
 	if err := <-result; err != nil {
 		a.watchdog.NotStarted()
-		if _, e := os.Stat(a.plan.Dir); a.plan.Dir != "" && e != nil { // else the error would name the program
+		if _, e := os.Stat(a.plan.Dir); a.plan.Dir != "" && e != nil { // otherwise the error would name the program
 			return nil, fmt.Errorf("its working folder is not there: %w", e)
 		}
 		return nil, cure.Start(err, path)
@@ -251,7 +250,7 @@ func (a *Agent) converse(c *child) {
 // kernel can reuse its number.
 func (a *Agent) reap(c *child) {
 	pid := c.cmd.Process.Pid
-	if err := proc.AwaitExit(pid); err != nil { // a kernel without pidfds
+	if err := proc.AwaitExit(pid); err != nil { // the kernel has no pidfds
 		_ = c.cmd.Wait()
 	}
 	proc.SignalGroup(pid, syscall.SIGKILL)
@@ -263,8 +262,8 @@ func (a *Agent) reap(c *child) {
 		proc.Signal(program, syscall.SIGKILL)
 	}
 	a.mu.Unlock()
-	if program != 0 { // until it is gone it may write to shared memory
-		_ = proc.AwaitExit(program) // on a kernel without pidfds it counts as gone
+	if program != 0 { // until it has ended, the program may write to shared memory
+		_ = proc.AwaitExit(program) // without pidfds it counts as ended
 	}
 	_ = c.cmd.Wait() // ProcessState holds the result
 	e := exitOf(c.cmd.ProcessState)
@@ -274,9 +273,9 @@ func (a *Agent) reap(c *child) {
 	c.leave()
 	c.last.Store(true)
 	for _, r := range c.pipes {
-		_ = r.SetReadDeadline(time.Now().Add(output.DrainTime)) // it may be closed
+		_ = r.SetReadDeadline(time.Now().Add(output.DrainTime)) // the pipe may be closed
 	}
-	// Its last messages and its crash text give the reason for its death.
+	// The last messages of the process and its crash text give the reason for its death.
 	settled := time.NewTimer(deathTime)
 	defer settled.Stop()
 	for _, end := range []chan struct{}{c.silent, c.crashed} {
@@ -293,7 +292,7 @@ func (a *Agent) reap(c *child) {
 	a.observer.Exited(c.process, e)
 }
 
-// follow watches the program of a process that was started as a wrapper.
+// follow watches the program of a process that was started through a wrapper.
 func (a *Agent) follow(c *child, pid int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -303,7 +302,7 @@ func (a *Agent) follow(c *child, pid int) {
 	c.program = pid
 	go func() {
 		if err := proc.AwaitExit(pid); err != nil && !errors.Is(err, unix.ESRCH) {
-			return // a kernel without pidfds: only the wrapper's end is noticed
+			return // without pidfds only the end of the wrapper is noticed
 		}
 		a.mu.Lock()
 		c.program = 0
@@ -316,16 +315,16 @@ func (a *Agent) follow(c *child, pid int) {
 	}()
 }
 
-// child returns a process, nil if it is gone.
+// child returns a process. It returns nil if the process has ended.
 func (a *Agent) child(p job.Process) *child {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.children[p]
 }
 
-// Send sends a message to a process, if it still exists. With its Setup a process
-// gets the memory that it shares, even if no other replica of its rank lives,
-// since later replicas must find it there.
+// Send sends a message to a process, if it still exists. With its Setup, a process gets the
+// memory that it shares. It gets that even if no other replica of its rank lives, since later
+// replicas must find it there.
 func (a *Agent) Send(p job.Process, m *job.Message) {
 	if m.Kind == job.KindSetup {
 		a.placed(p, m.Setup)
@@ -353,11 +352,11 @@ func (a *Agent) Feed(p job.Process, b []byte) {
 	case len(b) == 0:
 		c.stdin.Close()
 	default:
-		_, _ = c.stdin.Write(b) // a process that no longer reads must not stop the others
+		_, _ = c.stdin.Write(b) // a process that no longer reads must not stop the input of the others
 	}
 }
 
-// Signal sends a signal to a process and all that it has started.
+// Signal sends a signal to a process and all processes that it has started.
 func (a *Agent) Signal(p job.Process, s syscall.Signal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -368,8 +367,8 @@ func (a *Agent) Signal(p job.Process, s syscall.Signal) {
 	c.signal(s)
 }
 
-// signal sends a signal to a child and all that it has started. The caller holds
-// the agent's lock.
+// signal sends a signal to a child and all processes that it has started. The caller holds the
+// agent's lock.
 func (c *child) signal(s syscall.Signal) {
 	if s == syscall.SIGKILL {
 		c.ended.Store(true)
@@ -380,7 +379,7 @@ func (c *child) signal(s syscall.Signal) {
 	}
 }
 
-// SignalAll sends a signal to all processes and all that they have started.
+// SignalAll sends a signal to all processes and all processes that they have started.
 func (a *Agent) SignalAll(s syscall.Signal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -389,8 +388,8 @@ func (a *Agent) SignalAll(s syscall.Signal) {
 	}
 }
 
-// killTime is how long the agent waits for its processes to die; slower ones die
-// without it.
+// killTime bounds how long the agent waits for the deaths of its processes. Slower processes
+// die without it.
 const killTime = 50 * time.Millisecond
 
 // KillAll kills every process, and waits up to killTime for their end.
@@ -406,10 +405,10 @@ func (a *Agent) KillAll() {
 	}
 }
 
-// Doubtful returns false: this host is lost only together with the head.
+// Doubtful returns false: a local agent's host is lost only together with the head.
 func (a *Agent) Doubtful() bool { return false }
 
-// Close releases what the agent holds, once all processes are gone.
+// Close releases the resources of the agent, once all processes have ended.
 func (a *Agent) Close() {
 	close(a.quit)
 	a.mu.Lock()

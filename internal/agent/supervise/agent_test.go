@@ -19,11 +19,11 @@ import (
 
 func TestMain(m *testing.M) {
 	steps.Main()
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // for the processes
 	os.Exit(m.Run())
 }
 
-// ward is an agent and its events.
+// ward is an agent under test, and its events.
 type ward struct {
 	*Agent
 	t *testing.T
@@ -36,7 +36,7 @@ type ward struct {
 	stops map[job.Process]time.Duration
 }
 
-// newWard returns an agent whose processes go through the steps.
+// newWard returns an agent whose processes run the given program.
 func newWard(t *testing.T, program ...string) *ward {
 	return watch(t, Plan{Path: os.Args[0], Args: steps.Program(program...), Environ: os.Environ(), Stdin: true})
 }
@@ -66,7 +66,7 @@ func (w *ward) forget() {
 	w.seen = nil
 }
 
-// await waits until the agent has seen that.
+// await waits for an event that begins with prefix, and returns it.
 func (w *ward) await(prefix string) (line string) {
 	w.t.Helper()
 	alarm := time.AfterFunc(time.Minute, func() { w.see("a minute has passed") })
@@ -133,7 +133,7 @@ func (w *ward) ProgramGone(p job.Process)    { w.see("gone %v", p) }
 func (w *ward) Exited(p job.Process, e Exit) { w.see("exited %v, %s", p, e.Text) }
 func (w *ward) Failed(err error)             { w.see("failed: %v", err) }
 
-// seat gives a process its slot, as the only one of its job.
+// seat gives a process its slot, as the only process of its job.
 func (w *ward) seat(p job.Process) {
 	w.Send(p, &job.Message{Kind: job.KindSetup, Setup: &job.Setup{Self: p, Incarnation: 1, Degrees: []int{1}}})
 	w.Send(p, &job.Message{Kind: job.KindStart})
@@ -163,14 +163,14 @@ func TestLifeOfAProcess(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"started 0.0: <nil>", "hello 0.0, tag true", "finish 0.0", "unheard 0.0, end", "exited 0.0, exit status 0"}, order)
-	w.Send(one, &job.Message{Kind: job.KindRelease}) // the process is gone
+	w.Send(one, &job.Message{Kind: job.KindRelease}) // the process has ended
 	w.Signal(one, syscall.SIGKILL)
 	w.Feed(one, []byte("text"))
 	w.Agent.Quiet(one, 1)
 }
 
-// A program that cannot be started is reported, with its name and the reason, and holds no
-// resources.
+// If a program cannot be started, the agent reports its name and the reason. The failed start
+// leaves no open files.
 func TestProcessesThatCannotBeStarted(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
@@ -183,11 +183,11 @@ func TestProcessesThatCannotBeStarted(t *testing.T) {
 		"fork/exec " + filepath.Join(text, "below"):                              {Path: filepath.Join(text, "below")},
 	} {
 		w := watch(t, p)
-		files := descriptors(t) + 1 // the board of the host, which stays
+		files := descriptors(t) + 1 // plus the board of the host, which stays open
 		w.Start(two, First)
 		require.Contains(t, w.await("started"), want)
 		require.True(t, strings.HasPrefix(w.await("started"), "started 0.1: start 0.1: "))
-		require.Eventually(t, func() bool { return descriptors(t) <= files }, 10*time.Second, time.Millisecond, "what was made for the process stays open")
+		require.Eventually(t, func() bool { return descriptors(t) <= files }, 10*time.Second, time.Millisecond, "the failed start leaves a file open")
 		slot, _ := w.board.Take()
 		require.Zero(t, slot, "it has no slot")
 	}
@@ -200,8 +200,8 @@ func descriptors(t *testing.T) int {
 	return len(all)
 }
 
-// A process ends while it is being started, before it has joined, or because it
-// violates the protocol: the agent reports each of these ends with its cause.
+// A process may end while it is being started, before it has joined, or because it violates
+// the protocol. The agent reports each of these ends with its cause.
 func TestEndsOfProcesses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -218,7 +218,7 @@ func TestEndsOfProcesses(t *testing.T) {
 			w.Start(one, First)
 			w.await(c.heard)
 			w.await(c.end)
-			require.Equal(t, "started 0.0: <nil>", w.all()[0], "and that it was started comes first")
+			require.Equal(t, "started 0.0: <nil>", w.all()[0], "Started is reported first")
 		})
 	}
 }
@@ -235,7 +235,8 @@ func TestTextOfACrash(t *testing.T) {
 	require.Contains(t, w.written(one, output.Crashes), "goroutine ")
 }
 
-// A signal reaches the process and all processes that it has started; KillAll leaves none.
+// A signal reaches the process and all processes that it has started. KillAll leaves none of
+// them alive.
 func TestSignalsReachTheWholeGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	w := watch(t, Plan{Path: "/bin/sh", Args: []string{"sh", "-c", "sleep 1000 & echo $! $$ > " + file + ".new; mv " + file + ".new " + file + "; wait"}})
@@ -265,9 +266,9 @@ func gone(pid int) bool {
 	return err != nil || strings.Contains(string(b), ") Z ")
 }
 
-// The agent also watches the program of a wrapper: if the program ends and the wrapper does
-// not, the agent reports that, and a signal reaches the program wherever the wrapper has
-// put it.
+// The agent also watches the program of a wrapper. If the program ends and the wrapper does
+// not, the agent reports that. A signal reaches the program even if the wrapper has put it
+// into another process group.
 func TestWrappers(t *testing.T) {
 	program := func(steps string) Plan {
 		return Plan{Path: "/bin/sh", Args: []string{"sh", "-c", "setsid " + os.Args[0] + " program: " + steps + "; exec sleep 1000"}, Environ: os.Environ()}
@@ -290,7 +291,7 @@ func TestWrappers(t *testing.T) {
 	pid := steps.PIDs(t, file, 1)[0]
 	w.Signal(one, syscall.SIGKILL)
 	w.await("exited 0.0, signal: killed")
-	require.True(t, gone(pid), "before that is told, since it could write what others share with it")
+	require.True(t, gone(pid), "before the end is reported, since the program could write to shared memory")
 }
 
 // Standard input reaches the first processes of rank 0. A process that does not read it
@@ -313,7 +314,8 @@ func TestInputOfProcesses(t *testing.T) {
 	require.Empty(t, w.written(two, output.Stdout)+w.written(job.Process{Rank: 1}, output.Stdout))
 }
 
-// A process is quiet once all of its output has been read. One that is gone never is.
+// A process is quiet once all of its output has been read. A process that has ended is never
+// reported quiet.
 func TestQuiet(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	w := newWard(t, "lines:20000", "mark:"+file, "cat")
@@ -339,7 +341,7 @@ func TestStoppedProcesses(t *testing.T) {
 	w.Signal(one, syscall.SIGSTOP)
 	require.Eventually(t, func() bool { return len(w.findStopped(now, false)) == 1 }, time.Minute, time.Millisecond)
 	require.Equal(t, map[job.Process]time.Duration{one: 3 * time.Second}, w.findStopped(now.Add(3*time.Second), false))
-	require.Equal(t, map[job.Process]time.Duration{one: 0}, w.findStopped(now.Add(9*time.Second), true), "all of that is the pause")
+	require.Equal(t, map[job.Process]time.Duration{one: 0}, w.findStopped(now.Add(9*time.Second), true), "the whole time is the pause")
 	require.Equal(t, map[job.Process]time.Duration{one: time.Second}, w.findStopped(now.Add(10*time.Second), false))
 	w.Signal(one, syscall.SIGCONT)
 	require.Eventually(t, func() bool { return len(w.findStopped(now, false)) == 0 }, time.Minute, time.Millisecond)
@@ -348,8 +350,8 @@ func TestStoppedProcesses(t *testing.T) {
 	w.await("stopped 0.0")
 }
 
-// Two processes of a host get the two ends of a link, and their frames arrive. A link for a
-// later process names its slot and incarnation.
+// Two processes of a host get the two ends of a link, and frames sent through it arrive. A
+// link for a later process names its slot and incarnation.
 func TestLinksOfAHost(t *testing.T) {
 	for _, kind := range []string{job.LinkSHM, job.LinkUnix} {
 		w := newWard(t, "join", "finish")
@@ -371,7 +373,7 @@ func TestLinksOfAHost(t *testing.T) {
 	w.await("suspect 0.0")
 }
 
-// A process shares memory with later ones, even if none of them exists yet.
+// A process shares memory with later ones, even if none of these exists yet.
 func TestMemoryOfAHost(t *testing.T) {
 	for _, together := range []bool{false, true} {
 		w := newWard(t, "join:any", "memory", "finish")
@@ -386,8 +388,8 @@ func TestMemoryOfAHost(t *testing.T) {
 	}
 }
 
-// The agent raises the limit on open files to the number that a job needs, and reports that
-// number if the limit is too low.
+// The agent raises the limit on open files to the number that a job needs. If it cannot, the
+// error names that number.
 func TestDescriptors(t *testing.T) {
 	require.NoError(t, CheckDescriptors(1, job.LinkSHM, 0))
 	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM, 0), "1048576 processes need up to 12582976 open files")

@@ -18,17 +18,17 @@ type child struct {
 	cmd     *exec.Cmd
 	conn    *job.Conn
 	mail    *mailbox
-	stdin   *os.File                 // nil if it has none
+	stdin   *os.File                 // nil if the process has no standard input
 	pipes   [output.Streams]*os.File // read ends
-	ended   atomic.Bool              // the agent has killed it
-	last    atomic.Bool              // it is gone: the pipes hold all that is left
+	ended   atomic.Bool              // the agent has killed the process
+	last    atomic.Bool              // the process has ended: the pipes hold the rest of its output
 	silent  chan struct{}            // closed when its control connection is read to the end
 	crashed chan struct{}            // closed when the pipe for crashes is read to the end
-	program int                      // pid of the program under a wrapper, 0 if there is none
-	since   time.Time                // when it was stopped
+	program int                      // pid of the program under a wrapper, 0 if the process has no wrapper
+	since   time.Time                // when the process was stopped
 	as      job.Endpoint             // its slot among the replicas, once it has one
 	leave   func()                   // frees its slot on the board
-	linked  map[job.Endpoint]bool    // peers with a link to it that one of the two has requested
+	linked  map[job.Endpoint]bool    // peers to which a link was made because one of the two processes requested it
 }
 
 // release closes the descriptors of a process that was not started.

@@ -5,8 +5,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// takeSlot gives a process a slot on the board of this host until it is gone,
-// unless the user lets the kernel place the processes.
+// takeSlot gives a process a slot on the board of this host until it has ended. It does not if
+// the user lets the kernel place the processes.
 func (a *Agent) takeSlot(c *child, in *job.Inheritance) error {
 	if a.plan.Bind == affinity.None {
 		return nil
@@ -16,7 +16,7 @@ func (a *Agent) takeSlot(c *child, in *job.Inheritance) error {
 		return err
 	}
 	if slot, ok := b.Take(); ok {
-		in.Board, in.Slot = b.File(), slot // the file stays the board's
+		in.Board, in.Slot = b.File(), slot // the board keeps ownership of the file
 		c.leave = func() { b.Free(slot) }
 	}
 	return nil
@@ -36,8 +36,8 @@ func (a *Agent) boardOfHost() (*affinity.Board, error) {
 	return a.board, nil
 }
 
-// bind records the processors that a launcher has given to a process, for it and
-// its replacements. The agent itself is bound to those of only one of them.
+// bind records the processors that a launcher has given to a process. They also count for its
+// replacements. The agent itself is bound to the processors of only one process.
 func (a *Agent) bind(p job.Process, cpus []int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

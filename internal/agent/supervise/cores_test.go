@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// A process of an MPI launcher, and its replacement, runs on the processors that the
-// launcher has chosen, not on those of this process.
+// A process of an MPI launcher, and its replacement, runs on the processors that the launcher
+// has chosen for it, not on those of the agent.
 func TestProcessorsOfALauncher(t *testing.T) {
 	all, err := affinity.Allowed()
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestProcessorsOfALauncher(t *testing.T) {
 	}
 }
 
-// A process has a slot on the board of its host until it is gone.
+// A process has a slot on the board of its host until it has ended.
 func TestSlots(t *testing.T) {
 	w := newWard(t, "join", "forever")
 	for _, p := range []job.Process{one, two} {
@@ -51,10 +51,10 @@ func TestSlots(t *testing.T) {
 	w.await("exited 0.0")
 	slot, ok := w.board.Take()
 	require.True(t, ok)
-	require.Zero(t, slot, "the one that is gone has left")
+	require.Zero(t, slot, "the process that has ended has no slot")
 	slot, ok = w.board.Take()
 	require.True(t, ok)
-	require.Equal(t, 2, slot, "the other one has not")
+	require.Equal(t, 2, slot, "the other process still has its slot")
 
 	w = watch(t, Plan{Path: os.Args[0], Args: steps.Program("join", "forever"), Environ: os.Environ(), Bind: affinity.None})
 	w.Start(one, First)

@@ -35,8 +35,8 @@ func (a *Agent) Link(l HostLink) {
 	a.mail(l.Higher, &job.Message{Kind: job.KindLink, Process: &l.Lower, Incarnation: 1}, higher)
 }
 
-// share gives a process the memory that the replicas of its rank share on this
-// host. If there is none, the process gets the reason, and works without it.
+// share gives a process the memory that the replicas of its rank share on this host. If that
+// memory cannot be made, the process gets the reason, and works without it.
 func (a *Agent) share(p job.Process, rank int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,8 +63,8 @@ func (a *Agent) arena(rank int) (*os.File, error) {
 	return job.Duplicate(a.arenas[rank])
 }
 
-// meet gives a process and a later joiner the two ends of their link. If the link
-// cannot be made, meet reports it as broken, and the head ends one of the two.
+// meet gives a process and a later joiner the two ends of their link. If the link cannot be
+// made, meet reports it as broken to both, and the head ends one of the two.
 func (a *Agent) meet(l HostLink, lower, higher *os.File, err error) {
 	if err != nil {
 		m := &job.Message{Kind: job.KindSuspect, Process: &l.Meet[1].Process, Incarnation: l.Meet[1].Incarnation, Text: fmt.Sprintf("make it: %v", err)}

@@ -7,10 +7,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// mailbox sends messages to one process. Sending never waits for the process,
-// since a stopped one does not read.
+// mailbox sends messages to one process. Sending never waits for the process, which does not
+// read while it is stopped.
 type mailbox struct {
-	refused func(error) // called once, with the reason why a message cannot be sent; nothing is sent after it
+	refused func(error) // called once, with the reason why a message cannot be sent; after that nothing is sent
 
 	mu     sync.Mutex
 	some   *sync.Cond
@@ -55,7 +55,7 @@ func (b *mailbox) run(c *job.Conn) {
 		for _, l := range queue {
 			if !closed && !failed {
 				if err := c.Write(l.m, l.files...); err != nil {
-					if failed = true; !job.Ended(err) { // the end of a process is noticed otherwise
+					if failed = true; !job.Ended(err) { // the agent notices the end of a process in another way
 						b.refused(err)
 					}
 				}

@@ -41,9 +41,8 @@ func TestMailboxOfALargeJob(t *testing.T) {
 	require.Len(t, m.Peers, 10_000)
 }
 
-// The mailbox reports a message that it cannot send, and does not send later
-// ones as if it had been sent.
-func TestMailboxTellsWhatItCannotSend(t *testing.T) {
+// The mailbox reports a message that it cannot send. It does not send the messages after it.
+func TestMailboxReportsFailedMessages(t *testing.T) {
 	head, process := controlled(t)
 	told := make(chan error, 3)
 	box := newMailbox(head, func(err error) { told <- err })
@@ -64,5 +63,5 @@ func TestMailboxTellsWhatItCannotSend(t *testing.T) {
 	box.send(&job.Message{Kind: job.KindArena}, w) // closed once the previous message has failed
 	_, err = r.Read(make([]byte, 1))
 	require.Equal(t, io.EOF, err)
-	require.Empty(t, told, "the end of a connection is seen by its reader")
+	require.Empty(t, told, "the reader of a connection notices its end")
 }

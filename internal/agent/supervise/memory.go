@@ -12,24 +12,23 @@ import (
 	"time"
 )
 
-// memoryWindow is how long, at least, a death after a kill for lack of memory is
-// attributed to it: a process with much memory takes its time to release it.
+// memoryWindow is how long, at least, a death after a kill for want of memory is attributed to
+// that kill. A process with much memory needs some time to release it.
 const memoryWindow = 10 * time.Second
 
-// memory counts the processes that the kernel has killed for lack of memory:
-// those in this agent's cgroup, which contains its processes, or those of the
-// whole host if the cgroup does not count them.
+// memory counts the processes that the kernel has killed for want of memory. It counts those
+// in this agent's cgroup, which contains its processes. If the cgroup does not count kills, it
+// counts those of the whole host.
 type memory struct {
-	file, key string // the count follows the key in the file; "": nothing counts kills
-	where     string // text for reports
+	file, key string // the file with the count, which follows key; "": no file counts kills
+	where     string // where memory is limited, for reports
 
 	mu    sync.Mutex
 	known uint64 // kills that were attributed to a process, or are too old
 	last  uint64 // kills at the last call of age
 }
 
-// watchMemory counts from now on. root is the root of the file systems, which
-// tests replace.
+// watchMemory starts to count. root is the root of the file systems, which tests replace.
 func watchMemory(root string) *memory {
 	m := countsKills(root)
 	m.known = m.count()
@@ -37,7 +36,7 @@ func watchMemory(root string) *memory {
 	return m
 }
 
-// countsKills finds the file that counts kills.
+// countsKills finds the file in which the kernel counts kills.
 func countsKills(root string) *memory {
 	groups, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup")) // without cgroups there are none
 	for line := range strings.Lines(string(groups)) {
@@ -59,7 +58,7 @@ func countsKills(root string) *memory {
 			continue
 		}
 		if b, err := os.ReadFile(filepath.Join(dir, limit)); err == nil {
-			if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 63); err == nil && n < 1<<60 { // cgroup v1 has a number for no limit, too
+			if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 63); err == nil && n < 1<<60 { // cgroup v1 expresses no limit by a large number
 				m.where += fmt.Sprintf(", whose limit is %d MB", n>>20)
 			}
 		}
@@ -72,8 +71,8 @@ func countsKills(root string) *memory {
 	return m
 }
 
-// killed is called for a process that was killed, but not by the agent. It
-// returns where memory was short if that was the reason, "" if not.
+// killed is called for a process that was killed, but not by the agent. If the kernel killed
+// it for want of memory, killed returns where memory is limited. Otherwise it returns "".
 func (m *memory) killed() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,8 +83,8 @@ func (m *memory) killed() string {
 	return m.where
 }
 
-// age is called at intervals. After it, a kill that was counted before the previous
-// call no longer explains a death: its victim was another process.
+// age is called at regular intervals. A kill that was counted before the previous call no
+// longer explains a death: its victim was another process.
 func (m *memory) age() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

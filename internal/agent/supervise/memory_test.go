@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each kill for lack of memory explains one death, in every file in which the kernel
-// may count it.
-func TestKillsForWantOfMemory(t *testing.T) {
+// Each kill for want of memory explains one death, in every file in which the kernel may count
+// kills.
+func TestKillsForWantOfMemoryExplainDeaths(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		count string // the file, with the text before and after the number
+		count string // the file's path, with the text before and after the number
 		text  string
 		where string
 	}{
@@ -41,22 +41,22 @@ func TestKillsForWantOfMemory(t *testing.T) {
 			for name, text := range c.files {
 				write(name, text)
 			}
-			count("3") // of other jobs, before
+			count("3") // earlier kills, of other jobs
 			m := watchMemory(root)
-			require.Empty(t, m.killed(), "by the user")
+			require.Empty(t, m.killed(), "killed by the user")
 			count("5")
 			require.Equal(t, c.where, m.killed())
 			require.Equal(t, c.where, m.killed())
 			require.Empty(t, m.killed())
 
-			count("6") // of other processes
+			count("6") // kills of other processes
 			m.age()
-			require.Equal(t, c.where, m.killed(), "that may have been just now")
+			require.Equal(t, c.where, m.killed(), "the kill may be recent")
 			count("7")
 			m.age()
 			m.age()
-			require.Empty(t, m.killed(), "that was long ago")
+			require.Empty(t, m.killed(), "the kill was long ago")
 		})
 	}
-	require.Empty(t, watchMemory(t.TempDir()).killed(), "nothing counts them")
+	require.Empty(t, watchMemory(t.TempDir()).killed(), "no file counts kills")
 }

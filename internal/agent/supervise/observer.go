@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Observer receives what an Agent sees, from goroutines of the agent. Events of
-// one process arrive in order, except that output may lag behind: after Exited
-// only output follows.
+// Observer receives the observations of an Agent, from goroutines of the agent. Events of one
+// process arrive in order, except that output may lag behind: only output follows after
+// Exited.
 type Observer interface {
 	// Started reports that the process runs as pid, or could not be started.
 	Started(p job.Process, pid int, err error)
@@ -23,17 +23,17 @@ type Observer interface {
 	// Unheard reports that its control connection no longer works in one
 	// direction.
 	Unheard(p job.Process, s Silence)
-	// Output passes on what the process has written; an empty b means the end of
-	// the stream. It blocks until there is room, and must not keep the bytes.
+	// Output passes on output of the process; an empty b marks the end of the stream. It
+	// blocks until there is room, and must not keep the bytes.
 	Output(p job.Process, s output.Stream, b []byte)
 	// Quiet answers Agent.Quiet.
 	Quiet(p job.Process, n uint64)
 	// Stopped reports that the process has been stopped for d so far.
 	Stopped(p job.Process, d time.Duration)
-	// ProgramGone reports that the program is gone, but the wrapper that started
-	// it is not.
+	// ProgramGone reports that the program has ended, but the wrapper that started it has not.
 	ProgramGone(p job.Process)
-	// Exited reports that the process is gone, and its group with it.
+	// Exited reports that the process has ended, and that the agent has killed its process
+	// group.
 	Exited(p job.Process, e Exit)
 	// Failed reports that the agent cannot do something that the job needs.
 	Failed(err error)
@@ -60,8 +60,8 @@ const (
 type Exit struct {
 	Status syscall.WaitStatus `json:"status"`
 	Text   string             `json:"text"`
-	// Memory is set if the kernel has killed it for lack of memory, to where the
-	// memory is limited.
+	// Memory says where memory is limited, if the kernel has killed the process for want of
+	// it. Otherwise it is "".
 	Memory string `json:"memory,omitempty"`
 }
 

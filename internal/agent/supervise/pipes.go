@@ -11,9 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// pump reads what a process writes until its end. A process that it started may
-// hold the pipe open forever without writing, so pump stops a while after the
-// process has ended.
+// pump reads the output of a process until its end. A process that it has started may hold the
+// pipe open forever without writing, so pump stops a while after the process has ended.
 func (a *Agent) pump(c *child, s output.Stream) {
 	r, taken := c.pipes[s], 0
 	buf := make([]byte, 32<<10)
@@ -33,8 +32,7 @@ func (a *Agent) pump(c *child, s output.Stream) {
 	a.observer.Output(c.process, s, nil)
 }
 
-// take waits until the process has written something, and passes one piece of it
-// to the observer.
+// take waits until the process has written output, and passes one piece of it to the observer.
 func (c *child) take(o Observer, s output.Stream, buf []byte, before int) (n int, err error) {
 	if s == output.Crashes {
 		n, err := c.pipes[s].Read(buf)
@@ -66,8 +64,8 @@ func (c *child) take(o Observer, s output.Stream, buf []byte, before int) (n int
 	return max(n, 0), errors.Join(failed, err)
 }
 
-// Quiet calls Observer.Quiet with n once all that p has written so far was taken,
-// so that the pipes are empty. For a process that is gone it does nothing.
+// Quiet calls Observer.Quiet with n once all output that p has written so far was taken, so
+// that the pipes are empty. It does nothing for a process that has ended.
 func (a *Agent) Quiet(p job.Process, n uint64) {
 	c := a.child(p)
 	if c == nil {
@@ -86,7 +84,7 @@ func (a *Agent) Quiet(p job.Process, n uint64) {
 // quietPoll is how often the agent checks whether a pipe is empty.
 const quietPoll = 100 * time.Microsecond
 
-// empty reports whether all that was written to a stream has been taken.
+// empty reports whether all bytes written to a stream have been taken.
 func (c *child) empty(s output.Stream) bool {
 	pipe, err := c.pipes[s].SyscallConn()
 	if err != nil {

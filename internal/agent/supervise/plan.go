@@ -7,10 +7,10 @@ import (
 
 // Plan holds the settings that all processes of a job share.
 type Plan struct {
-	Path    string   `json:"path"` // of the executable
+	Path    string   `json:"path"` // path of the executable
 	Args    []string `json:"args"` // including the program's name
 	Environ []string `json:"environ"`
-	Keep    bool     `json:"keep"`          // lost processes are replaced later, from the program as it is now
+	Keep    bool     `json:"keep"`          // lost processes are replaced later, from the program as it is at the start
 	Dir     string   `json:"dir"`           // working folder, "" for the agent's own
 	Stdin   bool     `json:"stdin"`         // rank 0 has standard input
 	MPI     bool     `json:"mpi,omitempty"` // the first processes use identities of the MPI launcher
@@ -33,8 +33,8 @@ const (
 	Spare              // waits for a slot
 )
 
-// command returns what is started as a process: the program, or the tool that
-// runs it. Replacements run without the tool.
+// command returns the command line of a process: the program, or the tool that runs it.
+// Replacements run without the tool.
 func (p *Plan) command(file string, of job.Process, r Role) (path string, args []string, err error) {
 	c, ok := job.CloneOf(p.Clones, of)
 	if !ok || r != First {
@@ -44,8 +44,8 @@ func (p *Plan) command(file string, of job.Process, r Role) (path string, args [
 	return path, c.Args(p.Path, p.Args[1:]), err
 }
 
-// cpus assigns processors to the processes of this host. If the kernel does not
-// report the usable ones, no process is bound.
+// cpus assigns processors to the processes of this host. If the kernel does not report the
+// usable processors, no process is bound.
 func (p *Plan) cpus() map[job.Process][]int {
 	if p.Bind == "" || p.Bind == affinity.None {
 		return nil

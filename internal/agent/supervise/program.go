@@ -11,28 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// program is the executable that processes are started from, even after the file
-// was rebuilt or removed: the live processes would refuse another build. So a
-// copy is kept in memory, made at the start, when this host has the same file as
-// all others. Holding the file open is not enough: its content may be changed, or
-// it may disappear from the server of a network file system.
+// program is the executable from which processes are started, even after the file was rebuilt
+// or removed. Live processes would refuse a replacement of another build. So a copy is kept in
+// memory. It is made at the start, when this host has the same file as all others. An open
+// file would not be enough: its content may be changed, or it may disappear from the server of
+// a network file system.
 //
-// A script is not copied: what it starts may change all the same.
+// A script is not copied, since the programs that it starts may change anyway.
 type program struct {
 	path string
-	was  os.FileInfo // of the copied file; nil: there is no copy
+	was  os.FileInfo // state of the file when it was copied; nil: there is no copy
 
 	done chan struct{} // closed when the copy is complete or has failed
 	copy *os.File
 	err  error
 }
 
-// keep starts to copy an executable, in the background.
+// keep starts to copy an executable in the background.
 func keep(path string) *program {
 	p := &program{path: path}
 	f, err := os.Open(path)
 	if err != nil {
-		return p // processes will not start either, or the file can be run but not read: then start it as it is
+		return p // if the file does not exist, no process starts either; if it cannot be read, it is started without a copy
 	}
 	var magic [4]byte
 	if _, err := f.ReadAt(magic[:], 0); err != nil || !bytes.Equal(magic[:], []byte("\x7fELF")) {
@@ -74,8 +74,8 @@ func (p *program) inMemory(f *os.File) (_ *os.File, err error) {
 	if now, err := f.Stat(); err != nil {
 		return nil, err
 	} else if !unchanged(p.was, now) {
-		// A build that finds the program up to date sets its time. (A whole file with another
-		// content is another build, which the live processes refuse.)
+		// A build that finds the program up to date only sets its time. (A complete file with
+		// another content is another build, which the live processes refuse.)
 		if same, err := alike(m, f); err != nil || !same || p.was.Size() != now.Size() {
 			return nil, errors.Join(err, errors.New("it was changed meanwhile"))
 		}
@@ -107,9 +107,8 @@ func unchanged(was, now os.FileInfo) bool {
 	return os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
 
-// file returns the path to start a process from: the file itself while it is
-// unchanged, since tools know a process by the name of its file, otherwise the
-// copy.
+// file returns the path from which to start a process. That is the file itself while it is
+// unchanged, since tools know a process by the name of its file. Otherwise it is the copy.
 func (p *program) file() (path string, err error) {
 	if p.was == nil {
 		return p.path, nil

@@ -28,9 +28,9 @@ func executable(t *testing.T, name string) string {
 	return path
 }
 
-// Processes are started from the program as it was at first, even if its file changes; from
-// the file itself while it is unchanged.
-func TestProgramIsWhatTheJobBeganWith(t *testing.T) {
+// Processes are started from the program as it was at first, even if its file changes. While
+// the file is unchanged, they are started from the file itself.
+func TestProgramIsTheOneTheJobBeganWith(t *testing.T) {
 	truth, lie := executable(t, "true"), executable(t, "false")
 	for _, c := range []struct {
 		name   string
@@ -39,13 +39,13 @@ func TestProgramIsWhatTheJobBeganWith(t *testing.T) {
 	}{
 		{"nothing happens", func(*testing.T, string) {}, true},
 		{"it is removed", func(t *testing.T, path string) { require.NoError(t, os.Remove(path)) }, false},
-		{"its folder is removed", func(t *testing.T, path string) { require.NoError(t, os.RemoveAll(filepath.Dir(path))) }, false},
-		{"another one takes its place", func(t *testing.T, path string) {
+		{"the folder of the file is removed", func(t *testing.T, path string) { require.NoError(t, os.RemoveAll(filepath.Dir(path))) }, false},
+		{"another file replaces it", func(t *testing.T, path string) {
 			place(t, path+".new", lie)
 			require.NoError(t, os.Rename(path+".new", path))
 		}, false},
-		{"it is overwritten", func(t *testing.T, path string) { place(t, path, lie) }, false},
-		{"it is truncated", func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, 0)) }, false},
+		{"the file is overwritten", func(t *testing.T, path string) { place(t, path, lie) }, false},
+		{"the file is truncated", func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, 0)) }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "folder", "program")
@@ -66,16 +66,16 @@ func TestProgramIsWhatTheJobBeganWith(t *testing.T) {
 	}
 }
 
-// A program is copied even if its time is set meanwhile, as by a build that finds it up to
-// date, but not if its content changes.
-func TestProgramThatIsTouchedWhileItIsCopied(t *testing.T) {
+// A program is copied even if its time is set during the copy, as by a build that finds it up
+// to date. It is not copied if its content changes.
+func TestProgramTouchedDuringTheCopy(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		now   string // what the file has after it was copied; empty: what it had
+		now   string // content of the file after the copy; empty: unchanged
 		fails bool
 	}{
 		{name: "only its time is set"},
-		{name: "it is overwritten", now: "other content", fails: true},
+		{name: "the file is overwritten", now: "other content", fails: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "program")
@@ -105,7 +105,7 @@ func TestProgramThatIsTouchedWhileItIsCopied(t *testing.T) {
 }
 
 // A script, and a file that cannot be read, are started from their files.
-func TestProgramThatIsNotKept(t *testing.T) {
+func TestProgramsWithoutACopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "script")
 	for name, text := range map[string]string{"a script": "#!/bin/sh\n", "an empty file": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -120,9 +120,9 @@ func TestProgramThatIsNotKept(t *testing.T) {
 	}
 }
 
-// A program that could not be copied, and has changed, is not started, and the error
-// describes that.
-func TestProgramWithoutACopy(t *testing.T) {
+// If a program could not be copied and has changed, no process is started from it, and the
+// error says so.
+func TestChangedProgramWithoutACopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	place(t, path, executable(t, "true"))
 	p := keep(path)
@@ -137,7 +137,7 @@ func TestProgramWithoutACopy(t *testing.T) {
 	require.EqualError(t, err, path+" is not the program any more that the job began with, and that could not be copied: permission denied")
 }
 
-// A replacement is of the same build as the live processes.
+// A replacement runs the same build as the live processes.
 func TestJoinerAfterARebuild(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	place(t, path, os.Args[0])

@@ -24,7 +24,7 @@ func (a *Agent) watchStops(paused func() bool) {
 		case <-tick.C:
 		}
 		now := time.Now()
-		pause := now.Sub(last) > 5*StopPoll || paused() // this agent was stopped itself, or the processes were stopped with the host's lease
+		pause := now.Sub(last) > 5*StopPoll || paused() // this agent was stopped itself, or the watchdog stopped the processes with the host's lease
 		last = now
 		if now.Sub(aged) > memoryWindow {
 			a.memory.age()

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// placed records the slot that a process takes: a spare had another name before.
+// placed records the slot that a process takes. A spare had another name before.
 func (a *Agent) placed(p job.Process, s *job.Setup) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -16,13 +16,13 @@ func (a *Agent) placed(p job.Process, s *job.Setup) {
 	}
 }
 
-// want gives a process and a peer the two ends of a link that the process has
-// requested. If both request it, it is made once. If the peer is gone the process
-// gets no link, but the reason.
+// want gives a process and a peer the two ends of a link that the process has requested. If
+// both request it, it is made once. If the peer has ended, the process gets the reason instead
+// of a link.
 func (a *Agent) want(c *child, peer job.Endpoint) {
 	a.mu.Lock()
 	other := a.at(peer)
-	if c.linked[peer] { // the peer has requested it, too
+	if c.linked[peer] { // the peer has already requested this link
 		a.mu.Unlock()
 		return
 	}
@@ -36,10 +36,10 @@ func (a *Agent) want(c *child, peer job.Endpoint) {
 		return
 	}
 	lower, higher, err := job.LinkFiles(a.plan.Link, a.plan.Ring)
-	if err != nil { // both report a broken link, and the head ends one of the two
+	if err != nil { // both ends report a broken link, and the head ends one of the two processes
 		a.mu.Lock()
 		delete(c.linked, peer)
-		delete(other.linked, c.as) // the peer may not know c yet, and requests the link when it does
+		delete(other.linked, c.as) // the peer may not know c yet, and requests the link once it does
 		a.mu.Unlock()
 		c.give(peer, nil, fmt.Sprintf("make it: %v", err))
 		other.give(c.as, nil, fmt.Sprintf("make it: %v", err))
@@ -52,7 +52,8 @@ func (a *Agent) want(c *child, peer job.Endpoint) {
 	other.give(c.as, higher, "")
 }
 
-// at returns the process in a slot, nil if it is gone. The caller holds mu.
+// at returns the process in a slot. It returns nil if the process has ended. The caller holds
+// mu.
 func (a *Agent) at(e job.Endpoint) *child {
 	for _, c := range a.children {
 		if c.as == e {
@@ -69,8 +70,7 @@ func (c *child) link(peer job.Endpoint) {
 	c.linked[peer] = true
 }
 
-// give sends a process its end of the link to a peer, or the reason why there is
-// none.
+// give sends a process its end of the link to a peer, or the reason why there is no link.
 func (c *child) give(peer job.Endpoint, end *os.File, why string) {
 	m := &job.Message{Kind: job.KindLink, Process: &peer.Process, Incarnation: peer.Incarnation, Text: why}
 	if end == nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// placedChild returns a process of an agent without a process of the system: a test reads
-// its messages.
+// placedChild returns a child without a process of the system: the test reads its messages.
 func placedChild(t *testing.T, a *Agent, id job.Process, as job.Endpoint) (*child, *job.Conn) {
 	t.Helper()
 	mine, theirs, err := job.Pair()
@@ -30,7 +29,7 @@ func placedChild(t *testing.T, a *Agent, id job.Process, as job.Endpoint) (*chil
 	return c, conn
 }
 
-// told returns the next message about a link.
+// told returns the next message about a link to peer.
 func told(t *testing.T, c *job.Conn, peer job.Endpoint) (text string, end bool) {
 	t.Helper()
 	c.SetDeadline(time.Now().Add(time.Minute))
@@ -42,8 +41,8 @@ func told(t *testing.T, c *job.Conn, peer job.Endpoint) (text string, end bool) 
 	return m.Text, len(files) == 1
 }
 
-// nothing checks that no further message about a link waits: a message that is sent now is
-// the next one.
+// nothing checks that no further message about a link waits: the next message is the one that
+// nothing sends.
 func nothing(t *testing.T, a *Agent, c *child, conn *job.Conn) {
 	t.Helper()
 	a.Send(c.process, &job.Message{Kind: job.KindRelease})
@@ -52,14 +51,14 @@ func nothing(t *testing.T, a *Agent, c *child, conn *job.Conn) {
 	require.Equal(t, job.KindRelease, m.Kind)
 }
 
-// A requested link is made once, whatever the names under which the processes were
-// started, and however many of them request it.
+// A requested link is made once. The names under which the processes were started, and the
+// number of requests, do not matter.
 func TestWantedLinks(t *testing.T) {
 	for _, kind := range []string{job.LinkSHM, job.LinkUnix} {
 		a := &Agent{plan: Plan{Link: kind, Ring: 4096}, children: make(map[job.Process]*child)}
 		x, y := job.Endpoint{Process: job.Process{Rank: 3}, Incarnation: 1}, job.Endpoint{Process: job.Process{Rank: 1, Replica: 1}, Incarnation: 2}
 		cx, atX := placedChild(t, a, x.Process, x)
-		cy, atY := placedChild(t, a, job.Process{Rank: -1}, y) // it was a spare
+		cy, atY := placedChild(t, a, job.Process{Rank: -1}, y) // the process was a spare
 		a.want(cx, y)
 		a.want(cy, x)
 		a.want(cx, y)
@@ -72,9 +71,9 @@ func TestWantedLinks(t *testing.T) {
 	}
 }
 
-// A link to a process that is gone, or to a former incarnation, is not made, and the
-// process that asked is informed of that.
-func TestWantedFromTheDead(t *testing.T) {
+// A link to a process that has ended, or to an earlier incarnation, is not made. The process
+// that requested it receives the reason.
+func TestWantedLinkToAnEndedProcess(t *testing.T) {
 	a := &Agent{plan: Plan{Link: job.LinkUnix}, children: make(map[job.Process]*child)}
 	x, y := job.Endpoint{Process: job.Process{Rank: 3}, Incarnation: 1}, job.Endpoint{Process: job.Process{Rank: 1}, Incarnation: 2}
 	cx, atX := placedChild(t, a, x.Process, x)
@@ -88,12 +87,12 @@ func TestWantedFromTheDead(t *testing.T) {
 	nothing(t, a, cy, atY)
 	a.want(cx, y)
 	_, end := told(t, atX, y)
-	require.True(t, end, "the one that lives")
+	require.True(t, end, "the live incarnation")
 }
 
-// If a link cannot be made, both ends receive the reason, and the other end may request
-// it again once it knows the first.
-func TestWantedInVain(t *testing.T) {
+// If a link cannot be made, both ends receive the reason. The other end may request the link
+// again once it knows the first.
+func TestWantedLinkFails(t *testing.T) {
 	a := &Agent{plan: Plan{Link: "string"}, children: make(map[job.Process]*child)}
 	x, y := job.Endpoint{Process: job.Process{Rank: 3}, Incarnation: 1}, job.Endpoint{Process: job.Process{Rank: 1}, Incarnation: 1}
 	cx, atX := placedChild(t, a, x.Process, x)

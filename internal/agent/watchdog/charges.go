@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/proc"
 )
 
-// charges are the process groups and folders that a watchdog cleans up.
+// charges are the process groups and folders that a watchdog has to clean up.
 type charges struct {
 	groups    map[int]bool
 	starting  int // number of processes whose groups are not known yet
@@ -27,10 +27,10 @@ type charges struct {
 	paused    bool
 }
 
-// Run runs a watchdog: it reads what to clean up until in ends, and cleans up.
-// While a lease is over it keeps the processes stopped; if the caller then stays
-// silent for long, it kills the caller and cleans up as well. At the end it
-// writes the caller's last words to out.
+// Run runs a watchdog. It reads process groups and folders from in until in ends, and then
+// cleans up. While the lease is over, it keeps the processes stopped. If the caller then stays
+// silent for long, it also kills the caller and cleans up. At the end it writes the caller's
+// last words to out.
 func Run(in io.Reader, out io.Writer) {
 	c := &charges{groups: make(map[int]bool)}
 	caller, _ := strconv.Atoi(os.Getenv(Variable))
@@ -75,7 +75,7 @@ func Run(in io.Reader, out io.Writer) {
 	}
 }
 
-// take handles one line. It returns how long a new lease lasts.
+// take handles one line. For a new lease it returns how long the lease lasts.
 func (c *charges) take(line string) (wait time.Duration, leased bool) {
 	what, arg, _ := strings.Cut(line, " ")
 	group, _ := strconv.Atoi(arg)
@@ -120,11 +120,11 @@ func (c *charges) signal(s syscall.Signal) {
 	}
 }
 
-// killStartedBy kills the processes with the mark of parent, and what they have
-// started. A process that has not finished its exec has no mark, and dies with
-// its parent. A killed process may just have started another one, and a process
-// in the middle of an exec shows no environment. So killStartedBy looks again
-// until there are no more of either.
+// killStartedBy kills the processes with the mark of parent, and the processes that they have
+// started. A process that has not finished its exec has no mark, and dies with its parent. A
+// killed process may just have started another one, and a process in the middle of an exec
+// shows no environment. So killStartedBy looks again until it finds no more processes of
+// either kind.
 func killStartedBy(parent int) {
 	mark := append([]byte(markOf(parent)), 0)
 	killed := make(map[string]bool)
@@ -132,8 +132,8 @@ func killStartedBy(parent int) {
 		again = false
 		all, _ := filepath.Glob("/proc/[0-9]*")
 		for _, p := range all {
-			// The environment of a process that is gone, or of another user, cannot
-			// be read.
+			// The environment of a process that has ended, or of another user's process,
+			// cannot be read.
 			environ, err := os.ReadFile(filepath.Join(p, "environ"))
 			switch {
 			case err != nil || killed[p]:
@@ -151,14 +151,14 @@ func killStartedBy(parent int) {
 	}
 }
 
-// amidExec reports whether the process of a folder in /proc has the memory of a
-// new program (field vsize), but no environment in it yet (env_end).
+// amidExec reports whether a process, given by its folder in /proc, has the memory of a new
+// program (field vsize), but no environment in it yet (field env_end).
 func amidExec(folder string) bool {
 	stat, err := os.ReadFile(filepath.Join(folder, "stat"))
 	if err != nil {
 		return false
 	}
-	const vsize, envEnd, state = 23, 51, 3 // numbered from 1; proc(5)
+	const vsize, envEnd, state = 23, 51, 3 // positions in /proc/PID/stat, from 1; see proc(5)
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	return len(fields) > envEnd-state && fields[vsize-state] != "0" && fields[envEnd-state] == "0"
 }

@@ -23,9 +23,9 @@ type Watchdog struct {
 	ended chan struct{}
 }
 
-// Start starts command as a watchdog. It has a process group of its own, so that
-// the terminal's signals do not reach it. If words is not nil, the watchdog writes
-// LastWords to it. It inherits no other descriptor.
+// Start starts command as a watchdog. The watchdog has a process group of its own, so that the
+// terminal's signals do not reach it. If words is not nil, it writes LastWords to words. It
+// inherits no other descriptor.
 func Start(command []string, words *os.File) (*Watchdog, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", Variable, os.Getpid()))
@@ -48,15 +48,15 @@ func Start(command []string, words *os.File) (*Watchdog, error) {
 	return w, nil
 }
 
-// tell ignores errors: the job runs without a watchdog, too.
+// tell ignores errors, since the job also runs without a watchdog.
 func (w *Watchdog) tell(what, arg string) {
 	if w != nil {
 		fmt.Fprintf(w.pipe, "%s %s\n", what, arg)
 	}
 }
 
-// startedBy, in the environment of a process, names the process that started it,
-// for the moment in which the watchdog does not know its number yet.
+// startedBy is a variable in the environment of a process. It names the process that started
+// it, for the short time in which the watchdog does not know its number.
 const startedBy = "INTRARUN_STARTED_BY"
 
 // Mark returns the variable that a watched process must have in its environment.
@@ -73,7 +73,7 @@ func (w *Watchdog) Starting() { w.tell("starting", "") }
 // NotStarted reports that the process could not be started.
 func (w *Watchdog) NotStarted() { w.tell("failed", "") }
 
-// Watch names a process group that must not survive.
+// Watch names a process group that the watchdog has to kill at the end.
 func (w *Watchdog) Watch(group int) { w.tell("watch", strconv.Itoa(group)) }
 
 // Forget reverts Watch. It must be called while the number of the group cannot be
@@ -98,8 +98,8 @@ func (w *Watchdog) Close() {
 	}
 }
 
-// Lease sets, on the clock of package lease, until when the processes may run,
-// and from when on the caller must be gone.
+// Lease sets two times on the clock of package lease: until when the processes may run, and
+// when the caller must be gone.
 func (w *Watchdog) Lease(until, abandoned time.Duration) {
 	w.tell("lease", fmt.Sprint(int64(until), " ", int64(abandoned)))
 }

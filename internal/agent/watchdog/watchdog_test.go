@@ -13,17 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A process that is started at the moment when its parent dies has no number that the
-// watchdog knows, and may already have started others.
-func TestWatchdogFindsWhatIsBeingStarted(t *testing.T) {
-	parent := 1<<30 + os.Getpid() // the number of no process, and of no other test
+// If a process is started at the moment when its parent dies, the watchdog does not know its
+// number. That process may already have started others.
+func TestWatchdogFindsStartingProcesses(t *testing.T) {
+	parent := 1<<30 + os.Getpid() // no process, and no other test, has this number
 	for _, c := range []struct {
 		name, words string
 		left        bool
 	}{
 		{"being started", "watch 0\nstarting\nstarting\n", false},
 		{"not started", "starting\nfailed\n", true},
-		{"known", "starting\nwatch 0\n", true}, // by another number: it does not belong to this intrarun
+		{"known", "starting\nwatch 0\n", true}, // by another number, so it does not belong to this intrarun
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := exec.Command("sleep", "1000")
@@ -42,13 +42,13 @@ func TestWatchdogFindsWhatIsBeingStarted(t *testing.T) {
 			case <-ended:
 			case <-time.After(30 * time.Second):
 				_ = cmd.Process.Kill()
-				t.Fatal("it was left")
+				t.Fatal("the process was left alive")
 			}
 		})
 	}
 }
 
-// Only an intrarun that could not end the job itself leaves words.
+// The watchdog writes last words only for an intrarun that could not end the job itself.
 func TestLastWords(t *testing.T) {
 	t.Setenv(Variable, fmt.Sprint(1<<30+os.Getpid()))
 	for told, want := range map[string]string{
