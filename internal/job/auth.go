@@ -15,10 +15,10 @@ import (
 //	listener: nonce, MAC
 //	dialler:  MAC
 //
-// The MACs are bound to the role of their sender, to both names and, except for the first,
-// to fresh nonces of both sides. So an attacker cannot replay or reflect captured bytes, or
-// use them for another connection. A listener sends nothing to a dialler that does not know
-// the secret, and reads no more than one call from it.
+// Each MAC is bound to the role of its sender and to both names. Except for the first, each
+// MAC is also bound to fresh nonces of both sides. So an attacker cannot replay or reflect
+// captured bytes, or use them for another connection. A listener sends nothing to a dialler
+// that does not know the secret, and reads no more than one call from it.
 
 const (
 	callMagic = "intralnk"
@@ -33,8 +33,8 @@ const (
 // maxCall bounds the bytes that are read from a dialler before it has proved anything.
 const maxCall = callHead + 2*maxName + 2*secretSize
 
-// handshakeTime bounds the handshake on one connection, so that a silent stranger does not
-// hold a descriptor for long.
+// handshakeTime bounds the handshake on one connection, so that a connection from outside
+// of the job does not hold a descriptor for long.
 const handshakeTime = 5 * time.Second
 
 // ErrStranger marks a connection from outside of the job.
@@ -47,7 +47,7 @@ type call struct {
 	nonce    [secretSize]byte
 }
 
-// bound returns the bytes that all MACs are bound to.
+// bound returns the bytes to which all MACs are bound.
 func (c *call) bound() []byte {
 	b := []byte{c.flags, byte(len(c.from)), byte(len(c.to))}
 	return append(append(b, c.from...), c.to...)
@@ -60,7 +60,7 @@ func (c *call) encode(secret *Secret) []byte {
 	return append(b, secret.mac("call", c.nonce, [secretSize]byte{}, c.bound())...)
 }
 
-// readCall reads a call that was made with the secret.
+// readCall reads a call, and checks that its sender knows the secret.
 func readCall(r io.Reader, secret *Secret) (c call, err error) {
 	var b [maxCall]byte
 	if _, err := io.ReadFull(r, b[:callHead]); err != nil {
@@ -93,12 +93,12 @@ type session struct {
 	answer [secretSize]byte // the listener's nonce
 }
 
-// mac returns a proof of a role in the session, bound to more as well.
+// mac returns a proof of the secret for a role in the session, which is also bound to more.
 func (s *session) mac(secret *Secret, role string, more []byte) []byte {
 	return secret.mac(role, s.call.nonce, s.answer, append(s.call.bound(), more...))
 }
 
-// dialHandshake is the dialler's side, of the member from to the member to.
+// dialHandshake carries out the dialler's side, as member from, with member to.
 func dialHandshake(rw io.ReadWriter, secret *Secret, from, to string, flags byte) (*session, error) {
 	s := &session{call: call{flags: flags, from: from, to: to, nonce: newNonce()}}
 	if _, err := rw.Write(s.call.encode(secret)); err != nil {
@@ -116,8 +116,8 @@ func dialHandshake(rw io.ReadWriter, secret *Secret, from, to string, flags byte
 	return s, err
 }
 
-// acceptHandshake is the listener's side, of the member self. It accepts members whose name
-// expected accepts and whose flags are the same.
+// acceptHandshake carries out the listener's side, as member self. It accepts members whose
+// name expected accepts and whose flags are equal.
 func acceptHandshake(rw io.ReadWriter, secret *Secret, self string, flags byte, expected func(name string) bool) (*session, error) {
 	c, err := readCall(rw, secret)
 	if err != nil {

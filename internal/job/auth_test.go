@@ -28,9 +28,9 @@ func TestHandshakeIsBoundToBothEnds(t *testing.T) {
 		{"right", dialler, listener, 0, secret, true},
 		{"another secret", dialler, listener, 0, other, false},
 		{"meant for another process", dialler, "1.1#1", 0, secret, false},
-		{"meant for a life that is over", dialler, "1.0#2", 0, secret, false},
-		{"from a life that is over", "0.1#2", listener, 0, secret, false},
-		{"from somebody not expected", "0.2#3", listener, 0, secret, false},
+		{"meant for an earlier incarnation", dialler, "1.0#2", 0, secret, false},
+		{"from an earlier incarnation", "0.1#2", listener, 0, secret, false},
+		{"from an unexpected member", "0.2#3", listener, 0, secret, false},
 		{"encrypted on one side only", dialler, listener, flagTLS, secret, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestHandshakeIsBoundToBothEnds(t *testing.T) {
 	}
 }
 
-// recorder is a connection that keeps the bytes it has sent.
+// recorder is a connection that records the bytes it has sent.
 type recorder struct {
 	io.ReadWriter
 	sent bytes.Buffer
@@ -66,8 +66,8 @@ func (t *recorder) Write(b []byte) (int, error) {
 	return t.ReadWriter.Write(b)
 }
 
-// The messages of either side in a good handshake prove nothing in a second handshake,
-// nor in the role of the other side.
+// The messages of either side in a valid handshake prove nothing in a second handshake.
+// They prove nothing in the role of the other side either.
 func TestHandshakeCannotBeReplayed(t *testing.T) {
 	secret := NewSecret()
 	a, b := net.Pipe()
@@ -83,9 +83,9 @@ func TestHandshakeCannotBeReplayed(t *testing.T) {
 
 	replay := &stranger{Reader: bytes.NewReader(dial.sent.Bytes())}
 	_, err = acceptHandshake(replay, &secret, listener, 0, isDialler)
-	require.ErrorIs(t, err, ErrSecret, "the dialler's words of another connection")
+	require.ErrorIs(t, err, ErrSecret, "the dialler's messages of another connection")
 	_, err = dialHandshake(&stranger{Reader: bytes.NewReader(answer.sent.Bytes())}, &secret, dialler, listener, 0)
-	require.ErrorIs(t, err, ErrSecret, "the listener's words of another connection")
+	require.ErrorIs(t, err, ErrSecret, "the listener's messages of another connection")
 
 	// A listener must not use the proof of a dialler as its own, even if both have the
 	// same name.
@@ -101,7 +101,7 @@ func TestHandshakeCannotBeReplayed(t *testing.T) {
 	require.ErrorIs(t, err, ErrSecret, "a reflected proof")
 }
 
-// stranger sends its messages, and keeps those that it receives.
+// stranger sends its messages, and records those that it receives.
 type stranger struct {
 	io.Reader
 	heard bytes.Buffer
@@ -121,7 +121,7 @@ func FuzzAcceptHandshake(f *testing.F) {
 		s := &stranger{Reader: in}
 		secret := NewSecret()
 		_, err := acceptHandshake(s, &secret, listener, 0, isDialler)
-		require.Error(t, err, "nobody guesses a proof")
+		require.Error(t, err, "a stranger cannot produce a proof")
 		require.Empty(t, s.heard.Bytes(), "strangers are not answered")
 		require.LessOrEqual(t, len(b)-in.Len(), maxCall, "no more than a call is read")
 	})

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Clone requests that a tool, such as strace or perf record, starts a process.
+// Clone makes a tool, such as strace or perf record, start a process.
 type Clone struct {
 	Process Process  `json:"process"`
 	Command []string `json:"command"`
@@ -17,7 +17,7 @@ type Clone struct {
 // end of the command.
 const ProgramWord = "{program}"
 
-// ParseClone reads RANK.REPLICA=COMMAND, whose words have spaces between them.
+// ParseClone parses RANK.REPLICA=COMMAND. The words of the command are separated by spaces.
 func ParseClone(s string) (Clone, error) {
 	who, command, ok := strings.Cut(s, "=")
 	if !ok {

@@ -67,9 +67,10 @@ func Pair() (*Conn, *os.File, error) {
 }
 
 // Write sends m with the files attached. When it returns nil the kernel has the whole
-// message: it reaches the other side even if this process is killed. The error wraps
-// ErrTooLarge if the message is too long to be sent. Ended distinguishes errors from the
-// end of the connection from those by which a live peer has missed the message.
+// message, which then reaches the other side even if this process is killed. The error
+// wraps ErrTooLarge if the message is too long to be sent. Ended tells whether an error
+// means the end of the connection. After any other error the peer lives, but has missed the
+// message.
 func (c *Conn) Write(m *Message, files ...*os.File) error {
 	m.Files = len(files)
 	body, err := m.Encode()
@@ -103,8 +104,8 @@ func Ended(err error) bool {
 	return errors.Is(err, net.ErrClosed) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET)
 }
 
-// Read receives a message and the files that came with it, which the caller
-// closes. The error is io.EOF when the other side has ended.
+// Read receives a message and the files attached to it, which the caller must close. The
+// error is io.EOF when the other side has ended.
 func (c *Conn) Read() (*Message, []*os.File, error) {
 	for {
 		if len(c.buf) >= 4 {
@@ -144,7 +145,7 @@ func (c *Conn) fill() error {
 		}
 	}
 	if err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) { // reset: it ended with unread messages
+		if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) { // reset: the peer ended with unread messages
 			return io.EOF
 		}
 		return err
@@ -187,5 +188,5 @@ func (c *Conn) PID() int { return c.pid }
 // SetDeadline bounds the reads and writes under way and all later ones.
 func (c *Conn) SetDeadline(t time.Time) error { return c.c.SetDeadline(t) }
 
-// Close ends the connection; a Read under way returns.
+// Close ends the connection. A pending Read returns.
 func (c *Conn) Close() error { return c.c.Close() }

@@ -16,9 +16,9 @@ import (
 	"github.com/intrahpc/intra/transport/tcp"
 )
 
-// Connect waits until every process has joined and returns a link to each other process,
+// Connect waits until every process has joined, and returns a link to each other process,
 // not yet started. It returns no link to a process that was declared dead before the link
-// was made; Next returns its verdict like any other. A joiner gets its links from Next.
+// was made; Next still returns the verdict on it. A joiner gets its links from Next.
 func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, error) {
 	if s.setup.Joiner {
 		return nil, nil
@@ -34,8 +34,8 @@ func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, erro
 	return links, err
 }
 
-// Arena returns the memory that the replicas of this rank share, for that Life; nil if
-// there is none, or if an earlier call has returned it.
+// Arena returns the memory that the replicas of this rank share, for the given Life. It
+// returns nil if there is none, or if an earlier call has returned it.
 func (s *Session) Arena(life arena.Life) (*arena.Arena, error) {
 	s.mu.Lock()
 	f, why := s.arena, s.noArena
@@ -105,7 +105,7 @@ func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
 	case p.Link == LinkMPI && s.world == nil:
 		return nil, errors.New("this process was not told to join MPI")
 	case p.Link == LinkMPI:
-		return s.world.Link(p.World, 0) // the only link of the two
+		return s.world.Link(p.World, 0) // the only link of these two processes
 	case p.OnUse:
 		return s.onFirstUse(p, f)
 	}
@@ -126,7 +126,7 @@ func (s *Session) meet(p Peer, files []*os.File) {
 	}
 	l, err := s.open(p, f)
 	if err != nil {
-		// The head ends one of the two processes, as when a link breaks.
+		// The head then ends one of the two processes, as it does when a link breaks.
 		go s.doubt(end, fmt.Errorf("make the link: %w", err))
 		return
 	}
@@ -163,16 +163,18 @@ const linkDoubt = 3 * time.Second
 // network is a process's part in the links over TCP.
 type network struct {
 	secure *Secure
-	from   *net.TCPAddr                 // local address of outgoing connections: peers reach it, so it reaches them
-	below  map[string]*tcp.Reconnecting // by the name of the peer, which dials
-	lower  map[string]Endpoint
+	// Local address of outgoing connections. Peers can reach it, so they can be reached
+	// from it, too.
+	from  *net.TCPAddr
+	below map[string]*tcp.Reconnecting // links to earlier processes, which dial, by the name of the peer
+	lower map[string]Endpoint
 }
 
 func (s *Session) self() Endpoint { return Endpoint{s.setup.Self, s.setup.Incarnation} }
 
-// openTCP makes a link that has no connection yet. This process dials the higher
-// processes, and the lower ones dial it: now, and whenever a connection is lost. The
-// caller holds mu.
+// openTCP makes a link that has no connection yet. This process dials the processes that come
+// later in Compare, and the earlier ones dial it: at the start, and whenever a connection is
+// lost. The caller holds mu.
 func (s *Session) openTCP(p Peer) (transport.Link, error) {
 	self := s.self()
 	if s.listener == nil {
@@ -197,7 +199,7 @@ func (s *Session) openTCP(p Peer) (transport.Link, error) {
 	}
 	n, end := s.tcp, Endpoint{p.Process, p.Incarnation}
 	o := tcp.Options{SuspectAfter: linkDoubt, Suspect: func(err error) { s.doubt(end, err) }}
-	o.Sums = s.setup.Verify != nil && !s.setup.TLS // TLS has sums of its own
+	o.Sums = s.setup.Verify != nil && !s.setup.TLS // TLS detects damage by itself
 	if end.Compare(self) > 0 {
 		o.Dial = func(ctx context.Context) (net.Conn, error) { return s.dial(ctx, n.secure, n.from, end, p.Address) }
 		return tcp.NewReconnecting(o), nil
@@ -215,7 +217,7 @@ func (s *Session) expected(peer string) bool {
 	return ok && !s.dead[end]
 }
 
-// awaitLink waits until a link has a connection. It returns false if its peer is dead.
+// awaitLink waits until a link has a connection. It returns false if the peer is dead.
 func (s *Session) awaitLink(ctx context.Context, p Endpoint, l *tcp.Reconnecting) (bool, error) {
 	for {
 		s.mu.Lock()

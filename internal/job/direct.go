@@ -2,17 +2,17 @@ package job
 
 import "fmt"
 
-// Direct says whether replicas of a rank that are on one host store results into
-// each other's arrays.
+// Direct selects whether replicas of a rank that are on one host store results directly
+// into each other's arrays.
 type Direct string
 
 const (
 	DirectOff  Direct = ""     // replicas send the results
-	DirectAuto Direct = "auto" // replicas store where storing takes less time than sending
-	DirectOn   Direct = "on"   // replicas store wherever they can
+	DirectAuto Direct = "auto" // replicas store results if that takes less time than sending them
+	DirectOn   Direct = "on"   // replicas store results whenever it is possible
 )
 
-// ParseDirect reads the value of a flag.
+// ParseDirect parses the value of a flag.
 func ParseDirect(s string) (Direct, error) {
 	switch s {
 	case "auto":

@@ -6,8 +6,8 @@ import "errors"
 // Release or End.
 type Event interface{ event() }
 
-// Event returns the event that a message of the head carries, nil if it carries none. It
-// never returns Connected, which holds a link.
+// Event returns the event that a message of the head carries, or nil. It never returns
+// Connected, which holds a link.
 func (m *Message) Event() Event {
 	switch m.Kind {
 	case KindVerdict:
@@ -30,16 +30,16 @@ func (End) event()     {}
 // and exits.
 type Release struct{}
 
-// End is the event that the job ends early; the process stops now. A process that tries
-// to join then gets it as an error.
+// End is the event that the job ends early. The process stops now. A process that tries to
+// join gets it as an error.
 type End struct {
 	Code int    // exit code of the job
-	Text string // why
+	Text string // reason for the end
 }
 
 func (e End) Error() string { return "the job has ended: " + e.Text }
 
-// FailureKind is the way in which a run of the program failed.
+// FailureKind is the way in which the program of a process failed.
 type FailureKind string
 
 // The ways to fail.
@@ -48,7 +48,7 @@ const (
 	FailPanic      FailureKind = "panic"      // run or a task panicked
 	FailDivergence FailureKind = "divergence" // two replicas diverged
 	FailFinding    FailureKind = "finding"    // checked mode found a wrong clause
-	FailRefused    FailureKind = "refused"    // it cannot run as the job requires
+	FailRefused    FailureKind = "refused"    // the process cannot run as the job requires
 	FailCorruption FailureKind = "corruption" // results of a task differ, and no replica can be blamed
 )
 
@@ -58,9 +58,9 @@ type Failure struct {
 	Text string      `json:"text"`
 }
 
-// ErrRefused means that the head or the process refused the other in the handshake.
+// ErrRefused means that one side refused the other in the handshake.
 var ErrRefused = errors.New("handshake refused")
 
-// ErrHeadGone means that the control connection has ended, and with it the job. An error
-// that wraps it also wraps io.EOF.
+// ErrHeadGone means that the control connection has ended. Without it the process is no
+// longer part of the job. An error that wraps ErrHeadGone also wraps io.EOF.
 var ErrHeadGone = errors.New("the launcher is gone")

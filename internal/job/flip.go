@@ -11,9 +11,9 @@ import (
 // FlipPoint names the data in which a bit is flipped.
 type FlipPoint string
 
-// The points: the output of a task after its body has returned; a received update of a
-// task that another replica has run; a message sent to another rank; and the registered
-// state at a safe point.
+// The points: the output of a task after its body has returned; a received update of a task
+// that another replica has run; a message sent to another rank; the registered state at a
+// safe point.
 const (
 	FlipTask    FlipPoint = "task"
 	FlipUpdate  FlipPoint = "update"
@@ -21,16 +21,16 @@ const (
 	FlipState   FlipPoint = "state"
 )
 
-// Flip requests one bit flip, or with a Rate flips in tasks at random.
+// Flip requests one bit flip or, with a Rate, flips in tasks at random.
 type Flip struct {
 	Process Process   `json:"process"`
 	Point   FlipPoint `json:"point"`
-	Count   int64     `json:"count"` // by Point: bodies run, updates received, messages sent or safe points reached before
-	Bit     int64     `json:"bit"`   // of the task's output, the update, the message or the state; AnyBit: one that follows from Count
-	Rate    float64   `json:"rate"`  // 0: the flip happens once; else with this probability in each task
+	Count   int64     `json:"count"` // number of earlier bodies, updates, messages or safe points, depending on Point
+	Bit     int64     `json:"bit"`   // number of the bit in the output, update, message or state; AnyBit: one derived from Count
+	Rate    float64   `json:"rate"`  // 0: the flip happens once; otherwise its probability in each task
 }
 
-// AnyBit leaves the choice of the bit open.
+// AnyBit selects a bit that depends on Count.
 const AnyBit = -1
 
 func (f Flip) String() string {
@@ -51,8 +51,8 @@ func (f Flip) Fault() string {
 	return "flip:" + f.String()
 }
 
-// ParseFlip reads RANK.REPLICA@task:N or RANK.REPLICA@task:N:BIT. In place of task there
-// may be update, message or state.
+// ParseFlip parses RANK.REPLICA@task:N or RANK.REPLICA@task:N:BIT. The point may also be
+// update, message or state.
 func ParseFlip(s string) (Flip, error) {
 	who, what, _ := strings.Cut(s, "@")
 	point, where, ok := strings.Cut(what, ":")
@@ -76,7 +76,7 @@ func ParseFlip(s string) (Flip, error) {
 	return f, nil
 }
 
-// ParseDefect reads RANK.REPLICA,q=RATE.
+// ParseDefect parses RANK.REPLICA,q=RATE.
 func ParseDefect(s string) (Flip, error) {
 	who, rate, ok := strings.Cut(s, ",q=")
 	if !ok {

@@ -8,16 +8,16 @@ import (
 	"fmt"
 )
 
-// The handshake on the control connection. Both sides prove that they know
-// the secret by a MAC over fresh nonces of both, the process also over its
-// Hello:
+// The handshake on the control connection. Each side proves that it knows the secret by a
+// MAC over fresh nonces of both sides. The MAC of the process also covers its Hello:
 //
 //	process: open      version, nonce
 //	head:    challenge version, nonce, MAC
 //	process: join      MAC, hello            (or reject)
 //	head:    setup                           (or refuse)
 
-// ask is the process's side. It returns the slot that the head assigns, in a Setup.
+// ask carries out the process's side. The head assigns a slot to the process in the
+// returned Setup.
 func ask(c *Conn, secret *Secret, hello *Hello) (*Setup, error) {
 	mine := newNonce()
 	if err := c.Write(&Message{Kind: KindOpen, Version: Version, Nonce: mine[:]}); err != nil {
@@ -28,7 +28,7 @@ func ask(c *Conn, secret *Secret, hello *Hello) (*Setup, error) {
 		return nil, err
 	}
 	reject := func(cause error) error {
-		c.Write(&Message{Kind: KindReject, Text: cause.Error()}) // the head may be gone; this process gives up anyway
+		c.Write(&Message{Kind: KindReject, Text: cause.Error()}) // the head may be gone; the process gives up in any case
 		return fmt.Errorf("%w: %w", ErrRefused, cause)
 	}
 	if m.Version != Version {
@@ -51,15 +51,15 @@ func ask(c *Conn, secret *Secret, hello *Hello) (*Setup, error) {
 	return m.Setup, nil
 }
 
-// Answer is the head's side: it authenticates one process. If the two are incompatible,
-// it refuses the process, and the error wraps ErrRefused.
+// Answer carries out the head's side: it authenticates one process. If the two are
+// incompatible, it refuses the process, and the error wraps ErrRefused.
 func Answer(c *Conn, secret *Secret) (*Hello, error) {
 	m, err := expect(c, KindOpen)
 	if err != nil {
 		return nil, err
 	}
 	refuse := func(cause error) error {
-		c.Write(&Message{Kind: KindRefuse, Text: cause.Error()}) // may fail if the process is gone: this side refuses it anyway
+		c.Write(&Message{Kind: KindRefuse, Text: cause.Error()}) // an error means that the process is gone, which makes no difference
 		return fmt.Errorf("%w: %w", ErrRefused, cause)
 	}
 	if m.Version != Version {
@@ -83,7 +83,8 @@ func Answer(c *Conn, secret *Secret) (*Hello, error) {
 	return m.Hello, nil
 }
 
-// expect reads a message of that kind. A refusal or an End in its place becomes an error.
+// expect reads a message of the given kind. If the other side sends a refusal or an End
+// instead, expect returns it as an error.
 func expect(c *Conn, kind Kind) (*Message, error) {
 	m, files, err := c.Read()
 	if err != nil {

@@ -38,7 +38,7 @@ func TestHandshakeProvesTheSecretOnBothSides(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Process{0, 1}, setup.Self)
 	})
-	t.Run("the job ends meanwhile", func(t *testing.T) {
+	t.Run("the job ends during the handshake", func(t *testing.T) {
 		for _, due := range []Kind{KindChallenge, KindSetup} {
 			head, process := pair(t)
 			go func() {
@@ -53,7 +53,7 @@ func TestHandshakeProvesTheSecretOnBothSides(t *testing.T) {
 			require.ErrorIs(t, err, End{4, "silent corruption"}, due)
 		}
 	})
-	t.Run("a head without it", func(t *testing.T) {
+	t.Run("a head without the secret", func(t *testing.T) {
 		head, process := pair(t)
 		answered := make(chan error, 1)
 		go func() { _, err := Answer(head, &other); answered <- err }()
@@ -64,7 +64,7 @@ func TestHandshakeProvesTheSecretOnBothSides(t *testing.T) {
 		require.ErrorIs(t, err, ErrRefused)
 		require.ErrorContains(t, err, ErrSecret.Error())
 	})
-	t.Run("a process without it", func(t *testing.T) {
+	t.Run("a process without the secret", func(t *testing.T) {
 		head, process := pair(t)
 		answered := make(chan error, 1)
 		go func() { _, err := Answer(head, &secret); answered <- err }()
@@ -72,13 +72,13 @@ func TestHandshakeProvesTheSecretOnBothSides(t *testing.T) {
 		require.NoError(t, process.Write(&Message{Kind: KindOpen, Version: Version, Nonce: nonce[:]}))
 		m, err := expect(process, KindChallenge)
 		require.NoError(t, err)
-		// The head's own proof is of no use to a process that sends it back.
+		// A process cannot use the head's own proof.
 		require.NoError(t, process.Write(&Message{Kind: KindJoin, MAC: m.MAC, Hello: hello}))
 		require.ErrorIs(t, <-answered, ErrSecret)
 		_, err = expect(process, KindSetup)
 		require.ErrorIs(t, err, ErrRefused)
 	})
-	t.Run("a hello that was changed on the way", func(t *testing.T) {
+	t.Run("a hello that was changed in transit", func(t *testing.T) {
 		head, process := pair(t)
 		answered := make(chan error, 1)
 		go func() { _, err := Answer(head, &secret); answered <- err }()
@@ -173,7 +173,7 @@ func TestConnCarriesMessagesAndFiles(t *testing.T) {
 		head, _ := pair(t)
 		require.ErrorIs(t, head.Write(&Message{Kind: KindEnd, Text: string(make([]byte, MaxMessage))}), ErrTooLarge)
 	})
-	t.Run("a length that is a lie", func(t *testing.T) {
+	t.Run("a false length", func(t *testing.T) {
 		head, process := pair(t)
 		head.c.Write([]byte{0xff, 0, 0, 0})
 		_, _, err := process.Read()
@@ -229,7 +229,7 @@ func FuzzDecodeMessage(f *testing.F) {
 		back, err := DecodeMessage(again)
 		require.NoError(t, err)
 		require.Equal(t, m.Kind, back.Kind)
-		switch m.Kind { // fields on which readers rely
+		switch m.Kind { // readers use these fields without a check
 		case KindOpen:
 			_ = [secretSize]byte(m.Nonce)
 		case KindChallenge, KindJoin:

@@ -14,27 +14,27 @@ import (
 	"strings"
 )
 
-// Version is the version of the protocol between head and processes and
-// between processes. Different versions refuse each other.
+// Version is the version of the protocols between head and processes and between processes.
+// Both sides of a connection must have the same version.
 const Version = 10
 
-// Hello is the description of itself that a process sends when it joins. A program fills
-// in Tag and Tasks; Join fills in the rest.
+// Hello is the description of itself that a process sends when it joins. The program sets
+// Tag and Tasks; Join sets the rest.
 type Hello struct {
 	Tag       bool   `json:"tag"`           // the program was built with the intra tag
 	MPI       bool   `json:"mpi,omitempty"` // it was built with the mpi tag
-	Tasks     int    `json:"tasks"`         // the number of tasks that it divides a section into
+	Tasks     int    `json:"tasks"`         // number of tasks into which it divides a section
 	Build     string `json:"build"`         // build ID of the executable
-	ByteOrder string `json:"byte_order"`    // of memory: little or big
+	ByteOrder string `json:"byte_order"`    // byte order of memory: little or big
 	Arch      string `json:"arch"`          // GOARCH
-	Math      string `json:"math"`          // digest of results of the math library
+	Math      string `json:"math"`          // digest of results of the math library, see mathDigest
 	Host      string `json:"host"`
-	PID       int    `json:"pid"`               // as the process sees it
+	PID       int    `json:"pid"`               // process ID in the process's own namespace
 	Program   string `json:"program,omitempty"` // import path of the main package
-	Args      string `json:"args,omitempty"`    // arguments of the program, see checkpoint.EncodeArgs; "" if there are none
+	Args      string `json:"args,omitempty"`    // encoded arguments of the program, see checkpoint.EncodeArgs; "": none
 }
 
-// describe fills in all fields but Tag, Tasks and Args.
+// describe sets all fields except Tag, Tasks and Args.
 func (h *Hello) describe() error {
 	build, err := buildID("/proc/self/exe")
 	if err != nil {
@@ -55,7 +55,7 @@ func (h *Hello) describe() error {
 	return nil
 }
 
-// Mismatch returns why two processes cannot be of one job, or "".
+// Mismatch returns the reason why two processes cannot belong to the same job, or "".
 func (h *Hello) Mismatch(o *Hello) string {
 	for _, c := range []struct{ what, a, b string }{
 		{"byte orders", h.ByteOrder, o.ByteOrder},
@@ -110,8 +110,8 @@ func goBuildID(f io.ReaderAt) string {
 	return strings.TrimRight(string(note[16:16+desc]), "\x00")
 }
 
-// mathDigest hashes results that differ between processors and builds: the math library
-// chooses its code by CPU features, and a compiler may fuse multiply and add.
+// mathDigest hashes results that may differ between processors and builds. The math library
+// selects its code by CPU features, and a compiler may fuse multiplication and addition.
 func mathDigest() string {
 	sum := sha256.New()
 	put := func(v float64) {
@@ -126,7 +126,7 @@ func mathDigest() string {
 	}
 	x := 0.0009765625
 	for i := range 48 {
-		x = x*1.25 + 1/(3+float64(i)) // the result shows whether this was fused
+		x = x*1.25 + 1/(3+float64(i)) // the result reveals whether this was fused
 		for _, f := range unary {
 			put(f(x))
 			put(f(-x))

@@ -12,19 +12,19 @@ import (
 
 // Host is a machine that a job may use.
 type Host struct {
-	Name  string // in the form that the command to start agents takes
-	Slots int    // processes it has room for
+	Name  string // name as the command that starts agents expects it
+	Slots int    // number of processes for which it has room
 	Rack  string // hosts of one rack may fail together; "" if unknown
-	Addr  string // where its processes listen; "" for the address from which it reaches the head
+	Addr  string // address on which its processes listen; "": the address from which it connects to the head
 }
 
 // ErrHosts marks an invalid description of hosts.
 var ErrHosts = errors.New("invalid hosts")
 
-// maxHosts bounds the hosts that one range may stand for.
+// maxHosts bounds the number of hosts in one range.
 const maxHosts = 1 << 16
 
-// ParseHosts reads h1:2,h2:2 or n[01-04]:2. The default number of slots is 1. An IPv6
+// ParseHosts parses h1:2,h2:2 or n[01-04]:2. The default number of slots is 1. An IPv6
 // address stands in brackets.
 func ParseHosts(s string) ([]Host, error) {
 	var hosts []Host
@@ -48,8 +48,9 @@ func ParseHosts(s string) ([]Host, error) {
 	return hosts, distinct(hosts)
 }
 
-// ParseHostfile reads one host per line, NAME slots=N rack=NAME addr=ADDRESS, where all but
-// the name is optional and # begins a comment. name is the name of the file, for errors.
+// ParseHostfile parses a file with one host per line: NAME slots=N rack=NAME addr=ADDRESS.
+// All but the name is optional, and # begins a comment. name is the name of the file, for
+// errors.
 func ParseHostfile(name string, r io.Reader) ([]Host, error) {
 	var hosts []Host
 	lines := bufio.NewScanner(r)
@@ -85,7 +86,7 @@ func ParseHostfile(name string, r io.Reader) ([]Host, error) {
 	return hosts, nil
 }
 
-// set reads one attribute of a host file.
+// set parses one attribute of a host.
 func (h *Host) set(field string) error {
 	key, value, ok := strings.Cut(field, "=")
 	switch {
@@ -142,7 +143,7 @@ func splitOutside(s string) []string {
 }
 
 // ExpandNames returns the hosts that a name with ranges in Slurm's syntax stands for:
-// n[01-03,7] is n01, n02, n03 and n7. An IPv6 address in brackets stands for itself.
+// n[01-03,7] means n01, n02, n03 and n7. An IPv6 address in brackets stands for itself.
 func ExpandNames(s string) ([]string, error) {
 	open := strings.IndexByte(s, '[')
 	if open < 0 {

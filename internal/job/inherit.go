@@ -7,17 +7,17 @@ import (
 )
 
 // Environment variables of a process that a launcher has started. Join removes them, so
-// that a child of the process does not take itself for a part of the job.
+// that a child of the process does not try to join the job, too.
 const (
-	// EnvControl names inherited descriptors: "CONTROL,SECRET,CRASH", and after
-	// them ",LEASE" if the processes of this host run by a lease.
+	// EnvControl names inherited descriptors: "CONTROL,SECRET,CRASH". If the processes of
+	// this host hold a lease, ",LEASE" follows.
 	EnvControl = "INTRA_CONTROL"
 	// EnvProcess is RANK.REPLICA, for wrapper scripts.
 	EnvProcess = "INTRA_PROCESS"
-	// EnvLocal is the number of processes of the job that were planned for this host.
+	// EnvLocal is the number of processes of the job that are placed on this host.
 	EnvLocal = "INTRA_LOCAL"
-	// EnvSlot is "BOARD,SLOT": an inherited descriptor, and the number of the process's
-	// slot on the board.
+	// EnvSlot is "BOARD,SLOT": an inherited descriptor, and the process's slot number on
+	// the board.
 	EnvSlot = "INTRA_SLOT"
 )
 
@@ -26,10 +26,10 @@ type Inheritance struct {
 	Control *os.File // its end of the control connection
 	Secret  *os.File // holds the secret of the job
 	Crash   *os.File // pipe for the text of a crash
-	Lease   *os.File // of a lease.Word; nil if the host has no lease
-	Board   *os.File // of an affinity.Board; nil if there is no slot for the process
-	Slot    int      // number of the process's slot on the board
-	Local   int      // number of processes that were planned for this host
+	Lease   *os.File // file of a lease.Word; nil if the host has no lease
+	Board   *os.File // file of an affinity.Board; nil if the process has no slot
+	Slot    int      // slot number of the process on the board
+	Local   int      // number of processes that are placed on this host
 }
 
 // Files lists the descriptors in the order of os/exec.Cmd.ExtraFiles.

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inherited returns the descriptors that the environment names, and keeps child processes
-// from inheriting them. ok is false without a launcher.
+// inherited returns the descriptors that the environment names, and makes sure that child
+// processes do not inherit them. If no launcher has started the process, ok is false.
 func inherited() (i Inheritance, ok bool, err error) {
 	v, ok := os.LookupEnv(EnvControl)
 	if !ok {
@@ -39,7 +39,8 @@ func inherited() (i Inheritance, ok bool, err error) {
 		names = append(names, board)
 	}
 	// A wrapper may have closed a descriptor, and the Go runtime may have opened a file of
-	// its own under that number. That file must stay as it is, so each one is checked.
+	// its own under that number. That file must not be touched. So each descriptor is
+	// checked first.
 	var fds []int
 	for n, name := range names {
 		fd, err := strconv.Atoi(name)
@@ -70,9 +71,9 @@ func inherited() (i Inheritance, ok bool, err error) {
 	return i, true, nil
 }
 
-// reportCrashes has the Go runtime copy the text of a crash in any goroutine to the
-// launcher, which can thus distinguish it from the program's output. It returns a copy of
-// the pipe.
+// reportCrashes makes the Go runtime copy the text of a crash in any goroutine to the
+// launcher. So the launcher can distinguish that text from the program's output. It returns
+// a copy of the pipe.
 func reportCrashes(f *os.File) (*os.File, error) {
 	if err := debug.SetCrashOutput(f, debug.CrashOptions{}); err != nil {
 		return nil, fmt.Errorf("hand over the pipe for crashes: %w", err)

@@ -11,12 +11,12 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// On other systems than Linux a program runs unreplicated, or as a job in one process over
+// On systems other than Linux a program runs unreplicated, or as a job in one process over
 // links in memory.
 
 var errPlatform = fmt.Errorf("jobs of several processes need Linux: %w", errors.ErrUnsupported)
 
-// inherited finds that no launcher started this process.
+// inherited reports that no launcher has started this process.
 func inherited() (Inheritance, bool, error) { return Inheritance{}, false, nil }
 
 func reportCrashes(*os.File) (*os.File, error) { return nil, errPlatform }
@@ -36,7 +36,8 @@ func NewLinks() Links { return Links{} }
 // Open returns an error.
 func (Links) Open(string, *os.File, bool) (transport.Link, error) { return nil, errPlatform }
 
-// DefaultRing is the size of a shared-memory ring in bytes, on systems that have rings.
+// DefaultRing is the size of a shared-memory ring in bytes, on systems that have such
+// rings.
 const DefaultRing = 4 << 20
 
 // Conn is a control connection. This system has none.

@@ -8,46 +8,45 @@ import (
 	"time"
 )
 
-// KillPoint is a kind of place in a process's execution where it can be
-// killed on purpose.
+// KillPoint is a kind of place in the execution of a process where it can be killed on
+// purpose.
 type KillPoint string
 
-// The kill points. KillAfter is a time, the others count events of the
-// victim from 0.
+// The kill points. KillAfter is a time; the others count events of the victim, from 0.
 const (
 	KillAfter   KillPoint = "after"   // a duration after all processes have joined
 	KillSection KillPoint = "section" // in the call that opens a section
 	KillTask    KillPoint = "task"    // after a body has started, before its update is sent
 	KillUpdate  KillPoint = "update"  // in the middle of the transfer of an update to one peer
 	KillMessage KillPoint = "message" // in the middle of the first transmission of a message's payload
-	KillLink    KillPoint = "link"    // when a link that is made at its first use has arrived, before anything is sent on it
+	KillLink    KillPoint = "link"    // when a link that is made at its first use has arrived, before a frame uses it
 	KillFile    KillPoint = "file"    // at a step of a call of package file; in the middle of a write, half of the bytes are written
 	KillJoin    KillPoint = "join"    // at a step of the replacement of a process, see JoinSteps
 	KillBackup  KillPoint = "backup"  // at a step of a backup or of the rollback to it, see BackupSteps
 )
 
-// The steps of KillJoin and KillBackup, in order. A process is killed when it reaches the
-// step for the first time.
+// The steps of KillJoin and KillBackup, in order. A process is killed when it first reaches
+// the step.
 var (
 	JoinSteps = []string{
-		"ask",     // the process was asked for a cut and has not answered
+		"ask",     // the process was asked for a cut and has not answered yet
 		"copy",    // donor: some state has been copied ahead of the cut
-		"drain",   // in the cut, with all earlier messages received, before the process reports that
+		"drain",   // the process is in the cut and has received all earlier messages, but has not reported that
 		"state",   // donor: in the middle of the transfer in the cut
 		"receive", // joiner: the first state has arrived
-		"joined",  // joiner: the process has its whole state, before it reports that
-		"admit",   // the joiners are live in this process, before the process reports that
-		"go",      // the cut is over
+		"joined",  // joiner: the process has its whole state, but has not reported that
+		"admit",   // the joiners are live in this process, but it has not reported that
+		"go",      // the cut has ended
 	}
 	BackupSteps = []string{
 		"copy",     // half of the state is copied
 		"send",     // half of the copy is sent
 		"receive",  // holder: the first part of the copy has arrived
-		"stored",   // the copy is stored, before the process reports that
+		"stored",   // the copy is stored, but the process has not reported that
 		"complete", // the backup is complete
-		"abort",    // the job rolls back, the program has not returned yet
+		"abort",    // the job rolls back, but the program has not returned yet
 		"fetch",    // holder: half of a copy is sent to the process that needs it
-		"ready",    // the process has rolled back, before it reports that
+		"ready",    // the process has rolled back, but has not reported that
 		"resume",   // all processes have rolled back
 	}
 )
@@ -61,7 +60,7 @@ type Kill struct {
 	After   time.Duration // for KillAfter
 }
 
-// When returns the point in the form that ParseKill reads.
+// When returns the point in the form that ParseKill parses.
 func (k Kill) When() string {
 	if k.Point == KillAfter {
 		return k.After.String()
@@ -74,8 +73,8 @@ func (k Kill) When() string {
 
 func (k Kill) String() string { return k.Process.String() + "@" + k.When() }
 
-// ParseKill reads RANK.REPLICA@WHEN, where WHEN is a duration or section:K,
-// task:K, update:K, message:K, link:K, file:K, join:STEP, backup:STEP.
+// ParseKill parses RANK.REPLICA@WHEN. WHEN is a duration or section:K, task:K, update:K,
+// message:K, link:K, file:K, join:STEP, backup:STEP.
 func ParseKill(s string) (Kill, error) {
 	who, when, ok := strings.Cut(s, "@")
 	if !ok {

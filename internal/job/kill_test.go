@@ -22,8 +22,8 @@ func TestParseKillSteps(t *testing.T) {
 	require.ErrorContains(t, err, "is not a step of backup")
 }
 
-// TestOrdersTravel: messages about recovery are the same after they crossed the
-// control connection.
+// TestOrdersTravel: messages about recovery do not change when they are encoded and
+// decoded.
 func TestOrdersTravel(t *testing.T) {
 	for _, m := range []*Message{
 		{Kind: KindOrder, Order: &Order{Kind: OrderAdmit, Generation: 2, Number: 7, Joined: []Peer{{Process: Process{1, 2}, Incarnation: 5}}}},

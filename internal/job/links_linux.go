@@ -16,9 +16,9 @@ import (
 // bytes.
 const DefaultRing = shm.DefaultSize
 
-// LinkFiles makes a link between two processes of one host, one descriptor
-// for each: lower is for the process that Compare puts first. ring is the size
-// of a shared-memory ring in bytes. Links over TCP have no descriptors.
+// LinkFiles makes a link between two processes of one host. It returns one descriptor for
+// each; lower is for the process that comes first in Compare. ring is the size of a
+// shared-memory ring in bytes. Links over TCP have no descriptors.
 func LinkFiles(kind string, ring int) (lower, higher *os.File, err error) {
 	switch kind {
 	case LinkSHM:
@@ -59,7 +59,7 @@ type Links struct{ sleeper *shm.Sleeper }
 // waits for all of them.
 func NewLinks() Links { return Links{shm.NewSleeper()} }
 
-// Open makes a link of a descriptor that came from LinkFiles, and takes it over. higher
+// Open makes a link of a descriptor from LinkFiles, and takes the descriptor over. higher
 // means that the process at the other end comes first in Compare.
 func (l Links) Open(kind string, f *os.File, higher bool) (transport.Link, error) {
 	defer f.Close()

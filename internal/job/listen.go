@@ -6,9 +6,9 @@ import (
 	"net/netip"
 )
 
-// listenOn listens for links at "HOST:PORT", where HOST is an address, the
-// name of a network interface, a network such as 10.0.0.0/8 or fd00::/8 that
-// one of the addresses of this host is in, or a host name.
+// listenOn listens for links at "HOST:PORT". HOST is an address, the name of a network
+// interface, a host name, or a network such as 10.0.0.0/8 or fd00::/8. For a network
+// listenOn selects an address of this host in it.
 func listenOn(place string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(place)
 	if err != nil {
@@ -24,8 +24,9 @@ func listenOn(place string) (net.Listener, error) {
 	return l, nil
 }
 
-// localAddress returns the address that an interface or a network stands for. It takes a
-// link-local address last, since the other host needs an interface to go with it.
+// localAddress returns the address that an interface or a network stands for. It selects a
+// link-local address only if there is no other, because such an address needs the name of
+// an interface on the other host.
 func localAddress(host string) (string, error) {
 	if network, err := netip.ParsePrefix(host); err == nil {
 		all, err := net.InterfaceAddrs()
@@ -42,7 +43,7 @@ func localAddress(host string) (string, error) {
 	}
 	i, err := net.InterfaceByName(host)
 	if err != nil {
-		return host, nil // a host name; else Listen returns an error
+		return host, nil // a host name; any other text makes Listen fail
 	}
 	all, err := i.Addrs()
 	if err != nil {

@@ -2,45 +2,46 @@ package job
 
 import "context"
 
-// Local holds the options and the results of a test's job that runs in one process, beside
-// its Spec. The context carries it, since programs do not need it.
+// Local holds the options and results of a test's job that runs in one process, in addition
+// to its Spec. The context carries it, since programs do not need it.
 type Local struct {
 	Sched    string // overrides the schedule of every section
 	Kills    []Kill
 	Flips    []Flip
 	Verify   *Verification
 	Diverge  Diverge // "": strict
-	Capacity int     // bytes in flight in each direction of an in-memory link; 0 means the default
+	Capacity int     // bytes under way in each direction of an in-memory link; 0 means the default
 	Receive  Receive
-	Share    bool   // share every section: the schedule never decides to replicate
+	Share    bool   // every section is shared: the schedule never decides to replicate
 	Threads  int    // workers of each replica; 0 means 1
 	Replace  bool   // dead processes are replaced
-	Backup   uint64 // safe points from one backup to the next; 0: none
+	Backup   uint64 // number of safe points from one backup to the next; 0: no backups
 	Files    string // folder for checkpoint files, "" for none
-	Every    uint64 // safe points from one set of files to the next
-	Restart  string // folder with the state to begin with, "" for none
+	Every    uint64 // number of safe points from one set of files to the next
+	Restart  string // folder with the state to begin with, "" for the start of the program
 
-	// The results. They are set before Run returns.
-	Fired     []bool // for each of Kills
+	// The results. Run sets them before it returns.
+	Fired     []bool // for each of Kills: it has happened
 	Verdicts  []Verdict
 	Stats     map[Process]Stats // of the last process in each slot
 	Former    []Stats           // of the dead processes that were replaced
-	Joined    []Process         // the slots of the replacements, in order
+	Joined    []Process         // slots of the replacements, in order
 	Rollbacks int
-	Sets      []uint64 // the sets of files that were completed
+	Sets      []uint64 // sets of files that were completed
 	Warnings  []string // warnings about sets of files
 }
 
-// Receive selects the memory into which an update is received that does not lie whole
-// in the memory of a link.
+// Receive selects the memory into which an update is received if it does not lie whole in
+// the memory of a link.
 type Receive int
 
 const (
-	// ReceiveStaged: into a buffer, applied when whole.
+	// ReceiveStaged receives into a buffer, and applies the update when it is whole.
 	ReceiveStaged Receive = iota
-	// ReceiveInPlace: into the task's memory, with a snapshot of inout.
+	// ReceiveInPlace receives into the task's memory, after a snapshot of inout.
 	ReceiveInPlace
-	// ReceiveTorn is ReceiveInPlace without the snapshot. It is wrong, and tests show that.
+	// ReceiveTorn is ReceiveInPlace without the snapshot. It is wrong. Tests use it to show
+	// that the snapshot is needed.
 	ReceiveTorn
 )
 

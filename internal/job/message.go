@@ -9,42 +9,49 @@ import (
 )
 
 // MaxMessage bounds an encoded message, in bytes. The largest messages describe every
-// process of the job in some 200 bytes each: there is room for 50,000 or more.
+// process of the job in about 200 bytes each, so there is room for more than 50,000
+// processes.
 const MaxMessage = 16 << 20
 
 // Kind names a message of the control connection.
 type Kind string
 
 // The messages, in the order in which a job sends them. P: process to head, H: head to
-// process.
+// process. The fields that each message uses follow.
 const (
 	KindOpen      Kind = "open"      // P Version, Nonce
 	KindChallenge Kind = "challenge" // H Version, Nonce, MAC
 	KindJoin      Kind = "join"      // P MAC, Hello
-	KindReject    Kind = "reject"    // P Text: the process refuses the head in the handshake
+	KindReject    Kind = "reject"    // P Text: the process refuses the head
 	KindRefuse    Kind = "refuse"    // H Text: the process may not join
 	KindSetup     Kind = "setup"     // H Setup, Epoch
 	KindWorld     Kind = "world"     // P World, if Setup asks for it
 	KindListen    Kind = "listen"    // P Address, for links over TCP
-	KindLink      Kind = "link"      // H Process, Incarnation, and one descriptor: the link to that process on the same host; or Text: why there is none
-	KindArena     Kind = "arena"     // H one descriptor: the memory that the replicas of the rank share on this host; or Text: why there is none
-	KindStart     Kind = "start"     // H Peers: all processes have joined
-	KindConnect   Kind = "connect"   // H Peers: the one peer of a new link, with one descriptor unless the link is over TCP or made at its first use
-	KindWant      Kind = "want"      // P Process, Incarnation: first use of the link to that process; the agent answers with Link
-	KindVerdict   Kind = "verdict"   // H Verdict
-	KindHandled   Kind = "handled"   // P Epoch: the process has handled that verdict
-	KindStats     Kind = "stats"     // P Stats
-	KindTrace     Kind = "trace"     // P Trace
-	KindFired     Kind = "fired"     // P Kill, Stats: the process kills itself now
-	KindSuspect   Kind = "suspect"   // P Process, Incarnation, Text: the link to it has ended
-	KindMended    Kind = "mended"    // P Process, Incarnation: the link to it works again
-	KindFinish    Kind = "finish"    // P Stats: run returned nil
-	KindDrained   Kind = "drained"   // P: after finish, every message that the process sent has been received
-	KindFail      Kind = "fail"      // P Failure, Stats
-	KindOrder     Kind = "order"     // H Order
-	KindReply     Kind = "reply"     // P Reply
-	KindRelease   Kind = "release"   // H
-	KindEnd       Kind = "end"       // H Code, Text
+	// H Process, Incarnation, and one descriptor: the link to that process on the same
+	// host; or Text: the reason why there is none.
+	KindLink Kind = "link"
+	// H one descriptor: the memory that the replicas of the rank share on this host; or
+	// Text: the reason why there is none.
+	KindArena Kind = "arena"
+	KindStart Kind = "start" // H Peers: all processes have joined
+	// H Peers: the peer of a new link. A descriptor follows, unless the link is over TCP or
+	// made at its first use.
+	KindConnect Kind = "connect"
+	KindWant    Kind = "want"    // P Process, Incarnation: first use of the link to that process; the agent answers with KindLink
+	KindVerdict Kind = "verdict" // H Verdict
+	KindHandled Kind = "handled" // P Epoch: the process has handled that verdict
+	KindStats   Kind = "stats"   // P Stats
+	KindTrace   Kind = "trace"   // P Trace
+	KindFired   Kind = "fired"   // P Kill, Stats: the process kills itself now
+	KindSuspect Kind = "suspect" // P Process, Incarnation, Text: the link to it has ended
+	KindMended  Kind = "mended"  // P Process, Incarnation: the link to it works again
+	KindFinish  Kind = "finish"  // P Stats: run returned nil
+	KindDrained Kind = "drained" // P: after finish, all messages of the process have been received
+	KindFail    Kind = "fail"    // P Failure, Stats
+	KindOrder   Kind = "order"   // H Order
+	KindReply   Kind = "reply"   // P Reply
+	KindRelease Kind = "release" // H
+	KindEnd     Kind = "end"     // H Code, Text
 )
 
 // Message is one message of the control connection. Kind determines which fields are set.
@@ -58,10 +65,10 @@ type Message struct {
 	World       *World   `json:"world,omitempty"`
 	Address     string   `json:"address,omitempty"`
 	Process     *Process `json:"process,omitempty"`
-	Incarnation uint32   `json:"incarnation,omitempty"` // in which Process began
+	Incarnation uint32   `json:"incarnation,omitempty"` // incarnation of Process
 	Peers       []Peer   `json:"peers,omitempty"`
 	Verdict     *Verdict `json:"verdict,omitempty"`
-	Epoch       uint64   `json:"epoch,omitempty"` // of a verdict; in Setup, of the last verdict that does not concern the process
+	Epoch       uint64   `json:"epoch,omitempty"` // epoch of a verdict; in Setup, of the last verdict that does not concern the process
 	Kill        *Kill    `json:"kill,omitempty"`
 	Failure     *Failure `json:"failure,omitempty"`
 	Stats       *Stats   `json:"stats,omitempty"`
@@ -70,42 +77,42 @@ type Message struct {
 	Reply       *Reply   `json:"reply,omitempty"`
 	Code        int      `json:"code,omitempty"`
 	Text        string   `json:"text,omitempty"`
-	Files       int      `json:"files,omitempty"` // descriptors that travel with it
-	// Ago is the age of a message that an agent repeats to a successor of the head, by the
-	// agent's clock.
+	Files       int      `json:"files,omitempty"` // number of descriptors that are attached
+	// Ago is the age of a message that an agent sends again to a successor of the head, by
+	// the agent's clock.
 	Ago time.Duration `json:"ago,omitempty"`
 }
 
-// Setup describes to a process its slot in the job.
+// Setup describes the slot of a process in the job.
 type Setup struct {
 	Self        Process `json:"self"`
-	Incarnation uint32  `json:"incarnation"` // of this process, from 1
+	Incarnation uint32  `json:"incarnation"` // incarnation of this process, from 1
 	Degrees     []int   `json:"degrees"`
 	Check       bool    `json:"check,omitempty"`
 	Sched       string  `json:"sched,omitempty"`  // "", static, adaptive, replicate
-	Listen      string  `json:"listen,omitempty"` // address for links over TCP, "" if it needs none
+	Listen      string  `json:"listen,omitempty"` // address for links over TCP; "": the process needs none
 	MPI         bool    `json:"mpi,omitempty"`    // the process joins MPI_COMM_WORLD
 	TLS         bool    `json:"tls,omitempty"`    // links over TCP are encrypted
 	Limit       float64 `json:"limit,omitempty"`  // bandwidth of a link, in bytes per second; 0: unlimited
 	Trace       bool    `json:"trace,omitempty"`
-	Direct      bool    `json:"direct,omitempty"`  // the user has requested stores into other replicas' arrays
+	Direct      bool    `json:"direct,omitempty"`  // the user has requested that results are stored into other replicas' arrays
 	Threads     int     `json:"threads,omitempty"` // workers that run tasks; 0 means 1
 	Kills       []Kill  `json:"kills,omitempty"`   // counted kill points of this process
 	Flips       []Flip  `json:"flips,omitempty"`   // requested bit flips of this process
 	// Verify selects the tasks that all replicas run and compare; nil: none.
 	Verify *Verification `json:"verify,omitempty"`
 	// Together: the rank has several replicas, and all began on one host. Replicas on one
-	// host share memory; its message (KindArena) follows this one.
+	// host share memory; the message about it (KindArena) follows this one.
 	Together bool `json:"together,omitempty"`
 	// Diverge is the reaction if replicas of a rank differ; empty: they are not compared.
 	Diverge Diverge `json:"diverge,omitempty"`
 	// Counters names the counters of tasks. The replicas of a rank count together.
 	Counters []string `json:"counters,omitempty"`
-	// Ahead bounds the bytes of messages to a rank that a process keeps, so that it need not
-	// wait for a slow replica of that rank; 0: the default.
+	// Ahead bounds the bytes of messages to a rank that a process keeps. With a higher
+	// bound it need not wait for a slow replica of that rank. 0: the default.
 	Ahead int `json:"ahead,omitempty"`
-	// Joiner: the process receives its state from another replica. Recovery: it reports its
-	// first safe point. Next is the first planned cut.
+	// Joiner: the process receives its state from another replica. Recovery: the process
+	// reports its first safe point. Next is the first planned cut.
 	Joiner   bool   `json:"joiner,omitempty"`
 	Recovery bool   `json:"recovery,omitempty"`
 	Next     uint64 `json:"next,omitempty"`
@@ -118,21 +125,21 @@ type Setup struct {
 type Peer struct {
 	Process     Process `json:"process"`
 	Incarnation uint32  `json:"incarnation"`
-	Link        string  `json:"link"`              // kind of the link to it: shm, unix, tcp, mpi
+	Link        string  `json:"link"`              // kind of the link to the peer: shm, unix, tcp, mpi
 	OnUse       bool    `json:"on_use,omitempty"`  // the link is made at its first use
-	Address     string  `json:"address,omitempty"` // where it listens, for TCP
-	World       int     `json:"world,omitempty"`   // its rank in MPI_COMM_WORLD, for MPI
+	Address     string  `json:"address,omitempty"` // address on which the peer listens, for TCP
+	World       int     `json:"world,omitempty"`   // rank of the peer in MPI_COMM_WORLD, for MPI
 }
 
 var (
 	// ErrMessage marks bytes that are not a message of the control connection.
 	ErrMessage = errors.New("malformed control message")
-	// ErrTooLarge marks a message that is not sent, since it is longer than MaxMessage. The
-	// connection stays usable.
+	// ErrTooLarge marks a message that was not sent because it is longer than MaxMessage.
+	// The connection stays usable.
 	ErrTooLarge = errors.New("control message too large")
 )
 
-// Encode returns the message in the form that DecodeMessage reads. The error wraps
+// Encode returns the message in the form that DecodeMessage decodes. The error wraps
 // ErrTooLarge if that is longer than MaxMessage.
 func (m *Message) Encode() ([]byte, error) {
 	b, err := json.Marshal(m)
@@ -145,8 +152,8 @@ func (m *Message) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// DecodeMessage reads one message. It checks that all fields that its kind requires are
-// set, so that no reader has to check for nil.
+// DecodeMessage decodes one message. It checks that all fields that the kind requires are
+// set, so that readers need not check for nil.
 func DecodeMessage(b []byte) (*Message, error) {
 	m := new(Message)
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -202,7 +209,7 @@ func DecodeMessage(b []byte) (*Message, error) {
 	return m, nil
 }
 
-// valid reports whether the process is one of the job's and all counts are possible.
+// valid reports whether the process belongs to the job and all counts are possible.
 func (s *Setup) valid() bool {
 	for _, d := range s.Degrees {
 		if d < 1 {

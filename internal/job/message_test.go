@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// peers lists n processes, with the longest addresses.
+// peers lists n processes with addresses of the greatest length.
 func peers(n int) (all []Peer) {
 	for i := range n {
 		all = append(all, Peer{Process: Process{i, 1}, Incarnation: 1, Link: LinkTCP, Address: "[2001:db8:1234:5678:9abc:def0:1234:5678]:65535"})
@@ -18,7 +18,7 @@ func peers(n int) (all []Peer) {
 	return all
 }
 
-// However large a job is, its messages about peers, rollbacks and backups fit.
+// The messages about peers, rollbacks and backups fit, even in a large job.
 func TestMessagesOfALargeJob(t *testing.T) {
 	const ranks = 50_000
 	degrees := make([]int, ranks)
@@ -50,15 +50,15 @@ func TestTooLargeMessage(t *testing.T) {
 	err := h.conn.Write(&Message{Kind: KindEnd, Text: strings.Repeat("x", MaxMessage)})
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.ErrorContains(t, err, `"end" has 16777240 bytes, at most 16777216 are allowed`)
-	require.NoError(t, h.conn.Write(&Message{Kind: KindRelease}), "the connection is as good as before")
+	require.NoError(t, h.conn.Write(&Message{Kind: KindRelease}), "the connection still works")
 	event, err := s.Next()
 	require.NoError(t, err)
 	require.Equal(t, Release{}, event)
 }
 
-// A process that cannot send a message for which the head waits fails, and does not
+// A process that cannot send a message for which the head waits fails. It does not
 // continue.
-func TestProcessThatCannotSayIt(t *testing.T) {
+func TestProcessFailsIfItsMessageIsTooLarge(t *testing.T) {
 	for name, say := range map[string]func(s *Session){
 		"stats": func(s *Session) {
 			s.Stats(func() Stats { return Stats{TaskTypes: map[string]TaskStats{strings.Repeat("x", MaxMessage): {}}} })
@@ -71,13 +71,13 @@ func TestProcessThatCannotSayIt(t *testing.T) {
 			go say(s)
 			_, err := s.Next()
 			require.ErrorIs(t, err, ErrTooLarge)
-			require.NotErrorIs(t, err, io.EOF, "the launcher is there")
+			require.NotErrorIs(t, err, io.EOF, "the error does not mean that the launcher is gone")
 			require.ErrorContains(t, err, `"`+name+`" has 16777`)
 		})
 	}
 }
 
-// Texts of any length and any bytes arrive, cut if necessary.
+// Texts of any length and with any bytes arrive, shortened if necessary.
 func TestTextsOfAnyLength(t *testing.T) {
 	for name, text := range map[string]string{
 		"letters": strings.Repeat("x", 2*MaxMessage),
@@ -102,7 +102,7 @@ func TestTextsOfAnyLength(t *testing.T) {
 				require.Greater(t, len(got), maxText/2)
 				require.True(t, strings.HasSuffix(got, " …"), "%q", got[len(got)-20:])
 				if name == "wide" {
-					require.NotContains(t, got, "\ufffd", "no character is cut in two")
+					require.NotContains(t, got, "\ufffd", "no character is split")
 				}
 			}
 			require.NoError(t, <-sent)

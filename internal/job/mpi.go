@@ -10,19 +10,19 @@ import (
 type World struct {
 	Rank    int    `json:"rank"`
 	Library string `json:"library,omitempty"` // name and version that the library reports
-	File    string `json:"file,omitempty"`    // the file name by which the library was loaded
-	Level   string `json:"level,omitempty"`   // the level of thread support
-	Error   string `json:"error,omitempty"`   // why the process could not join
+	File    string `json:"file,omitempty"`    // file name under which the library was loaded
+	Level   string `json:"level,omitempty"`   // level of thread support
+	Error   string `json:"error,omitempty"`   // the reason why the process could not join
 }
 
-// world is a process's part in MPI_COMM_WORLD.
+// world is the membership of a process in MPI_COMM_WORLD.
 type world interface {
 	Link(peer, channel int) (transport.Link, error)
 	Mourn()       // a process has died
-	Close() error // all links have ended
+	Close() error // to be called when all links have ended
 }
 
-// joinWorld makes this process join MPI_COMM_WORLD. It waits for all other processes; only
+// joinWorld makes this process join MPI_COMM_WORLD. It waits for all other processes. Only
 // a signal ends the wait.
 func (s *Session) joinWorld() error {
 	w, said, err := joinMPI()
@@ -36,8 +36,8 @@ func (s *Session) joinWorld() error {
 	return err
 }
 
-// Leave leaves MPI_COMM_WORLD if this process is in it. The caller calls it after all links
-// have ended and the program has returned in all live processes.
+// Leave leaves MPI_COMM_WORLD if this process has joined it. It must be called after all
+// links have ended and the program has returned in all live processes.
 func (s *Session) Leave() error {
 	s.mu.Lock()
 	w := s.world

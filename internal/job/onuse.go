@@ -8,21 +8,21 @@ import (
 	"github.com/intrahpc/intra/transport/lazy"
 )
 
-// Most processes of a large job never send each other anything. So a large job makes the
-// links within a host at their first use, except those between replicas of a rank. The
-// first sender asks its agent, the parent of both processes, which makes the two ends and
-// gives each process its own.
+// Most pairs of processes of a large job never send each other anything. So a large job
+// makes the links within a host at their first use, except those between replicas of a
+// rank. The first sender asks its agent, the parent of both processes. The agent makes the
+// two ends and gives each process its own.
 //
-// The agent sends to a process in order, and reads all that a process has sent before it
-// reports its end. So when the verdict on a peer arrives, the link on which the peer may
-// have sent something has arrived too. If there is no link, the peer has sent nothing.
+// The agent sends to a process in order. Before it reports the end of a process, it reads
+// all messages of that process. So when the verdict on a peer arrives, a link that the peer
+// may have used has already arrived. If there is no link, the peer has sent nothing.
 
-// onFirstUse returns the link to a peer that is made at its first use. If the peer used it
-// first, before this process knew the peer, f is this end of it. The caller holds mu.
+// onFirstUse returns the link to a peer, which is made at its first use. If the peer used
+// it before this process knew the peer, f is this end of the link. The caller holds mu.
 func (s *Session) onFirstUse(p Peer, f *os.File) (transport.Link, error) {
 	end := Endpoint{p.Process, p.Incarnation}
 	l := lazy.New(func() {
-		_ = s.say(&Message{Kind: KindWant, Process: &end.Process, Incarnation: end.Incarnation}) // Next reports the end of the connection
+		_ = s.say(&Message{Kind: KindWant, Process: &end.Process, Incarnation: end.Incarnation}) // an error also ends the connection, which Next reports
 	})
 	if f != nil {
 		inner, err := s.openFile(p, f)
@@ -44,8 +44,8 @@ type wanted struct {
 	peer Peer
 }
 
-// linkCame handles the end of a link that the agent has sent: one from the start of the
-// job, or one that this process or its peer has requested.
+// linkCame handles the end of a link that the agent has sent. The link is one from the
+// start of the job, or one that this process or its peer has requested.
 func (s *Session) linkCame(m *Message, files []*os.File) {
 	end := Endpoint{*m.Process, max(m.Incarnation, 1)}
 	s.mu.Lock()
@@ -74,7 +74,7 @@ func (s *Session) linkCame(m *Message, files []*os.File) {
 	w.link.Made(inner)
 }
 
-// openFile makes a link of the descriptor f, within its bandwidth.
+// openFile makes a link of the descriptor f, with the limit on its bandwidth.
 func (s *Session) openFile(p Peer, f *os.File) (transport.Link, error) {
 	l, err := s.links.Open(p.Link, f, s.self().Compare(Endpoint{p.Process, p.Incarnation}) > 0)
 	if err != nil {

@@ -7,27 +7,28 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// Recovery: the head stops all processes at the same safe point, a consistent cut. There
-// it lets replacements join and has backups copied. It may also roll back all processes to
-// a backup. The messages about recovery are orders of the head and replies of processes.
+// Recovery: the head stops all processes at the same safe point, at a consistent cut. At
+// the cut it lets replacements join and has backups copied. It may also roll back all
+// processes to a backup. The messages about recovery are orders of the head and replies of
+// processes.
 
 // OrderKind names an order.
 type OrderKind string
 
-// The orders.
+// The orders. The fields that each one uses follow.
 const (
-	OrderDonate   OrderKind = "donate"   // Process: copy state to this joiner before the cut; answer Copied
-	OrderAsk      OrderKind = "ask"      // Round: answer Count, and wait at the next safe point
+	OrderDonate   OrderKind = "donate"   // Process: send state to this joiner before the cut; answer with ReplyCopied
+	OrderAsk      OrderKind = "ask"      // Round: answer with ReplyCount, and wait at the next safe point
 	OrderCutAt    OrderKind = "cut"      // Number: the cut is at that safe point
-	OrderCancel   OrderKind = "cancel"   // there will be no cut: a rank has finished
-	OrderTransfer OrderKind = "transfer" // Number, Process: in the cut, give this joiner state and position
-	OrderAdmit    OrderKind = "admit"    // Number, Joined: these joiners live from here on; answer Admitted
+	OrderCancel   OrderKind = "cancel"   // the cut is cancelled because a rank has finished
+	OrderTransfer OrderKind = "transfer" // Number, Process: in the cut, send state and position to this joiner
+	OrderAdmit    OrderKind = "admit"    // Number, Joined: these joiners are live from now on; answer with ReplyAdmitted
 	OrderGo       OrderKind = "go"       // Number, Next, Plan, Set, Savers, Oldest: leave the cut
-	OrderComplete OrderKind = "complete" // Number, Older: all holders have stored the backup; the other ones except Older are void
-	OrderRenew    OrderKind = "renew"    // Number, Rank, Process: send this process the copy of the rank
-	OrderRollback OrderKind = "rollback" // Generation, Number, Older, Peers, Deals: roll back to that cut; answer Ready
+	OrderComplete OrderKind = "complete" // Number, Older: all holders have stored the backup; earlier ones not in Older may be discarded
+	OrderRenew    OrderKind = "renew"    // Number, Rank, Process: send the copy of the rank to this process
+	OrderRollback OrderKind = "rollback" // Generation, Number, Older, Peers, Deals: roll back to that cut; answer with ReplyReady
 	OrderResume   OrderKind = "resume"   // Generation: all processes have rolled back
-	OrderFail     OrderKind = "fail"     // Generation: the job does not roll back for the failure of the program (Doubt)
+	OrderFail     OrderKind = "fail"     // Generation: the job does not roll back because of the program's failure (Doubt)
 )
 
 // Order is an order of the head to a process about recovery. It is an Event.
@@ -35,31 +36,31 @@ type Order struct {
 	Kind       OrderKind `json:"kind"`
 	Generation uint32    `json:"generation,omitempty"`
 	Number     uint64    `json:"number,omitempty"` // of a safe point, from 1
-	Round      uint64    `json:"round,omitempty"`  // distinguishes one ask from the next
-	Next       uint64    `json:"next,omitempty"`   // the next planned cut; 0 = none is planned
+	Round      uint64    `json:"round,omitempty"`  // number of the request for a count
+	Next       uint64    `json:"next,omitempty"`   // next planned cut; 0: none is planned
 	Process    Process   `json:"process"`
 	Rank       int       `json:"rank,omitempty"`
 	Joined     []Peer    `json:"joined,omitempty"`
 	Peers      []Peer    `json:"peers,omitempty"` // all processes that take part in a rollback
-	Plan       []Copy    `json:"plan,omitempty"`  // one per rank
+	Plan       []Copy    `json:"plan,omitempty"`  // one Copy per rank
 	Deals      []Deal    `json:"deals,omitempty"`
-	Set        uint64    `json:"set,omitempty"`       // the set of files to write; 0 = none
-	Savers     []Process `json:"savers,omitempty"`    // the processes that write them, one per rank
-	Scattered  []int     `json:"scattered,omitempty"` // in Admit and Rollback: ranks that have replicas on several hosts after it
-	Oldest     uint64    `json:"oldest,omitempty"`    // in Go: the job rolls back to no safe point before this one; 0: that is not known
+	Set        uint64    `json:"set,omitempty"`       // set of files to write; 0: none
+	Savers     []Process `json:"savers,omitempty"`    // processes that write the set, one per rank
+	Scattered  []int     `json:"scattered,omitempty"` // in Admit and Rollback: ranks that then have replicas on several hosts
+	Oldest     uint64    `json:"oldest,omitempty"`    // in Go: the job rolls back to no safe point before this one; 0: unknown
 	Older      []uint64  `json:"older,omitempty"`     // complete backups older than Number that are kept
-	Entire     bool      `json:"entire,omitempty"`    // where tasks are sampled: replicas compare all tasks from this Go on
+	Entire     bool      `json:"entire,omitempty"`    // if tasks are sampled: replicas compare all tasks from this Go on
 }
 
-// Copy is the plan for the backup of one rank: the process that copies its own state, and
-// the process that holds a second copy.
+// Copy is the plan for the backup of one rank. It names the process that copies its own
+// state, and the process that holds a second copy.
 type Copy struct {
 	Source Process `json:"source"`
 	Holder Process `json:"holder"`
 }
 
-// Deal names the process that sends another one its state in a rollback. From equals To if
-// the process holds a copy itself.
+// Deal is the plan for the state of one process in a rollback: From sends the state to To.
+// They are equal if the process holds a copy itself.
 type Deal struct {
 	From Process `json:"from"`
 	To   Process `json:"to"`
@@ -72,7 +73,7 @@ func (o Order) String() string {
 }
 
 // Connected is the event that a replacement has joined. Link is the link to it, not yet
-// started. The process answers Linked.
+// started. The process answers with ReplyLinked.
 type Connected struct {
 	Process     Process
 	Incarnation uint32
@@ -84,18 +85,18 @@ func (Connected) event() {}
 // ReplyKind names a reply.
 type ReplyKind string
 
-// The replies.
+// The replies. The fields that each one uses follow.
 const (
 	ReplyFirst    ReplyKind = "first"    // the process has reached its first safe point
-	ReplyLinked   ReplyKind = "linked"   // Process, Incarnation: the sender has its end of the link to this process
+	ReplyLinked   ReplyKind = "linked"   // Process, Incarnation: the sender has its end of the link to that process
 	ReplyCopied   ReplyKind = "copied"   // Process: every part of the state has been sent to this joiner at least once
 	ReplyCount    ReplyKind = "count"    // Round, Number: safe points entered so far
-	ReplyDrained  ReplyKind = "drained"  // Number: the sender is in the cut, and has received every message sent before it
+	ReplyDrained  ReplyKind = "drained"  // Number: the sender is in the cut, and has received all messages from before it
 	ReplyJoined   ReplyKind = "joined"   // Number, Bytes: a joiner has its state
 	ReplyAdmitted ReplyKind = "admitted" // Number: the sender has made the joiners live
 	ReplyStored   ReplyKind = "stored"   // Number, Rank: the sender holds the copy of this rank
-	ReplySaved    ReplyKind = "saved"    // Set, Number: the File of the rank is written, or not, because of Text
-	ReplyReady    ReplyKind = "ready"    // Generation, Number: the sender has rolled back to the cut, and nothing from earlier generations can still arrive
+	ReplySaved    ReplyKind = "saved"    // Set, Number: the File of the rank is written; or Text: the reason why not
+	ReplyReady    ReplyKind = "ready"    // Generation, Number: the sender has rolled back to the cut, and nothing from earlier generations can arrive
 )
 
 // Reply is a reply of a process to the head about recovery.
@@ -103,20 +104,20 @@ type Reply struct {
 	Kind        ReplyKind `json:"kind"`
 	Generation  uint32    `json:"generation,omitempty"`
 	Number      uint64    `json:"number,omitempty"`
-	Round       uint64    `json:"round,omitempty"` // of the ask that Count answers
+	Round       uint64    `json:"round,omitempty"` // round of the OrderAsk that ReplyCount answers
 	Process     Process   `json:"process"`
-	Incarnation uint32    `json:"incarnation,omitempty"` // of Process
+	Incarnation uint32    `json:"incarnation,omitempty"` // incarnation of Process
 	Rank        int       `json:"rank,omitempty"`
-	Seconds     float64   `json:"seconds,omitempty"` // the time that a backup has taken from the program
-	Bytes       int64     `json:"bytes,omitempty"`   // of state
+	Seconds     float64   `json:"seconds,omitempty"` // time that a backup has taken from the program
+	Bytes       int64     `json:"bytes,omitempty"`   // size of the state
 
-	// In Drained: the number of sections before the cut and their signature. Sure is the
-	// last safe point up to which the comparison found all replicas of the rank sound; 0:
+	// In ReplyDrained: the number of sections before the cut and their signature. Sure is
+	// the last safe point at which the comparison found all replicas of the rank sound; 0:
 	// none.
 	Sections  uint64 `json:"sections,omitempty"`
 	Signature uint64 `json:"signature,omitempty"`
 	Sure      uint64 `json:"sure,omitempty"`
-	State     uint64 `json:"state,omitempty"` // hash of its registered state, 0: it was not taken
+	State     uint64 `json:"state,omitempty"` // hash of the registered state; 0: not computed
 
 	Set  uint64           `json:"set,omitempty"`
 	File *checkpoint.File `json:"file,omitempty"`

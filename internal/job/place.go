@@ -9,19 +9,19 @@ import (
 
 // Placement assigns each process to a host.
 type Placement struct {
-	Hosts  []Host          // the hosts that are used
+	Hosts  []Host          // hosts that are used
 	Of     map[Process]int // index in Hosts
 	Spares []int           // index in Hosts of each spare
-	// Together lists the ranks with two replicas on one host, since there are not enough
-	// hosts, and SameRack the further ranks with two replicas in one rack.
+	// Together lists the ranks that have two replicas on one host because there are not
+	// enough hosts. SameRack lists other ranks that have two replicas in one rack.
 	Together, SameRack []int
 }
 
 // Place assigns the processes of a job to hosts. No host gets more processes than it has
-// slots; with oversubscribe, the processes are spread in proportion to the slots. Replicas
-// of a rank are on different hosts if any placement allows that, and in different racks
-// where possible. Neighbouring ranks are close together: the replicas k of all ranks,
-// which exchange messages, lie one after another.
+// slots. With oversubscribe, the processes are spread in proportion to the slots. Replicas
+// of a rank are on different hosts if any placement allows that, and in different racks if
+// possible. Neighbouring ranks are close together: replicas k of all ranks, which exchange
+// messages, are placed one after another.
 func Place(degrees []int, hosts []Host, oversubscribe bool) (*Placement, error) {
 	pl := &placer{hosts: byRack(hosts), room: make([]int, len(hosts))}
 	total, slots := 0, 0
@@ -71,8 +71,8 @@ func Place(degrees []int, hosts []Host, oversubscribe bool) (*Placement, error) 
 	return p, nil
 }
 
-// byRack orders hosts so that those of one rack follow each other. Otherwise racks and
-// hosts keep their order.
+// byRack orders hosts so that those of one rack follow each other. Apart from that, racks
+// and hosts keep their order.
 func byRack(hosts []Host) []Host {
 	first := make(map[string]int)
 	for i, h := range hosts {
@@ -93,16 +93,16 @@ func repeats[K comparable](chosen []int, key func(int) K) bool {
 	return len(seen) < len(chosen)
 }
 
-// placer places rank after rank.
+// placer places one rank after another.
 type placer struct {
 	hosts []Host
-	room  []int // of each host
-	rest  []int // degrees of the ranks not placed yet, the highest first
-	near  []int // by k: the preferred host for replica k of the next rank
+	room  []int // free slots of each host
+	rest  []int // degrees of the ranks that are not placed yet, in descending order
+	near  []int // preferred host for replica k of the next rank, by k
 }
 
-// start finds the preferred host for each replica k of the first rank: the one after the
-// replicas k-1 of all ranks, if slots were filled in order.
+// start finds the preferred host for each replica k of the first rank. It is the host that
+// follows replicas k-1 of all ranks, if slots are filled in order.
 func (pl *placer) start(degrees []int) {
 	host, room := 0, pl.room[0]
 	for k := range slices.Max(degrees) {
@@ -136,9 +136,10 @@ func (pl *placer) rank(degree int) (chosen []int) {
 	return chosen
 }
 
-// pick chooses the host of one more replica: the nearest host in a rack of its own, else
-// the nearest host of its own, else the nearest host with room. With apart it chooses no
-// host that would force replicas together later on.
+// pick chooses the host of one more replica. It prefers the nearest host in another rack
+// than the chosen ones, then the nearest host that is not chosen, then the nearest host
+// with room. With apart it chooses no host that would force other replicas to share a host
+// later.
 func (pl *placer) pick(chosen []int, more, near int, apart bool) int {
 	withRoom := -1
 	for _, ownRack := range []bool{true, false} {
@@ -172,10 +173,10 @@ func (pl *placer) inRack(chosen []int, rack string) bool {
 }
 
 // feasible reports whether the current rank can place more replicas on hosts other than
-// chosen, so that all remaining ranks can still have each replica on a host of its own.
-// The current rank takes the hosts with the most room. The placement is then possible if,
-// for every k, the k largest ranks need no more than all hosts together give to k ranks
-// (Gale and Ryser).
+// chosen, so that all remaining ranks can still have each replica on a host of its own. The
+// current rank takes the hosts with the most room. The placement is then possible if a
+// condition holds for every k: the k largest ranks need no more slots than all hosts
+// together can give to k ranks (Gale and Ryser).
 func (pl *placer) feasible(chosen []int, more int) bool {
 	room := slices.Clone(pl.room)
 	taken := slices.Clone(chosen)
@@ -192,7 +193,7 @@ func (pl *placer) feasible(chosen []int, more int) bool {
 		room[best]--
 		taken = append(taken, best)
 	}
-	atLeast := make([]int, len(pl.rest)+1) // hosts with room for at least k
+	atLeast := make([]int, len(pl.rest)+1) // number of hosts with room for at least k replicas
 	for _, r := range room {
 		atLeast[min(r, len(pl.rest))]++
 	}
@@ -222,7 +223,7 @@ func (p *Placement) On(i int) []Process {
 	return all
 }
 
-// Warning returns which loss the placement may not survive, or "".
+// Warning describes the loss that the placement may not survive, or returns "".
 func (p *Placement) Warning() string {
 	switch {
 	case len(p.Together) > 0:
@@ -250,7 +251,7 @@ func ranks(all []int) string {
 	return text
 }
 
-// String returns the map of hosts and processes, a line for each host.
+// String returns the placement as text, one line for each host.
 func (p *Placement) String() string {
 	var b strings.Builder
 	for i, h := range p.Hosts {

@@ -13,7 +13,7 @@ func TestPlace(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		degrees []int
-		hosts   string // of a host file
+		hosts   string // content of a host file
 		over    bool
 		want    string
 		warning string
@@ -30,7 +30,7 @@ func TestPlace(t *testing.T) {
 			"h1 (rack a), 1 of 1 slots: 0.0\nh3 (rack a), 1 of 1 slots: 1.0\nh2 (rack b), 1 of 1 slots: 0.1\nh4 (rack b), 1 of 1 slots: 1.1\n", ""},
 		{"a farther host in a rack of its own", []int{2, 2}, "h1 slots=2 rack=a\nh2 slots=2 rack=a\nh3 slots=2 rack=b", false,
 			"h1 (rack a), 2 of 2 slots: 0.0 1.0\nh3 (rack b), 2 of 2 slots: 0.1 1.1\n", ""},
-		{"racks that are not known are no common one", []int{2}, "h1\nh2\nh3 rack=a", false,
+		{"hosts without a known rack count as separate racks", []int{2}, "h1\nh2\nh3 rack=a", false,
 			"h1, 1 of 1 slots: 0.0\nh2, 1 of 1 slots: 0.1\n", ""},
 		{"one rack", []int{2}, "h1 rack=a\nh2 rack=a", false,
 			"h1 (rack a), 1 of 1 slots: 0.0\nh2 (rack a), 1 of 1 slots: 0.1\n", "rank 0 share a rack"},
@@ -38,7 +38,7 @@ func TestPlace(t *testing.T) {
 			"h1, 2 of 2 slots: 0.0 1.0\nh2, 2 of 2 slots: 1.1 2.0\nh3, 2 of 2 slots: 1.2 2.1\n", ""},
 		{"a large host is not filled too early", []int{2, 2, 2}, "big slots=3\ns[1-3]", false,
 			"big, 3 of 3 slots: 0.0 1.0 2.0\ns1, 1 of 1 slots: 0.1\ns2, 1 of 1 slots: 1.1\ns3, 1 of 1 slots: 2.1\n", ""},
-		{"nor too late", []int{2, 2, 2}, "s[1-3]\nbig slots=3", false,
+		{"a large host is not filled too late", []int{2, 2, 2}, "s[1-3]\nbig slots=3", false,
 			"s1, 1 of 1 slots: 0.0\ns2, 1 of 1 slots: 1.0\ns3, 1 of 1 slots: 2.0\nbig, 3 of 3 slots: 0.1 1.1 2.1\n", ""},
 		{"one host", []int{2, 2}, "h slots=4", false, "h, 4 of 4 slots: 0.0 0.1 1.0 1.1\n", "ranks 0, 1 share a host"},
 		{"oversubscribed in proportion", []int{1, 1, 1, 1, 1, 1}, "h1 slots=2\nh2 slots=1", true,
@@ -63,7 +63,7 @@ func TestPlace(t *testing.T) {
 	require.ErrorContains(t, err, "4 processes for 3 slots")
 }
 
-// separable decides by search whether all replicas can be apart.
+// separable decides by search whether each replica can have a host of its own.
 func separable(degrees, room []int) bool {
 	if len(degrees) == 0 {
 		return true
@@ -126,8 +126,8 @@ func TestPlaceAgainstSearch(t *testing.T) {
 	require.Greater(t, apart, 300)
 }
 
-// The replicas of a rank alone are in as many racks as there are, up to one each;
-// a host whose rack is not known counts as one.
+// The replicas of a single rank use as many racks as possible. A host whose rack is not
+// known counts as a rack.
 func TestPlaceUsesAllRacks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	shared := 0

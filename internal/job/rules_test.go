@@ -14,13 +14,13 @@ var rules = []ruletest.Rule{
 		"pl.hosts[h].Rack != \"\" && pl.inRack", "pl.inRack"),
 	ruletest.New("place.go", "replicas of a rank are on different hosts",
 		"slices.Contains(chosen, h) || ownRack", "ownRack"),
-	ruletest.New("place.go", "no replica takes a slot without which others would have to be together",
+	ruletest.New("place.go", "no replica takes a slot that others need to be on different hosts",
 		"			ok := pl.feasible(append(chosen, h), more)\n", "			ok := true\n"),
 	ruletest.New("place.go", "the other replicas of the rank would take the roomiest hosts",
 		"(best < 0 || r > room[best])", "(best < 0 || r < room[best])"),
 	ruletest.New("place.go", "ranks that are left need their slots too",
 		"		if need > give {\n", "		if false {\n"),
-	ruletest.New("place.go", "a slot is taken once",
+	ruletest.New("place.go", "a slot is used once",
 		"		pl.room[h]--\n		pl.near[k] = h\n", "		pl.near[k] = h\n"),
 	ruletest.New("place.go", "replicas k lie behind the replicas k-1 of all ranks",
 		"		pl.near = append(pl.near, host)\n", "		pl.near = append(pl.near, 0)\n"),
@@ -30,13 +30,13 @@ var rules = []ruletest.Rule{
 		"			pl.room[i] = (h.Slots*total + slots - 1) / slots\n", "			pl.room[i] = total + 0*h.Slots\n"),
 	ruletest.New("place.go", "more processes than slots are refused",
 		"		if !oversubscribe {\n", "		if false {\n"),
-	ruletest.New("place.go", "replicas that share a host are told of",
+	ruletest.New("place.go", "replicas that share a host are reported",
 		"			p.Together = append(p.Together, rank)\n", "			_ = rank\n"),
-	ruletest.New("place.go", "replicas that share a rack are told of",
+	ruletest.New("place.go", "replicas that share a rack are reported",
 		"			p.SameRack = append(p.SameRack, rank)\n", "			_ = rank\n"),
 	ruletest.New("spares.go", "spares go to the emptiest host",
 		"(best < 0 || free[h.Name] > free[hosts[best].Name])", "best < 0"),
-	ruletest.New("spares.go", "a spare takes a slot",
+	ruletest.New("spares.go", "a spare occupies a slot",
 		"		free[hosts[best].Name]--\n", ""),
 	ruletest.New("spares.go", "so does a process",
 		"		free[p.Hosts[i].Name]--\n", "		_ = i\n"),
@@ -44,9 +44,9 @@ var rules = []ruletest.Rule{
 		"(free[h.Name] > 0 || oversubscribe) && ", ""),
 }
 
-// unshown are rules that change no placement of the tests: hosts that are filled in order
-// lead to the next one anyway, except where one was passed over, and the host of replicas
-// that have to be together does not affect which losses the job survives.
+// unshown are rules without effect on the placements in the tests. Hosts that are filled in
+// order lead to the next one anyway, except where one was skipped. For replicas that have
+// to share a host it does not matter which host that is: the job survives the same losses.
 var unshown = []ruletest.Rule{
 	ruletest.New("place.go", "neighbouring ranks are close together",
 		"		pl.near[k] = h\n", ""),
@@ -54,7 +54,7 @@ var unshown = []ruletest.Rule{
 		"			if withRoom < 0 {\n				withRoom = h\n			}\n", "			withRoom = h\n"),
 }
 
-// table names the tests that have to fail without a rule.
+// table names the tests that must fail if a rule is removed.
 var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "Test(Place.*|Spares.*)", Sign: "--- FAIL: Test(Place|Spares)"}
 
 // TestRulesStand looks for the text of every rule.

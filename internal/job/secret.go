@@ -12,8 +12,8 @@ import (
 // secretSize is the size of a job's secret and of every nonce, in bytes.
 const secretSize = 32
 
-// Secret authenticates the processes of one job. Only they know it; each one inherits it
-// through a descriptor.
+// Secret authenticates the processes of one job. Only they know it. Each process inherits
+// it through a descriptor.
 type Secret [secretSize]byte
 
 // ErrSecret means that the other side could not prove that it knows the secret.
@@ -27,8 +27,8 @@ func newNonce() (n [secretSize]byte) {
 	return n
 }
 
-// readSecret reads a secret from the start of f. It ignores the file position, which all
-// processes of a wrapper share.
+// readSecret reads a secret from the start of f. It ignores the file position, which a
+// process shares with all processes that its wrapper starts.
 func readSecret(f *os.File) (s Secret, err error) {
 	if n, err := f.ReadAt(s[:], 0); n != secretSize {
 		return s, fmt.Errorf("read the secret: %w", err)
@@ -36,8 +36,8 @@ func readSecret(f *os.File) (s Secret, err error) {
 	return s, nil
 }
 
-// mac returns a proof that its sender knows the secret, bound to a role, to both nonces
-// and to the bytes that the two sides agree on.
+// mac returns a proof that its sender knows the secret. The proof is bound to a role, to
+// both nonces, and to bytes on which the two sides agree.
 func (s *Secret) mac(role string, asker, answerer [secretSize]byte, bound []byte) []byte {
 	h := hmac.New(sha256.New, s[:])
 	fmt.Fprintf(h, "intra %s %d %d\x00", role, Version, len(bound))

@@ -20,13 +20,13 @@ import (
 )
 
 // Secure makes the network connections of one member of a job. Both ends of a connection
-// have proved their names and that they know the secret of the job. Any goroutine may call
-// the methods.
+// prove their names and that they know the secret of the job. Any goroutine may call the
+// methods.
 //
 // Without encryption the bytes after the handshake are plain TCP, and an attacker on the
-// network can change them. With encryption TLS 1.3 protects them. Its keys are made for
-// the job and have no certificate authority. Instead both ends prove with the secret that
-// they see the same keys, so an attacker without the secret cannot sit between them.
+// network can change them. With encryption TLS 1.3 protects them. Its keys are made for the
+// job, without a certificate authority. Instead both ends prove with the secret that they
+// see the same keys. So an attacker without the secret cannot intercept the connection.
 type Secure struct {
 	secret Secret
 	self   string
@@ -56,8 +56,8 @@ func (s *Secure) flags() byte {
 	return 0
 }
 
-// Client secures a connection that this member has dialled to the member peer. It takes over
-// c, and closes it on failure.
+// Client secures a connection that this member has dialled to member peer. It takes over c,
+// and closes it on failure.
 func (s *Secure) Client(ctx context.Context, c net.Conn, peer string) (net.Conn, error) {
 	if peer == "" || len(peer) > maxName {
 		c.Close()
@@ -68,15 +68,16 @@ func (s *Secure) Client(ctx context.Context, c net.Conn, peer string) (net.Conn,
 		if err != nil || s.cert == nil {
 			return c, err
 		}
-		// No certificate is verified, since there is no authority; bind authenticates.
+		// No certificate is verified, because there is no authority. bind authenticates the
+		// peer.
 		t := tls.Client(tcp.NewSocket(c), &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, DynamicRecordSizingDisabled: true})
 		return t, s.bind(ctx, t, ses, "tls dialler", "tls listener")
 	})
 }
 
-// Server secures a connection that this member has accepted. The peer must be a member whose
-// name expected accepts; Server returns that name. It takes over c, and closes it on failure.
-// It sends nothing to a stranger.
+// Server secures a connection that this member has accepted. The peer must be a member
+// whose name expected accepts; Server returns that name. It takes over c, and closes it on
+// failure. It sends nothing to a peer that does not know the secret.
 func (s *Secure) Server(ctx context.Context, c net.Conn, expected func(peer string) bool) (net.Conn, string, error) {
 	var peer string
 	sc, err := s.bounded(ctx, c, func() (net.Conn, error) {
@@ -112,8 +113,8 @@ func (s *Secure) bounded(ctx context.Context, c net.Conn, handshake func() (net.
 	return sc, nil
 }
 
-// bind runs the TLS handshake and makes sure that both ends know the secret
-// and see the same keys.
+// bind runs the TLS handshake. It then checks that both ends know the secret and see the
+// same keys.
 func (s *Secure) bind(ctx context.Context, t *tls.Conn, ses *session, mine, theirs string) error {
 	if err := t.HandshakeContext(ctx); err != nil {
 		return err
@@ -150,14 +151,15 @@ func ephemeral() (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// maxPending bounds the accepted connections that have proved nothing yet.
+// maxPending bounds the accepted connections whose peers have proved nothing yet.
 const maxPending = 128
 
-// Serve accepts connections until ctx is done or the listener is closed, and passes those
-// of members to handle, each in a goroutine of its own. It closes the listener. However
-// many strangers connect, at most maxPending connections without proof hold a descriptor,
-// for at most handshakeTime. Serve closes an arbitrary one of them to make room for the
-// next connection; a member that loses its connection this way tries again.
+// Serve accepts connections until ctx is done or the listener is closed. It passes those of
+// members to handle, each in a goroutine of its own. It closes the listener.
+//
+// At most maxPending connections without proof hold a descriptor, each for at most
+// handshakeTime. To make room for another connection, Serve closes an arbitrary one of
+// them. A member that loses its connection this way tries again.
 func (s *Secure) Serve(ctx context.Context, l net.Listener, expected func(peer string) bool, handle func(c net.Conn, peer string)) error {
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	defer l.Close()
@@ -166,11 +168,11 @@ func (s *Secure) Serve(ctx context.Context, l net.Listener, expected func(peer s
 	for {
 		c, err := listen.Accept(l.Accept)
 		if err != nil {
-			return ctx.Err() // it was closed
+			return ctx.Err() // the listener was closed
 		}
 		mu.Lock()
 		if len(pending) >= maxPending {
-			for other := range pending { // in no order
+			for other := range pending { // the order is random
 				delete(pending, other)
 				other.Close()
 				break
@@ -183,7 +185,7 @@ func (s *Secure) Serve(ctx context.Context, l net.Listener, expected func(peer s
 			mu.Lock()
 			delete(pending, c)
 			mu.Unlock()
-			if err == nil { // else a stranger, which is ignored
+			if err == nil { // otherwise a stranger, which is ignored
 				handle(sc, peer)
 			}
 		}()

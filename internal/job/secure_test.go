@@ -68,8 +68,8 @@ func TestSecure(t *testing.T) {
 	require.ErrorContains(t, err, "want 1 to 255")
 }
 
-// A man in the middle forwards the first handshake unchanged, and then makes an
-// encrypted connection of his own to each side. Both sides refuse it.
+// An attacker forwards the first handshake unchanged, and then makes an encrypted
+// connection of its own to each side. Both sides refuse it.
 func TestMiddlemanIsRefused(t *testing.T) {
 	secret := NewSecret()
 	address := serve(t, &secret, listener, true)
@@ -117,7 +117,7 @@ func TestMiddlemanIsRefused(t *testing.T) {
 	require.LessOrEqual(t, len(heard), secretSize, "not a byte after the proof")
 }
 
-// A flood of strangers, silent and talking, excludes no member, and none of them
+// Many connections from strangers, some silent, exclude no member. None of the strangers
 // receives anything.
 func TestFloodOfStrangers(t *testing.T) {
 	secret := NewSecret()
@@ -157,7 +157,7 @@ func TestFloodOfStrangers(t *testing.T) {
 		})
 	}
 	for range 20 {
-		// A member whose connection made room for a stranger tries again.
+		// A member whose connection was closed to make room tries again.
 		require.Eventually(t, func() bool { return reach(t, &secret, address, false) == nil }, time.Minute, time.Millisecond)
 	}
 	require.Eventually(t, func() bool { return flooded.Load() > maxPending }, time.Minute, time.Millisecond)

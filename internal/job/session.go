@@ -16,34 +16,37 @@ import (
 	"github.com/intrahpc/intra/internal/base/lease"
 )
 
-// Session is a process's membership in a job: its control connection. Except
-// for Next, its methods may be called by any goroutine.
+// Session is the membership of a process in a job, with its control connection. Any
+// goroutine may call its methods, except Next.
 type Session struct {
 	conn     *Conn
 	secret   Secret
 	setup    Setup
-	local    int // processes of the job that were planned for this host
+	local    int // number of processes of the job that are placed on this host
 	links    Links
 	lease    *lease.Lease   // of this host; nil if it has none
 	slot     *affinity.Slot // on the board of its host; nil if it has none
 	listener net.Listener   // links over TCP only
 	serving  context.Context
 	stop     context.CancelFunc // ends serving
-	latest   chan func() Stats  // counts for the next report, if one is due
-	counting sync.Mutex         // held while counts are taken and sent, so that they only grow
+	latest   chan func() Stats  // function that takes the counts for the next report, if one is due
+	// Held while counts are taken and sent, so that the counts in later reports are never
+	// lower.
+	counting sync.Mutex
 	closed   chan struct{}
 	close    sync.Once
 	crash    *os.File // text written here does not count as output of the program
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when something below changes
+	changed chan struct{} // closed and replaced when one of the following fields changes
 	events  []Event
-	files   map[Endpoint]*os.File // ends of links, until Connect takes them
+	files   map[Endpoint]*os.File // ends of links, until Connect returns them
 	onUse   map[Endpoint]*wanted  // links that are made at their first use
 	// connected: Connect has taken the ends of the links to the first processes. Until then
-	// the ends to dead processes are kept too, since those may have sent something.
+	// the ends to dead processes are kept, too, since those processes may have sent
+	// something.
 	connected bool
-	arena     *os.File // until Arena takes it; nil: there is none
+	arena     *os.File // memory until Arena returns it; nil: none
 	noArena   string   // why there is no arena, if the rank should have one
 	peers     []Peer
 	started   bool
@@ -53,9 +56,9 @@ type Session struct {
 	err       error    // why the connection has ended
 }
 
-// Join makes this process a member of the job that its launcher runs. It
-// returns nil, nil in a process that no launcher has started. It must be
-// called before the program starts processes of its own, and once.
+// Join makes this process a member of the job of its launcher. In a process that no
+// launcher has started, it returns nil, nil. It must be called only once, before the
+// program starts processes of its own.
 func Join(ctx context.Context, hello Hello) (*Session, error) {
 	in, ok, err := inherited()
 	if !ok {
@@ -143,13 +146,13 @@ func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err er
 	return nil
 }
 
-// Setup returns the process's place in the job.
+// Setup returns the slot of the process in the job, and the options of the job.
 func (s *Session) Setup() Setup { return s.setup }
 
-// Local returns the number of processes of the job that were planned for this host.
+// Local returns the number of processes of the job that are placed on this host.
 func (s *Session) Local() int { return s.local }
 
-// Slot returns this process's place on the board of its host, nil if it has none.
+// Slot returns this process's slot on the board of its host, or nil if it has none.
 func (s *Session) Slot() *affinity.Slot { return s.slot }
 
 // read handles the messages of the head until the connection ends.
@@ -168,8 +171,8 @@ func (s *Session) read() {
 	}
 }
 
-// headGone wraps every error of the control connection in ErrHeadGone and io.EOF: without
-// the connection the process has no job.
+// headGone wraps every error of the control connection in ErrHeadGone and io.EOF. Without
+// the connection the process is not part of the job.
 func headGone(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: %w", ErrHeadGone, err)
@@ -221,9 +224,9 @@ func (s *Session) update(f func()) {
 	s.changed = make(chan struct{})
 }
 
-// Next waits for the next event. Events arrive in the head's order. After the last one
-// Next returns an error that wraps io.EOF, or ErrRefused if the head has refused the job.
-// Only one goroutine may call it.
+// Next waits for the next event. Events arrive in the head's order. After the last one Next
+// returns an error that wraps io.EOF, or ErrRefused if the head has refused the job. Only
+// one goroutine may call Next.
 func (s *Session) Next() (Event, error) {
 	for {
 		s.mu.Lock()
@@ -242,8 +245,9 @@ func (s *Session) Next() (Event, error) {
 	}
 }
 
-// Stats makes the session send the head a report of the counts. It calls count right
-// before it sends. It never blocks: if a report is already pending, it does nothing.
+// Stats makes the session send the head a report of the counts. The session calls count
+// right before it sends. Stats never blocks. If a report is already pending, it does
+// nothing.
 func (s *Session) Stats(count func() Stats) {
 	select {
 	case s.latest <- count:
@@ -276,8 +280,8 @@ func (s *Session) tell(count func() Stats) error {
 	return s.say(&Message{Kind: KindStats, Stats: &st})
 }
 
-// say sends a message that the head needs. If it cannot be sent, Next returns the error: a
-// process that went on would make the head wait forever.
+// say sends a message that the head needs. If it cannot be sent, Next returns the error.
+// Otherwise the process would continue, and the head would wait forever.
 func (s *Session) say(m *Message) error {
 	err := s.conn.Write(m)
 	if err != nil && !Ended(err) { // the reader reports an ended connection
@@ -286,36 +290,36 @@ func (s *Session) say(m *Message) error {
 	return err
 }
 
-// Fired reports that this process has reached the kill point k. When it returns, the
-// kernel has the report. The caller kills itself next; else the head does so after a
-// while.
+// Fired reports that this process has reached the kill point k. When it returns, the kernel
+// has the report. The caller must then kill its own process; if it does not, the head does
+// so after a while.
 func (s *Session) Fired(k Kill, st Stats) {
-	// An error does not matter: the process ends either way.
+	// An error makes no difference: the process ends in any case.
 	_ = s.say(&Message{Kind: KindFired, Kill: &k, Stats: &st})
 }
 
-// Leased waits until the processes of this host may act on the outside world. While the
-// host's lease runs, the head does not declare the host lost, so no other process acts in
-// its place. Leased returns at once unless the host may be lost. The caller has to act
-// right after it, since the lease may end. The error is ctx's.
+// Leased waits until the processes of this host may act on the outside world. The head does
+// not declare the host lost while its lease is valid, so no other process acts in its
+// place. Leased returns at once unless the host may be lost. The caller must act
+// immediately, because the lease may end. The error is that of ctx.
 func (s *Session) Leased(ctx context.Context) error { return s.lease.Await(ctx) }
 
 // Finish reports that run returned nil. The process serves its peers until Release.
 func (s *Session) Finish(st Stats) error {
-	s.counting.Lock() // an earlier count must not be sent after this one
+	s.counting.Lock() // a count from before must not be sent after this one
 	defer s.counting.Unlock()
 	return s.say(&Message{Kind: KindFinish, Stats: &st})
 }
 
-// Drained reports, after Finish, that every message of this process has been received. The
-// job does not need this rank from now on.
+// Drained reports, after Finish, that all messages of this process have been received. From
+// then on the job does not need this rank.
 func (s *Session) Drained() error {
 	return s.say(&Message{Kind: KindDrained})
 }
 
 // Handled reports that this process has handled the verdict with that epoch.
 func (s *Session) Handled(epoch uint64) {
-	// An error does not matter: without a head the survivors are not counted.
+	// An error makes no difference: without a head nothing waits for this report.
 	_ = s.say(&Message{Kind: KindHandled, Epoch: epoch})
 }
 
@@ -335,7 +339,7 @@ func (s *Session) Suspect(p Endpoint, err error) {
 	if err != nil {
 		text = clip(err.Error())
 	}
-	// An error does not matter: Next reports the loss of the head.
+	// An error makes no difference: Next reports the loss of the head.
 	_ = s.say(&Message{Kind: KindSuspect, Process: &p.Process, Incarnation: p.Incarnation, Text: text})
 }
 
@@ -352,7 +356,7 @@ func (s *Session) doubt(p Endpoint, err error) {
 // Reply sends a reply about recovery to the head.
 func (s *Session) Reply(r Reply) {
 	r.Text = clip(r.Text)
-	// An error does not matter: Next reports the loss of the head.
+	// An error makes no difference: Next reports the loss of the head.
 	_ = s.say(&Message{Kind: KindReply, Reply: &r})
 }
 
@@ -368,7 +372,7 @@ func clip(s string) string {
 	return s[:n] + " …"
 }
 
-// Close ends the membership. Links stay as they are.
+// Close ends the membership. It does not affect the links.
 func (s *Session) Close() error {
 	err := net.ErrClosed
 	s.close.Do(func() {
@@ -383,9 +387,9 @@ func (s *Session) Close() error {
 	return err
 }
 
-// LastWords passes the beginning of this process's final message on standard error to the
-// launcher, which shows it with the name of the process.
+// LastWords sends the beginning of this process's final message on standard error to the
+// launcher. The launcher shows it with the name of the process.
 func (s *Session) LastWords(text []byte) {
 	const atOnce = 4096                                 // fits into an empty pipe, so Write does not block
-	_, _ = s.crash.Write(text[:min(len(text), atOnce)]) // an error does not matter: the launcher is gone
+	_, _ = s.crash.Write(text[:min(len(text), atOnce)]) // an error only means that the launcher is gone
 }

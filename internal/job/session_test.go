@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/lease"
 )
 
-// heads plays the head for one process of a job in this process.
+// heads acts as the head for one process of a job, in this process.
 type heads struct {
 	conn   *Conn
 	secret Secret
@@ -70,8 +70,8 @@ func TestJoinWithoutALauncher(t *testing.T) {
 	}
 }
 
-// Counts that were taken before a process has finished do not reach the head after
-// that: the head would compare them with those of other replicas.
+// Counts that were taken before a process finished do not reach the head later. The head
+// would compare them with those of other replicas.
 func TestCountsDoNotComeLate(t *testing.T) {
 	h := newHead(t, NewSecret())
 	s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
@@ -79,7 +79,7 @@ func TestCountsDoNotComeLate(t *testing.T) {
 	s.Stats(func() Stats {
 		close(taken)
 		go func() { finish <- s.Finish(Stats{Sections: 2}) }()
-		time.Sleep(10 * time.Millisecond) // gives Finish time to be first
+		time.Sleep(10 * time.Millisecond) // so that Finish is probably first
 		return Stats{Sections: 1}
 	})
 	<-taken
@@ -88,7 +88,7 @@ func TestCountsDoNotComeLate(t *testing.T) {
 	require.NoError(t, <-finish)
 }
 
-func TestSessionTellsAndIsTold(t *testing.T) {
+func TestSessionSendsAndReceives(t *testing.T) {
 	h := newHead(t, NewSecret())
 	s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{2}})
 
@@ -148,7 +148,8 @@ func TestConnectOverTCP(t *testing.T) {
 		ss[i] = hs[i].admit(t, Setup{Self: p, Incarnation: 1, Degrees: degrees, Listen: "127.0.0.1:0"})
 		peers[i] = Peer{Process: p, Incarnation: 1, Link: LinkTCP, Address: hs[i].read(t, KindListen).Address}
 	}
-	// Strangers: one is silent, one talks nonsense, one is of another job.
+	// Strangers: one sends nothing, one sends bytes of another protocol, one is a member of
+	// another job.
 	for _, p := range peers {
 		for _, say := range []string{"", "GET / HTTP/1.1\r\n\r\n", string(make([]byte, maxCall))} {
 			c, err := net.Dial("tcp", p.Address)
@@ -162,7 +163,7 @@ func TestConnectOverTCP(t *testing.T) {
 		other := NewSecret()
 		go dialHandshake(c, &other, Endpoint{Process{0, 0}, 1}.String(), Endpoint{p.Process, 1}.String(), 0)
 	}
-	// The last process is dead before it has dialled or been dialled.
+	// The last process dies before any connection with it is made.
 	ss[3].listener.Close()
 	verdict := Verdict{Epoch: 1, Process: all[3], Cause: CauseSignal}
 	type connected struct {
@@ -196,8 +197,7 @@ func TestConnectOverTCP(t *testing.T) {
 	}
 }
 
-// A process sees the lease of its host, and that of a host without one never
-// ends.
+// A process sees the lease of its host. The lease of a host without one never ends.
 func TestSessionHasTheLeaseOfItsHost(t *testing.T) {
 	word, err := lease.NewWord()
 	require.NoError(t, err)
@@ -211,7 +211,7 @@ func TestSessionHasTheLeaseOfItsHost(t *testing.T) {
 	require.Equal(t, 7, s.Local())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(io.ErrClosedPipe)
-	require.ErrorIs(t, s.Leased(ctx), io.ErrClosedPipe, "there has been no lease yet")
+	require.ErrorIs(t, s.Leased(ctx), io.ErrClosedPipe, "no lease was granted yet")
 	word.Publish(lease.Now() + time.Hour)
 	require.NoError(t, s.Leased(ctx))
 	word.Publish(lease.Now())
@@ -219,11 +219,11 @@ func TestSessionHasTheLeaseOfItsHost(t *testing.T) {
 	require.NoError(t, newHead(t, NewSecret()).admit(t, setup).Leased(ctx))
 }
 
-// A process that dies before its peers have taken the ends of their links to it may have
-// sent something: they still get them.
+// A process dies before its peers have taken the ends of their links to it. They still get
+// these ends, because the process may have sent something.
 func TestPeerThatDiesAtTheStart(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("links within a host are there on Linux only")
+		t.Skip("links within a host need Linux")
 	}
 	for _, onUse := range []bool{false, true} {
 		h := newHead(t, NewSecret())

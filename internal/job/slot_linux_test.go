@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/affinity"
 )
 
-// A process has a slot of the board of its host, if there is one, besides the other
+// If there is a board on its host, a process has a slot on it, in addition to the other
 // descriptors that it inherits.
 func TestSessionHasASlot(t *testing.T) {
 	board, err := affinity.NewBoard()
@@ -28,7 +28,7 @@ func TestSessionHasASlot(t *testing.T) {
 	require.ErrorContains(t, err, "open the board of processes")
 }
 
-// A process checks the variables that the launcher has set, and does not pass them on.
+// A process checks the variables of the launcher, and removes them from its environment.
 func TestSlotInTheEnvironment(t *testing.T) {
 	for _, v := range []string{"3", "3,x", ",1", "x,1", "903,1", "0,1"} {
 		t.Setenv(EnvControl, "900,901,902")

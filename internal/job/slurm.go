@@ -8,11 +8,12 @@ import (
 )
 
 // SlurmShell starts a command on a host of the caller's allocation. The command may use all
-// processors of the host. Neither its end nor the loss of a host ends the other commands.
+// processors of the host. The other commands continue when it ends, and when a host is
+// lost.
 const SlurmShell = "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --no-kill --kill-on-bad-exit=0 --cpu-bind=none --mpi=none --quiet"
 
-// SlurmHosts returns the hosts of the Slurm allocation that the environment
-// describes, with a slot for each task, or nil if it describes none.
+// SlurmHosts returns the hosts of the Slurm allocation in the environment, with a slot for
+// each task. It returns nil if the environment describes none.
 func SlurmHosts(getenv func(string) string) ([]Host, error) {
 	if getenv("SLURM_JOB_ID") == "" {
 		return nil, nil
@@ -39,7 +40,7 @@ func SlurmHosts(getenv func(string) string) ([]Host, error) {
 		hosts[i] = Host{Name: names[i], Slots: slots[i]}
 	}
 	if len(hosts) == 1 && hosts[0].Name == getenv("SLURMD_NODENAME") {
-		return nil, nil // this host alone
+		return nil, nil // only this host
 	}
 	return hosts, distinct(hosts)
 }

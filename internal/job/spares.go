@@ -3,8 +3,8 @@ package job
 import "fmt"
 
 // Reserve places spare processes, which wait to replace lost ones, on hosts with free
-// slots. The emptiest host comes first, so that the spares are spread and do not die
-// together. With oversubscribe every host has room.
+// slots. It prefers the host with the most free slots. So the spares are spread, and few of
+// them are lost with one host. With oversubscribe every host has room.
 func (p *Placement) Reserve(spares int, hosts []Host, oversubscribe bool) error {
 	free := make(map[string]int)
 	for _, h := range hosts {
@@ -36,7 +36,7 @@ func (p *Placement) Keep(hosts []Host) {
 	}
 }
 
-// use returns the index of a host among those that are used, and adds it if needed.
+// use returns the index of a host in Hosts, and adds the host if needed.
 func (p *Placement) use(h Host) int {
 	for i, used := range p.Hosts {
 		if used.Name == h.Name {

@@ -13,7 +13,7 @@ import (
 type Spec struct {
 	Ranks    int    // logical ranks; 0 means 1, or len(Degrees)
 	Replicas int    // replicas of every rank; 0 means 1
-	Degrees  []int  // replicas of each rank; with it Replicas must be 0
+	Degrees  []int  // number of replicas of each rank; if set, Replicas must be 0
 	Link     string // kind of link between processes; "" means the default
 	Check    bool   // checked mode
 }
@@ -30,8 +30,8 @@ const (
 // between hosts.
 const LinkMPI = "mpi"
 
-// MaxDegree bounds the replicas of a rank, since messages carry sets of replicas as words
-// of 64 bits.
+// MaxDegree bounds the replicas of a rank, because messages represent a set of replicas by
+// 64 bits.
 const MaxDegree = 64
 
 // ErrSpec marks an invalid description of a job.
@@ -87,7 +87,7 @@ func (p Process) Compare(q Process) int {
 // MarshalText writes the form of String, so that a Process can be a key in JSON.
 func (p Process) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads the form that String writes.
+// UnmarshalText parses the form that String returns.
 func (p *Process) UnmarshalText(b []byte) error {
 	q, err := ParseProcess(string(b))
 	if err == nil {
@@ -96,7 +96,7 @@ func (p *Process) UnmarshalText(b []byte) error {
 	return err
 }
 
-// ParseProcess reads rank.replica.
+// ParseProcess parses RANK.REPLICA.
 func ParseProcess(s string) (Process, error) {
 	rank, replica, ok := strings.Cut(s, ".")
 	a, err1 := strconv.ParseUint(rank, 10, 31)
@@ -118,8 +118,7 @@ func Processes(degrees []int) []Process {
 	return all
 }
 
-// Endpoint is one incarnation of a process: the process that began in a slot with that
-// number.
+// Endpoint is one incarnation of a process.
 type Endpoint struct {
 	Process     Process
 	Incarnation uint32

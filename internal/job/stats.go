@@ -7,45 +7,46 @@ import (
 	"github.com/intrahpc/intra/internal/base/counters"
 )
 
-// Stats holds the counts of a process: totals since its start.
+// Stats holds the counts of a process, as totals since its start.
 type Stats struct {
-	Sections      int64  `json:"sections"`       // sections left
-	TasksRun      int64  `json:"tasks_run"`      // bodies run here
-	TasksReceived int64  `json:"tasks_received"` // results taken from a peer
-	TasksRerun    int64  `json:"tasks_rerun"`    // run here in place of a dead peer
+	Sections      int64  `json:"sections"`       // number of sections that it has left
+	TasksRun      int64  `json:"tasks_run"`      // number of task bodies that it has run
+	TasksReceived int64  `json:"tasks_received"` // number of results that it has received from a peer
+	TasksRerun    int64  `json:"tasks_rerun"`    // number of tasks that it has run in place of a dead peer
 	UpdateBytes   int64  `json:"update_bytes"`   // payload of updates sent
-	UpdatesTorn   int64  `json:"updates_torn"`   // updates that were only partially received here
-	UpdatesLost   int64  `json:"updates_lost"`   // updates that were lost with a connection
-	Signature     uint64 `json:"signature"`      // of all sections entered, in order
-	Links         int64  `json:"links"`          // made to other processes
-	// Before is the number of the rank's sections that Sections does not count: those from
-	// before this process joined, less those that were run again after a rollback.
+	UpdatesTorn   int64  `json:"updates_torn"`   // number of updates that were only partially received
+	UpdatesLost   int64  `json:"updates_lost"`   // number of updates that were lost with a connection
+	Signature     uint64 `json:"signature"`      // signature of all sections entered, in order
+	Links         int64  `json:"links"`          // number of links to other processes that were made
+	// Before is the number of the rank's sections from before this process joined, which
+	// Sections does not count. Sections that were run again after a rollback are
+	// subtracted.
 	Before int64 `json:"before,omitempty"`
 	// Points is the number of safe points that a finished process has passed. Place is
 	// file:line of its first call of SafePoint. Restored is the safe point at which it
-	// began with saved state, 0 if it did not.
+	// began with saved state, or 0.
 	Points    uint64               `json:"points,omitempty"`
 	Restored  uint64               `json:"restored,omitempty"`
 	Place     string               `json:"place,omitempty"`
 	TaskTypes map[string]TaskStats `json:"task_types,omitempty"`
 	Notes     []string             `json:"notes,omitempty"`   // notes to the user; the head prints each one once
-	Details   []string             `json:"details,omitempty"` // like Notes, for users who want to see everything
+	Details   []string             `json:"details,omitempty"` // like Notes, for a verbose report
 	// Corruption is nil unless tasks are verified. Flipped lists the requested bit flips
 	// that have happened.
 	Corruption *Corruption `json:"corruption,omitempty"`
 	Flipped    []Flip      `json:"flipped,omitempty"`
-	// Watched is nil unless replicas look for divergence.
+	// Watched is nil unless replicas are compared for divergence.
 	Watched *Watched `json:"watched,omitempty"`
 	// Counters describes how this process measures the requested counters of tasks.
 	Counters []counters.Counter `json:"counters,omitempty"`
-	// Usage is the resources that the process has used, nil if unknown.
+	// Usage is the use of resources by the process, or nil if unknown.
 	Usage *counters.Usage `json:"usage,omitempty"`
-	// Doing is what the process does now, nil if it does not report it. Only reports
-	// before the end of the process carry it.
+	// Doing is what the process does now, or nil if it does not report that. Only reports
+	// before the end of the process have it.
 	Doing *Doing `json:"doing,omitempty"`
 }
 
-// Diverged returns how two finished replicas of a rank differ, or "".
+// Diverged describes how two finished replicas of a rank differ, or returns "".
 func (s *Stats) Diverged(o *Stats) string {
 	switch {
 	case s.Points != o.Points:
@@ -61,8 +62,8 @@ func (s *Stats) Diverged(o *Stats) string {
 	return ""
 }
 
-// Apart returns how two finished processes of different ranks differ, or "". It compares
-// only if one of them began with saved state.
+// Apart describes how two finished processes of different ranks differ, or returns "". It
+// compares them only if one of them began with saved state.
 func (s *Stats) Apart(o *Stats) string {
 	if s.Points == o.Points || s.Restored == 0 && o.Restored == 0 {
 		return ""

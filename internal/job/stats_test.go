@@ -11,14 +11,14 @@ func TestStatsThatDiffer(t *testing.T) {
 	tests := []struct {
 		name         string
 		a, b         Stats
-		within, with string // a rank, other ranks
+		within, with string // expected difference for replicas of one rank, and for different ranks
 	}{
 		{"the same", whole, whole, "", ""},
 		{"restored, and the same", Stats{Sections: 31, Before: 30, Points: 60, Restored: 30}, whole, "", ""},
 		{"a counter was forgotten", Stats{Sections: 61, Before: 30, Points: 90, Restored: 30}, whole,
 			"the first came to 90 safe points and 91 sections, the second to 60 and 61 (SafePoint is called at main.go:49); the first was restored at safe point 30: " + ForgottenState,
 			"the first came to 90 safe points and 91 sections, the second to 60 and 61 (SafePoint is called at main.go:49); the first was restored at safe point 30: " + ForgottenState},
-		{"nobody was restored", Stats{Sections: 61, Points: 61}, whole,
+		{"no process was restored", Stats{Sections: 61, Points: 61}, whole,
 			"the first came to 61 safe points and 61 sections, the second to 60 and 61 (SafePoint is called at main.go:49)", ""},
 		{"sections", Stats{Sections: 62, Points: 60}, whole, "one left 62 sections, the other 61", ""},
 		{"state", Stats{Sections: 61, Points: 60, Watched: &Watched{Last: []Hashed{{SafePoint: true, Number: 8, Hash: 42}}}},

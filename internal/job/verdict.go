@@ -12,20 +12,20 @@ const (
 	CauseFenced   Cause = "fenced"   // stopped or cut off, then killed by the head
 	CauseHost     Cause = "host"     // its host was lost
 	CauseLink     Cause = "link"     // a link of it broke and was not restored
-	CauseRelieved Cause = "moved"    // another process has taken over its slot at a cut; no failure
+	CauseRelieved Cause = "moved"    // another process has taken over the slot at a cut; this is no failure
 )
 
-// Verdict declares one process dead. The head numbers its verdicts by epoch,
-// from 1, and every survivor gets the same list in the same order.
+// Verdict declares one process dead. The head numbers its verdicts by epoch, from 1. Every
+// survivor gets the same list in the same order.
 type Verdict struct {
 	Epoch   uint64
 	Process Process
-	// Incarnation is the incarnation of the process, where 0 means 1. So a verdict on a process does
-	// not concern its replacement.
+	// Incarnation is the incarnation of the dead process, where 0 means 1. So the verdict
+	// does not affect its replacement.
 	Incarnation uint32
 	Cause       Cause
 	Detail      string
-	// Through: the program of the rank had returned and all its messages had been received.
-	// So the job does not need the rank, even if this was its last replica.
+	// Through: the program of the rank had returned, and all its messages had been
+	// received. So the job does not need the rank, even if this was its last replica.
 	Through bool `json:",omitempty"`
 }

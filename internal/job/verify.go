@@ -9,22 +9,23 @@ import (
 // Verification selects the tasks that all replicas of a rank run to compare the results,
 // and the safe points at which they compare their state.
 type Verification struct {
-	Share float64 `json:"share"` // the share of tasks that is compared; 1: all
-	State uint64  `json:"state"` // states are compared at each safe point with a multiple of this number; 0: at none
-	Seed  uint64  `json:"seed"`  // of the choice of tasks, and of the hashes
-	// Backups: the job takes backups. Where tasks are sampled, replicas compare all tasks
-	// until the first backup is complete (Order.Entire), so that its state is right.
+	Share float64 `json:"share"` // share of the tasks that are compared; 1: all
+	State uint64  `json:"state"` // states are compared at each safe point whose number is a multiple of State; 0: never
+	Seed  uint64  `json:"seed"`  // seed for the choice of tasks and for the hashes
+	// Backups: the job takes backups. If tasks are sampled, replicas compare all tasks
+	// until the first backup is complete (Order.Entire), so that the state in this backup
+	// is correct.
 	Backups bool `json:"backups,omitempty"`
 }
 
-// Samples reports whether replicas compare only a share of the tasks.
+// Samples reports whether replicas compare only some of the tasks.
 func (v *Verification) Samples() bool { return v != nil && v.Share > 0 && v.Share < 1 }
 
 // usualShare is the Share of -sdc sample.
 const usualShare = 0.01
 
-// ParseVerification reads sample, sample=P or dual, or state or state=N, or one of each
-// with a comma between them. For off it returns nil.
+// ParseVerification parses sample, sample=P or dual; state or state=N; or one of each,
+// separated by a comma. For off it returns nil.
 func ParseVerification(s string) (*Verification, error) {
 	if s == "off" {
 		return nil, nil
@@ -79,19 +80,19 @@ func parseEvery(s string) (uint64, error) {
 // Corruption holds the counts and findings of a process about the tasks and states that it
 // has compared.
 type Corruption struct {
-	Compared int64 `json:"compared"` // tasks and states, each counted by one replica
+	Compared int64 `json:"compared"` // number of tasks and states; each is counted by one replica
 	Differed int64 `json:"differed"`
 	Repaired int64 `json:"repaired"`
-	// Undecided: one more task or state has differed and no process can be blamed. All
+	// Undecided: a further task or state has differed, and no process can be blamed. All
 	// replicas of the rank report it.
 	Undecided bool `json:"undecided,omitempty"`
-	// Doubt is the dispute for which this process has stopped; nil: none.
+	// Doubt is the dispute because of which this process has stopped; nil: none.
 	Doubt *Doubt `json:"doubt,omitempty"`
 	// Doubted lists the generations in which replicas differed and this process stopped
-	// for it, and from which the job has rolled back since.
+	// because of that. The job has rolled back from all of them since.
 	Doubted []uint32 `json:"doubted,omitempty"`
-	// Convicted lists the processes of this rank, perhaps this one too, that were blamed
-	// for wrong results.
+	// Convicted lists the processes of this rank that were blamed for wrong results. This
+	// process may be one of them.
 	Convicted []Conviction `json:"convicted,omitempty"`
 }
 
@@ -99,37 +100,37 @@ type Corruption struct {
 type Conviction struct {
 	Process     Process `json:"process"`
 	Incarnation uint32  `json:"incarnation"`
-	Core        int     `json:"core"` // processor that it ran on; -1: unknown
+	Core        int     `json:"core"` // processor on which it ran; -1: unknown
 	Section     uint64  `json:"section"`
 	Task        int     `json:"task"`
 	Kernel      string  `json:"kernel"`
-	Message     string  `json:"message,omitempty"`    // the wrong message, in place of a task
-	Point       uint64  `json:"point,omitempty"`      // the safe point at which its state was wrong, in place of a task
-	Seconds     float64 `json:"seconds"`              // time from the fault to its detection, as far as known
-	Generation  uint32  `json:"generation,omitempty"` // rollbacks of the job before
-	// Sure is the last safe point by which the comparison found the process sound; 0: none.
-	// Its results since then in tasks that were not compared may be wrong.
+	Message     string  `json:"message,omitempty"`    // the wrong message, if it is not a task
+	Point       uint64  `json:"point,omitempty"`      // safe point at which its state was wrong, if it is not a task
+	Seconds     float64 `json:"seconds"`              // time from the fault to its detection, if known
+	Generation  uint32  `json:"generation,omitempty"` // number of rollbacks of the job before
+	// Sure is the last safe point at which the comparison found the process sound; 0: none.
+	// Later results of it may be wrong in tasks that were not compared.
 	Sure uint64 `json:"sure,omitempty"`
-	// Whole: replicas have compared all its results.
+	// Whole: replicas have compared all of its results.
 	Whole bool `json:"whole,omitempty"`
 	// Lost: its memory cannot be repaired. The process reports this itself, and waits to be
 	// killed.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Doubt is a dispute: the results of a rank may be wrong, and no process can be blamed.
-// The process that reports it has stopped until the job rolls back or ends.
+// Doubt is a dispute: the results of a rank may be wrong, and no process can be blamed. The
+// process that reports it has stopped until the job rolls back or ends.
 type Doubt struct {
-	// Kind says how its program has failed, perhaps because of a wrong result. Empty: the
-	// registered states of the replicas of its rank differ.
+	// Kind is the way in which the program has failed, perhaps because of a wrong result.
+	// Empty: the registered states of the replicas of its rank differ.
 	Kind       FailureKind `json:"kind,omitempty"`
-	Point      uint64      `json:"point"`                // the safe point that the process has not passed
-	Below      uint64      `json:"below,omitempty"`      // the first safe point after the error: only earlier backups are sound; 0: none is after it
-	Generation uint32      `json:"generation,omitempty"` // rollbacks of the job before
-	Text       string      `json:"text"`                 // with all hashes, if there are any
+	Point      uint64      `json:"point"`                // safe point that the process has not passed
+	Below      uint64      `json:"below,omitempty"`      // first safe point after the error, so only earlier backups are sound; 0: none is after it
+	Generation uint32      `json:"generation,omitempty"` // number of rollbacks of the job before
+	Text       string      `json:"text"`                 // description, with all hashes if there are any
 }
 
-// Differs reports whether replicas have differed; else only the program has failed.
+// Differs reports whether replicas have differed. Otherwise only the program has failed.
 func (d *Doubt) Differs() bool { return d.Kind != FailError && d.Kind != FailPanic }
 
 // NewDoubt returns the dispute about the failure of a program.
