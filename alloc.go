@@ -12,14 +12,14 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Alloc allocates a slice like make([]T, n), for the big arrays of a program that its
-// regions lie in. It asks the system for huge pages, which saves address translation. T
-// must hold no pointers: Alloc panics if it does, or if n is negative.
+// Alloc allocates a slice like make([]T, n). It is meant for the large arrays in which a
+// program's regions lie. It asks the system for huge pages, which make address translation
+// faster. T must hold no pointers. Alloc panics if it does, or if n is negative.
 //
-// The replicas of a rank that are on one host share the memory of these arrays. They
-// store results straight into each other's arrays if that takes less time than sending
-// them (see intrarun -direct). Otherwise the slice is an ordinary one. In both cases it
-// is freed when nothing refers to it any more.
+// The replicas of a rank that are on one host share the memory of these arrays. They store
+// results directly into each other's arrays if that takes less time than sending them (see
+// intrarun -direct). In all other cases the slice is an ordinary one. The memory is freed
+// when nothing refers to it any more.
 func Alloc[T any](n int) []T { return allocate[T](shared.Load(), n) }
 
 // shared is the source of the arrays of this process; nil: the heap. The process entry

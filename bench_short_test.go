@@ -13,8 +13,8 @@ import (
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
-// BenchmarkShort is a section whose tasks do almost nothing, on one replica and on two that
-// share nothing: the processor time of a replica.
+// BenchmarkShort measures the processor time of a replica for a section whose tasks do
+// almost nothing. It runs on one replica, and on two that do not share the tasks.
 func BenchmarkShort(b *testing.B) {
 	for _, tasks := range []int{0, 2, 16} {
 		for _, replicas := range []int{1, 2} {
@@ -63,9 +63,9 @@ func launchAxpy(s *intra.Section, a float64, x, y []float64) {
 	)
 }
 
-// TestShortSectionsAllocateNothing: launchers, regions and partial results use the memory of
-// earlier sections. Only the start and the timers of the process allocate. The comparison of
-// replicas, which is off, allocates by the time that it may take.
+// TestShortSectionsAllocateNothing: launchers, regions and partial results reuse the memory
+// of earlier sections. Only the start and the timers of the process allocate. The
+// comparison of replicas is off, because the memory that it allocates depends on the time.
 func TestShortSectionsAllocateNothing(t *testing.T) {
 	for replicas := 1; replicas <= 2; replicas++ {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {

@@ -49,8 +49,8 @@ func BenchmarkSection(b *testing.B) {
 	}
 }
 
-// processorTime returns the processor time of this process, which hardly depends on the
-// load of the machine.
+// processorTime returns the processor time of this process. Unlike the elapsed time, it
+// hardly depends on the load of the machine.
 func processorTime(b *testing.B) time.Duration {
 	var u unix.Rusage
 	require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &u))

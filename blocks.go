@@ -54,8 +54,8 @@ func Blocks2D(rows, cols, rowParts, colParts int) iter.Seq2[Range, Range] {
 	return product(Blocks(rows, rowParts), Blocks(cols, colParts))
 }
 
-// Tiles cuts a matrix into blocks of height rows and width columns, row by
-// row; those at the ends may be smaller.
+// Tiles cuts a matrix into blocks of height rows and width columns, row by row. The last
+// block of a row or column may be smaller.
 func Tiles(rows, cols, height, width int) iter.Seq2[Range, Range] {
 	return product(BlocksOf(rows, height), BlocksOf(cols, width))
 }

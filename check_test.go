@@ -63,7 +63,7 @@ func TestCheckedReplicasThatDiverge(t *testing.T) {
 		run  func(p *intra.Process) error
 		want []string
 	}{
-		{"what goes in", func(p *intra.Process) error {
+		{"an argument", func(p *intra.Process) error {
 			x, w := vector(), vector()
 			x[107] = float64(p.Replica())
 			s := p.Section()
@@ -86,20 +86,20 @@ func TestCheckedReplicasThatDiverge(t *testing.T) {
 			s.Launch(taskBad, func() {}, intra.InVar("alpha", &alpha))
 			return s.End()
 		}, []string{"task 1", "in(alpha) of test.bad", "element 0"}},
-		{"what comes out", func(p *intra.Process) error {
+		{"a result", func(p *intra.Process) error {
 			w := vector()
 			s := p.Section()
 			s.Launch(taskBad, func() { w[13] = float64(p.Replica()) }, intra.Out("w", w[:16]))
 			return s.End()
 		}, []string{"task 0", "at its end, out(w) of test.bad", "has element 13 with hash"}},
-		{"what comes out of a reduction", func(p *intra.Process) error {
+		{"the result of a reduction", func(p *intra.Process) error {
 			total := 0.0
 			s := p.Section()
 			cell, r := intra.Reduce(s, "total", &total, sum)
 			s.Launch(taskBad, func() { *cell = float64(p.Replica()) }, r)
 			return s.End()
 		}, []string{"at its end, reduce(total) of test.bad"}},
-		{"what is left alone", func(p *intra.Process) error {
+		{"an element that is not written", func(p *intra.Process) error {
 			w := vector()
 			w[5] = float64(p.Replica())
 			s := p.Section()
@@ -156,7 +156,7 @@ func TestCheckedReplicasThatDiverge(t *testing.T) {
 	}
 }
 
-// padded has meaningless bytes between its fields.
+// padded has padding between its fields.
 type padded struct {
 	A int8
 	B int64
@@ -167,7 +167,7 @@ func TestPaddingIsNoDivergence(t *testing.T) {
 		raw := make([]padded, 3)
 		b := intra.In("raw", raw).Mem
 		for i := range b {
-			b[i] = byte(p.Replica()) // B and A are written below
+			b[i] = byte(p.Replica()) // the fields B and A are written below
 		}
 		for i := range raw {
 			raw[i].A, raw[i].B = 1, 2
@@ -230,8 +230,8 @@ func TestWatchWithoutChecks(t *testing.T) {
 	require.Equal(t, 3.0, x)
 }
 
-// Once and sections may alternate in checked mode, which uses the protocol of
-// Once itself.
+// Once and sections may alternate in checked mode. Checked mode itself uses the protocol of
+// Once.
 func TestOnceBetweenCheckedSections(t *testing.T) {
 	var all [3][]int
 	intratest.Run(t, checked(3), func(p *intra.Process) error {
@@ -253,8 +253,8 @@ func TestOnceBetweenCheckedSections(t *testing.T) {
 	require.True(t, slices.Equal(all[0], all[1]) && slices.Equal(all[0], all[2]))
 }
 
-// BenchmarkChecked compares a section of 64 Ki elements without and with
-// checks, on a rank alone and on a pair.
+// BenchmarkChecked compares a section of 64 Ki elements with and without checks, on a rank
+// without replication and on a pair.
 func BenchmarkChecked(b *testing.B) {
 	const n = 64 << 10
 	x, y := make([]float64, n), make([]float64, n)

@@ -33,7 +33,7 @@ func TestElementwiseRegions(t *testing.T) {
 	}
 }
 
-// Checked mode runs tasks in parts, and finds those whose results change.
+// Checked mode runs tasks in parts, and reports tasks whose results differ.
 func TestCheckedModeRunsPartsOfTasks(t *testing.T) {
 	for want, body := range map[string]func(x []float64){
 		"": func(x []float64) {

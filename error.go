@@ -13,7 +13,8 @@ import (
 var (
 	// ErrJobEnded means that the head has ended the job.
 	ErrJobEnded = comm.ErrJobEnded
-	// ErrDiverged means that the replicas of a rank did different things.
+	// ErrDiverged means that the replicas of a rank computed different results, or launched
+	// different sections or tasks.
 	ErrDiverged = engine.ErrDiverged
 	// ErrOpen means that a section was opened while another one is open.
 	ErrOpen = errors.New("a section is open already")
@@ -23,7 +24,7 @@ var (
 // panics with it, and Main and Run recover it; End returns it.
 type SectionError struct {
 	Section uint64 // number of the section in its process, from 0
-	Task    string // name of the task's type, "" if it is not about one
+	Task    string // name of the task's type, "" if the error is not about a task
 	Pos     string // folder/file:line where the section was opened or the task launched
 	Err     error
 }

@@ -13,8 +13,8 @@ import (
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
-// A whole program. Started by itself it is one rank with one replica; under "intrarun
-// -n 4 -r 2 ." it is eight processes. Main does not return.
+// A whole program. Started without a launcher it is one rank with one replica; under
+// "intrarun -n 4 -r 2 ." it is eight processes. Main does not return.
 func ExampleMain() {
 	intra.Main(func(p *intra.Process) error {
 		fmt.Printf("rank %d of %d\n", p.Rank(), p.Size())
@@ -22,8 +22,9 @@ func ExampleMain() {
 	})
 }
 
-// A loop is cut into blocks of nearly equal size, and each block becomes a task. The
-// bits of a result may depend on the number of blocks, and on nothing else.
+// A loop is cut into blocks of nearly equal size, and each block becomes a task. The bits
+// of a result may depend on the number of blocks, but not on the number of replicas or on
+// failures.
 func ExampleBlocks() {
 	for lo, hi := range intra.Blocks(10, 4) {
 		fmt.Println(lo, hi)
@@ -35,7 +36,7 @@ func ExampleBlocks() {
 	// 8 10
 }
 
-// Replicas on one host store results straight into arrays of Alloc.
+// Replicas on one host can store results directly into arrays of Alloc.
 func ExampleAlloc() {
 	x := intra.Alloc[float64](1000)
 	x[999] = 1
@@ -70,9 +71,9 @@ func ExampleSection_Launch() {
 	// Output: [1 4 9 16 25] [1 4 9 16 25] <nil>
 }
 
-// End returns the fault of a section: here two tasks write the same element.
+// End returns the error of a section. Here two tasks write the same element.
 func ExampleSection_End() {
-	var p *intra.Process // a rank alone
+	var p *intra.Process // a single rank without replicas
 	y := make([]int, 5)
 	s := p.Section()
 	for range 2 {
@@ -85,10 +86,10 @@ func ExampleSection_End() {
 	// Output: example.squares true
 }
 
-// The largest element, folded in the order of the launches. Each task gets a variable of
-// its own for its result.
+// The largest element, folded in the order of the launches. Each task gets its own variable
+// for its result.
 func ExampleReduce() {
-	var p *intra.Process // a rank alone
+	var p *intra.Process // a single rank without replicas
 	x, largest := []float64{3, -1, 4, 1, -5, 9, 2, 6}, 0.0
 	s := p.Section()
 	for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
@@ -100,7 +101,7 @@ func ExampleReduce() {
 	// Output: 9 <nil>
 }
 
-// A loop whose state is registered: a process that replaces a lost one continues in the
+// The state of this loop is registered: a process that replaces a lost one continues in the
 // current pass of its peers.
 func ExampleProtect() {
 	var result []float64
@@ -129,8 +130,8 @@ func ExampleProtect() {
 
 var taskSum = intra.Register("example.sum")
 
-// A section with a reduction: the two replicas share its tasks, and both leave
-// it with the same sum, added up in the order of the tasks.
+// A section with a reduction. The two replicas share its tasks, and both leave it with the
+// same sum, which is added up in the order of the tasks.
 func ExampleProcess_Section() {
 	sums := make(chan float64, 2)
 	err := intra.Run(context.Background(), intra.Spec{Replicas: 2}, func(p *intra.Process) error {
@@ -156,8 +157,8 @@ func ExampleProcess_Section() {
 	// Output: 55 55 <nil>
 }
 
-// A random seed would differ between replicas. Once draws it on one of them and gives
-// it to all.
+// A random seed would differ between replicas. Once calls the function on one replica, and
+// gives its result to all.
 func ExampleOnce() {
 	drawn := make(chan uint64, 3)
 	err := intra.Run(context.Background(), intra.Spec{Replicas: 3}, func(p *intra.Process) error {
@@ -172,8 +173,8 @@ func ExampleOnce() {
 
 var taskAdd = intra.Register("example.add")
 
-// Checked mode restores the program at safe points, and finds that step is needed there
-// but is not registered.
+// Checked mode restores the program at safe points. It finds that step is needed there, but
+// is not registered.
 func ExampleProcess_SafePoint() {
 	err := intra.Run(context.Background(), intra.Spec{Check: true}, func(p *intra.Process) error {
 		x, pass, step := make([]float64, 4), 0, 1.0

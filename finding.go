@@ -11,46 +11,49 @@ import (
 // Finding is a fault of one kernel, or of the code around its launch, found by checked
 // mode.
 type Finding struct {
-	Task     string // name of the task's type, "" if it is not about one
+	Task     string // name of the task's type, "" if the finding is not about a task
 	Pos      string // folder/file:line of the launch
-	Argument string // as in the clause, like out(w); "" if it is not about one
-	Element  int    // of the argument, -1 if it is not about one
+	Argument string // as in the clause, like out(w); "" if the finding is not about an argument
+	Element  int    // of the argument, -1 if the finding is not about an element
 	Text     string // the observation, and the clause to change
-	// Directive is file:line of the kernel's clauses, "" if its source is not
-	// where the program was built.
+	// Directive is file:line of the kernel's clauses, or "" if its source is no longer at
+	// the place where the program was built.
 	Directive string
 }
 
 func (f Finding) String() string { return checked.Finding(f).String() }
 
-// CheckError holds what checked mode found in one section. End returns it
-// inside a SectionError, and the job ends.
+// CheckError holds the findings of checked mode in one section. End returns it inside a
+// SectionError, and the job ends.
 //
-// In checked mode every replica runs all tasks itself, at the end of the section, from
-// the real entry state. One of the r live replicas (for task t the one at index t mod
-// r) runs the task again with different contents in all memory that tasks of the
-// section write, and in all scratch regions that earlier tasks have used. This must
-// make no difference: only memory that the task names in inout keeps its contents for
-// this run. Control code may not write what tasks name. A task may write only what it
-// names in out, inout, reduce or scratch; all regions, and the memory near them in the
-// same arrays, are watched for this. Then the replicas compare, region by region, what
-// the tasks have read and written; a difference is a divergence. After a section the
-// scratch regions have different contents on each replica. The times in the report are
-// not those of a run without checks.
+// In checked mode every replica runs all tasks itself, at the end of the section, from the
+// real state at its entry. For each task one of the r live replicas runs the task a second
+// time; for task t it is the replica at index t mod r. In the second run all memory that
+// tasks of the section write has different contents, and so have all scratch regions that
+// earlier tasks have used. Only memory that the task names in inout keeps its contents. The
+// results must be the same.
 //
-// At some safe points the program runs a second time from its start, with Restored()
-// true and the state registered there, up to the next safe point. Then the first run
-// continues, and what the tasks of the following sections read is compared with the
-// second run. A difference means that they depend on something that is not registered.
-// At the second safe point, the second run continues to the end of the program, and has
-// to reach as many safe points and sections.
+// Control code must not write memory that tasks name. A task may write only memory that it
+// names in out, inout, reduce or scratch. Checked mode watches all regions, and the memory
+// near them in the same arrays. Then the replicas compare, region by region, the memory
+// that the tasks have read and written. A difference is a divergence. After a section the
+// scratch regions have different contents on each replica. The times in the report are not
+// those of a run without checks.
 //
-// Checked mode sees the memory that clauses and Watch name and the memory near it, what
-// an in argument reaches through pointers, up to 1 MiB or 4096 pieces, and the paths that
-// the kernels take. It does not see the variables of closures. With one replica of a rank
-// it finds values that a section reads from its tasks too early only if a task gets them
-// as they are. While a receive is pending, or if several processes share one
-// memory, it does not watch the memory beyond the end of a slice.
+// At some safe points the program runs a second time from its start, with Restored() true
+// and the state registered there, up to the next safe point. Then the first run continues,
+// and the memory that the tasks of the following sections read is compared with the second
+// run. A difference means that the tasks depend on state that is not registered. At the
+// second safe point, the second run continues to the end of the program, and has to reach
+// as many safe points and sections as the first.
+//
+// Checked mode sees the memory that clauses and Watch name, and the memory near it. It also
+// sees the memory that an in argument reaches through pointers, up to 1 MiB or 4096 pieces.
+// It sees only the paths that the kernels take, and not the variables of closures. If
+// control code reads the result of a task before the end of the section, a rank with one
+// replica finds that only if another task gets the value unchanged. While a receive is
+// pending, or if several processes share one memory, checked mode does not watch the memory
+// beyond the end of a slice.
 type CheckError struct {
 	Findings []Finding
 }

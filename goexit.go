@@ -9,11 +9,11 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// goexit is the end of a goroutine of the program by runtime.Goexit. It cannot be
-// recovered, so a goroutine that waits for the program learns of it from a deferred
-// function.
+// goexit describes a goroutine of the program that has ended by runtime.Goexit. Goexit
+// cannot be recovered, so a deferred function reports it to the goroutine that waits for
+// the program.
 type goexit struct {
-	where string // the function that has not returned
+	where string // function that has not returned
 	at    string // file:line of the call
 	stack []byte
 }
@@ -22,12 +22,12 @@ func (e *goexit) Error() string {
 	return fmt.Sprintf("%s called runtime.Goexit (%s), so it never returns: return an error instead\n\n%s", e.where, e.at, callsite.UserStack(e.stack))
 }
 
-// ownCalls begins the names of functions of this module that end the goroutine of a
-// program on purpose: at a kill point, or when a trial of checked mode is over.
+// ownCalls is the prefix of the functions of this module that end the goroutine of a
+// program on purpose: at a kill point, or at the end of a trial of checked mode.
 const ownCalls = "github.com/intrahpc/intra/internal/"
 
-// endedHere is called in a deferred function. It returns how the goroutine ended if the
-// program called runtime.Goexit, and nil otherwise.
+// endedHere is called in a deferred function. If the program called runtime.Goexit,
+// endedHere returns a description of that; otherwise it returns nil.
 func endedHere(where string) *goexit {
 	var pcs [24]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

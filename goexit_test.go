@@ -30,7 +30,7 @@ var ends = map[string]struct {
 	}, "the function of the intra.Once called at intra/goexit_test.go:"},
 }
 
-// A program that ends its goroutine fails wherever it does so, and the error names the
+// A program fails if it ends its goroutine, wherever it does so, and the error names the
 // place.
 func TestGoexit(t *testing.T) {
 	for name, c := range ends {
@@ -48,7 +48,7 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// A trial of checked mode that ends its goroutine reports that, too.
+// A trial of checked mode that ends its goroutine reports that as well.
 func TestGoexitInATrial(t *testing.T) {
 	r := intratest.Run(t, intra.Spec{Replicas: 2, Check: true}, func(p *intra.Process) error {
 		var x int

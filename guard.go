@@ -8,7 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// guardTask calls a body of a task, and names the task if it panics.
+// guardTask calls the body of a task. If it panics, guardTask adds the name of the task to
+// the panic.
 func guardTask(t *engine.Task, body func()) {
 	returned := false
 	defer func() {

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// calls are those that all replicas of a rank have to make.
+// calls are calls that all replicas of a rank must make.
 var calls = map[string]func(p *intra.Process) error{
 	"Once": func(p *intra.Process) error {
 		_, err := intra.Once(p, func() (int, error) { return 1, nil })
@@ -59,8 +59,8 @@ func insideOnce(call func(p *intra.Process) error) func(p *intra.Process) error 
 	}
 }
 
-// A body of a task and the function of Once run on one replica, so in them the program
-// cannot make calls that all replicas have to make. The error names the places.
+// The body of a task and the function of Once run on one replica. So they must not make
+// calls that all replicas have to make. The error names both places.
 func TestCallsInTasksAndInOnceAreRefused(t *testing.T) {
 	for name, call := range calls {
 		for _, spec := range []intra.Spec{{Replicas: 1}, {Replicas: 2}, {Ranks: 2, Replicas: 2}} {
@@ -79,7 +79,7 @@ func TestCallsInTasksAndInOnceAreRefused(t *testing.T) {
 	}
 }
 
-// The same holds for the other workers of a process.
+// The same holds for tasks on the other workers of a process.
 func TestCallsInTasksOfOtherWorkersAreRefused(t *testing.T) {
 	r := intratest.Run(t, intra.Spec{Replicas: 2}, insideTask(calls["Barrier"]), intratest.Fails(), intratest.Threads(2))
 	require.ErrorContains(t, r.Err, "Barrier is called at intra/inside_test.go:")

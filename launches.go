@@ -2,12 +2,12 @@ package intra
 
 import "github.com/intrahpc/intra/internal/replica/slots"
 
-// launches is the memory of generated launches, by type of task.
+// launches is the memory of generated launches, by type of task. Later sections reuse it.
 type launches struct {
 	lists []*slots.List // by Task.number; nil: not used yet
-	used  []*slots.List // in the open section
-	uses  []bool        // by Task.number: it is one of used
-	tasks []int         // numbers of those
+	used  []*slots.List // those used in the open section
+	uses  []bool        // by Task.number: it is in used
+	tasks []int         // numbers of the types in used
 }
 
 func (l *launches) of(t *Task) *slots.List {
@@ -37,8 +37,8 @@ func (l *launches) release() {
 	l.used, l.tasks = l.used[:0], l.tasks[:0]
 }
 
-// Slots is for generated code: the memory of launches of t in this section. A method keeps s
-// on the stack of its caller.
+// Slots is for generated code: it returns the memory for launches of t in this section.
+// Since it is a method, s can stay on the stack of its caller.
 func (s *Section) Slots(t *Task) any {
 	if s.in.p == nil || s.over() {
 		return new(slots.List)

@@ -16,18 +16,19 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// Exit codes of a process. The launcher decides those of the job.
+// Exit codes of a process. The launcher determines the exit code of the job.
 const (
 	exitFailed   = 1
 	exitRefused  = 2
 	exitDiverged = 4
 )
 
-// Main joins the job that started this process, runs the program in it, and exits; it
-// does not return. The process counts as finished when run returns nil. Without a
-// launcher the program is one rank with one replica. In a job that rolls back to a
-// backup, run is called again in the same process, with another *Process. So it must be
-// able to get its inputs, such as flags, twice.
+// Main joins the job that started this process, runs the program in it, and exits. It does
+// not return. The process counts as finished when run returns nil. Without a launcher the
+// program is one rank with one replica.
+//
+// In a job that rolls back to a backup, Main calls run again in the same process, with
+// another *Process. So run must be able to read its inputs, such as flags, twice.
 func Main(run func(*Process) error) {
 	os.Exit(enter(run))
 }
@@ -35,12 +36,12 @@ func Main(run func(*Process) error) {
 func enter(run func(*Process) error) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	// A second thread lets the network be polled while a long kernel runs.
+	// With a second thread the runtime can poll the network while a long kernel runs.
 	if runtime.GOMAXPROCS(0) < 2 {
 		runtime.GOMAXPROCS(2)
 	}
 	session, err := job.Join(ctx, job.Hello{Tag: Tagged, Tasks: tasks})
-	if end := (job.End{}); errors.As(err, &end) { // the head has shown the reason to the user
+	if end := (job.End{}); errors.As(err, &end) { // the head has already shown the reason to the user
 		return end.Code
 	}
 	if err != nil {
@@ -51,8 +52,9 @@ func enter(run func(*Process) error) int {
 		return runAlone(run)
 	}
 	defer session.Close()
-	cure.WritesFail() // of checkpoint files, too
-	// All workers may be in long kernels, so one more thread polls the network.
+	cure.WritesFail() // applies to checkpoint files, too
+	// All workers may be in long kernels, so the runtime needs one more thread to poll the
+	// network.
 	if n := engine.Threads(session.Setup()) + 1; runtime.GOMAXPROCS(0) < n {
 		runtime.GOMAXPROCS(n)
 	}
@@ -74,7 +76,7 @@ func enter(run func(*Process) error) int {
 		}
 		select {} // until the signal is delivered
 	}, Failure: failure})
-	if !e.Crowded() { // it gains nothing if processes share a core
+	if !e.Crowded() { // no gain if processes share a core
 		sysmon.Yield()
 	}
 	e.ExplainOnQuit(session.LastWords)
@@ -102,7 +104,7 @@ func enter(run func(*Process) error) int {
 	}
 	e.FlushTrace()
 	e.Shutdown()
-	_ = session.Leave() // the results have left, so an error of MPI at the end changes nothing
+	_ = session.Leave() // all results have been sent, so an error of MPI at the end makes no difference
 	return 0
 }
 
@@ -135,7 +137,7 @@ func shareArrays(e *engine.Engine, session *job.Session) {
 	}
 }
 
-// runAlone runs a program that was not started by a launcher.
+// runAlone runs a program that no launcher has started.
 func runAlone(run func(*Process) error) int {
 	of, returned := engine.NewProgram(), false
 	fail := func(err error) int {
@@ -159,7 +161,7 @@ func runAlone(run func(*Process) error) int {
 	return 0
 }
 
-// guard runs the program and converts every way to fail to an error. If the program has
+// guard runs the program and converts every kind of failure to an error. If the program has
 // ended its goroutine, guard does not return, and p.run.Ended returns the reason.
 func guard(p *Process, run func(*Process) error) (err error) {
 	returned := false
@@ -172,7 +174,7 @@ func guard(p *Process, run func(*Process) error) (err error) {
 			if e := endedHere(p.function()); e != nil {
 				p.run.End(e)
 			}
-		case *goexit: // of a task, which may have run on another goroutine
+		case *goexit: // goexit of a task, which may have run on another goroutine
 			p.run.End(v)
 			err = v
 		case *SectionError:
@@ -197,7 +199,7 @@ func guard(p *Process, run func(*Process) error) (err error) {
 	return nil
 }
 
-// function names the function of the program that is called: that of Once, or run.
+// function names the function of the program that is running: that of Once, or run.
 func (p *Process) function() string {
 	if at := engine.InOnce(); at != "" {
 		return "the function of the intra.Once called at " + at
@@ -205,7 +207,7 @@ func (p *Process) function() string {
 	return "the program"
 }
 
-// programPanic is a panic outside of any task.
+// programPanic is a panic of the program outside of a task.
 type programPanic struct {
 	value any
 	stack []byte
@@ -215,7 +217,7 @@ func (p *programPanic) Error() string {
 	return fmt.Sprintf("panic: %v\n\n%s", p.value, callsite.UserStack(p.stack))
 }
 
-// failure classifies the error that a run returned.
+// failure classifies the error of a program.
 func failure(err error) job.Failure {
 	f := job.Failure{Kind: job.FailError, Text: err.Error()}
 	var task *TaskPanic

@@ -14,7 +14,8 @@ import (
 )
 
 // BenchmarkManyTasks measures a section of many tasks of about 1 µs on two replicas,
-// relative to a rank alone: the median over pairs of sections, one after the other.
+// relative to a rank without replicas. The result is the median over pairs of sections that
+// run one after the other.
 func BenchmarkManyTasks(b *testing.B) {
 	for _, tasks := range []int{1000, 10_000, 100_000} {
 		for _, link := range []string{"shm", "unix", "tcp"} {
@@ -37,8 +38,8 @@ func BenchmarkManyTasks(b *testing.B) {
 	}
 }
 
-// manyTasks returns the time of a section on the slower replica, and the processor time
-// of all replicas. The previous section made room for its tasks.
+// manyTasks returns the time of a section on the slower replica, and the processor time of
+// all replicas. It runs a section before, which allocates the memory of the tasks.
 func manyTasks(b *testing.B, tasks int, spec intra.Spec, policy string) (took, used time.Duration) {
 	const sections = 4
 	times := make([]time.Duration, spec.Replicas)
@@ -71,7 +72,7 @@ func manyTasks(b *testing.B, tasks int, spec intra.Spec, policy string) (took, u
 
 var taskBusy = intra.Register("test.busy")
 
-// busy takes about 1 µs.
+// busy runs for about 1 µs.
 func busy(x, w []float64) {
 	s := x[0]
 	for i := range 350 {

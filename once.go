@@ -9,10 +9,10 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Once runs f on one replica of the rank and gives its result to all replicas. Programs
-// use it to access the outside world, such as the time, a file or a random seed. f runs
-// at least once, and again if the replica that ran it died before any other had its
-// result. The result holds no pointers. An error of f has the same text on every
+// Once runs f on one replica of the rank and gives its result to all replicas. Programs use
+// it to access the outside world, such as the time, a file or a random seed. f runs at
+// least once. It runs again if the replica that ran it died before any other had the
+// result. The result must hold no pointers. An error of f has the same text on every
 // replica.
 func Once[T any](p *Process, f func() (T, error)) (T, error) {
 	var v T
@@ -37,7 +37,7 @@ func bytesOf[T any](v *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 }
 
-// OnceBytes works like Once, for a result of any length.
+// OnceBytes is like Once, for a result of any length.
 func OnceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
 	if err := p.refuse(); err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// SectionOption changes one section. Programs use those of this package.
+// SectionOption changes one section. The options are those of this package.
 type SectionOption interface {
 	Apply(section any) // Process.Section calls it
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/runtime"
 )
 
-// TestOutOfDateLaunchersDoNotShare: a plain build whose launchers repeat other clauses
-// than its sources runs alone, where every task runs in its place, and not as a replica
-// among others.
+// TestOutOfDateLaunchersDoNotShare: the clauses in a build without the tag differ from
+// those of its launchers. The program may run unreplicated, where each task runs at its
+// launch, but not as one of several replicas.
 func TestOutOfDateLaunchersDoNotShare(t *testing.T) {
 	if intra.Tagged {
 		t.Skip("this build ends the process at once: TestPrograms of cmd/intragen")

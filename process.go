@@ -14,20 +14,20 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Process is one replica of one rank. A nil *Process is a rank by itself: every method
-// works, and tasks run when they are launched.
+// Process is one replica of one rank. A nil *Process is a single rank without replicas:
+// every method works, and each task runs at its launch.
 type Process struct {
 	run    *engine.Program
-	engine *engine.Engine // nil for a process that was started by itself
+	engine *engine.Engine // nil for a process that no launcher has started
 
-	section  *section       // the open one
-	spare    *section       // memory for the next one
-	sites    callsite.Sites // of sections and launches
-	launches *callsite.Site // of the last section opened by hand that had tasks
+	section  *section       // the open section
+	spare    *section       // memory for the next section
+	sites    callsite.Sites // places of sections and launches
+	launches *callsite.Site // launches of the last section that was opened by hand and had tasks
 	checker  update.Checker
 	slots    launches
-	parts    reduce.Pool    // of the open section
-	trial    *checked.Trial // in checked mode
+	parts    reduce.Pool    // partial results of the open section
+	trial    *checked.Trial // nil unless in checked mode
 	varied   *vary.Recorder // disturbs this process for intravary; nil: not used
 }
 
@@ -35,7 +35,7 @@ func init() {
 	bridge.Run = func(process any) any { return process.(*Process).program() }
 }
 
-// program returns the run of p, nil for a nil *Process.
+// program returns the run of p, or nil for a nil *Process.
 func (p *Process) program() *engine.Program {
 	if p == nil {
 		return nil
@@ -52,9 +52,9 @@ func newProcess(run *engine.Program) *Process {
 	return &Process{run: run, engine: run.Engine(), parts: reduce.NewPool(Alloc[uint64])}
 }
 
-// tasks is the number of tasks that Tasks proposes: enough to overlap updates with
-// computation and to balance replicas of unequal speed, and few enough to cost nothing.
-// It is the same everywhere, since results may depend on it.
+// tasks is the number of tasks that Tasks proposes. It is large enough to overlap updates
+// with computation and to balance replicas of unequal speed, and small enough for the
+// overhead to be negligible. It is the same everywhere, since results may depend on it.
 const tasks = 16
 
 // Rank returns the logical rank of this process, 0 to Size()-1.
@@ -98,26 +98,26 @@ func (p *Process) Context() context.Context {
 	return p.run.Context
 }
 
-// Progress reports how far the program is: done of total passes, steps or other units;
-// total is 0 if their number is not known. intrarun shows the progress of the rank that
-// is least far, with the time that is left. Each rank may count its own units, or
-// report nothing. A program that counts its parts one by one starts again from 0 with
-// each. The call costs almost nothing, and no result depends on it.
+// Progress reports that done of total passes, steps or other units are complete. total is 0
+// if their number is not known. intrarun shows the progress of the rank that is furthest
+// behind, with the remaining time. Each rank may count its own units, or report nothing. A
+// program that counts each of its parts separately starts again from 0 with each part. The
+// call costs almost nothing, and no result depends on it.
 func (p *Process) Progress(done, total int) {
 	if p != nil {
 		p.run.Progress(done, total)
 	}
 }
 
-// Tasks returns the number of tasks to cut a section into: the same in every
-// build, job and degree.
+// Tasks returns the number of tasks into which a program should cut a section. It is the
+// same in every build, job and degree.
 func (p *Process) Tasks() int { return tasks }
 
-// alone reports whether there are neither other replicas nor other workers, so that
-// tasks run when they are launched.
+// alone reports whether each task runs at its launch, because there are neither other
+// replicas nor other workers.
 func (p *Process) alone() bool { return p.local() || p.engine.Serial() }
 
-// local reports whether sections concern this process alone, and are not counted.
+// local reports whether sections concern only this process, and are not counted.
 func (p *Process) local() bool { return p == nil || p.engine == nil || p.resuming() }
 
 // runAlone runs task i of s at its launch.
@@ -133,8 +133,8 @@ func (p *Process) runAlone(s *engine.Section, i int) {
 	p.engine.RunAlone(s, i)
 }
 
-// refuse returns an error in the body of a task and in the function of Once: not all
-// replicas run these, but all of them have to make the call.
+// refuse returns an error if it is called in the body of a task or in the function of Once.
+// Not all replicas run these, but all of them would have to make the call.
 func (p *Process) refuse() error {
 	if p == nil || p.run == nil {
 		return nil
@@ -142,7 +142,7 @@ func (p *Process) refuse() error {
 	return p.run.Refuse()
 }
 
-// open makes s the open section of p, and is the kill point section:K.
+// open makes s the open section of p. It is also the kill point section:K.
 func (p *Process) open(s *section) {
 	if err := p.refuse(); err != nil {
 		s.fail(err)
@@ -163,8 +163,8 @@ func (p *Process) open(s *section) {
 	}
 }
 
-// close ends s. Its memory is free for the next one, unless updates may still arrive for its
-// tasks, or checked mode keeps something of it.
+// close ends s. The next section reuses its memory, unless updates may still arrive for its
+// tasks, or checked mode still needs a part of it.
 func (p *Process) close(s *section) {
 	if p == nil || p.section != s {
 		return
@@ -188,8 +188,8 @@ func (p *Process) close(s *section) {
 	}
 }
 
-// openError is the error that a section is already open, with the place where it was
-// opened.
+// openError reports that another section is already open. opened is the place where that
+// one was opened.
 type openError struct{ opened string }
 
 func (e *openError) Error() string { return ErrOpen.Error() + ": the one opened at " + e.opened }

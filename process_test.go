@@ -35,7 +35,7 @@ func TestBlocks(t *testing.T) {
 	}
 	for lo := range intra.Blocks(10, 5) {
 		if lo > 3 {
-			break // leaving early is fine
+			break // a loop may end early
 		}
 	}
 	require.PanicsWithValue(t, "intra.Blocks: 0 parts, want at least 1", func() { intra.Blocks(4, 0) })
@@ -64,7 +64,8 @@ func TestRegisterTwicePanics(t *testing.T) {
 		func() { intra.Register("test.waxpby") })
 }
 
-// Every replica gets the result of one run, also when runners die.
+// Every replica gets the result of one run of the function, also if replicas that run it
+// die.
 func TestOnce(t *testing.T) {
 	for _, kills := range [][]string{nil, {"0.0@section:2"}, {"0.0@section:1", "0.1@section:3"}} {
 		t.Run(fmt.Sprint(kills), func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestOnce(t *testing.T) {
 					if !results[i].CompareAndSwap(0, v) && results[i].Load() != v {
 						return fmt.Errorf("call %d gave %d and %d", i, v, results[i].Load())
 					}
-					if err := p.Section().End(); err != nil { // a kill point
+					if err := p.Section().End(); err != nil { // reaches a kill point
 						return err
 					}
 				}
@@ -92,7 +93,7 @@ func TestOnce(t *testing.T) {
 func TestOnceErrors(t *testing.T) {
 	intratest.Run(t, intra.Spec{Replicas: 2}, func(p *intra.Process) error {
 		_, err := intra.Once(p, func() (int, error) { return 0, errors.New("no such file") })
-		require.EqualError(t, err, "no such file", "the same on both")
+		require.EqualError(t, err, "no such file", "the same error on both replicas")
 		_, err = intra.Once(p, func() (string, error) { return "x", nil })
 		require.ErrorContains(t, err, "holds pointers")
 		b, err := intra.OnceBytes(p, func() ([]byte, error) { return []byte("any length"), nil })
@@ -120,12 +121,12 @@ func TestRunRefusesNonsense(t *testing.T) {
 
 func TestRunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	why := errors.New("the operator had enough")
+	why := errors.New("the operator has cancelled the job")
 	err := intra.Run(ctx, intra.Spec{Ranks: 2}, func(p *intra.Process) error {
 		if p.Rank() == 0 {
 			cancel(why)
 		}
-		_, err := comm.Recv(p.World(), make([]byte, 1), 1-p.Rank(), 0) // never sent
+		_, err := comm.Recv(p.World(), make([]byte, 1), 1-p.Rank(), 0) // the message is never sent
 		require.ErrorIs(t, err, intra.ErrJobEnded)
 		return err
 	})
@@ -156,7 +157,7 @@ func ExampleRun() {
 		if err := s.End(); err != nil {
 			return err
 		}
-		if p.Replica() == 0 { // only for the example: programs must not look at the replica
+		if p.Replica() == 0 { // only for the example: programs must not use the number of the replica
 			fmt.Println(squares)
 		}
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// program returns the function that an engine runs: run with a Process, and in checked
-// mode with a trial that checks it. silence drops the output of the program while a
-// trial restores it.
+// program returns the function that an engine runs: it calls run with a Process. In checked
+// mode it also has a trial that checks the program. silence suppresses the output of the
+// program while a trial restores it.
 func program(run func(*Process) error, silence func() (speak func(), err error)) func(*engine.Program) error {
 	c := &checked.Program{
 		Run: func(again *engine.Program, t *checked.Trial) error {
@@ -21,7 +21,7 @@ func program(run func(*Process) error, silence func() (speak func(), err error))
 			return guard(p, run)
 		},
 		Report: findings, Fault: ownFault, Silence: silence,
-		OneMemory: silence == nil, // a job of Run
+		OneMemory: silence == nil, // silence is nil in a job of Run
 	}
 	return func(of *engine.Program) error {
 		if len(bridge.OutOfDate) > 0 && slices.Max(of.Degrees) > 1 {
@@ -40,7 +40,7 @@ func program(run func(*Process) error, silence func() (speak func(), err error))
 	}
 }
 
-// ownFault reports whether the program caused err.
+// ownFault reports whether the program has caused err.
 func ownFault(err error) bool {
 	var found *CheckError
 	return !errors.Is(err, ErrDiverged) && !errors.Is(err, engine.ErrCorrupt) && !errors.Is(err, ErrJobEnded) && !errors.As(err, &found)

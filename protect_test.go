@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// The first SafePoint returns the error in the registered state, on every replica and
-// with the place.
+// The first SafePoint returns the error in the registered state on every replica. The error
+// names the place.
 func TestProtectErrors(t *testing.T) {
 	tests := []struct {
 		name    string

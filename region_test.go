@@ -20,12 +20,12 @@ func TestBlocksOf(t *testing.T) {
 	}
 	require.Equal(t, [][2]int{{0, 4}, {4, 8}, {8, 10}}, blocks)
 	for range intra.BlocksOf(0, 4) {
-		t.Fatal("a block of nothing")
+		t.Fatal("no elements, no block")
 	}
 	require.PanicsWithValue(t, "intra.BlocksOf: blocks of 0 elements, want at least 1", func() { intra.BlocksOf(3, 0) })
 }
 
-// Every element of a matrix is in one block.
+// Every element of a matrix is in exactly one block.
 func TestBlocksOfMatrices(t *testing.T) {
 	const rows, cols = 7, 11
 	for name, blocks := range map[string]func(yield func(r, c intra.Range) bool){
@@ -52,7 +52,7 @@ func TestBlocksOfMatrices(t *testing.T) {
 }
 
 // Tasks whose blocks have a row or a column in common are not independent. Tasks whose
-// blocks interleave by rows are.
+// blocks only interleave in memory are.
 func TestBlocksOverlap(t *testing.T) {
 	const n = 8
 	m := make([]float64, n*n)
@@ -96,8 +96,8 @@ func TestBlocksOutsideOfTheMatrix(t *testing.T) {
 	}
 }
 
-// Partial results are neutral, folded in launch order, and no code may look at
-// their target before the section ends.
+// Partial results begin with the neutral element and are folded in launch order. No code
+// may access their target before the section ends.
 func TestReduceSlice(t *testing.T) {
 	v := []float64{1, 2}
 	s := (*intra.Process)(nil).Section()
@@ -115,7 +115,7 @@ func TestReduceSlice(t *testing.T) {
 	require.ErrorContains(t, s.End(), "in(x) of task 0 is memory that tasks of this section reduce into, and has its value after it; use it after the section")
 }
 
-// A part that no task changes alters no bit.
+// A part that no task changes changes no bit of the result.
 func TestNeutralElements(t *testing.T) {
 	neutral(t, intraruntime.OpAdd[float64](), 0, negative(0), 3)
 	neutral(t, intraruntime.OpAdd[complex128](), 0, complex(negative(0), negative(0)))
@@ -148,6 +148,6 @@ func neutral[T comparable](t *testing.T, op intraruntime.Op[T], values ...T) {
 	require.NoError(t, s.End())
 	for i := range v {
 		require.Equal(t, values[i], v[i])
-		require.Equal(t, fmt.Sprint(values[i]), fmt.Sprint(v[i]), "-0 is not 0")
+		require.Equal(t, fmt.Sprint(values[i]), fmt.Sprint(v[i]), "-0 stays -0")
 	}
 }

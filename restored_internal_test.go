@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// A restored process may use sections to recompute what was not saved, but no operation
-// that needs its peers.
+// A restored process may use sections to compute unsaved data again. It must not use an
+// operation that needs its peers.
 func TestRestoredProcess(t *testing.T) {
 	before := newProcess(engine.NewProgram())
 	x, i := []float64{1, 2, 3}, 3

@@ -13,42 +13,42 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Section is a block in which the replicas of a rank share work: tasks are launched in
-// it, and all of them are complete on every replica when it ends. From the launch of a
-// task to the end of the section, the program must not write what the task reads, nor
-// access what it writes.
+// Section is a block in which the replicas of a rank share work. Tasks are launched in it,
+// and all of them are complete on every replica when it ends. From the launch of a task to
+// the end of the section, the program must not write memory that the task reads. It must
+// not access memory that the task writes.
 type Section struct {
 	in   *section
-	turn uint64 // of in; a later one belongs to a later section
+	turn uint64 // value of in.turn for this section; in.turn is higher once a later section uses the memory
 }
 
-// section is the state of a section. A process uses its memory again for the next one.
+// section is the state of a section. A process reuses its memory for the next section.
 type section struct {
 	p         *Process
-	turn      uint64 // number of sections that have had this memory
+	turn      uint64 // number of sections that have used this memory
 	shared    engine.Section
-	at        *callsite.Site // where it was opened
-	known     bool           // at is the place in the user's source, of its tasks too
+	at        *callsite.Site // place where the section was opened
+	known     bool           // at is a place in the user's source, and so are the places of its tasks
 	options   option.Section
-	regions   []Region // of all tasks; each task has a part of it
+	regions   []Region // regions of all tasks; each task has a part of the slice
 	columns   update.Columns
 	results   reduce.Results
-	err       *SectionError // the first error
+	err       *SectionError // first error
 	ended     bool
 	completed bool      // every task is complete here
-	opened    time.Time // when it was opened, if by hand and without tasks
+	opened    time.Time // when the section was opened, if by hand and without tasks so far
 
-	check *checked.Section // in checked mode
+	check *checked.Section // nil unless in checked mode
 }
 
-// Section opens a section. All its tasks are launched before End. An error is kept
-// until End, which has to be called.
+// Section opens a section. All its tasks must be launched before End. Errors are kept until
+// End, which the program must call.
 func (p *Process) Section(opts ...SectionOption) *Section {
-	in, turn := p.begin(opts) // a function of its own, so that the Section need not be allocated
+	in, turn := p.begin(opts) // in a function of its own, so that the Section need not be allocated
 	return &Section{in, turn}
 }
 
-// begin is called by Section only, since it takes the place of the call from the stack.
+// begin may only be called by Section, because it finds the place of the call on the stack.
 //
 //go:noinline
 func (p *Process) begin(opts []SectionOption) (in *section, turn uint64) {
@@ -68,7 +68,7 @@ func (p *Process) begin(opts []SectionOption) (in *section, turn uint64) {
 		s.at = p.sites.Here(1)
 	}
 	if !s.known && (p == nil || p.launches != s.at) {
-		s.opened = time.Now() // a section without tasks is worth a note if it takes long
+		s.opened = time.Now() // a section without tasks is reported if it takes long
 	}
 	s.shared.Guard, s.shared.At, s.shared.ByHand, s.shared.Policy = guardTask, s.at, !s.known, s.options.Policy
 	if p != nil {
@@ -96,9 +96,9 @@ func (p *Process) memory() *section {
 	return s
 }
 
-// Launch adds a task to the section. The body runs at any time until the section ends, on
-// any replica, possibly more than once. It accesses only the regions, and may read memory
-// that nothing writes during the section.
+// Launch adds a task to the section. The body may run at any time until the section ends,
+// on any replica, and more than once. It may access only the regions, and read memory that
+// nothing writes during the section.
 func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 	in, at := s.in, s.in.at
 	switch {
@@ -132,8 +132,8 @@ func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 // over reports whether the section has ended.
 func (s *Section) over() bool { return s.in.ended || s.in.turn != s.turn }
 
-// End completes the section: when it returns nil, every task is complete, and the
-// memory of this replica equals that of every other replica that leaves the section.
+// End completes the section. When it returns nil, every task is complete, and the memory of
+// this replica equals that of every other replica that leaves the section.
 func (s *Section) End() error {
 	if s.over() {
 		e := &SectionError{Err: fmt.Errorf("the section has ended before")}
@@ -201,8 +201,8 @@ func (s *section) complete() error {
 	return nil
 }
 
-// MustEnd is End for generated code, which has nowhere to return an error: it
-// panics with the *SectionError, and Main and Run recover it.
+// MustEnd is like End, for generated code, which cannot return an error. It panics with the
+// *SectionError, and Main and Run recover it.
 func (s *Section) MustEnd() {
 	if err := s.End(); err != nil {
 		panic(err)
@@ -211,7 +211,7 @@ func (s *Section) MustEnd() {
 
 func (s *section) regionsOf(task int) []Region { return s.shared.Tasks[task].Regions }
 
-// independent checks that no task writes what another one names.
+// independent checks that no task writes memory that another task names.
 func (s *section) independent() {
 	if !s.results.Empty() {
 		if s.err = s.apart(); s.err != nil {
@@ -235,10 +235,10 @@ func (s *section) independent() {
 	}
 }
 
-// apart checks that no task names memory that partial results are folded into: its
+// apart checks that no task names memory into which partial results are folded: its
 // contents are undefined until the section ends.
 func (s *section) apart() *SectionError {
-	var last *byte // all tasks usually reduce into the same memory
+	var last *byte // usually all tasks reduce into the same memory
 	for into := range s.results.Into() {
 		at := uintptr(unsafe.Pointer(&into[0]))
 		if last == &into[0] || !s.columns.Near(at, at+uintptr(len(into))) {

@@ -26,8 +26,8 @@ var (
 
 const size = 1000
 
-// state is the memory of a small program: w = a·x + b·y, a dot product, the
-// aliased p = r + beta·p, and particles pushed in place.
+// state is the memory of a small program: w = a·x + b·y, a dot product, the aliased p = r +
+// beta·p, and particles pushed in place.
 type state struct {
 	x, y, w, p, v []float64
 	dot           float64
@@ -75,7 +75,7 @@ func (s *state) program(p *intra.Process, rounds int) error {
 			return err
 		}
 		sec = p.Section()
-		for lo, hi := range intra.Blocks(size, p.Tasks()) { // p = x + p/8, out aliases in
+		for lo, hi := range intra.Blocks(size, p.Tasks()) { // p = x + p/8, where out is also read
 			s.launchWaxpby(sec, 1, s.x[lo:hi], 0.125, s.p[lo:hi], s.p[lo:hi])
 		}
 		if err := sec.End(); err != nil {
@@ -180,8 +180,8 @@ func TestKilledReplicas(t *testing.T) {
 		{2, []string{"0.1@task:20"}},
 		{2, []string{"0.0@update:0"}},
 		{2, []string{"0.1@update:7"}},
-		{2, []string{"0.0@update:18"}}, // within p = x + p/8
-		{2, []string{"0.1@update:25"}}, // within a push
+		{2, []string{"0.0@update:18"}}, // inside p = x + p/8
+		{2, []string{"0.1@update:25"}}, // inside a push
 		{3, []string{"0.0@update:10", "0.1@update:30"}},
 		{3, []string{"0.0@section:5", "0.2@section:5"}},
 		{3, []string{"0.1@task:16", "0.2@update:33"}},
@@ -200,9 +200,9 @@ func TestKilledReplicas(t *testing.T) {
 	}
 }
 
-// Every transfer of one update is killed in turn, and received in each way.
-// Without the snapshot some survivor computes a push from a half-pushed
-// state, which shows that these tests would see it.
+// A replica is killed in each transfer of an update in turn, and the update is received in
+// each way. Without the snapshot some survivor computes a push from a torn state. So these
+// tests detect a torn update.
 func TestTornUpdates(t *testing.T) {
 	const rounds = 1
 	want := newState()
@@ -245,13 +245,13 @@ func TestSectionErrors(t *testing.T) {
 		run  func(p *intra.Process) error
 		want string
 	}{
-		{"two tasks write the same", func(p *intra.Process) error {
+		{"two tasks write the same memory", func(p *intra.Process) error {
 			s := p.Section()
 			launch(s, intra.Out("w", x[:6]))
 			launch(s, intra.Out("w", x[5:]))
 			return s.End()
 		}, "out(w) of one and out(w) of the other share 8 bytes"},
-		{"a task reads what another one writes", func(p *intra.Process) error {
+		{"a task reads memory that another one writes", func(p *intra.Process) error {
 			s := p.Section()
 			launch(s, intra.In("x", x), intra.Out("w", make([]float64, 3)))
 			launch(s, intra.InOut("w", x[2:4]))
@@ -330,7 +330,7 @@ func TestReplicasThatDiverge(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, capacity := range []int{0, 16} { // whole frames, and pieces
+			for _, capacity := range []int{0, 16} { // frames as a whole, and in pieces
 				r := intratest.Run(t, intra.Spec{Replicas: 2}, run, intratest.Fails(), intratest.Capacity(capacity))
 				require.ErrorIs(t, r.Err, intra.ErrDiverged)
 			}
@@ -367,8 +367,8 @@ func TestOneReplicaFails(t *testing.T) {
 	require.Equal(t, []string{"0.0"}, r.Deaths)
 }
 
-// TestManyTasks: a section has a hundred thousand tasks that take almost no time. The
-// cost per task must not depend on their number.
+// TestManyTasks: a section has a hundred thousand tasks that take almost no time. The cost
+// per task must not depend on their number.
 func TestManyTasks(t *testing.T) {
 	const sections = 2
 	for _, replicas := range []int{2, 3} {

@@ -7,27 +7,27 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// Task is a type of task: a kernel that sections launch. Tasks are package
-// variables, made by Register.
+// Task is a type of task: a kernel that sections launch. Tasks are package variables, which
+// Register makes.
 type Task struct {
 	kernel engine.Kernel
 	number int // of all types of tasks of the program, from 0
 }
 
-// Name returns the name the task was registered with.
+// Name returns the name with which the task was registered.
 func (t *Task) Name() string { return t.kernel.Name }
 
-// registry holds the names taken. It is filled by the initialisation of
-// package variables, before any process is entered.
+// registry holds the names in use. It is filled by the initialisation of package variables,
+// before any process is entered.
 var registry struct {
 	sync.Mutex
 	names map[string]bool
 }
 
-// Register makes a task type. The name is the import path of its package, a dot, the
-// receiver's type and a dot for a method, and the function's name. It appears in
-// reports and errors and must be the same in all replicas. Registering a name twice
-// panics.
+// Register makes a task type. The name consists of the import path of its package, a dot,
+// for a method the receiver's type and a dot, and the function's name. It appears in
+// reports and errors and must be the same in all replicas. Register panics if the name is
+// already registered.
 func Register(name string) *Task {
 	registry.Lock()
 	defer registry.Unlock()

@@ -9,10 +9,10 @@ import (
 
 var errVaried = errors.New("intravary compares whole runs, and this process was restored: leave out -restart, -replace and -backup")
 
-// attach makes a recorder of intravary watch and disturb this process, if intravary has
-// started the job. The recorder sees data that no output file shows: the registered
-// variables with their types at every safe point, and the results of tasks before they
-// are used.
+// attach connects a recorder of intravary to this process, if intravary has started the
+// job. The recorder watches and disturbs the process. It sees data that no output file
+// shows: the registered variables with their types at every safe point, and the results of
+// tasks before they are used.
 func (p *Process) attach() (err error) {
 	if p.varied, err = vary.Attach(p.Rank(), p.Replica(), p.Size()); p.varied != nil && p.Restored() {
 		return errVaried

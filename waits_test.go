@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// A job in one process ends, too, when a rank waits for one that has finished,
-// or calls another collective.
+// A job in one process ends if a rank waits for a rank that has finished, or that has
+// called another collective.
 func TestWaitsInOneProcess(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		spec := intra.Spec{Ranks: 2, Replicas: replicas}

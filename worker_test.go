@@ -16,7 +16,7 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// The bits are the same on any number of workers, and the counts too.
+// The results have the same bits on any number of workers, and the counts are the same.
 func TestThreadsHaveSerialMeaning(t *testing.T) {
 	const rounds = 4
 	want := newState()
@@ -68,8 +68,8 @@ func TestThreadsKilled(t *testing.T) {
 					}
 					got, report := survivors(t, intra.Spec{Replicas: replicas}, rounds, may(kills...),
 						intratest.Sched(policy), intratest.Threads(threads), intratest.Capacity(700))
-					// A replica killed within an update may continue alone in this process,
-					// without effect on its peers.
+					// A replica that was killed within an update may continue in this
+					// process, without effect on its peers.
 					require.GreaterOrEqual(t, len(got), replicas-len(report.Deaths))
 					for _, s := range got {
 						require.Equal(t, want, s)
@@ -80,8 +80,8 @@ func TestThreadsKilled(t *testing.T) {
 	}
 }
 
-// No replica sees updates that are torn while several tasks run, whichever way
-// they are received.
+// No replica applies a torn update while several tasks run, whichever way updates are
+// received.
 func TestThreadsTornUpdates(t *testing.T) {
 	want := newState()
 	want.serial(1)
@@ -116,7 +116,7 @@ func TestThreadsOnEveryLink(t *testing.T) {
 	}
 }
 
-// meeting is a body that returns when that many of them run at the same time.
+// meeting returns a task body that returns when n such bodies run at the same time.
 func meeting(n int) func() {
 	var all sync.WaitGroup
 	all.Add(n)
@@ -126,7 +126,7 @@ func meeting(n int) func() {
 	}
 }
 
-// Tasks run on all workers at once: each waits until all of them run.
+// Tasks run on all workers at once: each task waits until all of them run.
 func TestThreadsRunTogether(t *testing.T) {
 	for _, threads := range []int{2, 5} {
 		for _, spec := range []intra.Spec{{}, {Ranks: 2}, {Replicas: 2}} {
@@ -156,8 +156,7 @@ func TestThreadsRunTogether(t *testing.T) {
 	}
 }
 
-// Tasks may have one work space for all of them: then they run one after the
-// other.
+// Tasks may share one scratch space. Then they run one after the other.
 func TestThreadsWithSharedScratch(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		for _, common := range []bool{false, true} {
@@ -176,7 +175,7 @@ func TestThreadsWithSharedScratch(t *testing.T) {
 						if running.Add(1) > 1 {
 							together[p.Replica()].Store(1)
 						}
-						// The first task waits for another one, if there can be one.
+						// The first task waits for another one, if another one can run.
 						first := begun.Add(1) == 1 && !common
 						for end := time.Now().Add(10 * time.Second); first && running.Load() < 2 && time.Now().Before(end); {
 							runtime.Gosched()
@@ -206,7 +205,7 @@ func TestThreadsWithSharedScratch(t *testing.T) {
 	}
 }
 
-// No task runs beside another in checked mode.
+// In checked mode tasks run one after the other.
 func TestCheckedModeHasOneThread(t *testing.T) {
 	var running atomic.Int32
 	intratest.Run(t, intra.Spec{Check: true}, func(p *intra.Process) error {
@@ -224,13 +223,13 @@ func TestCheckedModeHasOneThread(t *testing.T) {
 	}, intratest.Threads(4))
 }
 
-// A panic in a task is the program's, on whichever worker the task runs.
+// A panic in a task is a panic of the program, on whichever worker the task runs.
 func TestThreadsPanic(t *testing.T) {
 	for bad := range 3 {
 		for replicas := 1; replicas <= 2; replicas++ {
 			t.Run(fmt.Sprint(bad, replicas), func(t *testing.T) {
 				report := intratest.Run(t, intra.Spec{Replicas: replicas}, func(p *intra.Process) error {
-					met := meeting(3) // so that no two of them are on one worker
+					met := meeting(3) // makes each task run on another worker
 					s := p.Section()
 					for i := range 3 {
 						s.Launch(taskBad, func() {
@@ -253,13 +252,13 @@ func TestThreadsPanic(t *testing.T) {
 	}
 }
 
-// The workers of a section that ends early end with it.
+// If a section ends early, its workers end as well.
 func TestThreadsEndWithTheirSection(t *testing.T) {
 	var running atomic.Int32
 	report := intratest.Run(t, intra.Spec{Replicas: 1}, func(p *intra.Process) (err error) {
 		defer func() {
 			require.NotNil(t, recover())
-			require.Zero(t, running.Load(), "a body runs on after the section has failed")
+			require.Zero(t, running.Load(), "a body still runs after the section has failed")
 			err = fmt.Errorf("as expected")
 		}()
 		met := meeting(2)

@@ -27,15 +27,17 @@ func WatchSlice[T any](name string, s []T) CheckOption {
 	return func(o *checkOptions) { o.section = append(o.section, intra.Watch(intra.In(name, s))) }
 }
 
-// Check runs the tasks that launch puts into a section in checked mode, and fails the
-// test with each fault of a clause that it finds. Each task runs several times from the
-// same state, with different contents of its out and scratch regions, and must always
-// do the same. Its results may depend only on its arguments, and it may write only what
-// its clauses allow. Check does not see memory that neither a clause nor Watch names,
-// nor paths that these arguments do not take.
+// Check runs the tasks that launch puts into a section in checked mode, and fails the test
+// for each fault of a clause that it finds. Each task runs several times from the same
+// state, with different contents of its out and scratch regions. The results must not
+// differ. They may depend only on the arguments of the task, and the task may write only
+// the memory that its clauses allow.
 //
-// launch is called once, in a goroutine of its own, and does not end the
-// section. Afterwards the results of the tasks are in place.
+// Check does not see memory that neither a clause nor Watch names. It does not see paths of
+// the code that these arguments do not take.
+//
+// launch is called once, in a goroutine of its own, and must not end the section.
+// Afterwards the results of the tasks are in place.
 //
 //	func TestWaxpbyClauses(t *testing.T) {
 //		intratest.Check(t, func(s *intra.Section) { launchWaxpby(s, 2, x, 3, y, w) })
@@ -51,9 +53,9 @@ func Check(t testing.TB, launch func(s *intra.Section), opts ...CheckOption) {
 	}
 }
 
-// Findings runs Check and returns what it finds, for tests that expect
-// findings. The error is any other reason why the section could not be
-// completed, such as tasks that are not independent or a panic in a body.
+// Findings runs Check and returns its findings, for tests that expect them. The error is
+// any other reason why the section could not be completed, such as tasks that are not
+// independent or a panic in a body.
 func Findings(launch func(s *intra.Section), opts ...CheckOption) ([]intra.Finding, error) {
 	var o checkOptions
 	for _, opt := range opts {

@@ -36,13 +36,13 @@ func numbers(n int) []float64 {
 	return s
 }
 
-// hidden is memory of the package.
+// hidden is a package variable.
 var hidden [8]float64
 
-// Every kernel here is wrong, and Check finds it with a helpful text.
+// Every kernel in this test is wrong, and Check finds the fault with a helpful text.
 func TestCheckFinds(t *testing.T) {
 	const n = 40
-	// memory of each case
+	// memory of the case that runs
 	var x, y, w, tmp []float64
 	var idx []int
 	var ps []particle
@@ -51,7 +51,7 @@ func TestCheckFinds(t *testing.T) {
 		name   string
 		launch func(s *intra.Section)
 		opts   []intratest.CheckOption
-		want   string // in the one finding
+		want   string // text of the only finding
 		elem   int
 	}{
 		{"out is accumulated", func(s *intra.Section) {
@@ -149,7 +149,7 @@ func TestCheckFinds(t *testing.T) {
 			s.Launch(taskKernel, func() { w[k] = 1 }, intra.InVar("k", &k), intra.Out("w", w))
 			k++
 		}, nil, "in(k) element 0 was written between the launch", 0},
-		{"a block is left", func(s *intra.Section) {
+		{"the body writes outside of its block", func(s *intra.Section) {
 			for lo, hi := range intra.Blocks(n, 4) {
 				s.Launch(taskKernel, func() {
 					for i := lo; i < min(hi+1, n); i++ {
@@ -179,7 +179,7 @@ func TestCheckFinds(t *testing.T) {
 		{"the time", func(s *intra.Section) {
 			s.Launch(taskKernel, func() { y[1] += float64(time.Now().UnixNano() & 0xffffff) }, intra.InOut("y", y))
 		}, nil, "inout(y) element 1 differs between two runs", 1},
-		{"something kept from call to call", func(s *intra.Section) {
+		{"state kept from call to call", func(s *intra.Section) {
 			s.Launch(taskKernel, func() { hidden[0]++; ps[2].V = hidden[0] }, intra.Out("ps", ps))
 		}, nil, "out(ps) element 2 (V) differs between two runs", 2},
 		{"the order of a map", func(s *intra.Section) {
@@ -187,7 +187,7 @@ func TestCheckFinds(t *testing.T) {
 			for i := range 1000 {
 				m[i] = 1 / float64(i+1)
 			}
-			for range 4 { // so that chance does not agree with itself
+			for range 4 { // several times, because a random choice may repeat itself
 				cell, r := intra.Reduce(s, "sum", &y[0], func(a, b float64) float64 { return a + b })
 				s.Launch(taskKernel, func() {
 					*cell = 0
@@ -226,8 +226,8 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// Check accepts correct kernels without a finding, and with the results of a
-// run without checks.
+// Check accepts correct kernels without a finding. The results are those of a run without
+// checks.
 func TestCheckAccepts(t *testing.T) {
 	const n, tasks = 100, 7
 	type memory struct {
@@ -296,7 +296,7 @@ func TestCheckAccepts(t *testing.T) {
 				}, intra.InVar("lo", &lo), intra.In("y", m.y), intra.Out("w", m.w[lo:hi]))
 			}
 		},
-		"Jacobi leaves the boundary columns alone": func(s *intra.Section, m *memory) {
+		"Jacobi does not write the boundary columns": func(s *intra.Section, m *memory) {
 			from, to := m.grid[0], m.grid[1]
 			for j := 1; j < 11; j++ {
 				s.Launch(taskKernel, func() {
@@ -306,7 +306,7 @@ func TestCheckAccepts(t *testing.T) {
 				}, intra.In("up", from[j-1]), intra.In("row", from[j]), intra.In("down", from[j+1]), intra.Out("to", to[j]))
 			}
 		},
-		"Monte Carlo with a generator of its own": func(s *intra.Section, m *memory) {
+		"Monte Carlo with its own generator": func(s *intra.Section, m *memory) {
 			for seed := range uint64(tasks) {
 				cell, r := intra.Reduce(s, "hits", &m.sum, func(a, b float64) float64 { return a + b })
 				s.Launch(taskKernel, func() {
@@ -321,7 +321,7 @@ func TestCheckAccepts(t *testing.T) {
 				}, intra.InVar("seed", &seed), r)
 			}
 		},
-		"a generator that goes on": func(s *intra.Section, m *memory) {
+		"a generator that continues": func(s *intra.Section, m *memory) {
 			s.Launch(taskKernel, func() {
 				for i := range m.w {
 					m.w[i] = float64(m.gen.Uint64() >> 11)
@@ -380,7 +380,7 @@ func TestCheckAccepts(t *testing.T) {
 
 			scratch := got.idx
 			intratest.Check(t, func(s *intra.Section) { launch(s, got) }, intratest.Watch("hidden", &hidden))
-			if name == "indices are written, then used" { // scratch means nothing afterwards
+			if name == "indices are written, then used" { // scratch has no meaning after the section
 				require.NotEqual(t, want.idx, scratch)
 				want.idx, got.idx = nil, nil
 			}

@@ -10,7 +10,7 @@ import (
 
 var taskAccumulate = intra.Register("example.accumulate")
 
-// A kernel that adds to its result, which its clause calls out.
+// A kernel that adds to its result, although its clause is out.
 func ExampleFindings() {
 	x, sum := []float64{1, 2, 3}, make([]float64, 3)
 	found, err := intratest.Findings(func(s *intra.Section) {
@@ -31,13 +31,14 @@ func ExampleFindings() {
 
 var taskScale = intra.Register("example.scale")
 
-// printed shows what a test would report; a test passes its *testing.T.
+// printed prints the failures that a test would report. A test passes its *testing.T
+// instead.
 type printed struct{ testing.TB }
 
 func (printed) Helper()           {}
 func (printed) Error(args ...any) { fmt.Println(args...) }
 
-// A kernel that writes more than its clause says.
+// A kernel that writes more than its clauses allow.
 func ExampleCheck() {
 	x, y := []float64{1, 2, 3}, make([]float64, 3)
 	intratest.Check(printed{}, func(s *intra.Section) {
@@ -48,5 +49,5 @@ func ExampleCheck() {
 			}
 		}, intra.In("x", x), intra.Out("y", y))
 	})
-	// Output: intratest/example_test.go:44: task example.scale: in(x) element 0 is written by the body: move it to inout(x), or to out(x) if it is not read before
+	// Output: intratest/example_test.go:45: task example.scale: in(x) element 0 is written by the body: move it to inout(x), or to out(x) if it is not read before
 }

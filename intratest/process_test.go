@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// asProgram makes the test binary the program that intrarun runs; its value
-// names the fault.
+// asProgram makes the test binary run as the program of intrarun. Its value names the
+// fault.
 const asProgram = "INTRATEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program runs ten sections of which the seventh has the fault.
+// program runs ten sections. The seventh one has the fault.
 func program(p *intra.Process, fault string) error {
 	x, w := numbers(1000), make([]float64, 1000)
 	for k := range 10 {
@@ -69,7 +69,7 @@ func program(p *intra.Process, fault string) error {
 	return nil
 }
 
-// The exit codes of real processes show the findings.
+// The exit codes of real processes reflect the findings.
 func TestCheckedProcesses(t *testing.T) {
 	intrarun := filepath.Join(t.TempDir(), "intrarun")
 	out, err := exec.Command("go", "build", "-o", intrarun, "../cmd/intrarun").CombinedOutput()
@@ -83,7 +83,7 @@ func TestCheckedProcesses(t *testing.T) {
 		{"none", "-r 2 -check", 0, ""},
 		{"none", "-r 3 -check -kill 0.0@section:3 -kill 0.2@task:100", 0, ""},
 		{"none", "-r 2 -check -link tcp", 0, ""},
-		{"results are used again", "-r 2 -check", 0, ""}, // those that were written before
+		{"results are used again", "-r 2 -check", 0, ""}, // results that were written before the launch
 		{"out is accumulated", "-r 2 -check", 1, "test.other: out(hidden) element 1 is read before it is written: make it inout(hidden)"},
 		{"out is accumulated", "-r 1 -check", 1, "out(hidden) element 1"},
 		{"in is written", "-r 2 -check", 1, "test.kernel: in(x) element 3 is written by the body: move it to inout(x)"},

@@ -11,13 +11,13 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Report describes what happened in a job.
+// Report describes the events of a job.
 type Report struct {
-	Err      error // of the job
+	Err      error // error of the job
 	Deaths   []string
-	Sections int64 // completed, by all processes
-	Run      int64 // bodies of tasks run
-	Received int64 // results taken from a peer
+	Sections int64 // sections completed, by all processes
+	Run      int64 // task bodies run
+	Received int64 // results received from a peer
 	Rerun    int64 // tasks run in place of a dead peer
 	Torn     int64 // partially received updates
 	// Replaced lists the processes that replaced dead ones, in the order in which they
@@ -39,7 +39,7 @@ type Option func(*testing.T, *options)
 type options struct {
 	local job.Local
 	fails bool
-	// mayMiss lets kill points go unreached.
+	// mayMiss allows kill points that are not reached.
 	mayMiss bool
 }
 
@@ -80,8 +80,8 @@ func Sched(policy string) Option {
 	return func(_ *testing.T, o *options) { o.local.Sched = policy }
 }
 
-// Threads runs the tasks of each replica on n workers, as the -threads flag of
-// intrarun does.
+// Threads makes n workers run the tasks of each replica, as the -threads flag of intrarun
+// does.
 func Threads(n int) Option {
 	return func(_ *testing.T, o *options) { o.local.Threads = n }
 }
@@ -97,8 +97,8 @@ func Capacity(bytes int) Option {
 func Replace() Option { return func(_ *testing.T, o *options) { o.local.Replace = true } }
 
 // Backup sets the number of safe points from one backup to the next. The job rolls back to
-// the last backup when a rank has lost all its replicas. This needs Replace, since new
-// processes have to replace them.
+// the last backup when a rank has lost all its replicas. This requires Replace, since the
+// lost processes must be replaced.
 func Backup(every uint64) Option {
 	return func(_ *testing.T, o *options) { o.local.Backup = every }
 }
@@ -118,8 +118,8 @@ func Restart(dir string) Option {
 // Fails allows the job to fail; its error is in the report.
 func Fails() Option { return func(_ *testing.T, o *options) { o.fails = true } }
 
-// untagged returns a hint for a build without the tag intra: the missing tag may be why
-// a program has not shared its sections.
+// untagged returns a hint if the test was built without the tag intra, because the missing
+// tag may be the reason why a program has not shared its sections.
 func untagged() string {
 	if intra.Tagged {
 		return ""
@@ -127,9 +127,9 @@ func untagged() string {
 	return ": this test was built without the tag intra, so that sections which are annotated run as plain loops; use go test -tags intra"
 }
 
-// Run runs a job in this process and fails the test if the job fails. Each replica of
-// each rank is a goroutine that calls run. If run writes memory outside of its own,
-// that must be safe for concurrent use.
+// Run runs a job in this process, and fails the test if the job fails. Each replica of each
+// rank is a goroutine that calls run. Variables outside of run are shared by these
+// goroutines, so run may write them only in ways that are safe for concurrent use.
 func Run(t *testing.T, spec intra.Spec, run func(*intra.Process) error, opts ...Option) Report {
 	t.Helper()
 	var o options

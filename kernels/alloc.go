@@ -2,8 +2,8 @@ package kernels
 
 import "github.com/intrahpc/intra/internal/base/hugepage"
 
-// Alloc is make([]E, n) for large arrays: on systems that support it, it requests huge
-// pages, which saves address translation. The slice is an ordinary one.
+// Alloc is like make([]E, n), for large arrays. On systems that support it, Alloc requests
+// huge pages, which make address translation faster. The slice is an ordinary one.
 func Alloc[E int32 | int64 | Float](n int) []E {
 	s := make([]E, n)
 	hugepage.Advise(s)

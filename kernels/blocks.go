@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// BlockLen is the number of elements of a block, for which the blocked kernels return one
-// partial result.
+// BlockLen is the number of elements of a block. The blocked kernels return one partial
+// result per block.
 const BlockLen = 4096
 
 // NumBlocks returns the number of blocks of a vector of n elements.
@@ -45,9 +45,9 @@ func eachBlock(n, partials int, f func(k, lo, hi int)) {
 	}
 }
 
-// DotBlocks sets partial[k] to Dot of the k-th block of x and y. x and y are a
-// range of the whole vectors that starts at a multiple of BlockLen; partial
-// has NumBlocks(len(x)) elements.
+// DotBlocks sets partial[k] to Dot of the k-th block of x and y. x and y are a range of
+// whole vectors that starts at a multiple of BlockLen; partial has NumBlocks(len(x))
+// elements.
 func DotBlocks[T Float](x, y, partial []T) {
 	same(len(y), len(x))
 	k := active[T]()
@@ -56,9 +56,10 @@ func DotBlocks[T Float](x, y, partial []T) {
 	})
 }
 
-// SumTree adds partial results in a fixed order: the sum of one result is the result; the
+// SumTree adds partial results in a fixed order. The sum of one result is the result. The
 // sum of n results is the sum of the first h plus the sum of the others, where h is the
-// largest power of two less than n. The sum of no results is 0. It does not change partial.
+// largest power of two less than n. The sum of no results is 0. SumTree does not change
+// partial.
 func SumTree[T Float](partial []T) T {
 	switch n := len(partial); n {
 	case 0:

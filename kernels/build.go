@@ -15,21 +15,22 @@ type Builder[T Float] struct {
 	patterns map[string]int32
 	key      []byte
 
-	// The current slice.
+	// State of the current slice.
 	n   int
 	col [simd.SliceRows][]int32
 	val [simd.SliceRows][]T
 	off []int32
 	msk []uint8
 
-	// The previous slice, if it is stored by diagonals: its columns, and its pattern.
+	// State of the previous slice, if it is stored by diagonals: its columns, and its
+	// pattern.
 	again  bool
 	before [simd.SliceRows][]int32
 	same   int32
 }
 
 // NewBuilder starts a matrix of cols columns. rows and nnz are the expected numbers of rows
-// and entries; they only save copying.
+// and entries, which only serve to allocate memory once.
 func NewBuilder[T Float](cols, rows, nnz int) *Builder[T] {
 	slices := max(rows, 0)/simd.SliceRows + 1
 	return &Builder[T]{
@@ -58,8 +59,8 @@ func (b *Builder[T]) Row(col []int32, val []T) error {
 	return nil
 }
 
-// add appends a row whose columns were checked, and keeps the slices. A builder that gets
-// rows this way must not get any by Row.
+// add appends a row whose columns were checked, and keeps the slices. For one builder the
+// caller may use either add or Row, not both.
 func (b *Builder[T]) add(col []int32, val []T) {
 	b.col[b.n], b.val[b.n] = col, val
 	b.n++
@@ -88,7 +89,7 @@ func (b *Builder[T]) flush() {
 		short = min(short, len(b.col[l]))
 	}
 	if b.n < simd.SliceRows {
-		short = 0 // a short last slice, always multiplied row by row
+		short = 0 // a last slice of fewer rows is always multiplied row by row
 	}
 	repeats := b.repeats(b.col[:b.n])
 	b.again = repeats || b.diagonals(b.col[:b.n], maxDiagonals(nnz))
@@ -100,7 +101,7 @@ func (b *Builder[T]) flush() {
 		b.addDiagonals()
 	case short*simd.SliceRows == nnz:
 		b.addColumns(byColumn, short)
-	case short < 4: // not worth two passes
+	case short < 4: // two passes are not worthwhile
 		b.addSlice(asRows, len(b.a.even), 0)
 		b.addRest(0)
 	default:
@@ -115,8 +116,9 @@ func (b *Builder[T]) flush() {
 	}
 }
 
-// repeats reports whether the current slice, or the next one with these columns, is the
-// previous one shifted, which is stored by diagonals. Grids have long runs of such slices.
+// repeats reports whether the current slice, or the next one with these columns, has the
+// same shape as the previous one, only shifted, and that one is stored by diagonals.
+// Matrices of grids have long series of such slices.
 func (b *Builder[T]) repeats(col [][]int32) bool {
 	if !b.again || len(col) != simd.SliceRows {
 		return false
@@ -135,14 +137,14 @@ func (b *Builder[T]) repeats(col [][]int32) bool {
 	return true
 }
 
-// maxDiagonals returns the largest number of diagonals with which a slice with nnz entries
-// is stored by diagonals. Below 5 entries of 8, reading the zeros costs more than the
-// columns and the single loads that they save.
+// maxDiagonals returns the maximum number of diagonals at which a slice with nnz entries is
+// stored by diagonals. If fewer than 5 of 8 stored values are entries, reading the zeros
+// costs more than the columns and the single loads that diagonals save.
 func maxDiagonals(nnz int) int { return nnz / 5 }
 
 // diagonals determines the diagonals of the current slice, or of the next one with these
-// columns, in off and msk. It reports whether the slice can be stored by diagonals: it has
-// at most limit of them, and ascending columns.
+// columns, in off and msk. It reports whether the slice can be stored by diagonals: it must
+// have at most limit diagonals, and ascending columns.
 func (b *Builder[T]) diagonals(col [][]int32, limit int) bool {
 	row := b.a.rows - b.n
 	for _, c := range col {
@@ -181,7 +183,7 @@ func (b *Builder[T]) diagonals(col [][]int32, limit int) bool {
 	}
 }
 
-// addDiagonals stores the current slice by the diagonals of the pattern same.
+// addDiagonals stores the current slice by diagonals, with the pattern same.
 func (b *Builder[T]) addDiagonals() {
 	a := b.a
 	p, full := b.same, b.same < 0
@@ -211,8 +213,8 @@ func (b *Builder[T]) addDiagonals() {
 	}
 }
 
-// pattern returns the number of the pattern in off and msk, or its complement if every row
-// has every diagonal.
+// pattern returns the number of the pattern in off and msk. If every row has every
+// diagonal, it returns the complement of the number.
 func (b *Builder[T]) pattern() int32 {
 	b.key = b.key[:0]
 	full := uint8(0xff)
@@ -261,7 +263,7 @@ func (b *Builder[T]) addRest(from int) {
 	}
 }
 
-// addSlice appends the data that all kinds of slices have.
+// addSlice appends the data that slices of every kind have.
 func (b *Builder[T]) addSlice(k kind, at int, aux int32) {
 	a := b.a
 	if n := len(a.runs); n == 0 || a.runs[n-1].kind != k {
@@ -286,7 +288,7 @@ func grow[E int32 | Float](s []E, n, hint int) []E {
 func Slice[T Float, I Index](a *CSR[T, I]) (*Sliced[T], error) {
 	rows, cols := a.Dims()
 	b := NewBuilder[T](cols, rows, a.NNZ())
-	if col, ok := any(a.col).([]int32); ok { // checked by NewCSR, and stay as they are
+	if col, ok := any(a.col).([]int32); ok { // NewCSR has checked the columns, and they do not change
 		for i := range rows {
 			lo, hi := a.ptr[i], a.ptr[i+1]
 			b.add(col[lo:hi:hi], a.val[lo:hi:hi])
@@ -310,8 +312,8 @@ func Slice[T Float, I Index](a *CSR[T, I]) (*Sliced[T], error) {
 	return b.Matrix(), nil
 }
 
-// Choose returns the matrix in the form with the fastest products: Sliced, or a itself if
-// slices would be plain rows again or are not possible.
+// Choose returns the matrix in the form with the fastest products. That is Sliced, or a
+// itself if Sliced would store plain rows or is not possible.
 func Choose[T Float, I Index](a *CSR[T, I]) Matrix[T] {
 	s, err := Slice(a)
 	if err != nil || len(s.rest) > s.nnz/2 {

@@ -17,10 +17,10 @@ type Matrix[T Float] interface {
 	// MulRows sets y to the rows lo to lo+len(y) of the product with x. x may
 	// be longer than the matrix is wide.
 	MulRows(lo int, x, y []T)
-	// Bytes returns the memory the matrix takes, which is what a full product
-	// reads besides x.
+	// Bytes returns the memory that the matrix occupies, which a full product reads in
+	// addition to x.
 	Bytes() int64
-	// Format describes the form in words.
+	// Format returns a description of the form for people.
 	Format() string
 
 	mulRows(k *simd.Ops[T], lo int, x, y []T)
@@ -34,10 +34,10 @@ type CSR[T Float, I Index] struct {
 	val  []T
 }
 
-// NewCSR returns the matrix with the entries ptr[i] to ptr[i+1] of col and val in row i,
-// hence len(ptr)-1 rows. Columns count from 0, in any order within a row; the same column
-// may occur twice. The slices belong to the matrix from then on and must not change: NewCSR
-// checks them, and the products do not check them again.
+// NewCSR returns the matrix of len(ptr)-1 rows whose row i has the entries ptr[i] to
+// ptr[i+1]-1 of col and val. Columns count from 0, in any order within a row; the same
+// column may occur twice. The slices belong to the matrix from then on and must not change:
+// NewCSR checks them, and the products do not check them again.
 func NewCSR[T Float, I Index](cols int, ptr []int64, col []I, val []T) (*CSR[T, I], error) {
 	if len(col) != len(val) {
 		return nil, fmt.Errorf("kernels: matrix of %d columns and %d values", len(col), len(val))
@@ -70,10 +70,10 @@ func (a *CSR[T, I]) Row(i int) ([]I, []T) {
 	return a.col[lo:hi:hi], a.val[lo:hi:hi]
 }
 
-// Arrays returns the slices the matrix was made of. They must not be changed.
+// Arrays returns the slices of which the matrix was made. They must not be changed.
 func (a *CSR[T, I]) Arrays() (ptr []int64, col []I, val []T) { return a.ptr, a.col, a.val }
 
-// Bytes returns the memory the matrix takes.
+// Bytes returns the memory that the matrix occupies.
 func (a *CSR[T, I]) Bytes() int64 { return bytesOf(a.ptr) + bytesOf(a.col) + bytesOf(a.val) }
 
 // Format describes the matrix.
@@ -97,10 +97,10 @@ func (a *CSR[T, I]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
 	}
 }
 
-// MulRowsDot is m.MulRows that also returns the inner product of these rows of x and y,
-// while they are in a cache: the sum, in order, of Dot of each BlockLen rows counted from
-// lo. x must have at least as many elements as the number of the last of these rows
-// requires, and must not overlap y.
+// MulRowsDot is like m.MulRows, but also returns the inner product of these rows of x and
+// y, which it computes while they are in a cache. The inner product is the sum, in order,
+// of Dot of each BlockLen rows counted from lo. x must have an element for each of these
+// rows, and must not overlap y.
 func MulRowsDot[T Float](m Matrix[T], lo int, x, y []T) T {
 	return mulRowsDot(active[T](), m, lo, x, y)
 }

@@ -1,11 +1,11 @@
-// Package kernels contains the numeric kernels of memory-bound codes. Each has one result,
-// bit for bit, on every CPU, so that replicas on different machines stay equal. Any Go
-// program can import it.
+// Package kernels contains the numeric kernels of memory-bound codes. Each kernel has one
+// result, bit for bit, on every CPU, so that replicas on different machines stay equal. Any
+// Go program can import the package.
 //
-// # What is computed
+// # Definition of the results
 //
-// The results are defined here, not by an instruction set. Every product and
-// every sum is rounded to the element type; nothing is fused. For vectors:
+// The results are defined here, not by an instruction set. Every product and every sum is
+// rounded to the element type; multiplication and addition are never fused. For vectors:
 //
 //   - Waxpby, Axpy, Scale work element by element.
 //   - Dot and Sum have L partial sums, L = 32 for float64 and 64 for float32,
@@ -16,31 +16,32 @@
 //   - A row of a sparse product is summed in stored order, in one sum from +0,
 //     whatever the format.
 //   - MulRowsDot adds the Dot of each BlockLen rows of a product, in order.
-//   - A NaN that a kernel computes is always the same one, whichever operands
-//     it came from: 0xfff8000000000000, or 0xffc00000 for float32. Copies
-//     keep their bits.
+//   - Every NaN that a kernel computes has the same bits, independent of the
+//     operands: 0xfff8000000000000, or 0xffc00000 for float32. Copies keep
+//     their bits.
 //
-// So results depend neither on the CPU nor on the address of a slice, and
-// infinities, signed zeros and denormals are those of IEEE 754. (A program that
-// links C code which changes the rounding mode or flushes denormals is on its
-// own.)
+// So results depend neither on the CPU nor on the address of a slice. Infinities, signed
+// zeros and denormals are those of IEEE 754. All this does not hold in a program that links
+// C code which changes the rounding mode or flushes denormals.
 //
-// Dot and Sum do depend on where a vector is cut. [DotBlocks]
-// does not: it gives one partial result per [BlockLen] elements, counted from
-// the start of the whole vector. Cut a vector with [BlocksAligned], let every
-// task fill in its part of the partial results, and combine all of them with
-// [SumTree]: the sum is the same for any number of tasks.
+// The results of Dot and Sum depend on where a vector is cut. The result of [DotBlocks]
+// does not: it gives one partial result per [BlockLen] elements, counted from the start of
+// the whole vector. Cut a vector with [BlocksAligned], let every task compute its part of
+// the partial results, and combine all of them with [SumTree]. Then the sum is the same for
+// any number of tasks.
 //
 // # Sparse matrices
 //
-// [CSR] is compressed sparse rows as programs build it. [Sliced] is the faster
-// form, in which each slice of 8 rows chooses for itself: by diagonals, where
-// the 8 rows look alike (stencils, bands, blocks); by columns, where they are
-// merely of like length; as plain rows, where they are not. By diagonals there are
-// no columns to read: slices share patterns, so that an entry takes 8 bytes of
-// memory and a slice 12 more, where CSR takes 12 for an entry. [Builder] makes it
-// row by row, without a CSR matrix in between, [Choose] from a CSR matrix.
-// [CSR.MulRows] and [Sliced.MulRows] multiply any range of rows:
+// [CSR] is the usual form of compressed sparse rows. [Sliced] is the faster form. It
+// divides the matrix into slices of 8 rows, and stores each slice in one of three ways. It
+// stores a slice by diagonals if the 8 rows have the same shape (stencils, bands, blocks),
+// by columns if they only have similar lengths, and otherwise as plain rows. A slice stored
+// by diagonals needs no columns, because slices share patterns. So an entry takes 8 bytes
+// of memory and a slice 12 more, where CSR takes 12 for an entry.
+//
+// [Builder] makes a Sliced matrix row by row, without a CSR matrix in between. [Choose]
+// makes it from a CSR matrix. [CSR.MulRows] and [Sliced.MulRows] multiply any range of
+// rows:
 //
 //	b := kernels.NewBuilder[float64](cols, rows, entries)
 //	for … {
@@ -54,13 +55,13 @@
 //
 // # Paths
 //
-// The kernels exist in AVX-512 and AVX2 for amd64 and in plain Go for every machine. The
+// Each kernel exists for AVX-512 and AVX2 on amd64, and in plain Go for every machine. The
 // program chooses the best one for the CPU when it starts. The environment variable
-// INTRA_KERNELS=avx512, avx2 or go selects another one; if it is not available, the program
-// ends with exit code 2. The build tag purego excludes the assembly.
+// INTRA_KERNELS=avx512, avx2 or go selects another one; if that is not available, the
+// program ends with exit code 2. The build tag purego excludes the assembly.
 //
-// The distance of prefetching depends on the maker of the CPU: it speeds Intel CPUs up by
-// up to a third, and slows AMD CPUs down by as much. No result depends on it.
+// The distance of prefetching depends on the vendor of the CPU. Prefetching makes Intel
+// CPUs faster by up to a third, and AMD CPUs slower by as much. No result depends on it.
 //
 // # Calls
 //

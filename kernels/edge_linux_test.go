@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/kernels/internal/simd"
 )
 
-// fenced returns memory between two pages that must not be touched: n elements
-// that start at the first byte allowed, and n that end at the last.
+// fenced returns slices of n elements in memory between two inaccessible pages: one at the
+// beginning of the memory, and one at its end.
 func fenced[T kernels.Float](t *testing.T, n int) (atStart, atEnd []T) {
 	page := os.Getpagesize()
 	var e T
@@ -66,7 +66,7 @@ func TestProductEdges(t *testing.T) {
 		matrices := []kernels.Matrix[float64]{
 			newCSR[float64, int32](t, c.cols, c.rows), newCSR[float64, int64](t, c.cols, c.rows), newSliced[float64](t, c.cols, c.rows),
 		}
-		for _, v := range [][2][]float64{{x0, y0}, {x1, y1}} { // these overlap
+		for _, v := range [][2][]float64{{x0, y0}, {x1, y1}} { // these slices overlap
 			x, y := v[0], v[1]
 			for i := range x {
 				x[i] = r.NormFloat64()
@@ -83,7 +83,7 @@ func TestProductEdges(t *testing.T) {
 	}
 }
 
-// TestSweepEdges: no sweep touches anything outside of its block.
+// TestSweepEdges: no sweep reads or writes anything outside of its block.
 func TestSweepEdges(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, c := range cases {

@@ -58,7 +58,7 @@ func ExampleDotBlocks() {
 	}
 	for _, tasks := range []int{1, 2, 3} {
 		partial := make([]float64, kernels.NumBlocks(n))
-		for lo, hi := range kernels.BlocksAligned(n, tasks) { // each could run anywhere
+		for lo, hi := range kernels.BlocksAligned(n, tasks) { // each could run on any replica
 			first := lo / kernels.BlockLen
 			kernels.DotBlocks(x[lo:hi], x[lo:hi], partial[first:first+kernels.NumBlocks(hi-lo)])
 		}

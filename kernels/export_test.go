@@ -2,7 +2,7 @@ package kernels
 
 import "github.com/intrahpc/intra/kernels/internal/simd"
 
-// The kernels of matrices, on a path of the test's choice.
+// Products and sweeps on a path that the test chooses.
 
 func MulRowsOn[T Float](p *simd.Path, m Matrix[T], lo int, x, y []T) {
 	m.mulRows(simd.Of[T](p), lo, x, y)

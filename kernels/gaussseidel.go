@@ -7,16 +7,17 @@ import (
 	"github.com/intrahpc/intra/kernels/internal/simd"
 )
 
-// GaussSeidel is a sweep of symmetric Gauss-Seidel over the diagonal blocks of a
-// matrix, each by itself: x + Solve(b - A·x) is the next guess for A·x = b. With
-// L, D and U for the parts of a block below, on and above the diagonal, Solve
-// multiplies by the inverse of (D+L)·D⁻¹·(D+U).
+// GaussSeidel is a sweep of symmetric Gauss-Seidel over the diagonal blocks of a matrix,
+// each by itself: x + Solve(b - A·x) is the next guess for A·x = b. With L, D and U for the
+// parts of a block below, on and above the diagonal, Solve multiplies by the inverse of
+// (D+L)·D⁻¹·(D+U).
 //
-// The result is defined row by row. Upwards, from the first row of the block, x[i] becomes
-// x[i]/d[i] minus its products with the entries below the diagonal. Downwards, from the
-// last row, it becomes x[i] minus those above. The entries are divided by d[i] when the
-// GaussSeidel is made. In both directions the products with columns that are 8 or more away
-// from the row come first, then the others, in stored order.
+// The result is defined row by row. The first pass goes from the first row of the block to
+// the last, and x[i] becomes x[i]/d[i] minus its products with the entries below the
+// diagonal. The second pass goes from the last row to the first, and x[i] becomes x[i]
+// minus the products with the entries above the diagonal. All entries are divided by d[i]
+// when the GaussSeidel is made. In both passes the products with columns that are 8 or more
+// away from the row come first, then the others, in stored order.
 type GaussSeidel[T Float] struct {
 	bounds []int
 	nnz    int
@@ -26,19 +27,20 @@ type GaussSeidel[T Float] struct {
 	// with each other, and the other entries can be stored by diagonals. The rows of all
 	// other slices are stored one by one.
 	below, above triangle[T]
-	single       []int32 // per slice: its first row among the single ones, or usual
+	single       []int32 // per slice: its first row among the rows stored one by one, or usual
 }
 
 // triangle holds the entries on one side of the diagonal.
 type triangle[T Float] struct {
-	// Usual slices; the others have no entries here. The values of above are stored in the
-	// order of use, from the last slice to the first, so it cannot be used for products.
+	// Usual slices; other slices have no entries here. The values of above are stored in
+	// the order of use, from the last slice to the first, so far cannot be used for
+	// products.
 	far *Sliced[T]
 
 	chained []uint8 // per slice: the rows that have an entry next to the diagonal
 	chain   []T     // per row: this entry
 
-	// Single rows.
+	// Rows of the other slices.
 	ptr []int64
 	col []int32
 	val []T
@@ -48,7 +50,7 @@ const usual = -1
 
 // NewGaussSeidel returns the sweep over the blocks bounds[k] to bounds[k+1]-1 of rows and
 // columns. It ignores entries outside of the blocks. Every row inside must have one entry
-// on the diagonal, which is not 0. Solve is fast where blocks start at multiples of 8.
+// on the diagonal, which is not 0. Solve is fast if blocks start at multiples of 8.
 func NewGaussSeidel[T Float](a *Sliced[T], bounds ...int) (*GaussSeidel[T], error) {
 	rows, cols := a.Dims()
 	if len(bounds) < 2 || bounds[0] != 0 || bounds[len(bounds)-1] != rows || !slices.IsSorted(bounds) || rows > cols {
@@ -147,7 +149,7 @@ func (s *side[T]) add(lane, row, col int, val T) {
 	s.near[lane], s.nearVal[lane] = append(s.near[lane], int32(col)), append(s.nearVal[lane], val)
 }
 
-// usual reports whether the current slice is a usual one. next is the distance of the one
+// usual reports whether the current slice is a usual one. next is the distance of the only
 // entry that may be close to the diagonal.
 func (s *side[T]) usual(next int) bool {
 	first, far := s.b.a.rows, 0
@@ -160,7 +162,7 @@ func (s *side[T]) usual(next int) bool {
 	return s.b.repeats(s.col[:]) || s.b.diagonals(s.col[:], maxDiagonals(far))
 }
 
-// flush stores the current slice and returns its number of entries.
+// flush stores the current slice. It returns the number of its entries.
 func (s *side[T]) flush(rows int, usual bool) (nnz int) {
 	var chained uint8
 	var chain [simd.SliceRows]T

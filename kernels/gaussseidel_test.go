@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/kernels/matrix"
 )
 
-// oracleSolve follows the doc of GaussSeidel, row by row.
+// oracleSolve computes Solve row by row, as the documentation of GaussSeidel defines it.
 func oracleSolve[T kernels.Float](rows []row, lo, hi int, x []T) {
 	diagonal := func(i int) T { return T(rows[i].val[slices.Index(rows[i].col, i)]) }
 	subtract := func(i int, v T, in func(col int) bool) T {
@@ -41,8 +41,8 @@ func oracleSolve[T kernels.Float](rows []row, lo, hi int, x []T) {
 	}
 }
 
-// withDiagonal returns the first rows of a matrix, each with one entry on the
-// diagonal, in the place of one or among the others.
+// withDiagonal returns the first rows of a matrix with one entry on the diagonal in each.
+// That entry replaces an entry of the row, or is added to the row.
 func withDiagonal(cols int, rows []row) []row {
 	rows = slices.Clone(rows[:min(len(rows), cols)])
 	for i, r := range rows {
@@ -96,7 +96,7 @@ func testGaussSeidel[T kernels.Float](t *testing.T, cols int, rows []row, specia
 			all := slices.Clone(x)
 			kernels.SolveOn(p, g, 0, all)
 			requireBits(t, want, all, "%s, blocks at %v, %s", p.Name, bounds, g.Format())
-			// One block at a time, between memory that must not be touched.
+			// One block at a time, between inaccessible pages.
 			for b := range bounds[1:] {
 				const guard = 16
 				lo, hi := bounds[b], bounds[b+1]

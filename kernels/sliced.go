@@ -8,27 +8,27 @@ import (
 )
 
 // Sliced is a matrix in slices of 8 rows, each in the most suitable form. It can hold every
-// matrix whose columns fit int32, and takes at most a few bytes per row more than CSR. A
+// matrix whose columns fit int32. It takes at most a few bytes per row more than CSR. A
 // Builder makes it.
 type Sliced[T Float] struct {
 	rows, cols, nnz int
 
 	runs []run   // consecutive slices of one kind
 	at   []int64 // per slice: its first value in diag or even
-	aux  []int32 // per slice: its pattern as simd takes it, or its number of columns in even
+	aux  []int32 // per slice: its pattern in the form for simd, or its number of columns in even
 
-	// By diagonals: the entries (i, j) with the same j-i. A pattern lists the diagonals of
-	// a slice and the rows that have them; slices share patterns. A row without the
-	// diagonal has a 0 there, which is never multiplied.
+	// Stored by diagonals: the entries (i, j) with the same j-i. A pattern lists the
+	// diagonals of a slice and the rows that have them; slices share patterns. A row
+	// without the diagonal has a 0 there, which is never multiplied.
 	ptr, off []int32
 	mask     []uint8
 	diag     []T
 
-	// By columns: the k-th entries of the 8 rows side by side.
+	// Stored by columns: the k-th entries of the 8 rows are side by side.
 	evenCol []int32
 	even    []T
 
-	// As rows: the rest of slices whose rows differ in length.
+	// Stored as rows: the remaining entries of slices whose rows differ in length.
 	restPtr []int64
 	restCol []int32
 	rest    []T
@@ -44,9 +44,9 @@ const (
 )
 
 type run struct {
-	first int // slice
+	first int // first slice of the run
 	kind  kind
-	rest  int // the row in restPtr of its first row, if it has entries in rest
+	rest  int // position in restPtr of its first row, if it has entries in rest
 }
 
 // Dims returns the numbers of rows and columns.
@@ -55,7 +55,7 @@ func (a *Sliced[T]) Dims() (rows, cols int) { return a.rows, a.cols }
 // NNZ returns the number of entries, without padding.
 func (a *Sliced[T]) NNZ() int { return a.nnz }
 
-// Bytes returns the memory the matrix takes.
+// Bytes returns the memory that the matrix occupies.
 func (a *Sliced[T]) Bytes() int64 {
 	return bytesOf(a.runs) + bytesOf(a.at) + bytesOf(a.aux) +
 		bytesOf(a.ptr) + bytesOf(a.off) + bytesOf(a.mask) + bytesOf(a.diag) +
@@ -63,7 +63,7 @@ func (a *Sliced[T]) Bytes() int64 {
 		bytesOf(a.restPtr) + bytesOf(a.restCol) + bytesOf(a.rest)
 }
 
-// Format describes the matrix: the share of the stored values in each form.
+// Format describes which share of the stored values is in each form.
 func (a *Sliced[T]) Format() string {
 	d, e, r := float64(len(a.diag)), float64(len(a.even)), float64(len(a.rest))
 	all := max(d+e+r, 1)
@@ -71,8 +71,8 @@ func (a *Sliced[T]) Format() string {
 		100*d/all, 100*e/all, 100*r/all)
 }
 
-// MulRows sets y to the rows lo to lo+len(y) of the product with x. Ranges
-// that start and end at multiples of 8 are fastest.
+// MulRows sets y to the rows lo to lo+len(y) of the product with x. It is fastest if the
+// range starts and ends at multiples of 8.
 func (a *Sliced[T]) MulRows(lo int, x, y []T) { a.mulRows(active[T](), lo, x, y) }
 
 func (a *Sliced[T]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
@@ -83,7 +83,8 @@ func (a *Sliced[T]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
 	if first > end {
 		first = end
 	}
-	// Rows of slices that the range cuts, and of a last slice with fewer than 8 rows.
+	// Rows of slices that are only partly in the range, and of a last slice with fewer than
+	// 8 rows.
 	for i := lo; i < min(first*S, hi); i++ {
 		y[i-lo] = a.row(i, x)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/kernels/matrix"
 )
 
-// row is a row of a matrix as the oracle holds it.
+// row is a row of a matrix in the form of the oracle.
 type row struct {
 	col []int
 	val []float64
@@ -74,8 +74,8 @@ func rowsOf(a *matrix.CSR) []row {
 	return rows
 }
 
-// randomize gives every entry another value, specials among them: no format may depend on
-// the values.
+// randomize gives every entry another value, with specials also NaNs and the like. The
+// chosen format must not depend on the values.
 func randomize(rows []row, specials bool) []row {
 	r := rand.New(rand.NewPCG(7, uint64(len(rows))))
 	for i := range rows {
@@ -198,7 +198,7 @@ func testProducts[T kernels.Float](t *testing.T, cols int, rows []row, specials 
 	}
 }
 
-// checkRange multiplies rows lo to hi and looks at them and around them.
+// checkRange multiplies rows lo to hi, and checks the result and the memory around it.
 func checkRange[T kernels.Float](t *testing.T, p *simd.Path, m kernels.Matrix[T], x, want []T, lo, hi int) {
 	const guard = 16
 	y := slices.Repeat([]T{T(math.Pi)}, guard+hi-lo+guard)
@@ -211,8 +211,8 @@ func checkRange[T kernels.Float](t *testing.T, p *simd.Path, m kernels.Matrix[T]
 	}
 }
 
-// The fused product has the bits of the product, and its inner product is that
-// of each 4096 rows, added in order, on every path.
+// The product with the inner product has the bits of the product alone. Its inner product
+// is the sum, in order, of those of each 4096 rows, on every path.
 func TestMulRowsDot(t *testing.T) {
 	a := matrix.Stencil27(25, 20, 20)
 	rows, cols := a.Dims()
@@ -277,7 +277,7 @@ func TestFormats(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, c.m.Format()) })
 	}
-	// Less memory than CSR on a stencil: that is the point.
+	// Diagonals take less memory than CSR for a stencil.
 	require.Less(t, float64(slice(stencil).Bytes()), 0.85*float64(stencil.Bytes()))
 	require.Equal(t, int64(8*4097+12*stencil.NNZ()), stencil.Bytes())
 }
@@ -338,8 +338,8 @@ func FuzzSliced(f *testing.F) {
 	})
 }
 
-// Slices that look like the previous one, or nearly, are stored correctly: each run of rows
-// continues, and now and then an entry moves, appears or disappears.
+// Slices that equal the previous one, or nearly, are stored correctly. In each series of
+// rows, an entry sometimes moves, appears or disappears.
 func TestRepeatedSlices(t *testing.T) {
 	const slices, width = 40, 600
 	for seed := range uint64(40) {
@@ -359,7 +359,7 @@ func TestRepeatedSlices(t *testing.T) {
 			var next row
 			for _, c := range before.col {
 				switch r.IntN(150) {
-				case 0: // removed
+				case 0: // an entry disappears
 				case 1:
 					c++
 					fallthrough

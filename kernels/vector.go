@@ -15,7 +15,7 @@ func Path() string { return simd.Active().Name }
 
 func active[T Float]() *simd.Ops[T] { return simd.Of[T](simd.Active()) }
 
-// same panics unless all lengths are n.
+// same panics unless all lengths are equal to n.
 func same(n int, others ...int) {
 	for _, m := range others {
 		if m != n {
@@ -24,8 +24,8 @@ func same(n int, others ...int) {
 	}
 }
 
-// Waxpby sets w = alpha*x + beta*y. If w is larger than caches, Waxpby bypasses them with
-// non-temporal stores, unless w is x or y.
+// Waxpby sets w = alpha*x + beta*y. If w does not fit into the caches, Waxpby bypasses them
+// with non-temporal stores, unless w is x or y.
 func Waxpby[T Float](alpha T, x []T, beta T, y, w []T) {
 	same(len(w), len(x), len(y))
 	k := active[T]()
@@ -75,9 +75,9 @@ func CopyNT[T Float](x, w []T) {
 	active[T]().CopyNT(x, w)
 }
 
-// CopyNTPart is CopyNT for a part of a copy that more parts follow. It does not wait for
-// memory, so other threads may not see the part yet. CopyNT must copy the last part,
-// which makes all parts visible.
+// CopyNTPart is like CopyNT, for a part of a copy. It does not wait until the stores reach
+// memory, so other threads may not see the part yet. The last part must be copied by
+// CopyNT, which makes all parts visible.
 func CopyNTPart[T Float](x, w []T) {
 	same(len(w), len(x))
 	active[T]().CopyNTPart(x, w)
@@ -95,6 +95,6 @@ func Sum[T Float](x []T) T { return active[T]().Sum(x) }
 // Norm2 returns the square root of Dot(x, x). It does not scale: squares that
 // overflow give +Inf.
 func Norm2[T Float](x []T) T {
-	// A float32's root, taken as float64 and rounded, is rounded correctly.
+	// The root of a float32, computed as float64 and then rounded, is correctly rounded.
 	return T(math.Sqrt(float64(active[T]().Dot(x, x))))
 }

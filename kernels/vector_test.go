@@ -21,7 +21,7 @@ func normal(n int, seed uint64) []float64 {
 	return s
 }
 
-// TestWaxpbyCases: the short forms for factors of 1 change no bit.
+// TestWaxpbyCases: the special cases for factors of 1 have the same bits.
 func TestWaxpbyCases(t *testing.T) {
 	x, y := normal(301, 1), normal(301, 2)
 	x[7], y[9], x[11], y[11] = math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1)
@@ -52,7 +52,7 @@ func TestWaxpbyCases(t *testing.T) {
 	}
 }
 
-// TestWaxpbyLong crosses the length at which the stores change.
+// TestWaxpbyLong tests lengths on both sides of the change to non-temporal stores.
 func TestWaxpbyLong(t *testing.T) {
 	n := int(simd.StreamBytes/4) + 3
 	x, y := make([]float32, n), make([]float32, n)
@@ -115,8 +115,8 @@ func TestBlocksOverTasks(t *testing.T) {
 	}
 }
 
-// oracleTree is the blocked dot product by another route: partial results padded
-// to a power of two are added in pairs of neighbours.
+// oracleTree computes the blocked dot product in another way: it pads the partial results
+// to a power of two and adds pairs of neighbours.
 func oracleTree(x, y []float64) []float64 {
 	var level []float64
 	for xb := range slices.Chunk(x, 4096) {

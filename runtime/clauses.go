@@ -10,12 +10,14 @@ import (
 )
 
 // Clauses checks that the launchers of a file match their kernels. Generated code calls it
-// when the program starts. file is the name of the file with the launchers, source the text
-// of the file with the kernels, and fingerprint that of the clauses and signatures from
-// which the launchers were made. If they differ, tasks would name other memory than their
-// clauses, so a program that shares work ends. A build without the tag intra shares only
-// where launchers are called by hand. So it ends only when it begins as a replica among
-// others.
+// when the program starts. file is the name of the file with the launchers. source is the
+// text of the file with the kernels. fingerprint is the hash of the clauses and signatures
+// from which the launchers were made.
+//
+// If they differ, tasks would use other memory than their clauses name. So Clauses ends a
+// program that shares work. A build without the tag intra shares work only in launchers
+// that are called by hand. Clauses therefore ends such a program only when it begins as one
+// of several replicas.
 func Clauses(file, source, fingerprint string) struct{} {
 	if clauses.Fingerprint(source) != fingerprint {
 		if intra.Tagged {

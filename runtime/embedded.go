@@ -12,9 +12,9 @@ import (
 )
 
 // Embedded checks that a rewritten file is up to date. Generated code calls it when the
-// program starts. twin is the name of the rewritten file, source the text from which it
-// should have been made, and hash the SHA-256 in hexadecimal of the text from which it was
-// made. If they differ, the program would silently run old code, so Embedded ends it.
+// program starts. twin is the name of the rewritten file. source is the current text of its
+// source. hash is the SHA-256, in hexadecimal, of the text from which the file was made. If
+// they differ, the program would silently run old code, so Embedded ends it.
 func Embedded(twin, source, hash string) struct{} {
 	sum := sha256.Sum256([]byte(source))
 	if hex.EncodeToString(sum[:]) != hash {
@@ -24,8 +24,8 @@ func Embedded(twin, source, hash string) struct{} {
 	return struct{}{}
 }
 
-// Lines registers which lines of its source the lines of a rewritten file come from, so
-// that places and stacks refer to the user's code. Generated code calls it when the program
+// Lines registers the line of the source for each line of a rewritten file, so that
+// positions and stacks refer to the user's code. Generated code calls it when the program
 // starts. The table is one of callsite.AddLines.
 func Lines(table string) struct{} {
 	if _, twin, _, ok := runtime.Caller(1); ok {

@@ -7,12 +7,12 @@ import (
 	"github.com/intrahpc/intra/internal/replica/reduce"
 )
 
-// Op is an operator of reductions of slices: how a part is folded into the whole, and the
-// neutral element with which a part begins.
+// Op is an operator of reductions of slices. It defines how a part is folded into the
+// whole, and the neutral element with which a part begins.
 type Op[T any] struct {
 	fold    func(v, part []T)
 	neutral T
-	acts    reduce.Operations // what fold does with numbers that round; 0 for other types
+	acts    reduce.Operations // operations of fold on numbers that round; 0 for other types
 }
 
 // Number is the constraint of types that can be added and multiplied.
@@ -20,7 +20,7 @@ type Number interface {
 	Integer | ~float32 | ~float64 | ~complex64 | ~complex128
 }
 
-// Integer is the constraint of types with bits to combine.
+// Integer is the constraint of types whose bits can be combined.
 type Integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
 }
@@ -111,7 +111,7 @@ func OpBitXor[T Integer]() Op[T] {
 	}, 0, 0}
 }
 
-// OpFunc folds with f, whose neutral element is the zero value of T.
+// OpFunc folds with f. Its neutral element is the zero value of T.
 func OpFunc[T any](f func(a, b T) T) Op[T] {
 	return Op[T]{fold: func(v, part []T) {
 		for i, x := range part {
@@ -121,7 +121,7 @@ func OpFunc[T any](f func(a, b T) T) Op[T] {
 }
 
 // negativeZero returns the value that can be added to any number without changing a bit.
-// For floating-point numbers that is -0, as adding 0 turns -0 into 0.
+// For floating-point numbers that is -0, because adding 0 turns -0 into 0.
 func negativeZero[T Number]() (zero T) {
 	switch v := reflect.ValueOf(&zero).Elem(); v.Kind() {
 	case reflect.Float32, reflect.Float64:
@@ -133,7 +133,7 @@ func negativeZero[T Number]() (zero T) {
 }
 
 // rounds returns acts for types whose sums and products depend on the order of operands,
-// and otherwise 0.
+// and 0 for all others.
 func rounds[T Number](acts reduce.Operations) reduce.Operations {
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
@@ -142,8 +142,8 @@ func rounds[T Number](acts reduce.Operations) reduce.Operations {
 	return 0
 }
 
-// extreme returns the largest value of T, which is infinity if it has one. With sign -1 it
-// returns the smallest value.
+// extreme returns the largest value of T, which is infinity for floating-point types. If
+// sign is -1 it returns the smallest value.
 func extreme[T Ordered](sign int) (x T) {
 	v := reflect.ValueOf(&x).Elem()
 	switch {

@@ -8,15 +8,16 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// ReduceSlice gives a task of s memory of its own in place of v. The body gets this memory
+// ReduceSlice gives a task of s its own memory in place of v. The body gets this memory
 // from the part and folds into it. When the section ends, the parts are folded into v in
 // launch order, element by element.
 //
 //	part, r := runtime.ReduceSlice(s, "counts", counts, runtime.OpAdd[int]())
 //	s.Launch(task, func() { histogram(x[lo:hi], part.Slice()) }, intra.In("x", x[lo:hi]), r)
 //
-// A part begins with the neutral element of the operator. So the bits are those of folding
-// into v directly, if each element is folded into once or the operator is exact.
+// A part begins with the neutral element of the operator. So the result has the bits of
+// folding into v directly, if each element is folded into only once or the operator is
+// exact.
 func ReduceSlice[T any](s *intra.Section, name string, v []T, op Op[T]) (*Partial[T], intra.Region) {
 	results := s.Results().(*reduce.Results)
 	former, _ := results.Former().(folder[T])
@@ -25,7 +26,7 @@ func ReduceSlice[T any](s *intra.Section, name string, v []T, op Op[T]) (*Partia
 		p = new(Partial[T])
 	}
 	*p = Partial[T]{v: v, op: op}
-	r := update.Slice(update.Reduce, name, v) // for its error
+	r := update.Slice(update.Reduce, name, v) // Slice reports the error of v
 	if r.Err() == nil {
 		p.own = reduce.Memory[T](results, len(v))
 		r = update.Part(v, update.Slice(update.Reduce, name, p.own))
@@ -34,7 +35,7 @@ func ReduceSlice[T any](s *intra.Section, name string, v []T, op Op[T]) (*Partia
 	return p, r
 }
 
-// ReduceVar is ReduceSlice for one variable.
+// ReduceVar is like ReduceSlice, for one variable.
 func ReduceVar[T any](s *intra.Section, name string, v *T, op Op[T]) (*Partial[T], intra.Region) {
 	if v == nil {
 		return &Partial[T]{}, update.Var(update.Reduce, name, v)
@@ -42,7 +43,7 @@ func ReduceVar[T any](s *intra.Section, name string, v *T, op Op[T]) (*Partial[T
 	return ReduceSlice(s, name, unsafe.Slice(v, 1), op)
 }
 
-// Partial is the memory of one task in place of the memory into which it reduces.
+// Partial is the memory of one task that takes the place of the memory of a reduction.
 type Partial[T any] struct {
 	v, own []T
 	op     Op[T]
@@ -57,7 +58,7 @@ func (p *Partial[T]) Slice() []T {
 	return p.own
 }
 
-// Var is Slice for a part of one variable.
+// Var is like Slice, for a part of one variable.
 func (p *Partial[T]) Var() *T { return &p.Slice()[0] }
 
 // folder folds a part into the memory that it represents.

@@ -5,7 +5,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Reach gives checked mode an argument in in that contains pointers, or a pointer to it.
-// Checked mode then finds bodies that change memory to which the argument leads. This
-// memory is neither sent nor compared. Without checks Reach does nothing.
+// Reach passes to checked mode an argument in an in clause that contains pointers, or a
+// pointer to the argument. Checked mode then finds bodies that change memory to which the
+// argument points. This memory is neither sent nor compared. Outside of checked mode Reach
+// does nothing.
 func Reach(name string, v any) intra.Region { return update.Reaches(name, v) }

@@ -13,23 +13,24 @@ func At(position string) intra.SectionOption { return option.At(position) }
 // watches the rest of whole. Without checked mode Part does nothing.
 func Part[T any](whole []T, r intra.Region) intra.Region { return update.Part(whole, r) }
 
-// InBlock makes a region of the rows top..bottom and the columns left..right of a matrix
-// that is stored row by row in s, with width elements per row, for a task that reads it.
+// InBlock makes a region for a task that reads a block of a matrix. The block has the rows
+// top..bottom and the columns left..right. The matrix is stored row by row in s, with width
+// elements per row.
 func InBlock[T any](name string, s []T, top, bottom, left, right, width int) intra.Region {
 	return update.Block(update.In, name, s, top, bottom, left, right, width)
 }
 
-// OutBlock is [intra.Out] for a block of rows and columns, as in [InBlock].
+// OutBlock is like [intra.Out], for a block as in [InBlock].
 func OutBlock[T any](name string, s []T, top, bottom, left, right, width int) intra.Region {
 	return update.Block(update.Out, name, s, top, bottom, left, right, width)
 }
 
-// InOutBlock is [intra.InOut] for a block of rows and columns, as in [InBlock].
+// InOutBlock is like [intra.InOut], for a block as in [InBlock].
 func InOutBlock[T any](name string, s []T, top, bottom, left, right, width int) intra.Region {
 	return update.Block(update.InOut, name, s, top, bottom, left, right, width)
 }
 
-// ScratchBlock is [intra.Scratch] for a block of rows and columns, as in [InBlock].
+// ScratchBlock is like [intra.Scratch], for a block as in [InBlock].
 func ScratchBlock[T any](name string, s []T, top, bottom, left, right, width int) intra.Region {
 	return update.Block(update.Scratch, name, s, top, bottom, left, right, width)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/runtime"
 )
 
-// backwards is an order, the last one first.
+// backwards returns the numbers below n in descending order.
 func backwards(n int) []int {
 	all := make([]int, n)
 	for i := range all {
@@ -19,7 +19,7 @@ func backwards(n int) []int {
 	return all
 }
 
-// folded folds parts into v by Reduce, in the order of the parts and backwards.
+// folded folds parts into v by Reduce, in the order of the parts and in the reverse order.
 func folded[T any](v T, op func(a, b T) T, parts ...T) (inOrder, otherwise T) {
 	run := func(fold func(*reduce.Results)) T {
 		s, into := (*intra.Process)(nil).Section(), v
@@ -33,8 +33,8 @@ func folded[T any](v T, op func(a, b T) T, parts ...T) (inOrder, otherwise T) {
 	return run((*reduce.Results).Fold), run(func(r *reduce.Results) { r.FoldIn(backwards) })
 }
 
-// TestFoldOtherwise folds sums and products in another order, and nothing else: of a
-// function it may be all that matters.
+// TestFoldOtherwise: only sums and products are folded in another order. The result of a
+// function may depend on the order.
 func TestFoldOtherwise(t *testing.T) {
 	type length float64
 	add := func(a, b float64) float64 { return a + b }
@@ -63,7 +63,8 @@ func TestFoldOtherwise(t *testing.T) {
 	require.Equal(t, i, j)
 }
 
-// TestFoldSlicesOtherwise keeps what goes into one variable apart from the rest.
+// TestFoldSlicesOtherwise: values that are folded into one variable keep their order
+// relative to each other.
 func TestFoldSlicesOtherwise(t *testing.T) {
 	sums, counts, last := []float64{0, 0}, []int{0}, []float64{0}
 	s := (*intra.Process)(nil).Section()
@@ -80,11 +81,11 @@ func TestFoldSlicesOtherwise(t *testing.T) {
 	require.Equal(t, []float64{1, 3}, sums)
 	require.Equal(t, []int{3}, counts)
 	require.Equal(t, []float64{-1e16}, last)
-	require.Equal(t, 1, asked, "only sums of what rounds")
+	require.Equal(t, 1, asked, "only sums that round")
 }
 
-// TestFoldMixtures: what is added to and multiplied by turns keeps its order; what is added
-// to in several ways does not.
+// TestFoldMixtures: a variable that is both added to and multiplied keeps its order. A
+// variable that is only added to, in several ways, does not.
 func TestFoldMixtures(t *testing.T) {
 	v := 1.0
 	s := (*intra.Process)(nil).Section()

@@ -2,37 +2,38 @@ package sched
 
 // View is the knowledge of a replica about a section when it chooses its next task.
 type View interface {
-	// Todo reports that no result of t is here, and that t does not run here.
+	// Todo reports whether task t still has to be run: its result is not here, and it does
+	// not run here.
 	Todo(t int) bool
-	// Expected reports that a live peer is bound to send t, or has claimed it and its time
-	// has not run out.
+	// Expected reports whether a live peer must send t, or has claimed it and the claim has
+	// not expired.
 	Expected(t int) bool
 	// Gone reports that replica i is dead, finished, or known to be past the section.
 	Gone(i int) bool
-	// Sooner reports that the working peers will have run open tasks like t, which are all
-	// that are open, before this replica could have run one.
+	// Sooner reports whether the working peers would have run all open tasks before this
+	// replica could have run one. t is one of the open tasks, and open is their number.
 	Sooner(t, open int) bool
 }
 
-// Index is a View that finds open tasks, which are to do and not expected, without looking
-// at all others. Next asks any other View about every task.
+// Index is a View that finds open tasks without a look at all tasks. A task is open if it
+// is to do and not expected. For any other View, Next asks about every task.
 type Index interface {
 	View
-	// First returns the first open task of lo to hi-1, or, with back, the last.
+	// First returns the first open task of lo to hi-1, or the last one if back is set.
 	First(lo, hi int, back bool) (task int, ok bool)
 	// Open returns the number of open tasks in replica i's block.
 	Open(i int) int
 }
 
-// Shape is the part on which all replicas agree: Tasks tasks, Replicas replicas at the
-// start.
+// Shape is what all replicas know about a section: the number of tasks, the number of
+// replicas at the start, and the policy.
 type Shape struct {
 	Policy   Policy
 	Tasks    int
 	Replicas int
 	// Backward means that blocks are run from their last task to the first, except with a
-	// static schedule. If sections alternate in this, each finds in the caches what the
-	// previous one has used last.
+	// static schedule. If it alternates from section to section, each section finds in the
+	// caches the memory that the previous one has used last.
 	Backward bool
 }
 
@@ -40,7 +41,7 @@ type Shape struct {
 func (s Shape) backward() bool { return s.Backward && s.Policy != Static }
 
 // Next returns the task that replica me should run now. It returns false if no task is
-// left, or if every remaining task is expected from a peer or better left to one.
+// left, or if a peer is expected to deliver every remaining task, or would do so sooner.
 func Next(s Shape, me int, v View) (task int, ok bool) {
 	x, found := v.(Index)
 	if !found {
@@ -78,9 +79,9 @@ func next(s Shape, me int, x Index) (task int, ok bool) {
 	return 0, false
 }
 
-// adopt picks a task from the block of a replica that will not run it. The remaining
-// replicas start at different places of the block, so that each has run its part when the
-// parts of the others arrive.
+// adopt selects a task from the block of a replica that will not run it. The remaining
+// replicas start at different places of the block. So each has run its part when the parts
+// of the others arrive.
 func adopt(s Shape, me int, x Index) (int, bool) {
 	for i := range s.Replicas {
 		if i == me || !x.Gone(i) {
@@ -95,15 +96,15 @@ func adopt(s Shape, me int, x Index) (int, bool) {
 			return t, true
 		}
 	}
-	// Tasks of live replicas that are not expected: skipped updates.
+	// Tasks of live replicas that are not expected, because their updates were skipped.
 	if s.Policy == Static {
 		return x.First(0, s.Tasks, false)
 	}
 	return 0, false
 }
 
-// help picks the open task that the peer with the most open tasks would run last, so that
-// the two replicas meet as late as possible.
+// help selects a task from the block of the peer with the most open tasks. It selects the
+// one that the peer would run last, so that the two replicas meet as late as possible.
 func help(s Shape, me int, x Index) (task int, ok bool) {
 	most := 0
 	for i := range s.Replicas {
@@ -119,7 +120,7 @@ func help(s Shape, me int, x Index) (task int, ok bool) {
 	return task, ok
 }
 
-// scan makes an Index of any View.
+// scan makes an Index of any View, by asking about every task.
 type scan struct {
 	View
 	shape Shape

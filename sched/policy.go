@@ -6,8 +6,8 @@ import "fmt"
 type Policy uint8
 
 const (
-	// Adaptive: each replica runs its own block, then helps with the blocks
-	// of the others from their far ends, avoiding what is claimed.
+	// Adaptive: each replica runs its own block. Then it helps with the blocks of the
+	// others, from their far ends, and avoids claimed tasks.
 	Adaptive Policy = iota
 	// Static: r equal blocks in launch order, one per replica
 	// [INTRA, section V-A].
@@ -40,8 +40,8 @@ func Parse(s string) (Policy, error) {
 
 // Block returns the tasks [lo, hi) of replica i when n tasks are divided into r blocks; the
 // first n mod r blocks are one longer. r is the number of replicas at the start of the job,
-// dead ones included. So replicas that enter a section with different knowledge of deaths
-// agree on every block, and no two of them wait for each other.
+// including dead ones. So replicas agree on every block even if they know of different
+// deaths when they enter a section, and no two of them wait for each other.
 func Block(n, r, i int) (lo, hi int) {
 	q, m := n/r, n%r
 	lo = i*q + min(i, m)

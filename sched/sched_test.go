@@ -19,8 +19,8 @@ func TestParse(t *testing.T) {
 	require.EqualError(t, err, `unknown schedule "dynamic": want static, adaptive or replicate`)
 }
 
-// Blocks cover the tasks in order, differ in length by one at most, and Owner
-// is their inverse.
+// Blocks cover the tasks in order, and their lengths differ by at most one. Owner is their
+// inverse.
 func TestBlocks(t *testing.T) {
 	for n := range 40 {
 		for r := 1; r <= 7; r++ {
@@ -39,11 +39,11 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// knowledge is the knowledge of a replica, task by task.
+// knowledge is a View with an entry for each task.
 type knowledge struct {
 	done, expected map[int]bool
 	gone           map[int]bool
-	slow           int // the peers are sooner with that many tasks
+	slow           int // with that many open tasks the peers are sooner
 }
 
 func (k knowledge) Todo(t int) bool     { return !k.done[t] }
@@ -72,17 +72,17 @@ func TestNext(t *testing.T) {
 		{"own block first", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2}, 1, knowledge{}, 4},
 		{"then help from the far end", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2}, 1,
 			knowledge{done: set(4, 5, 6, 7)}, 3},
-		{"not what is claimed", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2}, 1,
+		{"no claimed task", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2}, 1,
 			knowledge{done: set(4, 5, 6, 7), expected: set(3)}, 2},
-		{"help the one with most to do", sched.Shape{Policy: sched.Adaptive, Tasks: 9, Replicas: 3}, 0,
+		{"help the peer with most open tasks", sched.Shape{Policy: sched.Adaptive, Tasks: 9, Replicas: 3}, 0,
 			knowledge{done: set(0, 1, 2, 3)}, 8},
 		{"all claimed: wait", sched.Shape{Policy: sched.Adaptive, Tasks: 2, Replicas: 2}, 0,
 			knowledge{done: set(0), expected: set(1)}, none},
-		{"the last is left to a faster one", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2}, 1,
+		{"the last task is left to a faster peer", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2}, 1,
 			knowledge{done: set(0, 1, 4, 5, 6), expected: set(2, 3), slow: 1}, none},
-		{"but not the last but one", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2}, 1,
+		{"the last but one is not", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2}, 1,
 			knowledge{done: set(0, 1, 4, 5), expected: set(2, 3), slow: 1}, 6},
-		{"nor with a static schedule", sched.Shape{Policy: sched.Static, Tasks: 8, Replicas: 2}, 1,
+		{"a static schedule leaves no task to a faster peer", sched.Shape{Policy: sched.Static, Tasks: 8, Replicas: 2}, 1,
 			knowledge{done: set(0, 1, 4, 5, 6), expected: set(2, 3), slow: 1}, 7},
 		{"static waits for the owner", sched.Shape{Policy: sched.Static, Tasks: 8, Replicas: 2}, 0,
 			knowledge{done: set(0, 1, 2, 3), expected: set(4, 5, 6, 7)}, none},
@@ -90,7 +90,7 @@ func TestNext(t *testing.T) {
 			knowledge{done: set(0, 1, 2, 3), gone: set(1)}, 4},
 		{"survivors start apart", sched.Shape{Policy: sched.Static, Tasks: 12, Replicas: 3}, 2,
 			knowledge{done: set(8, 9, 10, 11), expected: set(4, 5, 6, 7), gone: set(0)}, 2},
-		{"static runs what was skipped", sched.Shape{Policy: sched.Static, Tasks: 4, Replicas: 2}, 0,
+		{"static runs tasks whose updates were skipped", sched.Shape{Policy: sched.Static, Tasks: 4, Replicas: 2}, 0,
 			knowledge{done: set(0, 1), expected: set(2)}, 3},
 		{"replicate runs all", sched.Shape{Policy: sched.Replicate, Tasks: 4, Replicas: 2}, 1, knowledge{}, 0},
 		{"own block from the back", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2, Backward: true}, 0, knowledge{done: set(3)}, 2},

@@ -9,7 +9,7 @@ type Set struct {
 	tasks  int
 	counts []int // by block
 	// levels[0] has a bit for each task. Each further level has a bit for each word of the
-	// previous level, which is set if the word is not 0. The last level has a single word.
+	// previous level, which is set if that word is not 0. The last level has a single word.
 	levels [][]uint64
 }
 
@@ -43,7 +43,7 @@ func (s *Set) Reset(tasks, replicas int, all bool) {
 	}
 }
 
-// sized returns n zeros, in the memory of s if that is large enough.
+// sized returns n zeros. It reuses the memory of s if that is large enough.
 func sized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

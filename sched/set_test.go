@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// members is a simple implementation of a Set.
+// members is a simple implementation of a Set, as an oracle.
 type members struct {
 	in       []bool
 	replicas int
@@ -36,8 +36,8 @@ func (m members) count(i int) (n int) {
 	return n
 }
 
-// TestSet puts tasks into sets and takes them out, and asks for all that they
-// answer. One set is used for sections of all sizes, one after the other.
+// TestSet adds tasks to a Set and to members, removes them, and compares all answers. One
+// Set is used for sections of all sizes, one after the other.
 func TestSet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var s sched.Set
@@ -91,12 +91,12 @@ type indexed struct {
 
 func (v indexed) Open(i int) int { return v.Count(i) }
 
-// asked is a view that must not be asked for every task.
-func (v indexed) Todo(int) bool     { panic("a task was asked for") }
-func (v indexed) Expected(int) bool { panic("a task was asked for") }
+// asked for one task, which an Index must avoid
+func (v indexed) Todo(int) bool     { panic("Todo was called") }
+func (v indexed) Expected(int) bool { panic("Expected was called") }
 
-// TestNextByIndex: with an index, Next returns the same as without, and looks
-// at no single task.
+// TestNextByIndex: Next returns the same result with an index as without, and asks about no
+// single task.
 func TestNextByIndex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 5000 {

@@ -1,33 +1,33 @@
 package update
 
-// A section is mostly one loop, in which the k-th regions of the tasks are consecutive
-// blocks of one array, or the same memory in all tasks. Such columns are found to be
+// A section is usually one loop. The k-th regions of its tasks are then consecutive blocks
+// of one array, or the same memory in all tasks. Such columns can be shown to be
 // independent while tasks are launched, without sorting and without comparing all pairs of
 // spans.
 
-// Columns are the regions of all tasks of a section, by their places in the launches.
+// Columns are the regions of all tasks of a section, by their positions in the launches.
 type Columns struct {
-	width     int // regions of each task
+	width     int // number of regions of each task
 	tasks     int
-	irregular bool // the tasks do not have alike regions: the columns say nothing
+	irregular bool // the regions of the tasks differ in number or kind, so columns cannot be compared
 	columns   [mostColumns]column
 }
 
 // column is the k-th region of every task.
 type column struct {
-	kind    uintptr // identifies a type of elements that was found free of pointers; Reset keeps it
+	kind    uintptr // identifies a type of elements that was found free of pointers; Reset does not clear it
 	class   class
 	ordered bool    // each span begins after those of all earlier tasks
-	lo, hi  uintptr // of all spans together; lo is above hi if all are empty
+	lo, hi  uintptr // bounds of all spans together; lo is above hi if all are empty
 }
 
 // mostColumns bounds the number of columns that are compared.
 const mostColumns = 16
 
-// Reset begins with no task.
+// Reset begins a section without tasks.
 func (c *Columns) Reset() { c.tasks, c.irregular = 0, false }
 
-// Add adds the regions of the next task. plain means that they need not be checked: none
+// Add adds the regions of the next task. plain means that they need no further check: none
 // has an error or is elementwise.
 func (c *Columns) Add(regions []Region) (plain bool) {
 	if c.tasks == 0 {
@@ -58,8 +58,8 @@ func (c *Columns) Add(regions []Region) (plain bool) {
 	return plain
 }
 
-// Check returns why the regions of a task that Add did not find plain cannot be its regions,
-// nil if they can.
+// Check checks regions for which Add did not return plain. It returns an error if a task
+// cannot have these regions.
 func (c *Columns) Check(regions []Region) error {
 	for k := range regions {
 		if err := regions[k].Err(); err != nil {
@@ -85,8 +85,9 @@ func (c *Columns) begin(regions []Region) {
 	}
 }
 
-// Independent reports whether the tasks are independent by their columns alone. tasks(i)
-// returns the regions of task i. If it returns false, they may still be independent.
+// Independent reports whether the columns alone show that the tasks are independent. If the
+// result is false, the tasks may still be independent. tasks(i) returns the regions of task
+// i.
 func (c *Columns) Independent(tasks func(i int) []Region) bool {
 	if c.irregular {
 		return false
@@ -122,8 +123,8 @@ func (c *Columns) Near(lo, hi uintptr) bool {
 	return false
 }
 
-// blockwise reports whether the spans of each task in columns k and l come after those of all
-// earlier tasks there.
+// blockwise reports whether the spans of each task in columns k and l come after those of
+// all earlier tasks in both columns.
 func (c *Columns) blockwise(tasks func(i int) []Region, k, l int) bool {
 	reach := uintptr(0)
 	for i := range c.tasks {

@@ -17,11 +17,11 @@ const (
 	KindBye                        // "my run has returned"
 	KindOnceResult                 // the result of a Once
 	KindOnceHave                   // "I hold the result of this Once"
-	KindOnceQuery                  // "do you hold it? I know of this number of deaths"
+	KindOnceQuery                  // "do you hold it? I know of Deaths deaths"
 	KindOnceNone                   // the answer "no" to a query
-	KindEntered                    // "I have come to this section"
+	KindEntered                    // "I have entered this section"
 	KindVerify                     // results of checking sampled tasks; Task is the kind of message
-	KindWatch                      // hashes of state that replicas must have in common, and their consequences; Task is the kind of message
+	KindWatch                      // hashes of state that replicas must have in common, and the reactions to them; Task is the kind of message
 )
 
 // Message is the content of a frame header on the section channel.
@@ -29,11 +29,11 @@ type Message struct {
 	Kind      Kind
 	Section   uint64 // number of the section, or of the Once
 	Task      int    // KindUpdate, KindClaim
-	Tasks     int    // in the section
+	Tasks     int    // number of tasks in the section
 	Signature uint64 // of the section, or of all sections (KindBye)
-	Deaths    uint64 // of this rank, KindOnceQuery, KindOnceNone and KindVerify
-	Next      int    // KindUpdate: 1 + the task that its sender starts now, which claims it; 0 = none
-	At        int64  // KindUpdate, KindClaim, KindEntered: nanoseconds on the sender's clock, meaningless elsewhere
+	Deaths    uint64 // number of deaths of this rank (KindOnceQuery, KindOnceNone and KindVerify)
+	Next      int    // KindUpdate: 1 + the task that its sender starts now, as in a claim; 0: none
+	At        int64  // KindUpdate, KindClaim, KindEntered: nanoseconds on the sender's clock, not comparable with other clocks
 }
 
 // timed reports whether frames of this kind contain the time at which they were made.

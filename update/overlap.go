@@ -31,8 +31,8 @@ type span struct {
 	region *Region
 }
 
-// reach is the span that extends furthest, and the one that extends furthest among those of
-// other tasks. These two suffice to determine whether an earlier span of another task
+// reach holds the span that extends furthest, and the one that extends furthest among those
+// of other tasks. These two suffice to determine whether an earlier span of another task
 // covers an address.
 type reach struct {
 	first, second span
@@ -79,12 +79,13 @@ func classOf(m Mode) class {
 	return writes
 }
 
-// conflicts reports whether shared memory is an overlap. Tasks may read the same memory,
-// and may use the same scratch space one after the other; everything else is an overlap.
+// conflicts reports whether shared memory of these classes is an overlap. Tasks may read
+// the same memory, and may use the same scratch space one after the other. Everything else
+// is an overlap.
 func (c class) conflicts(o class) bool { return c != o || c == writes }
 
-// Check applies the rule of independence: the memory that a task writes must not overlap
-// memory that another task names. tasks(i) returns the regions of task i.
+// Check applies the rule of independence: memory that a task writes must not overlap memory
+// that another task names. tasks(i) returns the regions of task i.
 func (c *Checker) Check(n int, tasks func(i int) []Region) error {
 	c.columns.Reset()
 	for i := range n {
@@ -96,8 +97,8 @@ func (c *Checker) Check(n int, tasks func(i int) []Region) error {
 	return c.Compare(n, tasks)
 }
 
-// Compare is Check without its first step, the look at the columns. The caller has made that
-// step, and it did not show that the tasks are independent.
+// Compare is Check without its first step, the comparison of columns. The caller must have
+// made that step without showing that the tasks are independent.
 func (c *Checker) Compare(n int, tasks func(i int) []Region) error {
 	c.spans = c.spans[:0]
 	for i := range n {
@@ -124,8 +125,8 @@ func (c *Checker) Compare(n int, tasks func(i int) []Region) error {
 	return nil
 }
 
-// Scratched reports whether two tasks use the same scratch space: they are independent, but
-// cannot run at the same time.
+// Scratched reports whether two tasks use the same scratch space. Such tasks are
+// independent, but cannot run at the same time.
 func (c *Checker) Scratched(n int, tasks func(i int) []Region) bool {
 	c.spans = c.spans[:0]
 	for i := range n {

@@ -2,7 +2,8 @@ package update
 
 import "fmt"
 
-// Size returns the size of a task's update in bytes: that of all its written regions.
+// Size returns the size of a task's update in bytes, which is that of all regions that the
+// task writes.
 func Size(regions []Region) int {
 	n := 0
 	for i := range regions {
@@ -28,7 +29,7 @@ func Traffic(regions []Region) (read, written int) {
 	return read, written
 }
 
-// Payload appends the memory of a task's update, in the order of its regions.
+// Payload appends the memory of a task's update to pieces, in the order of the regions.
 func Payload(pieces [][]byte, regions []Region) [][]byte {
 	for i := range regions {
 		if regions[i].Mode.Written() && len(regions[i].Mem) > 0 {
@@ -51,8 +52,8 @@ func Apply(regions []Region, payload []byte) error {
 	return nil
 }
 
-// InPlace returns the memory into which the update of a task can be received directly: that
-// of its only written region. Several regions need a buffer.
+// InPlace returns the memory into which the update of a task can be received directly. That
+// is its only written region; a task with several ones needs a buffer.
 func InPlace(regions []Region) (mem []byte, mode Mode, ok bool) {
 	n := 0
 	for i := range regions {

@@ -26,14 +26,14 @@ func (m Mode) String() string {
 func (m Mode) Written() bool { return m == Out || m == InOut || m == Reduce }
 
 // Region is a named piece of memory of one task. Its bytes are those of a slice or variable
-// of a pointer-free type. Each launch makes and copies some regions, so they are small, and
-// what few of them have is kept apart.
+// of a pointer-free type. Each launch makes and copies some regions, so a Region is small,
+// and rarely used fields are in more.
 type Region struct {
 	Name string
 	Mem  []byte // its capacity is that of the argument
-	of   any    // the nil pointer of type *T to elements of type T; for leads the argument
-	// whole is the memory of which Mem is a part, or that it is folded into, and extent its
-	// bytes; nil: it is Mem.
+	of   any    // nil pointer of type *T for elements of type T; for leads the argument
+	// whole is the memory of which Mem is a part, or into which Mem is folded, and extent
+	// its size in bytes. If whole is nil, that memory is Mem.
 	whole  unsafe.Pointer
 	extent int
 	each   func(lo, hi int)
@@ -42,12 +42,12 @@ type Region struct {
 	Mode   Mode
 }
 
-// more holds what few regions have.
+// more holds the fields that few regions use.
 type more struct {
-	err error // why the memory cannot be a region
-	// rows, row and stride describe a block of rows and columns, whose Mem reaches from its
-	// first element to its last: it has rows rows of row bytes, whose beginnings are stride
-	// bytes apart. Expand makes a region of each row.
+	err error // the reason why the memory cannot be a region
+	// rows, row and stride describe a block of rows and columns, whose Mem extends from its
+	// first element to its last. The block has rows rows of row bytes, whose beginnings are
+	// stride bytes apart. Expand makes a region of each row.
 	rows, row, stride int
 }
 
@@ -62,17 +62,17 @@ func bytesOf[T any](s []T) []byte {
 }
 
 // Reaches makes a region of an argument that holds pointers. It has no memory of its own,
-// and Expand leaves it out.
+// and Expand omits it.
 func Reaches(name string, v any) Region { return Region{Name: name, Mode: leads, of: v} }
 
-// Part returns r, which is cut from whole, or folded into it.
+// Part returns r with the information that it is cut from whole, or folded into it.
 func Part[T any](whole []T, r Region) Region {
 	r.whole, r.extent = unsafe.Pointer(unsafe.SliceData(whole)), len(whole)*int(r.size)
 	return r
 }
 
-// Var makes a region of the variable at v. In an in region, v may be nil: that is an
-// argument that is optional.
+// Var makes a region of the variable at v. For an in region v may be nil: the argument is
+// optional.
 func Var[T any](mode Mode, name string, v *T) Region {
 	n := 1
 	if v == nil {
@@ -89,7 +89,7 @@ func missing(mode Mode, name string, of reflect.Type) *more {
 	return &more{err: fmt.Errorf("%s(%s): nil *%s", mode, name, of)}
 }
 
-// Err returns why the memory cannot be a region, nil if it can.
+// Err returns the reason why the memory cannot be a region, or nil if it can.
 func (r *Region) Err() error {
 	if r.more != nil && r.more.err != nil {
 		return r.more.err
@@ -113,7 +113,7 @@ func (r *Region) Type() reflect.Type { return reflect.TypeOf(r.of).Elem() }
 func (r *Region) kind() uintptr { return *(*uintptr)(unsafe.Pointer(&r.of)) }
 
 // Array returns the argument of the task of which Mem is a part, up to the capacity that
-// the task can access through it; in Reduce it is the memory that Mem is folded into. Only
+// the task can access. For Reduce it returns the memory into which Mem is folded. Only
 // checked mode uses it.
 func (r *Region) Array() []byte {
 	if r.whole == nil {
@@ -126,7 +126,7 @@ func (r *Region) Array() []byte {
 	return unsafe.Slice((*byte)(r.whole), reaches)[:r.extent]
 }
 
-// Whole returns a region of all of the memory that r is folded into.
+// Whole returns a region of all of the memory into which r is folded.
 func (r *Region) Whole() Region {
 	w := *r
 	w.Mem, w.whole = r.Array(), nil
@@ -137,16 +137,16 @@ func (r *Region) Whole() Region {
 // several regions.
 func (r *Region) IsBlock() bool { return r.more != nil && r.more.rows > 0 }
 
-// Reach returns an argument that contains pointers, for checked mode only. ok is false for
-// all other regions.
+// Reach returns an argument that contains pointers, for checked mode only. For all other
+// regions ok is false.
 func (r *Region) Reach() (v any, ok bool) { return r.of, r.Mode == leads }
 
-// SetElementwise declares that f may be called instead of the body of the task, for elements
-// lo to hi at a time, until it was called once for each element. All regions that the task
-// writes have the same number of elements.
+// SetElementwise declares that the runtime may call f instead of the body of the task. f
+// processes elements lo to hi, and is called until every element was processed once. All
+// regions that the task writes must have the same number of elements.
 func (r *Region) SetElementwise(f func(lo, hi int)) { r.each = f }
 
-// Elementwise returns the function of SetElementwise, nil if there is none.
+// Elementwise returns the function of SetElementwise, or nil if there is none.
 func (r *Region) Elementwise() func(lo, hi int) { return r.each }
 
 // Len returns the number of elements.

@@ -6,22 +6,22 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// smallIn is the size up to which the value of an in region is part of the signature. It
-// includes scalars, but not arrays.
+// smallIn is the size in bytes up to which the value of an in region is part of the
+// signature. This includes scalars, but no arrays.
 const smallIn = 64
 
-// Signature accumulates the properties on which replicas must agree when they launch the
-// same section. Its zero value is an empty section.
+// Signature accumulates the properties of a section on which replicas must agree. Its zero
+// value is an empty section.
 type Signature struct {
 	sum uint64
 }
 
-// TypeSum returns the part of a task's signature that its type determines.
+// TypeSum returns the part of a task's signature that depends on its type.
 func TypeSum(task string) uint64 { return xxh3.HashString(task) }
 
-// Add adds one task: the TypeSum of its type, the shape of its regions and the values of its
-// small in arguments. The modes must be those of the clauses, so Add comes before Aliased,
-// which depends on addresses.
+// Add adds one task: the TypeSum of its type, the shape of its regions, and the values of
+// its small in arguments. The modes must be those of the clauses. So Add must be called
+// before Aliased, which depends on addresses.
 func (s *Signature) Add(task uint64, regions []Region) {
 	sum := mix(s.sum, task+uint64(len(regions)))
 	for i := range regions {
@@ -37,8 +37,8 @@ func (s *Signature) Add(task uint64, regions []Region) {
 // shapes separates the length of a region from its mode and type.
 const shapes = 0xd6e8feb86659fd93
 
-// mix adds a word to a hash. It is a bijection in each of its arguments, and fast: the hash
-// covers a few words for each region of each section.
+// mix adds a word to a hash. It is a bijection in each of its arguments. It has to be fast,
+// because every section hashes a few words for each region.
 func mix(sum, word uint64) uint64 {
 	sum = (sum ^ word) * 0x9e3779b97f4a7c15
 	return sum ^ sum>>29

@@ -1,6 +1,6 @@
 package update
 
-// Snapshot is a copy of memory from the start of a section, so that a task can run again
+// Snapshot is a copy of memory from the start of a section. With it a task can run again
 // after a torn update [INTRA, Algorithm 1, lines 31 and 38]. Take reuses its buffer.
 type Snapshot struct {
 	of   []byte

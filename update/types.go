@@ -11,8 +11,8 @@ import (
 // ErrPointers marks a type whose values cannot be sent as bytes.
 var ErrPointers = errors.New("holds pointers")
 
-// verdicts caches the result for each type: types never change, and walking through a large
-// struct is too slow for every launch.
+// verdicts caches the result for each type. Types never change, and an inspection of a
+// large struct would be too slow for every launch.
 var verdicts sync.Map // reflect.Type → error or nil
 
 // PointerFree returns nil if the bytes of a value of type t are the whole value. Otherwise
@@ -34,7 +34,8 @@ func PointerFree(t reflect.Type) error {
 	return err
 }
 
-// findPointer returns the path to the first pointer in t, or "".
+// findPointer returns the path to the first pointer in t, or "", and a hint how to avoid
+// it.
 func findPointer(t reflect.Type, path string) (found, hint string) {
 	if t == reflect.TypeFor[time.Time]() {
 		return path + " is a time.Time, which holds a *time.Location", "; use UnixNano"

@@ -39,7 +39,7 @@ func TestPointerFree(t *testing.T) {
 
 func errOf(r update.Region) error { return r.Err() }
 
-// The checker agrees with a comparison of all pairs.
+// The checker has the same result as a comparison of all pairs.
 func TestOverlapAgainstAllPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	memory := make([]byte, 60)
@@ -65,8 +65,8 @@ func TestOverlapAgainstAllPairs(t *testing.T) {
 	require.Greater(t, found, 1000)
 }
 
-// The same for sections whose tasks have alike regions, as those of one loop
-// have: blocks of an array, or the same memory in all tasks.
+// The same holds for sections whose tasks have alike regions, as in a loop: blocks of an
+// array, or the same memory in all tasks.
 func TestOverlapOfLoopsAgainstAllPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	memory := make([]byte, 200)
@@ -193,7 +193,7 @@ func TestSignature(t *testing.T) {
 	base := sum("k", update.Slice(update.In, "x", x), update.Slice(update.In, "s", small))
 	require.Equal(t, base, sum("k", update.Slice(update.In, "x", make([]float64, 100)), update.Slice(update.In, "s", []float64{1, 2})), "addresses do not matter")
 	x[7] = 1
-	require.Equal(t, base, sum("k", update.Slice(update.In, "x", x), update.Slice(update.In, "s", small)), "nor values of arrays")
+	require.Equal(t, base, sum("k", update.Slice(update.In, "x", x), update.Slice(update.In, "s", small)), "values of arrays do not matter")
 	require.NotEqual(t, base, sum("l", update.Slice(update.In, "x", x), update.Slice(update.In, "s", small)))
 	require.NotEqual(t, base, sum("k", update.Slice(update.In, "x", x[:99]), update.Slice(update.In, "s", small)))
 	require.NotEqual(t, base, sum("k", update.Slice(update.In, "x", x), update.Slice(update.In, "s", []float64{1, 3})))

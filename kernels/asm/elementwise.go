@@ -30,8 +30,8 @@ type terms struct {
 	x, y        gp
 }
 
-// prefetch prefetches the vectors at a distance of ahead bytes behind element i+shift, if a
-// cache line starts there, counted from the start of a loop.
+// prefetch prefetches the vectors at a distance of ahead bytes after element i+shift. It
+// does so only if a cache line starts there, counted from the start of a loop.
 func (g *gen) prefetch(ahead, i gp, shift int, vectors ...gp) {
 	if shift*g.elem.size%64 != 0 {
 		return

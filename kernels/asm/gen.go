@@ -47,7 +47,7 @@ type gen struct {
 	elem   elem
 	consts map[string]mem
 	labels int
-	nan    vec // constant that canonical uses
+	nan    vec // constant of the function canonical
 }
 
 func newGen(s isa) *gen {
@@ -119,7 +119,7 @@ func like(v, r vec) vec {
 	return r.AsZ().(vec)
 }
 
-// pick emits the double or the single precision form of an instruction.
+// pick emits the double-precision or the single-precision form of an instruction.
 func (g *gen) pick(d, s func(...op), ops ...op) {
 	if g.elem.size == 8 {
 		d(ops...)
@@ -135,12 +135,12 @@ func (g *gen) moveS(ops ...op) { g.pick(g.VMOVSD, g.VMOVSS, ops...) } // S: scal
 func (g *gen) mulS(ops ...op)  { g.pick(g.VMULSD, g.VMULSS, ops...) }
 func (g *gen) addS(ops ...op)  { g.pick(g.VADDSD, g.VADDSS, ops...) }
 
-// moveZ loads the lanes in k and clears the others.
+// moveZ loads the lanes in k and sets the others to zero.
 func (g *gen) moveZ(m, k, v op) {
 	g.pick(func(o ...op) { g.VMOVUPD_Z(o[0], o[1], o[2]) }, func(o ...op) { g.VMOVUPS_Z(o[0], o[1], o[2]) }, m, k, v)
 }
 
-// moveNT stores with a non-temporal store, past the caches.
+// moveNT stores with a non-temporal store, which bypasses the caches.
 func (g *gen) moveNT(v, m op) {
 	g.pick(func(o ...op) { g.VMOVNTPD(o[0], o[1]) }, func(o ...op) { g.VMOVNTPS(o[0], o[1]) }, v, m)
 }
@@ -179,7 +179,7 @@ func (g *gen) constant(name string, words ...uint64) mem {
 	return m
 }
 
-// all loads a vector of one element, given by its bits.
+// all loads a vector whose elements all have the given bits.
 func (g *gen) all(name string, bits uint64) vec {
 	if g.elem.size == 4 {
 		bits |= bits << 32
@@ -238,7 +238,7 @@ func (g *gen) tailMask(n gp) op {
 	return k
 }
 
-// loadMasked loads the lanes in the mask and clears the others.
+// loadMasked loads the lanes in the mask and sets the others to zero.
 func (g *gen) loadMasked(m mem, mask op, v vec) {
 	if g.isa.masks {
 		g.moveZ(m, mask, v)
@@ -256,7 +256,7 @@ func (g *gen) storeMasked(v vec, mask op, m mem) {
 	g.pick(func(o ...op) { g.VMASKMOVPD(o[0], o[1], o[2]) }, func(o ...op) { g.VMASKMOVPS(o[0], o[1], o[2]) }, v, mask, m)
 }
 
-// clearUnmasked clears the lanes outside the mask.
+// clearUnmasked sets the lanes outside the mask to zero.
 func (g *gen) clearUnmasked(v vec, mask op) {
 	if g.isa.masks {
 		g.pick(func(o ...op) { g.VMOVAPD_Z(o[0], o[1], o[2]) }, func(o ...op) { g.VMOVAPS_Z(o[0], o[1], o[2]) }, v, mask, v)

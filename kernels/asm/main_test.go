@@ -26,6 +26,6 @@ func TestCommittedFiles(t *testing.T) {
 	old, err := filepath.Glob(filepath.Join(committed, "*.s"))
 	require.NoError(t, err)
 	for _, f := range old {
-		require.FileExists(t, filepath.Join(dir, filepath.Base(f)), "nothing writes %s any more", f)
+		require.FileExists(t, filepath.Join(dir, filepath.Base(f)), "the generator no longer writes %s", f)
 	}
 }

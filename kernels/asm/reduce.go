@@ -2,11 +2,11 @@ package main
 
 import "github.com/mmcloughlin/avo/operand"
 
-// reduction is a kernel with one result: 256 bytes of lanes, combined by
+// reduction is a kernel with one result. Its lanes have 256 bytes, and are combined by
 // halves.
 type reduction struct {
 	name, params string
-	wide         operation // computed and stored first; its square is the term
+	wide         operation // operation that is computed and stored first; the reduction sums the squares of its results
 }
 
 var (
@@ -65,7 +65,7 @@ func (g *gen) reduce(r reduction) {
 		default:
 			ts.compute(i, shift, mask, v)
 			if m := g.elemAt(w, i, shift); mask != nil {
-				g.clearUnmasked(v, mask) // Inf*0 in lanes beyond the end
+				g.clearUnmasked(v, mask) // clears Inf*0 in lanes beyond the end
 				g.storeMasked(v, mask, m)
 			} else {
 				g.move(v, m)
@@ -90,7 +90,7 @@ func (g *gen) reduce(r reduction) {
 	g.CMPQ(n, operand.U32(lanes))
 	g.JAE(to(loop))
 
-	// Fewer elements than lanes are left: whole vectors, then a part of one.
+	// Fewer elements than lanes are left: first whole vectors, then a part of one.
 	g.Label(tail)
 	done := g.label("done")
 	for _, acc := range accs {

@@ -4,8 +4,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// csr generates the product of compressed sparse rows. The sum of a row adds its entries
-// one by one, by definition.
+// csr generates the product of compressed sparse rows. A row adds its entries one by one,
+// as the definition of the result requires.
 func (g *gen) csr(name string, colSize int, accumulate bool) {
 	col := map[int]string{4: "int32", 8: "int64"}[colSize]
 	g.begin(name, "(ptr []int64, col []"+col+", val, x, y []E)")
@@ -156,11 +156,11 @@ func (g *gen) gather(cols, xb gp, first, lanes int) vec {
 }
 
 // diag generates the product of slices stored by diagonals. The elements of x for a
-// diagonal are contiguous. Lanes without the diagonal are not read but count as 0. Their
-// product, +0, changes no sum, as no sum is -0.
+// diagonal are contiguous. Lanes without the diagonal are not read and count as 0. Their
+// product is +0 and changes no sum, because no sum is -0.
 //
 // Slices with only complete diagonals, as inside a stencil, have a separate loop without
-// masks. The other loop has no branch that depends on a mask: where masks vary, a
+// masks. The other loop has no branch that depends on a mask: if masks vary, a
 // misprediction costs more than masking.
 func (g *gen) diag() {
 	g.begin("diag", "(pat, ptr, off []int32, mask []uint8, val, x []E, row int, y []E)")
@@ -173,7 +173,7 @@ func (g *gen) diag() {
 	d, end, p := g.GP64(), g.GP64(), g.GP64()
 	slice, partial, next, done := g.label("slice"), g.label("partial"), g.label("next"), g.label("done")
 
-	// loop multiplies the slice; diagonal emits the code for one of its diagonals.
+	// loop multiplies the slice. diagonal emits the code for one of its diagonals.
 	loop := func(acc []vec, diagonal func(at gp)) {
 		again, store := g.label("diagonal"), g.label("store")
 		g.MOVLQSX(mem{Base: ptr, Index: p, Scale: 4}, d)

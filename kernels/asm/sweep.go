@@ -5,14 +5,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// sweepPrefetch is the prefetch distance of the values of a sweep in bytes, on every CPU:
-// while a row waits for the previous one, nothing else reads ahead.
+// sweepPrefetch is the distance in bytes at which a sweep prefetches its values, on every
+// CPU. Without it no values are loaded while a row waits for the previous one.
 const sweepPrefetch = 8192
 
-// sweep generates one direction of Gauss-Seidel: from the first row to the last, or
-// backwards if up is false. The rows of a slice depend on each other only through the
-// entries next to the diagonal, the chain. All other entries are processed for all 8 rows
-// at once.
+// sweep generates one pass of Gauss-Seidel: from the first row to the last if up is true,
+// otherwise from the last to the first. The rows of a slice depend on each other only
+// through the entries next to the diagonal, the chain. All other entries are processed for
+// all 8 rows at once.
 //
 // There are more arguments than registers. So arguments that a slice needs only once are
 // loaded again for every slice.
@@ -33,7 +33,7 @@ func (g *gen) sweep(up bool) {
 	if up {
 		g.XORQ(s, s)
 	} else {
-		// From the end.
+		// The loop begins at the end.
 		g.Load(g.Param("pat").Len(), s)
 		at := g.GP64()
 		g.MOVQ(s, at)
@@ -122,7 +122,7 @@ func (g *gen) sweep(up bool) {
 		}
 	})
 
-	// Along the chain NaNs are arbitrary; the stored ones are canonical.
+	// Along the chain NaNs may have any bits. The stored ones are canonical.
 	g.Label(chain)
 	for h, a := range acc {
 		g.move(a, mem{Base: xb, Disp: h * 32})

@@ -17,7 +17,7 @@ import (
 func TestVectors(t *testing.T) {
 	results, err := bench.Vectors(t.Context(), bench.Options{Rounds: 3, Sizes: []string{"l1"}, Kernels: []string{"dot", "waxpby", "WaxpbyNT"}})
 	require.NoError(t, err)
-	// Two element types; two kernels with a plain loop, one without.
+	// Two element types. Two kernels have a plain loop, one has none.
 	require.Len(t, results, 2*(2+3*len(simd.Paths())))
 	for _, r := range results {
 		require.Len(t, r.Seconds, 3)
@@ -53,7 +53,7 @@ func TestSpMV(t *testing.T) {
 	a := matrix.Stencil27(16, 16, 16)
 	results, err := bench.SpMV(t.Context(), "small", a, bench.Options{Rounds: 2, Paths: []string{"go"}})
 	require.NoError(t, err)
-	require.Len(t, results, 7) // the plain loop, two formats, one with an inner product, a plain sweep and a fast one, reading
+	require.Len(t, results, 7) // the plain loop, two formats, one with an inner product, a plain sweep, a fast one, and reading
 	csr, sliced := find(t, results, "SpMV/CSR", "go"), find(t, results, "SpMV/Sliced", "go")
 	require.Equal(t, a.Bytes()+2*8*4096, csr.Bytes)
 	require.Less(t, sliced.Bytes, csr.Bytes)

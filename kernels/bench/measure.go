@@ -13,17 +13,18 @@ import (
 // Plain is the name of the path of the plain Go loops.
 const Plain = "plain"
 
-// Variant is one thing to measure.
+// Variant is a kernel on one path with one set of operands.
 type Variant struct {
 	Kernel string `json:"kernel"`
 	Elem   string `json:"elem"` // element type
 	Path   string `json:"path"`
 	Size   string `json:"size"`
-	N      int    `json:"n"`                // elements, or rows
+	N      int    `json:"n"`                // number of elements or rows
 	Bytes  int64  `json:"bytes"`            // bytes that a call has to read and write
-	Format string `json:"format,omitempty"` // format of the matrix, and its memory
+	Format string `json:"format,omitempty"` // format of the matrix, and the memory that it occupies
 
-	limit func(ref reference) float64 // least seconds for a call at the bandwidth of the memory
+	// Minimum time of a call in seconds, according to the bandwidth of the memory.
+	limit func(ref reference) float64
 	run   func()
 }
 
@@ -46,13 +47,13 @@ type Result struct {
 type reference struct{ read, copy float64 }
 
 // measure runs the variants in turn, in o.Rounds rounds. Each turn is long enough for the
-// clock.
+// resolution of the clock.
 func measure(ctx context.Context, variants []Variant, o Options, what string) ([]Result, error) {
 	const turn = 300 * time.Microsecond
 	calls := make([]int, len(variants))
 	results := make([]Result, len(variants))
 	for i, v := range variants {
-		v.run() // caches, pages, clock frequency
+		v.run() // warms up caches, pages and the clock frequency
 		calls[i] = 1
 		for {
 			if err := ctx.Err(); err != nil {
@@ -103,9 +104,9 @@ func quantile(s []float64, q float64) float64 {
 	return s[i] + (at-float64(i))*(s[i+1]-s[i])
 }
 
-// compare fills in the ratios. It takes them round by round and reports their medians: a
-// temporary disturbance of the machine affects both sides of a ratio. ref returns the
-// reference of a round.
+// compare computes the ratios. It computes them for each round and reports their medians,
+// because a temporary disturbance of the machine then affects both sides of a ratio. ref
+// returns the reference of a round.
 func compare(results []Result, ref func(round int) reference) {
 	for i := range results {
 		r := &results[i]
@@ -120,7 +121,8 @@ func compare(results []Result, ref func(round int) reference) {
 	}
 }
 
-// medianRatio returns the median of of(round) to the seconds of the round.
+// medianRatio returns the median over all rounds of the ratio of of(round) to the seconds
+// of the round.
 func medianRatio(seconds []float64, of func(round int) float64) float64 {
 	var ratios []float64
 	for round, s := range seconds {

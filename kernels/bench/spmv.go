@@ -12,8 +12,9 @@ import (
 )
 
 // SpMV measures the product of a matrix in every format, on every path. It also measures
-// the product with the inner product of both vectors (SpMVDot), and, if the diagonal has no
-// gap, the two triangular solves of symmetric Gauss-Seidel.
+// SpMVDot, the product together with the inner product of both vectors. If every row has an
+// entry on the diagonal, it measures the two triangular solves of symmetric Gauss-Seidel as
+// well.
 func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result, error) {
 	rows, cols := a.Dims()
 	ptr, col, val := a.Arrays()
@@ -25,7 +26,7 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 	for i := range x {
 		x[i] = float64(i%31) / 7
 	}
-	big := kernels.Alloc[float64](int(min(a.Bytes(), 512<<20) / 8)) // to read for comparison
+	big := kernels.Alloc[float64](int(min(a.Bytes(), 512<<20) / 8)) // memory that is read for comparison
 	for i := range big {
 		big[i] = 1
 	}
@@ -59,7 +60,7 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 				Kernel: "SymGS", Elem: "float64", Path: path, Size: name, N: rows, Bytes: bytes,
 				Format: fmt.Sprintf("%s, %.1f MB", g.Format(), float64(g.Bytes())/1e6),
 				limit:  func(ref reference) float64 { return float64(bytes) * ref.read },
-				// Without the copy the numbers would shrink from call to call.
+				// Without the copy the numbers would become smaller from call to call.
 				run: func() { copy(y, x); run() },
 			})
 		}

@@ -31,8 +31,8 @@ func chosen(list []string, name string) bool {
 // Sizes lists the names of the sizes.
 func Sizes() []string { return []string{"L1", "L2", "L3", "DRAM"} }
 
-// vectorBytes returns the size of a vector of which four fit the given cache, and do
-// not fit the smaller cache below it.
+// vectorBytes returns a size of which four vectors fit into the given cache, but not into
+// the next smaller one.
 func vectorBytes(size string) int {
 	l1, l2, l3 := cpuid.CPU.Cache.L1D, cpuid.CPU.Cache.L2, cpuid.CPU.Cache.L3
 	if l1 <= 0 {
@@ -80,8 +80,8 @@ type vectorSet[T kernels.Float] struct {
 	x, y, w           []T
 }
 
-// vectorKernel is a kernel: how many vectors it reads and writes, how it runs,
-// and the plain Go loop a program would otherwise hold.
+// vectorKernel is a kernel: the number of vectors that it reads and writes, how it runs,
+// and the plain Go loop that a program would otherwise contain.
 type vectorKernel[T kernels.Float] struct {
 	name          string
 	reads, writes int
@@ -120,8 +120,7 @@ func vectors[T kernels.Float](ctx context.Context, o Options, size string) ([]Re
 		bytes := int64(n) * int64(256/simd.Lanes[T]())
 		variants = append(variants, Variant{
 			Kernel: k.name, Elem: elem, Path: path, Size: size, N: n, Bytes: int64(k.reads+k.writes) * bytes,
-			// A vector that is written costs as much as a copy: the copy also pays for one
-			// read.
+			// Writing a vector costs as much as a copy: the copy includes one read.
 			limit: func(ref reference) float64 {
 				return float64(bytes) * (float64(max(k.reads-k.writes, 0))*ref.read + float64(k.writes)*2*ref.copy)
 			},
@@ -141,7 +140,7 @@ func vectors[T kernels.Float](ctx context.Context, o Options, size string) ([]Re
 			}
 		}
 	}
-	// The memory itself is measured in the same rounds.
+	// The bandwidth of the memory is measured in the same rounds.
 	chosenOnes := len(variants)
 	best := simd.Of[T](simd.Paths()[0])
 	bytes := int64(n) * int64(256/simd.Lanes[T]())

@@ -21,7 +21,7 @@ func rowsOf(rows, cols, nnz int, row func(i int, col []int32, val []float64) ([]
 	}
 	a, err := kernels.NewCSR(cols, ptr, col, val)
 	if err != nil {
-		panic(err) // a generator made more columns than requested
+		panic(err) // a generator made a column outside of cols
 	}
 	return a
 }
@@ -65,7 +65,7 @@ func Banded(n, half int, fill float64, seed uint64) *CSR {
 	})
 }
 
-// Random returns a matrix with perRow entries in every row, anywhere.
+// Random returns a matrix with perRow entries in every row, in random columns.
 func Random(rows, cols, perRow int, seed uint64) *CSR {
 	r := rand.New(rand.NewPCG(seed, 2))
 	return rowsOf(rows, cols, rows*perRow, func(_ int, col []int32, val []float64) ([]int32, []float64) {
@@ -74,7 +74,7 @@ func Random(rows, cols, perRow int, seed uint64) *CSR {
 }
 
 // PowerLaw returns a matrix whose rows have lengths like those of the graph of a network:
-// most are short, and few are very long. The average is about mean entries.
+// most are short, and few are very long. The average length is about mean.
 func PowerLaw(rows, cols, mean int, seed uint64) *CSR {
 	r := rand.New(rand.NewPCG(seed, 3))
 	return rowsOf(rows, cols, rows*mean, func(_ int, col []int32, val []float64) ([]int32, []float64) {
@@ -85,8 +85,8 @@ func PowerLaw(rows, cols, mean int, seed uint64) *CSR {
 	})
 }
 
-// Irregular returns a matrix with empty rows, one dense row, and rows of
-// up to twice perRow entries in no order, columns repeated.
+// Irregular returns a matrix with empty rows, one dense row, and rows of up to 2*perRow
+// entries in random order with repeated columns.
 func Irregular(rows, cols, perRow int, seed uint64) *CSR {
 	r := rand.New(rand.NewPCG(seed, 4))
 	return rowsOf(rows, cols, rows*perRow/2+cols, func(i int, col []int32, val []float64) ([]int32, []float64) {

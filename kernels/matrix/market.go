@@ -157,7 +157,7 @@ func (m *reader) body() error {
 	if m.array {
 		return m.columns()
 	}
-	// The file may lie about the size, so memory grows with the entries.
+	// The file may contain a wrong size, so memory is allocated as entries are read.
 	for range m.stored {
 		f, err := m.fields()
 		if err != nil {
@@ -252,8 +252,8 @@ func (m *reader) matrix() (*CSR, error) {
 	return kernels.NewCSR(m.cols, ptr, col, val)
 }
 
-// sorted returns the entries by ascending key, and the position at which each key starts.
-// It is stable.
+// sorted returns the entries in ascending order of their keys, and the position at which
+// each key starts. The sort is stable.
 func sorted(entries []entry, keys int, key func(entry) int32) ([]entry, []int64) {
 	start := make([]int64, keys+1)
 	for _, e := range entries {
@@ -282,7 +282,7 @@ func index(s string, n int) (int32, error) {
 
 func number(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range: 0 or an infinity
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // a number out of range becomes 0 or an infinity
 		return 0, fmt.Errorf("%q is not a number", s)
 	}
 	return v, nil

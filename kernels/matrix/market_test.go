@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/kernels/matrix"
 )
 
-// dense writes out a matrix; entries of one place add up.
+// dense returns a matrix in dense form. Entries of the same place are added.
 func dense(a *matrix.CSR) [][]float64 {
 	rows, cols := a.Dims()
 	d := make([][]float64, rows)

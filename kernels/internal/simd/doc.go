@@ -3,8 +3,8 @@
 // the same arguments, so the choice affects only the speed. Package kernels, which programs
 // import, documents the results and checks the arguments.
 //
-// The functions of a table trust their callers: slices have matching lengths and every
-// column of a matrix is inside x. The assembly does not check.
+// The functions of a table do not check their arguments: slices must have matching lengths,
+// and every column of a matrix must be inside x.
 //
 // kernels/asm generates the *_amd64.s files and their stubs.
 package simd

@@ -2,7 +2,7 @@ package simd
 
 import "math"
 
-// The oracles compute the results of the kernels in the plainest way.
+// The oracles compute the results of the kernels in the simplest way.
 
 func oracleWaxpby[T Float](alpha T, x []T, beta T, y []T) []T {
 	w := make([]T, len(x))
@@ -54,7 +54,7 @@ func oracleNaN[T Float](v T) T {
 	return v
 }
 
-// bits makes values comparable.
+// bits returns the bits of all values, so that NaNs can be compared.
 func bits[T Float](s []T) []uint64 {
 	b := make([]uint64, len(s))
 	for i, v := range s {

@@ -11,8 +11,8 @@ import (
 // Float are the element types of the kernels.
 type Float interface{ float32 | float64 }
 
-// Lanes returns the number of partial sums of a reduction over T: 256 bytes
-// of them, 32 for float64 and 64 for float32.
+// Lanes returns the number of partial sums of a reduction over T. They take 256 bytes: 32
+// for float64 and 64 for float32.
 func Lanes[T Float]() int {
 	if is64[T]() {
 		return 32
@@ -20,8 +20,8 @@ func Lanes[T Float]() int {
 	return 64
 }
 
-// Ops are the kernels of one path for one element type. The comments give
-// the result of element i; the length is that of the last slice.
+// Ops are the kernels of one path for one element type. The comments give the result for
+// element i. The number of elements is the length of the last slice.
 type Ops[T Float] struct {
 	Waxpby     func(alpha T, x []T, beta T, y, w []T) // w = alpha*x + beta*y
 	Xpby       func(x []T, beta T, y, w []T)          // w = x + beta*y
@@ -36,27 +36,28 @@ type Ops[T Float] struct {
 	WaxpbyDot func(alpha T, x []T, beta T, y, w []T) T // Waxpby, returns Dot(w, w)
 	XpbyDot   func(x []T, beta T, y, w []T) T          // Xpby, returns Dot(w, w)
 
-	// CSR32 and CSR64: y[i] is the row ptr[i]:ptr[i+1] of col and val, times x.
+	// CSR32 and CSR64 set y[i] to the product of x and the row with the entries ptr[i] to
+	// ptr[i+1]-1 of col and val.
 	CSR32 func(ptr []int64, col []int32, val, x, y []T)
 	CSR64 func(ptr []int64, col []int64, val, x, y []T)
-	// CSRAdd32 is CSR32 with sums that start from y[i].
+	// CSRAdd32 is like CSR32, but the sums start from y[i].
 	CSRAdd32 func(ptr []int64, col []int32, val, x, y []T)
 	// Diag multiplies slices of 8 rows, the first of which begins at row. Slice s has the
-	// diagonals d of ptr[p]:ptr[p+1], p = pat[s]: lanes mask[d] of the 8 values times x[row
-	// + 8s + off[d] + lane]. val starts at the first slice. If pat[s] is negative, p is
-	// ^pat[s], and all masks are 0xff.
+	// diagonals d in ptr[p]:ptr[p+1], where p = pat[s]. Each adds the products of the lanes
+	// in mask[d] of its 8 values with x[row + 8s + off[d] + lane]. val starts at the first
+	// slice. If pat[s] is negative, p is ^pat[s], and all masks are 0xff.
 	Diag func(pat, ptr, off []int32, mask []uint8, val, x []T, row int, y []T)
 	// Sell multiplies slices of 8 rows with width[s] entries each, stored
 	// entry by entry, 8 rows at a time. col and val start at the first slice.
 	Sell func(width, col []int32, val, x, y []T)
-	// Lower solves slices of 8 rows in ascending order, in place. The first is at x[row];
-	// the others follow. x becomes x/d minus the products of the diagonals, which are given
-	// as for Diag and are 8 or more away from the row. For the rows in chained[s] it then
-	// becomes x minus chain times the x of the previous row.
+	// Lower solves slices of 8 rows in ascending order, in place. The first slice is at
+	// x[row]; the others follow. First x becomes x/d minus the products of the diagonals,
+	// which are given as for Diag and are 8 or more away from the row. Then, in the rows in
+	// chained[s], x becomes x minus chain times the x of the previous row.
 	Lower func(pat, ptr, off []int32, mask, chained []uint8, val, chain, d, x []T, row int)
-	// Upper is Lower from the last slice and row to the first, without the division. chain
-	// refers to the next row, and val starts with the last slice, in the order of use:
-	// memory is read much faster forwards than backwards.
+	// Upper is like Lower from the last slice and row to the first, without the division.
+	// chain refers to the next row. val starts with the last slice, in the order of use,
+	// because memory is read much faster forwards than backwards.
 	Upper func(pat, ptr, off []int32, mask, chained []uint8, val, chain, x []T, row int)
 }
 
@@ -84,12 +85,11 @@ func Active() *Path { return active }
 // Env is the environment variable that selects a path.
 const Env = "INTRA_KERNELS"
 
-// active never changes: a path that changed during a run could only hide a difference
-// between paths.
+// active never changes: a change during a run could only hide a difference between paths.
 var active = mustSelect(os.Getenv(Env))
 
-// mustSelect ends the program if the requested path is not available: a run that was meant
-// to test one path must not silently test another.
+// mustSelect returns the path of that name. If it is not available, mustSelect ends the
+// program: a run that is meant to test one path must not silently test another.
 func mustSelect(name string) *Path {
 	p, err := selectPath(name, Paths())
 	if err != nil {
@@ -99,8 +99,8 @@ func mustSelect(name string) *Path {
 	return p
 }
 
-// StreamBytes is the least size at which a vector takes more than half of the
-// last-level cache: with its operands it will not stay there.
+// StreamBytes is the minimum size at which a vector takes more than half of the last-level
+// cache. Such a vector does not stay in the cache together with its operands.
 var StreamBytes = streamBytes(cpuid.CPU.Cache.L3)
 
 // streamBytes returns StreamBytes for a cache of the given size, which is -1 if the CPU

@@ -21,9 +21,9 @@ func native() []*Path {
 // matrix and vectors. The results do not depend on them.
 var matrixAhead, vectorAhead = distances(cpuid.CPU.VendorID)
 
-// distances returns matrixAhead and vectorAhead for CPUs of a vendor. Prefetching speeds
-// Intel CPUs up by up to a third on large arrays. AMD CPUs detect the pattern by
-// themselves, and prefetching slows them down by as much: there the distance is 0.
+// distances returns matrixAhead and vectorAhead for CPUs of a vendor. Prefetching makes
+// Intel CPUs faster by up to a third on large arrays. AMD CPUs detect the pattern by
+// themselves, and prefetching makes them slower by as much: for them the distance is 0.
 func distances(vendor cpuid.Vendor) (matrix, vector int) {
 	if vendor == cpuid.AMD || vendor == cpuid.Hygon {
 		return 0, 0

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// goPath is the plain Go form of every kernel: the fall-back, and the reference for the
-// assembly. Explicit conversions round the products, because the compiler may fuse x*y + z
-// otherwise.
+// goPath is the plain Go form of every kernel: the fallback, and the reference for the
+// assembly. Explicit conversions round the products, because without them the compiler may
+// fuse x*y + z.
 var goPath = Path{Name: "go", F64: goOps[float64](), F32: goOps[float32]()}
 
 func goOps[T Float]() Ops[T] {
@@ -111,7 +111,7 @@ func sum[T Float](x []T) T {
 	return tree(lane[:L])
 }
 
-// tree adds the upper half of the lanes to the lower until one is left.
+// tree adds the upper half of the lanes to the lower half until one lane is left.
 func tree[T Float](lane []T) T {
 	for h := len(lane) / 2; h > 0; h /= 2 {
 		for i := range h {

@@ -16,8 +16,8 @@ import (
 // kinds of test data.
 const (
 	ordinary = iota // values of similar size, both signs
-	wild            // any finite bits: sums overflow and cancel
-	denormal        // denormals and their like
+	wild            // any finite bits, so that sums overflow and cancel
+	denormal        // denormals, and numbers of similar size
 	special         // zeros, infinities, NaNs with payloads among ordinary values
 	zeros           // -0 only, which sums must turn into +0
 	kindCount
@@ -54,7 +54,7 @@ func value[T Float](r *rand.Rand, kind int) T {
 	return T(r.NormFloat64())
 }
 
-// fromBits takes the low half of the bits for a float32.
+// fromBits returns the value with these bits. For a float32 it uses the low half.
 func fromBits[T Float](b uint64) T {
 	var v T
 	switch p := any(&v).(type) {
@@ -66,8 +66,8 @@ func fromBits[T Float](b uint64) T {
 	return v
 }
 
-// guarded returns a copy of s that starts off elements into an array, and a
-// function that fails if anything around it was written.
+// guarded returns a copy of s that starts off elements into an array. It also returns a
+// function that fails if anything around the copy was written.
 func guarded[T Float](t testing.TB, s []T, off int) ([]T, func()) {
 	const guard = 70
 	mark := fromBits[T](0x7ff8_dead_7fc0_beef)
@@ -181,7 +181,7 @@ func testVectors[T Float](t *testing.T, k *Ops[T]) {
 	}
 }
 
-// FuzzVectors compares the paths on any bits whatever.
+// FuzzVectors compares the paths on arbitrary bits.
 func FuzzVectors(f *testing.F) {
 	f.Add(uint64(0x3ff0000000000000), uint64(0x4000000000000000), uint8(0), []byte("0123456789abcdefghijklmnopqrstuv"))
 	f.Add(uint64(0x7ff0000000000001), uint64(0x8000000000000000), uint8(5), make([]byte, 700))
