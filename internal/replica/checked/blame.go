@@ -2,8 +2,8 @@ package checked
 
 import "github.com/intrahpc/intra/update"
 
-// blame finds out why task i had another effect when it ran again; d is the difference.
-// It looks first for the cause that would explain the others.
+// blame finds out why task i had another effect when it ran again. d is the difference.
+// blame first looks for the causes that can explain others.
 func (c *Section) blame(i int, d difference) {
 	if c.trespass(i) {
 		return
@@ -14,7 +14,7 @@ func (c *Section) blame(i int, d difference) {
 		c.changesByItself(i, difference{panicked: clean.panicked})
 		return
 	}
-	for range 3 { // random results may be equal once
+	for range 3 { // random results may be equal by chance
 		c.attempt(i, &c.a, nil)
 		if d, differs := c.compare(i, &c.a); differs {
 			c.changesByItself(i, d)
@@ -39,8 +39,8 @@ func (c *Section) blame(i int, d difference) {
 	c.changesByItself(i, d)
 }
 
-// readsBefore reports whether task i reads the entry contents of its region k, and
-// finds an element that it reads.
+// readsBefore reports whether task i reads the entry contents of its region k. If so, it
+// adds a finding with an element that the task reads.
 func (c *Section) readsBefore(i, k int) bool {
 	n := c.s.Tasks[i].Regions[k].Len()
 	run := func(p poison, first int, o *outcome) {
@@ -62,11 +62,12 @@ func (c *Section) readsBefore(i, k int) bool {
 		which = poisonB
 		d, differs = c.compare(i, &c.b)
 	}
-	if !differs { // whether an element is written depends on its entry contents
+	if !differs { // the task writes an element or not, depending on the element's entry contents
 		c.readBeforeWritten(i, k, both.element, nil)
 		return true
 	}
-	// Poison in the first lo elements makes no difference; poison in the first hi does.
+	// Poison in the first lo elements does not change the results. Poison in the first hi
+	// elements does.
 	lo, hi := 0, n
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2
@@ -104,7 +105,7 @@ func (c *Section) trespass(i int) bool {
 	return found
 }
 
-// own returns the in region of task i that holds the byte at addr.
+// own returns the in region of task i that contains the byte at addr.
 func (c *Section) own(i int, addr uintptr) (k int, ok bool) {
 	for k, r := range c.s.Tasks[i].Regions {
 		if lo, hi := bounds(r.Mem); r.Mode == update.In && lo <= addr && addr < hi {

@@ -17,8 +17,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// TestShadow compares the shadow with a plain array that remembers each byte when it is
-// first named.
+// TestShadow compares the shadow with a plain array that copies each byte when it is first
+// named.
 func TestShadow(t *testing.T) {
 	for seed := range uint64(300) {
 		g := rand.New(rand.NewPCG(seed, 3))
@@ -98,8 +98,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Poison of one kind differs from that of the other, from its neighbours and
-// between regions, and leaves padding alone.
+// Poison differs between kinds, between neighbouring elements and between regions. It does
+// not change padding.
 func TestPoison(t *testing.T) {
 	for _, v := range []any{1.0, float32(1), 1, int32(1), int16(1), uint64(1), uint32(1), complex(1, 2), struct {
 		A int8
@@ -129,8 +129,8 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// TestMarks: a mark is too unlikely to occur by chance, finite, and never a positive integer,
-// which a program could take for the length of a loop.
+// TestMarks requires that a mark is finite and too unlikely to occur by chance. It is
+// never a positive integer, which a program could use as the length of a loop.
 func TestMarks(t *testing.T) {
 	for v, telling := range map[any]bool{1.0: true, float32(1): true, 1: true, int32(1): true, int16(1): false, int8(1): false,
 		uint64(1): false, true: false, [2]int16{}: true, complex64(1): true, [3]bool{}: false} {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// directive returns file:line of the directive of a kernel, "" if its source is not
-// here. body was made by the launcher that intragen wrote for the kernel.
+// directive returns file:line of the directive of a kernel, "" if its source is not found.
+// body was made by the launcher that intragen generated for the kernel.
 func directive(kernel string, body func()) string {
 	file, _ := runtime.FuncForPC(reflect.ValueOf(body).Pointer()).FileLine(reflect.ValueOf(body).Pointer())
 	source, generated := strings.CutSuffix(file, "_intra.go")
@@ -33,7 +33,7 @@ func directive(kernel string, body func()) string {
 	if err != nil {
 		return ""
 	}
-	at := 0 // the first directive of the last comment
+	at := 0 // position of the first directive in the last comment
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		switch line := lines.Text(); {

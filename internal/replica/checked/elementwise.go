@@ -2,8 +2,8 @@ package checked
 
 import "fmt"
 
-// elementwise runs task i for some of its elements at a time, if it can run in parts.
-// The results must equal those of its own body. The parts differ in length.
+// elementwise runs task i for some of its elements at a time, if it can run in parts. The
+// results must equal those of the whole task. The parts differ in length.
 func (c *Section) elementwise(i int) {
 	l := &c.s.Tasks[i]
 	for k := range l.Regions {

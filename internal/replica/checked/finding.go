@@ -7,15 +7,14 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Finding is a fault of one kernel, or of the code around its launch.
+// Finding is an error in one kernel, or in the code around its launch.
 type Finding struct {
-	Task     string // name of the task's type, "" if it is not about one
+	Task     string // name of the task's type, "" if the finding concerns no type
 	Pos      string // file:line of the launch
-	Argument string // as in the clause, like out(w); "" if it is not about one
-	Element  int    // of the argument, -1 if it is not about one
-	Text     string // the observation, and the clause to change
-	// Directive is file:line of the kernel's clauses, "" if its source is not
-	// where the program was built.
+	Argument string // as in the clause, like out(w); "" if the finding concerns no argument
+	Element  int    // element of the argument, -1 if the finding concerns no element
+	Text     string // the observation, and which clause to change
+	// Directive is file:line of the kernel's clauses, "" if the source is not found.
 	Directive string
 }
 
@@ -62,7 +61,7 @@ func elementAt(r *update.Region, addr uintptr) int {
 	return int(addr-lo) / int(r.Type().Size())
 }
 
-// describe names a byte that has changed.
+// describe describes a changed byte for the user.
 func (c *Section) describe(d change) string {
 	r := c.region(d.owner)
 	text := fmt.Sprintf("element %d of %s", elementAt(r, d.addr), clause(r))
@@ -147,7 +146,7 @@ func (c *Section) dependsOnContents(i int, d difference) {
 		"%s element %d%s depends on what several out and scratch regions held together: make those inout that are read before they are written", clause(r), d.element, inElement(d.path)))
 }
 
-// inElement names a part of an element.
+// inElement names a part of an element, for the user.
 func inElement(path string) string {
 	if path == "" {
 		return ""

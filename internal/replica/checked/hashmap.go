@@ -8,15 +8,15 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// readable returns a map, so that its entries can be copied even if it is in a field that
-// is not exported.
+// readable returns the map so that its entries can be read, even if it was read from an
+// unexported field.
 func readable(m reflect.Value) reflect.Value {
 	at := m.UnsafePointer()
 	return reflect.NewAt(m.Type(), unsafe.Pointer(&at)).Elem()
 }
 
 // hashMap returns a hash of the entries of a map, which does not depend on their order.
-// What pointers in the entries lead to is not part of it.
+// The hash does not include the memory to which pointers in the entries refer.
 func hashMap(m reflect.Value) uint64 {
 	sum := uint64(m.Len())
 	key, value := reflect.New(m.Type().Key()).Elem(), reflect.New(m.Type().Elem()).Elem()

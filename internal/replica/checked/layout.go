@@ -7,20 +7,20 @@ import (
 )
 
 // layout describes where the values lie in an element of a pointer-free type. Bytes
-// that no leaf covers are padding, whose contents are undefined.
+// outside all leaves are padding, whose contents are undefined.
 type layout struct {
 	size   int
-	solid  bool // no padding
+	solid  bool // there is no padding
 	leaves []leaf
 
-	patterns [poisons][]byte // of each poison, made on first use
+	patterns [poisons][]byte // made on first use, one for each poison
 }
 
 // leaf is a run of n values of one basic kind.
 type leaf struct {
 	at, size, n int
 	kind        leafKind
-	path        string // from the element, "" if it is the element
+	path        string // path within the element, "" if the leaf is the whole element
 }
 
 type leafKind uint8
@@ -118,18 +118,18 @@ func (l *layout) values(b, mem []byte) []byte {
 }
 
 // poison is a kind of contents that a program does not expect, but that most bodies can
-// compute with: finite values of either sign, all different.
+// compute with: finite values of either sign, which are all different.
 type poison uint8
 
 const (
 	poisonA    poison = iota // large and positive
 	poisonB                  // of order 1 and negative
-	poisonMark               // its value shows where it comes from
+	poisonMark               // a value that identifies where it was read
 	poisons    = iota
 )
 
-// fill writes poison into the first n elements of mem, the memory of region k of a
-// task. No two regions get the same values.
+// fill writes poison into the first n elements of mem, the memory of region k of a task.
+// Different regions get different values.
 func (l *layout) fill(mem []byte, p poison, k, n int) {
 	i := uint64(k) << 40
 	for e := range n {
@@ -148,7 +148,7 @@ func (l *layout) fill(mem []byte, p poison, k, n int) {
 // is prime, so that no stride of a program coincides with it.
 const period = 8191
 
-// soak writes poison into mem, like fill but faster. Pieces with different starts hold
+// soak writes poison into mem. It is faster than fill. Pieces with different starts get
 // different values.
 func (l *layout) soak(mem []byte, p poison, start int) {
 	if !l.solid {
@@ -188,7 +188,7 @@ func (l *layout) pattern(p poison) []byte {
 	return l.patterns[p]
 }
 
-// scramble makes the bits of a counter look random (the finish of SplitMix64).
+// scramble turns a counter into random-looking bits (the last steps of SplitMix64).
 func scramble(i uint64) uint64 {
 	i *= 0x9e3779b97f4a7c15
 	i = (i ^ i>>30) * 0xbf58476d1ce4e5b9
@@ -196,9 +196,10 @@ func scramble(i uint64) uint64 {
 	return i ^ i>>31
 }
 
-// put writes one value made from random bits. Integers are small, since they
-// may be loop bounds, and negative ones are caught when they are indices. A mark has more
-// random bits: of signed integers it is negative, so that no loop runs that long.
+// put writes one value made from random bits. Integers are small, because they may be loop
+// bounds. A negative integer causes a panic if it is used as an index. A mark has more
+// random bits. A mark in a signed integer is negative, so that it is not the length of a
+// loop.
 func (f *leaf) put(mem []byte, p poison, random uint64) {
 	var v uint64
 	switch f.kind {
@@ -208,7 +209,7 @@ func (f *leaf) put(mem []byte, p poison, random uint64) {
 		if f.size == 8 {
 			exponent := uint64(1023 + 30)
 			if p == poisonB {
-				exponent = 1<<11 | 1024 // with the sign
+				exponent = 1<<11 | 1024 // including the sign
 			}
 			v = exponent<<52 | random>>12
 		} else {

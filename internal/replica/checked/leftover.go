@@ -8,37 +8,39 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// leftovers is scratch memory of completed sections. Its contents are undefined, so
-// until a section names it again, or a safe point, they are different on each replica.
-// A program that uses them makes the replicas differ.
+// leftovers are the scratch memory of completed sections. The contents of scratch memory
+// are undefined. So until a section names it again, or until a safe point, checked mode
+// makes them different on each replica. A program that uses them then makes the replicas
+// differ.
 type leftovers struct {
-	poison poison // of this replica
+	poison poison // poison of this replica
 	all    []leftover
 }
 
 // leftover is one piece of such memory.
 type leftover struct {
 	mem   []byte
-	was   []byte // contents that are equal on every replica
+	was   []byte // contents that are the same on every replica
 	lay   *layout
-	start int    // of its poison
-	by    string // the kernel
-	name  string // of the region
+	start int    // start of its poison
+	by    string // name of the kernel
+	name  string // name of the region
 	at    string // file:line of the launch
 }
 
-// most is the number of pieces that are tracked; it bounds the memory that they hold.
+// most bounds the number of pieces that are tracked, and so the memory for their contents.
 const most = 256
 
-// stale is a part of a leftover that has not been written since, in the open section.
+// stale is a part of a leftover that was not written after it was left. It belongs to the
+// open section.
 type stale struct {
 	mem  []byte
-	lo   int // its first element in the leftover
+	lo   int // index of its first element in the leftover
 	from *leftover
 }
 
-// restore gives the memory the contents that are equal on every replica, and returns
-// the parts that have not been written.
+// restore gives the memory the contents that are the same on every replica, and returns
+// the parts that were not written.
 func (l *leftovers) restore() (all []stale) {
 	for n := range l.all {
 		o := &l.all[n]
@@ -52,8 +54,8 @@ func (l *leftovers) restore() (all []stale) {
 	return all
 }
 
-// leave adds the scratch memory of a completed section. A leftover of an earlier
-// section stays if this section does not name it.
+// leave adds the scratch memory of a completed section. A leftover of an earlier section
+// stays unless this section names it.
 func (l *leftovers) leave(c *Section) {
 	for _, st := range c.stale {
 		if !c.names(st.mem) {
@@ -109,7 +111,7 @@ func (st *stale) soak(c *Section, p poison) {
 	}
 }
 
-// soakStale fills the parts of r that an earlier section has left.
+// soakStale fills the parts of r that are leftovers of an earlier section.
 func (c *Section) soakStale(r *update.Region, p poison) {
 	lo, hi := bounds(r.Mem)
 	for _, st := range c.stale {
@@ -120,7 +122,7 @@ func (c *Section) soakStale(r *update.Region, p poison) {
 	}
 }
 
-// readsStale reports whether task i reads contents that an earlier section has left.
+// readsStale reports whether task i reads leftovers of an earlier section.
 func (c *Section) readsStale(i int) bool {
 	at, e, found := c.search(i, len(c.stale),
 		func(p poison, n int) {

@@ -8,13 +8,13 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// leastNear is the least distance from a region, in bytes, within which memory is
-// watched. The distance is at most the length of a longer region: bounds are wrong by a
-// little or by a block, and watching more would cost too much.
+// leastNear is the least distance from a region, in bytes, within which memory is watched.
+// If a region is longer, the distance is its length. Bounds are usually wrong by a little
+// or by a block, and watching more memory would cost too much.
 const leastNear = 4096
 
-// watchNear watches the memory near that which the tasks write, in the same arrays.
-// While a message may arrive nothing is watched.
+// watchNear watches the memory near the regions that the tasks write, in the same arrays.
+// It watches nothing while a message may arrive.
 func (c *Section) watchNear() {
 	if c.trial.engine.Messages().Pending() != nil {
 		return
@@ -28,10 +28,10 @@ func (c *Section) watchNear() {
 	}
 }
 
-// near returns r and the memory near it.
+// near returns r together with the memory near it.
 func (c *Section) near(r *update.Region) []byte {
 	array := r.Array()
-	if !c.trial.sharesMemory() { // otherwise the memory beyond the end may belong to another process
+	if !c.trial.sharesMemory() { // memory beyond the end of the array may belong to another process
 		array = array[:cap(array)]
 	}
 	from, _ := bounds(array)
@@ -57,8 +57,8 @@ func (c *Section) beside(i int, addr uintptr) *update.Region {
 	return found
 }
 
-// inArray names the element of r's array that holds the byte at addr, and the elements
-// of the array that r names.
+// inArray describes the element of r's array at addr, and the elements of the array that r
+// names.
 func inArray(r *update.Region, addr uintptr) (element int, text, names string) {
 	from := uintptr(unsafe.Pointer(unsafe.SliceData(r.Array())))
 	lo, hi := bounds(r.Mem)
@@ -98,7 +98,7 @@ func (c *Section) trespasses() {
 	if c.trace != "" {
 		c.writtenBySomeone()
 	}
-	for _, sp := range stray { // not written by a task
+	for _, sp := range stray { // no task has written the rest
 		copy(sp.live, sp.entry)
 	}
 }

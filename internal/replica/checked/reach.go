@@ -13,9 +13,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// argument is an argument through whose pointers a task reads memory that no region
-// names. A task that changes this memory keeps state that the other replicas do not
-// receive.
+// argument is an argument through whose pointers a task reads memory that no region names.
+// If a task changes this memory, it keeps state that the other replicas do not receive.
 type argument struct {
 	name  string
 	value any
@@ -25,32 +24,33 @@ type argument struct {
 type reached struct {
 	parts []part
 	steps []step
-	last  []uint64 // hash of each part, after the last task
+	last  []uint64 // hash of each part after the last task
 	now   []uint64 // memory for the next hashes
-	full  bool     // a bound was met
+	full  bool     // one of the bounds was reached
 }
 
-// part is one piece of such memory, or a map.
+// part is a contiguous piece of this memory, or a map.
 type part struct {
-	at  int // index of the last step to it
+	at  int // index of the last step that leads to it
 	mem []byte
 	of  reflect.Value // the map
 }
 
-// step leads from a value to one that it refers to.
+// step leads from a value to another value that it refers to.
 type step struct {
 	up    int    // index of the step before, -1 for the argument
-	field string // or an element:
+	field string // for a struct; otherwise element is used
 	index int
 }
 
-// Bounds of the memory that is followed from one argument.
+// These bound the memory that is followed from one argument.
 const (
 	mostParts = 4096
 	mostBytes = 1 << 20
 )
 
-// arguments returns the arguments of a launch that only refer to memory.
+// arguments returns the arguments of a launch that only refer to memory, without naming
+// it.
 func arguments(regions []update.Region) []argument {
 	var list []argument
 	for _, r := range regions {
@@ -82,10 +82,10 @@ func (c *Section) reach(i int, a argument) *reached {
 	return r
 }
 
-// root identifies an argument: arguments with one root lead to the same memory.
+// root identifies an argument. Arguments with the same root refer to the same memory.
 type root struct {
 	of       reflect.Type
-	contents string // as bytes
+	contents string // contents of the argument, as bytes
 }
 
 func newRoot(v reflect.Value) root {
@@ -94,8 +94,8 @@ func newRoot(v reflect.Value) root {
 	return root{v.Type(), string(unsafe.Slice((*byte)(own.UnsafePointer()), v.Type().Size()))}
 }
 
-// reachesMore records, as a detail, that only a part of what an argument leads to is
-// watched.
+// reachesMore records, as a detail for the user, that only a part of the memory behind an
+// argument is watched.
 func (c *Section) reachesMore(i int, name string, r *reached) {
 	t := &c.s.Tasks[i]
 	c.trial.engine.Detail(fmt.Sprintf("%s: in(%s) of %s leads to more than %d MiB or %d pieces: checked mode has followed only the first, up to %s",
@@ -127,7 +127,7 @@ func (r *reached) changed(name string) (path string, changed bool) {
 	return path, changed
 }
 
-// path returns the way from an argument to the end of a step.
+// path describes the way from an argument to the end of a step.
 func (r *reached) path(name string, at int) string {
 	if at < 0 {
 		return name
@@ -142,9 +142,9 @@ func (r *reached) path(name string, at int) string {
 	return fmt.Sprintf("%s[%d]", r.path(name, st.up), st.index)
 }
 
-// watchArguments runs do, which runs the body of task i, and finds the memory behind an
-// argument that the body has changed. A body that leaves the same contents there when
-// it runs again uses it as work space.
+// watchArguments calls do, which runs the body of task i, and finds memory behind an
+// argument that the body has changed. If the body leaves the same contents there when it
+// runs again, that memory is work space.
 func (c *Section) watchArguments(i int, do, again func()) {
 	var all []*reached
 	for _, a := range c.arguments[i] {
@@ -173,8 +173,8 @@ func (c *Section) keepsState(i int, name, path string) {
 		"in(%s) leads to %s, which the body changes each time that it runs: another replica that runs the task does not change it here; keep no state behind in: name it in inout, or return it by reduce or out", name, path))
 }
 
-// visit is a value that is followed: the one to which a pointer or a map leads, or the
-// first n elements of a slice.
+// visit is a value to be followed: one to which a pointer or a map refers, or the first n
+// elements of a slice.
 type visit struct {
 	at unsafe.Pointer
 	of reflect.Type
@@ -189,14 +189,14 @@ type follower struct {
 	bytes   int
 }
 
-// full reports whether a bound is met, and records it.
+// full reports whether a bound is reached, and records it.
 func (f *follower) full() bool {
 	is := len(f.to.parts) >= mostParts || f.bytes >= mostBytes
 	f.to.full = f.to.full || is
 	return is
 }
 
-// field and element record a step from the end of step up.
+// field and element record a step that begins at the end of step up.
 func (f *follower) field(up int, name string) int { return f.step(step{up: up, field: name}) }
 
 func (f *follower) element(up, index int) int { return f.step(step{up: up, index: index}) }
@@ -206,8 +206,8 @@ func (f *follower) step(st step) int {
 	return len(f.to.steps) - 1
 }
 
-// value follows a value at the end of step at. The value itself is memory if it is
-// addressable.
+// value follows a value at the end of step at. If the value is addressable, its own memory
+// is added, too.
 func (f *follower) value(v reflect.Value, at int) {
 	if !v.IsValid() || foreign(v.Type()) {
 		return
@@ -234,7 +234,7 @@ func (f *follower) value(v reflect.Value, at int) {
 	}
 }
 
-// leads follows what v refers to.
+// leads follows the references in v.
 func (f *follower) leads(v reflect.Value, at int) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -268,7 +268,7 @@ func (f *follower) elements(v reflect.Value, at int) {
 	if v.Len() == 0 || foreign(of) || f.visited(visit{v.UnsafePointer(), v.Type(), v.Len()}) || f.full() {
 		return
 	}
-	refers := false // each element is one reference
+	refers := false // whether each element contains exactly one reference
 	switch of.Kind() {
 	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
 		refers = true
@@ -289,7 +289,7 @@ func (f *follower) elements(v reflect.Value, at int) {
 	}
 }
 
-// header adds the memory of a value itself.
+// header adds the memory of the value itself.
 func (f *follower) header(v reflect.Value, at int) {
 	if v.CanAddr() {
 		f.memory(unsafe.Slice((*byte)(unsafe.Pointer(v.UnsafeAddr())), int(v.Type().Size())), at)
@@ -330,12 +330,12 @@ func (f *follower) memory(mem []byte, at int) {
 	}
 }
 
-// module is the path of this module.
+// module is the module path of this project.
 var module = strings.TrimSuffix(reflect.TypeFor[engine.Engine]().PkgPath(), "/internal/replica/engine")
 
 // foreign reports whether a type belongs to the runtime of programs, or to a package of
-// the standard library whose values change by themselves. The type of what an interface
-// holds counts, not that of the interface.
+// the standard library whose values change by themselves. For a value in an interface, its
+// own type counts, not that of the interface.
 func foreign(t reflect.Type) bool {
 	path := t.PkgPath()
 	if path == "" || path == "sync/atomic" || t.Kind() == reflect.Interface {

@@ -17,15 +17,15 @@ import (
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
-// The state of the runtime behind an argument, such as a communicator, changes by itself:
-// checked mode follows only memory of the program.
+// The state of the runtime behind an argument, such as a communicator, changes by itself.
+// So checked mode follows only memory of the program.
 func TestStateOfTheRuntimeIsNotFollowed(t *testing.T) {
 	for of, want := range map[reflect.Type]bool{
 		reflect.TypeFor[comm.Comm]():    true,
 		reflect.TypeFor[Section]():      true,
 		reflect.TypeFor[sync.Mutex]():   true,
 		reflect.TypeFor[bytes.Buffer](): false,
-		reflect.TypeFor[atomic.Int64](): false, // a counter
+		reflect.TypeFor[atomic.Int64](): false, // a counter of the program
 		reflect.TypeFor[io.Writer]():    false, // its value may belong to the program
 		reflect.TypeFor[os.File]():      true,
 		reflect.TypeFor[float64]():      false,
@@ -37,7 +37,7 @@ func TestStateOfTheRuntimeIsNotFollowed(t *testing.T) {
 // BenchmarkReach watches an argument in a section of 16 tasks. Each task has its own copy of
 // the argument, as a launcher passes it.
 func BenchmarkReach(b *testing.B) {
-	type row = struct{ values []float64 } // types without a name: those of this package are not followed
+	type row = struct{ values []float64 } // an unnamed type, because named types of this package are not followed
 	type table = struct {
 		rows  []*row
 		names map[string]int

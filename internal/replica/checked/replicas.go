@@ -16,8 +16,8 @@ import (
 )
 
 // agree ends the checks of the section, and compares what its tasks read and wrote with
-// the other replicas. It waits for them, so that a difference is found in the section
-// in which it arises.
+// the other replicas. It waits for them, so that a difference is found in the section in
+// which it occurs.
 func (c *Section) agree() error {
 	if err := c.leave(); err != nil {
 		return err
@@ -47,12 +47,12 @@ func (c *Section) agree() error {
 	return d
 }
 
-// digest is the data of a section that replicas compare.
+// digest is the data of a section that the replicas compare.
 type digest struct {
 	Section uint64       `json:"section"`
 	Tasks   []taskDigest `json:"tasks"`
 
-	known map[span][]uint64 // hashes of regions at the entry, for reuse: tasks often read the same memory
+	known map[span][]uint64 // hashes of regions at the entry, kept because tasks often read the same memory
 	buf   []byte
 }
 
@@ -61,8 +61,8 @@ type taskDigest struct {
 	Regions []regionDigest `json:"regions"`
 }
 
-// regionDigest holds hashes of the blocks of a region: at the entry if the task reads
-// it, and at the end if the task writes it.
+// regionDigest holds hashes of the blocks of a region: at the entry if the task reads the
+// region, at the end if the task writes it.
 type regionDigest struct {
 	Elements int      `json:"elements"`
 	Entry    []uint64 `json:"entry,omitempty"`
@@ -75,7 +75,8 @@ type span struct {
 	of    reflect.Type
 }
 
-// digestBlocks is the number of blocks of a region, by which a difference is located.
+// digestBlocks is the number of blocks into which a region is divided to locate a
+// difference.
 const digestBlocks = 16
 
 // newDigest returns a digest with the hashes of the entry state.
@@ -119,7 +120,7 @@ func (d *digest) encode(c *Section) ([]byte, error) {
 	return b, nil
 }
 
-// hash returns a hash of each block of r, without padding.
+// hash returns the hashes of the blocks of r, without padding.
 func (d *digest) hash(c *Section, r *update.Region) []uint64 {
 	lay := c.layouts.of(r.Type())
 	all := make([]uint64, 0, digestBlocks)
@@ -174,7 +175,7 @@ func (d *digest) compare(c *Section, other *digest, v *section.Divergence) {
 			}
 		}
 	}
-	v.Mine, v.Theirs = "the section was completed", "another message about it was sent" // same hashes, other text
+	v.Mine, v.Theirs = "the section was completed", "another message about it was sent" // the hashes are equal, but the messages are not
 }
 
 func (t *taskDigest) shape() string {
@@ -191,7 +192,7 @@ func differentBlock(a, b []uint64) int {
 	return -1
 }
 
-// elements names the elements of a block.
+// elements describes the elements of a block.
 func elements(n, block int) string {
 	i := 0
 	for lo, hi := range sched.Blocks(n, digestBlocks) {

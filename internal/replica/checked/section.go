@@ -8,47 +8,48 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Section is checked mode in one section. Every replica runs every task itself, at the
-// end of the section, from the real entry state. One replica runs each task again: of r
-// live replicas, the one at index t mod r repeats task t. It does so twice with different
-// contents in all memory that the tasks write and in leftover scratch memory, and in
-// the other ways that a clause allows. The first replica runs the first task once more.
+// Section is checked mode in one section. Every replica runs every task itself, at the end
+// of the section, from the real entry state. One replica repeats each task: of r live
+// replicas, the one at index t mod r repeats task t. It repeats the task twice, with
+// different contents in all memory that the tasks write and in leftover scratch memory. It
+// also repeats the task in the other ways that a clause allows. The first replica runs the
+// first task once more.
 //
-// A launch copies the memory that its task names or reduces into. The end of the section
-// copies the memory near it in the same arrays. A task may change only what it names as
-// out, inout, reduce or scratch.
+// Each launch copies the memory that its task names or reduces into. At the end of the
+// section the memory near it, in the same arrays, is copied as well. A task may change
+// only memory that it names in out, inout, reduce or scratch.
 type Section struct {
-	trial   *Trial // trial that the section is compared with, or recorded for
+	trial   *Trial // trial with which the section is compared, or for which it is recorded
 	s       *engine.Section
 	at      *callsite.Site // where it was opened
 	watched []update.Region
-	stale   []stale  // left by tasks of earlier sections
+	stale   []stale  // leftovers of tasks of earlier sections
 	bodies  []func() // of the tasks
 	shadow  shadow
 	layouts layouts
 
 	withheld  []withheld
 	folded    []update.Region // memory that tasks reduce into
-	arguments [][]argument    // of each task
+	arguments [][]argument    // by task
 	reached   map[root]*reached
-	clean     []outcome // of each task, from the real entry state
-	digest    *digest   // nil for a rank with one replica
+	clean     []outcome // by task: the outcome from the real entry state
+	digest    *digest   // nil if the rank has one replica
 	guilty    map[*engine.Kernel]int
 	place     int // index of this process among the live replicas
 	of        int // number of live replicas
 
-	before   string // hint at a cause in earlier sections
+	before   string // hint at a possible cause in earlier sections
 	findings []Finding
-	trace    string // description of a write that no task was blamed for yet
+	trace    string // description of a write for which no task was blamed yet
 	a, b     outcome
 }
 
-// guiltyTasks is the number of tasks of one kernel whose differences are examined: the
-// others will have the same fault.
+// guiltyTasks is the number of tasks of one kernel whose differences are examined. Further
+// tasks of it would have the same error.
 const guiltyTasks = 2
 
-// Section begins checks of s, which was opened at at, and of watched, which is memory
-// that no task names.
+// Section begins the checks of s, which was opened at at. watched is memory that no task
+// names.
 func (t *Trial) Section(s *engine.Section, at *callsite.Site, watched []update.Region) *Section {
 	c := &Section{trial: t, s: s, at: at, watched: watched, before: t.leftovers.hint(), stale: t.leftovers.restore(),
 		layouts: t.layouts, guilty: make(map[*engine.Kernel]int)}
@@ -56,7 +57,7 @@ func (t *Trial) Section(s *engine.Section, at *callsite.Site, watched []update.R
 	return c
 }
 
-// Complete runs the tasks, in every way, once all have been launched.
+// Complete runs the tasks in all ways, after all were launched.
 func (c *Section) Complete() error {
 	e := c.trial.engine
 	err := e.Err()
@@ -64,7 +65,7 @@ func (c *Section) Complete() error {
 		err = c.enter(e.Replicated())
 	}
 	if err == nil && e.Replicated() {
-		return e.Share(c.s) // every task runs here
+		return e.Share(c.s) // every task runs on this replica
 	}
 	if err == nil {
 		for i := range c.s.Tasks {
@@ -78,16 +79,16 @@ func (c *Section) Complete() error {
 	return nil
 }
 
-// outcome is the contents of a task's regions after one run.
+// outcome is the contents of the regions of a task after one run.
 type outcome struct {
-	initial  [][]byte // of each region, before the run; empty for in
-	results  [][]byte // after it; empty for in and scratch
+	initial  [][]byte // by region: contents before the run; empty for in
+	results  [][]byte // by region: contents after the run; empty for in and scratch
 	panicked *Panic
-	// clean means that the results equal those of the clean run, and are not kept.
+	// clean means that the results equal those of the clean run, so they are not stored.
 	clean bool
 }
 
-// Panic is the panic of a body.
+// Panic is a panic of a body.
 type Panic struct {
 	Value any
 	Stack []byte
@@ -105,8 +106,8 @@ func (c *Section) Launched(given []update.Region) {
 	c.withhold(i)
 }
 
-// enter begins the end of the section. Until here the program may not have written
-// memory that the tasks name.
+// enter begins the end of the section. The program must not have written the memory of the
+// tasks before.
 func (c *Section) enter(replicated bool) error {
 	c.release()
 	if !replicated {
@@ -134,21 +135,21 @@ func (c *Section) enter(replicated bool) error {
 	return t.section(c)
 }
 
-// mine reports whether this process runs task i in all ways. If replicas know of
-// different deaths, two of them do so for one section, or none.
+// mine reports whether this process repeats task i. If replicas know of different deaths,
+// two of them may do so in one section, or none.
 func (c *Section) mine(i int) bool { return i%c.of == c.place }
 
-// run runs task i. The memory keeps its entry contents.
+// run runs task i, and restores the entry contents of the memory.
 func (c *Section) run(i int) {
 	clean := &c.clean[i]
 	c.watchArguments(i, func() { c.attempt(i, clean, nil) }, func() { c.attempt(i, &c.a, nil) })
 	if clean.panicked != nil {
-		panic(clean.panicked) // as without checks
+		panic(clean.panicked) // the program panics, as it would without checks
 	}
 	if i == 0 && c.place == 0 {
-		// State that bodies keep in memory that is not watched, such as variables of
-		// closures, now differs between replicas, and between this run of the tasks and the
-		// next one.
+		// Bodies may keep state in memory that is not watched, such as variables of closures.
+		// One more run makes such state differ between replicas, and between this run of the
+		// tasks and the next one.
 		c.attempt(i, &c.a, nil)
 	}
 	if c.mine(i) && c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
@@ -157,7 +158,7 @@ func (c *Section) run(i int) {
 }
 
 // leave ends the section. Only the results of the tasks may have changed, and they may
-// depend only on memory that the tasks name. Then the results are copied into the
+// depend only on memory that the tasks name. leave then copies the results into the
 // regions.
 func (c *Section) leave() error {
 	c.trespasses()
@@ -178,8 +179,8 @@ func (c *Section) leave() error {
 // filling changes the contents of region k of a task before a run.
 type filling func(k int, r *update.Region)
 
-// attempt runs task i from the entry state, with out and scratch regions filled as
-// given, and restores the entry state.
+// attempt runs task i from the entry state, and restores the entry state. Before the run
+// fill fills the out and scratch regions.
 func (c *Section) attempt(i int, o *outcome, fill filling) {
 	l := &c.s.Tasks[i]
 	n := len(l.Regions)
@@ -231,8 +232,8 @@ func caught(body func()) (p *Panic) {
 	return nil
 }
 
-// fillable reports whether the entry contents of region k of l are undefined for the
-// task. A region that shares memory with another region of the task counts as inout.
+// fillable reports whether the entry contents of region k of l are undefined for the task.
+// A region that shares memory with another region of the task counts as inout.
 func (c *Section) fillable(l *engine.Task, k int) bool {
 	r := &l.Regions[k]
 	if r.Mode != update.Out && r.Mode != update.Scratch || len(r.Mem) == 0 {
@@ -252,8 +253,8 @@ func (c *Section) poisons(p poison) filling {
 	return func(k int, r *update.Region) { c.layouts.of(r.Type()).fill(r.Mem, p, k, r.Len()) }
 }
 
-// difference is an element of a region, or a field of it, that runs of a task wrote
-// differently. If the body panicked there is no element.
+// difference is an element of a region, or a field of it, that different runs of a task
+// wrote differently. If a body panicked there is no element.
 type difference struct {
 	region   int
 	element  int
@@ -261,9 +262,9 @@ type difference struct {
 	panicked *Panic
 }
 
-// compare looks for an element that other runs of task i did not write as the clean run
-// did. A part of an element is correct if all runs wrote the same there, or if all left
-// its contents unchanged. Bytes are compared, so a NaN equals itself.
+// compare looks for an element that other runs of task i wrote differently than the clean
+// run. A part of an element is equal if all runs wrote the same there, or if all left its
+// contents unchanged. compare compares bytes, so a NaN equals itself.
 func (c *Section) compare(i int, others ...*outcome) (difference, bool) {
 	clean := &c.clean[i]
 	for _, o := range others {
@@ -284,7 +285,7 @@ func (c *Section) compare(i int, others ...*outcome) (difference, bool) {
 			same, left := true, string(result[at:at+n]) == string(clean.initial[k][at:at+n])
 			for _, o := range others {
 				if o.clean {
-					left = false // its initial contents differed
+					left = false // its initial contents differ between the runs
 					continue
 				}
 				now := string(o.results[k][at : at+n])

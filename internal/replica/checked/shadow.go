@@ -7,26 +7,26 @@ import (
 	"unsafe"
 )
 
-// shadow holds the entry contents of the memory that the tasks of a section name.
-// Memory named twice is held once, with its contents when it was first named.
+// shadow holds the entry contents of the memory that the tasks of a section name. Memory
+// that is named twice is held once, with its contents at the first time.
 type shadow struct {
-	spans []shadowSpan // by address, disjoint
+	spans []shadowSpan // in the order of their addresses, disjoint
 }
 
 type shadowSpan struct {
 	lo, hi      uintptr
 	live, entry []byte
-	owner       owner // the first to name the memory
+	owner       owner // the first region that named the memory
 }
 
-// owner is a region of a task, or one that is watched.
+// owner is a region of a task, or a watched region.
 type owner struct {
 	task, region int
 	near         bool // the memory near the region, not the region itself
-	folded       bool // region is the index of memory that tasks reduce into
+	folded       bool // region is an index into the memory that tasks reduce into
 }
 
-// watched is the task of regions that no task names.
+// watched, as a task, stands for regions that no task names.
 const watched = -1
 
 // change is a byte that differs from its entry value.

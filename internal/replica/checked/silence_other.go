@@ -2,5 +2,5 @@
 
 package checked
 
-// SilenceOutput does nothing here: the output of a trial is shown.
+// SilenceOutput does nothing on this system, so the output of a trial is shown.
 func SilenceOutput() (speak func(), err error) { return func() {}, nil }

@@ -7,15 +7,15 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// soak runs the tasks of this process again, twice, with different contents in all
-// memory that any task writes and in leftover scratch memory. For each task, only the
-// memory that it names in inout has its entry contents. This must make no difference.
+// soak runs the tasks of this process again, twice. All memory that any task writes, and
+// leftover scratch memory, has different contents each time. For the task that runs,
+// memory that it names in inout has its entry contents. The results must not change.
 func (c *Section) soak() {
 	first := make([]outcome, len(c.s.Tasks))
 	var guilty []int
 	var seen []difference
 	last := poisonB
-	if len(c.stale) == 0 && !c.writes() { // only cells: a second run would be the same
+	if len(c.stale) == 0 && !c.writes() { // the tasks write only partial results, so a second run would be the same
 		last = poisonA
 	}
 	for p := poisonA; p <= last; p++ {
@@ -26,7 +26,7 @@ func (c *Section) soak() {
 			st.soak(c, p)
 		}
 		for i := range c.s.Tasks {
-			if !c.mine(i) || c.blamed(i) { // a faulty task would change what the others read
+			if !c.mine(i) || c.blamed(i) { // an incorrect task would change the inputs of others
 				continue
 			}
 			if p < last {
@@ -104,8 +104,8 @@ func (c *Section) soakTask(i int, p poison) {
 // differ.
 func start(i, k int) int { return 61*i + 1021*k }
 
-// rerun runs task i while the memory of all tasks is filled, and then fills that of
-// task i again.
+// rerun runs task i while the memory of all other tasks is filled, and then fills the
+// memory of task i again.
 func (c *Section) rerun(i int, o *outcome, p poison) {
 	l := &c.s.Tasks[i]
 	o.reset(len(l.Regions))
@@ -145,8 +145,8 @@ func (o *outcome) reset(n int) {
 	o.panicked, o.clean = nil, false
 }
 
-// readsBeside reports whether task i reads memory that other tasks write, and finds an
-// element that it reads.
+// readsBeside reports whether task i reads memory that other tasks write. If so, it adds a
+// finding with an element that the task reads.
 func (c *Section) readsBeside(i int) bool {
 	var others []owner
 	for j := range c.s.Tasks {
@@ -180,10 +180,10 @@ func (c *Section) readsBeside(i int) bool {
 	return found
 }
 
-// search finds the element that task i reads in several pieces of memory whose contents
-// should not matter to it. fill fills the first n pieces. part fills the first n
-// elements of a piece, length returns the number of its elements, and restore restores
-// all.
+// search finds an element that task i reads, in several pieces of memory whose contents
+// should not matter to the task. fill fills the first n pieces. part fills the first n
+// elements of a piece, length returns the number of its elements, and restore restores all
+// pieces.
 func (c *Section) search(i, pieces int, fill func(p poison, n int), length func(at int) int, part func(p poison, at, n int), restore func()) (at, element int, found bool) {
 	for p := poisonA; p <= poisonB; p++ {
 		differs := func(do func()) bool {

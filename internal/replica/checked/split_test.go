@@ -13,14 +13,14 @@ import (
 var counted = intra.Register("counted")
 
 // Each replica runs each task once, and one of the live replicas runs it twice more. The
-// first one runs the first task a fourth time.
+// first replica runs the first task once more still.
 func TestRunsAreSplit(t *testing.T) {
 	const tasks = 6
 	for _, tt := range []struct {
 		name     string
 		replicas int
 		kills    []string
-		runs     int64 // of all bodies of the last section
+		runs     int64 // number of bodies run in the last section, on all replicas
 	}{
 		{"one replica", 1, nil, 3*tasks + 1},
 		{"two replicas", 2, nil, (2+2)*tasks + 1},

@@ -12,12 +12,12 @@ import (
 	"github.com/intrahpc/intra/internal/replica/section"
 )
 
-// Program is a program and the functions that checked mode needs for it.
+// Program is a program with the functions that checked mode needs for it.
 type Program struct {
 	Run    func(run *engine.Program, t *Trial) error // runs the program from its start
 	Report func([]Finding) error                     // converts findings to an error
-	// Fault reports whether the program caused an error of Run. It did not if the job
-	// has ended, replicas diverged, or Report has made the error.
+	// Fault reports whether the program itself caused an error of Run. It did not if the job
+	// has ended, the replicas diverged, or Report has made the error.
 	Fault func(error) bool
 	// Silence discards the output of the program until speak is called; nil: the output
 	// is shown.
@@ -27,40 +27,40 @@ type Program struct {
 }
 
 // Trial finds unregistered state in checked mode. At a safe point the program runs once
-// more from its start, as a restored process, up to its next safe point. All processes
-// of the job do so together, so that these runs can communicate. Then the program
-// continues, and each section has to read what it read in the trial. The first trial
-// runs to the end of the program, without checks from the next safe point on. The
-// program has to reach as many safe points and sections as that trial.
+// more from its start, as a restored process, up to the next safe point. All processes of
+// the job do this together, so that the trial runs can communicate. Then the program
+// continues, and the tasks of each section must have the same inputs as in the trial. The
+// first trial runs to the end of the program, but without checks after the next safe
+// point. The program must then reach as many safe points and sections as that trial.
 type Trial struct {
 	program *Program
-	run     *engine.Program // the run that is checked
+	run     *engine.Program // the run of the program that is checked
 	engine  *engine.Engine
 
-	running bool   // this is the trial, not the run that is compared with it
-	point   uint64 // safe point of the trial; 0: there was none yet, or its comparison is complete
+	running bool   // this is the trial itself, not the run that is compared with it
+	point   uint64 // safe point of the trial; 0: no trial yet, or its comparison is complete
 	at      string // file:line of the safe point
 	ended   bool   // the trial has returned without reaching another safe point
 
 	sections []*digest
-	results  []result // of Once, which may differ from call to call
+	results  []result // results of Once, which may differ from call to call
 	compares int      // number of sections compared
-	replays  int      // number of results used again
+	replays  int      // number of results reused
 
-	progress progress  // since the safe point of the trial
-	whole    *progress // of the trial that ran to the end, nil before it
+	progress progress  // progress since the safe point of the trial
+	whole    *progress // progress of the trial that ran to the end, nil before that trial
 
 	layouts   layouts
 	leftovers *leftovers
 	released  []withheld // of earlier sections, without their memory
-	start     int        // of the poison of the next region
-	alone     bool       // no replica had other poison in some section
+	start     int        // start of the poison of the next region
+	alone     bool       // in some section this replica was alone, so no other had different poison
 }
 
-// progress counts what a run reached from a safe point on.
+// progress counts the safe points and sections of a run from a safe point on.
 type progress struct {
-	since    uint64 // that safe point
-	at       string // file:line
+	since    uint64 // number of that safe point
+	at       string // place of that safe point, file:line
 	points   uint64
 	sections int
 	light    bool // the run is a trial that continues to the end without checks
@@ -78,8 +78,7 @@ func (t *Trial) sharesMemory() bool {
 }
 
 // wholeTrial is the safe point of the first trial, which continues to the end of the
-// program. At safe point 1 the state may still equal that of a start from the
-// beginning.
+// program. At safe point 1 the state may still equal the initial state.
 const wholeTrial = 2
 
 // trialDue reports whether a trial is made at a safe point: at 2, 8, 32, 128, ….
@@ -92,8 +91,8 @@ func trialDue(point uint64) bool {
 	return false
 }
 
-// SafePoint is called at every safe point, at a place in the source. It ends the
-// comparison with the last trial, and makes the next trial.
+// SafePoint is called at every safe point. at is the place in the source. SafePoint ends
+// the comparison with the last trial, and makes the next trial if one is due.
 func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
 	t.leftovers.restore() // leftover memory may be part of the state
 	if t.running {
@@ -144,7 +143,7 @@ func (t *Trial) try(im *checkpoint.Image) error {
 			return nil
 		}
 		stopped = true
-		runtime.Goexit() // so the program needs no code to stop here
+		runtime.Goexit() // ends the run without help from the program
 		return nil
 	})
 	t.engine.Messages().Recall()
@@ -166,7 +165,7 @@ func (t *Trial) try(im *checkpoint.Image) error {
 	}()
 	<-over
 	if !stopped && !t.ended {
-		runtime.Goexit() // as the trial did at a kill point
+		runtime.Goexit() // the trial has reached a kill point and ended in the same way
 	}
 	if err == nil || t.run.Context.Err() != nil || !t.program.Fault(err) {
 		return err
@@ -184,11 +183,10 @@ func (t *Trial) Opened() bool {
 	return !t.progress.light
 }
 
-// watches reports whether sections are recorded or compared with a record.
+// watches reports whether sections are recorded, or compared with the record of a trial.
 func (t *Trial) watches() bool { return t != nil && t.point > 0 }
 
-// section records what the tasks of a section read, or compares it with the
-// record.
+// section records the inputs of the tasks of a section, or compares them with the record.
 func (t *Trial) section(c *Section) error {
 	switch {
 	case !t.watches():
@@ -216,7 +214,8 @@ func (t *Trial) section(c *Section) error {
 		c.at, ordinal(t.point), d.Mine, d.Theirs)
 }
 
-// equal reports whether the tasks read the same at the entry of a section.
+// equal reports whether the tasks of two digests have the same inputs at the entry of a
+// section.
 func equal(a, b *digest) bool {
 	if len(a.Tasks) != len(b.Tasks) {
 		return false
@@ -251,8 +250,8 @@ func (t *Trial) Returned() error {
 	return t.compared(true)
 }
 
-// compared ends the comparison with the trial, at the next safe point or when the
-// program has returned.
+// compared ends the comparison with the trial, at the next safe point or when the program
+// has returned.
 func (t *Trial) compared(returned bool) error {
 	if !t.watches() {
 		return nil
@@ -277,7 +276,7 @@ type result struct {
 	err   error
 }
 
-// Once gives a call of Once the same result in the trial and after it.
+// Once gives a call of Once the same result in the trial and in the run that follows it.
 func (t *Trial) Once(call func() ([]byte, error)) ([]byte, error) {
 	if !t.watches() || t.progress.light || !t.running && t.replays == len(t.results) {
 		return call()

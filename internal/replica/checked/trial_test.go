@@ -14,12 +14,12 @@ import (
 
 var taskGrow = intra.Register("test.grow")
 
-// growth is a program with state of several kinds. It does not register the
-// variables in forget.
+// growth is a program with several kinds of state. It does not register the variables
+// named in forget.
 type growth struct {
 	forget map[string]bool
 	passes int
-	global *[]float64 // if not nil, it holds the vector
+	global *[]float64 // if not nil, the vector is stored in it
 	calls  *atomic.Int64
 }
 
@@ -105,8 +105,8 @@ func TestCheckedModeRestores(t *testing.T) {
 	}
 }
 
-// Checked mode does not disturb programs that register all their state: neither
-// results of Once, nor variables that both runs share.
+// Checked mode does not disturb programs that register all their state. This includes
+// results of Once, and variables that both runs share.
 func TestCheckedModeRestoresCompletePrograms(t *testing.T) {
 	for _, degrees := range [][]int{{1}, {2}, {3, 1}, {2, 2, 1}} {
 		t.Run(fmt.Sprint(degrees), func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestCheckedModeRestoresCompletePrograms(t *testing.T) {
 	intratest.Run(t, intra.Spec{Check: true}, growth{passes: 10, global: &shared, calls: new(atomic.Int64)}.run)
 }
 
-// Deaths in a trial are like other deaths: the remaining replicas repeat the
+// Deaths in a trial are handled like other deaths: the remaining replicas repeat the
 // trial.
 func TestDeathsWhileCheckedModeRestores(t *testing.T) {
 	for _, kill := range []string{"0.1@section:1", "0.1@section:2", "0.0@section:2", "1.0@task:30", "0.0@message:3", "1.1@message:6"} {

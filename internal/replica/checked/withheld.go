@@ -10,23 +10,22 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// withheld is memory that a task launched in the open section writes. The code of the
-// section may not access it before the section ends. Until then its contents are
-// different on each replica, so that code that reads it makes the replicas differ.
+// withheld is memory that a launched task of the open section writes. The code of the
+// section must not access it before the section ends. Until then its contents are
+// different on each replica, so code that reads it makes the replicas differ.
 type withheld struct {
 	mem    []byte // nil once the section has ended
 	lay    *layout
 	len    int // in elements
 	poison poison
-	start  int // of the poison
+	start  int // start of the poison
 	owner  owner
-	name   string // of the region, as in the clause
-	by     string // the kernel
+	name   string // name of the region, as in the clause
+	by     string // name of the kernel
 	at     string // file:line of the launch
 }
 
-// withhold fills the memory that the last launched task writes, and the memory that it
-// reduces into.
+// withhold fills the memory that the last launched task writes or reduces into.
 func (c *Section) withhold(i int) {
 	t := &c.s.Tasks[i]
 	for k := range t.Regions {
@@ -41,8 +40,8 @@ func (c *Section) withhold(i int) {
 	}
 }
 
-// withholdFolded fills the memory that the partial result r of task i is folded into.
-// Tasks usually share it.
+// withholdFolded fills the memory into which the partial result r of task i is combined.
+// Tasks usually share this memory.
 func (c *Section) withholdFolded(i int, r *update.Region) {
 	into := r.Whole()
 	for n := range c.folded {
@@ -62,11 +61,12 @@ func (c *Section) fill(t *engine.Task, r *update.Region, o owner) {
 		name: clause(r), by: t.Kernel.Name, at: t.At.String()}
 	w.lay.soak(w.mem, w.poison, w.start)
 	c.withheld = append(c.withheld, w)
-	c.trial.start = (c.trial.start + w.len) % period // so that a value shows where it comes from
+	c.trial.start = (c.trial.start + w.len) % period // so that a value identifies the region from which it was read
 }
 
-// withholds returns the poison of this process. Those of several replicas differ. That of
-// a replica on its own shows where a value comes from; the next trial has another one.
+// withholds returns the poison of this process. It differs between replicas. The poison of
+// a replica on its own identifies the region from which a value was read, and the next
+// trial has another poison.
 func (t *Trial) withholds() poison {
 	if t.running || t.engine.Replicated() {
 		return t.leftovers.poison
@@ -75,8 +75,8 @@ func (t *Trial) withholds() poison {
 	return poisonMark
 }
 
-// withheldBefore reports whether region k of task i shares memory with an earlier
-// region that is not in: tasks may share scratch memory.
+// withheldBefore reports whether region k of task i shares memory with an earlier region
+// that is not in: tasks may share scratch memory.
 func (c *Section) withheldBefore(i, k int) bool {
 	for sp := range c.shadow.pieces(c.s.Tasks[i].Regions[k].Mem) {
 		if sp.owner != (owner{task: i, region: k}) && c.region(sp.owner).Mode != update.In {
@@ -98,7 +98,7 @@ func (c *Section) Restore() {
 func (c *Section) release() {
 	var want []byte
 	for _, w := range c.withheld {
-		want = append(want[:0], w.mem...) // soak leaves padding as it is
+		want = append(want[:0], w.mem...) // soak does not change padding
 		w.lay.soak(want, w.poison, w.start)
 		if at := firstDifference(w.mem, want); at >= 0 {
 			lo, _ := bounds(w.mem)
@@ -108,11 +108,11 @@ func (c *Section) release() {
 	c.Restore()
 }
 
-// remembered is the number of regions of earlier sections that may explain a difference
-// between replicas.
+// remembered is the number of regions of earlier sections that are kept to explain a
+// difference between replicas.
 const remembered = 256
 
-// remember keeps the descriptions of withheld memory, without the memory.
+// remember keeps descriptions of withheld memory, without the memory itself.
 func (t *Trial) remember(all []withheld) {
 	for _, w := range all[max(0, len(all)-remembered):] {
 		w.mem = nil
@@ -123,12 +123,12 @@ func (t *Trial) remember(all []withheld) {
 	}
 }
 
-// tellingBits is the least number of random bits at which a value does not occur by
+// tellingBits is the least number of random bits with which a value does not occur by
 // chance.
 const tellingBits = 28
 
 // telling reports whether an element of poison is too unlikely to occur by chance. Without
-// marks only floating-point numbers of 8 bytes are: integers are small.
+// marks this holds only for floating-point numbers of 8 bytes, because integers are small.
 func (l *layout) telling(p poison) bool {
 	if !l.solid {
 		return false
@@ -143,8 +143,8 @@ func (l *layout) telling(p poison) bool {
 	return bits >= tellingBits
 }
 
-// source returns the region whose poison equals element e of mem, and the element of
-// that region.
+// source returns the region whose poison equals element e of mem, and the element of that
+// region.
 func (c *Section) source(lay *layout, mem []byte, e int) (w *withheld, element int) {
 	x := mem[e*lay.size : (e+1)*lay.size]
 	for _, all := range [][]withheld{c.withheld, c.trial.released} {
@@ -165,14 +165,14 @@ func (c *Section) source(lay *layout, mem []byte, e int) (w *withheld, element i
 	return nil, 0
 }
 
-// fewElements is the size up to which the arguments of a task are searched.
+// fewElements is the size up to which arguments of a task are searched.
 const fewElements = 4
 
 // fewRegions is the number of regions that a message names as possible causes.
 const fewRegions = 3
 
-// readEarly finds small arguments that were read from withheld memory. It is for a rank
-// with one replica: with several, the replicas differ from each other.
+// readEarly finds small arguments that were read from withheld memory. It is used for a
+// rank with one replica. With several replicas, such values differ between the replicas.
 func (c *Section) readEarly() {
 	if len(c.withheld)+len(c.trial.released) == 0 {
 		return
@@ -196,8 +196,8 @@ func (w *withheld) describe(element int) string {
 	return fmt.Sprintf("it is what element %d of %s of %s, launched at %s, held until its section ended: the code of a section cannot read what its tasks write; read it after the section", element, w.name, w.by, w.at)
 }
 
-// early returns the end of the message about a difference between replicas in a block
-// of elements of region k of task i, at the entry.
+// early returns the end of the message about a difference between replicas. The difference
+// is in a block of elements of region k of task i, at the entry.
 func (c *Section) early(i, k, block int) string {
 	r := &c.s.Tasks[i].Regions[k]
 	n := 0

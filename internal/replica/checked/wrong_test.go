@@ -14,12 +14,12 @@ import (
 	"github.com/intrahpc/intra/internal/replica/checked/testdata/wrong"
 )
 
-// Checked mode finds the errors of the programs of testdata/wrong, with the place of the
-// directive and the cure. Without checks all of them end without an error.
+// Checked mode finds the errors of the programs of testdata/wrong. Each finding names the
+// place of the directive and the cure. Without checks all programs end without an error.
 func TestWrongPrograms(t *testing.T) {
 	tests := map[string]struct {
-		want []string // in the one finding
-		pair []string // contents of the finding in a job of two replicas, if they differ
+		want []string // texts in the only finding
+		pair []string // texts in the finding in a job of two replicas, if they differ
 	}{
 		"the last element of a block": {want: []string{
 			"wrong/programs.go:36: task github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double (//intra:task at kernels.go:10): ",
@@ -29,12 +29,12 @@ func TestWrongPrograms(t *testing.T) {
 			"(//intra:task at kernels.go:19): the body writes element 23 of inout(y[lo:hi]) of task 0 (github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.shift, launched at wrong/programs.go:"}},
 		"the element before the only block": {want: []string{"the body writes element 4 of y, and inout(y[lo:hi]) names elements 5 to 95: "}},
 		"behind the end of a slice": {want: []string{"(//intra:task at kernels.go:39): the body writes element 95 of w, and out(w) names elements 0 to 94: "},
-			pair: []string{}}, // where replicas share one memory, the memory beyond the end may belong to another one
-		"the block of another task is read": {want: []string{
+			pair: []string{}}, // replicas that share one memory may have another array beyond the end
+		"a task reads the block of another task": {want: []string{
 			"(//intra:task at kernels.go:29): the body reads element 23 of y, which task 0 (github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.smooth, launched at wrong/programs.go:",
 			"has in inout(y[lo:hi]): what it finds there depends on who runs which task when; read it from a copy that is made before the section"},
-			pair: []string{"(//intra:task at kernels.go:29): the body reads element ", "has in inout(y[lo:hi]): what it finds there depends"}}, // of either task
-		"what another task writes is read through a pointer": {want: []string{
+			pair: []string{"(//intra:task at kernels.go:29): the body reads element ", "has in inout(y[lo:hi]): what it finds there depends"}}, // the finding concerns either task
+		"results of another task are read through a pointer": {want: []string{
 			"(//intra:task at kernels.go:52): the body reads element ", " of m.z, which task ", "has in out(m.z[lo:hi]): "}},
 		"scratch is read by the next section": {want: []string{
 			"wrong.scale (//intra:task at kernels.go:71): in(s) element 0 is read, and is what github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.norm, launched at wrong/programs.go:",
@@ -98,17 +98,17 @@ func TestWrongPrograms(t *testing.T) {
 	}
 }
 
-// TestWorkMemoryBehindAnArgumentIsAccepted: a body leaves the same contents behind an
-// argument after each run, so that memory holds no state.
+// TestWorkMemoryBehindAnArgumentIsAccepted runs a body that leaves the same contents
+// behind an argument after each run. So that memory holds no state.
 func TestWorkMemoryBehindAnArgumentIsAccepted(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Right))
 	}
 }
 
-// TestBoundsAreReported: with -v checked mode reports where it has followed only a part of
-// the memory behind an argument, once for each place, and for a rank with one replica that
-// some values are not followed.
+// TestBoundsAreReported requires the details that checked mode reports with -v: once for
+// each place, where it has followed only a part of the memory behind an argument, and for
+// a rank with one replica, that some values are not followed.
 func TestBoundsAreReported(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		var local job.Local

@@ -3,34 +3,34 @@ package direct
 // Way is how the replicas complete a section.
 type Way uint8
 
-// The ways.
+// These are the ways in which replicas complete a section.
 const (
-	Replicate Way = iota // each runs every task
+	Replicate Way = iota // each replica runs every task
 	Send                 // results are sent
-	SendOnly             // results are sent: the arrays of the replica that chooses it cannot be stored into
-	Store                // results are stored, by the table of claims
+	SendOnly             // results are sent, because they cannot be stored into the arrays of the replica that chooses this way
+	Store                // results are stored, according to the table of claims
 )
 
-// Moment identifies the entry of a section.
+// Moment identifies the entry of a section in one generation of the job.
 type Moment struct {
 	Generation uint32 // number of rollbacks of the job so far
 	Section    uint64
 }
 
-// Agreements are words that all replicas of a rank share, 0 at first. Their
-// operations obey the rules of Words.
+// Agreements are words that all replicas of a rank share, initially 0. Their operations
+// follow the rules of Words.
 type Agreements interface {
 	Load(k int) uint64
 	CompareAndSwap(k int, old, new uint64) bool
 }
 
-// NumAgreements is the number of words. It bounds how many sections a replica may
-// lag behind another before its word is reused.
+// NumAgreements is the number of words. It bounds the number of sections that a replica
+// may lag behind another one before the word of its section is reused.
 const NumAgreements = 64
 
-// Agree returns the way in which all replicas complete a section: the first of
-// them to enter it decides. A replica whose word was already reused for a later
-// section sends.
+// Agree returns the way in which all replicas complete a section. The first replica that
+// enters it decides. A replica whose word was already reused for a later section sends its
+// results.
 func Agree(words Agreements, at Moment, mine Way) Way {
 	at.Generation %= 1 << generationBits
 	k := int(at.Section % NumAgreements)
@@ -52,8 +52,7 @@ func (m Moment) after(o Moment) bool {
 	return m.Generation > o.Generation || m.Generation == o.Generation && m.Section > o.Section
 }
 
-// An agreement packs the generation, the section and 1 + the way, so that no
-// agreement is 0.
+// An agreement packs the generation, the section and 1 + the way. So no agreement is 0.
 const (
 	wayBits        = 3
 	sectionBits    = 45

@@ -29,8 +29,7 @@ func TestTheFirstOneDecides(t *testing.T) {
 	require.Equal(t, Way(last.Section%4), Agree(&w, last, Send))
 }
 
-// A job that has rolled back decides again about sections that it had already
-// reached.
+// After a rollback a job decides again about sections that it had already reached.
 func TestAgreementsOfAGeneration(t *testing.T) {
 	var w common
 	for generation := range uint32(5) {
@@ -41,7 +40,7 @@ func TestAgreementsOfAGeneration(t *testing.T) {
 			require.Equal(t, want, Agree(&w, at, (want+1)%4))
 		}
 	}
-	at := Moment{1<<generationBits + 7, 1<<40 + 3} // more than the generations that a word can distinguish
+	at := Moment{1<<generationBits + 7, 1<<40 + 3} // more generations and sections than a word can distinguish
 	require.Equal(t, Store, Agree(&w, at, Store))
 	require.Equal(t, Store, Agree(&w, at, Send))
 }
@@ -59,7 +58,7 @@ func TestReplicasThatAgreeAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// A replica that was far behind may send. The others got the same way.
+	// A replica that was far behind may send. All others got the same way.
 	for s := range sections {
 		var ways [4]int
 		for r := range replicas {

@@ -7,9 +7,8 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// ClaimTable is the protocol as one replica runs it. Its methods are not safe for
-// concurrent use. Each replica has its own table; all tables work on the same
-// words.
+// ClaimTable is the protocol of one replica. Its methods are not safe for concurrent use.
+// Each replica has its own table; all tables use the same words.
 type ClaimTable struct {
 	words    Words
 	me       int
@@ -18,29 +17,29 @@ type ClaimTable struct {
 
 	section Section
 	shape   sched.Shape
-	free    sched.Set // tasks that were free here at the last look
-	rest    []int     // tasks whose results were not here at the last look
-	dead    int       // number of dead replicas at the last look
-	mine    []int     // tasks whose results this replica made, or took over
-	owed    [][]int   // per replica: those of mine that it may lack
-	given   []bool    // per replica and task: claimed there by this replica, or nothing left to store there
-	freed   []int     // replicas that lost a claim by release, until Freed returns them
-	started []bool    // per task: claimed by this replica in its own arrays
+	free    sched.Set // tasks that were unclaimed here when look last ran
+	rest    []int     // tasks whose results were missing here when look last ran
+	dead    int       // number of dead replicas when look last ran
+	mine    []int     // tasks whose results this replica has computed or taken over
+	owed    [][]int   // by replica: those of mine that it may lack
+	given   []bool    // by replica and task: this replica has claimed it there, or needs to store nothing there
+	freed   []int     // replicas at which release gave back a claim, until Freed returns them
+	started []bool    // by task: this replica has claimed it in its own arrays
 }
 
-// New returns the table of replica me of that many replicas; no section is
-// entered yet. live reports whether a replica is not known to be dead. A dead
-// replica stores nothing any more, and stays dead.
+// New returns the table of replica me of that many replicas, before its first section.
+// live reports whether a replica is not known to be dead. A dead replica stores nothing
+// any more, and stays dead.
 func New(words Words, me, replicas int, live func(replica int) bool) *ClaimTable {
 	return &ClaimTable{words: words, me: me, replicas: replicas, live: live, owed: make([][]int, replicas)}
 }
 
-// Section is the declaration of a replica at the entry of a section.
+// Section is what a replica declares at the entry of a section.
 type Section struct {
 	Number    uint64
 	Tasks     int
-	Signature uint64 // of the launched tasks
-	Own       []int  // tasks that every replica runs for itself, without a Run step, and reports with Ran; ascending
+	Signature uint64 // signature of the launched tasks
+	Own       []int  // tasks that every replica runs for itself, in ascending order; they need no Run step, only Ran
 }
 
 // Mismatch reports that a peer has launched other tasks in this section.
@@ -57,21 +56,21 @@ func (m *Mismatch) Error() string {
 type Step struct {
 	Kind StepKind
 	Task int
-	Peer int // Give, Take and Resume
-	From int // Resume
+	Peer int // of Give, Take and Resume
+	From int // of Resume
 }
 
 // StepKind is the kind of a Step.
 type StepKind uint8
 
-// The steps.
+// The steps of a replica.
 const (
-	Run    StepKind = iota // run Task on the arrays here, then call Ran
+	Run    StepKind = iota // run Task on the arrays of this replica, then call Ran
 	Give                   // copy the results of Task to the arrays of Peer, then call Gave
 	Take                   // copy the results of Task from the arrays of the dead Peer, then call Took
-	Resume                 // copy the results of the first From elements, run Task for the others, then call Took
-	Wait                   // for a peer
-	Done                   // the results of all tasks are here
+	Resume                 // copy the results of the first From elements from the arrays of the dead Peer, run Task for the others, then call Took
+	Wait                   // wait for a peer
+	Done                   // the results of all tasks are in the arrays of this replica
 )
 
 // Refuse declares that this replica completes a section without stores, although
@@ -83,8 +82,8 @@ func (b *ClaimTable) Refused(peer int, number uint64) bool {
 	return b.words.Load(peer, wordRefused) == number+1
 }
 
-// Enter opens a section: from now on peers may store the results of its tasks
-// into the arrays here. The peers must know already where those arrays lie.
+// Enter opens a section. From now on peers may store the results of its tasks into the
+// arrays of this replica. The peers must already know the positions of those arrays.
 func (b *ClaimTable) Enter(s Section) {
 	b.section = s
 	b.shape = sched.Shape{Policy: sched.Adaptive, Tasks: s.Tasks, Replicas: b.replicas, Backward: s.Number%2 == 1}
@@ -118,9 +117,9 @@ func resize(s []bool, n int) []bool {
 	return s
 }
 
-// Close abandons the section: it prevents new claims by peers. It reports whether
-// no live peer still stores into the arrays here; until then the caller repeats
-// the call.
+// Close abandons the section and prevents new claims by peers. It reports whether no live
+// peer still stores into the arrays of this replica. The caller repeats the call until it
+// returns true.
 func (b *ClaimTable) Close() (quiet bool) {
 	quiet = true
 	for t := range b.section.Tasks {
@@ -141,14 +140,13 @@ func (b *ClaimTable) as(owner int, s state) uint64 {
 
 func (b *ClaimTable) word(replica, task int) word { return unpack(b.words.Load(replica, first+task)) }
 
-// here reports whether a word belongs to the section that this replica is in.
+// here reports whether a word belongs to the present section of this replica.
 func (b *ClaimTable) here(w word) bool { return w.section == b.section.Number+1 }
 
-// Next decides what to do now. Several steps may be under way here at once; Wait
-// and Done then mean that nothing can be started.
+// Next decides what to do now. Several steps may be in progress at once. Wait and Done
+// then mean that no further step can start.
 //
-// Next reads all words only when a replica has died, or when no task is left that
-// was free at the last look.
+// Next reads all words only when a replica has died, or when no task is left in free.
 func (b *ClaimTable) Next() (Step, error) {
 	dead := 0
 	for p := range b.replicas {
@@ -158,7 +156,7 @@ func (b *ClaimTable) Next() (Step, error) {
 	}
 	if dead != b.dead {
 		if s, ok := b.look(); ok {
-			return s, nil // a further call looks for more
+			return s, nil // the next call looks for more
 		}
 		b.dead = dead
 	}
@@ -188,8 +186,8 @@ func (b *ClaimTable) Next() (Step, error) {
 	}
 }
 
-// look reads the words of the tasks whose results are not here. If the owner of
-// one is dead, look takes over what it left.
+// look reads the words of the tasks whose results are missing here. If the owner of such a
+// task is dead, look takes the task over.
 func (b *ClaimTable) look() (s Step, ok bool) {
 	rest := b.rest[:0]
 	for _, t := range b.rest {
@@ -209,12 +207,12 @@ func (b *ClaimTable) look() (s Step, ok bool) {
 	return s, ok
 }
 
-// inherit takes over a task that a dead replica had claimed here. The dead
-// owner's own word shows how far it got. If it had computed the whole task, its
-// arrays hold the result, and the step copies that: the arrays here may hold a
-// part of it. If it had marked the first From elements as reached, no other
-// elements can have been stored here: the step copies those and runs the rest.
-// Otherwise nothing was stored here, and the task is free again.
+// inherit takes over a task that a dead replica had claimed in the arrays of this replica.
+// The word of the owner for its own arrays shows how far it got. If it had computed the
+// whole task, its arrays hold the result, and the step copies the result from there. If it
+// had marked the first From elements as reached, no other elements can have been stored
+// here. Then the step copies those elements and runs the rest. Otherwise nothing was
+// stored here, and the task becomes free again.
 func (b *ClaimTable) inherit(t int, w word) (s Step, ok bool) {
 	s = Step{Kind: Take, Task: t, Peer: w.owner}
 	mine := b.as(b.me, claimed)
@@ -233,8 +231,8 @@ func (b *ClaimTable) inherit(t int, w word) (s Step, ok bool) {
 	return s, b.words.CompareAndSwap(b.me, first+t, w.pack(), mine)
 }
 
-// give finds a result that was made here and that a peer lacks, since the peer
-// entered the section after the task was claimed here.
+// give finds a result that this replica has and that a peer lacks, because the peer
+// entered the section after this replica had claimed the task.
 func (b *ClaimTable) give() (Step, bool, error) {
 	for p := range b.owed {
 		for k := 0; k < len(b.owed[p]) && b.live(p); {
@@ -242,10 +240,10 @@ func (b *ClaimTable) give() (Step, bool, error) {
 			w := b.word(p, t)
 			switch {
 			case w.section <= b.section.Number:
-				k = len(b.owed[p]) // the peer has not entered this section yet
+				k = len(b.owed[p]) // the peer has not entered this section
 				continue
 			case b.here(w) && w.state == claimed && !b.live(w.owner):
-				k++ // the task may become free there again
+				k++ // another replica has claimed the task there, but may give the claim back
 				continue
 			}
 			ok, err := false, error(nil)
@@ -264,9 +262,9 @@ func (b *ClaimTable) give() (Step, bool, error) {
 	return Step{}, false, nil
 }
 
-// claim claims a task here and at every live peer that has entered the section.
-// All replicas claim in the same order. A peer at which the claim fails is owed
-// the result; if the claim fails here, claim gives back the others.
+// claim claims a task here and at every live peer that has entered the section. All
+// replicas claim in the same order. If the claim fails at a peer, this replica owes it the
+// result. If the claim fails here, claim gives the other claims back.
 func (b *ClaimTable) claim(t int) (ok bool, err error) {
 	for p := range b.replicas {
 		switch {
@@ -299,8 +297,8 @@ func (b *ClaimTable) claimAt(p, t int) (bool, error) {
 	return true, nil
 }
 
-// release gives back the claims of a task that did not run. The replicas
-// concerned may sleep while they wait for it, so Freed names them.
+// release gives back the claims of a task that did not run. The replicas at which they
+// were made may sleep while they wait for the result, so Freed returns them.
 func (b *ClaimTable) release(t int) {
 	for p := range b.replicas {
 		if g := &b.given[p*b.section.Tasks+t]; *g {
@@ -317,19 +315,18 @@ func (b *ClaimTable) release(t int) {
 	}
 }
 
-// Freed returns the replicas to wake, since a claim was given back there, and
-// forgets them. The slice is valid until the next call of a method.
+// Freed returns, and forgets, the replicas to wake because a claim was given back there.
+// The slice is valid until the next call of a method.
 func (b *ClaimTable) Freed() []int {
 	freed := b.freed
 	b.freed = b.freed[:0]
 	return freed
 }
 
-// Along appends to peers those whose arrays may receive results of task t while
-// it still runs: the results of the elements that Reached has counted, first to
-// last. A replica that takes over continues after these elements, so each
-// element must be computed before it is counted, and no other element may depend
-// on it.
+// Along appends to peers those whose arrays may receive results of task t while it still
+// runs: the results of the elements that Reached has counted, first to last. A replica
+// that takes the task over continues after these elements. So each element must be
+// computed before it is counted, and no other element may depend on it.
 func (b *ClaimTable) Along(t int, peers []int) []int {
 	for p := range b.replicas {
 		if b.given[p*b.section.Tasks+t] && b.live(p) {
@@ -339,12 +336,12 @@ func (b *ClaimTable) Along(t int, peers []int) []int {
 	return peers
 }
 
-// Reached records that the results of the first n elements of a task are in the
-// arrays here.
+// Reached records that the results of the first n elements of a task are in the arrays of
+// this replica.
 func (b *ClaimTable) Reached(t, n int) { b.words.Mark(firstReached+t, uint64(n)) }
 
-// Ran records that the body of a task has returned. It appends to peers those to
-// copy its results to now; Gave follows for each.
+// Ran records that the body of a task has returned. It appends to peers those to which the
+// results must be copied now. Gave follows for each of them.
 func (b *ClaimTable) Ran(t int, peers []int) []int {
 	b.made(t)
 	return b.Along(t, peers)
@@ -353,11 +350,11 @@ func (b *ClaimTable) Ran(t int, peers []int) []int {
 // Gave records that the results of a task are in the arrays of a peer.
 func (b *ClaimTable) Gave(t, peer int) { b.words.Store(peer, first+t, b.as(b.me, done)) }
 
-// Took records that the results of a task are here, copied from a dead peer in
-// whole or in part.
+// Took records that the results of a task are in the arrays of this replica, copied from a
+// dead peer in whole or in part.
 func (b *ClaimTable) Took(t int) { b.made(t) }
 
-// made records that the results of a task are in the arrays here, and may be
+// made records that the results of a task are in the arrays of this replica, and may be
 // stored elsewhere.
 func (b *ClaimTable) made(t int) {
 	b.words.Store(b.me, first+t, b.as(b.me, computed))
@@ -369,7 +366,7 @@ func (b *ClaimTable) made(t int) {
 	}
 }
 
-// Received yields the tasks of the section that peers have stored here.
+// Received yields the tasks of the section whose results peers have stored here.
 func (b *ClaimTable) Received(yield func(task int) bool) {
 	if len(b.mine) == b.section.Tasks {
 		return
@@ -381,8 +378,8 @@ func (b *ClaimTable) Received(yield func(task int) bool) {
 	}
 }
 
-// view shows the table to the scheduler: a task that some replica has claimed is not open,
-// and this replica never has to wait before it runs an open one.
+// view is the table in the form that the scheduler uses. A task that some replica has
+// claimed is not open. This replica never has to wait before it runs an open task.
 type view struct{ *ClaimTable }
 
 func (v view) Todo(t int) bool { return v.free.Has(t) }

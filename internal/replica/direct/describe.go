@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Describe returns, for a report, which tasks the section lacks and their owners.
+// Describe lists, for a report, the missing tasks of the section and their owners.
 func (b *ClaimTable) Describe() string {
 	var lacks []string
 	for t := range b.section.Tasks {

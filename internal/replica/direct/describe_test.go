@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// words are unshared words.
+// words are words for a test in one goroutine.
 type words [][]uint64
 
 func (w words) Load(r, k int) uint64     { return w[r][k] }
@@ -33,7 +33,7 @@ func TestDescribe(t *testing.T) {
 	mine, err := tables[0].Next()
 	require.NoError(t, err)
 	require.Equal(t, Run, mine.Kind)
-	require.Equal(t, []int{0, 2}, []int{mine.Task, step.Task}, "one from each end")
+	require.Equal(t, []int{0, 2}, []int{mine.Task, step.Task}, "each replica claims a task, from different ends")
 	require.Equal(t, "section 6, by stores, lacks 3 of 3 tasks: 0 runs here, 1 is free, 2 is claimed by replica 1", tables[0].Describe())
 	tables[0].Ran(0, nil)
 	require.Equal(t, []int{0}, tables[1].Ran(2, nil))

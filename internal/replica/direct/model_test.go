@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// world is all replicas of a rank with their words and arrays. They take turns: each
-// makes one access to shared memory. A choice selects the next one.
+// world is all replicas of a rank with their words and arrays. In each turn one replica
+// makes one access to shared memory. A choice selects the next turn.
 type world struct {
 	shape
 	words    [][]uint64
-	arrays   [][]int // per replica and element: the number of sections that updated it, or torn
+	arrays   [][]int // by replica and element: the number of sections that updated it, or torn
 	agreed   []uint64
 	replicas []*replica
 	deaths   int
@@ -23,10 +23,10 @@ type world struct {
 type shape struct {
 	replicas, tasks, sections int
 	deaths                    int  // maximum number of deaths
-	joins                     int  // maximum number of joins: a dead replica is replaced where all others are between the same two sections
-	elements                  int  // elements of a task, which it runs one after the other and stores at once; 0: one element, stored later
-	own                       bool // each replica runs task 0 itself, before the others
-	ways                      bool // the replicas do not all want to store, and the last one cannot
+	joins                     int  // maximum number of joins; a dead replica is replaced when all others are between the same two sections
+	elements                  int  // elements of a task, computed in order and stored at once; 0: one element, stored later
+	own                       bool // each replica runs task 0 for itself, before the others
+	ways                      bool // the replicas prefer different ways, and the last one cannot store
 	rule                      rule
 }
 
@@ -36,10 +36,10 @@ type rule int
 const (
 	all          rule = iota
 	noGate            // a peer stores to a replica that has not entered, or has left
-	noSnapshot        // stores begin before the whole result is there
+	noSnapshot        // stores begin before the whole result is computed
 	neverTake         // a task of a dead replica is always run again
 	hastyTaking       // a claim is taken over while its owner lives
-	oldWords          // a joiner has the words of the dead process
+	oldWords          // a joiner uses the words of the dead process
 	sharedOwn         // other replicas can claim a task that each replica runs itself
 	storedFirst       // elements are stored before they are marked
 	computedLast      // elements are marked before they are computed
@@ -64,8 +64,8 @@ func (s shape) each() int { return max(s.elements, 1) }
 
 func (s shape) at(t, e int) int { return t*s.each() + e }
 
-// meeting returns the section before which all live replicas are and know of all deaths:
-// there a replacement can join.
+// meeting returns the section before which all live replicas are. They also know of all
+// deaths. A replacement can join there.
 func (w *world) meeting() (section int, ok bool) {
 	section = -1
 	for _, r := range w.replicas {
@@ -86,7 +86,7 @@ func (w *world) meeting() (section int, ok bool) {
 	return section, section >= 0
 }
 
-// join replaces a dead replica, in another life.
+// join replaces a dead replica by one in another life.
 func (w *world) join(i int) {
 	section, _ := w.meeting()
 	if w.rule != oldWords {
@@ -126,9 +126,10 @@ func (w *world) fail(format string, args ...any) {
 	}
 }
 
-// choice is the next event: a replica takes a step, dies, learns of a death, or joins.
+// choice is the next event: a replica takes a step, dies, is informed of a death, or
+// joins.
 type choice struct {
-	kind   byte // g, d, h or j
+	kind   byte // 'g', 'd', 'h' or 'j', in this order of events
 	who, p int
 }
 
@@ -193,7 +194,7 @@ func (w *world) stuck() {
 	}
 }
 
-// state identifies the possible futures of the world.
+// state identifies the world as far as its possible futures depend on it.
 func (w *world) state() uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

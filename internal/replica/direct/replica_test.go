@@ -13,23 +13,23 @@ type replica struct {
 	w       *world
 	me      int
 	table   *ClaimTable
-	from    int // its first section
+	from    int // the first section of this replica
 	section int
 	between bool // the replica has not entered the section
-	way     Way  // its way in the section
+	way     Way  // way chosen in the section
 	next    func() (struct{}, bool)
 	stop    func()
 	ended   bool
 	dead    bool
-	known   []bool // deaths that it knows of
+	known   []bool // by replica: this replica knows that it is dead
 	yield   func(struct{}) bool
-	history uint64 // hash of all values that it has read since the last beginning of its loop
-	top     uint64 // its knowledge at that beginning
-	stale   bool   // the replica has been woken since then
+	history uint64 // hash of all values that it has read since its loop last began
+	top     uint64 // hash of its knowledge at that time
+	stale   bool   // the replica was woken since then
 	blocked bool   // the replica sleeps until it is woken
 }
 
-// replica returns a replica that begins with a section.
+// replica returns a replica that begins with section from.
 func (w *world) replica(i, from int) *replica {
 	r := &replica{w: w, me: i, known: make([]bool, w.shape.replicas), from: from, section: from}
 	r.table = New(r, i, w.shape.replicas, func(p int) bool { return !r.known[p] })
@@ -58,8 +58,8 @@ func (r *replica) program(yield func(struct{}) bool) {
 	r.ended = true
 }
 
-// complete completes a section in the way on which the replicas agree, as far as this
-// replica can.
+// complete completes a section in the agreed way, or sends if this replica cannot use that
+// way.
 func (r *replica) complete() {
 	r.way = Store
 	if r.w.ways {
@@ -99,7 +99,7 @@ func (r *replica) complete() {
 	}
 }
 
-// agreements are the words that all replicas share, as one replica sees them.
+// agreements are the shared words of all replicas, as accessed by one replica.
 type agreements struct{ *replica }
 
 func (a agreements) Load(k int) uint64 {
@@ -176,7 +176,7 @@ func (r *replica) share() {
 	}
 }
 
-// gave records that the results of a task are in the arrays of a peer, which may sleep.
+// gave records that the results of a task are in the arrays of a peer, and wakes the peer.
 func (r *replica) gave(t, p int) {
 	r.table.Gave(t, p)
 	r.tell(p)
@@ -207,7 +207,7 @@ func (r *replica) saw(v uint64) uint64 {
 	return v
 }
 
-// run runs a task, which reads and writes the same memory.
+// run runs a task in place.
 func (r *replica) run(t int) {
 	for e := range r.w.each() {
 		r.runElement(t, e)
@@ -240,7 +240,7 @@ func (r *replica) runElement(t, e int) {
 	at := &r.w.arrays[r.me][r.w.at(t, e)]
 	r.step()
 	if *at != r.section {
-		r.w.fail("replica %d runs task %d of section %d on what is there after %d", r.me, t, r.section, *at)
+		r.w.fail("replica %d runs task %d of section %d on contents after section %d", r.me, t, r.section, *at)
 	}
 	*at = torn
 	if r.w.rule == noSnapshot {
@@ -255,7 +255,7 @@ func (r *replica) runElement(t, e int) {
 	r.saw(2)
 }
 
-// tear stores into the arrays of the peers as the task runs.
+// tear stores into the arrays of the peers while the task runs.
 func (r *replica) tear(t, e int) {
 	for p := range r.w.arrays {
 		if r.table.given[p*r.w.tasks+t] {
@@ -291,7 +291,7 @@ func (r *replica) copyElement(t, e, from, to int) {
 	*target = r.section + 1
 }
 
-// check checks the arrays between two sections, where they belong to the program.
+// check checks the arrays between two sections, when only the program may use them.
 func (r *replica) check(when string, want int) {
 	for t, got := range r.w.arrays[r.me] {
 		if got != want {
@@ -313,7 +313,7 @@ func (r *replica) Store(replica, k int, v uint64) {
 	r.w.words[replica][k] = v
 }
 
-// Mark implements Words. No other replica looks at it while this replica lives.
+// Mark implements Words. No other replica reads the word while this replica lives.
 func (r *replica) Mark(k int, v uint64) {
 	r.step()
 	r.saw(6)

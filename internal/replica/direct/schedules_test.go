@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// explore tries every order of events, once for each state to which they lead.
-// It returns the number of states, and the first error with the events that led
+// explore tries every order of events, but continues only once from each state that it
+// reaches. It returns the number of states, and the first error with the events that led
 // to it.
 func explore(s shape, most int) (states int, wrong string) {
 	seen := make(map[uint64]bool)
 	path := []choice{}
-	open := [][]choice{} // per step of the path: the other choices
+	open := [][]choice{} // by step of the path: the choices not tried yet
 	replay := func() *world {
 		w := newWorld(s)
 		for _, c := range path {
@@ -68,7 +68,7 @@ func walk(s shape, seed uint64) (wrong string) {
 	var path []choice
 	for {
 		next := w.choices()
-		// Deaths are rare, and replicas at very different speeds are not.
+		// Deaths are rare, but large differences in speed are common.
 		usual := slices.DeleteFunc(slices.Clone(next), func(c choice) bool { return c.kind == 'd' })
 		if len(usual) == 0 || rnd.IntN(40) > 0 && len(usual) < len(next) {
 			next = usual
@@ -108,8 +108,8 @@ func TestSchedules(t *testing.T) {
 		{replicas: 2, tasks: 1, sections: 1, deaths: 1, elements: 2},
 	}
 	if os.Getenv("INTRA_SOAK") != "" {
-		// Three replicas that may die, and may all run any task, have too many
-		// states: random walks cover those.
+		// Three replicas that may die, and may all run any task, have too many states. Random
+		// walks cover those.
 		shapes = append(shapes, shape{replicas: 2, tasks: 2, sections: 1, deaths: 1}, shape{replicas: 2, tasks: 1, sections: 2, deaths: 1},
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1},
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, joins: 1}, shape{replicas: 2, tasks: 1, sections: 3, deaths: 2, joins: 1},
@@ -172,9 +172,9 @@ func TestWalks(t *testing.T) {
 // TestRulesAreNeeded leaves out one rule at a time.
 func TestRulesAreNeeded(t *testing.T) {
 	for name, r := range map[string]rule{"the gate": noGate, "run first, then store": noSnapshot,
-		"results of the dead are taken": neverTake, "claims end only with their owner": hastyTaking, "who comes has words of its own": oldWords,
-		"tasks that all run are nobody else's": sharedOwn, "say, then store": storedFirst, "compute, then say": computedLast,
-		"the rest is run": fromStart, "who gives a claim back says so": sleepOn} {
+		"results of dead replicas are taken": neverTake, "claims end only with their owner": hastyTaking, "a joiner has words of its own": oldWords,
+		"no replica can claim a task that all run": sharedOwn, "mark, then store": storedFirst, "compute, then mark": computedLast,
+		"only the rest is run": fromStart, "a replica is woken when a claim is given back": sleepOn} {
 		t.Run(name, func(t *testing.T) {
 			s := shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, rule: r, own: r == sharedOwn}
 			switch r {

@@ -1,26 +1,25 @@
 package direct
 
-// Words are the shared words of the replicas of a rank. Replica i has the words k
-// of 0 to NumWords-1, all 0 at first. All replicas see the operations in one
-// order. A replica that sees a word also sees all that the writer wrote to memory
-// before it.
+// Words are the shared words of the replicas of a rank. Replica i has the words k of 0 to
+// NumWords-1, all 0 at first. All replicas see the operations in the same order. A replica
+// that reads a word also sees everything that its writer wrote to memory before.
 type Words interface {
 	Load(replica, k int) uint64
 	Store(replica, k int, v uint64)
 	CompareAndSwap(replica, k int, old, new uint64) bool
-	// Mark sets a word of this replica for its peers to read after its death. A
-	// peer that sees the word also sees all that came before the Mark; a peer
-	// that does not see it sees nothing that came after. A Mark need not be in
-	// the one order of the other operations.
+	// Mark sets a word of this replica for its peers to read after its death. A peer that
+	// reads the word also sees all writes before the Mark. A peer that does not see it sees
+	// no write after the Mark. A Mark need not be in the same order for all replicas as the
+	// other operations.
 	Mark(k int, v uint64)
 }
 
 // MaxTasks is the largest number of tasks in a section.
 const MaxTasks = 1024
 
-// The words of a replica: the signature of what it has launched, 1 + the last
-// section that it refused to complete by stores, then one word for each task, and
-// one for the number of elements of that task that are done.
+// The words of a replica are: the signature of the tasks that it has launched, 1 + the
+// last section that it refused to complete by stores, one word for each task, and for each
+// task the number of its completed elements.
 const (
 	wordSignature = iota
 	wordRefused
@@ -34,19 +33,19 @@ const NumWords = firstReached + MaxTasks
 // word is the content of the shared word of a task: its section, the replica that
 // may write its results, and its state.
 type word struct {
-	section uint64 // 1 + its number
+	section uint64 // 1 + the number of the section
 	owner   int
 	state   state
 }
 
-// state of a task in the arrays of one replica.
+// state is that of a task in the arrays of one replica.
 type state uint8
 
 const (
-	free     state = iota // unclaimed; the arrays are as at the entry of the section
-	claimed               // the owner runs it, or stores its result here
-	computed              // the result is here: this replica has made it or taken it over, and may store it elsewhere
-	done                  // stored by the owner
+	free     state = iota // unclaimed; the arrays have the contents of the entry of the section
+	claimed               // the owner runs it, or is storing its result here
+	computed              // the result is here: this replica has computed it or taken it over, and may store it elsewhere
+	done                  // the owner has stored the result
 )
 
 const (

@@ -16,14 +16,14 @@ type Flips struct {
 	mu     sync.Mutex
 	due    []job.Flip
 	fired  []bool
-	runs   int64 // bodies so far
-	came   int64 // updates so far
-	sent   int64 // messages so far
-	passed int64 // safe points so far
+	runs   int64 // number of bodies so far
+	came   int64 // number of updates so far
+	sent   int64 // number of messages so far
+	passed int64 // number of safe points so far
 	rng    *rand.Rand
 }
 
-// NewFlips returns the flips of one process, nil if there are none.
+// NewFlips returns the flips of one process, nil if none were requested.
 func NewFlips(due []job.Flip) *Flips {
 	if len(due) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (f *Flips) Ran(regions []update.Region) (flipped bool, err error) {
 	return flipped, nil
 }
 
-// anyBit chooses one of bits bits for the n-th event.
+// anyBit chooses one of bits bits, by a hash of n.
 func anyBit(n, bits int64) int64 { return n * 0x5851f42d4c957f2d >> 1 & (1<<62 - 1) % bits }
 
 // Sent is called before a message that is not empty is sent to a process of another
@@ -75,9 +75,9 @@ func (f *Flips) Sent(payload []byte) ([]byte, error) {
 	return f.turned(job.FlipMessage, n, payload, false)
 }
 
-// Came is called with a complete update that is not empty, before it is used. It
-// returns the payload to use: the same memory if the process owns it, else a copy if a
-// bit is flipped.
+// Came is called with a complete, non-empty update before it is used. It returns the
+// payload to use. That is the same memory, unless a bit is flipped and the process does
+// not own the memory: then it is a copy.
 func (f *Flips) Came(payload []byte, own bool) (came []byte, flipped bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,8 +87,8 @@ func (f *Flips) Came(payload []byte, own bool) (came []byte, flipped bool, err e
 	return came, !slices.Equal(fired, f.fired), err
 }
 
-// turned flips the bits that are due at the n-th payload of a kind, in place if that is
-// allowed.
+// turned flips the bits that are due in the n-th payload of a kind, in place if inPlace is
+// set.
 func (f *Flips) turned(point job.FlipPoint, n int64, payload []byte, inPlace bool) ([]byte, error) {
 	bits := int64(len(payload)) * 8
 	for i, d := range f.due {

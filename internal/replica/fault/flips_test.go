@@ -31,7 +31,7 @@ func TestFlips(t *testing.T) {
 	require.Nil(t, NewFlips(nil))
 }
 
-// Bits of the state are counted over all of its memory.
+// Bits of the state are counted across all of its variables.
 func TestFlipsOfState(t *testing.T) {
 	x, y := make([]byte, 3), make([]byte, 2)
 	f := NewFlips([]job.Flip{{Point: job.FlipState, Count: 1, Bit: 25}, {Point: job.FlipState, Count: 1, Bit: 3}, {Point: job.FlipState, Count: 2, Bit: 40}, {Point: job.FlipState, Count: 3, Bit: job.AnyBit}})

@@ -1,7 +1,6 @@
-// Package fault makes processes die on purpose, for tests: at counted points of the
-// execution (intrarun's -kill RANK.REPLICA@POINT:K), and at steps of recovery. Mid
-// returns the point inside an operation such as a transfer; it becomes the Mid of a
-// transport.Frame.
+// Package fault kills processes on purpose, for tests: at counted points of the execution
+// (intrarun's -kill RANK.REPLICA@POINT:K), and at steps of recovery. Mid returns a point
+// inside an operation such as a transfer. It becomes the Mid of a transport.Frame.
 package fault
 
 import (
@@ -12,17 +11,17 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Points are the kill points of one process. If there is no kill for it, they are not
+// Points are the kill points of one process. Without a kill for the process, they are not
 // counted.
 type Points struct {
 	mu      sync.Mutex
 	count   map[job.KillPoint]int64
-	stepped []int // indexes in due of the kills at steps that have happened
+	stepped []int // indexes in due of the kills whose steps have happened
 	due     []job.Kill
-	die     func(job.Kill) // does not return in a process of its own
+	die     func(job.Kill) // does not return if each process of the job is an operating-system process
 }
 
-// New returns the points of a process that dies at the first of the due ones that it
+// New returns the points of a process. It dies at the first of the due points that it
 // reaches.
 func New(due []job.Kill, die func(job.Kill)) *Points {
 	return &Points{count: make(map[job.KillPoint]int64), due: due, die: die}
@@ -52,7 +51,7 @@ func (p *Points) At(point job.KillPoint) {
 	}
 }
 
-// Step marks a point in recovery, of which only the first counts. It reports whether
+// Step marks a point in recovery. Only its first occurrence counts. Step reports whether
 // the process has died there.
 func (p *Points) Step(point job.KillPoint, step string) bool {
 	i := slices.IndexFunc(p.due, func(d job.Kill) bool { return d.Point == point && d.Step == step })
@@ -69,17 +68,17 @@ func (p *Points) Step(point job.KillPoint, step string) bool {
 	return first
 }
 
-// StepHere is Step in the goroutine of the program. In a job that runs in one process,
-// that goroutine ends there.
+// StepHere is Step for the goroutine of the program. If the job runs in one process, a
+// death ends only that goroutine.
 func (p *Points) StepHere(point job.KillPoint, step string) {
 	if p.Step(point, step) {
 		runtime.Goexit()
 	}
 }
 
-// Mid returns the point inside the next transfer, nil if this process is not to die
-// inside one. Transfers are counted when they happen: a frame to a process that died
-// earlier does not count. The result reports whether the transfer continues.
+// Mid returns a function to be called inside the next transfer, nil if no kill inside a
+// transfer is due. Transfers are counted when they happen: a frame to a process that died
+// earlier does not count. The function reports whether the transfer continues.
 func (p *Points) Mid(point job.KillPoint) func() bool {
 	if !slices.ContainsFunc(p.due, func(d job.Kill) bool { return d.Point == point }) {
 		return nil

@@ -19,18 +19,18 @@ func TestPoints(t *testing.T) {
 		k.At(job.KillTask)
 		k.At(job.KillSection)
 	}
-	require.Equal(t, due[:1], died, "the third one, once")
+	require.Equal(t, due[:1], died, "only the third, and only once")
 
 	require.Nil(t, k.Mid(job.KillMessage), "nothing is due there")
 	mid := k.Mid(job.KillUpdate)
-	require.False(t, mid(), "the transfer goes no further")
+	require.False(t, mid(), "the transfer does not continue")
 	require.True(t, k.Mid(job.KillUpdate)())
 	require.Equal(t, due[:2], died)
 
 	require.False(t, k.Step(job.KillJoin, "state"))
 	require.False(t, k.Step(job.KillBackup, "copy"))
 	require.True(t, k.Step(job.KillJoin, "copy"))
-	require.False(t, k.Step(job.KillJoin, "copy"), "a step counts once")
+	require.False(t, k.Step(job.KillJoin, "copy"), "a step counts only once")
 	require.Equal(t, due[:3], died)
 	went := true
 	done := make(chan struct{})

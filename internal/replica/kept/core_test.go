@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// The core of messages of a simulated process does what transport/sdr does, in few words:
-// numbered streams, a substitute for a dead sender, receives that are bound before the
-// message is whole, and decisions of the lowest live replica.
+// This core of messages of a simulated process does the same as transport/sdr, in a
+// simpler way: numbered streams, a substitute for a dead sender, receives that are bound
+// before the message is whole, and decisions of the lowest live replica.
 
 // stream is what one rank sends another one in a context.
 type stream struct {
 	ctx  uint64
-	rank int // the other one
+	rank int // the other rank
 }
 
 // outMessage is a message that some replica of its destination may lack.
@@ -23,7 +23,7 @@ type outMessage struct {
 	done bool // all live replicas of the destination have it
 }
 
-// incoming is a message that no receive has got as a whole.
+// incoming is a message that no receive has got completely.
 type incoming struct {
 	number uint64
 	tag    int
@@ -39,13 +39,13 @@ type receive struct {
 	source int // -1: any
 	tag    int
 	into   part
-	any    uint64 // number among the receives from any source of the context
+	any    uint64 // number among the receives from any source in the context
 	chosen bool
-	number uint64 // of the message, if it is chosen
+	number uint64 // number of the message, once one is chosen
 	done   bool
 }
 
-// decisionKey is the place of a decision in the program of a rank since the last cut.
+// decisionKey identifies a decision in the program of a rank since the last cut.
 type decisionKey struct{ ctx, number uint64 }
 
 type choice struct {
@@ -57,11 +57,11 @@ type choice struct {
 type core struct {
 	out     map[stream][]*outMessage
 	in      map[stream][]*incoming // by ascending number
-	heard   map[stream]uint64      // messages that are known
+	heard   map[stream]uint64      // number of messages that are known
 	posted  []*receive
-	due     map[decisionKey]choice // not carried out
-	results map[uint64]uint64      // of Once: not returned yet
-	opened  map[uint64]bool        // communicators
+	due     map[decisionKey]choice // decisions that were not carried out yet
+	results map[uint64]uint64      // results of Once that the program has not got yet
+	opened  map[uint64]bool        // communicators that were made
 	closed  map[uint64]bool
 	pending []*outMessage // sends that the program has not waited for
 }
@@ -90,17 +90,17 @@ func (c *core) clone() core {
 	return d
 }
 
-// put adds a message to those that no receive has, in the place of its number.
+// put adds a message to those that no receive has got, in the order of their numbers.
 func (c *core) put(s stream, m *incoming) {
 	list := c.in[s]
 	at, found := slices.BinarySearchFunc(list, m.number, func(m *incoming, n uint64) int { return int(m.number) - int(n) })
 	if found {
-		panic("a message is twice among those that no receive has got")
+		panic("a message is listed twice among those that no receive has got")
 	}
 	c.in[s] = slices.Insert(list, at, m)
 }
 
-// match binds messages to receives, which match in the order in which they were posted.
+// match binds messages to receives. Receives match in the order in which they were posted.
 func (p *process) match() {
 	for _, r := range p.posted {
 		if r.done || r.source < 0 {
@@ -128,7 +128,7 @@ func (p *process) match() {
 	}
 }
 
-// obey gives a receive from any source the message that was decided for it.
+// obey binds to a receive from any source the message that was decided for it.
 func (p *process) obey(r *receive, k decisionKey) bool {
 	d, ok := p.due[k]
 	if !ok {
@@ -142,7 +142,7 @@ func (p *process) obey(r *receive, k decisionKey) bool {
 
 // take gives a whole message to its receive.
 func (p *process) take(s stream, m *incoming) {
-	copy(p.mem[m.bound.into.array][m.bound.into.lo:m.bound.into.hi], m.data) // it may be shorter or longer
+	copy(p.mem[m.bound.into.array][m.bound.into.lo:m.bound.into.hi], m.data) // the message may be shorter or longer than the buffer
 	m.bound.done = true
 	p.in[s] = slices.DeleteFunc(p.in[s], func(x *incoming) bool { return x == m })
 	p.m.Received(Message{Context: s.ctx, Source: s.rank, Number: m.number, Tag: m.tag, Data: words(m.data)})
@@ -166,8 +166,8 @@ func unwords(b []byte) []uint64 {
 	return data
 }
 
-// offer makes the next message of a stream known to p, and whole delivers the payload of one
-// that is known. Both report whether there was one.
+// offer makes the next message of a stream known to p. whole delivers the payload of a
+// known message. Both report whether there was a message.
 func (p *process) offer(s stream) bool {
 	from := p.j.server(s.rank, p.k)
 	list := from.out[stream{s.ctx, p.rank}]
@@ -206,7 +206,7 @@ func (p *process) payload(m *outMessage) []uint64 {
 	return slices.Clone(p.mem[m.from.array][m.from.lo:m.from.hi])
 }
 
-// has reports whether p has a message as a whole.
+// has reports whether p has received a message completely.
 func (p *process) has(s stream, number uint64) bool {
 	if number >= p.heard[s] {
 		return false
@@ -219,8 +219,8 @@ func (p *process) has(s stream, number uint64) bool {
 	return true
 }
 
-// decide lets the lowest live replica of a rank decide for a receive from any source. All
-// live replicas hold the decision at once.
+// decide makes the lowest live replica of a rank decide on a receive from any source. All
+// live replicas get the decision at once.
 func (p *process) decide() bool {
 	if p.j.leader(p.rank) != p {
 		return false
@@ -247,7 +247,7 @@ func (p *process) decide() bool {
 			return false
 		}
 		if old, ok := p.j.truth[p.rank].decisions[r.id]; ok && old != c {
-			p.j.fail("%v decides again on receive %d", p, r.id)
+			p.j.fail("%v decides twice on receive %d", p, r.id)
 		}
 		p.j.truth[p.rank].decisions[r.id] = c
 		for q := range p.j.replicas(p.rank) {
@@ -259,7 +259,7 @@ func (p *process) decide() bool {
 	return false
 }
 
-// chosen reports whether a message was decided for another receive.
+// chosen reports whether a decision has given a message to another receive.
 func (p *process) chosen(ctx uint64, c choice) bool {
 	for k, d := range p.due {
 		if k.ctx == ctx && d == c {

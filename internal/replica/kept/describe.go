@@ -2,11 +2,12 @@ package kept
 
 import "fmt"
 
-// Describe returns, for the user, what the replica waits for, "" if for nothing.
+// Describe describes, for the user, what the replica waits for. It returns "" if it waits
+// for nothing.
 func (m *Machine) Describe() string {
 	switch {
 	case m.behind:
-		return fmt.Sprintf("goes back to safe point %d, as its sibling died with what it needs", m.images[0].point)
+		return fmt.Sprintf("rolls back to safe point %d: its sibling died with memory that it needs", m.images[0].point)
 	case m.open != nil:
 		return fmt.Sprintf("waits for %d pieces of memory from replica %d", len(m.open.into), 1-m.me)
 	case m.point.open && len(m.heldBack) > 0:

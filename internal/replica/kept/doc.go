@@ -1,18 +1,19 @@
 // Package kept is the protocol by which the two replicas of a rank leave the results of
-// sections where they were computed. A replica gets a part of them when one of its tasks, a
-// message or control code needs it. Now and then, at a settled point, each replica makes an
-// image of the registered state. A replica whose sibling has died, and that lacks something,
-// rolls back to its image alone and runs again from there with the messages that it had
-// received. The other ranks at most wait for it. Each message that the second run sends is
-// compared with that of the first run.
+// sections where they were computed. A replica gets a part of them when one of its tasks,
+// a message or control code needs it. At certain safe points, called settled points, each
+// replica makes an image of the registered state. If the sibling of a replica dies and the
+// replica lacks something, it alone rolls back to its image. It runs again from there with
+// the messages that it had received. The other ranks only wait for it if they need its
+// messages. Each message that the second run sends is compared with that of the first run.
 //
-// Machine is a pure state machine: events are method calls, and Next and Actions say what to
-// do. Inside is no goroutine, clock, link or memory of the program. The owners of tasks are
-// those of a static schedule [INTRA, V-A]. Messages have the numbers of [SDR, Algorithm 1,
-// line 4], so that a second run sends none twice, and a substitute sends what the dead
-// replica had not (lines 21 to 25). The log of messages, decisions and results of Once is
-// that of pessimistic receiver-based logging (Elnozahy, Alvisi, Wang, Johnson: A Survey of
-// Rollback-Recovery Protocols in Message-Passing Systems, ACM Computing Surveys 34, 2002).
+// Machine is a pure state machine: events are method calls, and Next and Actions return
+// what to do. It has no goroutine, clock, link or memory of the program. The owners of
+// tasks are those of a static schedule [INTRA, V-A]. Messages have the numbers of [SDR,
+// Algorithm 1, line 4]. So a second run sends no message twice, and a substitute sends the
+// messages that the dead replica had not sent (lines 21 to 25). The log of messages,
+// decisions and results of Once is that of pessimistic receiver-based logging (Elnozahy,
+// Alvisi, Wang, Johnson: A Survey of Rollback-Recovery Protocols in Message-Passing
+// Systems, ACM Computing Surveys 34, 2002).
 //
 // # Rules
 //
@@ -34,31 +35,33 @@
 // # What the driver has to know
 //
 // A rank keeps nothing if it asserts that it is send-deterministic: its replicas may then
-// test and receive in different orders, and their maps would differ. Where matching is
-// ordered, messages carry no causal history, so the log holds none, and no clock is wound
-// back. A decision is logged when it takes effect. A replica alone sends its decisions to
-// no one, but logs them, as it may still roll back.
+// test and receive in different orders, and their maps would differ. Without that
+// assertion messages carry no causal history, so the log holds none, and no vector clock
+// is reset. A decision is logged when it takes effect. A replica alone sends its decisions
+// to no peer, but logs them, because it may still roll back.
 //
-// A settled point is not a cut. Messages may be under way and unmatched there, and its Place
-// holds numbers only. Messages that no receive has got stay in the core of messages, those
-// of the log return to it, and it matches both by their numbers in a second run.
+// A settled point is not a cut. Messages may be in flight or unmatched there, and its
+// Place holds only numbers. Messages that no receive has got stay in the core of messages,
+// the engine that sends and matches them. In a second run the messages of the log return
+// to it, and it matches both by their numbers.
 //
-// A cut takes the place of a settled point. A replica that rolled back to an image of the same
-// safe point would begin its second run after the cut, which would wait for it forever. A
-// replica begins a cut only when it has handled the deaths that were declared before: its
-// sibling may have passed that safe point without a cut, and its next pieces would look like
-// those of the cut.
+// A cut takes the place of a settled point. A replica that rolled back to an image of the
+// same safe point would begin its second run after the cut, which would wait for it
+// forever. A replica begins a cut only when it has handled the deaths that were declared
+// before: its sibling may have passed that safe point without a cut, and its next pieces
+// would look like those of the cut.
 //
-// Replicas agree at a settled point on the interval after the next one. For the interval that
-// begins there, each of them would have to wait for the other at every settled point. A log
-// that has grown too long makes later intervals shorter: for an earlier settled point within
-// an interval all replicas would have to stop, as for a cut. It never covers more than the
-// last two intervals.
+// At a settled point the replicas agree on the plan of the next interval but one. To agree
+// on the interval that begins there, they would have to wait for each other at every
+// settled point. If the log has grown too long, later intervals become shorter: to end the
+// present interval earlier, both replicas would have to stop, as for a cut. The log never
+// covers more than the last two intervals.
 //
-// Operations with pieces belong to the goroutine that runs the sections, whose order both
-// replicas share. Another goroutine may send and receive only what is Current.
+// Operations that exchange pieces belong to the goroutine that runs the sections, whose
+// order is the same on both replicas. Another goroutine may send and receive only memory
+// that is Current.
 //
-// A forgotten Protect is found if it changes an operation that the first run did. If the
-// replica died before such an operation, nothing differs yet, as after any rollback; only a
-// rehearsal finds it.
+// A forgotten Protect is found if it changes an operation that the first run also did. If
+// the replica died before such an operation, the two runs do not differ yet, as after any
+// rollback. Only a rehearsal finds the error then.
 package kept

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// streams returns the streams of a map in an order that depends on the program only.
+// streams returns the streams of a map in an order that depends only on the program.
 func (j *job) streams(of map[stream][]*incoming) (list []stream) {
 	for s := range of {
 		list = append(list, s)
@@ -14,8 +14,8 @@ func (j *job) streams(of map[stream][]*incoming) (list []stream) {
 	return list
 }
 
-// incoming returns the streams to a rank on which its replicas know of messages, or the
-// senders have some.
+// incoming returns the streams to a rank that have messages: its replicas know of some, or
+// the senders have some.
 func (p *process) incoming() (list []stream) {
 	for ctx := range p.j.prog.contexts {
 		for src := range p.j.prog.ranks {
@@ -27,7 +27,7 @@ func (p *process) incoming() (list []stream) {
 	return list
 }
 
-// messages delivers something to p, if there is anything.
+// messages delivers a message, or a part of one, to p, if there is any.
 func (p *process) messages() bool {
 	list := p.incoming()
 	p.j.rng.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
@@ -39,7 +39,7 @@ func (p *process) messages() bool {
 	return false
 }
 
-// informs reports the death of p to its sibling, once what p has sent has arrived there.
+// informs reports the death of p to its sibling, once all frames of p have arrived there.
 func (p *process) informs() bool {
 	q := p.j.procs[p.rank][1-p.k]
 	if !p.dead || p.told || q.dead {
@@ -54,7 +54,7 @@ func (p *process) informs() bool {
 	return true
 }
 
-// die kills p: what it has sent arrives in part.
+// die kills p. A part of what it has sent still arrives.
 func (j *job) die(p *process) {
 	p.dead = true
 	j.seen.deaths++
@@ -68,7 +68,7 @@ func (j *job) die(p *process) {
 	j.settleAll()
 }
 
-// is reports whether a process is in a state in which it is to be killed.
+// is reports whether a process is in the state in which it will be killed.
 func (p *process) is(state int) bool {
 	switch state {
 	case 0:
@@ -112,8 +112,8 @@ func (j *job) kill(now int) bool {
 	return false
 }
 
-// planCut chooses a safe point for a cut that no process has passed. All know the deaths
-// from before: a dead process may have passed it.
+// planCut chooses a safe point for a cut that no process has passed. All processes must
+// know of the deaths before, because a dead process may have passed that safe point.
 func (j *job) planCut() bool {
 	var most uint64
 	for r := range j.procs {
@@ -159,7 +159,7 @@ func (j *job) endCut() bool {
 				j.fail("%v is in a cut, and still has communicator %d, which it has freed", p, ctx)
 			}
 		}
-		clear(p.at.any) // the numbers of decisions begin at 0 again
+		clear(p.at.any) // decisions are numbered from 0 again
 	}
 	j.settleAll()
 	for r := range j.procs {
@@ -230,7 +230,7 @@ func (j *job) bounds(p *process) {
 	}
 	if m.images[len(m.images)-1].point == p.at.points && p.at.points > m.images[0].point {
 		if n := m.holders.bytes(p.describePoint(0).Registered); n > m.cfg.Strays {
-			j.fail("%v leaves %d words of other memory where they are", p, n)
+			j.fail("%v leaves %d words of other memory on one replica only", p, n)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import "fmt"
 // FrameKind is the kind of a Frame.
 type FrameKind uint8
 
-// The kinds of frames between the replicas of a rank.
+// These are the kinds of frames between the replicas of a rank.
 const (
 	Pieces  FrameKind = iota // the bytes that the sibling lacks at a place of the program
 	Half                     // the bytes that the sibling's image lacks, and the sender's proposal
@@ -15,13 +15,13 @@ const (
 // Frame is a message from one replica to its sibling. It is sent, and arrives, as a whole.
 type Frame struct {
 	Kind      FrameKind
-	Number    uint64 // Pieces: number of the exchange; Half: the settled point
-	Signature uint64 // of the list of pieces, which both replicas compute
+	Number    uint64 // of Pieces: number of the exchange; of Half: the settled point
+	Signature uint64 // hash of the list of pieces, which both replicas compute
 	Bytes     uint64
-	Proposal  Proposal // Half
+	Proposal  Proposal // of Half
 }
 
-// Part is a part of a registered variable: bytes Lo to Hi of the one with this index.
+// Part is a part of a registered variable: bytes Lo to Hi of the variable with this index.
 type Part struct {
 	Variable int
 	Lo, Hi   uint64
@@ -30,31 +30,33 @@ type Part struct {
 // ActionKind is the kind of an Action.
 type ActionKind uint8
 
-// The actions.
+// The actions for the caller.
 const (
-	// Send sends Frame, whose payload is the memory of Mem, or of Parts of image Point. It
-	// is handed over, or copied, before the step that follows: that step may change Mem.
+	// Send sends Frame, whose payload is the memory of Mem, or of Parts of image Point. The
+	// payload is handed over, or copied, before the next step, because that step may change
+	// Mem.
 	Send ActionKind = iota
-	// Hold copies the memory of Mem as the payload of Frame. The sibling has no room for it.
+	// Hold copies the memory of Mem as the payload of Frame. The sibling has no room for it
+	// yet.
 	Hold
-	// SendHeld sends the frame that was held first.
+	// SendHeld sends the oldest held frame.
 	SendHeld
-	// DropHeld discards all frames that are held. The sibling is dead.
+	// DropHeld discards all held frames, because the sibling is dead.
 	DropHeld
 	// Apply copies the payload Token into Mem.
 	Apply
-	// Copy makes image Point: it copies the registered variables. What the sibling's half
-	// fills is copied, too, and has no meaning.
+	// Copy makes image Point: it copies the registered variables. It also copies the parts
+	// that the sibling's half will overwrite.
 	Copy
 	// Fill copies the payload Token into Parts of image Point.
 	Fill
 	// Discard discards image Point.
 	Discard
-	// Close hands the Free of Context to the core of messages.
+	// Close passes the Free of Context on to the core of messages.
 	Close
 )
 
-// Action is something for the caller to do, in order.
+// Action is one thing for the caller to do. Actions are done in order.
 type Action struct {
 	Kind    ActionKind
 	Frame   Frame

@@ -11,10 +11,10 @@ import (
 type generator struct {
 	*rand.Rand
 	p     *program
-	valid [][]bool // by rank and array: its contents mean something
+	valid [][]bool // by rank and array: the contents are defined
 	recvs []map[int]part
-	sends []map[int]bool // by rank: arrays of sends that are not waited for
-	late  []op           // receives of messages that are under way, with their rank in point
+	sends []map[int]bool // by rank: arrays with sends that the program has not waited for
+	late  []op           // receives of messages in flight; point of each is that of its rank
 	ids   int
 	tags  int
 	made  uint64
@@ -65,7 +65,7 @@ func (g *generator) add(rank int, o op) {
 	g.p.order = append(g.p.order, rank)
 }
 
-// quiet waits for all receives of a rank.
+// quiet makes a rank wait for all its receives.
 func (g *generator) quiet(rank int) {
 	for id := range g.ids {
 		if _, ok := g.recvs[rank][id]; ok {
@@ -144,7 +144,7 @@ func (g *generator) busy(rank int, p part) bool {
 	return false
 }
 
-// some returns a part of an array of a rank that holds something.
+// some returns a part of an array of a rank whose contents are defined.
 func (g *generator) some(rank int) (part, bool) {
 	r := &g.p.ranks[rank]
 	i := 1 + g.IntN(r.cells()-1)
@@ -163,8 +163,8 @@ func (g *generator) writable(rank int) (part, bool) {
 	return p, ok && !g.sends[rank][p.array]
 }
 
-// message generates a message and its receive, which may be posted before and waited for
-// later, or be posted much later.
+// message generates a message and its receive. The receive may be posted before the
+// message is sent and waited for later, or posted much later.
 func (g *generator) message(src int) {
 	dst := g.IntN(len(g.p.ranks))
 	from, ok := g.readable(src)
@@ -266,7 +266,7 @@ func (g *generator) section(rank int) {
 		if written[i] || !g.valid[rank][i] && g.IntN(4) > 0 {
 			continue
 		}
-		written[i] = true // once is enough
+		written[i] = true // mark the array only once
 		g.reads(rank, &o, part{i, 0, r.sizes[i]})
 	}
 	if len(written) == 0 {
@@ -309,8 +309,8 @@ func (g *generator) writes(rank int, o *op, whole part) {
 	}
 }
 
-// reads makes the tasks read an array: all of it, or their block and its neighbours through
-// a window. A task may name more than it reads, as without a window.
+// reads makes the tasks read an array: all of it, or their block and its neighbours
+// through a window. Without a window a task may name more than it reads.
 func (g *generator) reads(rank int, o *op, whole part) {
 	wide, windows := g.IntN(3) == 0, g.IntN(2) == 0
 	n := uint64(len(o.tasks))

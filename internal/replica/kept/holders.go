@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Span is memory of this replica, by its addresses. The replicas of a rank have the same
+// Span is memory of this replica, by address. The replicas of a rank have the same
 // variables at different addresses.
 type Span struct{ Lo, Hi uint64 }
 
@@ -21,19 +21,20 @@ type set uint8
 
 func (s set) has(k int) bool { return s>>k&1 != 0 }
 
-// run is memory that some live replica lacks.
+// run is a span that some live replica lacks.
 type run struct {
 	Span
-	by set // the live replicas that have its current bytes; none: they are lost
+	by set // the live replicas that have its current bytes; none: the bytes are lost
 }
 
-// holders is the map of the memory of a rank: which replicas have the current bytes.
-// At the same place of the program it is the same on both replicas, variable by variable.
+// holders is the map of the memory of a rank: it records which replicas have the current
+// bytes. At the same place of the program it is the same on both replicas, variable by
+// variable.
 type holders struct {
 	live set
-	// runs are what some live replica lacks. They are disjoint and in the order of their
-	// addresses; two of them that touch have different holders. Memory that is in none is
-	// current on every live replica.
+	// runs are the spans that some live replica lacks. They are disjoint and in the order of
+	// their addresses. Adjacent runs have different holders. Memory in no run is current on
+	// every live replica.
 	runs []run
 }
 
@@ -43,8 +44,8 @@ func (h *holders) put(s Span, by set) {
 		return
 	}
 	by &= h.live
-	// The first run that ends at s or after its beginning, and the first one that begins
-	// after s: those between them change.
+	// Runs change from the first one that ends at s or after its beginning, up to the first
+	// one that begins after s.
 	i, _ := slices.BinarySearchFunc(h.runs, s.Lo, func(r run, lo uint64) int {
 		return cmp.Or(cmp.Compare(r.Hi, lo), 1)
 	})
@@ -75,8 +76,8 @@ func (h *holders) put(s Span, by set) {
 	h.runs = slices.Replace(h.runs, i, j, changed...)
 }
 
-// within returns the runs in s, cut off at its ends. What lies beyond an end may belong to
-// another variable on the other replica.
+// within returns the runs in s, cut off at its ends. The memory beyond an end may belong
+// to another variable on the other replica.
 func (h *holders) within(s Span) []run {
 	i, _ := slices.BinarySearchFunc(h.runs, s.Lo, func(r run, lo uint64) int {
 		return cmp.Or(cmp.Compare(r.Hi, lo), -1)
@@ -88,7 +89,7 @@ func (h *holders) within(s Span) []run {
 	return list
 }
 
-// dies removes a replica. What only it had is lost.
+// dies removes a replica. Bytes that only it had are lost.
 func (h *holders) dies(replica int) {
 	h.live &^= 1 << replica
 	old := h.runs
@@ -100,8 +101,7 @@ func (h *holders) dies(replica int) {
 	}
 }
 
-// bytes returns how much memory is in runs, without the parts that lie in the spans of
-// except.
+// bytes returns the number of bytes in runs, except those in the spans of except.
 func (h *holders) bytes(except []Span) (n uint64) {
 	for _, r := range h.runs {
 		n += r.size()

@@ -9,8 +9,8 @@ import (
 // longest is the longest interval between settled points that a replica proposes.
 const longest = 3
 
-// job is a simulated job: the processes of ranks with two replicas each, and what its head
-// decides about them.
+// job is a simulated job: the processes of ranks with two replicas each, and the decisions
+// of its head about them.
 type job struct {
 	rng    *rand.Rand
 	prog   *program
@@ -19,15 +19,15 @@ type job struct {
 	procs  [][2]*process
 	truth  []truth
 	backup []backup
-	cut    uint64 // safe point of the cut under way; 0: none
+	cut    uint64 // safe point of the cut in progress; 0: none
 	kills  []kill
 	noCuts bool
 	err    error
 	seen   seen
-	weight []int // by process: how fast it is
+	weight []int // by process: its relative speed
 }
 
-// truth is what a rank has shown to the outside.
+// truth records the effects of a rank on the outside world.
 type truth struct {
 	decisions map[int]choice // by receive
 	once      map[uint64]uint64
@@ -43,13 +43,14 @@ type backup struct {
 	lines  uint64
 }
 
-// kill is a death that is due from a moment on, once a process is in some state.
+// kill is a death that happens after a given moment, as soon as a process is in the given
+// state.
 type kill struct {
 	from  int
 	state int
 }
 
-// seen counts what has happened.
+// seen counts events.
 type seen struct{ deaths, seconds, joins, rollbacks int }
 
 func (j *job) fail(format string, args ...any) {
@@ -76,7 +77,7 @@ func newJob(seed uint64) *job {
 	return j
 }
 
-// begin begins the job: its first backup is the state in which all ranks begin.
+// begin begins the job. Its first backup is the initial state of all ranks.
 func (j *job) begin() {
 	j.truth = nil
 	for r := range j.prog.ranks {
@@ -106,7 +107,7 @@ func (j *job) restore() {
 			p.load(b.image, b.at)
 			if b.at.pc == 0 {
 				for i := range p.mem {
-					clear(p.mem[i]) // both replicas initialise everything
+					clear(p.mem[i]) // both replicas initialize everything
 				}
 			}
 			j.procs[r][k] = p
@@ -167,7 +168,7 @@ func (j *job) leader(rank int) *process {
 	return nil
 }
 
-// server returns the process of a rank that sends to replica k of others.
+// server returns the process of a rank that sends to replica k of other ranks.
 func (j *job) server(rank, k int) *process {
 	if p := j.procs[rank][k]; !p.dead {
 		return p
@@ -189,7 +190,7 @@ func (j *job) settleSends(rank int, s stream, number uint64) {
 	}
 }
 
-// settleAll does so after a death.
+// settleAll is settleSends for all messages, after a death.
 func (j *job) settleAll() {
 	for p := range j.all() {
 		for s, list := range p.out {
@@ -200,7 +201,7 @@ func (j *job) settleAll() {
 	}
 }
 
-// event lets something happen that is chosen at random, and reports whether it did.
+// event performs a random event, and reports whether one was possible.
 func (j *job) event() bool {
 	i := j.rng.IntN(2 * len(j.procs))
 	p := j.procs[i/2][i%2]
@@ -224,7 +225,7 @@ func (j *job) event() bool {
 	return j.endCut()
 }
 
-// sweep tries everything that can happen by itself.
+// sweep performs every event that needs no random choice.
 func (j *job) sweep() (did bool) {
 	for r := range j.procs {
 		for k := range j.procs[r] {

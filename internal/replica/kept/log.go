@@ -8,7 +8,7 @@ import (
 // OpKind is the kind of an Op.
 type OpKind uint8
 
-// The operations of a program that the log records.
+// The operations of a program that the log records, with their fields.
 const (
 	OpSection OpKind = iota // Number and Hash: number and signature of the section
 	OpPoint                 // Number of the safe point
@@ -22,8 +22,8 @@ const (
 
 var opNames = [...]string{"section", "safe point", "send", "receive", "Once", "line", "new communicator", "freed communicator"}
 
-// Op is an operation of the program that can be seen outside of its process, or that orders
-// what the process sees. A second run does the same ones in the same order.
+// Op is an operation of the program with an effect outside its process, or one that orders
+// the inputs of the process. A second run does the same operations in the same order.
 type Op struct {
 	Kind    OpKind
 	Context uint64
@@ -66,7 +66,7 @@ type Result struct {
 
 // log is the record of a replica between two settled points.
 type log struct {
-	ops       map[uint64][]Op // by thread: the goroutine, or the communicator, whose operations have an order
+	ops       map[uint64][]Op // by thread: the goroutine, or the communicator, whose operations are ordered
 	messages  []Message
 	decisions []Decision
 	results   []Result
@@ -80,7 +80,7 @@ type sampled struct {
 	task    int
 }
 
-// append adds what was recorded after l.
+// append adds the records of o, which is the log that follows l.
 func (l *log) append(o *log) {
 	for thread, ops := range o.ops {
 		l.op(thread, ops...)
@@ -128,8 +128,8 @@ const (
 )
 
 // Did records an operation of the program, before it has an effect. In a second run it
-// compares the operation with that of the first run. again reports that the first run did
-// it: its effect is out, and the caller drops it.
+// compares the operation with that of the first run. again means that the first run has
+// already done it, so the caller must not do it again.
 func (m *Machine) Did(thread uint64, o Op) (again bool, err error) {
 	if m.second != nil {
 		return m.again(thread, o)
@@ -145,9 +145,9 @@ func (m *Machine) Did(thread uint64, o Op) (again bool, err error) {
 	return false, nil
 }
 
-// Sample records a hash of some bytes that a task of the open section has written here. Most
-// of what a second run computes is in no message: without samples, it would notice late, or
-// never, that it computes something else.
+// Sample records a hash of some bytes that a task of the open section has written here.
+// Most results of a second run are in no message. Without samples, a second run that
+// computes something else would be noticed late, or never.
 func (m *Machine) Sample(task int, hash uint64) {
 	at := sampled{m.round.Number, task}
 	if m.second != nil {
@@ -158,8 +158,8 @@ func (m *Machine) Sample(task int, hash uint64) {
 	}
 }
 
-// Received records a message when it is whole and a receive has it, even if the program
-// does not wait for that receive yet. The log needs its bytes for itself.
+// Received records a message when it is complete and a receive has it, even if the program
+// does not wait for that receive yet. The caller must not change the bytes afterwards.
 func (m *Machine) Received(msg Message) {
 	if l := m.log(); l != nil {
 		l.messages = append(l.messages, msg)
@@ -183,7 +183,8 @@ func (m *Machine) Resulted(r Result) {
 	}
 }
 
-// log returns where operations are recorded, nil if this replica never has to roll back.
+// log returns the log to which operations are added, nil if this replica never has to roll
+// back.
 func (m *Machine) log() *log {
 	if len(m.images) == 0 {
 		return nil

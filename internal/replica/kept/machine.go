@@ -4,40 +4,41 @@ import "fmt"
 
 const both set = 3
 
-// Machine is the protocol of one of the two replicas of a rank. Its methods are the events;
-// they are not safe for concurrent use. The program of the rank is in at most one step at a
-// time: a section, from Enter to Leave, or one call of Touch, SafePoint, Cut or Finish. The
-// caller asks Next until the step is done.
+// Machine is the protocol of one of the two replicas of a rank. Its methods are the
+// events; they are not safe for concurrent use. The program of the rank is in at most one
+// operation at a time: a section, from Enter to Leave, or one call of Touch, SafePoint,
+// Cut or Finish. The caller calls Next until the operation is done.
 type Machine struct {
 	me  int
 	cfg Config
 
-	begun   bool // it has passed its first safe point: there is an image to roll back to
+	begun   bool // this replica has passed its first safe point, so there is an image to roll back to
 	plan    Plan
 	holders holders
-	// areas are what kept sections have written, in the order of the program, without those
-	// that are current everywhere. Both replicas have the same list, by variable.
+	// areas are the spans that kept sections have written and that are not current
+	// everywhere, in the order of the program. Both replicas have the same list, by
+	// variable.
 	areas []Span
-	known map[Span]bool // what is in areas
+	known map[Span]bool // the set of spans in areas
 
 	exchanges uint64    // number of the next exchange of pieces
-	open      *exchange // pieces that this replica needs before it goes on; nil: none
+	open      *exchange // pieces that this replica needs before it continues; nil: none
 	inbox     map[uint64]arrival
 	under     uint64   // bytes of pieces that the sibling has not applied yet
-	heldBack  []uint64 // sizes of the frames that wait for room there
+	heldBack  []uint64 // sizes of the frames that wait for room at the sibling
 
 	round round
 	point point
 
-	// images are those that this replica may have to roll back to: the oldest is whole, and at
-	// most one younger one is not yet. Each has the log since it was begun. There is none
-	// where this replica lacks nothing and has no sibling.
+	// images are those that this replica may have to roll back to. The oldest is whole, and
+	// at most one younger image is not whole yet. Each has the log since it was begun. There
+	// is no image if this replica lacks nothing and has no sibling.
 	images []*image
 	half   halves
 
-	behind bool // this replica lacks what it needs: it has to run again from its image
+	behind bool // this replica lacks memory that it needs, so it has to run again from its image
 	back   stage
-	second *second // what the first run did beyond the image; nil: this is not a second run
+	second *second // the operations of the first run after the image; nil: this is not a second run
 	err    error
 	acts   []Action
 }
@@ -45,13 +46,13 @@ type Machine struct {
 // Config describes a replica.
 type Config struct {
 	Replica int    // 0 or 1
-	Room    uint64 // bytes of pieces that may be under way to the sibling
-	Strays  uint64 // bytes outside of registered variables that may stay where they were computed
+	Room    uint64 // limit of the bytes of pieces in flight to the sibling
+	Strays  uint64 // limit of the bytes outside registered variables that may stay where they were computed
 	// First is the plan of the first interval. Its Next is the length of the interval.
 	First Plan
 }
 
-// exchange is a place of the program at which a replica needs pieces of its sibling.
+// exchange is a place of the program at which a replica needs pieces from its sibling.
 type exchange struct {
 	number    uint64
 	signature uint64
@@ -63,15 +64,16 @@ type arrival struct {
 	token any
 }
 
-// New returns the machine of a replica whose sibling lives. It keeps nothing before its
-// first safe point.
+// New returns the machine of a replica whose sibling is live. Results are not kept before
+// the first safe point.
 func New(c Config) *Machine {
 	return &Machine{me: c.Replica, cfg: c, holders: holders{live: both}, known: make(map[Span]bool), inbox: make(map[uint64]arrival), half: newHalves()}
 }
 
 func (m *Machine) paired() bool { return m.holders.live == both }
 
-// Keeps reports whether the results of a section of this type stay where they are computed.
+// Keeps reports whether the results of a section of this type stay where they were
+// computed.
 func (m *Machine) Keeps(kind uint64) bool { return m.begun && m.paired() && m.plan.keeps(kind) }
 
 // Plan returns the plan of the present interval.
@@ -80,13 +82,13 @@ func (m *Machine) Plan() Plan { return m.plan }
 // StepKind is the kind of a Step.
 type StepKind uint8
 
-// The steps.
+// The steps of an operation.
 const (
-	Done  StepKind = iota // the operation may go on; of a section: Leave
+	Done  StepKind = iota // the operation may continue; for a section: call Leave
 	Run                   // run Task, then call Ran
-	Share                 // complete the section as one whose results are not kept, then Leave
-	Wait                  // for a frame, or for the death of the sibling
-	Back                  // end the run of the program: NextReturn has the steps that follow
+	Share                 // complete the section without keeping its results, then call Leave
+	Wait                  // wait for a frame, or for the death of the sibling
+	Back                  // end the run of the program; NextReturn returns the steps that follow
 )
 
 // Step is the next action of the program.
@@ -132,8 +134,9 @@ type need struct {
 }
 
 // exchange makes memory current where it is needed. Both replicas compute the same list of
-// pieces from the same map, so none is asked for. What this replica has leaves now, and what
-// it lacks is applied before it goes on, whenever it arrives.
+// pieces from the same map, so they need no requests. This replica sends the pieces that
+// it has at once. It applies the pieces that it lacks before it continues, whenever they
+// arrive.
 func (m *Machine) exchange(needs []need) {
 	var out, in []Span
 	sig := uint64(len(needs))
@@ -159,7 +162,8 @@ func (m *Machine) exchange(needs []need) {
 	m.pass(out, in, sig)
 }
 
-// pass sends pieces to the sibling and waits for those of the sibling.
+// pass sends pieces to the sibling, and sets the exchange to wait for those of the
+// sibling.
 func (m *Machine) pass(out, in []Span, sig uint64) {
 	if len(out) == 0 && len(in) == 0 {
 		return
@@ -176,9 +180,9 @@ func (m *Machine) pass(out, in []Span, sig uint64) {
 	for _, s := range out {
 		f.Bytes += s.size()
 	}
-	// A piece is never dropped, as the sibling may be unable to compute it. Nor does this
-	// replica wait here: the sibling may be waiting for what it does next. Frames leave in
-	// their order, because the sibling makes room by applying the first one.
+	// A piece is never dropped, because the sibling may be unable to compute it. Nor does
+	// this replica wait here, because the sibling may be waiting for its next operation.
+	// Frames are sent in order: the sibling makes room by applying the first one.
 	if len(m.heldBack) > 0 || !m.fits(f.Bytes) {
 		m.heldBack = append(m.heldBack, f.Bytes)
 		m.act(Action{Kind: Hold, Frame: f, Mem: out})
@@ -188,10 +192,11 @@ func (m *Machine) pass(out, in []Span, sig uint64) {
 	m.act(Action{Kind: Send, Frame: f, Mem: out})
 }
 
-// fits reports whether the sibling has room. A frame larger than all its room is sent alone.
+// fits reports whether the sibling has room for n bytes. A frame that is larger than the
+// whole room is sent alone.
 func (m *Machine) fits(n uint64) bool { return m.under == 0 || m.under+n <= m.cfg.Room }
 
-// arrived reports whether the pieces of the open exchange are here, and applies them.
+// arrived reports whether the pieces of the open exchange have arrived, and applies them.
 func (m *Machine) arrived() bool {
 	if m.open == nil {
 		return true
@@ -214,14 +219,14 @@ func (m *Machine) arrived() bool {
 	return true
 }
 
-// Arrive takes a frame of the sibling. token identifies its payload.
+// Arrive handles a frame from the sibling. token identifies its payload.
 func (m *Machine) Arrive(f Frame, token any) {
 	if !m.paired() {
 		return
 	}
 	switch f.Kind {
 	case Pieces:
-		m.inbox[f.Number] = arrival{f, token} // it may be ahead: what it sends is applied at our own entry
+		m.inbox[f.Number] = arrival{f, token} // the sibling may be ahead: its pieces are applied when this replica reaches the same exchange
 	case Half:
 		m.half.theirs[f.Number] = arrival{f, token}
 		m.fill()
@@ -235,8 +240,8 @@ func (m *Machine) Arrive(f Frame, token any) {
 	}
 }
 
-// Dead removes the sibling, once all that it has sent has arrived here. This replica goes on
-// until it needs what only the sibling had.
+// Dead removes the sibling, once all its frames have arrived. This replica continues until
+// it needs bytes that only the sibling had.
 func (m *Machine) Dead() {
 	if !m.paired() {
 		return
@@ -256,7 +261,7 @@ func (m *Machine) Dead() {
 	m.rest()
 }
 
-// rest discards what only a rollback needs, once no rollback can happen any more.
+// rest discards images that no rollback can need any more.
 func (m *Machine) rest() {
 	if m.paired() || m.behind || len(m.holders.runs) > 0 {
 		return
@@ -264,9 +269,9 @@ func (m *Machine) rest() {
 	m.dropImages(len(m.images))
 }
 
-// Touch begins an operation on memory outside of sections, which has to be current on both
-// replicas: control code that reads or writes it, a send when it is posted, and a receive
-// when it is posted. What was received may then never be overwritten by a piece.
+// Touch begins an operation on memory outside sections. That memory has to be current on
+// both replicas: control code reads or writes it, or a send or receive is posted on it.
+// After a receive no piece may overwrite the received data.
 func (m *Machine) Touch(mem ...Span) {
 	needs := make([]need, len(mem))
 	for i, s := range mem {
@@ -275,7 +280,7 @@ func (m *Machine) Touch(mem ...Span) {
 	m.exchange(needs)
 }
 
-// Current reports whether Touch would exchange nothing.
+// Current reports whether Touch would have nothing to exchange.
 func (m *Machine) Current(s Span) bool {
 	return len(m.holders.runs) == 0 || len(m.holders.within(s)) == 0
 }
@@ -283,12 +288,12 @@ func (m *Machine) Current(s Span) bool {
 // Finish begins the end of the program: all memory becomes current on both replicas.
 func (m *Machine) Finish() { m.exchange(m.all(nil)) }
 
-// Drained reports whether all pieces have left. A replica whose program has returned serves
-// its sibling until then.
+// Drained reports whether all pieces were sent. Until then a replica whose program has
+// returned serves its sibling.
 func (m *Machine) Drained() bool { return len(m.heldBack) == 0 }
 
-// all returns the needs that make everything current on both replicas, except what lies in
-// the spans of except.
+// all returns the needs that make all memory current on both replicas, except the spans of
+// except.
 func (m *Machine) all(except []Span) (needs []need) {
 	m.tidy()
 	for _, s := range m.areas {
@@ -303,7 +308,7 @@ func (m *Machine) all(except []Span) (needs []need) {
 	return needs
 }
 
-// tidy forgets areas that are current everywhere.
+// tidy removes areas that are current everywhere.
 func (m *Machine) tidy() {
 	kept := m.areas[:0]
 	for _, s := range m.areas {

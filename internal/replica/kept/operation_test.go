@@ -8,8 +8,8 @@ import (
 // errBack ends an operation of a program that rolls back.
 var errBack = errors.New("back")
 
-// done asks the machine for the next step of an operation without tasks, and reports whether
-// the operation may go on.
+// done gets the next step of an operation without tasks from the machine, and reports
+// whether the operation may continue.
 func (p *process) done() (bool, error) {
 	s, err := p.m.Next()
 	p.perform()
@@ -22,7 +22,7 @@ func (p *process) done() (bool, error) {
 	return s.Kind == Done, nil
 }
 
-// step lets a process do something, and reports whether it did.
+// step performs one step of a process, and reports whether there was one.
 func (p *process) step() bool {
 	if p.dead || p.finished {
 		return false
@@ -50,7 +50,7 @@ func (p *process) next() {
 	p.stage = 0
 }
 
-// touched performs the stages of an operation on memory; then carries it out.
+// touched makes the memory of an operation current, and then carries the operation out.
 func (p *process) touched(mem part, then func() error) error {
 	if p.stage == 0 {
 		p.m.Touch(p.span(mem))
@@ -64,7 +64,7 @@ func (p *process) touched(mem part, then func() error) error {
 	return then()
 }
 
-// did records an operation with the machine.
+// did records an operation in the machine.
 func (p *process) did(o Op) (again bool, err error) { return p.m.Did(o.Context, o) }
 
 func (p *process) do(o *op) error {
@@ -198,7 +198,7 @@ func (p *process) send(o *op) error {
 	}
 	p.at.sent[s]++
 	if again != (n < uint64(len(p.out[s]))) {
-		p.j.fail("%v sends message %d of %v, and %d are out", p, n, s, len(p.out[s]))
+		p.j.fail("%v sends message %d of %v, and %d were sent", p, n, s, len(p.out[s]))
 		return nil
 	}
 	if again {
@@ -220,7 +220,7 @@ func (p *process) receive(o *op) error {
 		return err
 	}
 	if !p.opened[o.ctx] || p.closed[o.ctx] {
-		p.j.fail("%v receives in communicator %d, which is not there", p, o.ctx)
+		p.j.fail("%v receives in communicator %d, which does not exist", p, o.ctx)
 	}
 	r := &receive{id: o.id, ctx: o.ctx, source: o.peer, tag: o.tag, into: o.part}
 	if o.peer < 0 {
@@ -239,7 +239,7 @@ func (p *process) line() error {
 		return err
 	}
 	if again != (n < p.lines) {
-		p.j.fail("%v writes line %d, and %d are out", p, n, p.lines)
+		p.j.fail("%v writes line %d, and %d were written", p, n, p.lines)
 	}
 	p.at.lines++
 	p.lines = max(p.lines, p.at.lines)

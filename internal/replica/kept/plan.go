@@ -7,8 +7,8 @@ import (
 
 // Plan is the agreement of both replicas for the interval between two settled points.
 type Plan struct {
-	Types []uint64 // of the sections whose results stay where they were computed, ascending
-	Share uint16   // replica 0 owns the first Share of 65536 parts of the tasks of such a section
+	Types []uint64 // types of sections whose results stay where they were computed, ascending
+	Share uint16   // replica 0 owns Share/65536 of the tasks of such a section
 	Next  uint64   // the settled point that ends the interval
 }
 
@@ -26,16 +26,16 @@ func (p *Plan) owner(task, tasks int) int {
 	return 1
 }
 
-// Proposal is what a replica proposes at a settled point for the interval after the next
-// one, from what it has measured.
+// Proposal is the plan that a replica proposes at a settled point, from its measurements,
+// for the next interval but one.
 type Proposal struct {
-	Types  []uint64 // of the sections whose results it would keep, ascending
-	Speed  uint64   // its speed in these sections; only the ratio to that of the sibling matters
-	Points uint64   // length of the interval: so that the image is young and the log small
+	Types  []uint64 // types of sections whose results it would keep, ascending
+	Speed  uint64   // its speed in these sections; only the ratio to the sibling's speed matters
+	Points uint64   // length of the interval; short enough for a young image and a small log
 }
 
-// combine returns the plan for the interval that begins at a settled point. It follows from
-// the proposals of both replicas alone.
+// combine returns the plan for the interval that begins at a settled point. It depends
+// only on the proposals of both replicas.
 func combine(at uint64, by [2]Proposal) Plan {
 	p := Plan{Share: 1 << 15, Next: at + max(1, min(by[0].Points, by[1].Points))}
 	for _, kind := range by[0].Types {

@@ -2,33 +2,33 @@ package kept
 
 import "fmt"
 
-// Point is a safe point of the program. At a settled point, which both replicas have agreed
-// on, each of them makes an image.
+// Point is a safe point of the program. If it is a settled point, on which both replicas
+// have agreed, each of them makes an image there.
 type Point struct {
 	Number     uint64
 	Registered []Span // the registered variables, in the order of their registration
-	// Place is what a second run needs beside the registered variables: the numbers of
-	// sections, streams of messages, collectives, communicators, calls of Once, safe points
-	// and lines of output.
+	// Place is the state that a second run needs besides the registered variables: the
+	// numbers of sections, streams of messages, collectives, communicators, calls of Once,
+	// safe points and lines of output.
 	Place any
-	// Proposal is called at a settled point.
+	// Proposal returns the proposal of this replica. It is called at a settled point.
 	Proposal func() Proposal
 }
 
-// point is the state of the safe point that is being passed.
+// point is the state of the present safe point.
 type point struct {
 	Point
 	open  bool
-	cut   bool // the replica is in a cut: everything is current, and the image is whole at once
-	stray bool // strays have been completed
+	cut   bool // the replica is in a cut: all memory is current, and the image is whole at once
+	stray bool // memory outside registered variables was checked against Strays
 }
 
-// halves is what two replicas exchange at a settled point: the bytes that the image of the
-// other one lacks, and proposals.
+// halves are what the two replicas exchange at a settled point: the bytes that the image
+// of the other one lacks, and proposals.
 type halves struct {
-	at     uint64             // the last settled point of this replica with an exchange of halves; 0: none
-	mine   Proposal           // of that point
-	theirs map[uint64]arrival // of that point, and of the next one if the sibling is ahead
+	at     uint64             // the last settled point at which this replica has exchanged halves; 0: none
+	mine   Proposal           // proposal of this replica at that point
+	theirs map[uint64]arrival // half of the sibling at that point, and at the next one if the sibling is ahead
 }
 
 func newHalves() halves { return halves{theirs: make(map[uint64]arrival)} }
@@ -42,7 +42,7 @@ func (h *halves) complete() bool {
 type image struct {
 	point     uint64
 	place     any
-	lacks     []Part // what the sibling's half fills
+	lacks     []Part // parts that the sibling's half will fill
 	signature uint64
 	since     log
 }
@@ -52,11 +52,11 @@ func (im *image) whole() bool { return len(im.lacks) == 0 }
 // SafePoint begins a safe point. Its number is an operation for Did.
 func (m *Machine) SafePoint(p Point) { m.point = point{Point: p, open: true} }
 
-// Cut is SafePoint where a cut is due. Once it is Done the replica may report that it is in
-// the cut: after that report it never rolls back by itself. Such a safe point is not a
-// settled one before: a second run that begins there would miss the cut. No image from
-// before the cut is left, and Place is the one after it: decisions on the order of messages
-// are numbered from 0 there.
+// Cut is SafePoint at a safe point with a cut. Once it is Done, the replica may report
+// that it is in the cut; after that report it never rolls back by itself. The safe point
+// must not become a settled point first: a second run that begins there would miss the
+// cut. No image from before the cut is left. Place is the one after the cut: decisions on
+// the order of messages are numbered from 0 there.
 func (m *Machine) Cut(p Point) {
 	m.point = point{Point: p, open: true, cut: true}
 	if m.second != nil {
@@ -66,8 +66,7 @@ func (m *Machine) Cut(p Point) {
 	m.exchange(m.all(nil))
 }
 
-// atPoint returns the next step at a safe point; ok is false if there is another one after
-// an exchange.
+// atPoint returns the next step at a safe point. ok is false if an exchange comes first.
 func (m *Machine) atPoint() (s Step, ok bool) {
 	p := &m.point
 	switch {
@@ -82,7 +81,7 @@ func (m *Machine) atPoint() (s Step, ok bool) {
 		if m.paired() {
 			m.begin(p.Point)
 		}
-	case len(m.heldBack) > 0: // here no replica waits for what this one does next
+	case len(m.heldBack) > 0: // at a safe point the sibling does not wait for the next operation of this replica
 		return Step{Kind: Wait}, true
 	case p.Number != m.plan.Next || len(m.images) == 0:
 		m.rest()
@@ -95,7 +94,7 @@ func (m *Machine) atPoint() (s Step, ok bool) {
 		m.newImage()
 		m.dropImages(len(m.images) - 1)
 	case !m.half.complete():
-		return Step{Kind: Wait}, true // at most one image is not whole
+		return Step{Kind: Wait}, true // at most one image may be incomplete
 	case !p.stray:
 		p.stray = true
 		m.tidy()
@@ -126,7 +125,7 @@ type heldPart struct {
 	by set
 }
 
-// begin begins to keep results: everything is current on both replicas.
+// begin begins to keep results. All memory is current on both replicas.
 func (m *Machine) begin(p Point) {
 	m.begun = true
 	m.plan = m.cfg.First
@@ -134,8 +133,8 @@ func (m *Machine) begin(p Point) {
 	m.newImage()
 }
 
-// Begin begins to keep results at a cut, in which one of the two replicas has joined.
-// Everything is current on both of them.
+// Begin begins to keep results at a cut in which one of the two replicas has joined. All
+// memory is current on both.
 func (m *Machine) Begin(p Point) error {
 	if m.second != nil || len(m.holders.runs) > 0 || m.open != nil {
 		return fmt.Errorf("a replica joins at safe point %d before this one has run again up to there", p.Number)
@@ -160,8 +159,8 @@ func (m *Machine) newImage() *image {
 	return im
 }
 
-// settle makes an image of which each replica copies what is current on it. The rest goes
-// from image to image while the programs go on.
+// settle makes an image: each replica copies the memory that is current on it. Each sends
+// the other the missing parts from its image, while the programs continue.
 func (m *Machine) settle() {
 	if m.half.at > 0 {
 		by := [2]Proposal{m.half.mine, m.half.mine}
@@ -190,7 +189,7 @@ func (m *Machine) settle() {
 	m.fill()
 }
 
-// fill completes the last image with the sibling's half, if that has arrived.
+// fill completes the last image with the sibling's half, if the half has arrived.
 func (m *Machine) fill() {
 	last := len(m.images) - 1
 	if last < 0 || !m.half.complete() || m.half.at == 0 || m.images[last].point != m.half.at || m.images[last].whole() {
@@ -207,8 +206,8 @@ func (m *Machine) fill() {
 	m.dropImages(last)
 }
 
-// dropImages discards the first n images and the log that follows each of them.
-// What was freed meanwhile is needed by no second run.
+// dropImages discards the first n images, and the log that follows each of them.
+// Communicators that were freed in that log are closed, because no second run needs them.
 func (m *Machine) dropImages(n int) {
 	for _, im := range m.images[:n] {
 		for _, ctx := range im.since.freed() {
@@ -219,7 +218,8 @@ func (m *Machine) dropImages(n int) {
 	m.images = m.images[n:]
 }
 
-// abandon discards an image that will never be whole. Its log belongs to the image before.
+// abandon discards an image that will never be whole. Its log is appended to that of the
+// image before.
 func (m *Machine) abandon() {
 	last := len(m.images) - 1
 	if last < 0 || m.images[last].whole() {

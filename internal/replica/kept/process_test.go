@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// place is what a second run needs beside the registered variables.
+// place is the state that a second run needs besides the registered variables.
 type place struct {
 	pc       int
 	sections uint64
@@ -14,7 +14,7 @@ type place struct {
 	lines    uint64
 	points   uint64
 	sent     map[stream]uint64
-	any      map[uint64]uint64 // receives from any source since the last cut
+	any      map[uint64]uint64 // number of receives from any source since the last cut
 }
 
 func (p place) clone() place {
@@ -22,7 +22,7 @@ func (p place) clone() place {
 	return p
 }
 
-// letter is a frame under way to the sibling.
+// letter is a frame in flight to the sibling.
 type letter struct {
 	frame   Frame
 	payload []uint64
@@ -42,22 +42,22 @@ type process struct {
 	running []int
 	core
 	images   map[uint64][][]uint64
-	link     []letter // to the sibling
+	link     []letter // frames in flight to the sibling
 	held     []letter
 	freed    []uint64
-	passed   uint64 // safe points
-	lines    uint64 // lines that this process has written
+	passed   uint64 // number of safe points
+	lines    uint64 // number of lines that this process has written
 	drained  bool   // it is in the cut
 	finished bool
-	took     uint64 // bytes of pieces that have arrived and are not applied
+	took     uint64 // bytes of pieces that have arrived and were not applied yet
 }
 
 func (p *process) String() string { return fmt.Sprintf("%d.%d", p.rank, p.k) }
 
 func (p *process) program() *rankProgram { return &p.j.prog.ranks[p.rank] }
 
-// allocate gives the arrays new memory with arbitrary contents, in an arbitrary order, with
-// or without gaps.
+// allocate gives the arrays new memory with arbitrary contents, in any order, with or
+// without gaps.
 func (p *process) allocate() {
 	r, rng := p.program(), p.j.rng
 	p.mem, p.base = make([][]uint64, len(r.sizes)), make([]uint64, len(r.sizes))
@@ -197,7 +197,7 @@ func (p *process) deliver() bool {
 	return true
 }
 
-// goBack takes the next step of a process that rolls back to its image.
+// goBack performs the next step of a rollback of p to its image.
 func (p *process) goBack() {
 	s, err := p.m.NextReturn()
 	if err != nil {

@@ -4,18 +4,17 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// A program is what the ranks of a simulated job do. A global order of all operations, in
-// which the oracle runs them one by one, shows that they do not wait for each other in a
-// circle.
+// A program describes what the ranks of a simulated job do. All operations have a global
+// order in which the oracle runs them one by one. So the ranks cannot deadlock.
 type program struct {
 	ranks    []rankProgram
-	order    []int // ranks, whose next operation is next
+	order    []int // ranks in the global order of their operations
 	points   uint64
 	contexts uint64
 }
 
 type rankProgram struct {
-	sizes      []uint64 // of the arrays; the first one is control state, the last one holds partial results
+	sizes      []uint64 // sizes of the arrays; the first array is control state, the last one holds partial results
 	registered []bool
 	ops        []op
 }
@@ -48,12 +47,12 @@ const (
 
 type op struct {
 	kind  opKind
-	part  part // buffer
+	part  part // the buffer
 	ctx   uint64
 	peer  int // -1: any source
 	tag   int
 	large bool
-	id    int // of a receive
+	id    int // number of a receive
 	point uint64
 	tasks []task
 	typ   uint64
@@ -65,7 +64,7 @@ type task struct {
 	salt    uint64
 }
 
-// region is memory that a task names, and what of it the task reads.
+// region is memory that a task names, and the part of it that the task reads.
 type region struct {
 	mode  update.Mode
 	named part
@@ -95,7 +94,7 @@ func (t *task) body(mem [][]uint64, control uint64) {
 		}
 		for i := x.named.lo; i < x.named.hi; i++ {
 			if x.mode == update.Out && !x.full && (i+t.salt)%3 == 0 {
-				continue // it keeps its value
+				continue // the value stays
 			}
 			mem[x.named.array][i] = mix(sum, uint64(n)<<32|i)
 		}

@@ -2,19 +2,19 @@ package kept
 
 import "fmt"
 
-// ReturnKind is the kind of a step by which a replica rolls back.
+// ReturnKind is the kind of a step of a rollback.
 type ReturnKind uint8
 
-// The steps, in their order. The run of the program has ended before.
+// The steps of a rollback, in order. The run of the program has ended before.
 const (
-	// CopySends copies the memory of messages that are not everywhere yet: the image is going
-	// to overwrite it.
+	// CopySends copies the memory of messages that some receivers lack, because the image
+	// will overwrite it.
 	CopySends ReturnKind = iota
-	// Undo withdraws the receives of the first run that have no whole message. Their messages
-	// return to their place in the order of arrival.
+	// Undo withdraws the receives of the first run that have no complete message. Their
+	// messages return to their place in the order of arrival.
 	Undo
-	// GiveBack gives the core of messages what the first run has received, decided and got
-	// from Once beyond the image.
+	// GiveBack returns to the core of messages the messages, decisions and results of Once
+	// that the first run had got after the image.
 	GiveBack
 	// Load copies the image into the registered variables, and takes its Place.
 	Load
@@ -22,37 +22,37 @@ const (
 	Again
 )
 
-// Return is a step by which a replica rolls back.
+// Return is a step of a rollback.
 type Return struct {
 	Kind  ReturnKind
-	Point uint64 // of the image
-	Place any    // Load
+	Point uint64 // settled point of the image
+	Place any    // of Load
 
-	// GiveBack. Messages are in the order in which they were received; Number has their
-	// place in the stream.
+	// These are of GiveBack. Messages are in the order in which they were received; Number
+	// is their number in the stream.
 	Messages  []Message
 	Decisions []Decision
 	Results   []Result
 }
 
-// stage is the next step of a replica that rolls back.
+// stage is the next step of a rollback.
 type stage = ReturnKind
 
-// second is the second run of a replica: what the first run did beyond the image.
+// second is a second run: the operations of the first run after the image.
 type second struct {
 	from    uint64          // safe point of the image
-	to      map[uint64][]Op // by thread: what has to be done again
-	left    int             // threads with operations that have not been
+	to      map[uint64][]Op // by thread: operations that the second run has to repeat
+	left    int             // number of threads with operations that were not repeated yet
 	samples map[sampled]uint64
 }
 
-// NextReturn returns the next step by which this replica rolls back. After Again the machine
-// expects the program at the safe point of the image.
+// NextReturn returns the next step of the rollback of this replica. After Again the
+// machine expects the program at the safe point of the image.
 func (m *Machine) NextReturn() (Return, error) {
 	if !m.behind {
-		return Return{}, fmt.Errorf("replica %d lacks nothing and does not go back", m.me)
+		return Return{}, fmt.Errorf("replica %d lacks nothing and does not roll back", m.me)
 	}
-	im := m.images[0] // the oldest is whole
+	im := m.images[0] // the oldest image is whole
 	s := Return{Kind: m.back, Point: im.point}
 	switch m.back {
 	case GiveBack:
@@ -70,7 +70,7 @@ func (m *Machine) NextReturn() (Return, error) {
 		clear(m.known)
 		clear(m.inbox)
 		m.open, m.round, m.point = nil, round{}, point{}
-		m.images = nil // alone this replica lacks nothing any more
+		m.images = nil // a replica that runs alone lacks nothing any more
 		m.act(Action{Kind: Discard, Point: im.point})
 		m.behind = false
 		m.back = CopySends
@@ -96,7 +96,7 @@ func (m *Machine) again(thread uint64, o Op) (bool, error) {
 	s := m.second
 	ops := s.to[thread]
 	if o.Kind == OpFree {
-		m.act(Action{Kind: Close, Context: o.Context}) // a replica alone rolls back to no image
+		m.act(Action{Kind: Close, Context: o.Context}) // a replica alone never rolls back to an image
 	}
 	if len(ops) == 0 {
 		return false, nil
@@ -113,8 +113,8 @@ func (m *Machine) again(thread uint64, o Op) (bool, error) {
 	return true, nil
 }
 
-// compareSample compares what a task of the second run has computed with what it computed
-// here in the first run.
+// compareSample compares the result of a task in the second run with its result here in
+// the first run.
 func (m *Machine) compareSample(at sampled, hash uint64) {
 	if first, ok := m.second.samples[at]; ok && first != hash {
 		where := fmt.Sprintf("task %d of section %d with results of hash ", at.task, at.section)

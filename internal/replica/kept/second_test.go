@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// alone returns the machine of a replica that has begun at safe point 1, whose sibling has
-// died with memory that it needs, after these operations.
+// alone returns the machine of a replica that has begun at safe point 1. After the
+// operations of log its sibling dies with memory that the replica needs.
 func alone(t *testing.T, log func(m *Machine)) *Machine {
 	t.Helper()
 	m := New(Config{Replica: 0, First: Plan{Next: 5, Types: []uint64{7}, Share: 1 << 15}})
@@ -34,7 +34,7 @@ func requireStep(t *testing.T, m *Machine, kind StepKind) {
 	require.Equal(t, kind, s.Kind)
 }
 
-// back performs the steps by which a replica rolls back, and returns them.
+// back performs the steps of a rollback, and returns them.
 func back(t *testing.T, m *Machine) (steps []Return) {
 	t.Helper()
 	for range Again + 1 {
@@ -46,15 +46,16 @@ func back(t *testing.T, m *Machine) (steps []Return) {
 	return steps
 }
 
-// TestStepsBack: the memory of messages is copied before the image overwrites it, receives
-// are undone before their messages return, and all of that is done before the second run.
+// TestStepsBack requires the order of the steps of a rollback: the memory of messages is
+// copied before the image overwrites it, receives are undone before their messages return,
+// and the second run comes last.
 func TestStepsBack(t *testing.T) {
 	m := alone(t, func(m *Machine) {
 		m.Received(Message{Number: 3, Data: []byte("m")})
 		m.Decided(Decision{Number: 4})
 		m.Resulted(Result{Number: 5})
 	})
-	require.Equal(t, "goes back to safe point 1, as its sibling died with what it needs", m.Describe())
+	require.Equal(t, "rolls back to safe point 1: its sibling died with memory that it needs", m.Describe())
 	steps := back(t, m)
 	for i, kind := range []ReturnKind{CopySends, Undo, GiveBack, Load, Again} {
 		require.Equal(t, kind, steps[i].Kind)
@@ -64,11 +65,11 @@ func TestStepsBack(t *testing.T) {
 	require.EqualValues(t, 4, steps[GiveBack].Decisions[0].Number)
 	require.EqualValues(t, 5, steps[GiveBack].Results[0].Number)
 	_, err := m.NextReturn()
-	require.ErrorContains(t, err, "does not go back")
+	require.ErrorContains(t, err, "does not roll back")
 }
 
-// TestThreads: operations of one thread are done again in their order, those of two threads
-// in any.
+// TestThreads requires that a second run repeats the operations of one thread in order.
+// Operations of different threads may be in any order.
 func TestThreads(t *testing.T) {
 	a, b, other := Op{Kind: OpSend, Number: 0, Hash: 1}, Op{Kind: OpSend, Number: 1}, Op{Kind: OpReceive, Peer: 2}
 	log := func(m *Machine) {
@@ -92,7 +93,7 @@ func TestThreads(t *testing.T) {
 		require.True(t, again)
 	}
 	_, running := m.Behind()
-	require.False(t, running, "all is done again")
+	require.False(t, running, "all operations were repeated")
 
 	m = alone(t, log)
 	back(t, m)
@@ -104,7 +105,7 @@ func TestThreads(t *testing.T) {
 	require.ErrorContains(t, err, "before this replica has run again")
 }
 
-// TestDivergedPieces: replicas with different maps do not exchange pieces.
+// TestDivergedPieces requires that replicas with different maps do not exchange pieces.
 func TestDivergedPieces(t *testing.T) {
 	m := New(Config{})
 	m.wrote(Span{0, 8}, 2)
@@ -118,8 +119,8 @@ func TestDivergedPieces(t *testing.T) {
 	require.ErrorContains(t, err, "pieces of exchange 0: first list 0000000000000001 of the other replica, then list ")
 }
 
-// TestForgottenProtect runs programs of which one array that outlives safe points is not
-// registered. A second run that sends something else than the first one ends the job.
+// TestForgottenProtect runs programs with one unregistered array that outlives safe
+// points. A second run that sends other data than the first one ends the job.
 func TestForgottenProtect(t *testing.T) {
 	found, unseen := 0, 0
 	first, n := simseed.Range(t, 400)
@@ -141,11 +142,11 @@ func TestForgottenProtect(t *testing.T) {
 			found++
 			require.ErrorContains(t, err, "so a variable is not registered with Protect")
 		default:
-			unseen++ // nothing was out that depends on it
+			unseen++ // no message that depends on the array was sent yet
 		}
 	}
 	t.Logf("%d jobs: %d second runs differ and are found, %d differ only later", n, found, unseen)
 	if n > 100 {
-		require.Greater(t, 10*found, 6*(found+unseen), "too few are found")
+		require.Greater(t, 10*found, 6*(found+unseen), "too few differences are found")
 	}
 }

@@ -5,12 +5,12 @@ import "github.com/intrahpc/intra/update"
 // Region is memory that a task names.
 type Region struct {
 	Mode update.Mode
-	Mem  Span // of an in with a window: what the window reads
-	Full bool // Mode is out, and the task writes every byte
+	Mem  Span // for an in region with a window: the memory that the window reads
+	Full bool // Mode is out, and the task writes every byte of the region
 }
 
-// reads reports whether the contents of the region at the entry matter. An out that is
-// written in part keeps the rest.
+// reads reports whether the contents of the region at the entry matter. An out region that
+// is written only in part keeps its other bytes.
 func (r *Region) reads() bool {
 	return r.Mode == update.In || r.Mode == update.InOut || r.Mode == update.Out && !r.Full
 }
@@ -20,8 +20,8 @@ type Section struct {
 	Number uint64
 	Type   uint64
 	Tasks  [][]Region
-	// Other is set if the section is completed in another way in any case: its schedule is
-	// adaptive, it is replicated, stored or verified.
+	// Other means that the results are not kept in any case: the schedule of the section is
+	// adaptive, or it is replicated, stored or verified.
 	Other bool
 }
 
@@ -29,8 +29,8 @@ type Section struct {
 type round struct {
 	*Section
 	keeps   bool
-	owners  []int // of kept sections: the replica that runs the task
-	todo    []int // tasks to start here
+	owners  []int // of a kept section: the replica that runs each task
+	todo    []int // tasks that this replica still has to start
 	running int
 	exits   bool // all tasks of this replica have run
 }
@@ -58,8 +58,8 @@ func (m *Machine) Enter(s *Section) {
 	m.exchange(needs)
 }
 
-// inSection returns the next step in the open section; ok is false if there is another one
-// after an exchange.
+// inSection returns the next step in the open section. ok is false if an exchange comes
+// first.
 func (m *Machine) inSection() (s Step, ok bool) {
 	r := &m.round
 	switch {
@@ -82,7 +82,8 @@ func (m *Machine) inSection() (s Step, ok bool) {
 	return Step{}, false
 }
 
-// passPartials exchanges the partial results of reductions, which both replicas fold.
+// passPartials exchanges the partial results of reductions, because both replicas combine
+// them.
 func (m *Machine) passPartials() {
 	var out, in []Span
 	sig := uint64(len(m.round.Tasks))
@@ -105,8 +106,8 @@ func (m *Machine) passPartials() {
 // Ran records that the body of a task has returned.
 func (m *Machine) Ran(int) { m.round.running-- }
 
-// adopt makes the tasks of the dead sibling in the open section tasks of this replica. Their
-// inputs are as they were at the entry: no task writes what another one reads.
+// adopt assigns the tasks of the dead sibling in the open section to this replica. Their
+// inputs are unchanged since the entry: no task writes memory that another one reads.
 func (m *Machine) adopt() {
 	r := &m.round
 	if r.Section == nil || !r.keeps {
@@ -129,8 +130,8 @@ func (m *Machine) adopt() {
 	}
 }
 
-// Leave closes the section. What a task of a kept section has written is current where it
-// ran; all other results are on all live replicas.
+// Leave closes the section. The results of a task of a kept section are current where the
+// task ran. All other results are current on all live replicas.
 func (m *Machine) Leave() {
 	r := &m.round
 	for t, regions := range r.Tasks {

@@ -27,14 +27,14 @@ func (j *job) compare() error {
 	return nil
 }
 
-// plain runs the program without replicas, one operation after the other. Messages to a
-// receive from any source are those of the job.
+// plain runs the program without replicas, one operation after the other. A receive from
+// any source gets the same message as in the job.
 func (j *job) plain() (mem [][][]uint64, lines [][]uint64) {
 	type sent struct {
 		tag  int
 		data []uint64
 	}
-	out := make(map[[2]stream][]*sent) // by source, then destination, both in the context
+	out := make(map[[2]stream][]*sent) // by stream from the source and stream to the destination, both in the context
 	mem, lines = make([][][]uint64, len(j.prog.ranks)), make([][]uint64, len(j.prog.ranks))
 	posted := make(map[int]func())
 	onces := make([]uint64, len(j.prog.ranks))
@@ -44,8 +44,8 @@ func (j *job) plain() (mem [][][]uint64, lines [][]uint64) {
 			mem[r] = append(mem[r], make([]uint64, n))
 		}
 	}
-	// A receive takes the first message that matches; those are numbered when it is posted,
-	// as it may be posted before they are sent.
+	// A receive takes the first message that matches. A receive may be posted before its
+	// message is sent, so the two are matched by numbers.
 	type key struct {
 		from, to stream
 		tag      int
@@ -84,7 +84,7 @@ func (j *job) plain() (mem [][][]uint64, lines [][]uint64) {
 					}
 					n--
 				}
-				panic("the oracle waits for a message that nobody sends before")
+				panic("the oracle waits for a message that no rank sends before")
 			}
 		case waitReceive:
 			posted[o.id]()
@@ -102,8 +102,8 @@ func (j *job) plain() (mem [][][]uint64, lines [][]uint64) {
 	return mem, lines
 }
 
-// TestSchedules runs random programs whose replicas die, run again and join, with the
-// machines of both replicas: the results are those of the plain program.
+// TestSchedules runs random programs with the machines of both replicas. Replicas die, run
+// again and join. The results are those of the plain program.
 func TestSchedules(t *testing.T) {
 	var mu sync.Mutex
 	var all seen

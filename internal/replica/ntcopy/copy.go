@@ -6,12 +6,12 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// From is the least size of an array, in bytes, at which writing past the caches pays:
-// a part of the cache that the cores of a machine share.
+// From is the least size of an array, in bytes, from which on writing past the caches pays
+// off. It is a fraction of the cache that the cores of a machine share.
 const From = 4 << 20
 
-// Copy copies min(len(to), len(from)) bytes, which must not overlap. A process that
-// sees a later write of the caller also sees these bytes.
+// Copy copies min(len(to), len(from)) bytes, which must not overlap. A process that sees a
+// later write of the caller also sees the copied bytes.
 func Copy(to, from []byte) { by(kernels.CopyNT[float64], to, from) }
 
 // Part is Copy, but other processes are sure to see the bytes only after the next Copy.

@@ -15,7 +15,7 @@ func TestCopy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	from := make([]byte, 1<<12)
 	for i := range from {
-		from[i] = byte(rng.Uint32()) // signalling NaNs among them
+		from[i] = byte(rng.Uint32()) // random bits include signalling NaNs
 	}
 	for _, n := range []int{0, 1, 7, 8, 9, 63, 64, 65, 1000, 4000} {
 		for _, at := range [][2]int{{0, 0}, {8, 16}, {1, 0}, {0, 3}, {5, 5}} {
@@ -31,10 +31,9 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// BenchmarkAlong measures a body that updates a vector in place, where no cache
-// holds it, and copies it past the caches: in parts of that many bytes, each
-// right after it was computed. A task with the clause elementwise does the
-// same.
+// BenchmarkAlong measures a body that updates a vector in place and copies it past the
+// caches. No cache holds the vector. It is processed in parts of the given size, each
+// copied right after it was computed, like a task with the clause elementwise.
 func BenchmarkAlong(b *testing.B) {
 	const n = 16 << 20
 	x, w, to := kernels.Alloc[float64](n), kernels.Alloc[float64](n), kernels.Alloc[float64](n)

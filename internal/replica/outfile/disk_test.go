@@ -2,13 +2,13 @@ package outfile
 
 import "slices"
 
-// disk is the file system: the versions of the file as the server has them.
+// disk is the file system. It holds the versions of the file as the server has them.
 type disk struct {
-	files     map[int][]byte // durable
+	files     map[int][]byte // by version: durable contents
 	published []byte
 }
 
-// simHost has pages that the server lacks.
+// simHost is a host, with written pages that the server lacks.
 type simHost struct {
 	d     *disk
 	dirty []dirtyPiece
@@ -27,7 +27,7 @@ func put(file []byte, p Piece) []byte {
 	return file
 }
 
-// view returns the file as a process on the host sees it.
+// view returns the file as processes on the host see it.
 func (h *simHost) view(version int) []byte {
 	file := slices.Clone(h.d.files[version])
 	for _, p := range h.dirty {
@@ -38,7 +38,7 @@ func (h *simHost) view(version int) []byte {
 	return file
 }
 
-// flush writes the first n dirty pieces back.
+// flush writes the first n dirty pieces to the server.
 func (h *simHost) flush(n int) {
 	for _, p := range h.dirty[:n] {
 		h.d.files[p.version] = put(h.d.files[p.version], p.Piece)
@@ -54,7 +54,7 @@ func (h *simHost) act(a Action, v int) {
 	case Fsync:
 		h.flush(len(h.dirty))
 	case Truncate:
-		h.flush(len(h.dirty)) // of a file that is cut off, the kernel writes nothing later
+		h.flush(len(h.dirty)) // after truncation the kernel writes no older pages beyond the end
 		if f := h.d.files[v]; int64(len(f)) > a.Size {
 			h.d.files[v] = f[:a.Size:a.Size]
 		}

@@ -4,16 +4,16 @@
 // All replicas of a rank make the same calls on a file, and one of them carries out each
 // call: the lowest live one, as the protocol of Once chooses it. A call takes effect on no
 // replica before all live replicas hold its outcome. So the next writer knows of every
-// write on which any replica has acted.
+// write that any replica has seen.
 //
-// The pages of a host that dies may be lost. So each replica keeps what was written since
-// the last fsync, and a process that carries out its first call after another process
-// writes all of that again. Offsets are explicit, so a repetition writes the same bytes to
-// the same place, however late. A replica makes what it keeps durable before it gives its
-// state away: to a backup, to a checkpoint file or to a joiner.
+// The pages of a host that dies may be lost. So each replica keeps the bytes written since
+// the last fsync. A process that carries out a call for the first time after another
+// process writes all these bytes again. Offsets are explicit, so a late repetition writes
+// the same bytes to the same place. A replica makes the bytes that it keeps durable before
+// its state is copied: for a backup, a checkpoint file or a joiner.
 //
-// What was written after a safe point, the job cuts off when it rolls back to that safe
-// point. Bytes that the safe point has are not overwritten: the first write that would do
+// When the job rolls back to a safe point, it cuts off the bytes written after that safe
+// point. Bytes from before a safe point are not overwritten: the first write that would do
 // so goes to a copy of the file, the next version.
 //
 // Machine is the protocol, without I/O. Package file drives it.

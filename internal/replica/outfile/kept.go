@@ -2,8 +2,8 @@ package outfile
 
 import "slices"
 
-// kept is what a replica keeps of a file: for each place the bytes that were written last.
-// So a second write of what is kept never restores older bytes, not even for a moment.
+// kept is what a replica keeps of a file: for each offset only the last bytes written. So
+// writing the kept bytes again never restores older bytes, not even for a moment.
 type kept struct {
 	pieces []Piece
 	end    int64 // no piece ends after it
@@ -17,7 +17,7 @@ func (k *kept) add(p Piece) {
 	if p.Offset < k.end {
 		k.remove(p.Offset, p.end())
 	}
-	if n := len(k.pieces); n > 0 && k.pieces[n-1].end() == p.Offset { // a record right after the last one
+	if n := len(k.pieces); n > 0 && k.pieces[n-1].end() == p.Offset { // a record that follows the last one
 		last := &k.pieces[n-1]
 		last.Data = append(last.Data, p.Data...)
 	} else {
@@ -34,7 +34,7 @@ func (k *kept) remove(lo, hi int64) {
 			left = append(left, p)
 			continue
 		}
-		if n := lo - p.Offset; n > 0 { // add may append to it, so it has no room for that
+		if n := lo - p.Offset; n > 0 { // limit the capacity, because add may append to the piece
 			left = append(left, Piece{p.Offset, p.Data[:n:n]})
 		}
 		if n := p.end() - hi; n > 0 {

@@ -1,27 +1,27 @@
 package outfile
 
-// KeptBytes bounds what a replica keeps of a file. A call that would exceed it ends with
-// an fsync.
+// KeptBytes bounds the bytes that a replica keeps of a file. A call that would exceed the
+// bound ends with an fsync.
 const KeptBytes = 64 << 20
 
-// Machine is the knowledge that one replica of a rank has of one output file. All replicas
-// of the rank call its methods in the same order, but for Carry and Settle.
+// Machine is what one replica of a rank knows about one output file. All replicas of the
+// rank call its methods in the same order, except Carry and Settle.
 type Machine struct {
-	me     uint64 // names this process
-	writer uint64 // the process that carried out the last call; 0: none that lives
+	me     uint64 // identifies this process
+	writer uint64 // the process that carried out the last call; 0: none, or it is dead
 	state  State
-	dirty  bool  // something was written since the last fsync
-	kept   kept  // what was, if the replicas keep it
-	before int64 // bytes that the last cut has of this version
+	dirty  bool  // some bytes were written since the last fsync
+	kept   kept  // those bytes, if the replicas keep them
+	before int64 // bytes of this version that the last cut needs
 	cut    uint64
-	limit  int // KeptBytes, but for tests
+	limit  int // KeptBytes; tests set less
 }
 
-// State is the part of a Machine that another process begins with. It is the same on all
+// State is the part of a Machine with which another process begins. It is the same on all
 // replicas.
 type State struct {
-	Version int   // of the file under its temporary name
-	End     int64 // end of the bytes that this rank knows to be written
+	Version int   // version of the file under its temporary name
+	End     int64 // end of the bytes that this rank knows of
 	// Unsynced counts the bytes written since the last fsync that all replicas know of. A
 	// replica that has settled or joined after that fsync keeps only part of these bytes.
 	Unsynced int64
@@ -38,11 +38,11 @@ func (p Piece) end() int64 { return p.Offset + int64(len(p.Data)) }
 // CallKind is the kind of a call.
 type CallKind uint8
 
-// The calls.
+// The calls that one replica carries out.
 const (
 	Write   CallKind = iota // write Pieces
 	Sync                    // make everything durable
-	Back                    // cut the file off at Size: after a rollback, or after a failed append
+	Back                    // truncate the file to Size: after a rollback, or after a failed append
 	Fork                    // begin the next version with the first Size bytes of this one
 	Publish                 // give the file its name
 )
@@ -57,16 +57,17 @@ type Call struct {
 // ActionKind is the kind of an Action.
 type ActionKind uint8
 
-// The actions.
+// The actions of the writer.
 const (
 	WriteAt  ActionKind = iota // write the bytes of Piece
 	Fsync                      // make the file durable
-	Truncate                   // cut the file off at Size, if it is longer
-	Copy                       // make version Version of the first Size bytes, durable
-	Rename                     // give the file its name, durable
+	Truncate                   // truncate the file to Size, if it is longer
+	Copy                       // copy the first Size bytes to version Version, and make it durable
+	Rename                     // give the file its name, and make the name durable
 )
 
-// Action is something for the driver to do. The driver stops at the first one that fails.
+// Action is something for the driver to do. The driver stops at the first action that
+// fails.
 type Action struct {
 	Kind    ActionKind
 	Piece   Piece
@@ -77,13 +78,13 @@ type Action struct {
 // Outcome is the outcome of a call, which all replicas get.
 type Outcome struct {
 	Writer uint64 // the process that carried it out
-	Done   int    // actions that succeeded
+	Done   int    // number of actions that succeeded
 	OK     bool   // all actions have succeeded
-	Synced bool   // the last of them made everything durable
+	Synced bool   // the last action made everything durable
 }
 
-// New returns the machine of a process for a file with size bytes. me names the process,
-// is not 0 and differs from all others.
+// New returns the machine of a process for a file of size bytes. me identifies the
+// process; it is not 0, and no two processes have the same.
 func New(me uint64, size int64, cut uint64) *Machine {
 	return NewAt(me, State{End: size}, cut)
 }
@@ -93,20 +94,20 @@ func NewAt(me uint64, s State, cut uint64) *Machine {
 	return &Machine{me: me, state: s, cut: cut, before: s.End, limit: KeptBytes}
 }
 
-// State returns the state for another process. This one has settled before.
+// State returns the state for another process. This process must have settled before.
 func (m *Machine) State() State { return m.state }
 
-// End returns the end of the bytes that this rank knows to be written.
+// End returns the end of the bytes that this rank knows of.
 func (m *Machine) End() int64 { return m.state.End }
 
 // Version returns the version of the file that is written.
 func (m *Machine) Version() int { return m.state.Version }
 
-// Reach records that another rank has written up to an offset.
+// Reach records that another rank has written up to the offset end.
 func (m *Machine) Reach(end int64) { m.state.End = max(m.state.End, end) }
 
-// Passed records that the process has passed a cut. What is written by then must not be
-// overwritten in this version.
+// Passed records that the process has passed a cut. The bytes written before the cut must
+// not be overwritten in this version.
 func (m *Machine) Passed(cut uint64) {
 	if cut != m.cut {
 		m.cut, m.before = cut, m.state.End
@@ -120,8 +121,8 @@ func (m *Machine) Forked() { m.state.Version, m.before = m.state.Version+1, 0 }
 // Before returns the number of bytes that must not be overwritten in this version.
 func (m *Machine) Before() int64 { return m.before }
 
-// Carry returns the actions by which this process carries out a call. keeps means that
-// the replicas keep what is written.
+// Carry returns the actions with which this process carries out a call. keeps means that
+// the replicas keep written bytes.
 func (m *Machine) Carry(c Call, keeps bool) []Action {
 	var acts []Action
 	if c.Kind == Back {
@@ -150,7 +151,8 @@ func (m *Machine) Carry(c Call, keeps bool) []Action {
 	return acts
 }
 
-// again returns the actions that write what another writer may have lost with its host.
+// again returns the actions that write again the bytes that another writer may have lost
+// with its host.
 func (m *Machine) again() (acts []Action) {
 	if m.writer == m.me {
 		return nil
@@ -174,7 +176,8 @@ func (m *Machine) Result(acts []Action, done int) Outcome {
 // Carried records the outcome of a call, on every replica.
 func (m *Machine) Carried(c Call, o Outcome, keeps bool) {
 	if !o.OK {
-		// What is kept may be written in part only, and a failed fsync may have dropped it.
+		// The kept bytes may have been written only in part, and a failed fsync may have
+		// dropped them.
 		m.writer, m.dirty = 0, true
 		return
 	}
@@ -204,7 +207,7 @@ func (m *Machine) written(pieces []Piece, keeps bool) {
 	}
 }
 
-// Back records that the file was cut off at size.
+// Back records that the file was truncated to size.
 func (m *Machine) Back(size int64) {
 	m.state.End = size
 	m.kept.cutOff(size)
@@ -212,8 +215,8 @@ func (m *Machine) Back(size int64) {
 
 func (m *Machine) durable() { m.dirty, m.kept = false, kept{} }
 
-// Settle returns the actions that make everything durable, before this process gives its
-// state away. Other replicas need not do the same.
+// Settle returns the actions that make everything durable, before the state of this
+// process is copied. Other replicas need not do the same.
 func (m *Machine) Settle() []Action {
 	if !m.dirty {
 		return nil

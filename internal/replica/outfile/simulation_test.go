@@ -15,22 +15,22 @@ import (
 )
 
 // The simulation runs the replicas of a rank through the calls of a program on one file.
-// They agree by the real protocol of Once. Replicas die between any two actions, with
-// their hosts or without them; they are replaced; the rank rolls back to a backup and then
-// makes other calls than before. The oracle is the file of a run without failures.
+// They agree by the real protocol of Once. Replicas die between any two actions, with or
+// without their hosts, and are replaced. The rank rolls back to a backup and then makes
+// other calls than before. The oracle is the file of a run without failures.
 
 const (
-	simLimit = 40 // of kept bytes
+	simLimit = 40 // limit of kept bytes
 	simCalls = 14
 )
 
 // item is a step of the program.
 type item struct {
-	cut    bool // a safe point at which something is due
+	cut    bool // a safe point with a backup or a replacement
 	read   bool
 	call   Call // Write, Sync or Publish
-	append bool // at the end
-	undone bool // another rank fails: the record is cut off, and written again
+	append bool // write at the end
+	undone bool // another rank fails: the record is truncated and written again
 }
 
 // simRank is a rank in one generation.
@@ -43,12 +43,12 @@ type simRank struct {
 	epoch   []int
 	script  []item
 	keeps   bool
-	growing bool // the file is appended to
+	growing bool // records are appended to the file
 	births  uint64
 	cuts    uint64
 
-	want   []byte // by the calls that have an outcome
-	calls  int    // of these
+	want   []byte // contents according to the calls that have an outcome
+	calls  int    // number of these calls
 	late   []dirtyPiece
 	backup *simBackup
 	err    error
@@ -56,7 +56,7 @@ type simRank struct {
 
 type simBackup struct {
 	state State
-	at    int // of the script
+	at    int // position in the script
 	cut   uint64
 	want  []byte
 }
@@ -69,15 +69,15 @@ type simNode struct {
 	m       *Machine
 	dead    bool
 	open    bool
-	acts    []Action // under way
+	acts    []Action // actions in progress
 	done    int
 	runs    bool
 	handled int
-	at      int // of the script
-	calls   int // that it has the outcomes of
+	at      int // position in the script
+	calls   int // number of calls whose outcome it has
 	pending *Call
-	then    []Call // before the next item of the script
-	undone  bool   // the item of the script was cut off once
+	then    []Call // calls to make before the next item of the script
+	undone  bool   // the item of the script was already truncated once
 }
 
 func newSimRank(seed uint64) *simRank {
@@ -88,7 +88,8 @@ func newSimRank(seed uint64) *simRank {
 	return r
 }
 
-// program draws calls. The last of them makes everything durable and publishes it.
+// program makes random calls. The last one makes everything durable and publishes the
+// file.
 func (r *simRank) program(n int) (list []item) {
 	for range n {
 		switch k := r.rng.IntN(10); {
@@ -162,7 +163,7 @@ func (n *simNode) deliver(from int) {
 	}
 }
 
-// next returns the next call of the program, nil if it is at a cut or over.
+// next returns the next call of the program, nil if the program is at a cut or has ended.
 func (n *simNode) next() *Call {
 	if len(n.then) > 0 {
 		return &n.then[0]
@@ -239,10 +240,10 @@ func (n *simNode) moves() (moves []func()) {
 
 func half(p Piece) Piece { return Piece{p.Offset, p.Data[:len(p.Data)/2]} }
 
-// report ends the call that the node carries out.
+// report reports the outcome of the call that the node carries out.
 func (n *simNode) report() {
 	o := n.m.Result(n.acts, n.done)
-	if o.OK && n.pending.Kind == Write && len(n.pending.Pieces) == 0 { // a read
+	if o.OK && n.pending.Kind == Write && len(n.pending.Pieces) == 0 { // the call is a read
 		if got := n.host.view(n.m.Version()); n.calls == n.r.calls && !bytes.Equal(got, n.r.want) {
 			n.r.err = fmt.Errorf("replica %d reads %v, want %v", n.id, got, n.r.want)
 		}
@@ -286,7 +287,7 @@ func (n *simNode) leave(v []byte) {
 		}
 	}
 	switch {
-	case !o.OK: // cut the record off, and try again
+	case !o.OK: // truncate the record, and try again
 		n.then = append([]Call{{Kind: Back, Size: end}}, n.then...)
 		if c.Kind == Back {
 			n.then = n.then[:len(n.then)-1]
@@ -301,7 +302,8 @@ func (n *simNode) leave(v []byte) {
 	}
 }
 
-// cut takes a cut once all live replicas are at it: a backup, and a replacement.
+// cut takes a cut once all live replicas have reached it. It makes a backup and a
+// replacement.
 func (r *simRank) cut() bool {
 	live := r.live()
 	for _, n := range live {
@@ -348,14 +350,14 @@ func (r *simRank) cut() bool {
 	return true
 }
 
-// lose ends a host with a part of its pages.
+// lose ends a host. Only a part of its pages reaches the server.
 func (r *simRank) lose(h *simHost) {
 	h.flush(r.rng.IntN(len(h.dirty) + 1))
 	h.dirty = nil
 }
 
-// kill ends a replica, perhaps with its host. A write of a host that was cut off may land
-// later.
+// kill ends a replica, possibly with its host. A write of a host that was disconnected may
+// arrive later.
 func (r *simRank) kill(n *simNode) {
 	n.dead = true
 	r.epoch = append(r.epoch, n.id)
@@ -367,12 +369,12 @@ func (r *simRank) kill(n *simNode) {
 		r.late = append(r.late, n.host.dirty[:r.rng.IntN(len(n.host.dirty)+1)]...)
 		r.lose(n.host)
 	} else {
-		n.host.flush(len(n.host.dirty)) // the file of a dead process is closed before its death is known
+		n.host.flush(len(n.host.dirty)) // closing the file of a dead process flushes its pages before the death is known
 	}
 }
 
-// rollback begins another generation at the last backup. The calls from there on are
-// other ones.
+// rollback begins another generation at the last backup. The calls after it are different
+// from before.
 func (r *simRank) rollback(hosts bool) {
 	for _, n := range r.nodes {
 		if hosts {
@@ -382,9 +384,9 @@ func (r *simRank) rollback(hosts bool) {
 	}
 	b := r.backup
 	r.want = slices.Clone(b.want)
-	for _, p := range r.late { // the lease has ended
+	for _, p := range r.late { // the lease has ended, so late writes arrive now
 		if known := int64(len(r.want)); p.version == b.state.Version && p.Offset < known && !bytes.Equal(r.want[p.Offset:min(p.end(), known)], p.Data[:min(p.end(), known)-p.Offset]) {
-			continue // older bytes, see run
+			continue // these are older bytes, see run
 		}
 		r.d.files[p.version] = put(r.d.files[p.version], p.Piece)
 	}
@@ -414,7 +416,7 @@ func (r *simRank) run() error {
 		if len(r.late) > 0 && r.rng.IntN(8) == 0 {
 			p := r.late[0]
 			r.late = r.late[1:]
-			if p.version == r.live()[0].m.Version() && !r.overwritten(p) { // a limit that docs/files.md names
+			if p.version == r.live()[0].m.Version() && !r.overwritten(p) { // docs/files.md documents this limit
 				r.d.files[p.version] = put(r.d.files[p.version], p.Piece)
 			}
 		}
@@ -449,8 +451,8 @@ func (r *simRank) run() error {
 	return nil
 }
 
-// overwritten reports whether several writes of the program concern the place of a late
-// one. The bytes of an older one may then be the last to land.
+// overwritten reports whether several writes of the program concern the offset of a late
+// one. Then the bytes of an older write may be the last to arrive.
 func (r *simRank) overwritten(p dirtyPiece) bool {
 	n := 0
 	for _, it := range r.script {
@@ -461,7 +463,7 @@ func (r *simRank) overwritten(p dirtyPiece) bool {
 	return n > 1 && !r.growing || !bytes.Equal(r.slice(p.Piece), p.Data)
 }
 
-// slice returns the bytes that the file should have in the place of a piece.
+// slice returns the bytes that the file should have at a piece.
 func (r *simRank) slice(p Piece) []byte {
 	if p.end() > int64(len(r.want)) {
 		return nil
@@ -474,8 +476,8 @@ func (r *simRank) over() bool {
 	return slices.ContainsFunc(r.nodes, func(n *simNode) bool { return n.at >= len(r.script)-1 })
 }
 
-// TestFileSchedules: the file is that of a run without failures, and every call finds what
-// earlier calls have written, whatever dies.
+// TestFileSchedules kills processes and hosts at random. The file is that of a run without
+// failures, and every call finds the bytes that earlier calls have written.
 func TestFileSchedules(t *testing.T) {
 	n := simseed.Search(t, 10_000, func(seed uint64) error {
 		if err := newSimRank(seed).run(); err != nil {

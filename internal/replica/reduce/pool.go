@@ -2,20 +2,20 @@ package reduce
 
 import "unsafe"
 
-// Pool is memory for the partial results of a section, which the next section uses
-// again. All replicas take the same pieces in the same order, so the pool can lie in
-// memory that replicas store into directly.
+// Pool is memory for the partial results of a section. The next section reuses it. All
+// replicas take the same pieces in the same order, so the pool can lie in memory into
+// which replicas store directly.
 type Pool struct {
 	alloc  func(words int) []uint64
 	chunks [][]byte
 	chunk  int // first chunk with free memory
-	used   int // bytes used of that chunk
+	used   int // bytes used in that chunk
 }
 
 // NewPool returns a pool whose memory comes from alloc.
 func NewPool(alloc func(words int) []uint64) Pool { return Pool{alloc: alloc} }
 
-// The sizes of a chunk, and of the unit that a chunk is divided into, in bytes.
+// These are the sizes of a chunk, and of the unit into which a chunk is divided, in bytes.
 const (
 	chunkSize = 64 << 10
 	unit      = 64
@@ -38,5 +38,6 @@ func (p *Pool) take(size int) []byte {
 // Reset makes all memory of the pool available to the next section.
 func (p *Pool) Reset() { p.chunk, p.used = 0, 0 }
 
-// Drop leaves the memory to the tasks that use it: updates may still arrive for them.
+// Drop makes the pool forget its memory, because updates may still arrive for the tasks
+// that use it.
 func (p *Pool) Drop() { *p = Pool{alloc: p.alloc} }

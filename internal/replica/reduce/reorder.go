@@ -5,31 +5,31 @@ import "reflect"
 // Operations is the set of arithmetic operations that an operator performs.
 type Operations uint8
 
-// The operations whose results depend on their order because of rounding.
+// These are the operations whose results depend on their order because of rounding.
 const (
 	Adds Operations = 1 << iota
 	Multiplies
 )
 
-// Part is a partial result of a task.
+// Part is the partial result of a task.
 type Part struct {
-	Into any // the address of the variable that it is folded into
+	Into any // address of the variable into which it is folded
 	Acts Operations
 	Fold func()
 }
 
-// FoldIn folds sums and products in another order, for intravary -order: order returns
-// a permutation of n parts. Results of other operators keep their order.
+// FoldIn folds sums and products in another order, for intravary -order. order returns a
+// permutation of n parts. Results of other operators keep their order.
 func (r *Results) FoldIn(order func(n int) []int) {
 	var all []Part
 	for _, f := range r.folders {
 		all = append(all, f.Parts()...)
 	}
-	places := make(map[any][]int) // by the variable that is folded into
+	places := make(map[any][]int) // by variable: the places of its parts
 	for i := range all {
 		places[all[i].Into] = append(places[all[i].Into], i)
 	}
-	turn := make([]int, len(all)) // the part that is folded at each place
+	turn := make([]int, len(all)) // by place: the part that is folded there
 	for i := range turn {
 		turn[i] = i
 	}
@@ -39,7 +39,7 @@ func (r *Results) FoldIn(order func(n int) []int) {
 		for _, k := range same {
 			acts &= all[k].Acts
 		}
-		if i != same[0] || acts == 0 { // it was permuted with the first one, or keeps its order
+		if i != same[0] || acts == 0 { // it was permuted with the first part of its variable, or keeps its order
 			continue
 		}
 		for k, from := range order(len(same)) {
@@ -59,8 +59,8 @@ func (c *cells[T]) Parts() []Part {
 	return all
 }
 
-// acts reports whether, on these cells, the operator gives the same results as + or as
-// *. Nothing in a function value shows which operation it is.
+// acts reports whether the operator gives the same results as + or * on these cells. A
+// function value itself does not show which operation it is.
 func (c *cells[T]) acts() Operations {
 	may, was := Adds|Multiplies, reflect.ValueOf(*c.v)
 	for i := range c.n {
@@ -83,11 +83,11 @@ func (c *cells[T]) acts() Operations {
 	return may
 }
 
-// arithmetic returns the sum and the product of two numbers that round.
+// arithmetic returns the sum and the product of two floating-point numbers.
 func arithmetic(a, b reflect.Value) (sum, product any, ok bool) {
 	s, p := reflect.New(a.Type()).Elem(), reflect.New(a.Type()).Elem()
 	switch a.Kind() {
-	case reflect.Float32, reflect.Float64: // a float32 is rounded once either way
+	case reflect.Float32, reflect.Float64: // rounding a float64 result to float32 gives the same float32
 		s.SetFloat(a.Float() + b.Float())
 		p.SetFloat(a.Float() * b.Float())
 	case reflect.Complex128:

@@ -17,7 +17,7 @@ type Folder interface {
 	Into() []byte
 }
 
-// Results are the partial results of one section. The zero value takes their memory from
+// Results are the partial results of one section. The zero value allocates their memory on
 // the heap.
 type Results struct {
 	Pool    *Pool // nil: the heap
@@ -27,10 +27,10 @@ type Results struct {
 // Add appends f. Results are folded in the order in which they were added.
 func (r *Results) Add(f Folder) { r.folders = append(r.folders, f) }
 
-// Reset drops all results. The memory of the folders is used again.
+// Reset drops all results. The memory of the folders is reused.
 func (r *Results) Reset() { r.folders = r.folders[:0] }
 
-// Former returns the folder that an earlier section has had in the place of the next one, nil
+// Former returns the folder that an earlier section had at the place of the next one, nil
 // if there is none.
 func (r *Results) Former() Folder {
 	if n := len(r.folders); n < cap(r.folders) {
@@ -42,7 +42,7 @@ func (r *Results) Former() Folder {
 // Empty reports whether no task of the section reduces.
 func (r *Results) Empty() bool { return len(r.folders) == 0 }
 
-// Into yields the memory that results are folded into, once for each folder.
+// Into yields the memory into which results are folded, once for each folder.
 func (r *Results) Into() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for _, f := range r.folders {
@@ -60,8 +60,8 @@ func (r *Results) Fold() {
 	}
 }
 
-// Cell returns a private cell for the partial result of one task. Fold sets *v to
-// op(*v, cell).
+// Cell returns a private cell for the partial result of one task. When the results are
+// folded, *v becomes op(*v, cell).
 func Cell[T any](r *Results, v *T, op func(a, b T) T) *T {
 	var c *cells[T]
 	if n := len(r.folders); n > 0 {
@@ -80,12 +80,11 @@ func Cell[T any](r *Results, v *T, op func(a, b T) T) *T {
 	return next.partial
 }
 
-// cells are the cells of tasks, launched one after the other, that reduce into the same
-// variable.
+// cells are the cells of consecutive tasks that reduce into the same variable.
 type cells[T any] struct {
 	v   *T
 	n   int
-	all [16]struct { // most sections have 16 tasks, so one allocation holds them all
+	all [16]struct { // most sections have 16 tasks, so one allocation holds all their cells
 		partial *T
 		op      func(a, b T) T
 	}

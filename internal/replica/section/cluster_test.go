@@ -9,29 +9,29 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// A cluster is a whole rank in one goroutine: replicas with memory, links with
-// delays, and a head that announces deaths. One seed determines what happens. A
-// task computes each value from the memory at the entry of its section, so a
-// task that runs on wrong memory gives a wrong value, which the test finds.
+// A cluster is a whole rank in one goroutine: replicas with memory, links with delays, and
+// a head that announces deaths. One seed determines all events. A task computes each value
+// from the memory at the entry of its section. So a task that runs on wrong memory gives a
+// wrong value, and the test finds it.
 type cluster struct {
 	rng      *rand.Rand
-	policy   []sched.Policy // of each section
-	tasks    []int          // in each section
-	cores    int            // of each replica
+	policy   []sched.Policy // by section
+	tasks    []int          // by section: number of tasks
+	cores    int            // number of cores of each replica
 	inPlace  bool           // updates are received in place
-	timed    bool           // replicas know the times of the others
-	held     int            // how often a replica left tasks to others
+	timed    bool           // replicas know the times of their peers
+	held     int            // how often a replica left tasks to its peers
 	alone    int            // how often a replica continued alone
 	inbox    int64
 	nodes    []*node
-	links    [][]*wire // from, to
-	epoch    []int     // the deaths, in the head's order
+	links    [][]*wire // by sender, then receiver
+	epoch    []int     // the dead replicas, in the head's order
 	now      time.Duration
 	crashes  int  // number of deaths still to come
-	unsafely bool // without snapshots
+	unsafely bool // updates are received without snapshots
 	cuts     int  // number of broken connections still to come
 	lost     int  // number of lost updates so far
-	deaf     bool // no replica learns of lost updates
+	deaf     bool // replicas are not informed of lost updates
 	most     int  // the most tasks that a replica ran at once
 }
 
@@ -48,17 +48,17 @@ type node struct {
 	finished bool
 	inside   bool
 	times    Times
-	handled  int // number of the head's verdicts that it has handled
+	handled  int // number of deaths reported by the head that it has handled
 	ran      int
 	err      error
 }
 
 const words = 4
 
-// body is a running task, with the number of its remaining steps.
+// body is a running task and the number of its remaining steps.
 type body struct{ task, left int }
 
-// step is the task body: it must start from the entry state.
+// step is the body of a task. It must start from the memory at the entry of the section.
 func step(mem []uint64, section uint64) {
 	sum := section + 1
 	for _, w := range mem {
@@ -167,14 +167,13 @@ func (c *cluster) live() int {
 	return n
 }
 
-// crash kills a node; the frame that it is handing over at that moment is
-// torn at a random place.
+// crash kills a node. The frame that it is handing over is torn at a random place.
 func (c *cluster) crash(n *node) {
 	n.dead = true
 	c.crashes--
 	for to, w := range c.links[n.id] {
 		w.closed = true
-		// There may be no connection any more to report the lost updates.
+		// The connection that would report the lost updates may not exist any more.
 		if at := slices.IndexFunc(w.frames, func(f frame) bool { return f.lost }); at >= 0 && c.rng.IntN(2) == 0 {
 			w.frames = w.frames[:at]
 		}
@@ -200,8 +199,7 @@ func (n *node) moves() []func() {
 		all = append(all, func() { n.cut(c.links[from][n.id]) })
 	}
 	if n.handled < len(c.epoch) {
-		// A death is handled when the link of the dead replica was read to the
-		// end.
+		// A death is handled after the link of the dead replica was read to its end.
 		if d := c.epoch[n.handled]; len(c.links[d][n.id].frames) == 0 {
 			all = append(all, func() { n.m.Dead(d); n.handled++ })
 		}
@@ -217,8 +215,8 @@ func (n *node) moves() []func() {
 		for i := range n.running {
 			all = append(all, func() { n.work(i) })
 		}
-		// Next claims the task that it returns, so only a replica that runs the
-		// task calls it.
+		// Next claims the task that it returns. So a replica calls it only if it can run the
+		// task now.
 		if len(n.running) == 0 || len(n.running) < c.cores && c.rng.IntN(2) == 0 {
 			if m := n.next(); m != nil {
 				all = append(all, m)
@@ -240,7 +238,7 @@ func (n *node) enter() {
 	n.inside = true
 	policy := n.c.policy[s]
 	if policy == sched.Adaptive && n.c.rng.IntN(4) == 0 {
-		policy = sched.Replicate // this replica decides that alone
+		policy = sched.Replicate // this replica decides this alone
 	}
 	patience := 5 * time.Millisecond
 	e := Entry{Policy: policy, Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1,
@@ -259,7 +257,7 @@ func (n *node) enter() {
 	}
 }
 
-// next returns the move that the protocol wants, nil if it waits for a peer.
+// next returns the next move of the protocol, nil if it waits for a peer.
 func (n *node) next() func() {
 	step, acts := n.m.Next(n.c.now)
 	if n.err = n.index(); n.err != nil {
@@ -284,8 +282,7 @@ func (n *node) next() func() {
 	return nil
 }
 
-// index compares the set of open tasks of the machine with its answers about
-// each task.
+// index compares the set of open tasks of the machine with a separate check of each task.
 func (n *node) index() error {
 	n.m.look()
 	v := view{n.m}
@@ -293,7 +290,7 @@ func (n *node) index() error {
 	for t := range n.m.shape.Tasks {
 		want := v.Todo(t) && !v.Expected(t)
 		if _, got := v.First(t, t+1, t%2 == 0); got != want {
-			return fmt.Errorf("task %d of replica %d: open is %v by the index and %v by itself", t, n.id, got, want)
+			return fmt.Errorf("task %d of replica %d: the index says open is %v, its own check %v", t, n.id, got, want)
 		}
 		if want {
 			open[sched.Owner(n.m.shape.Tasks, len(open), t)]++
@@ -301,7 +298,7 @@ func (n *node) index() error {
 	}
 	for i := range open {
 		if got := v.Open(i); got != open[i] {
-			return fmt.Errorf("replica %d: %d tasks of the block of %d are open, and %d by the index", n.id, open[i], i, got)
+			return fmt.Errorf("replica %d: %d tasks of the block of %d are open, and the index has %d", n.id, open[i], i, got)
 		}
 	}
 	return nil
@@ -314,12 +311,12 @@ func (n *node) work(i int) {
 	t := n.running[i].task
 	n.running = slices.Delete(n.running, i, i+1)
 	n.ran++
-	// Wrong times: they may only cost time.
+	// Wrong times must only cost time, not change results.
 	n.times.Took(n.id, time.Duration(n.c.rng.IntN(2)*200+1)*time.Millisecond)
 	section := n.m.number
 	step(slot(n.mem, t), section)
 	n.perform(n.m.Ran(t), section)
-	if n.m.shape.Policy == sched.Adaptive && n.c.rng.IntN(8) == 0 { // this replica decides that alone
+	if n.m.shape.Policy == sched.Adaptive && n.c.rng.IntN(8) == 0 { // this replica decides this alone
 		n.m.Withdraw()
 		n.c.alone++
 	}

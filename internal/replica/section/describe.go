@@ -8,8 +8,8 @@ import (
 // described is the number of tasks that Describe lists one by one.
 const described = 16
 
-// Describe returns, for a report, which tasks the open section lacks and the
-// peers they depend on. It is empty if no section is open.
+// Describe lists, for a report, the missing tasks of the open section, and the peers that
+// they depend on. It returns "" if no section is open.
 func (m *Machine) Describe() string {
 	if !m.open {
 		return ""
@@ -63,13 +63,13 @@ func (p *peer) describe() string {
 	case p.finished:
 		return fmt.Sprintf("has returned after %d sections", p.sections)
 	case !p.heard:
-		return "was not heard of"
+		return "has not reported a section"
 	}
-	return fmt.Sprintf("has come to section %d", p.ahead)
+	return fmt.Sprintf("has reached section %d", p.ahead)
 }
 
-// Describe returns, for a report, which peers the open call waits for. It is
-// empty if no call is open.
+// Describe lists, for a report, the peers for which the open call waits. It returns "" if
+// no call is open.
 func (o *Once) Describe() string {
 	if !o.open {
 		return ""

@@ -2,26 +2,26 @@ package section
 
 import "time"
 
-// inbox keeps frames about sections that this replica has not entered. It is
-// bounded per peer. An update that does not fit is skipped, since this replica
-// can compute the task.
+// inbox keeps frames about sections that this replica has not entered. It is bounded per
+// peer. An update that does not fit is skipped, because this replica can compute the task
+// itself.
 type inbox struct {
 	limit     int64
-	bytes     []int64            // kept, per peer
-	skippedTo []uint64           // per peer: 1 + the last section of which a frame was skipped
+	bytes     []int64            // bytes kept, by peer
+	skippedTo []uint64           // by peer: 1 + the last section of which a frame was skipped
 	early     map[uint64][]early // by section, in order of arrival
 }
 
-// early is a frame that came before its section was entered.
+// early is a frame that arrived before its section was entered.
 type early struct {
 	peer  int
 	task  int
 	tasks int
 	sig   uint64
-	at    time.Duration // by the clock of the peer
+	at    time.Duration // time by the clock of the peer
 	size  int64
 	token any
-	claim bool // not an update but a claim
+	claim bool // a claim, not an update
 }
 
 // earlyCost approximates the memory of a kept frame beside its payload.
@@ -36,8 +36,8 @@ func newInbox(replicas int, limit int64) inbox {
 	}
 }
 
-// room reports whether an update of that size can be kept. An empty inbox keeps
-// any one update, however large.
+// room reports whether an update of that size can be kept. An empty inbox keeps one update
+// of any size.
 func (b *inbox) room(p int, size int64) bool {
 	return b.bytes[p] == 0 || b.bytes[p]+size+earlyCost <= b.limit
 }
@@ -57,11 +57,11 @@ func (b *inbox) skip(p int, section uint64) {
 	b.skippedTo[p] = max(b.skippedTo[p], section+1)
 }
 
-// skipped reports whether a frame of p about the section was not kept. It holds
-// for earlier sections as well, since p is known to be ahead of those.
+// skipped reports whether a frame of p about the section was not kept. It returns true for
+// earlier sections as well, because p is known to be ahead of them.
 func (b *inbox) skipped(p int, section uint64) bool { return b.skippedTo[p] > section }
 
-// forget drops the frames that a peer sent in its previous life.
+// forget drops the frames that a peer sent in its former life.
 func (b *inbox) forget(p int) {
 	b.skippedTo[p] = 0
 	for n, frames := range b.early {

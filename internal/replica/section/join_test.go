@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// TestJoin: a replica that was dead takes part from the next section on. It
-// gets tasks, early frames of its former life are forgotten, and it ignores
-// late frames of earlier sections.
+// TestJoin revives a dead replica, which takes part from the next section on. It gets
+// tasks, early frames of its former life are dropped, and it ignores late frames of
+// earlier sections.
 func TestJoin(t *testing.T) {
 	config := Config{Replicas: 2, InboxBytes: 1 << 20}
 	entry := Entry{Policy: sched.Static, Tasks: 4, Signature: 7, Patience: func(int) time.Duration { return time.Second }}
@@ -19,7 +19,7 @@ func TestJoin(t *testing.T) {
 	update := func(section uint64, task int) Update {
 		return Update{Peer: 1, Section: section, Task: task, Tasks: 4, Signature: 7, Size: 8}
 	}
-	// Its peer had been two sections ahead when it died.
+	// Its peer was two sections ahead when the peer died.
 	for task := 2; task < 4; task++ {
 		_, err := old.Arrive(update(2, task), "old life", false)
 		require.NoError(t, err)
@@ -33,10 +33,10 @@ func TestJoin(t *testing.T) {
 	require.Equal(t, old.Chain(), joiner.Chain())
 	old.Alive(1)
 	joiner.Alive(0)
-	require.Empty(t, old.inbox.early[2], "the old life counts no more")
+	require.Empty(t, old.inbox.early[2], "frames of the former life do not count")
 
 	late := update(1, 0)
-	late.Peer, late.Signature = 0, 99 // of a section in which it did not take part
+	late.Peer, late.Signature = 0, 99 // of a section in which this replica did not take part
 	_, err := joiner.Arrive(late, "late", false)
 	require.NoError(t, err)
 
@@ -51,7 +51,7 @@ func TestJoin(t *testing.T) {
 			require.Equal(t, []Action{{Kind: Send, Task: want, Peer: 1 - me}}, m.Ran(want))
 		}
 		step, _ := m.Next(0)
-		require.Equal(t, Wait, step.Kind, "each relies on the other for its half")
+		require.Equal(t, Wait, step.Kind, "each waits for the half of the other")
 	}
 }
 
@@ -71,7 +71,7 @@ func runAll(t *testing.T, m *Machine, e Entry) (ran int) {
 	}
 }
 
-// TestJoinOnce: after a join all replicas count the same deaths, so a replica
+// TestJoinOnce requires that after a join all replicas count the same deaths. So a replica
 // that asks after a later death gets an answer.
 func TestJoinOnce(t *testing.T) {
 	a := []*Once{NewOnce(0, 3), NewOnce(1, 3), nil}
@@ -90,25 +90,25 @@ func TestJoinOnce(t *testing.T) {
 			}
 		}
 	}
-	// The runner, replica 0, dies in the call: 1 asks 2, which has counted the
-	// same deaths and answers, and runs the function.
+	// The runner, replica 0, dies in the call. Replica 1 asks replica 2, which has counted
+	// the same deaths and answers. Then replica 1 runs the function.
 	require.Equal(t, OnceRun, a[0].Enter()[0].Kind)
 	require.Empty(t, a[1].Enter())
 	require.Empty(t, a[2].Enter())
 	asked := a[1].Dead(0)
 	require.Equal(t, OnceAsk, asked[0].Kind)
 	require.Equal(t, 2, asked[0].Peer)
-	require.Empty(t, a[2].Query(1, 0, asked[0].Deaths), "it has not heard of the death")
+	require.Empty(t, a[2].Query(1, 0, asked[0].Deaths), "it has not handled the death")
 	answer := a[2].Dead(0)
 	require.Equal(t, OnceSayNone, answer[0].Kind)
 	require.Equal(t, OnceRun, a[1].None(2, 0, answer[0].Deaths)[0].Kind)
 }
 
-// TestJoinOnceForgets: a joiner does not count as a holder of results of the
-// dead replica in its slot.
+// TestJoinOnceForgets requires that a joiner does not count as a holder of the results of
+// the dead replica in its slot.
 func TestJoinOnceForgets(t *testing.T) {
 	o := NewOnce(1, 3)
-	o.Have(2, 0) // replica 0 has run the function, and its result is not here
+	o.Have(2, 0) // replica 0 has run the function, and its result has not arrived
 	o.Dead(0)
 	o.Dead(2)
 	o.Alive(2)

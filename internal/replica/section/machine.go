@@ -13,13 +13,13 @@ type Machine struct {
 	me    int
 	peers []peer
 
-	number uint64 // of the open or next section, from 0
+	number uint64 // number of the open or next section, from 0
 	first  uint64 // the first section that this replica takes part in
 	round
 
-	now        time.Duration // of the last event that had a time; never decreases
+	now        time.Duration // time of the last event that had one; never decreases
 	chain      uint64        // signature of all sections entered
-	signatures [256]uint64   // signatures of the last sections, for late frames
+	signatures [256]uint64   // signatures of the last sections, to check late frames
 	inbox      inbox
 	acts       []Action
 }
@@ -30,44 +30,44 @@ type round struct {
 	shape    sched.Shape
 	sig      uint64
 	tasks    []task
-	left     int       // tasks neither run nor received
+	left     int       // number of tasks neither run nor received
 	begun    int       // every task before it is running, has run or was received
-	ready    sched.Set // tasks to do that are neither claimed nor assigned to a peer
+	ready    sched.Set // tasks that are neither claimed nor assigned to a peer, and not done
 	claims   []int     // tasks with at least one claim by a peer
-	unmet    []int     // those of claims that are to do here and not expected from a peer: set by look for Next
-	assigned []bool    // per peer: this replica waits for its block of a static schedule
+	unmet    []int     // those tasks of claims that are not done and not expected from a peer; computed by look for Next
+	assigned []bool    // by peer: this replica waits for the block of the peer, in a static schedule
 	met      bool      // a peer has claimed a task of the section or sent an update
 	patience func(task int) time.Duration
 	times    func(task int) *Times // may be nil
-	held     time.Duration         // until when open tasks are left to the peers, 0: they are not
+	held     time.Duration         // until then open tasks are left to the peers; 0: they are not left
 }
 
-// peer is the state of another replica, by its own frames.
+// peer is the state of another replica, according to the frames from it.
 type peer struct {
 	dead     bool
-	heard    bool // a frame about a section came from it
+	heard    bool // a frame about a section has arrived from it
 	finished bool
-	sections uint64 // number of sections it went through, once finished
-	ahead    uint64 // the highest section of all its frames
+	sections uint64 // number of sections of its program, once finished
+	ahead    uint64 // the highest section in any of its frames
 	clock    clock
 }
 
 // task is one task of the open section.
 type task struct {
 	state    state
-	claimant bool    // a claim of it was sent to the peers
-	reserved int     // peer whose update is being received into the task's memory, -1: none
-	has      []bool  // per replica: it is known to have the task
-	skipped  []bool  // per replica: its update was discarded here
-	claims   []claim // per replica
+	claimant bool    // a claim of this replica was sent to the peers
+	reserved int     // peer whose update is being received into the memory of the task, -1: none
+	has      []bool  // by replica: it is known to have the result
+	skipped  []bool  // by replica: its update was discarded here
+	claims   []claim // by replica
 	claimed  int     // number of entries of claims that are set
 }
 
-// claim holds when a peer claimed a task: since by the clock here, 0 if it did
+// claim holds when a peer claimed a task: since by the clock of this replica, 0 if it did
 // not; at by the peer's clock, 0 if unknown.
 type claim struct{ since, at time.Duration }
 
-// state of a task at this replica.
+// state is that of a task on this replica.
 type state uint8
 
 const (
@@ -77,12 +77,12 @@ const (
 	received
 )
 
-// Action is something for the caller to do, in order.
+// Action is something for the caller to do. Actions are done in order.
 type Action struct {
 	Kind  ActionKind
 	Task  int
 	Peer  int
-	Token any // of the update that Apply or Drop is about
+	Token any // identifies the update of Apply or Drop
 }
 
 // ActionKind is the kind of an Action.
@@ -99,8 +99,8 @@ const (
 // Divergence reports that two replicas of a rank diverged.
 type Divergence struct {
 	Section      uint64
-	Task         int // -1: not a single task
-	Replica      int // this one
+	Task         int // -1: the divergence does not concern a single task
+	Replica      int // this replica
 	Peer         int
 	Mine, Theirs string
 }
@@ -116,8 +116,8 @@ func (d *Divergence) Error() string {
 // Config describes the group of replicas.
 type Config struct {
 	Replica    int
-	Replicas   int   // at the start of the job
-	InboxBytes int64 // for frames of later sections, per peer
+	Replicas   int   // number at the start of the job
+	InboxBytes int64 // bound of the frames kept for later sections, by peer
 }
 
 // New returns the machine of one replica before its first section.
@@ -126,20 +126,20 @@ func New(c Config) *Machine {
 		round: round{assigned: make([]bool, c.Replicas)}}
 }
 
-// Position is where the replicas of a rank stand between two sections. A replica
-// that starts from it does the same as the others from then on.
+// Position describes the state of a rank between two sections. A replica that starts from
+// it continues like the others.
 type Position struct {
-	Number uint64 `json:"number"` // of the next section
-	Chain  uint64 `json:"chain"`  // signature of those before
+	Number uint64 `json:"number"` // number of the next section
+	Chain  uint64 `json:"chain"`  // signature of the sections before
 	Once   uint64 `json:"once"`   // number of the next call of Once
-	Deaths uint64 `json:"deaths"` // number of deaths in the rank so far, by the count of Once
+	Deaths uint64 `json:"deaths"` // number of deaths in the rank so far, as counted by Once
 
-	// Results of calls of Once from the next one on, by their numbers.
+	// Results holds the results of calls of Once from the next call on, by number.
 	Results map[uint64][]byte `json:"results,omitempty"`
 }
 
-// NewAt returns the machine of a replica whose first section is the next one
-// at a position. All its peers are dead until Alive is called for them.
+// NewAt returns the machine of a replica that begins at a position. All its peers are dead
+// until Alive is called for them.
 func NewAt(c Config, at Position) *Machine {
 	m := New(c)
 	m.number, m.first, m.chain = at.Number, at.Number, at.Chain
@@ -149,8 +149,8 @@ func NewAt(c Config, at Position) *Machine {
 	return m
 }
 
-// Position returns where this replica stands, without the fields that
-// Once.Position sets.
+// Position returns the position of this replica, without the fields that Once.Position
+// sets.
 func (m *Machine) Position() Position { return Position{Number: m.number, Chain: m.chain} }
 
 // Alive revives a dead peer: it takes part from the next section on. All replicas
@@ -172,11 +172,11 @@ type Entry struct {
 	Policy    sched.Policy
 	Tasks     int
 	Signature uint64
-	// Patience returns how long a claim of a task delays this replica, if the
-	// peer is not known to be slower.
+	// Patience returns how long a claim of a task by a peer delays this replica. A peer that
+	// is known to be slower gets more time.
 	Patience func(task int) time.Duration
-	// Times returns the durations known for the type of a task, and the machine
-	// adds to them. If Times is nil, no durations are known or kept.
+	// Times returns the known durations of tasks of the same type, and the machine adds to
+	// them. If Times is nil, no durations are known or kept.
 	Times func(task int) *Times
 }
 
@@ -196,15 +196,15 @@ func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 		switch {
 		case !f.claim:
 			m.arrived(f.peer, f.task, f.at, f.token)
-		case !m.inbox.skipped(f.peer, m.number): // otherwise its update may have been skipped, too
+		case !m.inbox.skipped(f.peer, m.number): // otherwise the update that follows may have been skipped, too
 			m.claimedBy(f.peer, f.task, claim{since: m.now, at: f.at})
 		}
 	}
 	return m.acts, nil
 }
 
-// Pass skips the next section, which the replicas complete in another way: frames
-// about it that arrive from now on are late.
+// Pass skips the next section, which the replicas complete in another way. From then on
+// frames about it are late.
 func (m *Machine) Pass(tasks int, signature uint64, now time.Duration) ([]Action, error) {
 	m.shape = sched.Shape{Policy: sched.Replicate, Tasks: tasks, Replicas: len(m.peers)}
 	m.left = 0
@@ -223,7 +223,7 @@ func (m *Machine) Pass(tasks int, signature uint64, now time.Duration) ([]Action
 	return m.acts, nil
 }
 
-// opened records what was launched in the section that is entered.
+// opened checks the signature of the section that is entered, and records it.
 func (m *Machine) opened(signature uint64, now time.Duration) error {
 	m.begin(now)
 	m.open, m.met, m.sig = true, false, signature
@@ -242,7 +242,7 @@ func (m *Machine) begin(now time.Duration) {
 	m.now = max(m.now, now)
 }
 
-// agree checks that a frame is about the section as it was launched here.
+// agree checks that a frame belongs to the section as this replica launched it.
 func (m *Machine) agree(p, t, tasks int, sig uint64) error {
 	if sig == m.sig && tasks == m.shape.Tasks {
 		return nil
@@ -257,8 +257,8 @@ func (m *Machine) agree(p, t, tasks int, sig uint64) error {
 	return d
 }
 
-// gone reports that p sends nothing more about the open section. Frames arrive in
-// order, so one about a later section implies that.
+// gone reports that p will send nothing more about the open section. Frames arrive in
+// order, so a frame about a later section implies this.
 func (m *Machine) gone(p int) bool {
 	return m.peers[p].dead || m.peers[p].finished || m.peers[p].ahead > m.number
 }
@@ -266,8 +266,8 @@ func (m *Machine) gone(p int) bool {
 // Step is the next action of a replica in a section.
 type Step struct {
 	Kind  StepKind
-	Task  int           // for Run
-	Until time.Duration // for Wait: look again then, unless an event comes first; 0: no limit
+	Task  int           // of Run
+	Until time.Duration // of Wait: call Next again then, unless an event occurs first; 0: no limit
 }
 
 // StepKind is the kind of a Step.
@@ -276,14 +276,13 @@ type StepKind uint8
 // The steps.
 const (
 	Run  StepKind = iota // run Task, then call Ran
-	Wait                 // for a peer
-	Done                 // all results are here: call Leave once all sends have been handed over
+	Wait                 // wait for a peer
+	Done                 // all results have arrived: call Leave once all sends have been handed over
 )
 
-// Next decides what to do now. With the adaptive schedule it also sends a claim
-// of the task to the peers. Any number of tasks may run here at once: a replica
-// with several cores calls Next again while others run, and Wait then means that
-// nothing is left to start.
+// Next returns the next step. With the adaptive schedule it also sends a claim of the task
+// to the peers. Several tasks may run on this replica at once: a replica with several
+// cores calls Next again while others run. Wait then means that no task is left to start.
 func (m *Machine) Next(now time.Duration) (Step, []Action) {
 	m.begin(now)
 	if m.left == 0 {
@@ -304,7 +303,7 @@ func (m *Machine) Next(now time.Duration) (Step, []Action) {
 	return Step{Kind: Run, Task: t}, m.acts
 }
 
-// nextExpiry returns when the first claim that delays this replica expires.
+// nextExpiry returns the earliest time at which a claim that delays this replica expires.
 func (m *Machine) nextExpiry() time.Duration {
 	if m.shape.Policy == sched.Static {
 		return 0
@@ -315,7 +314,7 @@ func (m *Machine) nextExpiry() time.Duration {
 		if t.state != todo || t.reserved >= 0 {
 			continue
 		}
-		var last time.Duration // the task is free when its last claim expires
+		var last time.Duration // a task becomes free when its last claim expires
 		for p := range t.claims {
 			if m.believed(i, p) {
 				last = max(last, m.until(i, p))
@@ -328,8 +327,8 @@ func (m *Machine) nextExpiry() time.Duration {
 	return first
 }
 
-// Ran records that the body of t has returned here. Its update goes to every peer
-// that may still need it.
+// Ran records that the body of t has returned on this replica. It sends the update to
+// every peer that may still need it.
 func (m *Machine) Ran(t int) []Action {
 	m.begin(m.now)
 	m.tasks[t].state = ranHere
@@ -340,9 +339,10 @@ func (m *Machine) Ran(t int) []Action {
 	return m.acts
 }
 
-// Withdraw makes this replica complete the open section, whose schedule is
-// adaptive, alone: it runs every task of which it has no update, and claims none.
-// It still sends the tasks that it claimed before, since its peers wait for them.
+// Withdraw makes this replica complete the open section alone. The schedule of the section
+// is adaptive. The replica runs every task of which it has no update, and claims none. It
+// still sends the results of tasks that it claimed before, because its peers wait for
+// them.
 func (m *Machine) Withdraw() {
 	m.shape.Policy = sched.Replicate
 	for t := range m.shape.Tasks {
@@ -358,15 +358,14 @@ func (m *Machine) toPeersWithout(kind ActionKind, t int) {
 	}
 }
 
-// Leave closes the section. Every task must be here, and every update sent must
-// have been handed over, since the program may change the memory afterwards.
+// Leave closes the section. All results must have arrived. All updates must have been
+// handed over, because the program may change the memory afterwards.
 func (m *Machine) Leave() {
 	m.open = false
 	m.number++
 }
 
-// Dead removes a peer once all its frames have been delivered. Its claims end
-// with it.
+// Dead removes a peer once all its frames have been delivered. Its claims become void.
 func (m *Machine) Dead(p int) { m.peers[p].dead = true }
 
 // Finished records that the program of a peer has returned after that number of
@@ -386,8 +385,8 @@ func (m *Machine) outlasted(p int) error {
 	return nil
 }
 
-// Met reports whether a peer has claimed a task of the open section or sent an
-// update, or a live peer is known to have reached the section.
+// Met reports whether a peer takes part in the open section: it has claimed a task or sent
+// an update, or a live peer is known to have reached the section.
 func (m *Machine) Met() bool {
 	for p := range m.peers {
 		if q := &m.peers[p]; p != m.me && q.heard && !q.dead && q.ahead >= m.number {
@@ -418,8 +417,8 @@ func (m *Machine) Behind(section uint64) (last uint64, ok bool) {
 	return last, ok
 }
 
-// Missing returns the first task that is neither received, run nor running here,
-// -1 if there is none.
+// Missing returns the first task that is neither received, run nor running on this
+// replica, -1 if there is none.
 func (m *Machine) Missing() int {
 	for ; m.begun < m.shape.Tasks; m.begun++ {
 		if m.tasks[m.begun].state == todo {

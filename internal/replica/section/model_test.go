@@ -12,18 +12,18 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// A model is a rank in virtual time: replicas of given speeds, each on one
-// core, that run sections of equal tasks, look for frames between two tasks
-// and while they wait, and spend time on sending updates.
+// A model is a rank in virtual time. Its replicas have given speeds and one core each, and
+// run sections of equal tasks. They receive frames between two tasks and while they wait,
+// and spend time on sending updates.
 type model struct {
 	tasks    int
-	task     time.Duration // at speed 1
-	transfer time.Duration // of an update: the sender's time
-	latency  time.Duration // of any frame
-	noise    float64       // standard deviation of a task's time, relative
+	task     time.Duration // time of a task at speed 1
+	transfer time.Duration // time that a sender spends on an update
+	latency  time.Duration // delay of a frame
+	noise    float64       // standard deviation of the time of a task, relative to that time
 	together bool          // all replicas enter a section when the last one has left the previous one
 	policy   sched.Policy
-	blind    bool // no replica knows the times of its peers
+	blind    bool // replicas do not know the times of their peers
 	rng      *rand.Rand
 	hosts    []*host
 }
@@ -35,8 +35,8 @@ type host struct {
 	speed    func(at time.Duration) float64
 	times    Times
 	at       time.Duration // time of its next action
-	waits    bool          // it waits for a frame, or until then
-	running  int           // the task that ends then, -1 if none
+	waits    bool          // it waits for a frame, or until at
+	running  int           // the task that ends at at, -1 if none
 	began    time.Duration
 	ran      int
 	mail     []letter        // in order of arrival
@@ -44,7 +44,7 @@ type host struct {
 	entered  time.Duration
 }
 
-// letter is a frame under way.
+// letter is a frame in flight.
 type letter struct {
 	due    time.Duration
 	update Update
@@ -54,14 +54,14 @@ type letter struct {
 // pace is the speed of a replica at a time.
 type pace = func(at time.Duration) float64
 
-// never is later than anything in a model.
+// never is later than any time in a model.
 const never = time.Hour
 
 func newModel(c model, seed uint64, speeds ...pace) *model {
 	c.rng = rand.New(rand.NewPCG(seed, 3))
 	for i, speed := range speeds {
 		h := &host{Machine: New(Config{Replica: i, Replicas: len(speeds), InboxBytes: 1 << 30}), c: &c, speed: speed, running: -1}
-		h.at = time.Duration(1 + c.rng.IntN(1000)) // they do not start at the same instant
+		h.at = time.Duration(1 + c.rng.IntN(1000)) // replicas do not start at the same instant
 		h.times.Transfer = c.transfer
 		c.hosts = append(c.hosts, h)
 	}
@@ -92,11 +92,11 @@ func (c *model) run(sections int) {
 	}
 }
 
-// act performs the next action of h: it ends a body, or looks for another one.
+// act performs the next action of h: it ends a body, or looks for another task.
 func (h *host) act(now time.Duration) {
 	switch {
 	case !h.open && h.c.together && !h.c.all(len(h.sections)):
-		h.at = never // the last replica to leave wakes it
+		h.at = never // the last replica that leaves wakes it
 		return
 	case !h.open:
 		h.enter(now)
@@ -133,7 +133,8 @@ func (h *host) act(now time.Duration) {
 	}
 }
 
-// stretched returns when an amount of work at speed 1 is done that begins now.
+// stretched returns the time at which an amount of work at speed 1 is done, if it begins
+// now.
 func (h *host) stretched(now, work time.Duration) time.Duration {
 	const slice = 50 * time.Microsecond
 	left := float64(work)
@@ -164,7 +165,7 @@ func (h *host) enter(now time.Duration) {
 	h.at = now
 }
 
-// patience follows the rule of the engine.
+// patience follows the rule of package engine.
 func (h *host) patience(int) time.Duration {
 	own := h.times.typical(h.me)
 	if own == 0 {
@@ -173,8 +174,7 @@ func (h *host) patience(int) time.Duration {
 	return 2*(own+h.c.transfer) + 200*time.Microsecond
 }
 
-// ended handles the end of a body; its update leaves before anything else is
-// done.
+// ended handles the end of a body. Its update is sent before anything else is done.
 func (h *host) ended(now time.Duration) {
 	t := h.running
 	h.running = -1
@@ -216,7 +216,7 @@ func (h *host) post(now time.Duration, acts []Action) {
 			continue
 		}
 		to := h.c.hosts[a.Peer]
-		if n := len(to.mail); n > 0 { // links of other peers may be faster
+		if n := len(to.mail); n > 0 { // frames of one peer stay in order; those of other peers may overtake them
 			i := n
 			for i > 0 && to.mail[i-1].due > l.due {
 				i--
@@ -233,14 +233,14 @@ func (h *host) post(now time.Duration, acts []Action) {
 
 // outcome is the summary of a run.
 type outcome struct {
-	ratio float64 // time relative to the ideal, until the last replica is done
-	twice float64 // bodies beyond one per task, relative
+	ratio float64 // time until the last replica is done, relative to the ideal time
+	twice float64 // number of bodies beyond one per task, relative to the number of tasks
 }
 
 func (o outcome) String() string { return fmt.Sprintf("%.3f (%+.1f%% bodies)", o.ratio, 100*o.twice) }
 
-// measure runs that many sections. In the ideal case the time of all work is
-// its amount divided by the sum of the speeds, until the last replica has left.
+// measure runs that many sections. The ideal time is the amount of all work divided by the
+// sum of the speeds, up to the moment when the last replica has left.
 func (c *model) measure(sections int) outcome {
 	c.run(sections)
 	var taken time.Duration
@@ -263,8 +263,8 @@ func (c *model) measure(sections int) outcome {
 	}
 }
 
-// shared returns the outcome of a schedule. blind replicas believe any claim
-// for about twice the time of a task here, and know no more.
+// shared returns the outcome of a schedule. blind replicas trust any claim for about twice
+// the time of a task on their own core. Other replicas know the times of their peers.
 func shared(c model, policy sched.Policy, blind bool, sections int, paces ...pace) outcome {
 	c.policy, c.blind = policy, blind
 	return newModel(c, 1, paces...).measure(sections)
@@ -278,7 +278,7 @@ func TestUnequalSpeeds(t *testing.T) {
 	for _, tt := range []struct {
 		speeds []float64
 		tasks  int
-		most   float64 // times the ideal
+		most   float64 // bound of the time, relative to the ideal time
 	}{
 		{half, 8, 1.14}, {half, 16, 1.1}, {half, 32, 1.06}, {half, 64, 1.04},
 		{[]float64{0.5, 1}, 16, 1.1}, {[]float64{0.5, 1}, 64, 1.04},
@@ -310,8 +310,8 @@ func TestUnequalSpeeds(t *testing.T) {
 	}
 }
 
-// TestEqualSpeeds: replicas of one speed hardly ever run a task twice, and are
-// as fast as with the static schedule.
+// TestEqualSpeeds requires that replicas of equal speed hardly ever run a task twice, and
+// are as fast as with the static schedule.
 func TestEqualSpeeds(t *testing.T) {
 	for _, replicas := range []int{2, 3} {
 		for _, tasks := range []int{8, 16, 17, 32, 64} {
@@ -323,7 +323,7 @@ func TestEqualSpeeds(t *testing.T) {
 						const sections = 40
 						static, got := shared(c, sched.Static, true, sections, paces...), shared(c, sched.Adaptive, false, sections, paces...)
 						most := 0.01
-						if replicas > 2 { // the first two that are done may start the last task at the same instant
+						if replicas > 2 { // the first two replicas that are done may start the last task at the same instant
 							most = shared(c, sched.Adaptive, true, sections, paces...).twice + 0.005
 						}
 						t.Logf("static %v, adaptive %v", static, got)
@@ -336,8 +336,8 @@ func TestEqualSpeeds(t *testing.T) {
 	}
 }
 
-// TestSpeedsChange: a replica becomes slower or faster, or stops and continues,
-// in the middle of a section.
+// TestSpeedsChange makes a replica slower or faster in the middle of a section, or stops
+// it for a while.
 func TestSpeedsChange(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

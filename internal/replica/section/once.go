@@ -5,33 +5,33 @@ import (
 	"slices"
 )
 
-// Once is the protocol by which one replica of a rank runs a function that
-// reaches into the outside world, and all replicas get its result. The runner is
-// the lowest live replica. No replica continues before every live replica holds
-// the result, so no death can lose a result that a replica has used. A new runner
-// asks the survivors before it runs the function again.
+// Once is the protocol by which one replica of a rank runs a function with effects outside
+// the job, and all replicas get its result. The runner is the lowest live replica. No
+// replica continues before every live replica holds the result, so no death can lose a
+// result that a replica has used. A new runner asks the survivors before it runs the
+// function again.
 type Once struct {
 	me     int
 	peers  []oncePeer
-	joined bool // this replica joined a running job, whose earlier runners may have run calls
+	joined bool // this replica joined a running job, in which earlier runners may have run calls
 
-	number uint64 // of the current or next call
+	number uint64 // number of the current or next call
 	open   bool
 	ran    bool   // OnceRun was returned for the open call
-	asked  bool   // the survivors were asked, or sent the result, since the last death
-	died   uint64 // deaths so far: all replicas count the same ones
+	asked  bool   // the survivors were asked, or were sent the result, after the last death
+	died   uint64 // number of deaths so far; all replicas count the same deaths
 	acts   []OnceAction
 
-	results map[uint64][]byte // of the open call, of later ones, and of the last one
-	again   uint64            // for calls before this one this replica held the result when a peer joined, so it sends Have once more
-	queries []onceQuery       // wait until this replica has counted as many deaths as the asking peer
-	have    map[uint64][]int  // per call: peers whose Have arrived before the call was opened here
+	results map[uint64][]byte // results of the last call, the open call and later ones
+	again   uint64            // this replica held the results of earlier calls when a peer joined, so it sends Have for them once more
+	queries []onceQuery       // they wait until this replica has counted as many deaths as the asking peer
+	have    map[uint64][]int  // by call: peers whose Have arrived before this replica opened the call
 }
 
 type oncePeer struct {
 	dead  bool
-	holds bool // the result of the open call
-	none  bool // answered the last query: it does not hold the result
+	holds bool // it holds the result of the open call
+	none  bool // it has answered the last query: it does not hold the result
 }
 
 type onceQuery struct {
@@ -44,31 +44,30 @@ type OnceAction struct {
 	Kind   OnceActionKind
 	Peer   int
 	Number uint64
-	Deaths uint64 // OnceAsk, OnceSayNone
-	Result []byte // OnceSend
+	Deaths uint64 // of OnceAsk and OnceSayNone
+	Result []byte // of OnceSend
 }
 
 // OnceActionKind is the kind of a OnceAction.
 type OnceActionKind uint8
 
-// The actions.
+// The actions of a OnceAction.
 const (
-	OnceRun     OnceActionKind = iota // call the function, then Result with what it returned
+	OnceRun     OnceActionKind = iota // call the function, then Result with its result
 	OnceSend                          // send Result to Peer
 	OnceSayHave                       // report to Peer that this replica holds the result
 	OnceAsk                           // ask Peer whether it holds the result
-	OnceSayNone                       // answer Peer: no
+	OnceSayNone                       // answer Peer that this replica does not hold the result
 )
 
-// NewOnce returns the protocol as the given replica of a rank with that many replicas runs
-// it.
+// NewOnce returns the protocol of the given replica, in a rank of that many replicas.
 func NewOnce(replica, replicas int) *Once {
 	return &Once{me: replica, peers: make([]oncePeer, replicas),
 		results: make(map[uint64][]byte), have: make(map[uint64][]int)}
 }
 
-// NewOnceAt returns the protocol of a replica whose first call is the next one
-// at a position. All its peers are dead until Alive is called for them.
+// NewOnceAt returns the protocol of a replica that begins at a position. All its peers are
+// dead until Alive is called for them.
 func NewOnceAt(replica, replicas int, at Position) *Once {
 	o := NewOnce(replica, replicas)
 	o.joined, o.number, o.died = true, at.Once, at.Deaths
@@ -88,9 +87,9 @@ func (o *Once) Alive(p int) {
 	}
 }
 
-// Position sets in at where this replica stands between two calls. Results of
-// later calls come from a runner that was ahead and has since died. That runner
-// may have used them, so a replica that starts here must get them.
+// Position sets the fields of Once in at, between two calls. Results of later calls come
+// from a runner that was ahead and has since died. That runner may have used these
+// results, so a replica that starts from the position must get them.
 func (o *Once) Position(at *Position) {
 	at.Once, at.Deaths, at.Results = o.number, o.died, nil
 	for number, result := range o.results {
@@ -127,7 +126,7 @@ func (o *Once) Enter() []OnceAction {
 	return o.acts
 }
 
-// Done reports whether every live replica holds the result, and returns it.
+// Done returns the result of the call. ok means that every live replica holds it.
 func (o *Once) Done() (result []byte, ok bool) {
 	for p := range o.peers {
 		if !o.peers[p].dead && !o.peers[p].holds {
@@ -137,8 +136,8 @@ func (o *Once) Done() (result []byte, ok bool) {
 	return o.results[o.number], true
 }
 
-// Leave closes the call. Its result is kept until the next call is left, for a
-// peer that asks late.
+// Leave closes the call. Its result is kept until the next call is left, because a peer
+// may still ask for it.
 func (o *Once) Leave() {
 	o.open = false
 	if o.number > 0 {
@@ -147,8 +146,8 @@ func (o *Once) Leave() {
 	o.number++
 }
 
-// Result records the result of a call, sent by a peer or returned by the function
-// here.
+// Result records the result of a call. It was sent by a peer, or the function has returned
+// it here.
 func (o *Once) Result(from int, number uint64, result []byte) []OnceAction {
 	o.acts = o.acts[:0]
 	if number < o.number {
@@ -158,7 +157,7 @@ func (o *Once) Result(from int, number uint64, result []byte) []OnceAction {
 	if _, ok := o.results[number]; !ok {
 		o.results[number] = result
 		o.holder(o.me, number)
-		o.asked = false // if this replica is now the runner, it sends the result to those that lack it
+		o.asked = false // if this replica is now the runner, it sends the result to the peers that lack it
 		o.sayHave(number)
 	}
 	o.advance()
@@ -185,9 +184,9 @@ func (o *Once) holder(p int, number uint64) {
 	}
 }
 
-// Query answers a peer that may have to run the function. The answer waits until
-// this replica has handled as many deaths as the peer has, since until then a
-// dead runner's result could still arrive.
+// Query answers a peer that may have to run the function. The answer waits until this
+// replica has handled as many deaths as the peer. Until then the result of a dead runner
+// could still arrive.
 func (o *Once) Query(from int, number, deaths uint64) []OnceAction {
 	o.acts = o.acts[:0]
 	o.queries = append(o.queries, onceQuery{from, number, deaths})
@@ -210,8 +209,8 @@ func (o *Once) answer() {
 	o.queries = kept
 }
 
-// None records the answer of a peer that it does not hold the result. Answers to
-// queries from before another death are ignored.
+// None records that a peer has answered that it does not hold the result. Answers to
+// queries from before a later death are ignored.
 func (o *Once) None(from int, number, deaths uint64) []OnceAction {
 	o.acts = o.acts[:0]
 	if o.open && number == o.number && deaths == o.died {
@@ -228,7 +227,7 @@ func (o *Once) Dead(p int) []OnceAction {
 		o.died++
 	}
 	o.peers[p].dead = true
-	for number, all := range o.have { // a replacement does not hold what the dead peer held
+	for number, all := range o.have { // its replacement does not hold the results that the dead peer held
 		o.have[number] = slices.DeleteFunc(all, func(q int) bool { return q == p })
 	}
 	o.asked = false
@@ -249,14 +248,14 @@ func (o *Once) runner() int {
 	return o.me
 }
 
-// advance performs the duties of the runner, if this replica is it.
+// advance performs the duties of the runner if this replica is the runner.
 func (o *Once) advance() {
 	if !o.open || o.runner() != o.me {
 		return
 	}
 	me := &o.peers[o.me]
 	if me.holds {
-		// After each death, peers that have not sent Have may lack it.
+		// After each death, peers that have not sent Have may lack the result.
 		if !o.asked {
 			o.asked = true
 			for p := range o.peers {
@@ -272,9 +271,8 @@ func (o *Once) advance() {
 	}
 	asks := o.me > 0 || o.joined
 	if asks && !o.asked {
-		// An earlier runner may have sent its result to a survivor before it
-		// died. It may even have been ahead of the consistent cut at which this
-		// replica joined.
+		// An earlier runner may have sent its result to a survivor before it died. It may even
+		// have passed the consistent cut at which this replica joined.
 		o.asked = true
 		for p := range o.peers {
 			if p != o.me && !o.peers[p].dead {
@@ -288,6 +286,6 @@ func (o *Once) advance() {
 		}
 	}
 	o.ran = true
-	o.asked = false // the result will have to be sent to all peers
+	o.asked = false // the result must be sent to all peers later
 	o.acts = append(o.acts, OnceAction{Kind: OnceRun, Number: o.number})
 }

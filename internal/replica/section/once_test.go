@@ -19,9 +19,9 @@ type onceWord struct {
 	result []byte
 }
 
-// onceGroup drives the replicas of a rank through calls of Once. A function
-// returns a fresh value every time it runs, like a clock, so the test notices
-// two results of one call.
+// onceGroup drives the replicas of a rank through calls of Once. The function returns a
+// new value every time it runs, like a clock. So the test notices if a call has two
+// results.
 type onceGroup struct {
 	rng   *rand.Rand
 	nodes []*onceNode
@@ -38,7 +38,7 @@ type onceNode struct {
 	open    bool
 	run     bool
 	handled int
-	late    int // the replica enters a call once in that many possible steps
+	late    int // the replica enters a call in one of that many possible steps
 	got     []string
 }
 
@@ -77,8 +77,8 @@ func (n *onceNode) deliver(from int) {
 	}
 }
 
-// moves lists the possible moves of the node. calls is the number of calls to
-// make; all includes late moves.
+// moves lists the possible moves of the node. calls is the number of calls to make. all
+// includes the moves of late replicas.
 func (n *onceNode) moves(calls int, all bool) []func() {
 	g := n.g
 	var moves []func()
@@ -119,8 +119,8 @@ func (g *onceGroup) live() (live []*onceNode) {
 	return live
 }
 
-// join replaces a dead replica in a cut: all live replicas are between the same
-// two calls. The dead one may have been ahead of it.
+// join replaces a dead replica in a cut: all live replicas are between the same two calls.
+// The dead replica may have been ahead of the cut.
 func (g *onceGroup) join() (joined bool) {
 	live := g.live()
 	donor := live[0]
@@ -140,16 +140,15 @@ func (g *onceGroup) join() (joined bool) {
 		other.o.Alive(i)
 		n.o.Alive(other.id)
 	}
-	for _, to := range g.links { // a replica that has not joined yet has no links
+	for _, to := range g.links { // a replica that has not joined has no links
 		to[i] = nil
 	}
 	g.nodes[i] = n
 	return true
 }
 
-// TestOnceSchedules: whichever replicas die, whenever they die and are
-// replaced, no replica continues with a result that another one does not have,
-// and none waits forever.
+// TestOnceSchedules kills and replaces any replicas at any time. No replica continues with
+// a result that another live replica does not have, and none waits forever.
 func TestOnceSchedules(t *testing.T) {
 	const calls = 4
 	reruns, joins := 0, 0
@@ -157,7 +156,7 @@ func TestOnceSchedules(t *testing.T) {
 	for seed := first; seed < first+n; seed++ {
 		g := newOnceGroup(seed, 1+int(seed%4))
 		crashes := g.rng.IntN(2 * len(g.nodes))
-		used := make([]string, calls) // by any replica, dead or alive
+		used := make([]string, calls) // results used by any replica, live or dead
 		for {
 			var moves []func()
 			for _, all := range []bool{false, true} {
@@ -185,7 +184,7 @@ func TestOnceSchedules(t *testing.T) {
 				n := live[g.rng.IntN(len(live))]
 				n.dead = true
 				g.epoch = append(g.epoch, n.id)
-				for to := range g.links[n.id] { // frames that were not handed over are lost
+				for to := range g.links[n.id] { // frames in flight to the dead replica are lost
 					q := &g.links[n.id][to]
 					*q = (*q)[:g.rng.IntN(len(*q)+1)]
 				}
@@ -198,7 +197,7 @@ func TestOnceSchedules(t *testing.T) {
 		reruns += g.fresh - calls
 	}
 	if n > 1000 {
-		require.Positive(t, reruns, "no runner died between running and telling")
+		require.Positive(t, reruns, "no runner died between running the function and sending the result")
 		require.Greater(t, joins, int(n)/20)
 	}
 }

@@ -2,10 +2,11 @@ package section
 
 import "github.com/intrahpc/intra/sched"
 
-// A task is open if it is to do here and not expected from a peer. Open tasks are
-// kept in an index, since a section may have a hundred thousand of them.
+// A task is open if this replica still needs its result and does not expect it from a
+// peer. Open tasks are kept in an index, because a section may have a hundred thousand
+// tasks.
 
-// resize resets the section to n tasks, all to do.
+// resize resets the section to n tasks, none of them done.
 func (m *Machine) resize(n int) {
 	if more := n - len(m.tasks); more > 0 {
 		r := len(m.peers)
@@ -39,8 +40,7 @@ func (m *Machine) waited(p int) bool {
 	return p != m.me && !m.gone(p) && !m.inbox.skipped(p, m.number)
 }
 
-// refresh recomputes whether task t is ready, after a change of what that depends
-// on.
+// refresh updates the index entry of task t after a change of its state.
 func (m *Machine) refresh(t int) {
 	tk := &m.tasks[t]
 	ready := view{m}.Todo(t)
@@ -65,8 +65,8 @@ func (m *Machine) refreshBlock(p int) {
 	}
 }
 
-// look updates which tasks are ready: time has passed, and frames of peers have
-// arrived.
+// look updates the index of open tasks: claims may have expired, and frames of peers may
+// have arrived.
 func (m *Machine) look() {
 	m.unmet = m.unmet[:0]
 	switch m.shape.Policy {
@@ -86,14 +86,14 @@ func (m *Machine) look() {
 	}
 }
 
-// view is the machine as the scheduler sees it.
+// view is the machine in the form that the scheduler uses.
 type view struct{ *Machine }
 
 func (v view) Todo(t int) bool { return v.tasks[t].state == todo && v.tasks[t].reserved < 0 }
 func (v view) Gone(i int) bool { return v.gone(i) }
 
-// Expected reports whether this replica waits for a peer to send a task: a live
-// peer has claimed it, or a static schedule assigned it on entry.
+// Expected reports whether this replica waits for a peer to send the result of a task: a
+// live peer has claimed it, or a static schedule assigned it at the entry.
 func (v view) Expected(t int) bool {
 	tk := &v.tasks[t]
 	switch v.shape.Policy {
@@ -132,8 +132,8 @@ func (v view) Open(i int) int {
 	return n
 }
 
-// Sooner reports whether this replica leaves the open tasks to its peers, and
-// records until when.
+// Sooner reports whether this replica leaves the open tasks to its peers, and sets until
+// when.
 func (v view) Sooner(t, open int) (ok bool) {
 	v.held, ok = v.sooner(t, open)
 	return ok

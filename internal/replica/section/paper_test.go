@@ -14,7 +14,7 @@ import (
 type replica struct {
 	*Machine
 	t    *testing.T
-	sent map[int][]int // task → peers
+	sent map[int][]int // by task: the peers
 	took map[int]bool  // tasks applied
 }
 
@@ -41,7 +41,7 @@ func (r *replica) note(acts []Action) {
 	}
 }
 
-// runAll runs the tasks that the machine starts, and returns them.
+// runAll runs the tasks that the machine lets this replica start, and returns them.
 func (r *replica) runAll(now time.Duration) (ran []int, last Step) {
 	for {
 		step, acts := r.Next(now)
@@ -64,8 +64,8 @@ func (r *replica) arrive(peer, task, tasks int) {
 	r.note(acts)
 }
 
-// Failure case 1 of [INTRA, III-B2]: the peer died before any byte of the
-// update left it. Each survivor that lacks its tasks runs them.
+// This is failure case 1 of [INTRA, III-B2]: the peer died before it had sent any byte of
+// the update. Each survivor that lacks the results of its tasks runs them.
 func TestDiedBeforeUpdate(t *testing.T) {
 	for _, replicas := range []int{2, 3, 4} {
 		r := enter(t, 0, replicas, sched.Static, 8)
@@ -73,23 +73,23 @@ func TestDiedBeforeUpdate(t *testing.T) {
 		lo, hi := sched.Block(8, replicas, 0)
 		require.Len(t, ran, hi-lo)
 		require.Equal(t, 0, lo)
-		require.Equal(t, Wait, last.Kind, "the others are live: their tasks are awaited")
+		require.Equal(t, Wait, last.Kind, "the other replicas are live, so their tasks are awaited")
 		for p := 1; p < replicas; p++ {
 			require.True(t, r.Live(p))
 			r.Dead(p)
 		}
 		ran, last = r.runAll(0)
-		require.Len(t, ran, 8-(hi-lo), "every task of the dead is run here")
+		require.Len(t, ran, 8-(hi-lo), "every task of the dead replica runs here")
 		require.Equal(t, Done, last.Kind)
 		for _, task := range ran {
-			require.Empty(t, r.sent[task], "there is nobody to send to")
+			require.Empty(t, r.sent[task], "no replica needs the results")
 		}
 	}
 }
 
-// Failure case 2: the peer died after sending the whole update to some
-// replicas. A survivor that has the update does not run the task again; one
-// that has not does.
+// This is failure case 2: the peer died after it had sent the whole update to some
+// replicas. A survivor with the update does not run the task again. A survivor without it
+// does.
 func TestDiedAfterUpdateToSome(t *testing.T) {
 	for _, replicas := range []int{2, 3, 4} {
 		has, lacks := enter(t, 0, replicas, sched.Static, replicas), enter(t, 0, replicas, sched.Static, replicas)
@@ -109,13 +109,13 @@ func TestDiedAfterUpdateToSome(t *testing.T) {
 		ran, step = lacks.runAll(0)
 		require.Equal(t, []int{last}, ran)
 		require.Equal(t, Done, step.Kind)
-		require.Len(t, lacks.sent[last], replicas-2, "it cannot know who else lacks it")
+		require.Len(t, lacks.sent[last], replicas-2, "it cannot know which replicas lack the result")
 	}
 }
 
-// Failure case 3: the peer died in the middle of the update. If it is received
-// in place, the task's memory is reserved until the reader has restored the
-// snapshot; only then the task runs here.
+// This is failure case 3: the peer died in the middle of the update. If the update was
+// received in place, the memory of the task is reserved until the receiver has restored
+// the snapshot. Only then the task runs here.
 func TestDiedWithinUpdate(t *testing.T) {
 	for _, replicas := range []int{2, 3, 4} {
 		r := enter(t, 0, replicas, sched.Static, replicas)
@@ -189,8 +189,8 @@ func TestAClaimEnds(t *testing.T) {
 	})
 }
 
-// An update that was skipped for lack of room in the inbox will not arrive
-// again: waiting for it would hang.
+// An update that was skipped for lack of room in the inbox will not arrive again, so a
+// replica that waited for it would hang.
 func TestSkippedUpdateIsRunHere(t *testing.T) {
 	r := enter(t, 1, 2, sched.Static, 0)
 	r.inbox.limit = 0
@@ -225,7 +225,7 @@ func TestLostUpdateIsRunHere(t *testing.T) {
 	for _, replicas := range []int{2, 3, 4} {
 		tasks := 2 * replicas
 		r := enter(t, 0, replicas, sched.Static, tasks)
-		// Half of the update had arrived, in place.
+		// Half of the update has arrived in place.
 		place, err := r.Announce(about(1, 2, tasks), true)
 		require.NoError(t, err)
 		require.Equal(t, Into, place)
@@ -246,7 +246,7 @@ func TestLostUpdateIsRunHere(t *testing.T) {
 	}
 }
 
-// The same before the section is entered.
+// An update is lost before its section is entered.
 func TestLostEarlyUpdateIsRunHere(t *testing.T) {
 	r := enter(t, 1, 2, sched.Static, 0)
 	u := Update{Peer: 0, Section: 1, Task: 0, Tasks: 4, Signature: signature, Size: 100}
@@ -261,11 +261,11 @@ func TestLostEarlyUpdateIsRunHere(t *testing.T) {
 	u.Signature++
 	r.Leave()
 	var d *Divergence
-	require.ErrorAs(t, r.Lost(u), &d, "what is lost is still compared")
+	require.ErrorAs(t, r.Lost(u), &d, "the signature of a lost update is still compared")
 }
 
-// Replicas learn of a death at different times. If blocks depended on the live
-// replicas, two of them could wait for each other.
+// Replicas learn of a death at different times. If blocks depended on the live replicas,
+// two replicas could wait for each other.
 func TestStaticBlocksDoNotDependOnDeaths(t *testing.T) {
 	knows, not := enter(t, 1, 4, sched.Static, 0), enter(t, 2, 4, sched.Static, 0)
 	knows.Dead(0)
@@ -281,15 +281,15 @@ func TestStaticBlocksDoNotDependOnDeaths(t *testing.T) {
 	require.Equal(t, []int{6, 7, 8}, ran)
 }
 
-// A replica is alone until it has received frames of all live replicas; Met
-// concerns only the open section.
+// A replica is alone until it has received frames of all live replicas. Met concerns only
+// the open section.
 func TestAlone(t *testing.T) {
 	r := enter(t, 0, 3, sched.Adaptive, 3)
 	require.True(t, r.Alone())
 	require.False(t, r.Met())
 	require.NoError(t, r.Entered(about(1, 0, 3)))
 	require.True(t, r.Alone(), "2 may come")
-	require.True(t, r.Met(), "1 has come, though it has done nothing")
+	require.True(t, r.Met(), "replica 1 has entered, though it has claimed nothing")
 	r.Dead(2)
 	require.False(t, r.Alone())
 	r.runAll(time.Hour)
@@ -297,13 +297,13 @@ func TestAlone(t *testing.T) {
 	_, err := r.Enter(Entry{Policy: sched.Adaptive, Tasks: 3, Signature: signature}, 0)
 	require.NoError(t, err)
 	require.False(t, r.Met())
-	require.False(t, r.Alone(), "it has been heard of")
+	require.False(t, r.Alone(), "a frame from it has arrived")
 	r.Alive(2)
 	require.True(t, r.Alone())
 }
 
-// A replica that knows that a peer has reached a later section sends it nothing
-// for earlier ones.
+// A replica that knows that a peer has reached a later section sends it nothing about
+// earlier ones.
 func TestEnteredLaterSection(t *testing.T) {
 	r := enter(t, 0, 2, sched.Adaptive, 4)
 	later := about(1, 0, 2)

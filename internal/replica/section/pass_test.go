@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// A replica that passes a section takes no update of it: early ones are
-// dropped, later ones are late. Its position and its chain of signatures are
-// those of a replica that has entered and left it.
+// A replica that passes a section accepts no update of it: early updates are dropped,
+// later ones are late. Its position and its chain of signatures are those of a replica
+// that has entered and left the section.
 func TestPass(t *testing.T) {
 	r := New(Config{Replica: 0, Replicas: 2, InboxBytes: 1 << 20})
 	acts, err := r.Arrive(about(1, 1, 2), "early", false)
@@ -42,7 +42,7 @@ func TestPass(t *testing.T) {
 	other.Leave()
 	require.Equal(t, other.Position(), r.Position())
 
-	// The next section is shared as usual.
+	// The next section is shared again.
 	_, err = r.Enter(Entry{Policy: sched.Static, Tasks: 2, Signature: signature}, time.Second)
 	require.NoError(t, err)
 	next := about(1, 1, 2)

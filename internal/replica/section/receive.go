@@ -14,19 +14,19 @@ type Update struct {
 	Tasks     int
 	Signature uint64
 	Size      int64
-	// At is when the frame was made, by the peer's clock. Came is when it was
-	// seen, by the clock here. 0: unknown.
+	// At is the time by the peer's clock at which the frame was made. Came is the time by
+	// this replica's clock at which it was seen. 0: unknown.
 	At, Came time.Duration
 }
 
-// Place is where the payload of an announced update goes.
+// Place is where the payload of an announced update is received.
 type Place uint8
 
-// The places.
+// The places for a payload.
 const (
-	Discard Place = iota // it is not needed
-	Stage                // into a buffer, applied when it is whole
-	Into                 // straight into the task's memory, which is reserved
+	Discard Place = iota // nowhere: the update is not needed
+	Stage                // into a buffer, and applied when complete
+	Into                 // into the memory of the task, which is reserved
 )
 
 // about reports whether a frame about that section concerns the open one.
@@ -63,9 +63,9 @@ func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
 	return Stage, nil
 }
 
-// Arrive handles a whole update. token identifies its bytes in the actions that
-// follow; the machine keeps them if no action names them. placed is whether they
-// were received into place.
+// Arrive handles a complete update. token identifies its bytes in the actions that follow.
+// If no action names the token, the machine keeps the bytes. placed means that they were
+// received in place.
 func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 	m.begin(m.now)
 	m.note(u)
@@ -97,9 +97,9 @@ func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 	return m.acts, nil
 }
 
-// arrived applies an update of the open section if it is still needed. An update
-// that completes while the task runs here is discarded: the body has already
-// begun to write the same memory.
+// arrived applies an update of the open section if it is still needed. An update that
+// completes while the task runs here is discarded, because the body has already begun to
+// write the same memory.
 func (m *Machine) arrived(p, task int, at time.Duration, token any) {
 	m.met = true
 	m.took(p, task, at)
@@ -115,8 +115,8 @@ func (m *Machine) arrived(p, task int, at time.Duration, token any) {
 	m.acts = append(m.acts, Action{Kind: Apply, Task: task, Peer: p, Token: token})
 }
 
-// Refused records that the payload of an announced update was discarded: its
-// sender has the task, but will not send it again.
+// Refused records that the payload of an announced update was discarded. Its sender has
+// the result, but will not send it again.
 func (m *Machine) Refused(u Update) {
 	open := m.about(u.Section)
 	switch {
@@ -131,10 +131,10 @@ func (m *Machine) Refused(u Update) {
 	}
 }
 
-// Lost records that an update will not arrive: a broken connection lost it, whole
-// or in part (after Torn). Its sender has the task and will not send it again. So
-// the claim is void, and this replica may run the task even if a static schedule
-// assigned it to the sender. Updates of other tasks still arrive.
+// Lost records that an update will not arrive: a broken connection lost it, whole or in
+// part (after Torn). Its sender has the result and will not send it again. So its claim is
+// void, and this replica may run the task even if a static schedule assigned it to the
+// sender. Updates of other tasks still arrive.
 func (m *Machine) Lost(u Update) error {
 	m.note(u)
 	open := m.about(u.Section)
@@ -180,7 +180,7 @@ func (m *Machine) Claimed(u Update, now time.Duration) error {
 	return nil
 }
 
-// Entered records that a peer has reached a section: it sends nothing more about
+// Entered records that a peer has reached a section. The peer sends nothing more about
 // earlier ones.
 func (m *Machine) Entered(u Update) error {
 	m.note(u)
@@ -221,7 +221,7 @@ func (m *Machine) setClaim(p, t int, c claim) {
 	}
 }
 
-// took ends the claim of a task whose update p made at that time by its clock.
+// took ends the claim of a task. p made its update at that time, by the clock of p.
 func (m *Machine) took(p, t int, at time.Duration) {
 	c := m.tasks[t].claims[p]
 	if c.at > 0 && at >= c.at {
@@ -241,8 +241,8 @@ func (m *Machine) note(u Update) {
 	}
 }
 
-// late checks a frame about a section left here against the signature launched
-// then, as long as that is kept.
+// late checks a frame about a section that this replica has left, against the signature of
+// that section, as long as the signature is kept.
 func (m *Machine) late(u Update) error {
 	n := uint64(len(m.signatures))
 	if u.Section < m.first || u.Section >= m.number || m.number-u.Section >= n || m.signatures[u.Section%n] == u.Signature {

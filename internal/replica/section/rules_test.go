@@ -6,18 +6,19 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// rules are rules that package simulation hardly ever needs.
+// rules are rules that the schedules of package simulation hardly ever need.
 var rules = []ruletest.Rule{
 	ruletest.New("machine.go", "claims are believed for a while",
 		"	first := m.held\n", "	first := m.held\n	if first == 0 {\n		return 0\n	}\n"),
-	ruletest.New("machine.go", "who goes on alone runs what peers have claimed",
+	ruletest.New("machine.go", "a replica that continues alone runs tasks that peers have claimed",
 		"	for t := range m.shape.Tasks {\n		m.refresh(t)\n	}\n", ""),
 }
 
 // unshown are rules that no schedule proves necessary.
 var unshown = []ruletest.Rule{
-	// Without it peers run the task themselves once its claim has ended, which takes longer.
-	ruletest.New("machine.go", "who goes on alone sends what it has claimed",
+	// Without this rule peers run the task themselves once its claim has ended, which takes
+	// longer.
+	ruletest.New("machine.go", "a replica that continues alone sends the results that it has claimed",
 		"	if m.shape.Policy != sched.Replicate || m.tasks[t].claimant {\n", "	if m.shape.Policy != sched.Replicate {\n"),
 }
 

@@ -35,9 +35,9 @@ func schedule(seed uint64) *cluster {
 	return c
 }
 
-// TestSchedules runs many random schedules of whole ranks with delays,
-// crashes, torn updates, replicas that are sections apart and full inboxes:
-// every survivor ends with the bits of the serial run.
+// TestSchedules runs many random schedules of whole ranks, with delays, crashes, torn
+// updates, full inboxes and replicas that are sections apart. Every survivor ends with the
+// bits of the serial run.
 func TestSchedules(t *testing.T) {
 	first, n := simseed.Range(t, 6000)
 	crashes, together, held, alone := 0, 0, 0, 0
@@ -64,13 +64,13 @@ func TestSchedules(t *testing.T) {
 	if n > 1000 {
 		require.Greater(t, crashes, int(n)/10, "too few crashes to mean anything")
 		require.Greater(t, together, int(n)/10, "too few replicas ran several tasks at once")
-		require.Greater(t, held, int(n)/50, "too few replicas left tasks to others")
-		require.Greater(t, alone, int(n)/5, "too few replicas went on alone")
+		require.Greater(t, held, int(n)/50, "too few replicas left tasks to their peers")
+		require.Greater(t, alone, int(n)/5, "too few replicas continued alone")
 	}
 }
 
-// TestSnapshotIsNeeded shows that the simulation notices a torn update: the
-// same schedules give wrong words without snapshots.
+// TestSnapshotIsNeeded shows that the simulation notices a torn update: without snapshots
+// the same schedules give wrong words.
 func TestSnapshotIsNeeded(t *testing.T) {
 	wrong := 0
 	for seed := range uint64(3000) {
@@ -85,8 +85,8 @@ func TestSnapshotIsNeeded(t *testing.T) {
 	require.Positive(t, wrong)
 }
 
-// TestLostUpdatesMustBeSaid shows that the simulation notices a replica that is
-// not informed of lost updates: it waits forever.
+// TestLostUpdatesMustBeSaid shows that the simulation notices a replica that is not
+// informed of lost updates, because that replica waits forever.
 func TestLostUpdatesMustBeSaid(t *testing.T) {
 	hung, lost := 0, 0
 	for seed := range uint64(1000) {
@@ -108,8 +108,8 @@ func TestLostUpdatesMustBeSaid(t *testing.T) {
 	require.Positive(t, hung)
 }
 
-// TestSharing: without failures and with every replica at the same speed, no
-// task of a static section runs twice, on any number of cores.
+// TestSharing requires that no task of a static section runs twice, on any number of
+// cores, if no replica fails and all have the same speed.
 func TestSharing(t *testing.T) {
 	for replicas := 1; replicas <= 4; replicas++ {
 		for cores := 1; cores <= 4; cores++ {

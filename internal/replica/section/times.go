@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// Times holds how long the tasks of one type take, on each replica. Of each
-// replica it keeps the last few durations and uses their median: one interrupted
-// task does not change the estimate, and a replica that has become slower is
-// recognized after three tasks.
+// Times holds how long the tasks of one type take, on each replica. It keeps the last few
+// durations of each replica and uses their median. So one interrupted task does not change
+// the estimate, and a replica that has become slower is recognized after three tasks.
 type Times struct {
-	Transfer time.Duration // of one update; 0: unknown
+	Transfer time.Duration // time of one update; 0: unknown
 	of       []series      // by replica
 }
 
-// series holds the last few of a series of durations.
+// series holds the newest of a series of durations.
 type series struct {
 	last   [5]time.Duration
 	n      int
@@ -43,18 +42,19 @@ func (t *Times) typical(replica int) time.Duration {
 	return t.of[replica].median
 }
 
-// clock converts times of a peer's clock to the clock here. It uses the frame
-// that took the least time to arrive, among those seen lately.
+// clock converts times of a peer's clock to those of this replica. It uses the recent
+// frame that took the least time to arrive.
 type clock struct {
-	behind time.Duration // how far the peer's clock is behind the one here, plus the delay of that frame
+	behind time.Duration // how far the peer's clock is behind this replica's clock, plus the delay of that frame
 	known  bool
-	last   time.Duration // time of the last comparison, by the clock here
+	last   time.Duration // time of the last comparison, by this replica's clock
 }
 
 // 1/drift bounds the relative difference in speed of two clocks.
 const drift = 1 << 13
 
-// compare records that a frame made at time there was seen at time here.
+// compare records that a frame was made at time there and seen at time here, each by its
+// own clock.
 func (c *clock) compare(there, here time.Duration) {
 	c.behind += (here - c.last) / drift
 	c.last = here
@@ -63,8 +63,7 @@ func (c *clock) compare(there, here time.Duration) {
 	}
 }
 
-// here converts a peer's time to the clock of this replica. The time was not
-// later than now.
+// here converts a peer's time to the clock of this replica. The result is at most now.
 func (c *clock) here(there, now time.Duration) time.Duration {
 	if there <= 0 || !c.known {
 		return now
@@ -85,8 +84,8 @@ func (m *Machine) timesOf(t int) *Times {
 	return m.times(t)
 }
 
-// until returns when a claim expires. A peer that is known to be slower than this
-// replica gets that much more time.
+// until returns when a claim expires. A peer that is known to be slower than this replica
+// gets more time, by the difference.
 func (m *Machine) until(t, p int) time.Duration {
 	times := m.timesOf(t)
 	more := times.typical(p) - times.typical(m.me)
@@ -106,10 +105,10 @@ func (m *Machine) slower(t, p int) bool {
 	return own > 0 && its > 0 && m.now+own+worth(own) < m.tasks[t].claims[p].since+its
 }
 
-// sooner reports whether the peers can complete their present tasks and all open
-// ones before this replica could complete one. It assumes that the open tasks take
-// as long as t. Only peers that have claimed a task count. until is the time to
-// check again, since the peers may be slower than expected.
+// sooner reports whether the peers can complete their present tasks and all open ones
+// before this replica could complete one. It assumes that the open tasks take as long as
+// t. Only peers that have claimed a task count. until is the time to check again, because
+// the peers may be slower than expected.
 func (m *Machine) sooner(t, open int) (until time.Duration, ok bool) {
 	times := m.timesOf(t)
 	own := times.typical(m.me)
@@ -117,14 +116,14 @@ func (m *Machine) sooner(t, open int) (until time.Duration, ok bool) {
 		return 0, false
 	}
 	last := m.now + own - worth(own) - times.Transfer
-	could := 0 // tasks like t that the peers will have run by then
+	could := 0 // number of tasks like t that the peers will have run by then
 	for _, i := range m.claims {
 		for p := range m.peers {
 			its := times.typical(p)
 			if p == m.me || its == 0 || !m.believed(i, p) {
 				continue
 			}
-			at := max(m.tasks[i].claims[p].since+its, m.now) // when p completes i
+			at := max(m.tasks[i].claims[p].since+its, m.now) // time at which p completes i
 			could += int(max(last-at, 0) / (its + times.Transfer))
 			if end := m.until(i, p); until == 0 || end < until {
 				until = end

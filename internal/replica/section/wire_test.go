@@ -4,22 +4,22 @@ import (
 	"slices"
 )
 
-// wire is one direction of a link: the frames that were handed over and not
+// wire is one direction of a link. It holds the frames that were handed over and not
 // delivered.
 type wire struct {
 	frames []frame
-	closed bool // by the death of the sender
-	inside int  // words of the first frame that were delivered
+	closed bool // closed by the death of the sender
+	inside int  // number of words of the first frame that were delivered
 	place  Place
 }
 
 type frame struct {
 	update Update
 	claim  bool
-	in     bool // its sender has entered the section and will send nothing
+	in     bool // message that its sender has entered the section, without data
 	bye    bool
 	words  []uint64
-	torn   int  // > 0: the number of words that were handed over before the death
+	torn   int  // > 0: the number of words that were handed over before the death of the sender
 	lost   bool // an update that was lost with a connection
 }
 
@@ -30,8 +30,8 @@ func (n *node) post(to int, f frame) {
 	}
 }
 
-// cut breaks the connection of a link: from some frame on, updates that are
-// under way are lost, and the other frames come over the next connection.
+// cut breaks the connection of a link. From some frame on, updates in flight are lost. The
+// other frames are delivered over the next connection.
 func (n *node) cut(w *wire) {
 	if w.closed {
 		return
@@ -59,7 +59,7 @@ func (n *node) torn(f *frame, w *wire) {
 	w.inside = 0
 }
 
-// deliver hands over the next word or frame of a link.
+// deliver delivers the next word or frame of a link.
 func (n *node) deliver(from int, w *wire) {
 	f := &w.frames[0]
 	f.update.Came = n.c.now

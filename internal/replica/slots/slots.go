@@ -1,5 +1,5 @@
-// Package slots keeps memory for the launches of generated code: the arguments of each launch,
-// and the closures that call its kernel with them. Later sections use it again, so that a
+// Package slots keeps memory for the launches of generated code: the arguments of each
+// launch, and the closures that call its kernel with them. Later sections reuse it, so a
 // launch allocates nothing.
 package slots
 
@@ -7,16 +7,17 @@ package slots
 type Slot[A any] struct {
 	Arguments A
 	Body      func()           // calls the kernel with Arguments; nil: not made yet
-	Part      func(lo, hi int) // calls it for some elements
+	Part      func(lo, hi int) // calls the kernel for a range of elements
 }
 
 // List is the memory of all launches of one type of task.
 type List struct {
-	last  pool // the one used last
+	last  pool // the pool used last
 	pools []pool
 }
 
-// pool holds the slots of launches with arguments of one type. A generic kernel has several.
+// pool holds the slots of launches whose arguments have the same type. A generic kernel
+// has several such types.
 type pool interface{ release() }
 
 type slots[A any] struct {
@@ -24,11 +25,11 @@ type slots[A any] struct {
 	used int
 }
 
-// together is the number of slots that are allocated at once: most loops launch that many
+// together is the number of slots allocated at once, because most loops launch that many
 // tasks.
 const together = 16
 
-// Next returns the slot of the next launch. It belongs to it until Release.
+// Next returns the slot of the next launch. The slot belongs to the launch until Release.
 func Next[A any](l *List) *Slot[A] {
 	p, ok := l.last.(*slots[A])
 	if !ok {
@@ -58,7 +59,7 @@ func find[A any](l *List) *slots[A] {
 	return p
 }
 
-// Release makes all slots available to the next section. It keeps no argument.
+// Release makes all slots available to the next section. It clears the arguments.
 func (l *List) Release() {
 	for _, p := range l.pools {
 		p.release()

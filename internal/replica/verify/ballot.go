@@ -6,29 +6,28 @@ import (
 	"strings"
 )
 
-// Run is one execution of a task: the hash of what it wrote, and the processor
-// that ran it.
+// Run is one execution of a task: the hash of its results, and the processor that ran it.
 type Run struct {
 	Hash uint64
 	Core int
 }
 
-// Ballot is one replica's report of a task.
+// Ballot is the report of one replica about a task.
 type Ballot struct {
 	Replica int
-	Entry   uint64 // hash of the state that the task began from, if it ran again
+	Entry   uint64 // hash of the state from which the task began, if it ran again
 	Runs    []Run  // the first run, then the repeated ones
 }
 
 // Guilty is a replica with a wrong result of a task.
 type Guilty struct {
 	Replica int
-	Index   int // of the task among those sampled
+	Index   int // index of the task among the sampled ones
 	Core    int
 }
 
-// Undecided reports that replicas differ in the result of a task, and that the
-// runs do not show which one is wrong.
+// Undecided reports that replicas differ in the result of a task, and that no run shows
+// which one is wrong.
 type Undecided struct {
 	Section uint64
 	Task    int
@@ -52,7 +51,7 @@ func (u *Undecided) Error() string {
 type EntryDiffers struct {
 	Section      uint64
 	Task         int
-	Replica      int // this replica
+	Replica      int // number of this replica
 	Peer         int
 	Mine, Theirs uint64
 }
@@ -77,10 +76,10 @@ func entriesDiffer(ballots []Ballot) (a, b *Ballot) {
 	return nil, nil
 }
 
-// judge returns the right result of a task: the one that most replicas report,
-// and at least two; or else that of the only replica whose repeated runs agree.
-// The second rule cannot tell a replica that always errs in the same way from a
-// sound one.
+// judge returns the right result of a task. If at least two replicas report the same
+// result, that is the one that most of them report. Otherwise it is the result of the only
+// replica whose repeated runs agree. This second rule cannot distinguish a sound replica
+// from one that always errs in the same way.
 func judge(ballots []Ballot) (right uint64, ok bool) {
 	most := 1
 	for i := range ballots {
@@ -118,7 +117,7 @@ func judge(ballots []Ballot) (right uint64, ok bool) {
 	return ballots[sure].Runs[0].Hash, true
 }
 
-// reports is whether one of the runs had that result.
+// reports is whether one of the runs had this result.
 func (b *Ballot) reports(hash uint64) bool {
 	return slices.ContainsFunc(b.Runs, func(r Run) bool { return r.Hash == hash })
 }

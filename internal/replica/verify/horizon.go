@@ -5,19 +5,19 @@ package verify
 // that number with a probability of 95 % (1 - exp(-3)).
 const Enough = 3000
 
-// Horizon bounds how far back a process that is blamed now may have erred, where
-// only a share of the tasks are compared: to the last safe point followed by
-// Enough comparisons. The zero value has no comparisons yet.
+// Horizon bounds how far back a process that is blamed now may have erred, if only a share
+// of the tasks is compared. The bound is the last safe point that was followed by Enough
+// comparisons. The zero value has no comparisons.
 type Horizon struct {
-	compared uint64 // tasks whose results were compared among all replicas of the rank
-	marks    []mark // ascending; earlier ones cannot become the horizon any more
+	compared uint64 // number of tasks whose results were compared among all replicas of the rank
+	marks    []mark // ascending; earlier marks cannot become the bound any more
 	sure     uint64
 }
 
 // mark is a safe point, and the number of comparisons before it.
 type mark struct{ point, compared uint64 }
 
-// Compared counts n more compared tasks that blamed no live process.
+// Compared counts n more compared tasks by which no live process was blamed.
 func (h *Horizon) Compared(n int) {
 	h.compared += uint64(n)
 	for len(h.marks) > 0 && h.compared-h.marks[0].compared >= Enough {
@@ -28,7 +28,7 @@ func (h *Horizon) Compared(n int) {
 // At records that the program is at a safe point.
 func (h *Horizon) At(point uint64) {
 	if n := len(h.marks); n > 0 && h.marks[n-1].compared == h.compared {
-		h.marks = h.marks[:n-1] // the later safe point serves as well
+		h.marks = h.marks[:n-1] // nothing was compared since, so the later safe point replaces it
 	}
 	h.marks = append(h.marks, mark{point, h.compared})
 }
@@ -41,6 +41,6 @@ func (h *Horizon) Back(point uint64) {
 	h.sure = min(h.sure, point)
 }
 
-// Sure returns the last safe point at which the comparisons found every process
-// sound, in the sense of Enough; 0 if there is none.
+// Sure returns the last safe point that was followed by Enough comparisons, 0 if there is
+// none. The comparisons found every process sound up to it.
 func (h *Horizon) Sure() uint64 { return h.sure }

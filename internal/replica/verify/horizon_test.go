@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHorizon: a safe point is sure once enough tasks were compared after it. Comparisons
-// after the point to which the program rolls back say nothing about the repeated part.
+// TestHorizon requires that a safe point is sure once enough tasks were compared after it.
+// After a rollback the comparisons of the part that is repeated do not count.
 func TestHorizon(t *testing.T) {
 	var h Horizon
 	require.Zero(t, h.Sure())
@@ -15,7 +15,7 @@ func TestHorizon(t *testing.T) {
 	require.Zero(t, h.Sure(), "there was no safe point yet")
 
 	h.At(3)
-	h.At(4) // nothing was compared since
+	h.At(4) // nothing was compared since the last safe point
 	h.Compared(Enough - 1)
 	require.Zero(t, h.Sure())
 	h.At(7)
@@ -30,13 +30,14 @@ func TestHorizon(t *testing.T) {
 	h.Back(5)
 	require.Equal(t, uint64(5), h.Sure())
 	h.Compared(Enough)
-	require.Equal(t, uint64(5), h.Sure(), "safe point 9 of before is void")
+	require.Equal(t, uint64(5), h.Sure(), "safe point 9 from before the rollback is void")
 	h.At(6)
 	h.Compared(Enough)
 	require.Equal(t, uint64(6), h.Sure())
 }
 
-// TestHorizonIsShort: safe points between which nothing is compared are kept once.
+// TestHorizonIsShort requires that of safe points without comparisons between them only
+// one is kept.
 func TestHorizonIsShort(t *testing.T) {
 	var h Horizon
 	for point := range uint64(100_000) {

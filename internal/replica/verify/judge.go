@@ -2,8 +2,8 @@ package verify
 
 import "slices"
 
-// compare checks whether all live replicas came to the same results, and reruns
-// the tasks in which they differ.
+// compare checks whether all live replicas have the same results, and reruns the tasks in
+// which they differ.
 func (m *Machine) compare() {
 	var disputed []int
 	for p := range m.peers {
@@ -36,15 +36,15 @@ func (m *Machine) compare() {
 		m.sayAgain(disputed)
 	}
 	for p := range m.peers {
-		if m.lives(p) && m.peers[p].said[m.section].again == nil { // a peer reruns every task that any live replica disputes, so one message has them all
+		if m.lives(p) && m.peers[p].said[m.section].again == nil { // a peer reruns all tasks that any live replica disputes, and reports them in one message
 			return
 		}
 	}
 	m.decide(disputed)
 }
 
-// heard reports whether a peer has sent its first results to the replicas that
-// live now.
+// heard reports whether a peer has sent its first results to the replicas that are live
+// now.
 func (m *Machine) heard(p int) bool {
 	s := m.peers[p].said[m.section]
 	return s != nil && s.firstAt == m.deaths+1
@@ -68,8 +68,8 @@ func (m *Machine) decide(disputed []int) {
 	m.hold(r)
 }
 
-// judgeAlone judges each task when no peer lives. If no dead replica sent the
-// same result, the task runs again, and once more if those runs differ.
+// judgeAlone judges each task when no peer is live. If no dead replica sent the same
+// result, the task runs again, and once more if those runs differ.
 func (m *Machine) judgeAlone() {
 	r := m.first()
 	for i := range m.mine {
@@ -109,7 +109,7 @@ func (m *Machine) judgeAlone() {
 	}
 }
 
-// majority returns the result of most of three runs of one process.
+// majority returns the result of at least two of three runs of one process.
 func majority(runs []Run) (uint64, bool) {
 	for i := range runs {
 		for k := range i {
@@ -131,7 +131,7 @@ func (m *Machine) verdict(r *Result, i int, ballots []Ballot) error {
 		return &EntryDiffers{m.section, m.tasks[i], a.Replica, b.Replica, a.Entry, b.Entry}
 	}
 	right, ok := judge(ballots)
-	if !ok { // a replica that was blamed before, and has not left yet, erred again
+	if !ok { // a replica that was blamed before, but has not died yet, erred again
 		right, ok = judge(slices.DeleteFunc(slices.Clone(ballots), func(b Ballot) bool { return m.peers[b.Replica].convicted }))
 	}
 	if !ok {

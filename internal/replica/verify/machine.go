@@ -10,35 +10,35 @@ import (
 type Machine struct {
 	me     int
 	peers  []peer
-	deaths uint64 // number of deaths in the rank so far: all replicas count the same ones
+	deaths uint64 // number of deaths in the rank so far; all replicas count the same deaths
 
 	open      bool
-	section   uint64 // the one being verified, or the last one
+	section   uint64 // number of the section that is being verified, or was verified last
 	signature uint64
-	tasks     []int // the sampled ones
+	tasks     []int // the sampled tasks
 	mine      []ballot
-	left      int  // sampled tasks that have not run
-	complete  bool // all other tasks of the section are here, too
+	left      int  // number of sampled tasks that have not run
+	complete  bool // the results of all other tasks of the section have arrived, too
 	again     bool // the results of repeated runs were sent
 	result    *Result
 	equal     bool // all first results were equal, so no peer has to confirm the result
-	told      bool // the result was sent
-	last      left // the section before, which peers may still be in; none is in an earlier one
+	told      bool // this replica has sent the result
+	last      left // the section before, in which peers may still be; no peer is in an earlier one
 	err       error
 	acts      []Action
 }
 
-// ballot is the finding of this replica about a task.
+// ballot is what this replica has found about a task.
 type ballot struct {
 	entry   uint64
 	runs    []Run
-	running bool // a repeated run is under way
+	running bool // a repeated run is in progress
 }
 
 // left is a section that this replica left because all first results were equal.
 type left struct {
 	section, signature uint64
-	result             *Result // nil: it was sent to the peers, or there is none
+	result             *Result // nil: the result was sent to the peers, or there is none
 }
 
 // peer is the state of another replica.
@@ -54,14 +54,14 @@ type said struct {
 	first     []uint64
 	again     []Again
 	result    *Result
-	firstAt   uint64 // 1 + the number of deaths its sender had handled at first; 0: not reported
+	firstAt   uint64 // 1 + the number of deaths that its sender had handled when it sent its first results; 0: not reported
 }
 
 // Word is a message from one replica to another.
 type Word struct {
 	Section   uint64
-	Signature uint64 // of the section
-	Deaths    uint64 // number that the sender has handled
+	Signature uint64 // signature of the section
+	Deaths    uint64 // number of deaths that the sender has handled
 	First     []uint64
 	Again     []Again
 	Result    *Result
@@ -69,33 +69,33 @@ type Word struct {
 
 // Again is the outcome of a task that ran once more.
 type Again struct {
-	Index         int // of the task among those sampled
+	Index         int // index of the task among the sampled ones
 	Entry         uint64
 	First, Second Run
 }
 
 // Result is the outcome of a section on which the replicas of a rank agree.
 type Result struct {
-	Right    []uint64 // of each sampled task
+	Right    []uint64 // results of the sampled tasks
 	Differed []int    // sampled tasks whose results were not all equal
 	Guilty   []Guilty
 }
 
-// Action is something for the caller to do, in order.
+// Action is something for the caller to do. Actions are done in order.
 type Action struct {
 	Kind  ActionKind
-	Peer  int   // Say
-	Word  *Word // Say
-	Index int   // Rerun
+	Peer  int   // of Say
+	Word  *Word // of Say
+	Index int   // of Rerun
 }
 
 // ActionKind is the kind of an Action.
 type ActionKind uint8
 
-// The actions.
+// The actions of the protocol.
 const (
 	Say   ActionKind = iota // send Word to Peer
-	Rerun                   // run a task from the entry state of the section, then call Ran
+	Rerun                   // run a task again from the entry state of the section, then call Ran
 )
 
 // Mismatch reports that a peer verifies a section with another signature or other
@@ -132,7 +132,7 @@ func NewAt(replica, replicas int, deaths uint64) *Machine {
 // Alive revives a dead peer. All replicas call it between the same two sections.
 func (m *Machine) Alive(p int) { m.peers[p] = peer{said: make(map[uint64]*said)} }
 
-// Enter opens a section in which those tasks are sampled.
+// Enter opens a section in which these tasks are sampled.
 func (m *Machine) Enter(section, signature uint64, tasks []int) {
 	m.last = left{}
 	if m.equal && !m.told {
@@ -146,8 +146,8 @@ func (m *Machine) Enter(section, signature uint64, tasks []int) {
 	}
 }
 
-// Ran records that a sampled task has run here. entry is the hash of the state it
-// began from, and is used only for a repeated run.
+// Ran records that a sampled task has run on this replica. entry is the hash of the state
+// from which it began. It matters only for a repeated run.
 func (m *Machine) Ran(index int, entry uint64, r Run) []Action {
 	m.acts = m.acts[:0]
 	b := &m.mine[index]
@@ -155,14 +155,14 @@ func (m *Machine) Ran(index int, entry uint64, r Run) []Action {
 	if len(b.runs) > 1 {
 		b.entry = entry
 	} else if m.left--; m.left == 0 {
-		m.sayFirst() // sent now, so that it arrives while the other tasks run
+		m.sayFirst() // sent now, so that the message arrives while other tasks run
 	}
 	m.advance()
 	return m.acts
 }
 
-// Complete records that the result of every task of the section is here. No
-// task is repeated before that.
+// Complete records that the results of all tasks of the section have arrived. No task is
+// repeated before that.
 func (m *Machine) Complete() []Action {
 	m.acts = m.acts[:0]
 	m.complete = true
@@ -177,7 +177,7 @@ func (m *Machine) Hear(p int, w *Word) []Action {
 		if w.Result != nil {
 			m.answer(w.Section)
 		}
-		return m.acts // that was left here
+		return m.acts // this replica has left that section
 	}
 	q := &m.peers[p]
 	s := q.said[w.Section]
@@ -197,9 +197,9 @@ func (m *Machine) Hear(p int, w *Word) []Action {
 	return m.acts
 }
 
-// answer sends the result of a section that this replica left because all first
-// results were equal. The peer holds the result of a dead replica, and waits
-// until all hold it.
+// answer sends the result of a section that this replica left because all first results
+// were equal. The asking peer holds the result of a dead replica, and waits until all live
+// replicas hold it.
 func (m *Machine) answer(section uint64) {
 	switch section {
 	case m.section:
@@ -256,8 +256,8 @@ func (m *Machine) Leave() {
 	}
 }
 
-// Counts reports whether this replica counts the outcome for the rank: the lowest
-// one that lives and is not guilty does.
+// Counts reports whether this replica counts the outcome for the rank. That is the lowest
+// live replica that is not guilty.
 func (m *Machine) Counts(r *Result) bool {
 	lowest := -1
 	for p := range m.peers {
@@ -274,7 +274,7 @@ func (m *Machine) Counts(r *Result) bool {
 	return lowest == m.me
 }
 
-// Runs returns the runs of a sampled task here.
+// Runs returns the runs of a sampled task on this replica.
 func (m *Machine) Runs(index int) []Run { return m.mine[index].runs }
 
 // Missing returns a live peer that the section waits for, -1 if there is none.
@@ -299,7 +299,7 @@ func (m *Machine) alone() bool {
 	return true
 }
 
-// advance performs what the state allows now.
+// advance performs all steps that the state allows.
 func (m *Machine) advance() {
 	if !m.open || !m.complete || m.err != nil {
 		return
@@ -309,7 +309,7 @@ func (m *Machine) advance() {
 		switch {
 		case p == m.me || s == nil:
 		case m.peers[p].dead && s.signature == m.signature && s.result == nil && len(s.first) != len(m.tasks):
-			delete(m.peers[p].said, m.section) // the peer was beyond a consistent cut that the others had not reached; since that cut other tasks are sampled
+			delete(m.peers[p].said, m.section) // the dead peer had passed a consistent cut that the others had not reached; since that cut other tasks are sampled
 		case s.signature != m.signature || s.first != nil && len(s.first) != len(m.tasks) || s.result != nil && !s.result.of(len(m.tasks)):
 			m.err = &Mismatch{m.section, p}
 			return
@@ -328,14 +328,14 @@ func (m *Machine) advance() {
 	}
 }
 
-// of reports whether r can be a result for that number of tasks.
+// of reports whether r can be the result of a section with that number of sampled tasks.
 func (r *Result) of(tasks int) bool {
 	other := func(i int) bool { return i < 0 || i >= tasks }
 	return len(r.Right) == tasks && !slices.ContainsFunc(r.Differed, other) &&
 		!slices.ContainsFunc(r.Guilty, func(g Guilty) bool { return other(g.Index) })
 }
 
-// first returns the result that holds if the first runs here are right.
+// first returns the result of the section, if the first runs here are right.
 func (m *Machine) first() *Result {
 	r := &Result{Right: make([]uint64, len(m.mine))}
 	for i := range m.mine {
@@ -366,7 +366,7 @@ func (m *Machine) theirs(p, i int) Ballot {
 	return b
 }
 
-// rerun requests a run of task i if it has run fewer than times times.
+// rerun orders a run of task i if it has run fewer than times times.
 func (m *Machine) rerun(i, times int) {
 	if b := &m.mine[i]; len(b.runs) < times && !b.running {
 		b.running = true

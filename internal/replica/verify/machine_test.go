@@ -38,7 +38,7 @@ func (r *rank) check(t *tally) error {
 			return fmt.Errorf("undecided with %d replicas alive: %w", len(r.nodes), r.ended)
 		}
 		if m := r.by.m; m.peers[r.faulty].convicted && (r.by.id != r.faulty || !r.by.lone) {
-			return fmt.Errorf("one that was convicted is believed: %w", r.ended)
+			return fmt.Errorf("a blamed replica counts as a witness: %w", r.ended)
 		}
 		t.undecided++
 		return nil
@@ -47,7 +47,7 @@ func (r *rank) check(t *tally) error {
 		for section, res := range n.left {
 			for i, hash := range res.Right {
 				if hash != value(section, i) {
-					// Only other replicas find an error that is always the same.
+					// Only other replicas can find an error that is always the same.
 					if r.mode != always && r.mode != worse || n.id != r.faulty || !n.alone[section] || n.warned[section] {
 						return fmt.Errorf("replica %d left section %d with %x as the result of task %d", n.id, section, hash, i)
 					}
@@ -61,16 +61,16 @@ func (r *rank) check(t *tally) error {
 				t.repaired++
 			}
 			if r.errors == 0 && len(res.Differed) > 0 {
-				return fmt.Errorf("replica %d finds a difference where nobody errs", n.id)
+				return fmt.Errorf("replica %d finds a difference where no replica errs", n.id)
 			}
 		}
 	}
 	return nil
 }
 
-// TestSchedules runs ranks through sections in which one replica errs once, often, always,
-// or always after it was blamed, and any of them dies at any point: no replica continues
-// with a wrong result, no sound one is blamed, and none waits forever.
+// TestSchedules runs ranks through sections. One replica errs once, often, always, or
+// always after it was blamed, and any replica dies at any point. No replica continues with
+// a wrong result, no sound one is blamed, and none waits forever.
 func TestSchedules(t *testing.T) {
 	first, n := simseed.Range(t, 20_000)
 	var all tally
@@ -87,8 +87,8 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestAgreement: whatever results the replicas compute, each its own, all that leave a
-// section with live peers leave it with the same results.
+// TestAgreement lets each replica compute arbitrary results of its own. All replicas that
+// leave a section with live peers leave it with the same results.
 func TestAgreement(t *testing.T) {
 	first, n := simseed.Range(t, 10_000)
 	left := 0
@@ -113,8 +113,8 @@ func TestAgreement(t *testing.T) {
 	require.Positive(t, left)
 }
 
-// TestEntry: a difference of memory at the entry of a section is distinguished from a wrong
-// result.
+// TestEntry requires that a difference of memory at the entry of a section is
+// distinguished from a wrong result.
 func TestEntry(t *testing.T) {
 	found := 0
 	for seed := range uint64(2000) {
@@ -126,14 +126,14 @@ func TestEntry(t *testing.T) {
 		}
 		for _, n := range r.nodes {
 			for _, res := range n.left {
-				require.False(t, len(r.deaths) == 0 && len(res.Guilty) > 0, "INTRA_SEED=%d: convicted for what it was given", seed)
+				require.False(t, len(r.deaths) == 0 && len(res.Guilty) > 0, "INTRA_SEED=%d: blamed for its inputs", seed)
 			}
 		}
 	}
 	require.Greater(t, found, 500)
 }
 
-// TestMismatch: a replica in another section is not blamed.
+// TestMismatch requires that a replica in another section is not blamed.
 func TestMismatch(t *testing.T) {
 	for name, w := range map[string]*Word{
 		"another signature":       {Section: 3, Signature: 8, First: []uint64{1}},
@@ -168,8 +168,9 @@ func disputed() *Machine {
 	return m
 }
 
-// TestResultIsHeld: a result that was disputed is used only when all hold it. A replica
-// that has used it may die, and then the others may never learn the votes that decided it.
+// TestResultIsHeld requires that a disputed result is used only when all live replicas
+// hold it. A replica that has used it may die, and the others might then never receive the
+// votes that decided it.
 func TestResultIsHeld(t *testing.T) {
 	m := disputed()
 	right := &Result{Right: []uint64{1}, Differed: []int{0}, Guilty: []Guilty{{Replica: 1}}}
@@ -184,15 +185,15 @@ func TestResultIsHeld(t *testing.T) {
 	require.Equal(t, right, r)
 }
 
-// TestHeldResultIsAnswered: a replica that holds a result, such as that of a dead replica
-// which others have not received, waits until all hold it, also those that needed no
-// result.
+// TestHeldResultIsAnswered requires that a replica that holds a result waits until all
+// live replicas hold it, including those that needed no result. The result may come from a
+// dead replica and may not have reached the others.
 func TestHeldResultIsAnswered(t *testing.T) {
 	for name, then := range map[string]func(*Machine){
-		"in the section":   func(*Machine) {},
-		"behind it":        (*Machine).Leave,
-		"in the next one":  func(m *Machine) { m.Leave(); m.Enter(6, 8, []int{1}) },
-		"which it has run": func(m *Machine) { m.Leave(); m.Enter(6, 8, []int{1}); m.Ran(0, 0, Run{Hash: 9}); m.Complete() },
+		"in the section":                   func(*Machine) {},
+		"behind it":                        (*Machine).Leave,
+		"in the next one":                  func(m *Machine) { m.Leave(); m.Enter(6, 8, []int{1}) },
+		"in the next one, after its tasks": func(m *Machine) { m.Leave(); m.Enter(6, 8, []int{1}); m.Ran(0, 0, Run{Hash: 9}); m.Complete() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := New(0, 3)
@@ -211,12 +212,12 @@ func TestHeldResultIsAnswered(t *testing.T) {
 			for i, a := range acts {
 				require.Equal(t, Action{Kind: Say, Peer: 1 + i, Word: &Word{Section: 5, Signature: 7, Result: r}}, a)
 			}
-			require.Empty(t, m.Hear(2, &Word{Section: 5, Signature: 7, Result: r}), "it has said so")
+			require.Empty(t, m.Hear(2, &Word{Section: 5, Signature: 7, Result: r}), "it has sent the result")
 		})
 	}
 }
 
-// TestLateWord: no message about a section that was left is kept.
+// TestLateWord requires that messages about a section that was left are not kept.
 func TestLateWord(t *testing.T) {
 	m := disputed()
 	for p := 1; p < 3; p++ {
@@ -246,16 +247,16 @@ func TestJudge(t *testing.T) {
 	}{
 		{"all alike", []Ballot{ballot(1), ballot(1)}, 1, true},
 		{"one erred once", []Ballot{ballot(2, 1), ballot(1, 1)}, 1, true},
-		{"one errs always in another way", []Ballot{ballot(2, 3), ballot(1, 1)}, 1, true},
-		{"one errs always alike", []Ballot{ballot(2, 2), ballot(1, 1)}, 0, false},
-		{"two against one that errs always alike", []Ballot{ballot(2, 2), ballot(1, 1), ballot(1, 1)}, 1, true},
+		{"one errs each time in another way", []Ballot{ballot(2, 3), ballot(1, 1)}, 1, true},
+		{"one errs always in the same way", []Ballot{ballot(2, 2), ballot(1, 1)}, 0, false},
+		{"two against one that errs always in the same way", []Ballot{ballot(2, 2), ballot(1, 1), ballot(1, 1)}, 1, true},
 		{"all contradict themselves", []Ballot{ballot(2, 3), ballot(1, 4)}, 0, false},
-		{"each says what the other has said", []Ballot{ballot(1, 2), ballot(2, 1)}, 0, false},
+		{"each reports the first result of the other", []Ballot{ballot(1, 2), ballot(2, 1)}, 0, false},
 		{"two against two", []Ballot{ballot(1, 1), ballot(1, 1), ballot(2, 2), ballot(2, 2)}, 0, false},
 		{"alone, twice", []Ballot{ballot(1, 1)}, 1, true},
 		{"alone, once", []Ballot{ballot(1)}, 0, false},
-		{"a dead one has said something else", []Ballot{ballot(1, 1), ballot(2)}, 0, false},
-		{"a dead one has said the same", []Ballot{ballot(2, 1), ballot(1)}, 1, true},
+		{"a dead replica reported another result", []Ballot{ballot(1, 1), ballot(2)}, 0, false},
+		{"a dead replica reported the same result", []Ballot{ballot(2, 1), ballot(1)}, 1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for range 2 {
@@ -284,8 +285,8 @@ func TestSample(t *testing.T) {
 	require.Empty(t, Sampler{Replicas: 1}.Sample(nil, 9, 1000))
 }
 
-// No replica has more sampled tasks in its block than others, as far as the blocks have the
-// same length, so that all run the same number of tasks.
+// Sampled tasks are spread evenly: blocks of equal length contain equally many, so all
+// replicas run the same number of tasks.
 func TestSampleIsEven(t *testing.T) {
 	for replicas := 1; replicas <= 4; replicas++ {
 		for _, n := range []int{replicas, 7, 16, 60} {
@@ -306,8 +307,8 @@ func TestSampleIsEven(t *testing.T) {
 	}
 }
 
-// TestDeadBeyondACut: a dead replica had passed a safe point that is a cut for the others.
-// From that cut on fewer tasks are sampled.
+// TestDeadBeyondACut kills a replica that has passed a safe point, which is a cut for the
+// other replicas. From that cut on fewer tasks are sampled.
 func TestDeadBeyondACut(t *testing.T) {
 	m := New(0, 3)
 	m.Hear(1, &Word{Section: 3, Signature: 7, First: []uint64{5, 6}})

@@ -7,44 +7,44 @@ import (
 
 // Pace chooses the places at which a replica takes a hash: the multiples of a power of
 // two. It doubles and halves that power so that hashes take no more than a share of the
-// time. Replicas measure different times and choose different powers. But multiples of
-// a larger power are also multiples of a smaller one: at these all replicas take a
-// hash, and none has to know the choice of another. A replica skips no multiple of its
-// power, however late it is.
+// time. Replicas measure different times and choose different powers. But multiples of a
+// larger power are also multiples of a smaller one. There all replicas take a hash,
+// without knowing the choice of another. A replica skips no multiple of its power, even if
+// it is late.
 //
-// Places are counted from 1. The first one that the replica reaches is compared, so
-// that a difference from the start is found at the start.
+// Places are counted from 1. The first one that the replica reaches is compared, so that a
+// difference from the start is found at the start.
 type Pace struct {
-	level   int           // log2 of the power
-	spent   time.Duration // by all hashes
-	cost    time.Duration // of one hash, on average
+	level   int           // logarithm of the power to base 2
+	spent   time.Duration // time spent on all hashes
+	cost    time.Duration // average time of one hash
 	hashed  bool          // at least one hash was taken
-	at      uint64        // place at which the time was read last
-	looked  time.Duration // when the program continued from there
-	between time.Duration // from one place to the next before at, on average
+	at      uint64        // the last place at which the clock was read
+	looked  time.Duration // time at which the program continued from there
+	between time.Duration // average time from one place to the next, before at
 }
 
 const (
-	// paceShare is the inverse of the share of the time that hashes may take. It is
-	// less than half of the documented share, since hashes cause further costs.
+	// paceShare is the inverse of the share of the time that hashes may take. That share is
+	// less than half of the documented one, because hashes have further costs.
 	paceShare = 250
-	// paceFree is the time for hashes beyond that share. Starting a process takes
-	// longer, and it lets a short job be compared often enough to be useful.
+	// paceFree is the time that hashes may take beyond that share. It is less than the time
+	// to start a process, and it allows enough comparisons in a short job.
 	paceFree = 5 * time.Millisecond
 	// highest is the largest level.
 	highest = 40
 )
 
-// NewPace returns the Pace of a process that will next reach the place after n, and has
-// spent time on hashes at places of the other kind.
+// NewPace returns the Pace of a process that has passed n places, and has spent time on
+// hashes at places of the other kind.
 func NewPace(n uint64, spent time.Duration) *Pace { return &Pace{at: n, spent: spent} }
 
 // Due reports whether a hash is to be taken at place n. now returns the time of the
 // process, and is called only occasionally.
 func (p *Pace) Due(n uint64, now func() time.Duration) bool {
 	if p.level > 0 && multiple(n, p.level/2) && p.hashed {
-		// Places may follow each other more slowly than before. A replica that lowers
-		// its power skips nothing that it did not skip before.
+		// Places may follow each other more slowly than before. A replica that lowers its
+		// power skips no place that it hashed before.
 		p.look(n, now())
 		p.level = min(p.level, p.choose(n-1))
 	}
@@ -62,7 +62,7 @@ func (p *Pace) Took(n uint64, took, now time.Duration) {
 	p.level = p.choose(n)
 }
 
-// look measures the time between places: the program has reached place n at a time.
+// look updates the time between places: the program reaches place n now.
 func (p *Pace) look(n uint64, now time.Duration) {
 	if n > p.at {
 		p.between = max(now-p.looked, 0) / time.Duration(n-p.at)
@@ -70,8 +70,7 @@ func (p *Pace) look(n uint64, now time.Duration) {
 	}
 }
 
-// choose returns the smallest level at which the next hash after place n keeps to the
-// share.
+// choose returns the smallest level at which hashes after place n stay within the share.
 func (p *Pace) choose(n uint64) int {
 	for level := 0; ; level++ {
 		next := (n>>level + 1) << level
@@ -85,7 +84,7 @@ func (p *Pace) choose(n uint64) int {
 // Spent returns how long all hashes have taken.
 func (p *Pace) Spent() time.Duration { return p.spent }
 
-// Between returns the time from one place to the next, as measured last.
+// Between returns the last measured time from one place to the next.
 func (p *Pace) Between() time.Duration { return p.between }
 
 // multiple reports whether n is a multiple of 2^level.

@@ -17,7 +17,7 @@ type pacing struct {
 	now    time.Duration
 	hashed map[uint64]bool
 	power  uint64 // after the last hash
-	missed uint64 // the first multiple of it that was not hashed
+	missed uint64 // the first multiple of power that was not hashed
 }
 
 func (p *pacing) visit(n uint64, between, cost time.Duration) {
@@ -31,8 +31,9 @@ func (p *pacing) visit(n uint64, between, cost time.Duration) {
 	}
 }
 
-// TestPace makes replicas with different times reach the same places: they hash at common
-// places, keep to their share of the time, and hash again where the places are rarer.
+// TestPace makes replicas with different times reach the same places. They hash at common
+// places, stay within their share of the time, and hash more often when places become
+// rarer.
 func TestPace(t *testing.T) {
 	simseed.Search(t, 300, func(seed uint64) error {
 		rng := rand.New(rand.NewPCG(seed, 37))
@@ -58,7 +59,7 @@ func TestPace(t *testing.T) {
 			}
 		}
 		for i, p := range all {
-			// The first hashes are taken before the time between places is known well.
+			// The first hashes are taken before the time between places is well known.
 			if p.missed > 0 {
 				return fmt.Errorf("replica %d skipped place %d, a multiple of its power", i, p.missed)
 			}
@@ -69,8 +70,8 @@ func TestPace(t *testing.T) {
 		if !all[0].hashed[first+1] || !all[1].hashed[first+1] {
 			return fmt.Errorf("the first place was not hashed")
 		}
-		// Half of the number that the time would allow if both chose the same power and
-		// hashes always took the same time.
+		// This is half of the number of hashes that the time would allow if both replicas
+		// chose the same power and hashes always took the same time.
 		if could := int(time.Duration(places/2) * 30 * between / paceShare / (4 * cost)); since < could/8-2 && since < int(places/16) {
 			return fmt.Errorf("%d hashes in common, and there was time for %d", since, could)
 		}
@@ -78,7 +79,8 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// TestHashesAreKept: however far a replica is ahead, at some level both keep a hash.
+// TestHashesAreKept requires that both replicas keep a common hash at some level, even if
+// one is far ahead.
 func TestHashesAreKept(t *testing.T) {
 	ahead, behind := NewWatch(0, 2), NewWatch(1, 2)
 	for n := uint64(1); n <= 5000; n++ {

@@ -10,7 +10,7 @@ type Place struct {
 	Number uint64
 }
 
-// AtEnd is the number of the safe point that stands for the end of the program.
+// AtEnd stands for the end of the program, as the number of a safe point.
 const AtEnd = 1 << 63
 
 // PlaceKind is the kind of a place.
@@ -31,10 +31,10 @@ func (p Place) Before(o Place) bool {
 // Difference describes where the hashes of two replicas differ.
 type Difference struct {
 	Place   Place
-	A, B    int       // the replicas; A is the lower one
-	Index   int       // of the first hash that differed
-	Lengths bool      // they had different numbers of hashes, and equal ones before Index
-	Hashes  [2]uint64 // of A and of B at Index or, with Lengths, their numbers of hashes
+	A, B    int       // the two replicas; A is the lower one
+	Index   int       // index of the first hash that differed
+	Lengths bool      // the replicas had different numbers of hashes, which are equal before Index
+	Hashes  [2]uint64 // hash of A and of B at Index; with Lengths, their numbers of hashes
 }
 
 // differ compares the hashes of two replicas at a place.
@@ -57,12 +57,11 @@ func differ(at Place, a, b int, of, other []uint64) *Difference {
 // at multiples of 2^k that are not multiples of 2^(k+1).
 const kept = 16
 
-// hashes keeps the last hashes of a replica, equally many of each level. So a place
-// that two replicas have both hashed is found at some level, however far one of them is
-// ahead.
+// hashes keeps the newest hashes of a replica, equally many of each level. So two replicas
+// have a common hashed place at some level, even if one is far ahead.
 type hashes struct {
 	at   map[Place][]uint64
-	last map[Place][]Place // places that are kept, by their kind and level
+	last map[Place][]Place // the kept places, by their kind and level
 }
 
 func newHashes() hashes {

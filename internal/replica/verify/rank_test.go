@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// A rank is all replicas of one rank, with links and a head that announces
-// deaths, in one goroutine and driven by one seed. One of them may err.
+// A rank is all replicas of one rank, with links and a head that announces deaths. It runs
+// in one goroutine, and one seed determines all events. One of the replicas may err.
 type rank struct {
 	rng      *rand.Rand
-	sampled  []int // tasks of each section; 0: it is not verified
+	sampled  []int // number of sampled tasks of each section; 0: it is not verified
 	nodes    []*node
-	links    [][]*wire // from, to
-	deaths   []int     // in the head's order
+	links    [][]*wire // by sender, then receiver
+	deaths   []int     // dead replicas, in the head's order
 	crashes  int       // number of deaths still to come
-	faulty   int       // the replica that errs, -1: none
+	faulty   int       // the replica that errs; -1: none
 	mode     mode
-	odds     int  // it errs once in that many runs
-	wild     bool // all of them err, in one of a few ways
+	odds     int  // the replica errs once in that many runs
+	wild     bool // all replicas err, in one of a few ways
 	diverged bool // the faulty replica has entered a section with other memory
 	errors   int
 	reruns   int
-	cut      int   // the section from which on fewer tasks are sampled, since a cut before it; 0: none
-	heard    int   // number of deaths before that cut: all replicas know of them before they enter that section
-	ended    error // why the job has ended: then no replica continues
-	by       *node // the replica that has found that
+	cut      int   // the first section after a cut; from there on fewer tasks are sampled; 0: none
+	heard    int   // number of deaths before that cut; all replicas know of them before they enter that section
+	ended    error // why the job has ended; no replica continues then
+	by       *node // the replica that has found the error
 }
 
 // mode is the way in which a replica errs.
@@ -34,9 +34,9 @@ type mode int
 
 const (
 	once   mode = iota // in one run
-	often              // in many runs, each time in another way
+	often              // in many runs, each time differently
 	always             // in the same way, whenever it runs a task
-	worse              // once, and from the next section on always
+	worse              // in one run, and in every run from the next section on
 	modes
 )
 
@@ -53,16 +53,16 @@ type node struct {
 	section int
 	inside  bool
 	todo    []int // sampled tasks that have not run
-	shared  bool  // the other tasks are here
+	shared  bool  // the results of the other tasks have arrived
 	again   []int // tasks to repeat
 	dead    bool
 	handled int   // number of deaths that it has handled
 	erred   int   // the first section in which it has erred
-	failed  error // the error that it has found, and whether it was alone then
+	failed  error // the error that it has found
 	lone    bool
 	left    map[int]*Result
 	warned  map[int]bool // sections for which a sound replica has sent its results
-	alone   map[int]bool // sections that it judged with no other replica alive
+	alone   map[int]bool // sections that it judged while no other replica was live
 }
 
 func newRank(seed uint64) *rank {
@@ -242,7 +242,7 @@ func (r *rank) live() (n int) {
 	return n
 }
 
-// crash kills a node: some of its last words to each of the others are lost.
+// crash kills a node. Its last messages to each of the others are lost.
 func (n *node) crash() {
 	n.dead = true
 	n.crashes--
@@ -251,8 +251,8 @@ func (n *node) crash() {
 		w.words = w.words[:n.rng.IntN(len(w.words)+1)]
 	}
 	n.rank.deaths = append(n.rank.deaths, n.id)
-	// The others may reach a cut that this one had passed, and sample fewer
-	// tasks from there on.
+	// The others may reach a cut that this replica had passed, and sample fewer tasks from
+	// there on.
 	ahead := n.inside && n.cut == 0 && n.sampled[n.section] > 1
 	for _, o := range n.nodes {
 		ahead = ahead && (o.dead || o.section < n.section)

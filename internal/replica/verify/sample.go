@@ -10,18 +10,17 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// Sampler chooses the tasks that are verified, the same on all replicas.
+// Sampler chooses the tasks that are verified. It chooses the same tasks on all replicas.
 type Sampler struct {
-	Share    float64 // of all tasks; 1: all of them
+	Share    float64 // share of all tasks; 1: all of them
 	Seed     uint64
-	Replicas int // of the rank, dead ones included
+	Replicas int // number of replicas of the rank, including dead ones
 }
 
-// Sample appends the chosen ones of the n tasks of a section, ascending. It
-// chooses the tasks at the same index of every replica's block together. A
-// sampled task runs on all replicas, so choosing a single one would give some
-// replicas one task more than the others. Those would wait, and the section would
-// take as long as if all had been chosen.
+// Sample appends the chosen tasks of the n tasks of a section, in ascending order. It
+// chooses the tasks at the same index of every replica's block together. A sampled task
+// runs on all replicas. If single tasks were chosen, some replicas would run one task more
+// than others, and the section would take as long as if all replicas did.
 func (s Sampler) Sample(to []int, section uint64, n int) []int {
 	if s.Share <= 0 {
 		return to

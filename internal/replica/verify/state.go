@@ -2,14 +2,14 @@ package verify
 
 import "slices"
 
-// States is the protocol by which the replicas of a rank compare their registered
-// state at safe points. Its methods are not safe for concurrent use.
+// States is the protocol by which the replicas of a rank compare their registered state at
+// safe points. Its methods are not safe for concurrent use.
 //
 // Each replica sends a hash of its state to all live peers and waits for theirs. If the
-// hashes differ, the one that most replicas have, and at least two, is right. No
-// replica continues before those with another hash are dead: until then they may pass
-// on wrong data. The hashes of the dead count: a replica that died after it sent its
-// hash had no less sound a state.
+// hashes differ, the right one is that of most replicas, but of at least two. No replica
+// continues before the replicas with another hash are dead, because until then they may
+// pass on wrong data. The hashes of dead replicas count, too: the death of a replica does
+// not make its state less reliable.
 type States struct {
 	me    int
 	peers []statePeer
@@ -17,14 +17,14 @@ type States struct {
 	own   uint64
 }
 
-// statePeer is the known state of another replica.
+// statePeer is what this replica knows about the state of another one.
 type statePeer struct {
 	dead     bool
 	finished bool
-	said     map[uint64]uint64 // hashes, by safe point, from point on
+	said     map[uint64]uint64 // its hashes, by safe point, from point on
 }
 
-// Vote is the hash of the state that a replica has.
+// Vote is the hash of the state of a replica.
 type Vote struct {
 	Replica int
 	Hash    uint64
@@ -35,7 +35,7 @@ type Comparison struct {
 	Outcome Outcome
 	Votes   []Vote
 	Guilty  []int // replicas whose state is wrong, including dead ones
-	Left    int   // a replica whose program has returned without this safe point, -1 if there is none
+	Left    int   // a replica whose program has returned without reaching this safe point; -1: none
 }
 
 // Outcome is the outcome of a comparison so far.
@@ -43,13 +43,13 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Await   Outcome = iota // for hashes of others, or for the deaths of the guilty
+	Await   Outcome = iota // wait for hashes of other replicas, or for the deaths of the guilty ones
 	Same                   // continue
-	Wrong                  // the state here is wrong
+	Wrong                  // the state of this replica is wrong
 	Unknown                // no majority shows which state is wrong
 )
 
-// NewStates returns the protocol as the given replica of the rank runs it.
+// NewStates returns the protocol of the given replica of the rank.
 func NewStates(replica, replicas int) *States {
 	s := &States{me: replica, peers: make([]statePeer, replicas)}
 	for p := range s.peers {
@@ -58,13 +58,13 @@ func NewStates(replica, replicas int) *States {
 	return s
 }
 
-// Alive marks a dead peer live, at a safe point after it was compared.
+// Alive marks a dead peer live, at a safe point that was already compared.
 func (s *States) Alive(p int) { s.peers[p] = statePeer{said: make(map[uint64]uint64)} }
 
-// Dead marks a peer dead, once all that it has sent was received.
+// Dead marks a peer dead, after everything that it sent was received.
 func (s *States) Dead(p int) { s.peers[p].dead = true }
 
-// Finished records that the program of a peer has returned, once all that it has sent
+// Finished records that the program of a peer has returned, after everything that it sent
 // was received.
 func (s *States) Finished(p int) { s.peers[p].finished = true }
 
@@ -85,8 +85,8 @@ func (s *States) Asked(point uint64) bool {
 	return false
 }
 
-// Enter begins the comparison of a safe point, at which the state has that hash, and
-// returns the peers to send the hash to.
+// Enter begins the comparison of a safe point, and returns the peers to which the hash
+// must be sent. hash is that of the state of this replica.
 func (s *States) Enter(point, hash uint64) (to []int) {
 	s.point, s.own = point, hash
 	for p := range s.peers {
@@ -144,7 +144,7 @@ func (s *States) Compare() Comparison {
 	return c
 }
 
-// right returns the hash that most votes have. It fails if two hashes have that many.
+// right returns the hash with the most votes. It fails if two hashes have equally many.
 func (s *States) right(votes []Vote) (hash uint64, ok bool) {
 	most := 0
 	for _, v := range votes {
@@ -165,7 +165,7 @@ func (s *States) right(votes []Vote) (hash uint64, ok bool) {
 }
 
 // Counts reports whether this replica counts a comparison after which the replicas
-// continue: it is the lowest live one.
+// continue. That is the lowest live replica.
 func (s *States) Counts() bool {
 	for p := range s.me {
 		if s.lives(p) {

@@ -11,15 +11,15 @@ import (
 )
 
 // A keeping is the replicas of a rank that compare their state at safe points, with links
-// and a head, in one goroutine and driven by one seed.
+// and a head. It runs in one goroutine, and one seed determines all events.
 type keeping struct {
 	rng     *rand.Rand
 	points  uint64
 	nodes   []*keeper
-	words   [][][]stateWord // from, to
+	words   [][][]stateWord // by sender, then receiver
 	deaths  []int
 	crashes int
-	faulty  int    // the replica whose state goes wrong, -1: none
+	faulty  int    // the replica whose state becomes wrong; -1: none
 	since   uint64 // the first safe point with a wrong state
 	guilty  map[int]bool
 	ended   bool // no replica can be blamed
@@ -42,8 +42,8 @@ type keeper struct {
 	wrong   bool
 	dead    bool
 	handled int
-	passed  map[uint64]bool // whether it was right at the safe points that it has passed
-	lone    map[uint64]bool // and whether it had no peer to compare with
+	passed  map[uint64]bool // by safe point that it has passed: its state was right
+	lone    map[uint64]bool // by safe point that it has passed: it had no peer to compare with
 }
 
 func newKeeping(seed uint64) *keeping {
@@ -175,8 +175,8 @@ func (n *keeper) leave(c Comparison) {
 	}
 }
 
-// together reports whether all live replicas have compared the same safe point, and
-// received all words.
+// together reports whether all live replicas have compared the same safe point, and have
+// received all messages.
 func (n *keeper) together() bool {
 	for _, o := range n.nodes {
 		if o.dead {
@@ -199,7 +199,7 @@ func (n *keeper) join(d *keeper) {
 	d.s, d.dead, d.wrong, d.inside, d.point, d.handled = NewStates(d.id, len(n.nodes)), false, n.wrong, false, n.point, len(n.deaths)
 	d.passed, d.lone = make(map[uint64]bool), make(map[uint64]bool)
 	if d.id == n.faulty {
-		n.faulty = -1 // its replacement is sound
+		n.faulty = -1 // the replacement is sound
 	}
 	if n.wrong {
 		n.faulty = n.id
@@ -222,7 +222,7 @@ func (k *keeping) live() (n int) {
 	return n
 }
 
-// die kills n: some of its last words to each of the others are lost.
+// die kills n. Its last messages to each of the others are lost.
 func (n *keeper) die() {
 	if n.dead {
 		return
@@ -237,9 +237,9 @@ func (n *keeper) die() {
 	n.keeping.deaths = append(n.keeping.deaths, n.id)
 }
 
-// TestStates runs ranks through safe points at which the state of one replica goes wrong,
-// and any of them dies or is replaced at any point: no replica continues with a wrong state
-// or beside one, none with a right state is blamed, and none waits forever.
+// TestStates runs ranks through safe points. The state of one replica becomes wrong, and
+// any replica dies or is replaced at any point. No replica continues with a wrong state or
+// beside one, none with a right state is blamed, and none waits forever.
 func TestStates(t *testing.T) {
 	repaired, unknown := 0, 0
 	n := simseed.Search(t, 20_000, func(seed uint64) error {
@@ -249,14 +249,14 @@ func TestStates(t *testing.T) {
 			return err
 		}
 		if k.ended && bad < 0 {
-			return fmt.Errorf("nobody errs, and still it is not known whose state is right")
+			return fmt.Errorf("no replica errs, but no state counts as right")
 		}
 		if k.ended && len(k.nodes) > 2 && len(k.deaths) == 0 {
-			return fmt.Errorf("nobody is convicted by %d replicas", len(k.nodes))
+			return fmt.Errorf("no replica is blamed by %d replicas", len(k.nodes))
 		}
 		for g := range k.guilty {
 			if g != bad && !k.nodes[g].wrong {
-				return fmt.Errorf("replica %d is convicted, whose state is right", g)
+				return fmt.Errorf("replica %d is blamed, but its state is right", g)
 			}
 		}
 		for _, x := range k.nodes {
@@ -281,9 +281,10 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// spread checks a case in which x has passed with a wrong state, though it had a peer to
-// compare with. That happens only if all live replicas had no peer before, and the state
-// was passed on to a joiner, or if all that could have reported it died before they did.
+// spread checks how x has passed a safe point with a wrong state, though it had a peer to
+// compare with. Two causes are possible. All live replicas had no peer before, and the
+// state was passed on to a joiner. Or all replicas that could have reported it died before
+// they did.
 func (k *keeping) spread(x *keeper, point uint64) error {
 	for _, o := range k.nodes {
 		if right, passed := o.passed[point]; passed && right {
@@ -293,12 +294,12 @@ func (k *keeping) spread(x *keeper, point uint64) error {
 	return nil
 }
 
-// TestCompare: the right state according to a number of votes, one of them from a dead
+// TestCompare lists the right state for given votes, one of which may be from a dead
 // replica.
 func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		votes   []uint64 // the first vote is its own
+		votes   []uint64 // the first vote is that of this replica
 		dead    []int
 		outcome Outcome
 		guilty  []int
@@ -334,7 +335,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestStateThatNeverComes: a replica whose program has returned sends no more states.
+// TestStateThatNeverComes requires that no replica waits for the state of one whose
+// program has returned.
 func TestStateThatNeverComes(t *testing.T) {
 	s := NewStates(1, 2)
 	require.Equal(t, []int{0}, s.Enter(3, 5))

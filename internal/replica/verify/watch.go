@@ -3,38 +3,37 @@ package verify
 // Watch is the protocol by which the replicas of a rank find that their program has
 // diverged. Its methods are not safe for concurrent use.
 //
-// Each replica sends the hashes that it takes (Pace decides where) to all live peers,
-// and continues: no replica waits for a hash, so none waits for a replica that is dead
-// or late. Both ends compare two hashes of one place. The hashes of a dead replica
-// count, as they were right when it sent them. A joiner has sent none.
+// Each replica sends the hashes that it takes (Pace decides where) to all live peers, and
+// continues. No replica waits for a hash, so none waits for a dead or late replica. Each
+// of two replicas compares the two hashes of one place. The hashes of a dead replica
+// count, because its death does not make them wrong. A joiner has sent none.
 //
-// A replica that has found a difference proposes a place to stop at: the next place
-// that it will reach. A replica that receives a proposal adds its own next place. All
-// replicas take the latest place that they know of, and send it on when it changes. So
-// the replicas agree even if a dying one has informed only some of its peers. At that
-// place each replica waits until all live peers have named the same place. Then it
-// sends a table of hashes of blocks to the lead, which is the lowest live replica. The
-// lead asks a replica whose table differs for the first block that does, and reports
-// the difference. If the lead dies, the next one begins again. If the job goes on, the
-// lead ends the comparisons, and each replica sends that on once, so that all that live
-// learn of it. A replica whose program has returned reaches no further place, and is not
-// waited for.
+// A replica that has found a difference proposes its next place as the place to stop at. A
+// replica that receives a proposal adds its own next place. All replicas use the latest
+// place that they know of, and send it on when it changes. So the replicas agree even if a
+// dying one has informed only some of its peers. At that place each replica waits until
+// all live peers have named the same place. Then it sends a table of hashes of blocks to
+// the lead, which is the lowest live replica. The lead asks a replica whose table differs
+// for the first block that does, and reports the difference. If the lead dies, the next
+// one begins again. If the job continues, the lead ends the comparisons. Each replica
+// sends that message on once, so that all live replicas receive it. No replica waits for
+// one whose program has returned, because that one reaches no further place.
 type Watch struct {
 	me    int
 	own   hashes
 	peers []watched
 	found *Difference
 
-	target   Place              // where all replicas stop; its number is 0 before a difference is known
-	proposed map[PlaceKind]bool // this replica has named its next place of that kind
-	stopped  bool               // at the target
-	table    Table              // table of this replica there
-	told     int                // 1 + the replica that the table was sent to
-	asked    *Block             // block that this replica has asked for as the lead
+	target   Place              // where all replicas stop; its number is 0 while no difference is known
+	proposed map[PlaceKind]bool // by kind of place: this replica has proposed its next place
+	stopped  bool               // this replica has stopped at the target
+	table    Table              // table of this replica at the target
+	told     int                // 1 + the replica to which the table was sent; 0: not sent
+	asked    *Block             // block that this replica has requested as the lead
 	got      *Block             // answer to asked
 	wanted   *Block             // block that the lead wants from this replica
 	tries    int                // places at which this replica, as the lead, found no difference
-	over     bool               // the difference was reported: there are no comparisons any more
+	over     bool               // the difference was reported: comparisons have ended
 	compared int64
 	out      []Send
 }
@@ -43,36 +42,36 @@ type Watch struct {
 type watched struct {
 	dead, finished bool
 	hashes         hashes
-	target         Place // named last
-	table          Table // at its target
+	target         Place // place that it has named last
+	table          Table // its table at its target
 }
 
-// mostTries is the number of further sections at which the replicas stop, if the tasks
-// of the first ones read nothing that differs.
+// mostTries is the number of further sections at which the replicas stop, if the tasks of
+// the first section read no memory that differs.
 const mostTries = 16
 
-// Table holds hashes of the contents of a replica at a place: for each item its size
-// and then the hashes of its blocks.
+// Table holds hashes of the contents of a replica at a place. For each item it has the
+// size, followed by the hashes of its blocks.
 type Table [][]uint64
 
 // Block is a part of an item of a peer.
 type Block struct {
-	Peer, Item, Block int    // Block -1: the items differ in size only, or one replica lacks the item
-	Size              uint64 // of the item of the peer
+	Peer, Item, Block int    // Block -1: only the sizes of the items differ, or one replica lacks the item
+	Size              uint64 // size of the item of the peer
 	Bytes             []byte
 }
 
 // WatchKind is the kind of a message of Watch.
 type WatchKind uint8
 
-// The kinds of messages.
+// The kinds of messages of Watch.
 const (
 	WatchHashes WatchKind = iota // Hashes at Place
 	WatchStop                    // the sender stops at Place, because of Found
 	WatchTable                   // Table at Place
-	WatchWant                    // asks for Block of Item
+	WatchWant                    // requests Block of Item
 	WatchBlock                   // Bytes of Item and Block at Place
-	WatchOver                    // the difference was reported
+	WatchOver                    // the difference was reported: comparisons have ended
 )
 
 // WatchWord is a message of a replica to a peer.
@@ -86,7 +85,7 @@ type WatchWord struct {
 	Bytes       []byte
 }
 
-// Send is a message and the peer that it goes to.
+// Send is a message and the peer to which it is sent.
 type Send struct {
 	To   int
 	Word *WatchWord
@@ -95,15 +94,15 @@ type Send struct {
 // WatchStep is the next step of a replica that has stopped.
 type WatchStep uint8
 
-// The steps.
+// The steps of a replica that has stopped.
 const (
-	WatchWait  WatchStep = iota // for messages, or deaths
+	WatchWait  WatchStep = iota // wait for messages, or deaths
 	WatchLeave                  // continue the program
 	WatchGive                   // send the block that the lead wants
 	WatchTell                   // report the difference: this replica is the lead
 )
 
-// NewWatch returns the protocol as the given replica of the rank runs it.
+// NewWatch returns the protocol of the given replica of the rank.
 func NewWatch(replica, replicas int) *Watch {
 	w := &Watch{me: replica, own: newHashes(), peers: make([]watched, replicas), proposed: make(map[PlaceKind]bool)}
 	for p := range w.peers {
@@ -124,7 +123,7 @@ func (w *Watch) Alive(p int) []Send {
 	return w.sends()
 }
 
-// Dead marks a peer dead, once all that it has sent was received.
+// Dead marks a peer dead, after everything that it sent was received.
 func (w *Watch) Dead(p int) { w.peers[p].dead = true }
 
 // Finished records that the program of a peer has returned.
@@ -133,8 +132,8 @@ func (w *Watch) Finished(p int) { w.peers[p].finished = true }
 // Found returns the first difference that is known, nil if there is none.
 func (w *Watch) Found() *Difference { return w.found }
 
-// Compared returns how many hashes were compared with those of a higher replica, so that
-// all replicas together count each pair once.
+// Compared returns the number of hashes that were compared with those of higher replicas.
+// So all replicas together count each pair once.
 func (w *Watch) Compared() int64 { return w.compared }
 
 // Pass records the hashes of this replica at a place.
@@ -154,7 +153,7 @@ func (w *Watch) Pass(at Place, of []uint64) []Send {
 	return w.sends()
 }
 
-// Hear handles a message of a peer.
+// Hear handles a message from a peer.
 func (w *Watch) Hear(p int, word *WatchWord) []Send {
 	x := &w.peers[p]
 	switch word.Kind {
@@ -227,22 +226,22 @@ func (w *Watch) raise(to Place) {
 	}
 }
 
-// Stops reports whether this replica, which has reached a place, has to stop there.
+// Stops reports whether this replica has to stop at the place that it has reached.
 func (w *Watch) Stops(at Place) bool {
 	return w.found != nil && !w.over && at == w.target
 }
 
-// Stop records the table of this replica at a place where it stops. The replicas may
-// have agreed on a later place while the table was made: then it is ignored.
+// Stop records the table of this replica at a place where it stops. The table is ignored
+// if the replicas have agreed on a later place while it was made.
 func (w *Watch) Stop(at Place, table Table) {
 	if at == w.target {
 		w.stopped, w.table = true, table
 	}
 }
 
-// Step returns the next step of a replica that has stopped. For WatchGive and WatchTell
-// it returns a block, which is nil if no block differs or there is no other replica to
-// compare with.
+// Step returns the next step of a replica that has stopped. For WatchGive and WatchTell it
+// also returns a block. The block is nil if no block differs, or if there is no other
+// replica to compare with.
 func (w *Watch) Step() (step WatchStep, of *Block, out []Send) {
 	switch {
 	case w.over || !w.stopped:
@@ -290,7 +289,7 @@ func (w *Watch) Step() (step WatchStep, of *Block, out []Send) {
 	return WatchTell, w.got, nil
 }
 
-// End ends all comparisons, since the difference was reported or this replica no longer
+// End ends all comparisons, because the difference was reported or this replica no longer
 // waits to find it.
 func (w *Watch) End() []Send {
 	w.over = true
@@ -302,8 +301,8 @@ func (w *Watch) End() []Send {
 	return w.sends()
 }
 
-// Heard reports whether every peer that may still hash a place has sent its hash of it.
-// This replica has hashed that place.
+// Heard reports whether this replica has the hashes of a place from all peers that may
+// still hash it. This replica has hashed the place itself.
 func (w *Watch) Heard(at Place) bool {
 	for p := range w.peers {
 		if _, ok := w.peers[p].hashes.at[at]; !ok && w.comes(p) {
@@ -323,7 +322,7 @@ func (w *Watch) Others() bool {
 	return false
 }
 
-// Over reports whether there are no comparisons any more.
+// Over reports whether comparisons have ended.
 func (w *Watch) Over() bool { return w.over }
 
 // differs returns the first block that differs in the table of a peer, nil if there is none.

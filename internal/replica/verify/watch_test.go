@@ -9,10 +9,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// TestWatch runs ranks through programs of which one replica goes wrong for a while, and
-// any dies or is replaced at any point. A difference that two replicas have hashed is
-// found, and nothing else is. All stop at one place and report it correctly, and no replica
-// hangs.
+// TestWatch runs ranks through programs in which the state of one replica is wrong for a
+// while, and any replica dies or is replaced at any point. A difference that two replicas
+// have hashed is found, and no other one. All stop at one place and report the difference
+// correctly, and no replica hangs.
 func TestWatch(t *testing.T) {
 	blocks, hashesOnly, joined := 0, 0, 0
 	check := func(seed uint64) (*watching, error) {
@@ -22,7 +22,7 @@ func TestWatch(t *testing.T) {
 		}
 		for _, x := range k.told {
 			if k.faulty < 0 || x.found.A != k.faulty && x.found.B != k.faulty {
-				return k, fmt.Errorf("replica %d tells of a difference between sound replicas: %+v", x.by, x.found)
+				return k, fmt.Errorf("replica %d reports a difference between sound replicas: %+v", x.by, x.found)
 			}
 		}
 		if k.faulty >= 0 && len(k.told) == 0 {
@@ -91,10 +91,10 @@ func TestSectionsThatAreAlikeAgain(t *testing.T) {
 			}
 		}
 	}
-	t.Fatalf("nothing was told after %d sections", stops)
+	t.Fatalf("no difference was reported after %d sections", stops)
 }
 
-// Both ends of a difference name the same two hashes.
+// Both replicas of a difference report the same two hashes.
 func TestDifferenceNamesBothHashes(t *testing.T) {
 	at := Place{AtSafePoint, 3}
 	want := &Difference{Place: at, A: 1, B: 2, Index: 1, Hashes: [2]uint64{8, 9}}
@@ -103,8 +103,8 @@ func TestDifferenceNamesBothHashes(t *testing.T) {
 	require.Equal(t, &Difference{Place: at, A: 0, B: 1, Index: 1, Lengths: true, Hashes: [2]uint64{1, 2}}, differ(at, 1, 0, []uint64{7, 9}, []uint64{7}))
 }
 
-// Replicas that join after the end of the comparisons may differ from each other, and wait
-// for no replica that no longer compares.
+// Replicas that join after the end of the comparisons may differ from each other. They do
+// not wait for replicas that no longer compare.
 func TestJoinersAfterTheEnd(t *testing.T) {
 	goes, a, b := NewWatch(0, 3), NewWatch(1, 3), NewWatch(2, 3)
 	goes.Dead(1)
@@ -129,8 +129,8 @@ func TestJoinersAfterTheEnd(t *testing.T) {
 	require.False(t, wants)
 }
 
-// Words of a dead replica do not count as words of its replacement: neither its hashes nor
-// the place at which it stopped.
+// Messages of a dead replica do not count for its replacement: neither its hashes nor the
+// place at which it stopped.
 func TestJoinerHasSentNothing(t *testing.T) {
 	w := NewWatch(0, 3)
 	at, stop := Place{AtSafePoint, 5}, Place{AtSafePoint, 6}

@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// A watching is the replicas of a rank that look for divergence, with links and a head, in
-// one goroutine and driven by one seed.
+// A watching is the replicas of a rank that check for divergence, with links and a head.
+// It runs in one goroutine, and one seed determines all events.
 type watching struct {
 	rng     *rand.Rand
-	course  []Place // of the program: all places in their order
+	course  []Place // all places of the program, in order
 	nodes   []*watcher
-	words   [][][]watchedWord // from, to
+	words   [][][]watchedWord // by sender, then receiver
 	deaths  []int
 	crashes int
 	joins   int  // number of joins still to come
-	strict  bool // the job ends when a difference was reported
-	again   bool // the replacement of the faulty process errs as well
-	meets   bool // replicas wait for each other in their sections, as if they shared them
+	strict  bool // the job ends when a difference is reported
+	again   bool // the replacement of the faulty process errs, too
+	meets   bool // replicas wait for each other in their sections, as if they shared tasks
 	ended   bool // the job has ended
-	faulty  int  // replica whose state goes wrong; -1: none
-	from    int  // first place of the course with a wrong state
-	to      int  // place that ends the fault
+	faulty  int  // replica whose state becomes wrong; -1: none
+	from    int  // first place of the course at which the state is wrong
+	to      int  // place of the course at which the fault ends
 	told    []told
 }
 
@@ -46,15 +46,15 @@ type watcher struct {
 	w        *Watch
 	next     int // next place of the course
 	reached  [2]uint64
-	stopped  bool // at the previous place
-	hashes   bool // it is making its table there
+	stopped  bool // it stopped at the previous place
+	hashes   bool // it is making its table at that place
 	finished bool
 	replaced bool
 	dead     bool
 	handled  int
 	level    int
 	hashed   map[Place]bool
-	got      map[Place]map[int]bool // received hashes, of replicas that no joiner has replaced since
+	got      map[Place]map[int]bool // hashes received from replicas that no joiner has replaced since
 }
 
 // mostLevel is the highest level in the simulation.
@@ -177,7 +177,7 @@ func (n *watcher) moves() (all []func() error) {
 	default:
 		add(n.finish)
 	}
-	if len(all) == 1 && n.stopped && !n.hashes { // it only looks again
+	if len(all) == 1 && n.stopped && !n.hashes { // the step only checks again
 		if w := *n.w; n.waits(&w) {
 			return nil
 		}
@@ -200,7 +200,7 @@ func (n *watcher) heard(from int, w *WatchWord) {
 	n.got[w.Place][from] = true
 }
 
-// waits reports whether a step of a copy does nothing.
+// waits reports whether the next step of a copy of w changes nothing.
 func (n *watcher) waits(w *Watch) bool {
 	step, _, out := w.Step()
 	return step == WatchWait && len(out) == 0
@@ -222,7 +222,7 @@ func (n *watcher) advance() error {
 		return nil
 	}
 	if n.w.target.Number > 0 && n.w.target.Before(at) && n.w.target.Kind == at.Kind && !n.w.Over() {
-		return fmt.Errorf("replica %d has passed the place %v where all stop", n.id, n.w.target)
+		return fmt.Errorf("replica %d has passed the place %v at which all stop", n.id, n.w.target)
 	}
 	if at.Number%(1<<n.level) == 0 && n.w.Found() == nil {
 		of := slices.Clone(n.content(n.next - 1))
@@ -255,22 +255,22 @@ func (n *watcher) step() error {
 	return nil
 }
 
-// tell checks whether the report of n is true.
+// tell checks that the report of n is true.
 func (n *watcher) tell(of *Block) error {
 	n.watching.told = append(n.watching.told, told{n.id, *n.w.Found(), of})
 	at := n.course[n.next-1]
 	if of != nil {
 		mine, theirs := n.content(n.next - 1)[of.Block], binary.LittleEndian.Uint64(of.Bytes)
 		if mine == theirs {
-			return fmt.Errorf("replica %d tells of a difference from %d at %v that there is not", n.id, of.Peer, at)
+			return fmt.Errorf("replica %d reports a difference from %d at %v that does not exist", n.id, of.Peer, at)
 		}
 		if !n.wrong(n.next-1) && !n.nodes[of.Peer].wrong(n.next-1) {
-			return fmt.Errorf("replica %d tells of a difference from %d at %v, and both are right", n.id, of.Peer, at)
+			return fmt.Errorf("replica %d reports a difference from %d at %v, and both are right", n.id, of.Peer, at)
 		}
 	}
 	for _, o := range n.nodes {
 		if !o.dead && !o.finished && (!o.stopped || o.course[o.next-1] != at) && o.handled == len(o.deaths) && n.handled == len(n.deaths) {
-			return fmt.Errorf("replica %d tells what differs at %v, and %d has not stopped there", n.id, at, o.id)
+			return fmt.Errorf("replica %d reports the difference at %v, but %d has not stopped there", n.id, at, o.id)
 		}
 	}
 	if n.strict {
@@ -316,7 +316,7 @@ func (k *watching) live() (n int) {
 	return n
 }
 
-// die kills n: some of its last words to each of the others are lost.
+// die kills n. Its last messages to each of the others are lost.
 func (n *watcher) die() {
 	n.dead = true
 	for p, w := range n.words[n.id] {
@@ -328,7 +328,7 @@ func (n *watcher) die() {
 	n.watching.deaths = append(n.watching.deaths, n.id)
 }
 
-// join replaces a dead replica, if all live ones are between the same two places, as in a
+// join replaces a dead replica if all live ones are between the same two places, as in a
 // cut.
 func (k *watching) join() {
 	var donor, dead *watcher
@@ -367,7 +367,7 @@ func (k *watching) join() {
 }
 
 // missed returns an error if two replicas have both hashed a difference, and it was not
-// found. The hashes that a replica has sent before its death count.
+// found. Hashes that a replica sent before its death count.
 func (k *watching) missed() error {
 	for _, n := range k.nodes {
 		for i, at := range k.course {

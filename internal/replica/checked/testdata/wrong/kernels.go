@@ -1,11 +1,11 @@
-// Package wrong holds kernels whose clauses do not say what they do. Static
-// analysis does not see through the calls that their bodies are made of, so
-// that only checked mode can.
+// Package wrong holds kernels whose clauses are wrong. Their bodies consist
+// of calls. Static analysis cannot see through these calls, so only checked
+// mode finds the errors.
 package wrong
 
 //go:generate go run github.com/intrahpc/intra/cmd/intragen
 
-// double leaves out the last element of its block.
+// double does not name the last element of its block, which it writes.
 //
 //intra:task in(x, lo, hi) out(y[lo:hi-1])
 func double(x, y []float64, lo, hi int) {
@@ -14,7 +14,7 @@ func double(x, y []float64, lo, hi int) {
 	}
 }
 
-// shift leaves out the element before its block.
+// shift does not name the element before its block, which it writes.
 //
 //intra:task in(lo, hi) inout(y[lo:hi])
 func shift(y []float64, lo, hi int) {
@@ -34,20 +34,20 @@ func smooth(y []float64, lo, hi int) {
 	}
 }
 
-// grow writes behind its block, which is all that it is given.
+// grow writes beyond the end of its slice.
 //
 //intra:task out(w)
 func grow(w []float64) {
 	fill(w[:min(len(w)+1, cap(w))], 7)
 }
 
-// mesh has elements that tasks reach without naming them.
+// mesh has elements that tasks access without naming them.
 type mesh struct {
 	name string
 	z    []float64
 }
 
-// relax reads what the other tasks write, through the receiver.
+// relax reads memory that other tasks write, through the receiver.
 //
 //intra:task in(m, lo, hi) out(m.z[lo:hi])
 func (m *mesh) relax(lo, hi int) {
@@ -55,7 +55,7 @@ func (m *mesh) relax(lo, hi int) {
 	fill(m.z[lo:hi], right+1)
 }
 
-// norm leaves what it has found in its work space.
+// norm leaves its result in its work space.
 //
 //intra:task in(x) scratch(work)
 func norm(x, work []float64) {
@@ -75,7 +75,7 @@ func scale(s, x []float64) {
 	}
 }
 
-// square is right; it is the code of the section that reads what it writes.
+// square is correct. The code of its section reads its results too early.
 //
 //intra:task in(x) out(y)
 func square(x, y []float64) {
@@ -84,7 +84,7 @@ func square(x, y []float64) {
 	}
 }
 
-// carry adds up, from what the block before has come to.
+// carry computes a running sum, starting from the sum of the block before.
 //
 //intra:task in(before) inout(y)
 func carry(before float64, y []float64) {
@@ -108,7 +108,7 @@ func (c *counting) eval(x float64) float64 {
 	return square2(c.work, x)
 }
 
-// working keeps nothing that matters.
+// working keeps no state, only work memory.
 type working struct{ work []float64 }
 
 func (w *working) eval(x float64) float64 { return square2(w.work, x) }
@@ -118,7 +118,7 @@ func square2(work []float64, x float64) float64 {
 	return float64(work[0] * x)
 }
 
-// apply has no part in what f keeps.
+// apply does not name the state that f keeps.
 //
 //intra:task in(f, x) out(y)
 func apply(f function, x, y []float64) {
@@ -127,7 +127,7 @@ func apply(f function, x, y []float64) {
 	}
 }
 
-// model leads to its steps by pointers.
+// model refers to its steps through pointers.
 type model struct {
 	name  string
 	inner *struct{ steps []int }
@@ -141,7 +141,7 @@ func fillInts(n []int) {
 	}
 }
 
-// advance counts steps where no clause names them.
+// advance counts steps in memory that no clause names.
 //
 //intra:task in(m) out(y)
 func advance(m interface{ step() }, y []float64) {
@@ -168,7 +168,7 @@ func total(x []float64) (sum float64) {
 	return sum
 }
 
-// count counts the elements of x by their sign, and all of them.
+// count counts the elements of x by their sign, and all elements.
 //
 //intra:task in(x) reduce(+: signs, all)
 func count(x []float64, signs []int64, all *int32) {
@@ -200,7 +200,7 @@ func move(by int, x []int) {
 	}
 }
 
-// shrink divides x.
+// shrink divides x by by.
 //
 //intra:task in(by) inout(x)
 func shrink(by int64, x []float64) {
@@ -220,7 +220,7 @@ func applyAny[F function](f F, x, y []float64) {
 	}
 }
 
-// wipe is right.
+// wipe is correct.
 //
 //intra:task in(m, lo, hi) out(m.z[lo:hi])
 func (m *mesh) wipe(lo, hi int) { clear(m.z[lo:hi]) }

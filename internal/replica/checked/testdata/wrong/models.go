@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// The types of this file keep state from step to step, each in another way.
+// The types of this file keep state between steps, each in another way.
 type stepper interface{ step() }
 
 type atomicSteps struct{ n atomic.Int64 }
@@ -30,7 +30,7 @@ type parts struct{ first, all []int }
 
 func (p *parts) step() { p.all[len(p.all)-1]++ }
 
-// byValue is passed as it is, and leads to its steps.
+// byValue is passed by value, and refers to its steps.
 type byValue struct{ n *int }
 
 func (v byValue) step() { *v.n++ }
@@ -51,7 +51,7 @@ type array [2]*int
 
 func (a array) step() { *a[1]++ }
 
-// chain counts at its end.
+// chain counts in its last element.
 type chain struct {
 	next *chain
 	n    int
@@ -72,7 +72,7 @@ func newChain(length int) *chain {
 	return c
 }
 
-// bytes keeps what is written to it.
+// bytes keeps the bytes that are written to it.
 type bytes struct{ all []byte }
 
 func (b *bytes) WriteByte(c byte) error {
@@ -80,7 +80,7 @@ func (b *bytes) WriteByte(c byte) error {
 	return nil
 }
 
-// tell writes to w, which keeps what it gets.
+// tell writes to w, which keeps the bytes.
 //
 //intra:task in(w) out(y)
 func tell(w io.ByteWriter, y []float64) {

@@ -20,7 +20,7 @@ func numbers() []float64 {
 
 func value[T any](p *T) T { return *p }
 
-// blocks has launch called for each block of a section.
+// blocks calls launch for each block of a section.
 func blocks(p *intra.Process, launch func(s *intra.Section, lo, hi int)) error {
 	s := p.Section()
 	for lo, hi := range intra.Blocks(n, 4) {
@@ -29,7 +29,7 @@ func blocks(p *intra.Process, launch func(s *intra.Section, lo, hi int)) error {
 	return s.End()
 }
 
-// Programs are all wrong.
+// Programs are programs that are all wrong.
 var Programs = map[string]func(p *intra.Process) error{
 	"the last element of a block": func(p *intra.Process) error {
 		x, y := numbers(), make([]float64, n)
@@ -57,11 +57,11 @@ var Programs = map[string]func(p *intra.Process) error{
 		launchGrow(s, w[:n-1])
 		return s.End()
 	},
-	"the block of another task is read": func(p *intra.Process) error {
+	"a task reads the block of another task": func(p *intra.Process) error {
 		y := numbers()
 		return blocks(p, func(s *intra.Section, lo, hi int) { launchSmooth(s, y, lo, hi) })
 	},
-	"what another task writes is read through a pointer": func(p *intra.Process) error {
+	"results of another task are read through a pointer": func(p *intra.Process) error {
 		m := &mesh{z: numbers()}
 		return blocks(p, func(s *intra.Section, lo, hi int) { launchMeshRelax(s, m, lo, hi) })
 	},
@@ -210,7 +210,7 @@ var Programs = map[string]func(p *intra.Process) error{
 	},
 }
 
-// Shares is a program whose tasks share scratch memory.
+// Shares is a correct program whose tasks share scratch memory.
 func Shares(p *intra.Process) error {
 	x, work := numbers(), make([]float64, 4)
 	return blocks(p, func(s *intra.Section, lo, hi int) { launchNorm(s, x[lo:hi], work) })
@@ -224,8 +224,7 @@ func steps(model func() stepper) func(p *intra.Process) error {
 	}
 }
 
-// Bounded is a program that is right. Its tasks lead to more memory than checked mode
-// follows.
+// Bounded is a correct program. Its tasks refer to more memory than checked mode follows.
 func Bounded(p *intra.Process) error {
 	y, m := make([]float64, n), newSparse(20, 10000)
 	for range 3 {
@@ -239,7 +238,7 @@ func Bounded(p *intra.Process) error {
 	})
 }
 
-// Large leads to much memory, which its tasks name.
+// Large is a correct program whose tasks refer to a large memory and name it.
 func Large(p *intra.Process) error {
 	m := &mesh{z: make([]float64, 200_000)}
 	s := p.Section()
@@ -249,12 +248,13 @@ func Large(p *intra.Process) error {
 	return s.End()
 }
 
-// deep leads to a chain.
+// deep refers to a chain.
 type deep struct{ chain *chain }
 
 func (d *deep) eval(x float64) float64 { return x }
 
-// Folds is a program that uses what its tasks reduce into before and after the section.
+// Folds is a correct program that uses the variables of reductions before and after the
+// section.
 func Folds(p *intra.Process) error {
 	x, sum, signs, all := numbers(), 1.0, make([]int64, 2), int32(5)
 	for range 3 {
@@ -272,8 +272,8 @@ func Folds(p *intra.Process) error {
 	return nil
 }
 
-// Right is a program whose tasks work in memory that no clause names, and that means
-// nothing.
+// Right is a correct program. Its tasks use work memory that no clause names and that
+// holds no state.
 func Right(p *intra.Process) error {
 	x, y, f := numbers(), make([]float64, n), &working{make([]float64, 1)}
 	return blocks(p, func(s *intra.Section, lo, hi int) { launchApply(s, f, x[lo:hi], y[lo:hi]) })
