@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usable returns the cores that this thread may run on, ordered by memory node,
-// package and core, so that neighbours are adjacent.
+// Usable returns the cores on which this thread may run. They are ordered by memory node,
+// package and core, so that neighbouring cores are adjacent.
 func Usable() ([]Core, error) {
 	var allowed unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
@@ -36,11 +36,11 @@ func Allowed() ([]int, error) {
 	return cpus, nil
 }
 
-// place is the position of a processor in the machine.
+// place is the position of a processor in the hardware.
 type place struct{ node, pack, core, cpu int }
 
-// group reads the places of the allowed processors below limit. An unknown node
-// or package counts as 0, an unknown core as one of its own.
+// group reads the places of the allowed processors below limit. An unknown node or package
+// counts as 0. A processor of an unknown core counts as a core of its own.
 func group(dir string, allowed func(cpu int) bool, limit int) []Core {
 	var all []place
 	for cpu := range limit {
@@ -80,9 +80,9 @@ func number(cpu, name string, unknown int) int {
 	return n
 }
 
-// During calls f while this thread, to which its goroutine must be locked, may
-// run on those processors only. Processes that f starts inherit that. Without
-// processors it only calls f.
+// During calls f while this thread may run only on those processors. The calling goroutine
+// must be locked to the thread. Processes that f starts inherit the restriction. Without
+// processors, During only calls f.
 func During(cpus []int, f func() error) error {
 	if len(cpus) == 0 {
 		return f()

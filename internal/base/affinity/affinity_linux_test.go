@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A machine of two packages, each with a memory node of its own and two cores
-// of two threads, numbered as they often are: first threads first.
+// The machine has two packages, each with its own memory node and two cores of two
+// threads. The first threads of all cores have the lowest numbers, as on many machines.
 func TestGroup(t *testing.T) {
 	dir := t.TempDir()
 	for cpu := range 8 {
@@ -27,8 +27,8 @@ func TestGroup(t *testing.T) {
 	}
 	all := func(int) bool { return true }
 	require.Equal(t, []Core{{0, 4}, {2, 6}, {1, 5}, {3, 7}}, group(dir, all, 8))
-	require.Equal(t, []Core{{4}, {2, 6}, {5}}, group(dir, func(cpu int) bool { return cpu != 0 && cpu != 1 && cpu%4 != 3 }, 8), "some are not ours")
-	require.Equal(t, []Core{{0}, {1}}, group(t.TempDir(), all, 2), "a kernel that tells nothing")
+	require.Equal(t, []Core{{4}, {2, 6}, {5}}, group(dir, func(cpu int) bool { return cpu != 0 && cpu != 1 && cpu%4 != 3 }, 8), "some are not allowed")
+	require.Equal(t, []Core{{0}, {1}}, group(t.TempDir(), all, 2), "a kernel without topology")
 }
 
 func TestDuring(t *testing.T) {

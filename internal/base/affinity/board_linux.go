@@ -12,10 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A board is one page of memory. Its first word is the number of slots that have
-// ever been taken. Each further word belongs to one process: it holds 1 more than
-// the processor on which the process runs, 0 if the slot is free or its process
-// has not written yet.
+// A board is one page of memory. Its first word is the number of slots that were ever in
+// use. Each further word belongs to one process: it holds 1 + the processor on which the
+// process runs, 0 if the slot is free or its process has not written yet.
 const (
 	boardSize = 4096
 	maxSlots  = boardSize/4 - 1
@@ -39,8 +38,7 @@ func NewBoard() (*Board, error) {
 	}
 	f := os.NewFile(uintptr(fd), "intra-board")
 	if err = f.Truncate(boardSize); err == nil {
-		// With the seals a holder of the file cannot truncate the page of the
-		// others.
+		// The seals prevent that a process with the file truncates the page for the others.
 		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	}
 	var page []byte
@@ -66,8 +64,8 @@ func words(page []byte) []atomic.Uint32 {
 // File returns the file for processes to inherit. The board keeps it.
 func (b *Board) File() *os.File { return b.file }
 
-// Take returns a slot for a process that is about to start. ok is false if all
-// slots are taken or the board is closed: then the process works without a slot.
+// Take returns a slot for a process that is about to start. ok is false if all slots are
+// taken or the board is closed. Then the process runs without a slot.
 func (b *Board) Take() (slot int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +83,7 @@ func (b *Board) Take() (slot int, ok bool) {
 	return slot, true
 }
 
-// Free frees the slot of a process that is gone.
+// Free frees the slot of a process that has ended.
 func (b *Board) Free(slot int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,8 +93,8 @@ func (b *Board) Free(slot int) {
 	}
 }
 
-// Close releases the agent's memory. Running processes keep theirs. It must be
-// called only once.
+// Close releases the agent's memory. The mappings of running processes remain. Close must
+// be called only once.
 func (b *Board) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Slots are given out in order, and those that are free again first.
+// Slots are given out in order, but freed slots first.
 func TestBoard(t *testing.T) {
 	b, err := NewBoard()
 	require.NoError(t, err)
@@ -25,10 +25,10 @@ func TestBoard(t *testing.T) {
 		all[1+slot].Store(7)
 	}
 	_, ok := b.Take()
-	require.False(t, ok, "all are taken")
+	require.False(t, ok, "all slots are taken")
 	b.Free(5)
 	b.Free(3)
-	require.Zero(t, all[1+3].Load(), "nobody is there")
+	require.Zero(t, all[1+3].Load(), "no process has written")
 	require.EqualValues(t, 7, all[1+4].Load())
 	for _, want := range []int{3, 5} {
 		slot, ok := b.Take()
@@ -40,7 +40,7 @@ func TestBoard(t *testing.T) {
 	require.NoError(t, b.Close())
 	b.Free(3) // its process was reaped late
 	_, ok = b.Take()
-	require.False(t, ok, "it is closed")
+	require.False(t, ok, "the board is closed")
 	require.EqualValues(t, 7, all[1+4].Load(), "the processes keep the page")
 }
 
@@ -59,7 +59,8 @@ func TestOpenSlotRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "a file of 0 bytes")
 }
 
-// A process moves for real, and may run where it could before.
+// The test process really moves between processors. Afterwards it may run on the same
+// processors as before.
 func TestSlotMoves(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -76,7 +77,7 @@ func TestSlotMoves(t *testing.T) {
 	}
 	s, err := OpenSlot(b.File(), 0)
 	require.NoError(t, err)
-	// Two others are on each processor but the last one.
+	// Two other processes are on each processor except the last one.
 	last := len(cores) - 1
 	for i, c := range cores[:last] {
 		for k := range 2 {
@@ -84,7 +85,7 @@ func TestSlotMoves(t *testing.T) {
 		}
 	}
 	to := cores[last]
-	for tries := 1; ; tries++ { // the kernel may move this thread at any time
+	for tries := 1; ; tries++ { // retry, because the kernel may move this thread at any time
 		require.NoError(t, During(cores[:1], func() error { return nil }))
 		s.moved = s.moved.Add(-restTime)
 		s.Balance()
@@ -97,5 +98,5 @@ func TestSlotMoves(t *testing.T) {
 	now, err := Allowed()
 	require.NoError(t, err)
 	require.Equal(t, cores, now)
-	require.False(t, move(1<<10-1), "it may not run there")
+	require.False(t, move(1<<10-1), "the process may not run there")
 }

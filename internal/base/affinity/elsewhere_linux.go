@@ -23,7 +23,7 @@ var machine = sync.OnceValue(func() []Core {
 	return group(dir, exists, len(unix.CPUSet{})*64)
 })
 
-// Processor returns the processor that this goroutine runs on now, -1 if unknown.
+// Processor returns the processor on which this goroutine runs now, -1 if unknown.
 func Processor() int {
 	var cpu uint32
 	if _, _, e := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); e != 0 {
@@ -32,8 +32,8 @@ func Processor() int {
 	return int(cpu)
 }
 
-// move moves the calling thread to that processor. Afterwards the kernel may move
-// it again. It returns false if the thread may not run there.
+// move moves the calling thread to a processor, and then restores the set of allowed
+// processors. It returns false if the thread may not run there.
 func move(processor int) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -45,12 +45,12 @@ func move(processor int) bool {
 	if unix.SchedSetaffinity(0, &there) != nil {
 		return false
 	}
-	_ = unix.SchedSetaffinity(0, &before) // the thread was allowed there before
+	_ = unix.SchedSetaffinity(0, &before) // the thread was allowed on these before
 	return true
 }
 
-// Elsewhere calls f on a core other than that of the processor, if the system
-// lets this thread run on one, even if the process is bound to its own core.
+// Elsewhere calls f on another core than that of the processor, if the system allows it.
+// This works even if the process is bound to its own core.
 func Elsewhere(processor int, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -71,6 +71,6 @@ func Elsewhere(processor int, f func()) {
 		f() // there is no other core
 		return
 	}
-	defer func() { _ = unix.SchedSetaffinity(0, &before) }() // the thread was allowed there before
+	defer func() { _ = unix.SchedSetaffinity(0, &before) }() // the thread was allowed on these before
 	f()
 }

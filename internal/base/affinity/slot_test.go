@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stay is the result for a process that does not move.
+// stay is the result if the process does not move.
 const stay = -1
 
 func TestBalance(t *testing.T) {
@@ -19,25 +19,25 @@ func TestBalance(t *testing.T) {
 		cores  []int
 		want   int
 	}{
-		"three and one":                        {[]int{0, 0, 1}, 0, []int{0, 1}, 1},
-		"two and two":                          {[]int{0, 1, 1}, 0, []int{0, 1}, stay},
-		"two and one":                          {[]int{0, 1}, 0, []int{0, 1}, stay},
-		"alone, beside three":                  {[]int{1, 1, 1}, 0, []int{0, 1}, stay},
-		"those that are gone do not count":     {[]int{0, -1, -1, 1}, 0, []int{0, 1}, stay},
-		"to the emptiest":                      {[]int{0, 0, 1, 1, 2, 3, 3}, 0, []int{0, 1, 2, 3}, 2},
-		"not where it may not run":             {[]int{0, 0, 1, 1, 2, 3, 3}, 0, []int{0, 1, 3}, stay},
-		"others are where it may not run":      {[]int{0, 0, 9, 1000}, 0, []int{0, 1}, 1},
-		"it is where it did not begin":         {[]int{2, 2}, 2, []int{0, 1}, stay},
-		"it may run on one processor":          {[]int{0, 0, 0}, 0, []int{0}, stay},
-		"where it is is not known":             {[]int{0, 0, 0}, -1, []int{0, 1}, stay},
-		"processors with numbers of all sorts": {[]int{7, 7, 300}, 7, []int{7, 64, 300}, 64},
+		"three and one":                                 {[]int{0, 0, 1}, 0, []int{0, 1}, 1},
+		"two and two":                                   {[]int{0, 1, 1}, 0, []int{0, 1}, stay},
+		"two and one":                                   {[]int{0, 1}, 0, []int{0, 1}, stay},
+		"alone, beside three":                           {[]int{1, 1, 1}, 0, []int{0, 1}, stay},
+		"processes that have ended do not count":        {[]int{0, -1, -1, 1}, 0, []int{0, 1}, stay},
+		"to the emptiest":                               {[]int{0, 0, 1, 1, 2, 3, 3}, 0, []int{0, 1, 2, 3}, 2},
+		"not to a processor that is not allowed":        {[]int{0, 0, 1, 1, 2, 3, 3}, 0, []int{0, 1, 3}, stay},
+		"others are on a processor that is not allowed": {[]int{0, 0, 9, 1000}, 0, []int{0, 1}, 1},
+		"it is not on one of its first processors":      {[]int{2, 2}, 2, []int{0, 1}, stay},
+		"only one processor is allowed":                 {[]int{0, 0, 0}, 0, []int{0}, stay},
+		"its processor is unknown":                      {[]int{0, 0, 0}, -1, []int{0, 1}, stay},
+		"processors with numbers of all sorts":          {[]int{7, 7, 300}, 7, []int{7, 64, 300}, 64},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := make([]atomic.Uint32, len(tt.others)+3)
 			for i, at := range tt.others {
 				all[1+i].Store(uint32(at + 1))
 			}
-			all[len(tt.others)+2].Store(1) // after those in use
+			all[len(tt.others)+2].Store(1) // beyond the entries in use
 			var used atomic.Uint32
 			used.Store(uint32(len(tt.others) + 1))
 			s := newSlot(&all[0], &used, all, tt.cores)
@@ -47,20 +47,20 @@ func TestBalance(t *testing.T) {
 			s.Balance()
 			require.Equal(t, tt.want, went)
 			if went != stay {
-				require.EqualValues(t, went+1, all[0].Load(), "the others see it there")
+				require.EqualValues(t, went+1, all[0].Load(), "the others see the move")
 			}
 		})
 	}
 	(*Slot)(nil).Balance()
 }
 
-// A slot records the processor on which the process runs, even if it cannot move. It does
-// not move again at once, whatever the others record.
+// A slot records the processor of the process even if the process cannot move. After a
+// move it does not move again at once, whatever the others record.
 func TestBalanceRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all [4]atomic.Uint32
 		var used atomic.Uint32
-		used.Store(9) // more than exist: another process has written nonsense
+		used.Store(9) // more than exist, written by a faulty process
 		s := newSlot(&all[0], &used, all[:], []int{0, 1})
 		var tried int
 		may := false
@@ -79,7 +79,7 @@ func TestBalanceRests(t *testing.T) {
 		s.Balance()
 		require.EqualValues(t, 2, all[0].Load())
 		require.Equal(t, 2, tried)
-		s.Balance() // the kernel has put it back
+		s.Balance() // the kernel has moved it back
 		require.EqualValues(t, 1, all[0].Load())
 		require.Equal(t, 2, tried)
 	})

@@ -2,14 +2,14 @@ package affinity
 
 import "fmt"
 
-// Mode is how processes are bound to cores.
+// Mode is the way in which processes are bound to cores.
 type Mode string
 
 // The modes.
 const (
-	Auto Mode = "auto" // to separate cores, if there are enough for all
-	Each Mode = "core" // like Auto, but if there are too few cores, to one core each, which processes then share
-	None Mode = "none" // not bound: the kernel places them
+	Auto Mode = "auto" // bind processes to separate cores, if there are enough for all
+	Each Mode = "core" // like Auto, but with too few cores bind each process to one core, which several processes share
+	None Mode = "none" // do not bind processes
 )
 
 // ParseMode parses a mode.
@@ -21,13 +21,13 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("%q: want %s, %s or %s", s, Auto, Each, None)
 }
 
-// Core is one core: the numbers of its processors. It has several if it runs
-// several hardware threads.
+// Core is one core. It lists the numbers of its processors, of which it has several if it
+// runs several hardware threads.
 type Core []int
 
-// Spread assigns processors to n processes: equal shares of the cores in their
-// order, nil for processes that are not bound. A single process is not bound. In
-// mode Each, consecutive processes get different cores even if there are too few.
+// Spread assigns processors to n processes: equal shares of the cores, in order, or nil
+// for processes that are not bound. A single process is not bound. In mode Each,
+// consecutive processes get different cores even if there are too few.
 func Spread(m Mode, cores []Core, n int) [][]int {
 	shares := make([][]int, n)
 	each := 0

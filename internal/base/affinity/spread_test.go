@@ -9,7 +9,7 @@ import (
 )
 
 func TestSpread(t *testing.T) {
-	four := []affinity.Core{{0, 4}, {1, 5}, {2, 6}, {3, 7}} // two threads each
+	four := []affinity.Core{{0, 4}, {1, 5}, {2, 6}, {3, 7}} // four cores of two threads each
 	two := []affinity.Core{{0}, {1}}
 	tests := []struct {
 		name  string
@@ -23,7 +23,7 @@ func TestSpread(t *testing.T) {
 		{"equal shares", affinity.Auto, four, 3, [][]int{{0, 4}, {1, 5}, {2, 6}}},
 		{"all cores for one", affinity.Auto, four, 1, [][]int{nil}},
 		{"too few", affinity.Auto, two, 4, make([][]int, 4)},
-		{"too few, yet replicas apart", affinity.Each, two, 4, [][]int{{0}, {1}, {0}, {1}}},
+		{"too few cores, but replicas on different ones", affinity.Each, two, 4, [][]int{{0}, {1}, {0}, {1}}},
 		{"enough", affinity.Each, four, 2, [][]int{{0, 4, 1, 5}, {2, 6, 3, 7}}},
 		{"a single core", affinity.Each, two[:1], 2, make([][]int, 2)},
 		{"none", affinity.None, four, 2, make([][]int, 2)},

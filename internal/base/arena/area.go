@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// Area is the area of one life of a replica.
+// Area is the area of one life of a replica: its part of the shared memory.
 type Area struct {
-	// Life is the owner.
+	// Life is the owner of the area.
 	Life Life
 
 	file   *os.File
 	at     int // offset in the file
-	arrays int // bytes for arrays
+	arrays int // number of bytes for arrays
 	mem    unsafe.Pointer
-	mapped int // bytes at mem; the own area is mapped only up to its arrays
+	mapped int // number of bytes mapped at mem; the area of this replica is mapped only up to its arrays
 	free   extents
 }
 
@@ -26,18 +26,18 @@ type Life struct {
 	Incarnation uint32
 }
 
-// pack makes an entry of the directory, which is not 0.
+// pack makes an entry of the directory of areas. It is never 0.
 func (l Life) pack() uint64 { return uint64(l.Incarnation)<<8 | uint64(l.Replica+1) }
 
-// Word returns word k, 0 at first. Any replica may change it.
+// Word returns word k, initially 0. Any replica may change it.
 func (r *Area) Word(k int) *atomic.Uint64 { return r.word(k, Words) }
 
-// Mark sets word k, which no replica may read before this process is dead. It is
-// cheaper than a store through [Area.Word]: other processes see the stores of a dead
-// process in order in any case.
+// Mark sets word k, which no replica may read while this process lives. It is cheaper than
+// a store through [Area.Word]. It needs no barrier, because other processes see all stores
+// of a dead process.
 func (r *Area) Mark(k int, v uint64) { *(*uint64)(unsafe.Pointer(r.Word(k))) = v }
 
-// Place returns the entry of place k, which the owner of the area sets.
+// Place returns entry k of the table of places, which the owner of the area fills.
 func (r *Area) Place(k int) *atomic.Uint64 {
 	if k < 0 || k >= Places {
 		panic(fmt.Sprintf("arena: place %d of %d", k, Places))
@@ -60,8 +60,8 @@ func (r *Area) At(offset, size int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(r.mem, wordsSize+offset)), size)
 }
 
-// Clear returns the memory of the arrays to the system. No process may use them
-// any more, their owner in particular.
+// Clear returns the memory of the arrays to the system. No process may use the arrays any
+// more, in particular not their owner.
 func (r *Area) Clear() error {
 	if err := clearFile(r.file, r.at+wordsSize, r.arrays); err != nil {
 		return fmt.Errorf("give the memory of replica %d back: %w", r.Life.Replica, err)

@@ -11,29 +11,29 @@ import (
 	"unsafe"
 )
 
-// Arena is the shared memory of a rank as one replica sees it. It is safe for
-// concurrent use. It stays mapped until the process ends.
+// Arena is the shared memory of a rank as mapped by one replica. It is safe for concurrent
+// use. It stays mapped until the process ends.
 type Arena struct {
 	layout
 	file *os.File
 	head unsafe.Pointer
 
-	arrays atomic.Pointer[[]array] // by address; the slice is replaced, never changed
+	arrays atomic.Pointer[[]array] // in the order of addresses; the slice is replaced, never changed
 
-	smallMu sync.Mutex // taken before mu
-	small   []byte     // the rest of the current chunk for small arrays
+	smallMu sync.Mutex // locked before mu
+	small   []byte     // unused rest of the current chunk of small arrays
 
 	mu   sync.Mutex // guards the fields below, and changes of arrays
 	life Life
 	own  *Area   // nil: nothing was allocated in this life
-	none bool    // there is no area for this life
-	kept []*byte // keeps alive the arrays that could not be unmapped
+	none bool    // no area is left for this life
+	kept []*byte // references to arrays that could not be unmapped, so that Go never reuses their memory
 }
 
 // array is memory of the Go heap over which pages of an area are mapped.
 type array struct {
 	start  uintptr
-	size   int // whole pages
+	size   int // in whole pages
 	area   *Area
 	offset int
 }
@@ -69,7 +69,7 @@ func (a *Arena) Begin(incarnation uint32) {
 	a.life.Incarnation, a.own, a.none = incarnation, nil, false
 }
 
-// Agreed returns word k of those that all replicas share, 0 at first.
+// Agreed returns word k of the words that all replicas share, initially 0.
 func (a *Arena) Agreed(k int) *atomic.Uint64 { return a.common(offAgreed, k, Agreements) }
 
 func (a *Arena) entry(k int) *atomic.Uint64 { return a.common(offDir, k, maxAreas) }
@@ -81,15 +81,15 @@ func (a *Arena) common(at, k, most int) *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Add(a.head, at+k*8))
 }
 
-// Own returns the area of this life, nil if nothing was allocated.
+// Own returns the area of this life, nil if nothing was allocated in it.
 func (a *Arena) Own() *Area {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.own
 }
 
-// Find maps the area of another life. It returns nil if there is none yet, or it
-// cannot be mapped.
+// Find maps the area of another life. It returns nil if that life has no area yet, or the
+// area cannot be mapped.
 func (a *Arena) Find(l Life) *Area {
 	for k := range maxAreas {
 		switch a.entry(k).Load() {
@@ -114,8 +114,8 @@ func (a *Arena) open(k int, l Life, size int) (*Area, error) {
 	return &Area{Life: l, file: a.file, at: a.at(k), arrays: a.area, mem: mem, mapped: size}, nil
 }
 
-// take returns the area of this life, and claims one if there is none. The caller
-// holds mu.
+// take returns the area of this life, after claiming one if necessary. The caller holds
+// mu.
 func (a *Arena) take() *Area {
 	if a.own != nil || a.none {
 		return a.own
@@ -134,15 +134,15 @@ func (a *Arena) take() *Area {
 }
 
 const (
-	// The Go runtime gives an array of at least leastSpan pages of its own.
+	// The Go runtime gives an array of at least leastSpan bytes its own pages.
 	leastSpan = 40 << 10
-	// Arrays smaller than least share chunks of memory, each at the beginning of
-	// a line. A chunk is freed with the last of its arrays.
+	// Arrays smaller than least share chunks of memory. Each begins at a cache line. A chunk
+	// is freed with the last of its arrays.
 	least, chunk, line = 16 << 10, 64 << 10, 128
 )
 
-// Alloc returns zeroed memory of this life's area, which the garbage collector
-// frees; nil if there is none left.
+// Alloc returns zeroed memory of this life's area, nil if none is left. The garbage
+// collector frees the memory.
 func (a *Arena) Alloc(size int) []byte {
 	switch {
 	case size <= 0 || size > a.area:
@@ -163,7 +163,7 @@ func (a *Arena) Alloc(size int) []byte {
 	return mem
 }
 
-// alloc returns memory in whole pages.
+// alloc returns memory that consists of whole pages.
 func (a *Arena) alloc(size int) []byte {
 	pages := (size + os.Getpagesize() - 1) &^ (os.Getpagesize() - 1)
 	mem := make([]byte, max(pages, leastSpan))
@@ -187,7 +187,7 @@ func (a *Arena) alloc(size int) []byte {
 	}
 	a.insert(array{uintptr(unsafe.Pointer(start)), pages, r, offset})
 	runtime.SetFinalizer(start, a.freed)
-	_ = enlarge(unsafe.Pointer(start), pages) // without large pages it works as well
+	_ = enlarge(unsafe.Pointer(start), pages) // an error is harmless: the memory works without large pages
 	return mem[:size:size]
 }
 
@@ -207,8 +207,8 @@ func find(arrays []array, start uintptr) (i int, ok bool) {
 	})
 }
 
-// freed removes the pages from unreachable memory before Go uses it for something
-// else. It runs as a finalizer, so the memory still exists.
+// freed unmaps the pages of unreachable memory before Go reuses it. It runs as a
+// finalizer, so the memory still exists.
 func (a *Arena) freed(start *byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -219,18 +219,18 @@ func (a *Arena) freed(start *byte) {
 	}
 	x := arrays[i]
 	if mapBack(unsafe.Pointer(start), x.size) != nil {
-		a.kept = append(a.kept, start) // it stays shared, so it must never be reused
+		a.kept = append(a.kept, start) // the memory stays shared, so Go must never reuse it
 		return
 	}
 	arrays = slices.Delete(slices.Clone(arrays), i, i+1)
 	a.arrays.Store(&arrays)
-	if clearFile(a.file, x.area.at+wordsSize+x.offset, x.size) == nil { // otherwise it is not zero
+	if clearFile(a.file, x.area.at+wordsSize+x.offset, x.size) == nil { // otherwise the range is not zeroed and must not be reused
 		x.area.free.put(x.offset, x.size)
 	}
 }
 
-// Place returns the offset of memory in the area of this life, if it lies there.
-// hint holds the index found by an earlier call for similar memory.
+// Place returns the offset of memory in the area of this life. ok is false if it lies
+// elsewhere. hint holds the index that an earlier call has found for similar memory.
 func (a *Arena) Place(own *Area, mem []byte, hint *int) (offset int, ok bool) {
 	arrays := *a.arrays.Load()
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))

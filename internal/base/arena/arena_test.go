@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// file makes the memory of a rank.
+// file makes a file of shared memory for a rank.
 func file(t *testing.T) *os.File {
 	f, err := Create()
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -24,7 +24,7 @@ func file(t *testing.T) *os.File {
 	return f
 }
 
-// open opens it for a life, as another process does.
+// open opens the file for a life, as another process would.
 func open(t *testing.T, f *os.File, l Life) *Arena {
 	fd, err := unix.Dup(int(f.Fd()))
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func pair(t *testing.T) (a, b *Arena) {
 
 func TestWhatOneAllocatesTheOtherCanWrite(t *testing.T) {
 	a, b := pair(t)
-	require.Nil(t, a.Find(Life{1, 1}), "it has allocated nothing")
+	require.Nil(t, a.Find(Life{1, 1}), "the peer has allocated nothing")
 	require.Nil(t, b.Own())
 	var hint int
 	for _, size := range []int{1, 4095, 4096, 50_000, 3 << 20, 9 << 20} {
@@ -68,7 +68,7 @@ func TestWhatOneAllocatesTheOtherCanWrite(t *testing.T) {
 func TestPlaceOfOtherMemory(t *testing.T) {
 	a, b := pair(t)
 	mine, theirs := a.Alloc(64<<10), b.Alloc(64<<10)
-	short := a.Alloc(20 << 10) // pages of the area lie over a part of a span
+	short := a.Alloc(20 << 10) // pages of the area cover only a part of the span of the Go heap
 	for hint := range 3 {
 		for name, mem := range map[string][]byte{"heap": make([]byte, 64), "another replica's": theirs, "behind": unsafe.Slice(&short[0], 20<<10+1)} {
 			_, ok := a.Place(a.Own(), mem, &hint)
@@ -81,7 +81,7 @@ func TestPlaceOfOtherMemory(t *testing.T) {
 	a.Alloc(64 << 10)
 	var hint int
 	_, ok := a.Place(a.Own(), mine, &hint)
-	require.False(t, ok, "it is of the life before")
+	require.False(t, ok, "it belongs to the life before")
 	_, ok = a.Place(old, mine, &hint)
 	require.True(t, ok)
 	require.Nil(t, a.Alloc(a.area+1), "more than there is")
@@ -106,8 +106,8 @@ func TestWords(t *testing.T) {
 	require.Nil(t, a.Find(Life{1, 2}))
 }
 
-// An array without references is freed, and its memory used again. An array
-// with a reference to any part of it is not.
+// An array without references is freed, and its memory is reused. An array is kept while
+// any part of it is referenced.
 func TestGarbageIsUsedAgain(t *testing.T) {
 	a, b := pair(t)
 	const size = 1 << 20
@@ -125,7 +125,7 @@ func TestGarbageIsUsedAgain(t *testing.T) {
 	a.mu.Lock()
 	free := a.own.free
 	a.mu.Unlock()
-	require.Len(t, free, 1, "what is free is in one piece")
+	require.Len(t, free, 1, "the free memory is one range")
 	require.Equal(t, size, free[0].at)
 	x := a.Alloc(size)
 	require.Zero(t, x[size/2])
@@ -139,7 +139,7 @@ func TestGarbageIsUsedAgain(t *testing.T) {
 	runtime.KeepAlive(x)
 }
 
-// Memory that was shared is ordinary memory again.
+// Memory that was shared becomes ordinary memory again.
 func TestMemoryThatWasShared(t *testing.T) {
 	a, _ := pair(t)
 	for range 20 {
@@ -181,7 +181,7 @@ func TestOpenRefusesOtherFiles(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-// There is an area for each life, until there are no more.
+// Each life gets an area, until none is left.
 func TestAreasOfLives(t *testing.T) {
 	a, b := pair(t)
 	for k := range maxAreas {
@@ -193,8 +193,7 @@ func TestAreasOfLives(t *testing.T) {
 	require.Nil(t, b.Own())
 }
 
-// Arrays are of large pages, even where the system gives them to shared memory
-// only on demand.
+// Arrays have large pages, even if the system uses them for shared memory only on request.
 func TestLargePages(t *testing.T) {
 	a, _ := pair(t)
 	x := a.Alloc(3 * pageSize)

@@ -2,14 +2,14 @@ package arena
 
 import "slices"
 
-// extents are the free ranges of an area, in order. No two of them are adjacent.
+// extents are the free ranges of an area, in order. No two ranges are adjacent.
 type extents []extent
 
 type extent struct{ at, size int }
 
-// take takes a range of that size. A range of at least a large page begins skew
-// bytes after the beginning of one, like the memory over which it is mapped: only
-// then can the system use large pages for it.
+// take takes a range of that size. A range of at least a large page begins skew bytes
+// after a multiple of the page size, like the memory over which it is mapped. Only then
+// can the system use large pages for it.
 func (e *extents) take(size, skew int) (at int, ok bool) {
 	for i, x := range *e {
 		at = x.at

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No memory is given out twice, and freed memory is joined into one piece
-// again.
+// No memory is given out twice, and freed ranges are joined again.
 func TestExtents(t *testing.T) {
 	const all = 64 << 20
 	for seed := range uint64(50) {

@@ -20,9 +20,8 @@ const (
 	MaxReplicas = 64
 )
 
-// The file begins with a page that identifies it, the directory of areas, and the
-// words that all replicas share. Then come the areas, each with its words and
-// places in front.
+// The file begins with a page that identifies it, the directory of areas, and the words
+// that all replicas share. The areas follow, each beginning with its words and places.
 const (
 	magic     = 0x3261_6e65_7261_6e69 // "inarena2"
 	maxAreas  = 1 << 12
@@ -32,19 +31,19 @@ const (
 	offDir    = 4096
 	offAgreed = offDir + maxAreas*8
 	headSize  = pageSize
-	wordsSize = pageSize // of the words and places of an area
-	pageSize  = 2 << 20  // the largest page of which an area can be made, if the system has such pages
+	wordsSize = pageSize // size of the words and places of an area
+	pageSize  = 2 << 20  // size of the largest page that the system may use for an area
 	maxArea   = 1 << 42
-	leastArea = 1 << 30 // even on a small machine
+	leastArea = 1 << 30 // least size of an area, even on a small machine
 )
 
 var (
-	_ [headSize - offAgreed - Agreements*8]struct{} // the words fit
+	_ [headSize - offAgreed - Agreements*8]struct{} // compile-time check that the words fit
 	_ [wordsSize - (Words+Places)*8]struct{}
 )
 
-// Create makes the file. Memory is used only as far as it is touched; each area
-// is as large as the memory of the machine.
+// Create makes the file. Each area is as large as the memory of the machine, but only
+// pages that are touched use memory.
 func Create() (*os.File, error) {
 	f, err := createFile()
 	if err != nil {
@@ -75,9 +74,9 @@ func initialize(f *os.File) error {
 	return seal(f)
 }
 
-// layout determines the offsets in the file.
+// layout holds the offsets in the file.
 type layout struct {
-	area int // bytes for the arrays of one area
+	area int // number of bytes for the arrays of one area
 }
 
 func (l layout) size() int       { return l.at(maxAreas) }

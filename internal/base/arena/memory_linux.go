@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// createFile makes an anonymous file of memory.
+// createFile makes an anonymous file in memory.
 func createFile() (*os.File, error) {
 	fd, err := unix.MemfdCreate("intra-arena", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -39,8 +39,8 @@ func control(file *os.File, f func(fd int) error) error {
 	return done
 }
 
-// seal fixes the size of the file, so that no holder can truncate the memory of
-// the others.
+// seal fixes the size of the file, so that no process can truncate the memory of the
+// others.
 func seal(f *os.File) error {
 	return control(f, func(fd int) error {
 		_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
@@ -85,14 +85,14 @@ func mapShared(f *os.File, offset, size int) (mem unsafe.Pointer, err error) {
 
 func unmap(mem unsafe.Pointer, size int) { _ = unix.MunmapPtr(mem, uintptr(size)) }
 
-// mapOver replaces the pages at mem by whole pages of a file.
+// mapOver replaces the memory at mem by pages of a file.
 func mapOver(f *os.File, offset int, mem unsafe.Pointer, size int) error {
 	return control(f, func(fd int) error { return replace(mem, size, unix.MAP_SHARED|unix.MAP_NORESERVE, fd, offset) })
 }
 
-// enlarge makes large pages of the whole large pages within memory that is mapped
-// over zeros of a file. On most machines the system does that for shared memory
-// only on request.
+// enlarge replaces pages by large pages, as far as whole large pages fit into the memory.
+// The memory must be mapped over a zeroed range of a file. Most systems use large pages
+// for shared memory only on such a request.
 func enlarge(mem unsafe.Pointer, size int) error {
 	head := int(-uintptr(mem) % pageSize)
 	whole := (size - head) &^ (pageSize - 1)
@@ -101,18 +101,18 @@ func enlarge(mem unsafe.Pointer, size int) error {
 	}
 	large := unsafe.Slice((*byte)(unsafe.Add(mem, head)), whole)
 	for at := 0; at < whole; at += pageSize {
-		large[at] = 0 // touch it: the system skips untouched pages
+		large[at] = 0 // touch the page, because the system skips untouched pages
 	}
 	return unix.Madvise(large, unix.MADV_COLLAPSE)
 }
 
-// mapBack makes pages private memory again, filled with zeros.
+// mapBack replaces shared pages by private zeroed memory.
 func mapBack(mem unsafe.Pointer, size int) error {
 	return replace(mem, size, unix.MAP_PRIVATE|unix.MAP_ANON, -1, 0)
 }
 
-// replace maps other pages at mem. It does not use unix.MmapPtr, which must not
-// be used for memory of the Go heap: it makes a pointer of the result.
+// replace maps other pages at mem. It does not use unix.MmapPtr, because that function
+// converts the result to a pointer, which is not allowed for memory of the Go heap.
 func replace(mem unsafe.Pointer, size, flags, fd, offset int) error {
 	_, _, err := unix.Syscall6(unix.SYS_MMAP, uintptr(mem), uintptr(size), readWrite, uintptr(flags|unix.MAP_FIXED), uintptr(fd), uintptr(offset))
 	if err != 0 {
@@ -121,7 +121,7 @@ func replace(mem unsafe.Pointer, size, flags, fd, offset int) error {
 	return nil
 }
 
-// clearFile returns pages of a file to the system. They read as zeros afterwards.
+// clearFile returns pages of a file to the system. Afterwards they read as zeros.
 func clearFile(f *os.File, offset, size int) error {
 	return control(f, func(fd int) error {
 		return unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, int64(offset), int64(size))

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// Replicas share memory on Linux only.
+// Only on Linux can replicas share memory.
 
 var errPlatform = fmt.Errorf("memory shared by replicas needs Linux: %w", errors.ErrUnsupported)
 

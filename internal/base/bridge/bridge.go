@@ -1,8 +1,8 @@
-// Package bridge gives packages of this module access to functions that other
-// packages do not export to programs. A package sets its functions when it is
-// initialised. The packages that call them import it, so the functions are set
-// before. Bridge imports nothing of this module: arguments and results are of type
-// any, and the comments state their actual types.
+// Package bridge gives packages of this module access to functions that other packages do
+// not export to programs. A package sets its functions when it is initialized. The
+// packages that call them import it, so the functions are set in time. Bridge imports no
+// package of this module. So arguments and results have type any, and the comments state
+// their actual types.
 package bridge
 
 import "errors"
@@ -12,24 +12,23 @@ import "errors"
 // position, all communicators of that position exist again.
 var World func(engine any) (any, error)
 
-// Package intra sets Run, and package file calls it. Run returns the *engine.Program of an
-// *intra.Process, nil for a nil one.
+// Run, set by package intra and called by package file, returns the *engine.Program of an
+// *intra.Process, nil for a nil *intra.Process.
 var Run func(process any) any
 
-// Files, set by package file, returns the engine.Files of an *engine.Program. It is nil in
-// a program that does not import that package.
+// Files, set by package file, returns the engine.Files of an *engine.Program. It is nil if
+// the program does not import package file.
 var Files func(run any) any
 
-// Receive, set by package intratest, returns an intratest.Option. It selects, as
-// a job.Receive, how updates are received that do not lie whole in the memory of
-// the process.
+// Receive, set by package intratest, returns an intratest.Option. way is a job.Receive. It
+// selects how updates are received that the link does not hold completely in memory.
 var Receive func(way int) any
 
-// OutOfDate lists the generated files whose clauses are not those of their sources, in a
+// OutOfDate lists generated files whose clauses differ from those of their sources, in a
 // build without the tag intra. Package runtime appends to it when the program starts.
 var OutOfDate []string
 
-// OutOfDateError says what to do about a generated file that is out of date.
+// OutOfDateError returns the error for a generated file that is out of date.
 func OutOfDateError(file string) error {
 	return errors.New(file + " is out of date: run go generate")
 }

@@ -1,4 +1,4 @@
-// Package callsite finds where a call is in the user's source.
+// Package callsite finds the place of a call in the user's source.
 package callsite
 
 import (
@@ -8,22 +8,22 @@ import (
 
 // Site is the place of a call. It is resolved on demand.
 type Site struct {
-	at  string // the place, if it is known
+	at  string // the place, once known
 	pcs [depth]uintptr
 }
 
-// unknown stands for a place that is not known.
+// unknown is the text for an unknown place.
 const unknown = "unknown place"
 
-// depth is the number of callers kept: a launcher that intragen has generated may
-// be between a launch and the user's source.
+// depth is the number of callers kept. One may not suffice, because a launcher generated
+// by intragen may be between a launch and the user's source.
 const depth = 3
 
 // At returns a site with a known place, as folder/file:line.
 func At(pos string) Site { return Site{at: pos} }
 
-// Mark sets s to the call of the function that calls Mark, or, with skip, of a
-// caller that many levels up.
+// Mark sets s to the call of the function that calls Mark. With skip, it sets s to the
+// call of a caller that many levels up.
 func (s *Site) Mark(skip int) {
 	s.at = ""
 	runtime.Callers(skip+3, s.pcs[:])
@@ -44,28 +44,28 @@ func (s *Site) String() string {
 	return first(s.pcs[:n])
 }
 
-// Here returns the place of the call of the function that calls Here, however
-// much generated code is in between.
+// Here returns the place of the call of the function that calls Here. It skips any
+// generated code in between.
 func Here() string {
 	var pcs [16]uintptr
 	return first(pcs[:runtime.Callers(3, pcs[:])])
 }
 
-// Outside returns the place from which code was called whose functions have names
-// with that prefix: the first caller with another name.
+// Outside returns the place from which functions whose names begin with prefix were
+// called: the first caller with another name.
 func Outside(prefix string) string {
 	_, at := Into(prefix)
 	return at
 }
 
-// Into is Outside, and also returns the name of the function that was called
-// there, without its package; "" if no caller has such a name.
+// Into is Outside, and also returns the name of the called function, without its package.
+// The name is "" if no caller's name begins with prefix.
 func Into(prefix string) (function, at string) {
 	var pcs [24]uintptr
 	return Find(pcs[:runtime.Callers(2, pcs[:])], prefix)
 }
 
-// Find is Into for callers as runtime.Callers returns them.
+// Find is Into for the callers in pcs, as returned by runtime.Callers.
 func Find(pcs []uintptr, prefix string) (function, at string) {
 	frames := runtime.CallersFrames(pcs)
 	for {
@@ -82,9 +82,8 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 	}
 }
 
-// first returns the place of the first caller in the user's source, or in a copy
-// of it by intragen. If a launcher has no such caller, first returns the source
-// file of its kernel.
+// first returns the place of the first caller in the user's source, or in a copy of it by
+// intragen. If a launcher has no such caller, first returns the source file of its kernel.
 func first(pcs []uintptr) string {
 	pos, launcher := unknown, ""
 	if len(pcs) == 0 {
@@ -114,6 +113,6 @@ func first(pcs []uintptr) string {
 	}
 }
 
-// isTest reports whether a file is a test, perhaps of a package that is otherwise
-// a library.
+// isTest reports whether a file is a test. A test counts as the user's source even in a
+// package that otherwise counts as a library.
 func isTest(file string) bool { return strings.HasSuffix(file, "_test.go") }

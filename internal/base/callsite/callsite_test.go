@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
-// launch is a call whose place is wanted.
+// launch is the call whose place the tests look up.
 func launch(skip int) (s callsite.Site) {
 	s.Mark(skip)
 	return s
@@ -42,8 +42,7 @@ func TestSite(t *testing.T) {
 	require.Equal(t, "unknown place", none.String())
 }
 
-// For generated code the place is that in the user's source that has called it, if
-// there is one.
+// For generated code the place is the caller in the user's source, if there is one.
 func TestGeneratedCode(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	s := launcher()
@@ -57,7 +56,7 @@ func inside(deep bool) string {
 	return callsite.Outside("github.com/intrahpc/intra/internal/base/callsite_test.inside")
 }
 
-// Code of one package is skipped, however deep the calls are.
+// Functions of one package are skipped at any depth of calls.
 func TestOutside(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	require.Equal(t, fmt.Sprintf("callsite/callsite_test.go:%d", line+1), inside(true))
@@ -70,7 +69,7 @@ func (typed[T]) call() (string, string) {
 	return callsite.Into("github.com/intrahpc/intra/internal/base/callsite_test.typed")
 }
 
-// Into names the function that the user has called.
+// Into returns the name of the function that the user has called.
 func TestInto(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	function, at := typed[int]{}.call()
@@ -80,17 +79,17 @@ func TestInto(t *testing.T) {
 	require.Empty(t, function)
 }
 
-// If only a library has called the launcher, the place is in the kernel's source, and
-// neither in the library nor in the output of intragen.
+// If only a library has called the launcher, the place is in the source of the kernel. It
+// is neither in the library nor in the output of intragen.
 func TestLauncherThatALibraryCalls(t *testing.T) {
 	done := make(chan string)
-	go fromTwin(done) // only the runtime of Go has called it
+	go fromTwin(done) // only the Go runtime has called it
 	require.Equal(t, "callsite/launch_test.go", <-done)
 	go func() { defer close(done); fromTwin(done) }()
 	require.Regexp(t, `^callsite/callsite_test\.go:\d+$`, <-done)
 }
 
-// A line of a twin is the line of the source that it was made of.
+// A line of a twin is reported as the line of the source from which the twin was made.
 func TestLinesOfTwin(t *testing.T) {
 	_, file, _, _ := runtime.Caller(0)
 	twin := filepath.Join(filepath.Dir(file), "launch_intra_test.go")

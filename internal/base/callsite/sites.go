@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Sites keeps each place from which a goroutine calls, so that a place that is met again
-// costs a few nanoseconds. The zero value is ready. It is for one goroutine at a time.
+// Sites keeps each place from which a goroutine calls, so that finding a place again costs
+// a few nanoseconds. The zero value is ready. Only one goroutine may use it at a time.
 type Sites struct {
 	recent [recentSites]struct {
 		calls calls
@@ -21,15 +21,15 @@ type Sites struct {
 	byAt map[string]*Site
 }
 
-// recentSites is the number of places that are found without a map.
+// recentSites is the number of places that can be found without a map.
 const recentSites = 16
 
-// calls are the return addresses by which the place of a call is found again: those of
-// the function itself, and of all callers that Mark keeps.
+// calls are the return addresses that identify the place of a call: those of the function
+// itself, and of all callers that Mark keeps.
 type calls [depth + 1]uintptr
 
-// Here returns the place of the call of the function that calls Here, or, with skip, of a
-// caller that many levels up.
+// Here returns the place of the call of the function that calls Here. With skip, it
+// returns the place of the call of a caller that many levels up.
 //
 //go:noinline
 func (s *Sites) Here(skip int) *Site {
@@ -56,7 +56,8 @@ func (s *Sites) Here(skip int) *Site {
 	return site
 }
 
-// At returns the site with a known place. It is found again by the memory of the text.
+// At returns the site of a known place. It finds the site again by the address of the
+// text.
 func (s *Sites) At(pos string) *Site {
 	name := unsafe.StringData(pos)
 	e := &s.named[uintptr(unsafe.Pointer(name))/8%recentSites]

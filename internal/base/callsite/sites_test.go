@@ -16,8 +16,8 @@ func launchIn(s *callsite.Sites, skip int) *callsite.Site { return s.Here(skip) 
 //go:noinline
 func through(s *callsite.Sites) *callsite.Site { return launchIn(s, 1) }
 
-// TestSitesAreFoundAgain compares the places with those that Mark finds, also of a call that
-// is made from several places.
+// TestSitesAreFoundAgain compares the places with those that Mark finds. One call is
+// reached from several places.
 func TestSitesAreFoundAgain(t *testing.T) {
 	var s callsite.Sites
 	_, _, line, _ := runtime.Caller(0)
@@ -38,7 +38,7 @@ func TestSitesAreFoundAgain(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, 4)
-	for range 100 { // more places than are found without a map
+	for range 100 { // more places than are kept without a map
 		for _, pos := range []string{"a.go:1", "b.go:2", "c.go:3"} {
 			require.Equal(t, pos, s.At(pos).String())
 			require.Same(t, s.At(pos), s.At(string([]byte(pos))))
@@ -47,8 +47,8 @@ func TestSitesAreFoundAgain(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { launchIn(&s, 0); s.At("a.go:1") }))
 }
 
-// TestSitesOnAnyStack finds places at the bottom of a goroutine's stack, and after it has
-// grown.
+// TestSitesOnAnyStack finds places at the bottom of a goroutine's stack, and after the
+// stack has grown.
 func TestSitesOnAnyStack(t *testing.T) {
 	var s callsite.Sites
 	done := make(chan *callsite.Site)

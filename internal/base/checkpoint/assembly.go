@@ -6,15 +6,15 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Assembly assembles an image from chunks that arrive in any order, and
-// repeatedly: the last content of each chunk counts.
+// Assembly assembles an image from chunks. They may arrive in any order and repeatedly;
+// the last content of each chunk counts.
 type Assembly struct {
 	chunks map[Key][]byte
 	bytes  int
 }
 
-// NewAssembly returns an assembly that begins with the chunks of base, which it
-// does not change; nil means none.
+// NewAssembly returns an assembly that begins with the chunks of base, which it does not
+// change. base may be nil.
 func NewAssembly(base *Image) *Assembly {
 	a := &Assembly{chunks: make(map[Key][]byte)}
 	if base != nil {
@@ -36,11 +36,11 @@ func (a *Assembly) Put(k Key, b []byte) error {
 	return nil
 }
 
-// Bytes returns the size of the chunks so far.
+// Bytes returns the total size of the chunks so far.
 func (a *Assembly) Bytes() int { return a.bytes }
 
-// Finish returns the image that m describes, made of the chunks that have
-// arrived. It fails if a chunk is missing or has other contents.
+// Finish returns the image that m describes, made of the chunks that have arrived. It
+// fails if a chunk is missing or its content differs.
 func (a *Assembly) Finish(m *Manifest) (*Image, error) {
 	im := &Image{vars: make([]savedVar, len(m.vars))}
 	for i := range m.vars {

@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// BenchmarkState measures the delay of the program at a safe point: reading the
-// state to find its changes, and copying all of it. It also measures the work
-// in parallel to the program: writing a file, up to the disk.
+// BenchmarkState measures the delay of the program at a safe point: the time to read the
+// state and find its changes, and to copy all of it. It also measures work that runs in
+// parallel to the program: writing a file to disk.
 func BenchmarkState(b *testing.B) {
 	x := make([]float64, 64<<20/8)
 	for i := range x {

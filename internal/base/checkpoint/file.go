@@ -30,10 +30,11 @@ const (
 	version = 2
 )
 
-// Job is what two states of the same computation must have in common.
+// Job holds the properties that two jobs must have in common if one is to continue from
+// the state of the other.
 type Job struct {
 	Build string `json:"build"` // build ID of the program
-	Arch  string `json:"arch"`  // includes byte order and math library, as processes compare them
+	Arch  string `json:"arch"`  // includes byte order and math library, in the form in which processes compare them
 	Ranks int    `json:"ranks"`
 	Tasks int    `json:"tasks"` // number of tasks of a section
 
@@ -45,8 +46,8 @@ type Job struct {
 // Header identifies the state in a file.
 type Header struct {
 	Job  Job
-	Set  uint64 // of which the file is part; later sets have higher numbers
-	Cut  uint64 // the safe point, counted from 1
+	Set  uint64 // number of the set that the file belongs to; later sets have higher numbers
+	Cut  uint64 // number of the safe point, counted from 1
 	Rank int
 }
 
@@ -54,17 +55,17 @@ type Header struct {
 type File struct {
 	Rank  int    `json:"rank"`
 	Bytes int64  `json:"bytes"`
-	Sum   uint64 `json:"sum,string"` // of the contents
+	Sum   uint64 `json:"sum,string"` // hash of the contents
 }
 
-// Write writes the state of one rank into its set in dir. The file gets its name
-// when it is complete and on disk.
+// Write writes the state of one rank into its set in dir. The file gets its name only when
+// it is complete and on disk.
 func Write(ctx context.Context, dir string, h Header, position []byte, im *Image) (File, error) {
 	return write(ctx, dir, h, position, im, nil)
 }
 
-// write is Write, except that may, if it is not nil, must agree before the file
-// gets its name.
+// write is Write, but calls may, if it is not nil, before the file gets its name. An error
+// of may prevents that.
 func write(ctx context.Context, dir string, h Header, position []byte, im *Image, may func(context.Context) error) (File, error) {
 	result := File{Rank: h.Rank}
 	set := filepath.Join(dir, setName(h.Set))
@@ -86,22 +87,22 @@ func write(ctx context.Context, dir string, h Header, position []byte, im *Image
 	}
 	if err != nil {
 		if realFolder(set) == nil {
-			_ = os.Remove(set) // if this was to be its first file; otherwise it is not empty, and stays
+			_ = os.Remove(set) // succeeds only if the folder is empty
 		}
 		return result, fmt.Errorf("write the checkpoint of rank %d at safe point %d: %w", h.Rank, h.Cut, cure.Write(err))
 	}
 	return result, nil
 }
 
-// replaceFile replaces the file at path, once the new contents are on disk and
-// may, if it is not nil, agrees. The name itself is on disk when replaceFile
-// returns.
+// replaceFile replaces the file at path. The new contents are on disk before the file gets
+// its name, and may, if it is not nil, must agree. When replaceFile returns, the name
+// itself is on disk, too.
 func replaceFile(path string, fill func(io.Writer) error, may func() error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // fails once it is renamed
+	defer os.Remove(f.Name()) // fails if the file was renamed
 	defer f.Close()
 	w := bufio.NewWriter(f)
 	if err := fill(w); err != nil {
@@ -132,7 +133,7 @@ func replaceFile(path string, fill func(io.Writer) error, may func() error) erro
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes the names in a directory durable.
+// syncDir makes the names of files in a directory durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

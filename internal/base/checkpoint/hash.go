@@ -10,12 +10,12 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// measured is the interface that package intra exports: replicas may have different
-// values of a type with it.
+// measured is an interface of package intra. Values of types that implement it may differ
+// between replicas.
 var measured = reflect.TypeFor[interface{ Measured() }]()
 
-// Hash returns a hash of the current state: of the contents and sizes of all
-// variables except measured ones. It skips padding, in which replicas may differ.
+// Hash returns a hash of the current state: of the contents and sizes of all variables
+// except measured ones. It skips padding, because padding may differ between replicas.
 func (s *State) Hash(seed uint64) (uint64, error) {
 	var buf []byte
 	for i := range s.vars {
@@ -80,8 +80,7 @@ func (v *variable) measured() bool {
 	return t.Implements(measured) || reflect.PointerTo(t).Implements(measured)
 }
 
-// Memory returns the memory of the variables, except those that MarshalBinary
-// reads.
+// Memory returns the memory of the variables, except of those that MarshalBinary encodes.
 func (s *State) Memory() (all [][]byte) {
 	for i := range s.vars {
 		if v := &s.vars[i]; v.kind != Binary {

@@ -10,12 +10,12 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// lap is a time that each replica has measured.
+// lap is a time that each replica measures for itself.
 type lap float64
 
 func (lap) Measured() {}
 
-// A hash is that of the contents: any bit of them changes it, and nothing else.
+// A hash depends on every bit of the contents, and on nothing else.
 func TestHash(t *testing.T) {
 	p := newProgram(3, 100)
 	var s checkpoint.State
@@ -43,7 +43,7 @@ func TestHash(t *testing.T) {
 		"a value":     func() func() { p.iter++; return func() { p.iter-- } },
 		"binary":      func() func() { b := p.started; p.started = b.Add(time.Second); return func() { p.started = b } },
 		"the length":  func() func() { x := p.x; p.x = append(x, 0); return func() { p.x = x } },
-		"where it is": func() func() { x := p.x; p.x = x[:99]; p.none = []int{0}; return func() { p.x, p.none = x, nil } },
+		"its address": func() func() { x := p.x; p.x = x[:99]; p.none = []int{0}; return func() { p.x, p.none = x, nil } },
 	} {
 		undo := change()
 		require.NotEqual(t, was, hash(), name)
@@ -51,13 +51,13 @@ func TestHash(t *testing.T) {
 		require.Equal(t, was, hash(), name)
 	}
 
-	// Padding is not part of the contents: there are four bytes after ID.
+	// Padding is not part of the contents: four bytes after ID are padding.
 	*(*byte)(unsafe.Add(unsafe.Pointer(&p.ions[7].ID), 4)) ^= 1
 	*(*byte)(unsafe.Add(unsafe.Pointer(&p.best.ID), 4)) ^= 1
 	require.Equal(t, was, hash())
 }
 
-// Measured values differ between replicas.
+// Measured values differ between replicas, so they are not hashed.
 func TestHashOfMeasured(t *testing.T) {
 	var s checkpoint.State
 	x, laps, one := 1.0, []lap{1, 2}, lap(3)
@@ -76,7 +76,7 @@ func TestHashOfMeasured(t *testing.T) {
 	require.NotEqual(t, none, more)
 }
 
-// The memory is that of the program.
+// The returned memory is that of the program, not a copy.
 func TestMemory(t *testing.T) {
 	p := newProgram(3, 10)
 	var s checkpoint.State

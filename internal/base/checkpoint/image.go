@@ -10,7 +10,7 @@ import (
 // written; the last piece may be shorter. It is part of the format.
 const ChunkBytes = 1 << 20
 
-// Image is the state of a process at one moment.
+// Image is the state of a process at one safe point.
 type Image struct {
 	vars []savedVar
 }
@@ -34,8 +34,8 @@ func (v *savedVar) size() int {
 
 // Key identifies a chunk of an image.
 type Key struct {
-	Var   uint32 // in the order of registration
-	Index uint32 // within the variable
+	Var   uint32 // index of the variable, in the order of registration
+	Index uint32 // index of the chunk within the variable
 }
 
 // split divides the contents of a variable into chunks.
@@ -80,8 +80,8 @@ func (im *Image) Chunks() iter.Seq2[Key, []byte] {
 	}
 }
 
-// Clone copies the image. The copy takes the memory of reuse where that fits;
-// reuse is an unused earlier clone or nil.
+// Clone copies the image. The copy uses the memory of reuse as far as it fits. reuse is an
+// earlier clone that is not needed any more, or nil.
 func (im *Image) Clone(reuse *Image) *Image {
 	c := &Image{vars: make([]savedVar, len(im.vars))}
 	for i, v := range im.vars {
@@ -112,8 +112,8 @@ func (im *Image) Manifest() *Manifest {
 	return m
 }
 
-// Sent records which content of each chunk was sent to a receiver. The zero Sent
-// is for a receiver to which no chunk was sent.
+// Sent records which content of each chunk was sent to a receiver. The zero value is for a
+// receiver to which no chunk was sent.
 type Sent struct {
 	hashes map[Key]uint64
 }

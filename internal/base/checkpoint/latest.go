@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// Latest returns the newest complete set in dir in which every byte is as
-// written, and the reason why it refused each newer set. If there is no such set,
-// the error contains the reasons. Latest refuses sets of several runs, unless dir
-// is a single set: it cannot know which run is meant.
+// Latest returns the newest complete set in dir without a changed byte, and the reason why
+// it refused each newer set. If there is no such set, the error contains the reasons.
+// Latest refuses sets of several runs, unless dir is a single set, because it cannot know
+// which run is meant.
 func Latest(dir string, job Job) (s *Set, refused []error, err error) {
 	parent, numbers, err := choose(dir)
 	if err != nil {
@@ -41,7 +41,7 @@ func Latest(dir string, job Job) (s *Set, refused []error, err error) {
 			runs = append(runs, found{run, n, c})
 		}
 		switch {
-		case s != nil: // of sets older than s only the run matters
+		case s != nil: // s is chosen already; of older sets only the run matters
 		case err == nil:
 			s = c
 		default:
@@ -59,7 +59,7 @@ func Latest(dir string, job Job) (s *Set, refused []error, err error) {
 	return s, refused, nil
 }
 
-// found is one set of a run.
+// found is one set and its run.
 type found struct {
 	run    string
 	number uint64
@@ -138,9 +138,9 @@ func Directory(dir string) string {
 	return parent
 }
 
-// matches returns why job o cannot continue a state of job j: never, or only if
-// the user insists (ErrArguments, ErrProgram). It does not compare what is
-// unknown.
+// matches returns the reason why job o cannot continue from a state of job j. Some reasons
+// are final; others the user may override (ErrArguments, ErrProgram). Unknown properties
+// are not compared.
 func (j Job) matches(o Job) error {
 	switch {
 	case j.Arch != o.Arch:
@@ -157,7 +157,7 @@ func (j Job) matches(o Job) error {
 	return nil
 }
 
-// Errors for errors.Is.
+// These are errors for errors.Is.
 var (
 	// ErrProgram means that another program has made the set.
 	ErrProgram = errors.New("checkpoint of another program")
@@ -209,7 +209,7 @@ func NewRun(now time.Time) string {
 	return now.UTC().Format(time.RFC3339) + "-" + hex.EncodeToString(b[:])
 }
 
-// Begun returns, as text, when a run has begun.
+// Begun returns, as text, the time at which a run began.
 func Begun(run string) string {
 	at, _, _ := strings.Cut(run, "Z-")
 	if at == "" {

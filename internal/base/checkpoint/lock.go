@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// A folder belongs to one job at a time, since two jobs would remove each other's
-// sets. The file lock in the folder names the job. Every process of the job that
-// writes there holds a shared lock on that file, the head from the beginning. The
-// kernel releases the lock of a process that dies. So the folder of a dead job is
-// free, and that of a live job is not, whichever of its processes has died. On a
-// file system that several hosts share, such as NFS version 4, the server keeps
-// the locks of all hosts. It releases those of a lost host after its own lease,
-// with NFS after 90 seconds.
+// A folder belongs to one job at a time, because two jobs would remove each other's sets.
+// The file named lock in the folder contains the name of the job. Every process of the job
+// that writes to the folder holds a shared lock on that file; the head holds one from the
+// beginning. The kernel releases the lock of a process that dies. So the folder is free
+// once all processes of the job are dead, and is held while any of them lives. On a file
+// system that several hosts share, such as NFS version 4, the server keeps the locks of
+// all hosts. It releases the locks of a lost host after its own lease has ended, with NFS
+// after 90 seconds.
 //
-// On a file system without locks a file owner is created instead. It names the
-// job, and remains if the job is killed. Only the job's own host can tell whether
-// the job lives; on other hosts the user has to decide, by removing the file.
+// On a file system without locks a file owner is created instead. It contains the name of
+// the job, and remains if the job is killed. Only on the host of the job can a process
+// find out whether the job lives. On other hosts the user has to decide, by removing the
+// file.
 const (
 	lockName  = "lock"
 	ownerName = "owner"
@@ -29,30 +30,31 @@ const (
 var (
 	// ErrHeld means that another job holds the folder.
 	ErrHeld = errors.New("two jobs with one folder would remove each other's checkpoints")
-	// ErrElsewhere means that the folder is not the one that the head holds.
+	// ErrElsewhere means that the folder is another one than the head holds.
 	ErrElsewhere = errors.New("it is not the folder that intrarun has")
 
 	errHeld    = errors.New("another process holds the lock")
 	errNoLocks = errors.New("the file system has no locks")
 )
 
-// Lock is a process's hold on the folder of its job.
+// Lock is the hold of one process on the folder of its job.
 type Lock struct {
 	dir  string
-	f    *os.File // nil if the file system has no locks
+	f    *os.File // nil on a file system without locks
 	head bool
 }
 
-// handover is how long Take waits for the processes of a job whose intrarun is
-// dead, since they are being killed.
+// handover is how long Take waits for the processes of a job whose intrarun is dead. These
+// processes are being killed.
 const handover = 5 * time.Second
 
-// locker locks a file, exclusively or shared; or returns errHeld or errNoLocks.
+// locker locks a file, exclusively if alone is set, otherwise shared. It returns errHeld
+// or errNoLocks if it cannot.
 type locker func(f *os.File, alone bool) error
 
-// Take takes the folder for a job, and creates it if it does not exist. The head
-// calls it. It fails with ErrHeld if another job holds the folder. It also fails
-// if files cannot be created there.
+// Take takes the folder for a job, and creates it if it does not exist. The head calls it.
+// Take fails with ErrHeld if another job holds the folder, and also if files cannot be
+// created there.
 func Take(dir string, o Owner) (*Lock, error) { return take(dir, o, lockFile, handover) }
 
 func take(dir string, o Owner, lock locker, patience time.Duration) (*Lock, error) {
@@ -65,7 +67,7 @@ func take(dir string, o Owner, lock locker, patience time.Duration) (*Lock, erro
 		case l != nil || err != nil:
 			return l, err
 		case other == nil && time.Now().Before(deadline): // another job is taking or releasing it
-		case other != nil && other.ID == o.ID: // the head before this one has taken it
+		case other != nil && other.ID == o.ID: // an earlier head of this job has taken it
 			return share(dir, o.ID, lock)
 		case other != nil && other.gone() && time.Now().Before(deadline):
 		default:
@@ -74,7 +76,7 @@ func take(dir string, o Owner, lock locker, patience time.Duration) (*Lock, erro
 	}
 }
 
-// held returns the error that names the holder of the folder.
+// held returns an error that names the holder of the folder.
 func held(o *Owner) error {
 	switch {
 	case o == nil:
@@ -85,8 +87,8 @@ func held(o *Owner) error {
 	return fmt.Errorf("%v writes there: %w; choose another one, or wait for its end", o, ErrHeld)
 }
 
-// tryTake takes the folder unless another job holds it. Then it returns the other
-// owner, nil if that is not written yet.
+// tryTake takes the folder unless another job holds it. In that case it returns the owner,
+// or nil if the owner has not been written yet.
 func tryTake(dir string, o Owner, lock locker) (*Lock, *Owner, error) {
 	f, err := openLock(dir)
 	if err != nil {
@@ -101,7 +103,7 @@ func tryTake(dir string, o Owner, lock locker) (*Lock, *Owner, error) {
 	case errors.Is(err, errNoLocks):
 		f.Close()
 		return takeByName(dir, o)
-	case err == nil && !l.current(): // it was released and removed meanwhile
+	case err == nil && !l.current(): // the lock file was released and removed meanwhile
 		f.Close()
 		return nil, nil, nil
 	}
@@ -112,7 +114,7 @@ func tryTake(dir string, o Owner, lock locker) (*Lock, *Owner, error) {
 		err = lock(f, false)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // while the lock is held
+		_ = os.Remove(f.Name()) // remove the file while holding the lock
 		f.Close()
 		return nil, nil, err
 	}
@@ -143,14 +145,14 @@ func takeByName(dir string, o Owner) (*Lock, *Owner, error) {
 	case err != nil || other == nil || other.ID == o.ID:
 		return nil, other, err
 	case other.gone() && other.Alone:
-		return nil, nil, os.Remove(path) // and try again
+		return nil, nil, os.Remove(path) // the owner is dead; the caller tries again
 	case !other.known() || other.gone():
 		return nil, nil, fmt.Errorf("%v has not given the folder back: %w; the file system has no locks that would show whether it lives: if it does not, remove %s", other, ErrHeld, path)
 	}
 	return nil, other, nil
 }
 
-// Share makes a process hold the folder that the head of its job has taken.
+// Share makes this process hold the folder that the head of its job has taken.
 func Share(dir, id string) (*Lock, error) { return share(dir, id, lockFile) }
 
 func share(dir, id string, lock locker) (*Lock, error) {
@@ -196,8 +198,8 @@ func elsewhere(dir string) error {
 	return fmt.Errorf("%w: is %s on a file system that all hosts share?", ErrElsewhere, dir)
 }
 
-// Renew ensures, before a set is completed, that the folder still belongs to the
-// job: the user may have emptied it.
+// Renew ensures, before a set is completed, that the folder still belongs to the job. The
+// user may have emptied the folder.
 func (l *Lock) Renew(o Owner) error {
 	if l.f == nil || l.current() {
 		return nil
@@ -220,7 +222,7 @@ func (l *Lock) Release() {
 	switch {
 	case !l.head:
 	case l.f == nil:
-		_ = os.Remove(filepath.Join(l.dir, ownerName)) // if this fails, its contents name the former owner
+		_ = os.Remove(filepath.Join(l.dir, ownerName)) // if this fails, the file still names the former owner
 		_ = os.Remove(filepath.Join(l.dir, lockName))
 	case l.current() && lockFile(l.f, true) == nil:
 		_ = os.Remove(l.f.Name())

@@ -11,9 +11,9 @@ import (
 	"github.com/intrahpc/intra/internal/base/proc"
 )
 
-// lockFile is the locker of this system. The lock belongs to the open file, so
-// other threads and files of the process do not affect it. It can change between
-// exclusive and shared without being released.
+// lockFile is the locker of this system. The lock belongs to the open file, not to the
+// process, so other threads and files do not affect it. It can change between exclusive
+// and shared without being released.
 func lockFile(f *os.File, alone bool) error {
 	l := unix.Flock_t{Type: unix.F_RDLCK} // of the whole file
 	if alone {
@@ -35,8 +35,8 @@ func lockFile(f *os.File, alone bool) error {
 	}
 }
 
-// system identifies the boot and the PID namespace of process numbers, "" if
-// unknown.
+// system identifies the boot and the PID namespace in which process numbers are valid, ""
+// if unknown.
 func system() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -49,6 +49,6 @@ func system() string {
 	return strings.TrimSpace(string(boot)) + " " + space
 }
 
-// started identifies a process among later ones with its number, "" if there is
-// none.
+// started distinguishes a process from later ones with the same number. It returns "" if
+// there is no such process.
 func started(pid int) string { return proc.Started(pid) }

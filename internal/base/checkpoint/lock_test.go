@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// owned returns a job of this process.
+// owned returns a job whose intrarun is this process.
 func owned(name string) Owner { return NewOwner(name, true) }
 
-// ended returns the job of a process that has ended.
+// ended returns a job whose intrarun has ended.
 func ended(t *testing.T, name string) Owner {
 	cmd := exec.Command("true")
 	require.NoError(t, cmd.Run())
@@ -25,7 +25,7 @@ func ended(t *testing.T, name string) Owner {
 	return o
 }
 
-// noLocks is a file system without locks.
+// noLocks is the locker of a file system without locks.
 func noLocks(*os.File, bool) error { return errNoLocks }
 
 // A folder belongs to one job as long as any of its processes lives, and each of them
@@ -44,20 +44,20 @@ func TestFolderBelongsToOneJob(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Share(dir, owned("gtc").ID)
 	require.ErrorIs(t, err, ErrHeld, "a process of another job")
-	l.drop() // as if the head had died
+	l.drop() // the head has died
 	next, err := Take(dir, first)
 	require.NoError(t, err, "its successor")
 	l.drop()
 	next.drop()
 	_, err = take(dir, owned("gtc"), lockFile, 0)
-	require.ErrorIs(t, err, ErrHeld, "its rank lives")
+	require.ErrorIs(t, err, ErrHeld, "its rank is live")
 	rank.drop()
 	other, err := Take(dir, owned("gtc"))
-	require.NoError(t, err, "all of it are dead")
+	require.NoError(t, err, "all its processes are dead")
 	_, err = Share(dir, first.ID)
 	require.ErrorContains(t, err, `the job "gtc"`)
 	other.Release()
-	require.Empty(t, left(t, dir), "nothing is left of a job that has ended")
+	require.Empty(t, left(t, dir), "a job that has ended leaves no file")
 }
 
 // left lists the contents of a folder.
@@ -70,8 +70,8 @@ func left(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// The processes of a job whose intrarun is dead are being killed. The next job waits
-// until they are gone.
+// The processes of a job whose intrarun is dead are being killed. The next job waits until
+// they have ended.
 func TestFolderIsHandedOver(t *testing.T) {
 	dir := t.TempDir()
 	dead := ended(t, "hpccg")
@@ -89,7 +89,7 @@ func TestFolderIsHandedOver(t *testing.T) {
 	require.ErrorContains(t, err, "although its intrarun is gone")
 }
 
-// A folder that was emptied is the job's again, unless another one has it.
+// If the user empties the folder, the job takes it again, unless another job has taken it.
 func TestFolderThatWasEmptied(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	mine := owned("hpccg")
@@ -106,10 +106,10 @@ func TestFolderThatWasEmptied(t *testing.T) {
 	defer other.Release()
 	require.ErrorContains(t, l.Renew(mine), `the job "gtc"`)
 	l.Release()
-	require.Equal(t, []string{lockName}, left(t, dir), "it is the other job's")
+	require.Equal(t, []string{lockName}, left(t, dir), "it belongs to the other job")
 }
 
-// A process whose folder differs from its head's reports that.
+// A process that sees another folder than its head reports this.
 func TestFolderThatIsNotShared(t *testing.T) {
 	_, err := Share(t.TempDir(), owned("hpccg").ID)
 	require.ErrorIs(t, err, ErrElsewhere)
@@ -118,8 +118,9 @@ func TestFolderThatIsNotShared(t *testing.T) {
 	require.ErrorIs(t, err, ErrElsewhere)
 }
 
-// Without locks the file with the name of the job serves as one. A dead job of this
-// host is recognised. For a job of another host the user has to decide.
+// Without locks, a file with the name of the job takes the place of a lock. The next job
+// recognizes a dead job of this host. If the job was on another host, the user has to
+// decide.
 func TestFolderWithoutLocks(t *testing.T) {
 	far := ended(t, "far")
 	far.System = "another"
@@ -128,7 +129,7 @@ func TestFolderWithoutLocks(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		owner Owner
-		want  string // why another job cannot have it; "": it can
+		want  string // why another job cannot take the folder; "": it can
 	}{
 		{"alive", owned("alive"), "wait for its end"},
 		{"dead", ended(t, "dead"), ""},
@@ -155,7 +156,7 @@ func TestFolderWithoutLocks(t *testing.T) {
 	}
 }
 
-// A lock that is not a file is never opened to write the name of a job into it.
+// If the lock is not a regular file, it is never opened to write the name of a job.
 func TestLockThatIsNoFile(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
 		"a symbolic link": func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "aim"), path) },

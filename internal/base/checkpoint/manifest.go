@@ -8,7 +8,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// ErrCorrupt marks bytes that differ from a state as it was written or sent.
+// ErrCorrupt marks bytes that differ from the state that was written or sent.
 var ErrCorrupt = errors.New("corrupt state")
 
 // Manifest describes an image without its contents.
@@ -22,7 +22,7 @@ type described struct {
 	typ    string
 	elem   int
 	bytes  uint64
-	hashes []uint64 // of the chunks
+	hashes []uint64 // one for each chunk
 }
 
 // Bytes returns the size of the contents.
@@ -34,7 +34,7 @@ func (m *Manifest) Bytes() uint64 {
 	return n
 }
 
-// Sum returns a hash of the whole manifest, and thereby of the image.
+// Sum returns a hash of the whole manifest, and so of the image.
 func (m *Manifest) Sum() uint64 { return xxh3.Hash(m.Append(nil)) }
 
 // Append appends the encoded manifest to b.
@@ -55,10 +55,10 @@ func (m *Manifest) Append(b []byte) []byte {
 	return b
 }
 
-// ParseManifest parses the result of Append, and rejects anything else.
+// ParseManifest parses the result of Append. It rejects any other bytes.
 func ParseManifest(b []byte) (*Manifest, error) {
 	r := reader{rest: b}
-	const leastVar = 1 + 2 + 1 + 2 + 1 + 4 + 8 // bytes that describe a variable
+	const leastVar = 1 + 2 + 1 + 2 + 1 + 4 + 8 // least number of bytes that describe a variable
 	n := r.uint32()
 	if uint64(n)*leastVar > uint64(len(r.rest)) {
 		return nil, fmt.Errorf("%w: a manifest of %d variables in %d bytes", ErrCorrupt, n, len(b))

@@ -11,17 +11,17 @@ import (
 
 // Owner identifies the job that writes into a folder.
 type Owner struct {
-	ID    string    `json:"id"`  // unique
+	ID    string    `json:"id"`  // unique for each job
 	Job   string    `json:"job"` // program and arguments
 	Host  string    `json:"host"`
-	PID   int       `json:"pid"` // of intrarun
+	PID   int       `json:"pid"` // process ID of intrarun
 	Begun time.Time `json:"begun"`
-	// Alone means that the job ends with that process. On several hosts another
-	// head may continue it.
+	// Alone means that the job ends with that process. A job on several hosts may continue
+	// under another head.
 	Alone bool `json:"alone,omitempty"`
-	// System and Start distinguish that process from a later one with its number:
-	// the boot and PID namespace of the number, and when the process started. ""
-	// if unknown.
+	// System and Start distinguish that process from a later one with the same number.
+	// System is the boot and PID namespace of the number, Start the time when the process
+	// started. Both are "" if unknown.
 	System string `json:"system,omitempty"`
 	Start  string `json:"start,omitempty"`
 }
@@ -44,7 +44,7 @@ func (o *Owner) String() string {
 	return fmt.Sprintf("the job %q (intrarun %d on %s, begun %s UTC)", o.Job, o.PID, o.Host, o.Begun.UTC().Format(time.DateTime))
 }
 
-// known reports whether this process can find out if the owner's process lives.
+// known reports whether this process can find out whether the owner's process lives.
 func (o *Owner) known() bool { return o.System != "" && o.System == system() && o.Start != "" }
 
 // gone reports whether the owner's process is known to have ended.
@@ -53,7 +53,7 @@ func (o *Owner) gone() bool { return o.known() && started(o.PID) != o.Start }
 // readOwner reads the result of Owner.write. It returns nil if the file is empty.
 func readOwner(f *os.File) (*Owner, error) {
 	b := make([]byte, maxOwner)
-	n, _ := f.ReadAt(b, 0) // the error is EOF, since the file is shorter
+	n, _ := f.ReadAt(b, 0) // ReadAt returns EOF, because the file is shorter than b
 	if n == 0 {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func readOwner(f *os.File) (*Owner, error) {
 	return o, nil
 }
 
-// maxOwner bounds the size of an owner file: it contains a command line.
+// maxOwner bounds the size of an owner file, which contains a command line.
 const maxOwner = 1 << 20
 
 // write replaces the contents of f by o.

@@ -12,7 +12,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Errors for errors.Is, beside ErrCorrupt.
+// These are errors for errors.Is, in addition to ErrCorrupt.
 var (
 	// ErrForeign means that the file is not a checkpoint, or belongs to another
 	// program, job or set.
@@ -21,8 +21,8 @@ var (
 	ErrVersion = errors.New("checkpoint of another version")
 )
 
-// Read reads the state of one rank of a set. It rejects a file with any wrong
-// byte, and one of another set, rank or job.
+// Read reads the state of one rank of a set. It rejects a file with any changed byte, and
+// a file of another set, rank or job.
 func Read(dir string, s *Set, rank int) (position []byte, im *Image, err error) {
 	path := s.path(dir, rank)
 	f, err := openRegular(path, os.O_RDONLY, 0)
@@ -62,13 +62,13 @@ func (s *Set) Verify(dir string) error {
 
 // decoder decodes one file.
 type decoder struct {
-	keep     func(Key, []byte) error // receives a chunk, whose memory is reused afterwards
+	keep     func(Key, []byte) error // receives each chunk, whose memory is reused afterwards
 	header   Header
 	position []byte
 	manifest *Manifest
 
 	r    *bufio.Reader
-	left int64 // bytes of the file not read yet
+	left int64 // number of bytes of the file that were not read yet
 	sum  []byte
 }
 
@@ -97,7 +97,7 @@ func (h Header) String() string {
 		h.Rank, h.Job.Ranks, h.Cut, h.Set, h.Job.Build, h.Job.Arch, h.Job.Tasks)
 }
 
-// decode decodes a file of size bytes, and checks every one of them.
+// decode decodes a file of size bytes, and checks every byte.
 func (d *decoder) decode(r io.Reader, size int64) (sum uint64, err error) {
 	d.r, d.left = bufio.NewReader(r), size
 	if err := d.begin(); err != nil {

@@ -7,22 +7,22 @@ import (
 	"os"
 )
 
-// ErrIrregular means that a folder of checkpoints contains something else under
-// the name of a file or a set, such as a link, a pipe or a device. It is never
-// followed, read or written, since its creator decides where it leads.
+// ErrIrregular means that the name of a file or a set of checkpoints belongs to something
+// else, such as a link, a pipe or a device. It is never followed, read or written, because
+// its creator decides where it leads.
 var ErrIrregular = errors.New("it is not what a checkpoint is made of")
 
-// openRegular opens a regular file, but not through a link, and never waits for
-// the other end of a pipe.
+// openRegular opens a regular file. It does not follow a link, and never waits for the
+// other end of a pipe.
 func openRegular(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	if st, err := os.Lstat(path); err == nil {
-		if err := regular(path, st); err != nil { // a device may act when it is opened
+		if err := regular(path, st); err != nil { // check before, because opening a device may have effects
 			return nil, err
 		}
 	}
 	f, err := os.OpenFile(path, flag|openFlags, perm)
 	if err != nil {
-		if st, e := os.Lstat(path); e == nil && !st.Mode().IsRegular() { // created meanwhile
+		if st, e := os.Lstat(path); e == nil && !st.Mode().IsRegular() { // the file was created meanwhile
 			err = regular(path, st)
 		}
 		return nil, err
@@ -59,7 +59,7 @@ func realFolder(path string) error {
 	return nil
 }
 
-// kind returns the type of a file in words.
+// kind describes the type of a file.
 func kind(m fs.FileMode) string {
 	switch m.Type() {
 	case fs.ModeSymlink:

@@ -2,5 +2,6 @@
 
 package checkpoint
 
-// openFlags are none: openRegular relies on its checks before and after opening.
+// openFlags is 0 on this system: openRegular relies on its checks before and after
+// opening.
 const openFlags = 0

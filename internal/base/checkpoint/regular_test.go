@@ -14,14 +14,14 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// plant puts another kind of file in the place of a file or a set.
+// plant replaces a file or a set by another kind of file.
 var plant = map[string]func(path, aim string) error{
 	"a symbolic link": func(path, aim string) error { return os.Symlink(aim, path) },
 	"a named pipe":    func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
 }
 
-// Every reader refuses a planted file inside a set by its name: it does not follow it, and
-// does not wait for the other end of a pipe.
+// Every reader refuses a planted file inside a set, and names it. No reader follows it, or
+// waits for the other end of a pipe.
 func TestPlantedInASet(t *testing.T) {
 	for kind, put := range plant {
 		for _, name := range []string{"index", "rank-1"} {
@@ -32,7 +32,7 @@ func TestPlantedInASet(t *testing.T) {
 				s, _, err := checkpoint.Latest(dir, ours)
 				require.NoError(t, err)
 				path := filepath.Join(dir, "set-000002", name)
-				require.NoError(t, os.Rename(path, aside)) // through the link it would be as it was written
+				require.NoError(t, os.Rename(path, aside)) // a link that was followed would lead to the valid file
 				require.NoError(t, put(path, aside))
 
 				older, refused, err := checkpoint.Latest(dir, ours)
@@ -56,7 +56,7 @@ func TestPlantedInASet(t *testing.T) {
 	}
 }
 
-// Readers and writers also refuse a file that is planted in the place of a set.
+// Readers and writers also refuse a file that takes the place of a set.
 func TestPlantedAsASet(t *testing.T) {
 	for kind, put := range plant {
 		t.Run(kind, func(t *testing.T) {
@@ -73,22 +73,22 @@ func TestPlantedAsASet(t *testing.T) {
 			require.ErrorContains(t, err, path+" is "+kind)
 			require.ErrorIs(t, checkpoint.Discard(dir, 2), checkpoint.ErrIrregular)
 			require.Empty(t, names(t, aim))
-			writeSet(t, dir, 3, ours, true) // removes old sets, and nothing else
+			writeSet(t, dir, 3, ours, true) // removes old sets, but nothing else
 			writeSet(t, dir, 4, ours, true)
 			require.Equal(t, []string{"set-000002", "set-000003", "set-000004"}, names(t, dir))
 		})
 	}
 }
 
-// An abandoned set leaves nothing, nor does a file that could not be written.
+// An abandoned set leaves no files, nor does a file that could not be written.
 func TestNothingIsLeftOfAbandonedSets(t *testing.T) {
 	dir := t.TempDir()
 	for n := range uint64(4) {
 		writeSet(t, dir, n+1, ours, n == 1)
 	}
-	require.NoError(t, checkpoint.Discard(dir, 2), "it is complete")
+	require.NoError(t, checkpoint.Discard(dir, 2), "the set is complete")
 	require.NoError(t, checkpoint.Discard(dir, 3))
-	require.NoError(t, checkpoint.Discard(dir, 3), "it is gone")
+	require.NoError(t, checkpoint.Discard(dir, 3), "the set does not exist")
 	require.Equal(t, []string{"set-000002", "set-000004"}, names(t, dir))
 	writeSet(t, dir, 5, ours, false)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "set-000006"), 0o700))

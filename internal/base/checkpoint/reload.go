@@ -2,8 +2,8 @@ package checkpoint
 
 import "slices"
 
-// Reload restores the variables from im, an image of this state. It does not
-// touch unchanged ones.
+// Reload restores the variables from im, an image of this state. It does not write to
+// variables that have not changed.
 func (s *State) Reload(im *Image) error {
 	now, err := s.Image()
 	if err != nil {

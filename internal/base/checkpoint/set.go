@@ -27,7 +27,7 @@ type Set struct {
 
 const (
 	setPrefix = "set-"
-	indexName = "index" // of a set; it is written last and makes the set complete
+	indexName = "index" // name of the index of a set; the index is written last and makes the set complete
 )
 
 // KeptSets is the number of complete sets that a folder keeps.
@@ -40,8 +40,8 @@ func (s *Set) path(dir string, rank int) string {
 	return filepath.Join(dir, setName(s.Number), fileName(rank))
 }
 
-// sets returns the numbers of all sets in dir, newest first, whether complete or
-// not. It includes anything else under the name of a set.
+// sets returns the numbers of all sets in dir, newest first, complete or not. It includes
+// any other files with the name of a set.
 func sets(dir string) ([]uint64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -60,9 +60,8 @@ func sets(dir string) ([]uint64, error) {
 	return numbers, nil
 }
 
-// Next returns the number for the next set in dir, which need not exist. It
-// refuses a directory with sets of another job, since these would be removed in
-// time.
+// Next returns the number for the next set in dir, which need not exist. It refuses a
+// directory with sets of another job, because the job would remove these after a while.
 func Next(dir string, job Job) (uint64, error) {
 	numbers, err := sets(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -85,8 +84,8 @@ func Next(dir string, job Job) (uint64, error) {
 	return numbers[0] + 1, nil
 }
 
-// Complete completes a set after every rank has written its file, and removes the
-// sets before the last two complete ones.
+// Complete completes a set after every rank has written its file. It then removes all sets
+// before the last two complete ones.
 func (s *Set) Complete(dir string) error {
 	s.Format = version
 	slices.SortFunc(s.Files, func(a, b File) int { return a.Rank - b.Rank })
@@ -114,7 +113,7 @@ func (s *Set) Complete(dir string) error {
 	return prune(dir)
 }
 
-// here checks that this process sees the files.
+// here checks that this process sees the files of the set.
 func (s *Set) here(dir string) error {
 	for _, f := range s.Files {
 		path := s.path(dir, f.Rank)
@@ -132,8 +131,8 @@ func (s *Set) here(dir string) error {
 	return nil
 }
 
-// prune removes the sets that are older than those to keep, and incomplete ones
-// before the newest complete set.
+// prune removes the complete sets that are too old to keep, and the incomplete sets before
+// the newest complete one.
 func prune(dir string) error {
 	numbers, err := sets(dir)
 	if err != nil {
@@ -142,7 +141,7 @@ func prune(dir string) error {
 	complete := 0
 	for _, n := range numbers {
 		set := filepath.Join(dir, setName(n))
-		if realFolder(set) != nil { // it is gone, or it is not a set
+		if realFolder(set) != nil { // it was removed, or it is not a set
 			continue
 		}
 		switch {
@@ -150,7 +149,7 @@ func prune(dir string) error {
 			complete++
 			continue
 		case complete == 0:
-			continue // the set may still be written
+			continue // an incomplete set that may still be written
 		}
 		if err := os.Remove(filepath.Join(set, indexName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove old checkpoints: %w", err)
@@ -184,8 +183,8 @@ func Discard(dir string, number uint64) error {
 	return nil
 }
 
-// Sweep discards the incomplete sets, from number first on, that a job has left
-// when it ended.
+// Sweep discards the incomplete sets, from number first on, that a job has left at its
+// end.
 func Sweep(dir string, first uint64) error {
 	numbers, err := sets(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -30,7 +30,7 @@ func image(t require.TestingT, seed uint64) *checkpoint.Image {
 
 func position(set uint64, rank int) []byte { return fmt.Appendf(nil, "set %d rank %d", set, rank) }
 
-// writeSet writes a set, complete or without its index.
+// writeSet writes a set. complete says whether it gets its index.
 func writeSet(t *testing.T, dir string, number uint64, job checkpoint.Job, complete bool) {
 	s := checkpoint.Set{Job: job, Number: number, Cut: 10 * number}
 	for rank := range job.Ranks {
@@ -40,7 +40,7 @@ func writeSet(t *testing.T, dir string, number uint64, job checkpoint.Job, compl
 		s.Files = append(s.Files, f)
 	}
 	if complete {
-		slices.Reverse(s.Files) // ranks finish in any order
+		slices.Reverse(s.Files) // ranks may finish in any order
 		require.NoError(t, s.Complete(dir))
 	}
 }
@@ -90,13 +90,13 @@ func TestSetsAreKeptAndRead(t *testing.T) {
 	}
 }
 
-// A set is complete only where its files are.
+// A set can be completed only by a process that sees its files.
 func TestFilesElsewhere(t *testing.T) {
 	dir, s := t.TempDir(), checkpoint.Set{Job: ours, Number: 1, Cut: 10}
 	for rank := range ours.Ranks {
 		at := dir
 		if rank == 1 {
-			at = t.TempDir() // of another host
+			at = t.TempDir() // a folder of another host
 		}
 		f, err := checkpoint.Write(t.Context(), at, checkpoint.Header{Job: ours, Set: 1, Cut: 10, Rank: rank}, nil, image(t, 1))
 		require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestFilesElsewhere(t *testing.T) {
 	require.Equal(t, []string{"rank-0"}, names(t, filepath.Join(dir, "set-000001")))
 }
 
-// A set with any damage is refused with a reason, and the older one is used.
+// A set with any damage is refused with a reason, and the older set is used.
 func TestDamagedSets(t *testing.T) {
 	rank1 := filepath.Join("set-000002", "rank-1")
 	index := filepath.Join("set-000002", "index")
@@ -188,7 +188,7 @@ func TestDamagedSets(t *testing.T) {
 			require.ErrorContains(t, refused[0], tt.want)
 			if tt.name == "of another set" {
 				require.ErrorContains(t, err, "there is no usable checkpoint in "+dir)
-				return // the older one has lost a file
+				return // the older set has lost a file
 			}
 			require.NoError(t, err)
 			require.Equal(t, uint64(1), s.Number)
@@ -206,8 +206,8 @@ func TestDamagedSets(t *testing.T) {
 	require.ErrorContains(t, err, "choose another directory")
 }
 
-// Another build of the program may continue, and so may a caller that names
-// neither the program nor its arguments.
+// Another build of the program may continue from a set. So may a caller that names neither
+// the program nor its arguments.
 func TestWhatMayDiffer(t *testing.T) {
 	dir := t.TempDir()
 	writeSet(t, dir, 1, ours, true)
@@ -232,8 +232,8 @@ func TestWhatMayDiffer(t *testing.T) {
 	require.ErrorContains(t, err, "it was made with `-nx 64 \"a b\"`, this job has no arguments")
 }
 
-// In a folder with sets of several jobs it is unclear which one is meant, even
-// if those of the newer job are unusable. A set can be named.
+// If a folder has sets of several jobs, it is unclear which job is meant, even if the sets
+// of the newer job are unusable. The user can name one set.
 func TestSetsOfSeveralJobs(t *testing.T) {
 	older, newer := ours, ours
 	older.Run, newer.Run = "2026-01-02T03:04:05Z-1", "2026-01-02T03:05:00Z-2"
@@ -259,7 +259,7 @@ func TestSetsOfSeveralJobs(t *testing.T) {
 	}
 }
 
-// A file with any single byte changed, or cut off anywhere, is refused.
+// A file with any single byte changed, or truncated at any byte, is refused.
 func TestEveryByteCounts(t *testing.T) {
 	dir := t.TempDir()
 	one := ours
@@ -292,8 +292,8 @@ func TestIncompleteSetIsNotCompleted(t *testing.T) {
 	require.Error(t, s.Complete(t.TempDir()))
 }
 
-// The file holds the state as it was at Start, even if the program changes its
-// memory after that.
+// The file holds the state at the time of Start, even if the program changes its memory
+// afterwards.
 func TestWriterWritesACopy(t *testing.T) {
 	dir := t.TempDir()
 	one := ours
@@ -349,10 +349,10 @@ func TestWriterFails(t *testing.T) {
 	require.NoError(t, w.Start(h, nil, image(t, 1)))
 	require.ErrorContains(t, <-errs, "the job has ended")
 	w.Wait()
-	require.NoDirExists(t, filepath.Join(dir, "set-000001"), "nothing is left of it")
+	require.NoDirExists(t, filepath.Join(dir, "set-000001"), "no file of it is left")
 }
 
-// A file gets its name only when may agrees, and its contents are on disk by then.
+// A file gets its name only when may agrees. By then its contents are on disk.
 func TestWriterAsksBeforeTheName(t *testing.T) {
 	dir := t.TempDir()
 	h := checkpoint.Header{Job: ours, Set: 1, Cut: 7, Rank: 1}

@@ -12,15 +12,15 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// ErrMismatch means that a saved state differs from what the program registers.
+// ErrMismatch means that a saved state differs from the state that the program registers.
 var ErrMismatch = errors.New("the saved state does not fit the program")
 
-// State holds the variables that a program has registered, in order. All
-// processes of a rank register the same ones. The zero State is empty. Only the
-// goroutine of the program uses it.
+// State holds the variables that a program has registered, in order. All processes of a
+// rank register the same variables. The zero State is empty. Only the goroutine of the
+// program uses it.
 type State struct {
 	vars []variable
-	from *Image // new variables get their contents from it; nil: the state is not restored
+	from *Image // source of the contents of new variables; nil: the state is not restored
 
 	// Alloc returns zeroed memory for a restored slice, nil if it has none. Alloc
 	// may be nil.
@@ -33,7 +33,7 @@ type variable struct {
 	kind Kind
 	typ  string
 	elem int           // size of an element in bytes
-	v    reflect.Value // the variable itself
+	v    reflect.Value // the variable itself, addressable
 }
 
 // Kind determines how the contents of a variable are read and written.
@@ -41,9 +41,9 @@ type Kind uint8
 
 // The kinds of variables.
 const (
-	Value  Kind = 1 + iota // of a pointer-free type
-	Slice                  // of elements of such a type; the length is part of the state
-	Binary                 // the result of MarshalBinary
+	Value  Kind = 1 + iota // a variable of a pointer-free type
+	Slice                  // a slice of elements of such a type; its length is part of the state
+	Binary                 // a variable that is encoded by MarshalBinary
 )
 
 func (k Kind) String() string {
@@ -53,15 +53,15 @@ func (k Kind) String() string {
 	return [...]string{"value", "slice", "binary"}[k-Value]
 }
 
-// From sets the image from which variables that are added later get their contents.
+// From sets the image from which variables get their contents when they are added.
 func (s *State) From(im *Image) { s.from = im }
 
 // maxName bounds the names of variables and types in files.
 const maxName = 1 << 12
 
-// Add registers the variable to which x points, and restores it if the state is a
-// restored one. If the saved slice has another length, the variable gets a new
-// slice; otherwise its memory stays in place.
+// Add registers the variable to which x points, and restores its contents if the state is
+// restored. If the saved slice has another length, the variable gets a new slice.
+// Otherwise its memory stays in place.
 func (s *State) Add(name string, x any) error {
 	switch {
 	case name == "" || len(name) > maxName:
@@ -128,7 +128,7 @@ func (v *variable) memory() ([]byte, error) {
 	return unsafe.Slice((*byte)(v.v.Addr().UnsafePointer()), v.elem), nil
 }
 
-// restore restores v from what was saved under its name.
+// restore restores v from the contents that were saved under its name.
 func (v *variable) restore(from *Image, alloc func(size int) []byte) error {
 	i := slices.IndexFunc(from.vars, func(o savedVar) bool { return o.name == v.name })
 	if i < 0 {
@@ -190,8 +190,8 @@ func (s *State) Settle() error {
 	return nil
 }
 
-// Image returns the current state. It refers to the memory of the program, so
-// what is needed later must be copied before the program continues.
+// Image returns the current state. It refers to the memory of the program. So contents
+// that are needed later must be copied before the program continues.
 func (s *State) Image() (*Image, error) {
 	im := &Image{vars: make([]savedVar, len(s.vars))}
 	for i := range s.vars {
@@ -205,7 +205,7 @@ func (s *State) Image() (*Image, error) {
 	return im, nil
 }
 
-// list returns names as text, the first few if there are many.
+// list returns names as text. It returns only the first few names of many.
 func list(names []string) string {
 	const most = 10
 	if len(names) == 0 {

@@ -20,7 +20,7 @@ type particle struct {
 	ID   int32
 }
 
-// program holds variables of kinds that a program might register.
+// program holds variables of different kinds, as a program might register them.
 type program struct {
 	x       []float64
 	ions    []particle
@@ -54,8 +54,8 @@ func newProgram(seed uint64, n int) *program {
 	return p
 }
 
-// travel sends an image as chunks and a manifest, in another order, and returns
-// the image that the receiver assembles.
+// travel sends an image as chunks in another order and a manifest, and returns the image
+// that the receiver assembles.
 func travel(t require.TestingT, im *checkpoint.Image) *checkpoint.Image {
 	var keys []checkpoint.Key
 	chunks := make(map[checkpoint.Key][]byte)
@@ -121,7 +121,7 @@ func TestMemoryOfTheSameLengthStaysInPlace(t *testing.T) {
 	long[0] = 5
 	require.NoError(t, r.Add("x", &long))
 	require.Equal(t, []float64{1, 2, 3}, long)
-	require.Equal(t, 5.0, whole[0], "memory of another length is not touched")
+	require.Equal(t, 5.0, whole[0], "the old slice is not written")
 }
 
 type failing struct{ err error }
@@ -166,7 +166,7 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 	}
 	im, err := s.Image()
 	require.NoError(t, err)
-	require.Equal(t, 8, im.Bytes(), "nothing of them was registered")
+	require.Equal(t, 8, im.Bytes(), "none of them was registered")
 
 	broken := failing{errors.New("disk on fire")}
 	require.NoError(t, s.Add("broken", &broken))
@@ -195,7 +195,7 @@ func TestStateThatDoesNotFit(t *testing.T) {
 	require.NoError(t, r.Add("i", &i))
 	err = r.Settle()
 	require.ErrorContains(t, err, `saved but not registered: "x", "b"`)
-	require.NoError(t, r.Settle(), "once is enough")
+	require.NoError(t, r.Settle(), "settled only once")
 }
 
 func TestOnlyWhatChangedIsSent(t *testing.T) {
@@ -231,7 +231,7 @@ func TestOnlyWhatChangedIsSent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, im.Manifest(), got.Manifest())
 
-	// The next state begins with this one.
+	// The next state begins with the chunks of this one.
 	p.x[0] = 3
 	im, err = s.Image()
 	require.NoError(t, err)
@@ -246,7 +246,7 @@ func TestOnlyWhatChangedIsSent(t *testing.T) {
 	newer, err := next.Finish(im.Manifest())
 	require.NoError(t, err)
 	require.Equal(t, im.Manifest().Sum(), newer.Manifest().Sum())
-	require.NotEqual(t, newer.Manifest().Sum(), got.Manifest().Sum(), "the older one is as it was")
+	require.NotEqual(t, newer.Manifest().Sum(), got.Manifest().Sum(), "the older image is unchanged")
 	require.ErrorIs(t, next.Put(checkpoint.Key{}, make([]byte, checkpoint.ChunkBytes+1)), checkpoint.ErrCorrupt)
 }
 
@@ -263,7 +263,7 @@ func TestCloneIsACopy(t *testing.T) {
 	x = append(x, make([]float64, checkpoint.ChunkBytes/8)...)
 	im, err = s.Image()
 	require.NoError(t, err)
-	second := im.Clone(first) // first is given up
+	second := im.Clone(first) // first is not needed any more
 	require.Equal(t, im.Manifest(), second.Manifest())
 	x[0] = 2
 	require.NotEqual(t, im.Manifest(), second.Manifest())

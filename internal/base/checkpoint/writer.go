@@ -9,8 +9,8 @@ import (
 // ErrBusy means that the previous state is still being written.
 var ErrBusy = errors.New("the checkpoint before is still being written")
 
-// Writer writes the states of one process to files while the program runs: the
-// program waits only while its memory is copied.
+// Writer writes the states of one process to files while the program runs. The program
+// waits only while its memory is copied.
 type Writer struct {
 	ctx   context.Context
 	dir   string
@@ -24,15 +24,15 @@ type Writer struct {
 	busy   bool
 
 	holding sync.Mutex
-	lock    *Lock // on the folder, until the process ends; nil before the first Hold
+	lock    *Lock // lock on the folder, held until the process ends; nil before the first Hold
 }
 
-// NewWriter returns a writer into dir. The job with the ID owner must have taken
-// dir; if owner is "", dir must not be used by any other job. When a file is on
-// disk and lacks only its name, the writer calls may, if it is not nil, and gives
-// the file up if may returns an error. When a file is written or has failed, it
-// calls done. Both run on a goroutine of the writer. When ctx is cancelled, the
-// writer gives up the file being written.
+// NewWriter returns a writer into dir. The job with the ID owner must have taken dir; if
+// owner is "", dir must not be used by any other job. When a file is on disk and lacks
+// only its name, the writer calls may, if it is not nil. It abandons the file if may
+// returns an error. When a file is written or has failed, the writer calls done. Both
+// functions run on a goroutine of the writer. When ctx is cancelled, the writer abandons
+// the file being written.
 func NewWriter(ctx context.Context, dir, owner string, may func(context.Context) error, done func(Header, File, error)) *Writer {
 	return &Writer{ctx: ctx, dir: dir, owner: owner, may: may, done: done}
 }
@@ -48,7 +48,7 @@ func (w *Writer) Hold() (err error) {
 	return err
 }
 
-// Start copies the state, and returns while it is being written. The writer owns
+// Start copies the state, and returns while the file is being written. The writer owns
 // position from then on.
 func (w *Writer) Start(h Header, position []byte, im *Image) error {
 	w.mu.Lock()

@@ -1,6 +1,6 @@
-// Package clauses fingerprints the kernels of a source file: their directives and
-// signatures, which generated code repeats. Bodies and other comments are left out, so
-// that an edit of them keeps the fingerprint. It uses no syntax tree: every generated
+// Package clauses computes fingerprints of the kernels of a source file: of their
+// directives and signatures, which generated code repeats. Bodies and other comments do
+// not affect the fingerprint. The package builds no syntax tree, because every generated
 // program calls it at its start.
 package clauses
 
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// directive begins the comments that the fingerprint covers.
+// directive begins the comments that a fingerprint covers.
 const directive = "//intra:task"
 
 // Fingerprint returns a hash of the directives and signatures of the kernels in the
@@ -43,13 +43,13 @@ func isDirective(comment string) bool {
 	return ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t')
 }
 
-// kernels collects what the fingerprint covers.
+// kernels collects the text that a fingerprint covers.
 type kernels struct {
 	scanner scanner.Scanner
 	tok     token.Token
 	lit     string
-	depth   int  // of brackets of any kind
-	pending bool // directives wait for their function
+	depth   int  // depth of brackets of any kind
+	pending bool // directives were read whose function has not begun
 	text    strings.Builder
 }
 
@@ -72,17 +72,17 @@ func (k *kernels) nest() {
 	}
 }
 
-// signature writes the tokens from the name of a function to its body, in the same way
-// however they are broken into lines. A brace behind struct or interface belongs to a type.
+// signature writes the tokens from the name of a function up to its body. Line breaks do
+// not matter. A brace after struct or interface belongs to a type, not to the body.
 func (k *kernels) signature() {
 	before := token.FUNC
-	types := 0 // braces of types that are open
+	types := 0 // number of open braces of types
 	for k.next() {
 		switch {
 		case k.tok == token.COMMENT:
 			continue
 		case k.tok == token.SEMICOLON && types == 0:
-			return // a function without a body
+			return // the function has no body
 		case k.tok == token.LBRACE && (before == token.STRUCT || before == token.INTERFACE):
 			types++
 		case k.tok == token.LBRACE && types == 0:
@@ -91,7 +91,7 @@ func (k *kernels) signature() {
 		case k.tok == token.RBRACE && types > 0:
 			types--
 		}
-		if before == token.COMMA && k.tok != token.RPAREN { // not the last one of a list
+		if before == token.COMMA && k.tok != token.RPAREN { // a comma that is not the last one of a list
 			k.write(",")
 		}
 		switch before = k.tok; {

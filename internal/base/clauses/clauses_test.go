@@ -26,8 +26,8 @@ func helper(x int) {}
 func (g *grid[T]) step(f func(struct{ a, b int }) interface{ M() }) (sum T) { return f(sum) }
 `
 
-// TestFingerprint changes a source, and wants another fingerprint exactly if the change
-// is one of directives or signatures.
+// TestFingerprint changes a source. The fingerprint must change exactly if a directive or
+// a signature changes.
 func TestFingerprint(t *testing.T) {
 	tests := []struct {
 		name, old, new string
@@ -67,7 +67,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// FuzzFingerprint: any text has a fingerprint, and the same one every time.
+// FuzzFingerprint requires that any text has a fingerprint, and always the same one.
 func FuzzFingerprint(f *testing.F) {
 	f.Add(source)
 	f.Add("//intra:task\nfunc")

@@ -2,7 +2,7 @@ package counters
 
 import "fmt"
 
-// Sources of a counter.
+// These are the sources of counters.
 const (
 	FromPerf   = "perf_event_open"
 	FromUsage  = "getrusage"
@@ -14,11 +14,11 @@ const (
 type Counter struct {
 	Name string `json:"name"`           // its name in perf
 	From string `json:"from"`           // its source: perf_event_open, getrusage or clock_gettime; empty if it is not counted
-	User bool   `json:"user,omitempty"` // whether only what happens outside the kernel is counted
+	User bool   `json:"user,omitempty"` // whether only events outside the kernel are counted
 	Why  string `json:"why,omitempty"`  // why it is not counted, or not by perf_event_open, or not on all threads
 }
 
-// String describes how it is counted.
+// String describes how the event is counted.
 func (c Counter) String() string {
 	switch {
 	case c.From == NotCounted:
@@ -36,10 +36,10 @@ func (c Counter) String() string {
 	return text
 }
 
-// Count is the result of counting while tasks ran.
+// Count is the sum of a counter over tasks.
 type Count struct {
-	// the count in all tasks in which it was counted; for task-clock in nanoseconds. It is estimated
-	// where the hardware had to take turns
+	// the count in all tasks in which it was counted, for task-clock in nanoseconds; an
+	// estimate if counters had to share the hardware
 	Count float64 `json:"count"`
 	Tasks int64   `json:"tasks"` // number of these tasks
 }
@@ -53,28 +53,27 @@ func (c *Count) Add(o Count) {
 // PerTask returns the mean per task.
 func (c Count) PerTask() float64 { return c.Count / float64(max(c.Tasks, 1)) }
 
-// Usage is the resource usage of a process as getrusage reports it, which needs no
+// Usage is the resource usage of a process, as reported by getrusage. Reading it needs no
 // privilege.
 type Usage struct {
-	User          float64 `json:"user_seconds"`         // time of all its threads outside the kernel
-	System        float64 `json:"system_seconds"`       // time in the kernel
+	User          float64 `json:"user_seconds"`         // time outside the kernel, of all its threads
+	System        float64 `json:"system_seconds"`       // time in the kernel, of all its threads
 	MinorFaults   int64   `json:"minor_faults"`         // page faults without reading from a disk
 	MajorFaults   int64   `json:"major_faults"`         // page faults with reading from a disk
-	Waited        int64   `json:"voluntary_switches"`   // how often a thread has waited for something
-	Preempted     int64   `json:"involuntary_switches"` // how often a thread has lost its core to another one
-	ResidentBytes int64   `json:"resident_bytes"`       // the most memory that it had
+	Waited        int64   `json:"voluntary_switches"`   // how often a thread has waited
+	Preempted     int64   `json:"involuntary_switches"` // how often a thread had to give its core to another one
+	ResidentBytes int64   `json:"resident_bytes"`       // the most memory that it had in RAM
 }
 
-// atOnce is the number of hardware counters that every processor has for one
-// thread, besides cycles and instructions, for which most processors have
-// separate counters. AMD processors have six for everything, one of which the
-// kernel's watchdog may use.
+// atOnce is the number of hardware counters that a thread can use at a time on every
+// processor, besides cycles and instructions. Most processors have separate counters for
+// these two. AMD processors have six in all, one of which the kernel's watchdog may use.
 const atOnce = 3
 
-// Split returns the events that one of the replicas of a rank counts, in sets
-// that its hardware can count at the same time. Each name is counted by one
-// replica, in turn. The common ones are the scale for all others, so every set of
-// hardware counters contains them.
+// Split returns the events that one of the replicas of a rank counts, in sets that its
+// hardware can count at the same time. The replicas take turns in counting the names. All
+// other counts are relative to the common events, so every set of hardware counters
+// contains these.
 func Split(names []string, replica, replicas int, hardware, common func(string) bool) (sets [][]string) {
 	var always, soft, hard []string
 	turn := 0

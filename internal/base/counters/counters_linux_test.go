@@ -61,7 +61,7 @@ func touch(t *testing.T, pages int) (do func()) {
 	}
 }
 
-// refuse is a kernel that refuses all requests with an error.
+// refuse is an opener that fails for all requests with the error that err returns.
 func refuse(err func(a *unix.PerfEventAttr, group int) error) opener {
 	return func(a *unix.PerfEventAttr, group int) (int, error) {
 		if e := err(a, group); e != nil {
@@ -77,7 +77,7 @@ func TestWhatIsCounted(t *testing.T) {
 		open opener
 		from []string
 	}{
-		"by perf": {openPerf, nil}, // as far as it is permitted here
+		"by perf": {openPerf, nil}, // as far as this system permits it
 		"one by one": {refuse(func(_ *unix.PerfEventAttr, group int) error {
 			if group >= 0 {
 				return unix.EINVAL
@@ -97,7 +97,7 @@ func TestWhatIsCounted(t *testing.T) {
 			const pages = 100
 			r, do := m.Reader(), touch(t, pages)
 			var sum [3]Count
-			for range 2 { // all pages are there the second time
+			for range 2 { // in the second run all pages exist
 				r.Begin()
 				do()
 				for i, c := range r.End() {
@@ -113,7 +113,7 @@ func TestWhatIsCounted(t *testing.T) {
 	}
 }
 
-// TestNoSuchCounter: virtual machines without hardware counters answer like this.
+// TestNoSuchCounter tests the error of virtual machines without hardware counters.
 func TestNoSuchCounter(t *testing.T) {
 	m := newMeter([]string{"cycles", "cpu-migrations", "page-faults"}, 0, 1, refuse(func(a *unix.PerfEventAttr, _ int) error {
 		switch {
@@ -128,7 +128,7 @@ func TestNoSuchCounter(t *testing.T) {
 	c := m.Counters()
 	require.Equal(t, "cycles is not counted: no such counter here: virtual machines often have none of the hardware", c[0].String())
 	require.Regexp(t, `^cpu-migrations is not counted: not permitted, with /proc/sys/kernel/perf_event_paranoid at -?\d: sysctl kernel.perf_event_paranoid=1 permits it`, c[1])
-	if c[2].From == FromPerf { // not every sandbox permits that
+	if c[2].From == FromPerf { // some sandboxes do not permit it
 		require.Equal(t, "page-faults is counted outside the kernel only", c[2].String())
 	}
 	r := m.Reader()
@@ -139,8 +139,8 @@ func TestNoSuchCounter(t *testing.T) {
 	require.Equal(t, int64(1), counted[2].Tasks)
 }
 
-// TestThreads: each thread has its own counters, also one that has the number of a
-// thread that has ended.
+// TestThreads requires that each thread has its own counters, even if it has the number of
+// a thread that has ended.
 func TestThreads(t *testing.T) {
 	m := newMeter([]string{"page-faults"}, 0, 1, openPerf)
 	defer m.Close()
@@ -150,7 +150,7 @@ func TestThreads(t *testing.T) {
 		go func() {
 			runtime.LockOSThread() // the thread ends with this goroutine
 			r := m.Reader()
-			for range 2 { // the first may find the counters of an ended thread
+			for range 2 { // the first thread may find the counters of an ended thread
 				r.Begin()
 				do()
 				if c := r.End()[0]; c.Tasks == 1 {
@@ -164,7 +164,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestNoCounters: counters that are off cost nothing, and do nothing.
+// TestNoCounters requires that counters that are off do nothing.
 func TestNoCounters(t *testing.T) {
 	m := New(nil, 0, 2)
 	require.Nil(t, m)
@@ -186,7 +186,7 @@ func TestUsed(t *testing.T) {
 	require.Positive(t, after.ResidentBytes)
 }
 
-// BenchmarkTask measures the cost of counting for a task.
+// BenchmarkTask measures how much time counting adds to a task.
 func BenchmarkTask(b *testing.B) {
 	for name, names := range map[string][]string{"off": nil, "one": {"page-faults"}, "four": {"page-faults", "task-clock", "minor-faults", "context-switches"}} {
 		b.Run(name, func(b *testing.B) {

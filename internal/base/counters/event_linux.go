@@ -9,13 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// event describes a counter for perf_event_open; events has it under perf's name.
+// event describes a counter for perf_event_open. The map events lists the counters by
+// perf's names.
 type event struct {
 	kind   uint32
 	config uint64
-	kernel bool // it occurs in the kernel only, so it cannot be counted without kernel events
+	kernel bool // the event occurs only in the kernel, so it cannot be counted outside
 	usage  func(*unix.Rusage) int64
-	clock  bool // the clock of the thread measures the same
+	clock  bool // the clock of the thread gives the same count
 }
 
 func (e *event) hardware() bool { return e.kind != unix.PERF_TYPE_SOFTWARE }
@@ -24,7 +25,7 @@ func hardware(config uint64) event { return event{kind: unix.PERF_TYPE_HARDWARE,
 
 func software(config uint64) event { return event{kind: unix.PERF_TYPE_SOFTWARE, config: config} }
 
-// cache returns the event of reads of a cache, or of those that missed it.
+// cache returns the event of the reads of a cache, or of those that missed.
 func cache(which, result uint64) event {
 	return event{kind: unix.PERF_TYPE_HW_CACHE, config: which | unix.PERF_COUNT_HW_CACHE_OP_READ<<8 | result<<16}
 }
@@ -80,5 +81,5 @@ func Parse(list string) ([]string, error) {
 
 func isHardware(name string) bool { e := events[name]; return e.hardware() }
 
-// isCommon reports whether an event is the scale for the others.
+// isCommon reports whether the counts of other events are relative to this one.
 func isCommon(name string) bool { return name == "cycles" || name == "instructions" }

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Meter counts events in the tasks of a process. Counters belong to threads: a
-// task stays on one thread while it is counted, and the first task on each thread
-// opens the counters there.
+// Meter counts events in the tasks of a process. Counters belong to threads, so a task
+// stays on one thread while it is counted. The first task on a thread opens the counters
+// of that thread.
 type Meter struct {
 	open     opener
 	counters []Counter
 	sources  []event // of counters, by index
 	sets     [][]int // indexes of the counters that perf counts, by set
-	others   []int   // indexes of the counters that getrusage or the clock provides
+	others   []int   // indexes of the counters that getrusage or the clock of the thread provides
 
 	mu      sync.Mutex
 	threads map[int]*thread // by thread ID; nil: the thread has no counters
@@ -33,8 +33,8 @@ func openPerf(a *unix.PerfEventAttr, group int) (int, error) {
 	return unix.PerfEventOpen(a, 0, -1, group, unix.PERF_FLAG_FD_CLOEXEC)
 }
 
-// New returns a meter for one replica's part of those names, nil if there are
-// none.
+// New returns a meter for the part of those names that one replica counts, nil if names is
+// empty.
 func New(names []string, replica, replicas int) *Meter {
 	if len(names) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func reason(err error) string {
 	return "perf_event_open: " + err.Error()
 }
 
-// Counters returns how each event is counted here.
+// Counters returns how each event is counted on this system.
 func (m *Meter) Counters() []Counter {
 	if m == nil {
 		return nil
@@ -146,7 +146,8 @@ type group struct {
 	of  []int // indexes in Meter.counters
 }
 
-// here returns the counters of this thread. The caller must be locked to it.
+// here returns the counters of this thread. The calling goroutine must be locked to the
+// thread.
 func (m *Meter) here(tid int) *thread {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,8 +165,8 @@ func (m *Meter) here(tid int) *thread {
 	return t
 }
 
-// addGroup opens as many counters of a set as fit into one group, and returns the
-// rest. The kernel lets groups take turns.
+// addGroup opens as many counters of a set as fit into one group, and returns the rest.
+// The kernel multiplexes groups.
 func (m *Meter) addGroup(t *thread, set []int) (rest []int) {
 	var g group
 	for k, i := range set {
@@ -173,7 +174,7 @@ func (m *Meter) addGroup(t *thread, set []int) (rest []int) {
 		if len(g.fds) > 0 {
 			leader = g.fds[0]
 		} else {
-			a.Bits |= unix.PerfBitDisabled // until the group is complete, since a member that is added later may not count
+			a.Bits |= unix.PerfBitDisabled // disabled until the group is complete, because a member that is added later may not count
 		}
 		fd, err := m.open(a, leader)
 		switch {
@@ -189,14 +190,14 @@ func (m *Meter) addGroup(t *thread, set []int) (rest []int) {
 		}
 	}
 	if len(g.fds) > 0 {
-		_ = unix.IoctlSetInt(g.fds[0], unix.PERF_EVENT_IOC_ENABLE, 0) // if this fails its time stays 0, and it counts as not counted
+		_ = unix.IoctlSetInt(g.fds[0], unix.PERF_EVENT_IOC_ENABLE, 0) // if this fails the times of the group stay 0, and it counts as not counted
 		t.groups = append(t.groups, g)
 	}
 	return rest
 }
 
-// forget closes the counters of a thread that has ended, since another thread has
-// its ID now.
+// forget closes the counters of a thread that has ended, because another thread has its ID
+// now.
 func (m *Meter) forget(tid int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,14 +2,13 @@
 
 package counters
 
-// Meter counts nothing here.
+// Meter counts nothing on this system.
 type Meter struct{ counters []Counter }
 
-// Reader counts nothing here.
+// Reader counts nothing on this system.
 type Reader struct{}
 
-// New returns a meter that counts nothing, and reports that; nil if there are no
-// names.
+// New returns a meter that reports every event as not counted, nil if there are no names.
 func New(names []string, _, _ int) *Meter {
 	if len(names) == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reader counts one task after another, for one goroutine at a time.
+// Reader counts events in one task after another. Only one goroutine may use it at a time.
 type Reader struct {
 	*Meter
 	locked        bool
@@ -20,7 +20,7 @@ type Reader struct {
 
 // reading holds the values of all counters at a moment.
 type reading struct {
-	groups [][]uint64 // of each group: times enabled and running, then the counters
+	groups [][]uint64 // by group: the times enabled and running, then the counters
 	others []int64
 }
 
@@ -47,7 +47,7 @@ func (r *Reader) Begin() {
 	r.read(&r.before)
 }
 
-// Abandon replaces End if the task has not returned. After End it does nothing.
+// Abandon replaces End if the task did not return. After End it does nothing.
 func (r *Reader) Abandon() {
 	if r != nil && r.locked {
 		r.locked = false
@@ -55,8 +55,8 @@ func (r *Reader) Abandon() {
 	}
 }
 
-// End is called after a task, and returns what was counted since Begin, in the
-// order of Counters. The next End overwrites the result.
+// End is called after a task, and returns the counts since Begin, in the order of
+// Counters. The next End overwrites the result.
 func (r *Reader) End() (counted []Count) {
 	if r == nil {
 		return nil
@@ -75,17 +75,17 @@ func (r *Reader) End() (counted []Count) {
 		}
 		enabled, running := b[0]-a[0], b[1]-a[1]
 		switch {
-		case enabled == 0: // the counters of a thread that has ended
+		case enabled == 0: // the counters belong to a thread that has ended
 			r.forget(r.tid)
 			r.here = nil
 			clear(counted)
 			return counted
-		case running == 0: // the group had no turn on the hardware
+		case running == 0: // the hardware did not count the group in this time
 			continue
 		}
 		for k, c := range of {
 			one := Count{float64(b[2+k]-a[2+k]) * float64(enabled) / float64(running), 1}
-			if counted[c].Tasks == 0 { // a counter may be in several groups, as cycles are
+			if counted[c].Tasks == 0 { // count only once: an event like cycles is in several groups
 				counted[c] = one
 			}
 		}
@@ -108,7 +108,7 @@ func (r *Reader) read(to *reading) {
 		}
 		values := to.groups[k][:0]
 		if n, err := unix.Read(g.fds[0], r.buffer[:8*words]); err == nil && n == 8*words {
-			for i := 1; i < words; i++ { // the first word is their number
+			for i := 1; i < words; i++ { // the first word is the number of counters
 				values = append(values, binary.NativeEndian.Uint64(r.buffer[8*i:]))
 			}
 		}

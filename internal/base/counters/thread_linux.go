@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnThread calls f and returns how long its thread has run meanwhile: time in which other threads had
-// the core does not count.
+// OnThread calls f and returns how long its thread has run meanwhile. Time in which other
+// threads had the core does not count.
 func OnThread(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -19,6 +19,6 @@ func OnThread(f func()) time.Duration {
 
 func threadTime() time.Duration {
 	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // each thread has one
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // every thread has this clock
 	return time.Duration(t.Nano())
 }

@@ -4,7 +4,7 @@ package counters
 
 import "time"
 
-// OnThread calls f and returns how long that has taken.
+// OnThread calls f and returns how long this has taken.
 func OnThread(f func()) time.Duration {
 	from := time.Now()
 	f()

@@ -1,5 +1,5 @@
-// Package cure adds to system errors what the user can do about them, where their
-// own texts give only the cause: limits of the shell, and mount options of
+// Package cure adds to system errors what the user can do about them. The texts of the
+// system give only the cause. The cures concern limits of the shell, and mount options of
 // folders.
 package cure
 
@@ -30,8 +30,8 @@ func Start(err error, path string) error {
 	return err
 }
 
-// Signal describes, for a process killed by that signal, which limit it has
-// exceeded; "" if no limit sends that signal.
+// Signal describes, for a process killed by a signal, which limit the process has
+// exceeded. It returns "" for signals that no limit causes.
 func Signal(s syscall.Signal) string {
 	switch s {
 	case xfsz:
@@ -42,7 +42,6 @@ func Signal(s syscall.Signal) string {
 	return ""
 }
 
-// WritesFail makes a write beyond the limit on file sizes return an error, where
-// it would otherwise kill this process. It does not affect processes that this
-// one starts.
+// WritesFail makes a write beyond the limit on file sizes return an error. Without it such
+// a write kills this process. Processes that this one starts are not affected.
 func WritesFail() { writesFail() }

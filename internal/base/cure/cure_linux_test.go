@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// TestMain is also a program on a file system that allows none to run.
+// TestMain also serves as the program on a file system that does not allow programs.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("CURE_TEST_START"); path != "" {
 		os.Stdout.WriteString(Start(exec.Command(path).Run(), path).Error())
@@ -28,7 +28,7 @@ func TestErrorsSayTheCure(t *testing.T) {
 	require.Equal(t, other, Write(other))
 	require.Equal(t, other, Start(other, "/bin/true"))
 	denied := &fs.PathError{Op: "fork/exec", Path: "/bin/true", Err: syscall.EACCES}
-	require.Equal(t, denied, Start(denied, "/bin/true"), "it is not mounted so")
+	require.Equal(t, denied, Start(denied, "/bin/true"), "it is not mounted noexec")
 	require.ErrorContains(t, Write(syscall.EFBIG), "ulimit -f")
 	require.ErrorIs(t, Write(syscall.EFBIG), syscall.EFBIG)
 	require.ErrorContains(t, Start(syscall.EAGAIN, "p"), "ulimit -u")

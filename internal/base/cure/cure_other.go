@@ -4,7 +4,7 @@ package cure
 
 import "syscall"
 
-// Processes of a job do not run here, so the signals of limits have no valid
+// Processes of a job do not run on this system, so the signals of limits have no valid
 // numbers.
 const (
 	xfsz = syscall.Signal(-1)

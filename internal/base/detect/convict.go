@@ -7,23 +7,22 @@ import (
 	"time"
 )
 
-// Testimony is a sighting and its observer.
+// Testimony is a sighting together with its observer.
 type Testimony struct {
 	Observer ID `json:"observer"`
 	Sighting
 }
 
-// Evidence is the basis of a verdict on a host. The first testimony is the
-// judge's own.
+// Evidence is the basis of a verdict on a host. The first testimony is that of the judge.
 type Evidence struct {
 	Host        ID
 	Testimonies []Testimony
 }
 
-// Convict decides whether a host is lost. The judge passes its own sighting, and
-// those of all other observers of the host with which the judge is in contact.
-// unheard is the number of such observers without a recent message. The host is
-// lost if no observer is unheard and all suspect it.
+// Convict decides whether a host is lost. own is the sighting of the judge. others are
+// those of all other observers of the host with which the judge is in contact. unheard is
+// the number of these observers from which no recent message has arrived. The host is lost
+// if unheard is 0 and all observers suspect it.
 func Convict(own Testimony, others []Testimony, unheard int) (Evidence, bool) {
 	e := Evidence{Host: own.Host, Testimonies: append([]Testimony{own}, others...)}
 	lost := unheard == 0
@@ -33,7 +32,7 @@ func Convict(own Testimony, others []Testimony, unheard int) (Evidence, bool) {
 	return e, lost
 }
 
-// String describes which observer had the last contact, and when.
+// String names the observer with the last contact, and when that was.
 func (e Evidence) String() string {
 	if len(e.Testimonies) == 0 {
 		return fmt.Sprintf("host %d", e.Host)

@@ -1,12 +1,12 @@
-// Package detect decides which hosts are lost, from the times of contacts between
-// hosts. It is pure: the caller sends the beats and passes the times.
+// Package detect decides which hosts are lost, from the times of contacts between hosts.
+// It does no I/O and reads no clock: the caller sends the beats and passes the times.
 //
-// An Observer watches some hosts. Only a completed round trip counts as a
-// contact, so a link that works in one direction only counts as broken. Silence
-// is measured in time during which the observer itself was awake: a machine that
-// is too busy to run its observer accuses no host. The limit of silence adapts to
-// the silences that a host has recently survived, in the manner of accrual
-// detectors [phi-accrual] and of Lifeguard's care for the observer's own health.
-// One observer is never enough: Convict requires all observers of a host to
-// agree, so a host with which any observer has contact is not lost.
+// An Observer watches some hosts. Only a completed round trip counts as a contact, so a
+// link that works in only one direction counts as broken. Silence is measured in time
+// during which the observer itself was running: a machine that is too busy to run its
+// observer suspects no host. The limit of silence adapts to the silences after which a
+// host has recently answered, as in accrual detectors [phi-accrual]. Like Lifeguard, the
+// observer takes its own delays into account. One observer never suffices: Convict
+// requires that all observers of a host agree, so a host with which any observer has
+// contact is not lost.
 package detect

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// ID identifies a host, or more exactly the one process there that sends its
-// beats.
+// ID identifies a host. More precisely, it identifies the process on the host that sends
+// its beats.
 type ID uint32
 
-// Config sets the patience of an observer.
+// Config sets how long an observer waits for a host.
 type Config struct {
 	// Interval is the time between two beats to a host.
 	Interval time.Duration
 	// Floor is the least limit of silence.
 	Floor time.Duration
-	// Spread: the limit is this many times the longest recent silence.
+	// Spread is the ratio of the limit to the longest recent silence.
 	Spread float64
 	// HalfLife is the time in which the remembered silence halves.
 	HalfLife time.Duration
@@ -33,27 +33,26 @@ var DefaultConfig = Config{
 	Ceiling:  5 * time.Second,
 }
 
-// attention bounds how much of the time between two calls of Wake counts as
-// awake, in intervals.
+// attention bounds, in intervals, how much of the time between two calls of Wake counts as
+// running.
 const attention = 3
 
-// Observer holds the observations of one host about the hosts that it watches. Its
-// methods are not safe for concurrent use. All times are of one monotonic clock
-// of the host.
+// Observer holds the observations of one host about the hosts that it watches. Its methods
+// are not safe for concurrent use. All times are from one monotonic clock of the host.
 type Observer struct {
 	config Config
 	woke   time.Duration // time of the last call of Wake
-	awake  time.Duration // time spent awake up to then
-	late   time.Duration // time spent not awake
+	awake  time.Duration // time for which the observer was running up to then
+	late   time.Duration // time for which it was not running
 	hosts  map[ID]*monitor
 }
 
 // monitor is the state of one watched host.
 type monitor struct {
-	met   bool          // there was at least one round trip
+	met   bool          // at least one round trip was completed
 	heard time.Duration // time of the last round trip
-	awake time.Duration // the observer's awake time at heard
-	peak  time.Duration // longest silence that it has survived; fades with time
+	awake time.Duration // the observer's running time at heard
+	peak  time.Duration // longest silence after which the host has answered; fades with time
 	since time.Duration // when peak was set
 }
 
@@ -62,7 +61,8 @@ func NewObserver(c Config, now time.Duration) *Observer {
 	return &Observer{config: c, woke: now, hosts: make(map[ID]*monitor)}
 }
 
-// Watch begins to watch a host as if a round trip to it had just ended.
+// Watch begins to watch a host. The first silence counts from now, as if a round trip had
+// just ended.
 func (o *Observer) Watch(h ID, now time.Duration) {
 	if o.hosts[h] == nil {
 		o.Wake(now)
@@ -73,8 +73,8 @@ func (o *Observer) Watch(h ID, now time.Duration) {
 // Forget ends the watch of a host.
 func (o *Observer) Forget(h ID) { delete(o.hosts, h) }
 
-// Wake is called whenever the observer runs, at least once per Interval if it
-// can, after it has read all that has arrived.
+// Wake is called whenever the observer runs, if possible at least once per Interval. The
+// caller has processed all messages that have arrived.
 func (o *Observer) Wake(now time.Duration) {
 	passed := max(now-o.woke, 0)
 	counts := min(passed, attention*o.config.Interval)
@@ -83,17 +83,17 @@ func (o *Observer) Wake(now time.Duration) {
 	o.woke = now
 }
 
-// Late returns how much time the observer has not been awake, in total.
+// Late returns the total time for which the observer was not running.
 func (o *Observer) Late() time.Duration { return o.late }
 
-// Heard records a completed round trip with h, so both directions work.
+// Heard records a completed round trip with h.
 func (o *Observer) Heard(h ID, now time.Duration) {
 	m := o.hosts[h]
 	if m == nil {
 		return
 	}
 	o.Wake(now)
-	// The time until its first contact says nothing about its later silences.
+	// The time until the first contact does not predict later silences.
 	if silence := now - m.heard; m.met && silence > m.remembered(&o.config, now) {
 		m.peak, m.since = silence, now
 	}
@@ -105,14 +105,14 @@ func (m *monitor) remembered(c *Config, now time.Duration) time.Duration {
 	return time.Duration(float64(m.peak) * math.Exp2(-float64(now-m.since)/float64(c.HalfLife)))
 }
 
-// Sighting is an observer's report of one host.
+// Sighting is the report of an observer about one host.
 type Sighting struct {
 	Host ID `json:"host"`
 	// Age is the time since the last round trip.
 	Age time.Duration `json:"age"`
-	// Silence is the part of Age in which the observer was awake.
+	// Silence is the part of Age in which the observer was running.
 	Silence time.Duration `json:"silence"`
-	// Limit is the silence at which the host becomes suspect.
+	// Limit is the silence from which on the host is suspect.
 	Limit time.Duration `json:"limit"`
 }
 
@@ -123,7 +123,7 @@ func (s Sighting) Suspect() bool { return s.Silence >= s.Limit }
 // suspect.
 func (s Sighting) Level() float64 { return float64(s.Silence) / float64(s.Limit) }
 
-// Sighting returns what the observer reports of h now. ok is false if h is not
+// Sighting returns the present report of the observer about h. ok is false if h is not
 // watched.
 func (o *Observer) Sighting(h ID, now time.Duration) (s Sighting, ok bool) {
 	m := o.hosts[h]

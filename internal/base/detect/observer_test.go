@@ -10,7 +10,7 @@ import (
 
 const ms = time.Millisecond
 
-// walk moves an observer from one time to another in steps. With hears, a round
+// walk advances an observer from one time to another in steps. If hears is set, a round
 // trip to host 1 ends at each step.
 func walk(o *Observer, from, to, step time.Duration, hears bool) time.Duration {
 	for now := from; now <= to; now += step {
@@ -31,7 +31,7 @@ func sighting(t *testing.T, o *Observer, now time.Duration) Sighting {
 func TestSilence(t *testing.T) {
 	o := NewObserver(DefaultConfig, 0)
 	_, ok := o.Sighting(1, 0)
-	require.False(t, ok, "nobody is watched yet")
+	require.False(t, ok, "no host is watched yet")
 	o.Watch(1, 0)
 	now := walk(o, 0, 10*time.Second, 50*ms, true)
 	require.Zero(t, sighting(t, o, now).Level())
@@ -48,8 +48,8 @@ func TestSilence(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestOwnLateness: time during which an observer has slept does not count against the
-// host, whether it is one long sleep or many short ones.
+// TestOwnLateness requires that time in which the observer was not running does not count
+// against the host, in one long sleep or in many short ones.
 func TestOwnLateness(t *testing.T) {
 	o := NewObserver(DefaultConfig, 0)
 	o.Watch(1, 0)
@@ -64,18 +64,18 @@ func TestOwnLateness(t *testing.T) {
 
 	o = NewObserver(DefaultConfig, 0)
 	o.Watch(1, 0)
-	now = walk(o, 0, 1600*ms, 400*ms, false) // runs, but late each time
+	now = walk(o, 0, 1600*ms, 400*ms, false) // the observer runs, but each time late
 	require.False(t, sighting(t, o, now).Suspect())
 	now = walk(o, now, now+2*time.Second, 400*ms, false)
-	require.True(t, sighting(t, o, now).Suspect(), "it is only slower, not blind")
+	require.True(t, sighting(t, o, now).Suspect(), "it is slower, but still detects")
 }
 
-// TestAdapts: a host that survived a long silence gets a higher limit, until that
-// silence fades. The limit has a ceiling.
+// TestAdapts requires that a host that has answered after a long silence gets a higher
+// limit, until that silence fades. The limit has a ceiling.
 func TestAdapts(t *testing.T) {
 	o := NewObserver(DefaultConfig, 0)
 	o.Watch(1, 0)
-	now := walk(o, 0, 3*time.Second, 50*ms, false) // it is not there yet
+	now := walk(o, 0, 3*time.Second, 50*ms, false) // the host has not started yet
 	now = walk(o, now, now+time.Second, 50*ms, true)
 	require.Equal(t, DefaultConfig.Floor, sighting(t, o, now).Limit)
 	now = walk(o, now, now+550*ms, 50*ms, false)
@@ -103,10 +103,10 @@ func TestConvict(t *testing.T) {
 		want    bool
 	}{
 		{"all agree", lost(1), []Testimony{lost(2), lost(3)}, 0, true},
-		{"nobody else is there", lost(1), nil, 0, true},
-		{"one hears it", lost(1), []Testimony{lost(2), hears}, 0, false},
-		{"only the judge hears it", hears, []Testimony{lost(1), lost(2)}, 0, false},
-		{"one has not spoken", lost(1), []Testimony{lost(2)}, 1, false},
+		{"no other observer", lost(1), nil, 0, true},
+		{"one observer has contact", lost(1), []Testimony{lost(2), hears}, 0, false},
+		{"only the judge has contact", hears, []Testimony{lost(1), lost(2)}, 0, false},
+		{"one observer has not reported", lost(1), []Testimony{lost(2)}, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, got := Convict(c.own, c.others, c.unheard)

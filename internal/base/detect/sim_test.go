@@ -15,7 +15,7 @@ import (
 // simulated time, and one judge on host 0.
 type net struct {
 	rng       *rand.Rand
-	late      []point // distribution of how late hosts run
+	late      []point // distribution of the delays of hosts
 	loss      float64
 	cut       map[[2]int]bool
 	hosts     []*host
@@ -29,8 +29,8 @@ type host struct {
 	id       ID
 	observer *Observer
 	seq      uint64
-	heard    []uint64 // the highest beat of each
-	echoed   []uint64 // the highest of ours that each has had
+	heard    []uint64 // by sender: the highest beat received
+	echoed   []uint64 // by host: the highest beat of this host that it has echoed
 	told     [][]Sighting
 	toldAt   []time.Duration
 	inbox    []func()
@@ -44,10 +44,10 @@ type point struct {
 	late     time.Duration
 }
 
-// Measured on a machine with two cores at nice 0: how late a sleep of 20 ms
-// ended, quiet and beside eight spinning processes (1365 sleeps, the longest
-// 100 ms late; round trips over UDP between two processes there: p99 7 ms, the
-// longest 88 ms). Tails beyond what was measured are made up, and heavier.
+// Measured on a machine with two cores at nice 0, idle and with eight spinning processes:
+// how late a sleep of 20 ms ended (1365 sleeps, the longest 100 ms late). Round trips over
+// UDP between two processes there: p99 7 ms, the longest 88 ms. Tails beyond the
+// measurements are assumed, and heavier.
 var (
 	quiet = []point{{0, 100 * us}, {0.5, 270 * us}, {0.9, 360 * us}, {0.99, 490 * us}, {1, 10 * ms}}
 	busy  = []point{{0, 50 * us}, {0.5, 190 * us}, {0.9, 3600 * us}, {0.99, 17 * ms}, {0.999, 79 * ms}, {0.9999, 200 * ms}, {1, 500 * ms}}
@@ -211,9 +211,9 @@ func hours(t *testing.T) time.Duration {
 	return time.Duration(h) * time.Hour
 }
 
-// TestNoFalseVerdict: neither busy machines, lost beats, pauses of up to half a
-// second, nor a link that is dead, or in one direction, make a host lost.
-// INTRA_HOURS is the number of simulated hours.
+// TestNoFalseVerdict requires that no host is declared lost because of busy machines, lost
+// beats, pauses of up to half a second, or a link that is dead or works in only one
+// direction. INTRA_HOURS is the number of simulated hours.
 func TestNoFalseVerdict(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -245,8 +245,8 @@ func TestNoFalseVerdict(t *testing.T) {
 	}
 }
 
-// TestLossIsFound: every host that is lost, or reachable in one direction only, is
-// detected, in time on machines that keep time.
+// TestLossIsFound requires that every host that is lost, or reachable in only one
+// direction, is detected. If machines are not late, it is detected in time.
 func TestLossIsFound(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -285,8 +285,8 @@ func TestLossIsFound(t *testing.T) {
 	}
 }
 
-// TestChecksBite: a detector without patience, or one that consults no other observers,
-// fails the tests above.
+// TestChecksBite requires that a detector without patience, or one that consults no other
+// observers, fails the tests above.
 func TestChecksBite(t *testing.T) {
 	n := newNet(1, 4, busy)
 	for _, h := range n.hosts {
@@ -298,7 +298,7 @@ func TestChecksBite(t *testing.T) {
 	n = newNet(1, 4, busy)
 	n.at(10*time.Second, func() { n.cut[[2]int{2, 0}] = true })
 	for i, h := range n.hosts {
-		if i > 0 { // they repeat the verdict of the judge
+		if i > 0 { // the other observers repeat the verdict of the judge
 			h.observer.config.Floor, h.observer.config.Spread = 0, 0
 		}
 	}

@@ -8,9 +8,9 @@ import (
 
 const size = 2 << 20
 
-// Advise requests huge pages for the whole huge pages within a slice that
-// contains no pointers. It is only advice, so an error of the kernel does not
-// matter.
+// Advise requests huge pages for the part of a slice that consists of whole huge pages.
+// The elements contain no pointers. This is only advice, so an error of the kernel does
+// not matter.
 func Advise[E any](s []E) {
 	var e E
 	p, bytes := unsafe.Pointer(unsafe.SliceData(s)), uintptr(len(s))*unsafe.Sizeof(e)

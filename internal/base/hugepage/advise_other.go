@@ -2,5 +2,5 @@
 
 package hugepage
 
-// Advise does nothing here.
+// Advise does nothing on this system.
 func Advise[E any]([]E) {}

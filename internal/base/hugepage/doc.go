@@ -1,3 +1,3 @@
-// Package hugepage requests huge pages for large arrays, which saves address
-// translation.
+// Package hugepage requests huge pages for large arrays, so that the processor needs fewer
+// address translations.
 package hugepage

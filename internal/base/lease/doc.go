@@ -1,5 +1,5 @@
-// Package lease implements the right to act for a limited time: the clock of
-// leases, how long other hosts must wait until a lease has certainly ended, and
-// the word through which an agent tells its processes until when they may act on
-// the outside world.
+// Package lease implements the right to act on the outside world for a limited time. It
+// has the clock of leases, and the time that other hosts must wait until a lease has
+// certainly ended. It also has the word of memory in which an agent publishes until when
+// its processes may act.
 package lease

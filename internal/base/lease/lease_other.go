@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Agents start processes on Linux only, so elsewhere no process has a lease.
+// Only on Linux do agents start processes, so elsewhere no process has a lease.
 
 var errPlatform = fmt.Errorf("leases need Linux: %w", errors.ErrUnsupported)
 
@@ -21,5 +21,5 @@ func unmap([]byte) error { return errPlatform }
 
 var start = time.Now()
 
-// Now returns the time since this process began.
+// Now returns the time since this process started.
 func Now() time.Duration { return time.Since(start) }

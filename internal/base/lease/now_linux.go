@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Now returns the time of this host's clock of leases. The clock started before
-// the process did, is the same for all processes of the host, is never set, and
-// counts the time while the machine is suspended: a host that wakes up must not
-// find its old lease still valid.
+// Now returns the time of this host's clock of leases. The clock is the same for all
+// processes of the host, is never set, and was running before the process started. It also
+// counts the time while the machine is suspended: a host that resumes must not consider an
+// old lease valid.
 func Now() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// createPage makes the file of a word, and the only writable mapping of it.
+// createPage makes the file for a word, and its only writable mapping.
 func createPage() (*os.File, []byte, error) {
 	fd, err := unix.MemfdCreate("intra-lease", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"unsafe"
 )
 
-// size of the file of a word, in bytes.
+// size is the size of the file of a word, in bytes.
 const size = 8
 
 // ErrOver means that the lease has ended and was not renewed in time.
 var ErrOver = errors.New("the lease of this host is over")
 
-// Word is the agent's end: a word of memory that its processes can read and only
-// the agent can write. Its methods are safe for concurrent use.
+// Word is the agent's side of a lease: a word of memory that its processes can read and
+// only the agent can write. Its methods are safe for concurrent use.
 type Word struct {
 	file  *os.File
 	until *atomic.Int64
 	page  []byte
 }
 
-// NewWord makes the word of an agent. Its lease is over until Publish.
+// NewWord makes the word of an agent. There is no valid lease until Publish.
 func NewWord() (*Word, error) {
 	f, page, err := createPage()
 	if err != nil {
@@ -39,8 +39,8 @@ func word(page []byte) *atomic.Int64 { return (*atomic.Int64)(unsafe.Pointer(&pa
 // File returns the file for processes to inherit. The word keeps it.
 func (w *Word) File() *os.File { return w.file }
 
-// Publish lets the processes act until the given time of Now. A time before
-// now ends the lease at once.
+// Publish allows the processes to act until the given time of Now. A time in the past ends
+// the lease at once.
 func (w *Word) Publish(until time.Duration) { w.until.Store(int64(until)) }
 
 // Held reports whether the lease is valid now.
@@ -52,9 +52,9 @@ func (w *Word) Close() error {
 	return errors.Join(unmap(w.page), w.file.Close())
 }
 
-// Lease is a process's view of the word of its agent. A nil *Lease, of a process
-// without an agent, is always held. Its methods are safe for concurrent use,
-// except that Close comes last.
+// Lease is a process's read-only access to the word of its agent. A process without an
+// agent has a nil *Lease, which is always held. Its methods are safe for concurrent use,
+// except that Close must come last.
 type Lease struct {
 	until *atomic.Int64
 	page  []byte
@@ -67,7 +67,7 @@ func Open(f *os.File) (*Lease, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lease: %w", err)
 	}
-	if info.Size() != size { // reading beyond the end of a file is a fault
+	if info.Size() != size { // check the size, because reading beyond the end of a file causes a fault
 		return nil, fmt.Errorf("open the lease: a file of %d bytes is not a lease", info.Size())
 	}
 	page, err := mapPage(f)
@@ -80,19 +80,19 @@ func Open(f *os.File) (*Lease, error) {
 // Until returns when the lease ends, as a time of Now.
 func (l *Lease) Until() time.Duration { return time.Duration(l.until.Load()) }
 
-// Held reports whether the lease is valid now. It costs a load and a clock read,
-// little compared to any effect on the outside world.
+// Held reports whether the lease is valid now. It costs a load and a read of the clock,
+// which is little compared to any effect on the outside world.
 func (l *Lease) Held() bool { return l == nil || Now() < l.Until() }
 
-// poll is the interval of Await: far below the length of a lease.
+// poll is the interval at which Await checks the lease. It is far shorter than a lease.
 const poll = 2 * time.Millisecond
 
-// Await returns nil at once if the lease is held, otherwise when it has been
-// renewed. An error wraps ErrOver and the cause of ctx.
+// Await returns nil at once if the lease is held, otherwise when it has been renewed. An
+// error wraps ErrOver and the cause of ctx.
 //
-// Between Await and the effect that follows, a process can be stopped for any
-// time. A receiver of the effect, like an agent that forwards output, has to
-// check the lease itself.
+// Between Await and the effect that follows, a process can be stopped for any time. So a
+// receiver of the effect, such as an agent that forwards output, has to check the lease
+// itself.
 func (l *Lease) Await(ctx context.Context) error {
 	if l.Held() {
 		return nil

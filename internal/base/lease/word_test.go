@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hold answers each line with whether the inherited lease is held.
+// hold answers each line of in with whether the inherited lease is held.
 func hold(in io.Reader, out io.Writer) {
 	l, err := Open(os.NewFile(3, "lease"))
 	if err != nil {
@@ -36,8 +36,8 @@ func hold(in io.Reader, out io.Writer) {
 	}
 }
 
-// TestInherit: a process sees the lease that its agent publishes, and notices
-// the end of the lease by itself when the agent publishes nothing more.
+// TestInherit requires that a process sees the lease that its agent publishes, and notices
+// by itself that it ends when the agent does not renew it.
 func TestInherit(t *testing.T) {
 	w, err := NewWord()
 	require.NoError(t, err)
@@ -72,8 +72,7 @@ func TestInherit(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// TestSealed: a process that has only the file cannot write or truncate the
-// word.
+// TestSealed requires that a process with only the file cannot write or truncate the word.
 func TestSealed(t *testing.T) {
 	w, err := NewWord()
 	require.NoError(t, err)
@@ -128,14 +127,14 @@ func TestNilLeaseIsHeld(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// TestWait checks the inequality with pairs of clocks that differ by all that
-// the margin allows, and that it is not wider than needed.
+// TestWait checks the inequality with pairs of clocks that differ as much as the drift
+// allows. It also checks that the wait is not longer than necessary.
 func TestWait(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, drift := range []float64{0, 0.001, 0.01, 0.05, 0.2} {
 		tight := false
 		for i := range 10_000 {
-			giver, holder := 1+drift, 1-drift // the worst pair: fast giver, slow holder
+			giver, holder := 1+drift, 1-drift // the worst pair: a fast grantor and a slow holder
 			if i > 0 {
 				giver, holder = 1+drift*(2*rng.Float64()-1), 1+drift*(2*rng.Float64()-1)
 			}

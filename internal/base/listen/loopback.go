@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// loopbacks are the loopback addresses. A host may lack either: one with IPv6
-// only has no 127.0.0.1, and many containers have no ::1.
+// loopbacks are the loopback addresses. A host may lack one of them: a host with only IPv6
+// has no 127.0.0.1, and many containers have no ::1.
 var loopbacks = []string{"127.0.0.1", "::1"}
 
-// reachTime bounds how long a host tries to reach itself. No packet leaves it.
+// reachTime bounds an attempt of a host to connect to itself. No packet leaves the host.
 const reachTime = 2 * time.Second
 
 // ErrNoLoopback marks a host whose processes cannot connect to each other.
@@ -31,9 +31,9 @@ func Loopback() (string, error) {
 	return "", fmt.Errorf("%w (%w)", ErrNoLoopback, errors.Join(all...))
 }
 
-// Everywhere returns the network for listening at all addresses of this host:
-// "tcp" or "udp", or the variant for IPv6 only. Without 127.0.0.1 package net
-// would otherwise listen on IPv4 only.
+// Everywhere returns the network for listening at all addresses of this host: "tcp" or
+// "udp", or the variant for IPv6 only. If the host has no 127.0.0.1, package net would
+// otherwise listen only on IPv4.
 func Everywhere(network string) string {
 	if local, err := Loopback(); err == nil && local == "::1" {
 		return network + "6"
@@ -62,8 +62,8 @@ func reach(host string) error {
 	return Reachable(l.Addr().String())
 }
 
-// Reachable returns nil if this host can connect to one of its own addresses, at
-// which a process listens.
+// Reachable returns nil if this host can connect to one of its own addresses. A process
+// must be listening at that address.
 func Reachable(address string) error {
 	c, err := net.DialTimeout("tcp", address, reachTime)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// asked makes the test binary print its loopback address.
+// asked, in the environment, makes the test binary print its loopback address.
 const asked = "LISTEN_LOOPBACK"
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A host may have no 127.0.0.1, or none at all.
+// A host may lack 127.0.0.1, or have no loopback address at all.
 func TestLoopback(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to make network namespaces")

@@ -12,8 +12,8 @@ import (
 // ErrStranger marks a connection to a process of another user.
 var ErrStranger = errors.New("the other end belongs to another user")
 
-// Peer returns the process at the other end of a connection, as of its connect or
-// listen call.
+// Peer returns the process at the other end of a connection, as of the time of its connect
+// or listen call.
 func Peer(c *net.UnixConn) (*unix.Ucred, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -29,7 +29,7 @@ func Peer(c *net.UnixConn) (*unix.Ucred, error) {
 	return cred, failed
 }
 
-// Own returns nil if the other end is a process of this user, or of root.
+// Own returns nil if the process at the other end belongs to this user, or to root.
 func Own(c *net.UnixConn) error {
 	cred, err := Peer(c)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// Each end of a connection knows the user of the other one.
+// Each end of a connection finds the user of the other end.
 func TestPeer(t *testing.T) {
 	place := &net.UnixAddr{Name: fmt.Sprintf("@intra/test/%d", os.Getpid()), Net: "unix"}
 	here := func(do func()) { do() }
@@ -19,7 +19,7 @@ func TestPeer(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		serves, asks func(func())
-		served, own  bool // results of each end about the other one
+		served, own  bool // what each end finds about the other
 	}{
 		{"own", here, here, true, true},
 		{"a stranger asks", here, theirs, false, true},

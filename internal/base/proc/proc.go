@@ -31,7 +31,7 @@ func AwaitExit(pid int) error {
 // SignalGroup signals a process group. An empty group is not an error.
 func SignalGroup(pid int, s syscall.Signal) { _ = syscall.Kill(-pid, s) }
 
-// Signal signals a process. A process that is gone is not an error.
+// Signal signals a process. A process that has ended is not an error.
 func Signal(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }
 
 // Stopped reports whether a process is stopped by a signal. A process stopped by
@@ -41,8 +41,8 @@ func Stopped(pid int) bool {
 	return err == nil && state(b) == 'T'
 }
 
-// state returns the state in the text of /proc/PID/stat. The name of the program
-// in front of it may contain any characters, even parentheses.
+// state returns the state in the text of /proc/PID/stat. The name of the program precedes
+// it and may contain any characters, even parentheses.
 func state(stat []byte) byte {
 	i := bytes.LastIndexByte(stat, ')')
 	if i < 0 || i+2 >= len(stat) {
@@ -65,6 +65,6 @@ func Started(pid int) string {
 	return string(fields[startField-1])
 }
 
-// startField is the field of the start time in /proc/PID/stat, counted from the
-// one after the name of the program.
+// startField is the index of the start time in /proc/PID/stat, counted from the field
+// after the name of the program.
 const startField = 20

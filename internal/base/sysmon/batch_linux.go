@@ -8,11 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Yield makes the monitor wait for its turn when it wakes, as batch work does,
-// unless the user has chosen how this process is scheduled. Otherwise, each time
-// that the monitor finds a thread in a long system call, it interrupts the thread
-// that computes on its core every 20 µs, for a millisecond at least. If the
-// change is not permitted, that only costs time.
+// Yield makes the monitor of the Go runtime wait for its turn when it wakes, as batch work
+// does. It does nothing if the user has chosen how this process is scheduled. Without
+// Yield the monitor interrupts computation: whenever it finds a thread in a long system
+// call, it wakes every 20 µs, for at least a millisecond, on the core of the thread that
+// computes. If the system does not permit the change, the only effect is this loss of
+// time.
 func Yield() {
 	tid, ok := monitor()
 	if !ok {
@@ -26,8 +27,8 @@ func Yield() {
 	_ = unix.SchedSetAttr(tid, attr, 0)
 }
 
-// monitor returns the thread that the runtime starts first. The kernel lists
-// threads in the order of their creation.
+// monitor returns the thread of the monitor, which is the first one that the runtime
+// starts. The kernel lists threads in the order of their creation.
 func monitor() (tid int, ok bool) {
 	d, err := os.Open("/proc/self/task")
 	if err != nil {

@@ -18,7 +18,7 @@ func policies(t *testing.T) map[int]uint32 {
 	for _, e := range entries {
 		tid, err := strconv.Atoi(e.Name())
 		require.NoError(t, err)
-		if attr, err := unix.SchedGetAttr(tid, 0); err == nil { // else it has ended
+		if attr, err := unix.SchedGetAttr(tid, 0); err == nil { // otherwise the thread has ended
 			all[tid] = attr.Policy
 		}
 	}
@@ -27,8 +27,8 @@ func policies(t *testing.T) map[int]uint32 {
 
 const idle = "INTRA_TEST_IDLE"
 
-// After Yield the monitor is batch work, and no other thread is. A policy that the user has
-// chosen stays. Each case has a process of its own.
+// After Yield the monitor is scheduled as batch work, and no other thread is. A policy
+// that the user has chosen stays. Each case runs in a process of its own.
 func TestYield(t *testing.T) {
 	switch os.Getenv(idle) {
 	case "no":

@@ -2,5 +2,5 @@
 
 package sysmon
 
-// Yield does nothing here.
+// Yield does nothing on this system.
 func Yield() {}

@@ -1,3 +1,3 @@
-// Package sysmon keeps the monitor of the Go runtime, which is a thread of its
-// own, from interrupting computation where a process has one core.
+// Package sysmon prevents the monitor thread of the Go runtime from interrupting
+// computation in processes that have only one core.
 package sysmon

@@ -19,7 +19,7 @@ func Line(command string) string {
 
 func line(command string, info *debug.BuildInfo) string {
 	module := &info.Main
-	for _, d := range info.Deps { // a tool in another module
+	for _, d := range info.Deps { // a command of this module, built in another module
 		if d.Path == path {
 			module = d
 		}

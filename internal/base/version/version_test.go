@@ -12,7 +12,8 @@ func TestLine(t *testing.T) {
 		{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "true"},
 		{Key: "GOOS", Value: "linux"}, {Key: "GOARCH", Value: "amd64"}}}
 	require.Equal(t, "intrarun (devel) (go1.26, commit 0123456789ab, modified, linux/amd64)", line("intrarun", here))
-	// go tool intragen, in a module whose commit does not identify the version
+	// With go tool intragen, the command is built in a module whose commit does not identify
+	// the version.
 	there := *here
 	there.Main = debug.Module{Path: "example.com/heat", Version: "(devel)"}
 	there.Deps = []*debug.Module{{Path: "golang.org/x/tools", Version: "v0.1.0"}, {Path: path, Version: "v1.2.3"}}

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// File is a file that is to be written.
+// File is a file to be written.
 type File struct {
 	name string
-	// open is the target if it is not a regular file; nil if it is one, or if no
-	// process reads the pipe yet. It stays open until it is written, since the
-	// reader of a pipe takes the last close for the end.
+	// open is the opened target if it is not a regular file. It is nil for a regular file,
+	// and for a pipe that no process reads yet. It stays open until the contents are
+	// written, because the reader of a pipe takes the last close for the end.
 	open *os.File
 }
 
-// Open checks that a file can be written, and leaves it unchanged until Write.
+// Open checks that a file can be written. The file does not change before Write.
 func Open(name string) (*File, error) {
 	path, regular, err := find(name)
 	if err != nil {
@@ -43,7 +43,7 @@ func Open(name string) (*File, error) {
 	return f, nil
 }
 
-// Close gives up a file that was not written. It does nothing on nil.
+// Close abandons a file that was not written. It does nothing on nil.
 func (f *File) Close() {
 	if f != nil && f.open != nil {
 		f.open.Close()
@@ -51,7 +51,7 @@ func (f *File) Close() {
 	}
 }
 
-// Write calls write for the contents. write gets an empty file, in which it may
+// Write calls write to produce the contents. write gets an empty file, in which it may
 // seek. Write is called at most once.
 func (f *File) Write(write func(*os.File) error) error {
 	path, regular, err := f.find()
@@ -62,8 +62,8 @@ func (f *File) Write(write func(*os.File) error) error {
 		return replace(path, write)
 	}
 	defer f.Close()
-	// write may need a second attempt, which a pipe would see, so use a temporary
-	// file.
+	// write may rewrite the file from its beginning. The reader of a pipe would see the
+	// first attempt, so use a temporary file.
 	scratch, err := os.CreateTemp("", "intra-*")
 	if err != nil {
 		return err
@@ -104,10 +104,10 @@ func (f *File) find() (path string, regular bool, err error) {
 	return find(f.name) // the type of the file may have changed since Open
 }
 
-// patience bounds how long the reader of a pipe may take for a chunk.
+// patience bounds how long the reader of a pipe may take to read a chunk.
 const patience = 10 * time.Second
 
-// copy writes to a file that is not regular.
+// copy writes the contents to a file that is not regular.
 func (f *File) copy(path string, from io.Reader) (err error) {
 	if f.open == nil {
 		if f.open, err = open(path); errors.Is(err, syscall.ENXIO) {
@@ -134,21 +134,21 @@ func (f *File) copy(path string, from io.Reader) (err error) {
 	}
 }
 
-// open opens a file that is not regular, and does not wait for the other end of a
-// pipe. A regular file that is reached only through a descriptor keeps its
-// contents, since open appends.
+// open opens a file that is not regular, and does not wait for the other end of a pipe. A
+// regular file that is reached only through a descriptor keeps its contents, because open
+// appends.
 func open(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
 }
 
-// replace writes a regular file beside its place, and renames it over path.
+// replace writes a regular file in the folder of path, and renames it to path.
 func replace(path string, write func(*os.File) error) error {
 	f, err := create(path)
 	if err != nil {
 		return err
 	}
 	err = write(f)
-	if st, e := os.Lstat(path); err == nil && e == nil && st.Mode().IsRegular() { // the file keeps its permissions
+	if st, e := os.Lstat(path); err == nil && e == nil && st.Mode().IsRegular() { // the new file gets the permissions of the old one
 		err = f.Chmod(st.Mode().Perm())
 	}
 	if e := f.Close(); err == nil {
@@ -164,7 +164,7 @@ func replace(path string, write func(*os.File) error) error {
 	return nil
 }
 
-// create creates an empty file beside path.
+// create creates an empty file in the folder of path.
 func create(path string) (*os.File, error) {
 	dir, base := split(path)
 	name := filepath.Join(dir, "."+base[:min(len(base), 200)]+"."+rand.Text()[:8])

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asOther is the file that this test binary tries to write as another user.
+// asOther, in the environment, names the file that this test binary tries to write as
+// another user.
 const asOther = "WHOLEFILE_TEST_AS_OTHER"
 
 func TestMain(m *testing.M) {
@@ -40,7 +41,7 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// A file has its old contents until the new ones are complete, and nothing else is left.
+// A file has its old contents until the new ones are complete, and no other file is left.
 func TestContentsAppearAsAWhole(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "f")
@@ -77,7 +78,7 @@ func TestContentsAppearAsAWhole(t *testing.T) {
 	require.Equal(t, []string{"f"}, names(t, dir))
 }
 
-// A pipe gets the contents once, and Write does not wait for its reader.
+// A pipe gets the contents only once, and Write does not wait long for its reader.
 func TestPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(name, 0o600))
@@ -90,13 +91,13 @@ func TestPipe(t *testing.T) {
 	f, err = Open(name)
 	require.NoError(t, err)
 	require.NoError(t, f.Write(func(to *os.File) error {
-		_, err := to.WriteString("all of it")
+		_, err := to.WriteString("all of the contents")
 		return err
 	}))
 	buf := make([]byte, 64)
 	n, err := r.Read(buf)
 	require.NoError(t, err)
-	require.Equal(t, "all of it", string(buf[:n]))
+	require.Equal(t, "all of the contents", string(buf[:n]))
 
 	f, err = Open(name)
 	require.NoError(t, err)
@@ -104,7 +105,7 @@ func TestPipe(t *testing.T) {
 	require.ErrorIs(t, f.WriteBytes([]byte("x")), syscall.EPIPE)
 }
 
-// Links are followed relative to where they are.
+// Links are followed relative to their own folders.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"a/b", "c"} {
@@ -126,7 +127,7 @@ func TestFilesOfAnotherUser(t *testing.T) {
 		t.Skip("only root makes files of another user")
 	}
 	const attacker, victim = 54321, 54322
-	top, err := os.MkdirTemp("", "wholefile-") // t.TempDir is in a folder of root's
+	top, err := os.MkdirTemp("", "wholefile-") // t.TempDir is in a folder of root
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(top) })
 	require.NoError(t, os.Chmod(top, 0o755))
@@ -145,11 +146,11 @@ func TestFilesOfAnotherUser(t *testing.T) {
 	for _, name := range []string{"link", "pipe"} {
 		_, err := Open(filepath.Join(public, name))
 		require.ErrorContains(t, err, "it belongs to another user (54321)", name)
-		f, err := Open(filepath.Join(private, name)) // where only this user makes any
+		f, err := Open(filepath.Join(private, name)) // only this user may create files there
 		require.NoError(t, err, name)
 		f.Close()
 	}
-	_, err = Open(filepath.Join(public, "regular")) // root replaces it
+	_, err = Open(filepath.Join(public, "regular")) // root replaces the file instead of writing to it
 	require.NoError(t, err)
 
 	self, err := os.ReadFile("/proc/self/exe")

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// maxLinks bounds the number of links to follow, as in the kernel.
+// maxLinks bounds the number of links that are followed, as the kernel does.
 const maxLinks = 40
 
-// find follows links. It returns the path of a regular file, existing or not, to
-// be replaced; or of something else, to be opened.
+// find follows links. If regular is set, path is a regular file to be replaced, which need
+// not exist. Otherwise path is another kind of file, to be opened.
 func find(name string) (path string, regular bool, err error) {
 	path = name
 	for range maxLinks {
@@ -57,8 +57,8 @@ func find(name string) (path string, regular bool, err error) {
 	return "", false, errors.New("too many links lead from one to the next")
 }
 
-// unless returns a prefix with path if links have led to it. The caller names the
-// other path.
+// unless returns a prefix for messages that contains path, if links have led there from
+// name. The caller adds name.
 func unless(name, path string) string {
 	if path == name {
 		return ""
@@ -66,9 +66,9 @@ func unless(name, path string) string {
 	return path + ": "
 }
 
-// foreign rejects a file of another user in a folder where all users may create
-// files, such as /tmp. A link there could lead to any file of this user, and a
-// pipe has an unknown reader.
+// foreign rejects a file of another user in a folder where all users may create files,
+// such as /tmp. A link there could lead to any file of this user, and the reader of a pipe
+// there is unknown.
 func foreign(path string, st fs.FileInfo) error {
 	at, _ := split(path)
 	dir, err := os.Stat(at)
@@ -83,7 +83,7 @@ func foreign(path string, st fs.FileInfo) error {
 	if of, ok := ownerOf(dir); !known || owner == self || ok && owner == of {
 		return nil
 	}
-	if st.Mode().IsRegular() && self == 0 { // root may replace the file, and does not write into it
+	if st.Mode().IsRegular() && self == 0 { // root may replace the file, because it does not write to the old one
 		return nil
 	}
 	return fmt.Errorf("it belongs to another user (%d), in a folder in which all users may make files: name another file", owner)

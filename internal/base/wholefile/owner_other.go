@@ -4,5 +4,5 @@ package wholefile
 
 import "io/fs"
 
-// ownerOf returns that the owner is unknown here.
+// ownerOf returns known = false on this system.
 func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownerOf returns the user that a file belongs to.
+// ownerOf returns the user to whom a file belongs.
 func ownerOf(st fs.FileInfo) (uid int, known bool) {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {
