@@ -13,12 +13,12 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// life is the behaviour of a process when it is started (m is nil) or receives
-// a message. It returns false for the usual behaviour.
+// life is the behaviour of a process when it is started (m is nil) or receives a message. If
+// it returns false, the process behaves as usual.
 type life func(a *actor, of agentwire.Name, m *job.Message) bool
 
-// actor is an agent without processes: it simulates them, at the agent's end of the
-// connection to the head.
+// actor is an agent without processes. It simulates them, at the agent's end of the connection
+// to the head.
 type actor struct {
 	conn  *agentwire.Conn
 	lives map[string]life // by process
@@ -26,7 +26,7 @@ type actor struct {
 	mu    sync.Mutex
 	heard []string
 	gone  map[agentwire.Name]bool
-	bye   chan int // how the job has ended; closed without that if the connection has
+	bye   chan int // receives the exit code of the job; closed if the connection ends without one
 }
 
 // begin makes the agent execute the orders of the head.
@@ -47,14 +47,14 @@ func (a *actor) begin() {
 	}
 }
 
-// note records a message to the agent.
+// note records an action of the head on the agent.
 func (a *actor) note(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.heard = append(a.heard, fmt.Sprintf(format, args...))
 }
 
-// all returns the messages to the agent.
+// all returns the recorded actions.
 func (a *actor) all() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,7 +73,7 @@ func (a *actor) obey(f *agentwire.Frame) {
 		}
 		a.note("%s %s", m.Kind, known(f.Of))
 		a.live(f.Of, m)
-	case agentwire.KindPlay: // to another head
+	case agentwire.KindPlay: // a later head sends this
 		a.note("play %s", known(f.Of))
 		a.print(f.Of, output.Stdout, "a line\n")
 		a.finish(f.Of)
@@ -136,14 +136,14 @@ func (a *actor) exit(of agentwire.Name, status syscall.WaitStatus) {
 	a.conn.SendJSON(agentwire.KindExited, of, supervise.Exit{Status: status, Text: fmt.Sprint("status ", int(status))})
 }
 
-// The lives of faulty processes.
+// The lives of processes that do not follow the usual course.
 
-// waits is a life without an end of its own.
+// waits is the life of a process that does nothing until the head ends it.
 func waits(_ *actor, _ agentwire.Name, m *job.Message) bool {
 	return m != nil && m.Kind == job.KindStart
 }
 
-// dies is a life that ends when all have joined.
+// dies is the life of a process that is killed when all have joined.
 func dies(a *actor, of agentwire.Name, m *job.Message) bool {
 	if m == nil || m.Kind != job.KindStart {
 		return false
@@ -153,12 +153,12 @@ func dies(a *actor, of agentwire.Name, m *job.Message) bool {
 	return true
 }
 
-// crashes is one that ends by a panic.
+// crashes is the life of a process that panics.
 func crashes(a *actor, of agentwire.Name, m *job.Message) bool {
 	return a.explain(of, m, "panic: it fell\n\ngoroutine 1 [running]:\n")
 }
 
-// quits is one that was sent SIGQUIT.
+// quits is the life of a process that receives SIGQUIT.
 func quits(a *actor, of agentwire.Name, m *job.Message) bool {
 	return a.explain(of, m, "SIGQUIT: "+of.ID.String()+", 3.000 s after its start\nit waits\n")
 }
@@ -174,7 +174,7 @@ func (a *actor) explain(of agentwire.Name, m *job.Message, words string) bool {
 	return true
 }
 
-// unable cannot be started.
+// unable is the life of a process that cannot be started.
 func unable(a *actor, of agentwire.Name, m *job.Message) bool {
 	if m == nil {
 		a.conn.SendJSON(agentwire.KindStarted, of, agentd.StartResult{Error: fmt.Sprintf("start %v: no memory", of.ID)})
@@ -182,7 +182,7 @@ func unable(a *actor, of agentwire.Name, m *job.Message) bool {
 	return true
 }
 
-// babbles is a process about which its agent sends nonsense.
+// babbles is the life of a process about which its agent sends malformed frames.
 func babbles(a *actor, of agentwire.Name, m *job.Message) bool {
 	if m == nil || m.Kind != job.KindStart {
 		return false

@@ -12,10 +12,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// agent is the head's view of what starts, watches and ends the processes of a
-// host: a local agent in this process, or a remote that commands an agent on
-// another host. Except for Feed its methods do not block for long. It reports
-// what it sees to an observer. Orders for a process that is gone have no effect.
+// agent starts, watches and ends the processes of a host for the head. It is a local agent in
+// this process, or a remote that commands an agent on another host. Its methods, except Feed,
+// do not block for long. It reports its observations to an observer. Orders for a process that
+// has ended have no effect.
 type agent interface {
 	// Start starts a process; observer.Started receives the result.
 	Start(of agentwire.Name, r supervise.Role)
@@ -23,23 +23,24 @@ type agent interface {
 	Send(of agentwire.Name, m *job.Message)
 	// Link gives two processes of this host the two ends of a link.
 	Link(l supervise.HostLink)
-	// Signal sends a signal to the process and all that it has started.
+	// Signal sends a signal to the process and all processes that it has started.
 	Signal(of agentwire.Name, s syscall.Signal)
 	// Feed writes to the standard input of a process; an empty b closes it. It
 	// blocks until there is room.
 	Feed(of agentwire.Name, b []byte)
-	// Quiet calls observer.Quiet with n once all that the process has written so
-	// far was taken. For a process that is gone it does nothing.
+	// Quiet calls observer.Quiet with n once all output that the process has written so far
+	// was taken. It does nothing for a process that has ended.
 	Quiet(of agentwire.Name, n uint64)
-	// Resume sets where the output of a process continues, for a later head.
+	// Resume sets the position at which the output of a process continues, in case of a later
+	// head.
 	Resume(of agentwire.Name, at agentd.OutputResume)
-	// Written reports how much of the output of the process's rank has been
+	// Written reports the position up to which the output of the process's rank has been
 	// written.
 	Written(of agentwire.Name, w output.Written)
-	// Free ends the agent of a host that is to leave the job: the host has left, or cannot
-	// leave for the reason why.
+	// Free ends the agent of a host that has left. If the host cannot leave, why is the
+	// reason.
 	Free(why string)
-	// Doubtful reports whether the host may be about to be declared lost.
+	// Doubtful reports whether the host may soon be declared lost.
 	Doubtful() bool
 }
 
@@ -53,7 +54,7 @@ type local struct {
 	incarnations map[job.Process]uint32
 }
 
-// newLocal returns the agent that starts processes by the plan in c.
+// newLocal returns an agent that starts processes by the plan in c.
 func newLocal(o observer, c supervise.Config) *local {
 	l := &local{observer: o, incarnations: make(map[job.Process]uint32)}
 	c.Observer = localObserver{l}
@@ -62,8 +63,8 @@ func newLocal(o observer, c supervise.Config) *local {
 	return l
 }
 
-// Start starts a process. The one before it with that ID must be gone, and all
-// its messages handled.
+// Start starts a process. An earlier process with that ID must have ended, and all its
+// messages must be handled.
 func (l *local) Start(of agentwire.Name, r supervise.Role) {
 	l.mu.Lock()
 	l.incarnations[of.ID] = of.Incarnation

@@ -23,15 +23,15 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// settleTime is the time from an agent's failure until the failures that it
-// causes, or that caused it, are known.
+// settleTime is how long the head waits after an agent's failure for related failures. These
+// may be causes or consequences of the first.
 const settleTime = 300 * time.Millisecond
 
 // agentsTime bounds how long the head waits for its agents to connect, and how
 // long they try.
 const agentsTime = 30 * time.Second
 
-// agents starts one agent per host and connects to them.
+// agents starts one agent on each host and connects to them.
 type agents struct {
 	config   *Config
 	console  *output.Console
@@ -39,16 +39,15 @@ type agents struct {
 	secret   job.Secret
 	hosts    []job.Host
 	order    func(host int) agentd.StartPlan
-	program  string // sent to hosts that lack it, "" if it is not sent
+	program  string // path of the program, if it is sent to hosts that lack it; else ""
 
 	listener net.Listener
 	tree     *spawn.Tree
-	starter  *spawn.Starter // nil until the start of the agents
+	starter  *spawn.Starter // nil before the agents are started
 	results  chan agentResult
 }
 
-// agentResult is an agent that is ready, or a failure: news of its command, or an
-// error.
+// agentResult is an agent that is ready, or a failure: an event of its command, or an error.
 type agentResult struct {
 	host  int
 	agent *remote
@@ -56,8 +55,7 @@ type agentResult struct {
 	err   error
 }
 
-// connect starts all agents, and returns them in the order of the hosts when all
-// are ready.
+// connect starts all agents. When all are ready, it returns them in the order of the hosts.
 func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	patience, port := agentsTime, "0"
 	if x := a.config.Indexed; x != nil {
@@ -136,7 +134,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 				}
 				continue
 			}
-			if all[r.host] != nil { // a copy of our own agent: no other process knows the secret
+			if all[r.host] != nil { // a second copy of our own agent: no other process knows the secret
 				r.agent.conn.Close()
 				continue
 			}
@@ -167,9 +165,9 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	return all, nil
 }
 
-// reachItself checks at once whether the agent of this host can connect to one of
-// the addresses. Otherwise that agent would try as long as those on other hosts,
-// which may still be booting.
+// reachItself checks at once whether the agent of this host can connect to one of the
+// addresses. Without this check, that agent would try as long as agents on other hosts, which
+// may still be booting.
 func (a *agents) reachItself(addresses []string) error {
 	if named(a.hosts, spawn.ThisHost) < 0 && a.config.Indexed == nil {
 		return nil
@@ -185,8 +183,8 @@ func (a *agents) reachItself(addresses []string) error {
 	return fmt.Errorf("the agent of this host cannot connect to it: %w (%w)", listen.ErrNoLoopback, errors.Join(all...))
 }
 
-// bootstrap returns the bootstrap from which the head starts the first agents.
-// The root of the tree has no host.
+// bootstrap returns the bootstrap from which the head starts the first agents. It contains no
+// host, since it is for the root of the tree.
 func (a *agents) bootstrap(addresses []string) (*spawn.Bootstrap, error) {
 	self, err := filepath.Abs(a.config.Agent[0])
 	if err != nil {
@@ -206,10 +204,10 @@ func (a *agents) bootstrap(addresses []string) (*spawn.Bootstrap, error) {
 	return s, nil
 }
 
-// heed handles news of an agent that is being started.
+// heed handles an event of an agent that is being started.
 func (a *agents) heed(n spawn.News, tell func(agentResult)) {
 	switch i := named(a.hosts, n.Host); {
-	case i < 0: // from a copy of our own agent: no other process knows the secret
+	case i < 0: // a copy of our own agent has sent it: no other process knows the secret
 	case n.Line != "":
 		a.console.Notef("intrarun: %s: %s", n.Host, n.Line)
 	default:
@@ -217,9 +215,8 @@ func (a *agents) heed(n spawn.News, tell func(agentResult)) {
 	}
 }
 
-// explains reports whether the failure r may be the cause of s. The agents below
-// a host fail with it, and the end of a command gives a better reason than the
-// end of a connection.
+// explains reports whether the failure r may be the cause of s. The agents below a host fail
+// with it. The end of a command gives a better reason than the end of a connection.
 func (a *agents) explains(r, s *agentResult) bool {
 	depth := make(map[string]int)
 	a.tree.Walk(func(starter string, hosts []string) {
@@ -230,7 +227,7 @@ func (a *agents) explains(r, s *agentResult) bool {
 	return depth[a.hosts[r.host].Name] < depth[a.hosts[s.host].Name] || r.host == s.host && r.news != nil
 }
 
-// blame describes a failure. all are the agents that had connected by then.
+// blame describes a failure. all are the agents that had connected before it.
 func (a *agents) blame(r *agentResult, all []*remote) error {
 	name := a.hosts[r.host].Name + a.by(r.host)
 	switch n := r.news; {
@@ -245,8 +242,7 @@ func (a *agents) blame(r *agentResult, all []*remote) error {
 	}
 }
 
-// by names the host that had to start the agent of host i, if it was not the
-// head.
+// by names the host that had to start the agent of host i. It returns "" if that was the head.
 func (a *agents) by(i int) (text string) {
 	a.tree.Walk(func(starter string, hosts []string) {
 		if starter != "" && slices.Contains(hosts, a.hosts[i].Name) {
@@ -256,9 +252,9 @@ func (a *agents) by(i int) (text string) {
 	return text
 }
 
-// errUnused means that the agent has closed the connection before it sent
-// anything. An agent tries several addresses at once and keeps the first
-// connection that works. If the agent has died instead, its command reports that.
+// errUnused means that the agent has closed the connection before it sent anything. An agent
+// tries several addresses at once, and keeps the first connection that works. If the agent has
+// died instead, the end of its command is reported.
 var errUnused = errors.New("a connection that its agent does not use")
 
 // prepare sends an agent its plan, and the program if the agent lacks it.
@@ -334,8 +330,7 @@ func (a *agents) sendProgram(m *agentwire.Conn) error {
 	}
 }
 
-// close ends the commands that start agents, unless the job continues without
-// this head.
+// close ends the commands that start agents, unless the job continues under another head.
 func (a *agents) close(goesOn bool) {
 	if a.listener != nil {
 		a.listener.Close()
@@ -349,7 +344,7 @@ func (a *agents) close(goesOn bool) {
 	a.starter.Close()
 }
 
-// named returns the index of the host of that name.
+// named returns the index of the host with that name.
 func named(hosts []job.Host, name string) int {
 	return slices.IndexFunc(hosts, func(h job.Host) bool { return h.Name == name })
 }

@@ -34,7 +34,7 @@ type Job struct {
 	Links   Links
 	Faults  Faults
 	Clones  []job.Clone       // processes that a tool starts
-	Verify  *job.Verification // nil: no task is verified
+	Verify  *job.Verification // nil: no task is compared
 	Diverge job.Diverge       // reaction to replicas that differ; "": replicas are not compared
 	Replace bool              // new processes replace lost ones
 	Spares  int               // number of processes that wait to replace lost ones
@@ -46,18 +46,18 @@ type Job struct {
 	Counters   []string // events counted while tasks run
 	Direct     job.Direct
 	Threads    int    // number of workers that run the tasks of a process; 0 means 1
-	Report     string // file of the report, "-" for standard error, "" for none
+	Report     string // file of the report; "-" for standard error, "" for none
 	Trace      string // file of the timeline, "" for none
 	TraceLimit int64  // maximum size of that file in bytes; 0: timeline.DefaultLimit
 	Stuck      Stuck
 	Endless    time.Duration     // see head.Config
 	Status     time.Duration     // interval of status reports; 0: none
-	Page       *livepage.Address // of the live page; nil: there is none
+	Page       *livepage.Address // address of the live page; nil: there is none
 	TLS        bool              // encrypt the connections between hosts
 	Verbose    bool
 	Quiet      bool
 
-	Placement *job.Placement // on several hosts; nil: all on this one
+	Placement *job.Placement // placement on several hosts; nil: all processes are on this one
 }
 
 // Links configures the links between processes.
@@ -65,15 +65,15 @@ type Links struct {
 	Kind string // of the links within a host: job.LinkSHM, LinkUnix or LinkTCP
 	Ring int    // size of a shared-memory ring in bytes
 	MPI  bool   // links between the first processes use the MPI library of the launcher
-	// MPIBetween restricts MPI to links between hosts; links within a host are of
-	// the kind Kind.
+	// MPIBetween restricts MPI to links between hosts. Links within a host are then of the
+	// kind Kind.
 	MPIBetween bool
 	Limit      float64 // bandwidth of a link in bytes per second; 0: unlimited
 }
 
 // Stuck configures what happens when processes deadlock.
 type Stuck struct {
-	After time.Duration // how long they must have made no progress; 0: deadlocks are not detected
+	After time.Duration // how long the processes must have made no progress; 0: deadlocks are not detected
 	Abort bool          // end the job; otherwise only warn the user
 }
 
@@ -81,14 +81,14 @@ type Stuck struct {
 // deadlock.
 const DefaultStuck = 30 * time.Second
 
-// DefaultEndless is how long a process may make no progress after every rank has
+// DefaultEndless bounds the time that a process may make no progress after every rank has
 // finished in another replica.
 const DefaultEndless = time.Minute
 
 // Config describes one run of a program as a job.
 type Config struct {
 	Job
-	Program []string      // name and arguments; a package is built first
+	Program []string      // name and arguments; a Go package is built first
 	Bind    affinity.Mode // which cores each process is bound to; "": all
 
 	// Watchdog is the command that calls watchdog.Run if watchdog.Variable is in
@@ -96,16 +96,15 @@ type Config struct {
 	// started may survive a SIGKILL of this process.
 	Watchdog []string
 
-	RemoteShell string         // starts a command on {host}
+	RemoteShell string         // template of a command that starts another one on {host}
 	Fanout      int            // maximum number of agents that the head, and each agent, starts; 0: DefaultFanout
 	HeadAddress string         // address at which agents reach the head; "": any address of this host
 	Agent       []string       // the command that calls Serve, at the same path on all hosts
 	Indexed     *spawn.Indexed // the cluster manager starts the hosts; nil: they are started through RemoteShell
 	Warning     string         // about the launcher that started the hosts; "": none
 	DryRun      bool           // show the placement and start nothing
-	// Rarer serves to measure the cost of beats between hosts: they are sent that
-	// many times less often, and the loss of a host is detected that much later.
-	// 0: the normal rate.
+	// Rarer serves to measure the cost of beats between hosts. If it is n, the interval of
+	// beats and the time to detect a lost host are n times as long. 0: the normal rate.
 	Rarer int
 
 	Width          func() int // width of the terminal for the progress line; nil: no terminal
@@ -113,9 +112,9 @@ type Config struct {
 	Stdout, Stderr io.Writer
 	Signals        <-chan os.Signal // nil: none
 	Asks           <-chan os.Signal // requests for the status; nil: none
-	// Stops starts to catch the signals that stop a job, once there is one.
-	// Suspend stops this process until it is continued. On several hosts these
-	// signals are ignored.
+	// Stops starts to catch the signals that stop a job, and returns their channel. It is
+	// called once there is a job. Suspend stops this process until it is continued. On several
+	// hosts these signals are ignored.
 	Stops   func() <-chan os.Signal
 	Suspend func()
 }
@@ -133,7 +132,7 @@ func (c *Config) validate() error {
 		if _, twice := job.CloneOf(c.Clones[:i], clone.Process); twice {
 			return fmt.Errorf("-clone %v: %v has another tool already", clone, clone.Process)
 		}
-		if c.Placement == nil { // otherwise its host reports that when it starts the tool
+		if c.Placement == nil { // on several hosts, the host reports that when it starts the tool
 			if _, err := clone.Find(); err != nil {
 				return err
 			}
@@ -152,8 +151,8 @@ func (c *Config) validate() error {
 	return supervise.CheckDescriptors(len(processes)+c.Spares, c.Links.Kind, page)
 }
 
-// listenAt returns where the processes of a host with that address listen for
-// links over TCP, "" if they need not.
+// listenAt returns the address at which the processes of a host listen for links over TCP. It
+// returns "" if they need none. address is that of the host.
 func (j *Job) listenAt(address string) string {
 	if j.Links.Kind == job.LinkTCP || j.Placement != nil && len(j.Placement.Hosts) > 1 {
 		return net.JoinHostPort(address, "0")
@@ -161,12 +160,11 @@ func (j *Job) listenAt(address string) string {
 	return ""
 }
 
-// aheadOfClones is how many bytes of messages are kept for ranks with slow
-// replicas.
+// aheadOfClones bounds the messages that are kept for ranks with slow replicas, in bytes.
 const aheadOfClones = 256 << 20
 
-// fewProcesses is the largest job in which all processes are linked at the start:
-// few links cost nothing, and no process has to wait for one later.
+// fewProcesses is the size of the largest job in which all processes are linked at the start.
+// Few links cost nothing, and no process has to wait for one later.
 const fewProcesses = 8
 
 // head returns the configuration of the head.

@@ -25,24 +25,24 @@ import (
 	"github.com/intrahpc/intra/internal/timeline"
 )
 
-// driver runs a head: one goroutine passes it events and carries out its actions.
-// All other goroutines post to that one and never wait for it.
+// driver runs a head. One goroutine passes events to the head and carries out its actions. All
+// other goroutines post functions to that one and never wait for it.
 type driver struct {
 	job         *Job
 	console     *output.Console
 	trace       *timeline.File  // nil if there is none
-	reportTo    *wholefile.File // nil: no file, standard error, or opened by the head before
+	reportTo    *wholefile.File // nil: the report goes to no file or to standard error, or an earlier head has opened the file
 	watchdog    *watchdog.Watchdog
 	began       time.Time // the zero of the head's clock
 	outputs     *outputs
-	moved       sync.Map // slots of spares that were placed: job.Process by head.From
+	moved       sync.Map // slots of spares that were placed: job.Process, by head.From
 	agents      map[detect.ID]agent
 	here        *local        // the agent of a job on this host alone, nil on several hosts
 	suspend     func()        // stops this process until it is continued
-	paused      time.Duration // in total
+	paused      time.Duration // total time of all pauses
 	saidIgnored bool          // the user knows that Ctrl-Z is ignored
 	log         *proposals    // nil: decisions are not replicated
-	folder      *folder       // of -checkpoint; nil: no files are written
+	folder      *folder       // the folder of -checkpoint; nil: no files are written
 
 	head *head.Head
 	next []head.Event // results of the head's actions, handled before all other events
@@ -50,18 +50,18 @@ type driver struct {
 	posts chan func()
 	done  chan struct{}
 
-	deadlock string               // the last one that was reported to the user
-	endless  map[job.Process]bool // processes that were reported to the user
+	deadlock string               // the last deadlock that was reported to the user
+	endless  map[job.Process]bool // processes that do not end, already reported to the user
 	pace     runreport.Pace
 	page     *livepage.Server  // nil if there is none
-	final    *runreport.Report // of a job that had begun, set at its end
+	final    *runreport.Report // report of a job that had begun, set at its end
 	pageURL  string
 
 	signalled map[detect.ID]bool // nodes whose agents have received SIGTERM
 	freed     map[detect.ID]bool // nodes that have left
 
-	adopted map[head.From]agentd.ProcessResync // what agents reported about processes of a lost head
-	readers map[job.Process]chan agent         // of standard input; each receives its agent when it starts
+	adopted map[head.From]agentd.ProcessResync // the agents' reports of processes that a lost head had started
+	readers map[job.Process]chan agent         // readers of standard input; each receives its agent when its process starts
 }
 
 func newDriver(j *Job, console *output.Console, began time.Time) *driver {
@@ -95,11 +95,10 @@ func (d *driver) feed(r io.Reader) {
 	in.Run(r)
 }
 
-// now returns the time of the head's clock, which stands still while the job is
-// paused.
+// now returns the time of the head's clock, which is stopped while the job is paused.
 func (d *driver) now() time.Duration { return time.Since(d.began) - d.paused }
 
-// post runs f in the goroutine of the head. It gives up when the head has ended.
+// post runs f in the goroutine of the head. If the head has ended, it does nothing.
 func (d *driver) post(f func()) {
 	select {
 	case d.posts <- f:
@@ -116,8 +115,8 @@ func (d *driver) tell(e head.Event) { d.post(func() { d.step(e) }) }
 // paceEvery is the interval at which the driver measures the job's progress.
 const paceEvery = 250 * time.Millisecond
 
-// loop runs the job until the head has nothing left to do. width returns the
-// current width of the progress line's terminal; it is nil if there is none.
+// loop runs the job until the head has nothing left to do. width returns the current width of
+// the terminal for the progress line. It is nil if there is no terminal.
 func (d *driver) loop(width func() int) {
 	defer close(d.done)
 	alarm := time.NewTimer(0)
@@ -131,7 +130,7 @@ func (d *driver) loop(width func() int) {
 	status, stopStatus := ticker(d.job.Status > 0, d.job.Status)
 	defer stopStatus()
 	defer d.answer()()
-	if d.log != nil { // confirm may wait for the user's end of the output, so it must not run here
+	if d.log != nil { // confirm may wait for the reader of the output, so it must not run in this goroutine
 		go d.outputs.confirm(d.done, func(at head.From, w output.Written) { d.agents[at.Node].Written(name(at), w) })
 	}
 	for !d.head.Ended() {
@@ -282,9 +281,9 @@ func (d *driver) start(a head.Start) {
 	}
 }
 
-// adopt creates the output of a process that was started under another head. The output
-// begins at the position that the process's agent has reported. If the agent has not
-// received a position, the process counts as a joiner until resume sends one.
+// adopt creates the output of a process that was started under an earlier head. The output
+// begins at the position that the process's agent has reported. If the agent has no position,
+// the process counts as a joiner until resume sends one.
 func (d *driver) adopt(a head.Adopt) {
 	has, known := d.adopted[a.To]
 	if a.Role == head.First && known && !has.Voiced {
@@ -301,8 +300,8 @@ func (d *driver) adopt(a head.Adopt) {
 	}
 }
 
-// confirm reports to the agent of a process, which has not written for its rank yet,
-// how much of that rank's output has been written.
+// confirm reports the position up to which a rank's output has been written. It goes to the
+// agent of a process that has not written for the rank yet.
 func (d *driver) confirm(at head.From, rank int) {
 	for _, w := range d.outputs.ranks[rank].Written() {
 		d.agents[at.Node].Written(name(at), w)
@@ -313,7 +312,7 @@ func (d *driver) confirm(at head.From, rank int) {
 func (d *driver) resume(a head.Resume) {
 	at := agentd.OutputResume{Generation: a.Generation, Anew: a.Anew}
 	if err := json.Unmarshal(a.Position, &at.Position); err != nil {
-		panic(fmt.Sprintf("launch: a position that cannot be read: %v", err)) // a driver has encoded it
+		panic(fmt.Sprintf("launch: a position that cannot be read: %v", err)) // cannot fail: a driver has encoded it
 	}
 	of := d.outputs.get(a.To)
 	if a.Anew {
@@ -323,7 +322,7 @@ func (d *driver) resume(a head.Resume) {
 	d.agents[a.Node].Resume(name(a.To), at)
 }
 
-// finishOutput settles the output of a process that is gone.
+// finishOutput settles the output of a process that has ended.
 func (d *driver) finishOutput(a head.FinishOutput) {
 	of := d.outputs.get(a.To)
 	go func() {
@@ -337,7 +336,7 @@ func (d *driver) finishOutput(a head.FinishOutput) {
 	}()
 }
 
-// say reports something to the user.
+// say prints a message for the user.
 func (d *driver) say(l head.Log) {
 	d.trace.Note(l.Text)
 	switch l.Level {
@@ -378,11 +377,11 @@ func (d *driver) elapsed() time.Duration {
 	return d.now() - at
 }
 
-// terminate is the signal that stands for the end of a context.
+// terminate is the signal that the head receives when the context ends.
 const terminate = syscall.SIGTERM
 
-// listen passes signals to the head, and the end of ctx as terminate. It answers
-// asks with the status, and pauses the job on stops.
+// listen passes signals to the head, and passes the end of ctx on as terminate. It prints the
+// status on asks, and pauses the job on stops.
 func (d *driver) listen(ctx context.Context, signals, asks, stops <-chan os.Signal) {
 	end := ctx.Done()
 	for {

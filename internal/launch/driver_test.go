@@ -78,7 +78,7 @@ func of(rank, replica int, incarnation uint32) head.From {
 	return head.From{Node: agentOf(0), ID: job.Process{Rank: rank, Replica: replica}, Incarnation: incarnation}
 }
 
-// A head alone decides for itself: its processes start at once, get their slots and
+// An unreplicated head decides at once: its processes start immediately, get their slots and
 // begin.
 func TestDriverAlone(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2}, Links: Links{Kind: job.LinkSHM}, Quiet: true})
@@ -94,9 +94,9 @@ func TestDriverAlone(t *testing.T) {
 	require.False(t, d.head.Ended())
 }
 
-// If other nodes keep the decisions, nothing starts before they have them, and the
-// effects of an entry follow those of the previous one.
-func TestDriverHasItKeptFirst(t *testing.T) {
+// If other nodes keep the decisions, nothing starts before they have them. The effects of an
+// entry follow the effects of the previous one.
+func TestDriverWaitsForDecisions(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2}, Quiet: true})
 	var log []decision.Entry
 	d.log = &proposals{propose: func(e decision.Entry) error { log = append(log, e); return nil }}
@@ -124,7 +124,7 @@ func TestDriverWithoutALog(t *testing.T) {
 	require.Equal(t, ExitLost, d.head.Code())
 }
 
-// Standard input is copied to the replicas of rank 0, to each once it is started.
+// Standard input is copied to the replicas of rank 0, to each one from its start.
 func TestStandardInput(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2, 1}, Quiet: true})
 	go d.feed(strings.NewReader("text"))
@@ -139,7 +139,7 @@ func TestStandardInput(t *testing.T) {
 
 // The output of a spare does not count. In the slot of a dead process its output
 // continues at the position of its donor, and its agent is informed.
-func TestOutputOfASpareThatGetsAPlace(t *testing.T) {
+func TestOutputOfASpareThatGetsASlot(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{2}, Quiet: true})
 	donor, spare := of(0, 1, 1), of(1, 0, 1)
 	d.carryOut(head.Start{To: of(0, 0, 1), Process: job.Process{}, Role: head.First})
@@ -163,7 +163,7 @@ func TestOutputOfASpareThatGetsAPlace(t *testing.T) {
 	require.Equal(t, "a\nb\nc\n", d.out.String())
 }
 
-// Each message of the head reaches the users that asked for its level.
+// Each message of the head reaches the users that have requested its level.
 func TestLevels(t *testing.T) {
 	for _, c := range []struct {
 		j    Job

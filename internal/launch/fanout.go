@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/agent/spawn"
 )
 
-// tree returns the tree of the hosts to start from here. The cluster manager
+// tree returns the tree of the hosts whose agents are started from here. The cluster manager
 // starts the other hosts of an indexed job.
 func (c *Config) tree() *spawn.Tree {
 	var hosts []string

@@ -21,9 +21,9 @@ func TestTreeOfAJob(t *testing.T) {
 		want   spawn.Tree
 	}{
 		{"this host first", Config{RemoteShell: "ssh {host}", Fanout: 2}, spawn.Tree{Hosts: []string{"localhost", "h0", "h1", "h2"}, Fanout: 2}},
-		{"as many as usual", Config{RemoteShell: "ssh {host}"}, spawn.Tree{Hosts: []string{"localhost", "h0", "h1", "h2"}, Fanout: spawn.DefaultFanout}},
+		{"the default fanout", Config{RemoteShell: "ssh {host}"}, spawn.Tree{Hosts: []string{"localhost", "h0", "h1", "h2"}, Fanout: spawn.DefaultFanout}},
 		{"srun starts all", Config{RemoteShell: "/opt/bin/srun -w {host}", Fanout: 1}, spawn.Tree{Hosts: []string{"localhost", "h0", "h1", "h2"}, Fanout: 4}},
-		{"the others come by themselves", Config{Indexed: &spawn.Indexed{Hosts: hosts}, Fanout: 1}, spawn.Tree{Hosts: []string{"h0"}, Fanout: 1}},
+		{"the other hosts start by themselves", Config{Indexed: &spawn.Indexed{Hosts: hosts}, Fanout: 1}, spawn.Tree{Hosts: []string{"h0"}, Fanout: 1}},
 	} {
 		c.config.Placement = &job.Placement{Hosts: hosts}
 		require.Equal(t, &c.want, c.config.tree(), c.name)

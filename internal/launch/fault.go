@@ -19,7 +19,7 @@ type Faults struct {
 	Weibull *head.Weibull // random kills; nil: none
 }
 
-// validate checks that the faults are about processes of a job with these degrees.
+// validate checks that the faults refer to processes of a job with these degrees.
 func (fs *Faults) validate(degrees []int) error {
 	processes := job.Processes(degrees)
 	for _, k := range fs.Kills {
@@ -66,7 +66,7 @@ func (fs *Faults) Add(spec string) error {
 	return fmt.Errorf("unknown kind %q: want flip:RANK.REPLICA@WHAT:N, defect:RANK.REPLICA,q=RATE or weibull:shape=S,mtbf=T, like flip:0.1@task:30", kind)
 }
 
-// The bounds of shape and mtbf, within which the schedule can be computed.
+// Bounds of shape and mtbf, within which the schedule can be computed.
 const (
 	leastShape, mostShape = 0.1, 100
 	leastMTBF             = time.Millisecond

@@ -26,7 +26,7 @@ func TestFaultsOfEachKind(t *testing.T) {
 	require.ErrorContains(t, j.Faults.Add("weibull:shape=1,mtbf=1s"), "at most once")
 }
 
-func TestBadFaultsNameWhatIsWanted(t *testing.T) {
+func TestInvalidFaultsNameTheCure(t *testing.T) {
 	for spec, want := range map[string]string{
 		"":                         `unknown kind "": want flip:RANK.REPLICA@WHAT:N, defect:`,
 		"0.1@task:3":               `unknown kind "0.1@task": want flip:`,

@@ -7,10 +7,10 @@ import (
 	"github.com/intrahpc/intra/internal/head/runreport"
 )
 
-// files are the result files that the user has named.
+// files are the open result files of the job.
 type files struct {
-	report *wholefile.File // nil: none, or standard error
-	trace  *wholefile.File // nil: none
+	report *wholefile.File // nil: no report, or one on standard error
+	trace  *wholefile.File // nil: no timeline
 }
 
 // openFiles opens the files before the run: the user learns of an error before
@@ -44,11 +44,11 @@ func (f *files) close() {
 	f.trace.Close()
 }
 
-// onStandardError is the name of a report on standard error.
+// onStandardError is the file name that puts a report on standard error.
 const onStandardError = "-"
 
-// writeReport writes a report to its file, or as a note. to is nil if this head
-// has not opened the file.
+// writeReport writes a report to its file, or prints it as a note. to is nil if this head has
+// not opened the file.
 func (j *Job) writeReport(r *runreport.Report, to *wholefile.File, note func(format string, args ...any)) error {
 	if j.Report == onStandardError {
 		line, err := r.Line()

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// folder is the head's hold on the folder of -checkpoint. A successor has no lock
-// until its first hold, since the head before may have taken the folder.
+// folder is the head's lock on the folder of -checkpoint. A successor has no lock before its
+// first call of hold, since the earlier head may have the folder.
 type folder struct {
 	owner checkpoint.Owner
 
@@ -16,8 +16,8 @@ type folder struct {
 	lock *checkpoint.Lock
 }
 
-// holdFolder takes the folder of -checkpoint for the job. The processes and later
-// heads get its owner's ID with the job. It returns nil without -checkpoint.
+// holdFolder locks the folder of -checkpoint for the job. The processes and later heads get
+// the owner's ID with the job. Without -checkpoint it returns nil.
 func (j *Job) holdFolder() (*folder, error) {
 	if j.Folders.Checkpoint == nil {
 		return nil, nil
@@ -30,7 +30,8 @@ func (j *Job) holdFolder() (*folder, error) {
 	return f, nil
 }
 
-// inheritFolder returns the hold of a successor. The processes keep theirs.
+// inheritFolder returns the folder of a successor, which holds no lock yet. The processes keep
+// using the folder.
 func (j *Job) inheritFolder() *folder {
 	if j.Folders.Checkpoint == nil {
 		return nil

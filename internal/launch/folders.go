@@ -51,8 +51,8 @@ func (fs *Folders) validate() error {
 	return nil
 }
 
-// open finds the files to restart from and the folder to write to. It reads the
-// files of a restart completely.
+// open finds the files to restart from, and the folder to write to. It reads the files of a
+// restart completely.
 func (fs *Folders) open(of checkpoint.Job) (*decision.Folders, error) {
 	found := new(decision.Folders)
 	like := of // the description that a set must match
@@ -74,7 +74,7 @@ func (fs *Folders) open(of checkpoint.Job) (*decision.Folders, error) {
 		}
 		dir = checkpoint.Directory(dir)
 		if set.Job.Run != "" {
-			of.Run = set.Job.Run // that run continues
+			of.Run = set.Job.Run // the run of that set continues
 		}
 		why := make([]string, 0, len(refused))
 		for _, err := range refused {

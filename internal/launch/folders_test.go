@@ -14,7 +14,7 @@ import (
 
 // An error of the folders is reported before any process is started. The folder
 // for new files is created.
-func TestFoldersAreLookedAtFirst(t *testing.T) {
+func TestFoldersAreCheckedFirst(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
@@ -36,7 +36,7 @@ func TestFoldersAreLookedAtFirst(t *testing.T) {
 }
 
 // New sets are numbered after the existing ones, and a restart needs a set.
-func TestWhatIsInTheFolders(t *testing.T) {
+func TestContentsOfTheFolders(t *testing.T) {
 	of := checkpoint.Job{Build: "b", Arch: "a", Ranks: 1, Tasks: 16}
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "set-000004"), 0o700))
@@ -51,9 +51,9 @@ func TestWhatIsInTheFolders(t *testing.T) {
 	require.ErrorContains(t, err, "-restart: ")
 }
 
-// A job continues from a set of its own program and arguments, or from another
-// one on request; the run continues, and a new build is noted.
-func TestWhatARestartContinues(t *testing.T) {
+// A job continues from a set of its own program and arguments or, on request, from a set of
+// another one. It continues the run of that set. A new build of the program is noted.
+func TestRestartContinuesARun(t *testing.T) {
 	dir := t.TempDir()
 	of := checkpoint.Job{Build: "b", Arch: "a", Ranks: 1, Tasks: 16, Program: "p", Args: checkpoint.EncodeArgs([]string{"-nx", "64"}),
 		Run: "2026-01-02T03:04:05Z-1"}

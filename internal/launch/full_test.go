@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// full is a file that has no room.
+// full opens a file that has no room.
 func full(t *testing.T) *os.File {
 	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
@@ -18,7 +18,7 @@ func full(t *testing.T) *os.File {
 
 // A job whose output is lost has failed, and its report contains the reason. A job whose
 // reader has left has not failed.
-func TestJobWhoseOutputIsLost(t *testing.T) {
+func TestJobFailsIfOutputIsLost(t *testing.T) {
 	const lost = "output of the job is lost: write /dev/full: no space left on device"
 	for _, c := range []struct {
 		name   string
@@ -54,15 +54,15 @@ func TestJobWhoseOutputIsLost(t *testing.T) {
 	}
 }
 
-// If the report goes to standard error, which is full, the job has failed, too.
-func TestReportThatIsLost(t *testing.T) {
+// If the report goes to standard error, which is full, the job counts as failed, too.
+func TestJobFailsIfTheReportIsLost(t *testing.T) {
 	r := newRun([]int{1}, "join", "finish")
 	r.Report, r.Stderr = "-", full(t)
 	r.do(t, ExitFailed)
 }
 
-// A placement that cannot be shown is an error.
-func TestDryRunThatIsLost(t *testing.T) {
+// If a placement cannot be printed, that is an error.
+func TestDryRunFailsIfItsOutputIsLost(t *testing.T) {
 	r := newRun([]int{2}, "join", "finish").on(t, "h1", "h2")
 	r.DryRun, r.Stdout = true, full(t)
 	r.do(t, ExitFailed)

@@ -27,7 +27,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// clerk is an arbiter that keeps every entry at once, if it may.
+// clerk is an arbiter that keeps every entry at once, unless a test makes it refuse.
 type clerk struct {
 	mu      sync.Mutex
 	refuse  error
@@ -59,7 +59,8 @@ func (c *clerk) lose(node detect.ID) {
 		Testimonies: []detect.Testimony{{Observer: arbiter.Head, Sighting: detect.Sighting{Host: node, Age: 700 * time.Millisecond}}}})
 }
 
-// refusing makes the clerk refuse all proposals for that reason, or accept them again.
+// refusing makes the clerk refuse all proposals for that reason. With nil it accepts them
+// again.
 func (c *clerk) refusing(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,8 +84,8 @@ type stage struct {
 	*hosts
 	job      Job
 	clerk    *clerk
-	actors   []*actor        // of h1, h2 …
-	ended    []chan struct{} // closed when the head knows that the connection has
+	actors   []*actor        // the agents of h1, h2 …
+	ended    []chan struct{} // closed when the head has noticed the end of that agent's connection
 	out, err *bytes.Buffer
 	code     chan int
 }
@@ -100,7 +101,7 @@ func (w *watched) Disconnected(err error) {
 	close(w.ended)
 }
 
-// newStage sets up a job, a process of each rank on one host after the other.
+// newStage sets up a job with one process on each host in turn.
 func newStage(t *testing.T, j Job, hosts int) *stage {
 	j.Links.Kind, j.Placement = job.LinkSHM, &job.Placement{Of: make(map[job.Process]int)}
 	for i := range hosts {
@@ -131,10 +132,10 @@ func newStage(t *testing.T, j Job, hosts int) *stage {
 	return s
 }
 
-// actor returns the agent of the host that a process is on.
+// actor returns the agent of the host on which a process runs.
 func (s *stage) actor(p job.Process) *actor { return s.actors[s.job.Placement.Of[p]] }
 
-// cast gives processes lives of their own.
+// cast sets the lives of processes.
 func (s *stage) cast(t *testing.T, lives map[string]life) *stage {
 	for name, l := range lives {
 		p, err := job.ParseProcess(name)
@@ -144,7 +145,7 @@ func (s *stage) cast(t *testing.T, lives map[string]life) *stage {
 	return s
 }
 
-// raise begins the job.
+// raise starts the job.
 func (s *stage) raise() {
 	for i, a := range s.actors {
 		go a.begin()
@@ -163,7 +164,7 @@ func (s *stage) raise() {
 	}()
 }
 
-// play begins the job and returns how it has ended.
+// play runs the job and returns its exit code.
 func (s *stage) play() int {
 	s.raise()
 	return <-s.code
@@ -177,7 +178,7 @@ func TestHostedJob(t *testing.T) {
 		lives   map[string]life
 		code    int
 		out     string
-		err     []string // parts of it
+		err     []string // parts of the standard error
 	}{
 		{"well", []int{2, 1}, nil, ExitOK, "a line\na line\n", nil},
 		{"one dies", []int{2, 1}, map[string]life{"0.1": dies}, ExitOK, "a line\na line\n",
@@ -186,9 +187,9 @@ func TestHostedJob(t *testing.T) {
 			[]string{"rank 1 has lost its last replica 1.0"}},
 		{"one crashes", []int{2}, map[string]life{"0.1": crashes}, ExitOK, "a line\n",
 			[]string{"0.1: panic: it fell\n0.1: \n0.1: goroutine 1 [running]:\n", "0.1 is dead (panic: crashed, status 512)"}},
-		{"one is sent SIGQUIT", []int{2}, map[string]life{"0.1": quits}, ExitOK, "a line\n",
+		{"one receives SIGQUIT", []int{2}, map[string]life{"0.1": quits}, ExitOK, "a line\n",
 			[]string{"0.1: SIGQUIT: 0.1, 3.000 s after its start\n0.1: it waits\n", "0.1 is dead (signal: ended by SIGQUIT)"}},
-		{"the last one is", []int{1}, map[string]life{"0.0": quits}, ExitLost, "", []string{"0.0: it waits\n", "(signal: ended by SIGQUIT)"}},
+		{"the last one receives SIGQUIT", []int{1}, map[string]life{"0.0": quits}, ExitLost, "", []string{"0.0: it waits\n", "(signal: ended by SIGQUIT)"}},
 		{"all crash", []int{1}, map[string]life{"0.0": crashes}, ExitFailed, "",
 			[]string{"before\n", "0.0: panic: it fell\n", "rank 0 has lost its last replica 0.0"}},
 		{"one cannot be started", []int{2, 1}, map[string]life{"0.1": unable, "0.0": waits}, ExitRefused, "",
@@ -202,15 +203,15 @@ func TestHostedJob(t *testing.T) {
 				require.Contains(t, s.err.String(), text)
 			}
 			for _, a := range s.actors {
-				require.Equal(t, c.code, <-a.bye, "every agent hears how the job has ended")
+				require.Equal(t, c.code, <-a.bye, "every agent receives the exit code of the job")
 			}
 		})
 	}
 }
 
-// An agent whose connection ends, or that sends nonsense, has no effect until its host is
-// declared lost. Then all of its processes are lost, and the evidence contains the reason
-// for the end of the connection.
+// An agent's connection ends, or the agent sends malformed frames. That has no effect until
+// its host is declared lost. Then all of its processes are lost, and the evidence contains the
+// reason for the end of the connection.
 func TestLossOfAnAgent(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -270,7 +271,7 @@ func TestAgentThatFails(t *testing.T) {
 	require.Contains(t, s.err.String(), "intrarun: the job is refused: host h2: it has no lease\n")
 }
 
-// A signal reaches the processes of all hosts, and so does the exit code.
+// A signal reaches the processes of all hosts, and the exit code reaches all agents.
 func TestSignalToHosts(t *testing.T) {
 	s := newStage(t, Job{Degrees: []int{2, 1}}, 3).cast(t, map[string]life{"0.0": waits, "0.1": waits, "1.0": waits})
 	s.raise()
@@ -281,7 +282,7 @@ func TestSignalToHosts(t *testing.T) {
 	require.Equal(t, 130, <-s.actors[0].bye)
 }
 
-// A head that may no longer decide leaves the job to another one: it sends nothing to its
+// A head that may no longer decide leaves the job to its successor: it sends nothing to its
 // agents, does not kill its processes, and does not overwrite the report of the next head.
 func TestHeadThatRetires(t *testing.T) {
 	lost := errors.New("the log is full")
@@ -294,7 +295,7 @@ func TestHeadThatRetires(t *testing.T) {
 		{"it was cut off", func(s *stage) { s.clerk.actions <- arbiter.Fence{Why: "no lease"} },
 			"most of the hosts that keep its decisions cannot be reached, or have given it up (no lease)"},
 		{"its node is broken", func(s *stage) { s.clerk.actions <- arbiter.Broken{Err: lost} }, "the log is full"},
-		{"nothing is kept any more", func(s *stage) {
+		{"proposals are refused", func(s *stage) {
 			s.clerk.refusing(lost)
 			s.actors[0].exit(agentwire.Name{Incarnation: 1}, syscall.WaitStatus(syscall.SIGKILL))
 		}, "its decisions cannot be replicated: the log is full"},
@@ -307,7 +308,7 @@ func TestHeadThatRetires(t *testing.T) {
 				return slices.Contains(s.actors[2].all(), "start 1.0#1") || slices.Contains(s.actors[1].all(), "start 1.0#1")
 			}, time.Minute, time.Millisecond)
 			require.NoError(t, os.WriteFile(report, []byte("of the next head"), 0o600))
-			later := time.Now().Add(time.Hour) // the clock of files is coarse
+			later := time.Now().Add(time.Hour) // the timestamps of files are coarse
 			require.NoError(t, os.Chtimes(report, later, later))
 			c.do(s)
 			require.Equal(t, ExitLost, <-s.code)
@@ -324,15 +325,15 @@ func TestHeadThatRetires(t *testing.T) {
 	}
 }
 
-// While the head may not decide, its job stands still, and continues after that.
-func TestHeadThatMayNotDecideForTheMoment(t *testing.T) {
+// A head that may not decide for a while halts its job, and then continues it.
+func TestHeadWithoutALeaseHaltsTheJob(t *testing.T) {
 	s := newStage(t, Job{Degrees: []int{2}}, 3)
 	s.clerk.refusing(fmt.Errorf("propose: %w", arbiter.ErrNotHead))
 	s.raise()
 	s.clerk.mu.Lock()
 	require.Empty(t, s.clerk.kept)
 	s.clerk.mu.Unlock()
-	require.Empty(t, s.actors[0].all(), "nothing is started that is not kept")
+	require.Empty(t, s.actors[0].all(), "no process is started without a kept decision")
 	s.clerk.refusing(nil)
 	require.Equal(t, ExitOK, <-s.code)
 	require.Equal(t, "a line\n", s.out.String())
@@ -340,7 +341,7 @@ func TestHeadThatMayNotDecideForTheMoment(t *testing.T) {
 }
 
 // The user is warned when the job would end with its head, even without -v.
-func TestUserHearsWhoKeepsTheDecisions(t *testing.T) {
+func TestUserIsWarnedOfAnUnreplicatedHead(t *testing.T) {
 	for _, c := range []struct {
 		members []detect.ID
 		verbose bool

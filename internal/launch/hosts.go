@@ -21,7 +21,7 @@ import (
 type hosts struct {
 	*driver
 	engine engine
-	remote []*remote // of node i+agentd.FirstAgent
+	remote []*remote // the agent of node i+agentd.FirstAgent
 }
 
 // engine is the head's node of the arbiter, an arbiter.Engine.
@@ -105,7 +105,7 @@ func (w *hosts) replicate() {
 func (w *hosts) listen() {
 	for i, r := range w.remote {
 		if r.over {
-			continue // it was lost before
+			continue // its host was lost before
 		}
 		id := agentOf(i)
 		r.serve(&reporter{w.driver, id}, func() time.Duration { return w.engine.Silent(id) })
@@ -115,9 +115,8 @@ func (w *hosts) listen() {
 // doubtful reports whether a host may soon be declared lost.
 func (w *hosts) doubtful(id detect.ID) bool { return w.agents[id].Doubtful() }
 
-// roster lists the nodes. Agents that connect from the same address are on one
-// machine. An agent that connects from the head's own address is on the head's
-// machine.
+// roster lists the nodes. Agents that connect from the same address are on one machine. An
+// agent that connects from the head's own address is on the machine of the head.
 func roster(agents []*remote) []arbiter.Peer {
 	name := hostname("this host")
 	all := []arbiter.Peer{{ID: arbiter.Head, Host: name}}
@@ -153,7 +152,7 @@ func address(a net.Addr) string {
 	return host
 }
 
-// follow handles the arbiter's actions until it is closed.
+// follow passes on the arbiter's actions until the arbiter is closed.
 func (w *hosts) follow() {
 	for {
 		a, ok := w.engine.Next()
@@ -188,8 +187,8 @@ func (w *hosts) take(a arbiter.Action) {
 	}
 }
 
-// deciders reports which hosts replicate the decisions after one of them was
-// lost. If the job now ends with this head, that is a warning.
+// deciders reports which hosts replicate the decisions, after one of them was lost. If the job
+// would now end with this head, that is a warning.
 func (w *hosts) deciders(d arbiter.Deciders) {
 	level := head.Detail
 	if len(d.Members) == 1 {
@@ -198,10 +197,10 @@ func (w *hosts) deciders(d arbiter.Deciders) {
 	w.say(head.Log{Level: level, At: w.elapsed(), Text: d.Text})
 }
 
-func (w *hosts) close() { _ = w.engine.Close() } // not closed before
+func (w *hosts) close() { _ = w.engine.Close() } // it was not closed before, so this cannot fail
 
-// dismiss sends the end of the job, with this exit code, to the agents, or leaves
-// them to another head.
+// dismiss sends the agents the end of the job, with this exit code. If the job continues under
+// another head, it only closes the connections.
 func (w *hosts) dismiss(code int) {
 	retired := w.head.Summary().Retired
 	for _, r := range w.remote {

@@ -26,7 +26,7 @@ func agentAt(name, here, there string) *remote {
 	return &remote{host: &job.Host{Name: name}, listen: there, port: 9, conn: agentwire.NewConn(between{local: here, remote: there})}
 }
 
-func TestRosterKnowsMachinesByTheirAddresses(t *testing.T) {
+func TestRosterIdentifiesMachinesByAddress(t *testing.T) {
 	all := roster([]*remote{
 		agentAt("a", "10.0.0.1", "10.0.0.2"),
 		agentAt("b", "fd00::1", "fd00::1"),

@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 )
 
-// ServeIndexed is Serve for the agent of this host in an indexed job. If the job
-// fails, it returns a JobError on every host, since the first host may be gone.
+// ServeIndexed runs the agent of this host in an indexed job, like Serve. If the job fails, it
+// returns a JobError on every host, since the first host may be lost.
 func ServeIndexed(ctx context.Context, c Config) error {
 	x := c.Indexed
 	h := x.Hosts[x.Index]
@@ -34,8 +34,8 @@ func ServeIndexed(ctx context.Context, c Config) error {
 	return agentd.ServeJob(ctx, x.Bootstrap(c.TLS), agentd.Config{Watchdog: c.Watchdog, Leave: c.Signals, Takeover: takeOver})
 }
 
-// Launched returns the place in an indexed job of a process that a launcher has
-// started. address is where agents reach the head, "" for any address.
+// Launched returns the place that a process has in an indexed job which a launcher has
+// started. address is the one at which agents reach the head, "" for any.
 func Launched(ctx context.Context, p *launcher.Process, address string) (*spawn.Indexed, error) {
 	if p.Rank > 0 {
 		return spawn.Launched(ctx, p, nil, nil)
@@ -51,8 +51,7 @@ func Launched(ctx context.Context, p *launcher.Process, address string) (*spawn.
 	return spawn.Launched(ctx, p, l, addresses)
 }
 
-// ExitCode returns intrarun's exit code if the job does not begin for that
-// reason.
+// ExitCode returns intrarun's exit code for a job that does not begin for the given reason.
 func ExitCode(why error) int {
 	if i, ok := errors.AsType[spawn.Interrupted](why); ok {
 		return head.InterruptCode(i.Signal.(syscall.Signal))
@@ -60,8 +59,8 @@ func ExitCode(why error) int {
 	return ExitRefused
 }
 
-// Lend lends this process's identity of a launcher to the agent of its host, and
-// returns when that has ended.
+// Lend lends this process's identity of a launcher to the agent of its host, and returns when
+// the agent has ended.
 func Lend(ctx context.Context, x *spawn.Indexed) error {
 	own, err := launcher.Own(os.Environ())
 	if err != nil {
@@ -72,8 +71,8 @@ func Lend(ctx context.Context, x *spawn.Indexed) error {
 	return own.Lend(ctx, launcher.Lender(x.Secret, x.Hosts[x.Index].Name), x.Agent)
 }
 
-// Dismiss releases the processes of this host that wait to lend to an agent which
-// did not begin. If none comes, ctx ends it.
+// Dismiss releases the processes of this host that wait to lend an identity to an agent which
+// did not begin. If none of them arrives, it returns when ctx ends.
 func Dismiss(ctx context.Context, x *spawn.Indexed) {
 	host := x.Hosts[x.Index]
 	launcher.Dismiss(ctx, launcher.Lender(x.Secret, host.Name), host.Slots)

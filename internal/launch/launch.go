@@ -108,8 +108,8 @@ func Run(ctx context.Context, c Config) (code int) {
 	return d.runThere(ctx, &c, program, w)
 }
 
-// closed closes the console, and returns the exit code of a job that ends with
-// code. A job whose output was lost has failed.
+// closed closes the console, and returns the exit code of a job that ends with code. If output
+// was lost, the job has failed.
 func closed(console *output.Console, code int) int {
 	console.Close()
 	if code == ExitOK && console.Lost() != nil {
@@ -163,10 +163,10 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 	return code
 }
 
-// refuse reports why the job does not begin, and returns the exit code.
+// refuse prints why the job does not begin, and returns the exit code.
 func (d *driver) refuse(why error) int {
 	d.console.Notef("intrarun: %v", why)
-	_, _ = d.trace.Close(false) // the trace is empty
+	_, _ = d.trace.Close(false) // the timeline is empty, so no error matters
 	return ExitCode(why)
 }
 
@@ -192,7 +192,7 @@ func (c *Config) tags() []string {
 	return []string{"intra"}
 }
 
-// plan returns the agent's plan for these processes.
+// plan returns the agent's plan for the given processes.
 func (c *Config) plan(p *spawn.Program, processes []job.Process) supervise.Plan {
 	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, Keep: c.Replace, MPI: c.Links.MPI, Bind: c.Bind, Link: c.Links.Kind, Ring: c.Links.Ring, Processes: processes, Clones: c.Clones}
 }
@@ -201,7 +201,7 @@ func (c *Config) plan(p *spawn.Program, processes []job.Process) supervise.Plan 
 func (d *driver) newAgents(c *Config, secret job.Secret, p *spawn.Program, w *watchdog.Watchdog) *agents {
 	a := &agents{config: c, console: d.console, watchdog: w, secret: secret, hosts: c.Placement.Hosts}
 	pl, hash := c.plan(p, nil), ""
-	if dir, err := os.Getwd(); err == nil { // otherwise it was removed, and the agents use their own
+	if dir, err := os.Getwd(); err == nil { // if the folder was removed, the agents use their own
 		pl.Dir = dir
 	}
 	if p.Built() {
@@ -216,8 +216,8 @@ func (d *driver) newAgents(c *Config, secret job.Secret, p *spawn.Program, w *wa
 	return a
 }
 
-// unmatched returns a warning if tasks of a rank are compared only with their own
-// reruns, otherwise "".
+// unmatched returns a warning if the tasks of a rank are compared only with their own reruns.
+// Otherwise it returns "".
 func unmatched(degrees []int, v *job.Verification) string {
 	rank := slices.Index(degrees, 1)
 	if v == nil || v.Share == 0 || rank < 0 {
@@ -226,8 +226,7 @@ func unmatched(degrees []int, v *job.Verification) string {
 	return fmt.Sprintf("rank %d has one replica, which runs sampled tasks twice: -sdc can find only faults there that do not repeat", rank)
 }
 
-// unseen returns a warning if no check can detect an injected fault, otherwise
-// "".
+// unseen returns a warning if no check can detect an injected fault. Otherwise it returns "".
 func unseen(f job.Flip, v *job.Verification) string {
 	mode := ""
 	switch f.Point {
@@ -250,8 +249,8 @@ func unseen(f job.Flip, v *job.Verification) string {
 	return fmt.Sprintf("nothing looks for what -fault %s turns wrong: give -sdc %s too", f.Fault(), mode)
 }
 
-// crowded returns a warning if the processes have more computing threads than
-// this host has cores, otherwise "".
+// crowded returns a warning if the processes have more computing threads than this host has
+// cores. Otherwise it returns "".
 func crowded(degrees []int, threads, cores int) string {
 	processes := 0
 	for _, d := range degrees {

@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// leave has a host leave the job whose agent has received SIGTERM. If it cannot, the agent
-// ends at once, with its processes.
+// leave makes a host leave the job, since its agent has received SIGTERM. If the host cannot
+// leave, the agent ends at once, with its processes.
 func (d *driver) leave(node detect.ID) {
 	d.signalled[node] = true
 	if err := d.head.MayLeave(node, job.Process{}); err != nil {
@@ -27,16 +27,16 @@ func (d *driver) leave(node detect.ID) {
 	d.step(head.Leave{Node: node, Reason: "SIGTERM to its agent"})
 }
 
-// askDrain begins the question of intrarun drain; a drain follows in JSON.
+// askDrain is the start of intrarun drain's question. A drain follows in JSON.
 const askDrain = "drain "
 
 // drain is a request of intrarun drain.
 type drain struct {
-	What   string        `json:"what"` // a host, or a process like 0.1
+	What   string        `json:"what"` // name of a host, or of a process like 0.1
 	Within time.Duration `json:"within,omitempty"`
 }
 
-// The first words of the answers to askDrain.
+// First words of the answers to askDrain.
 const (
 	drainBegun   = "begun "
 	drainRefused = "refused "

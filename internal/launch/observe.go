@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// observer receives what the agent of a host sees, from goroutines of the agent.
-// Events of one process arrive in order, except that output may lag behind.
+// observer receives the observations of a host's agent, from goroutines of the agent. Events
+// of one process arrive in order, except that output may lag behind.
 type observer interface {
 	// Started reports that the process runs as pid, or why it could not be
 	// started.
@@ -25,27 +25,26 @@ type observer interface {
 	// Unheard reports that its control connection no longer works in one
 	// direction.
 	Unheard(of agentwire.Name, s supervise.Silence)
-	// Output passes on what the process has written; an empty b means the end of
-	// the stream. It blocks until there is room.
+	// Output passes on output of the process; an empty b marks the end of the stream. It
+	// blocks until there is room.
 	Output(of agentwire.Name, s output.Stream, b []byte)
 	// Quiet answers agent.Quiet.
 	Quiet(of agentwire.Name, n uint64)
 	// Stopped reports that the process has been stopped for d so far.
 	Stopped(of agentwire.Name, d time.Duration)
-	// ProgramGone reports that the program is gone, but the wrapper that started
-	// it is not.
+	// ProgramGone reports that the program has ended, but the wrapper that started it has not.
 	ProgramGone(of agentwire.Name)
-	// Exited reports that the process is gone, and its group with it.
+	// Exited reports that the process has ended, and that its process group was killed.
 	Exited(of agentwire.Name, e supervise.Exit)
 	// Failed reports that the agent cannot do something that the job needs.
 	Failed(err error)
-	// Leave reports that the host is to leave the job.
+	// Leave reports that the host has to leave the job.
 	Leave()
 	// Disconnected reports that the connection to the agent has ended.
 	Disconnected(err error)
 }
 
-// reporter passes what the agent of a node sees to the head.
+// reporter passes the observations about the processes of a node to the head.
 type reporter struct {
 	*driver
 	node detect.ID
@@ -64,7 +63,7 @@ func (o *reporter) Hello(of agentwire.Name, h *job.Hello) {
 }
 
 func (o *reporter) Message(of agentwire.Name, m *job.Message) {
-	if m.Kind == job.KindTrace { // they are too many for the head, which does not need them
+	if m.Kind == job.KindTrace { // there are too many of these messages for the head, which does not need them
 		o.trace.Add(o.placeOf(o.from(of)), m.Trace)
 		return
 	}
@@ -87,7 +86,8 @@ func (o *reporter) Output(of agentwire.Name, s output.Stream, b []byte) {
 	if p := o.outputs.get(o.from(of)); p != nil { // nil: only a lost head knew the process
 		p.Write(s, b)
 		if text := p.Rank().Difference(); text != "" && o.outputs.news(p.Rank()) {
-			// Without go, tell could deadlock: it waits for the head, which may wait for the caller.
+			// In this goroutine, tell could deadlock: it waits for the head, which may wait
+			// for the caller.
 			go o.tell(head.Differs{Rank: of.ID.Rank, Text: text})
 		}
 	}

@@ -19,7 +19,7 @@ type outputs struct {
 	of   map[head.From]*output.Process
 	from map[int][]head.From   // processes that write for a rank
 	told map[*output.Rank]bool // ranks whose difference was reported
-	seen map[head.From]uint64  // bytes of each process at the last call of wrote
+	seen map[head.From]uint64  // bytes that each process had written at the last call of wrote
 }
 
 func newOutputs(c *output.Console, degrees []int) *outputs {
@@ -64,8 +64,8 @@ func (o *outputs) get(at head.From) *output.Process {
 	return o.of[at]
 }
 
-// confirm calls tell at intervals, until done is closed. It reports to the agents
-// of all writers of a rank when more of its output has been written.
+// confirm reports the written output to the agents, at intervals until done is closed. When
+// more output of a rank has been written, it calls tell for every writer of the rank.
 func (o *outputs) confirm(done <-chan struct{}, tell func(head.From, output.Written)) {
 	tick := time.NewTicker(confirmEvery)
 	defer tick.Stop()
@@ -90,7 +90,7 @@ func (o *outputs) confirm(done <-chan struct{}, tell func(head.From, output.Writ
 	}
 }
 
-// confirmEvery is the interval of these reports.
+// confirmEvery is the interval at which confirm reports.
 const confirmEvery = 100 * time.Millisecond
 
 // writers lists the processes that write, or have written, for a rank.
@@ -100,7 +100,7 @@ func (o *outputs) writers(rank int) []head.From {
 	return slices.Clone(o.from[rank])
 }
 
-// wrote lists the processes that have written something since its last call.
+// wrote lists the processes that have written output since its last call.
 func (o *outputs) wrote() (all []head.From) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -113,7 +113,7 @@ func (o *outputs) wrote() (all []head.From) {
 	return all
 }
 
-// news reports whether it is the first call for a rank.
+// news returns true for the first call with a rank, and false for later ones.
 func (o *outputs) news(r *output.Rank) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

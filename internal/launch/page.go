@@ -9,13 +9,13 @@ import (
 	"github.com/intrahpc/intra/internal/launch/livepage"
 )
 
-// described returns the job as its page describes it.
+// described returns the description of the job for its page.
 func (d *driver) described() livepage.Job {
 	return livepage.Job{Program: d.job.Name, Degrees: d.job.Degrees}
 }
 
-// pageAt announces where the page is served, on a host that is reached at an
-// address; "" means this host by its name. A successor uses the same port.
+// pageAt announces the address of the page. reached is the address at which this host is
+// reached, "" for its name. A successor uses the same port.
 func (d *driver) pageAt(at livepage.Address, reached string) {
 	d.job.Page, d.pageURL = &at, at.URL(reached)
 	d.warnf("the live page is at %s", d.pageURL)
@@ -24,14 +24,14 @@ func (d *driver) pageAt(at livepage.Address, reached string) {
 // renewPage updates the page.
 func (d *driver) renewPage() {
 	s := d.head.Summary()
-	if s.Text != "" { // the processes are being ended, which the page would show as deaths
+	if s.Text != "" { // the head is ending the processes, which the page would show as deaths
 		return
 	}
 	d.page.Update(d.status(), d.report(&s, time.Now()))
 }
 
-// pageAmong shows the page's viewers where it will be if this head is lost. self
-// is the node of this head, 0 for the first one.
+// pageAmong informs the page's viewers where the page will be if this head is lost. self is
+// the node of this head, 0 for the first one.
 func (d *driver) pageAmong(info *agentd.TakeoverInfo, self arbiter.ID) {
 	if d.page == nil {
 		return
@@ -51,8 +51,8 @@ func (d *driver) pageAmong(info *agentd.TakeoverInfo, self arbiter.ID) {
 	d.page.Among(hosts, pages)
 }
 
-// takePage serves the page of a lost head on this host. If that fails, the job
-// continues without it.
+// takePage serves the page of a lost head on this host. If it cannot, the job continues
+// without a page.
 func (d *driver) takePage(info *agentd.TakeoverInfo, self arbiter.ID) {
 	if d.job.Page == nil {
 		return

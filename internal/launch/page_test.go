@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/launch/livepage"
 )
 
-// A head that takes over serves the page on its host, at the same port, or at another one
-// if that port is taken, and announces it.
+// A head that takes over serves the page on its own host, and announces it. It uses the same
+// port, or another one if that port is taken.
 func TestPageMovesWithTheHead(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -53,8 +53,8 @@ func TestPageMovesWithTheHead(t *testing.T) {
 	}
 }
 
-// BenchmarkPage measures the cost of one update of the page of a job of 256 processes that
-// is sent to a viewer. Divided by livepage.Every it is the page's share of a core.
+// BenchmarkPage measures the cost of one update of the page of a job of 256 processes, sent to
+// one viewer. Divided by livepage.Every, it is the page's share of a core.
 func BenchmarkPage(b *testing.B) {
 	j := Job{Links: Links{Kind: job.LinkSHM}, Quiet: true}
 	for range 128 {

@@ -7,9 +7,9 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 )
 
-// pause stops the processes of the job and then this one, after Ctrl-Z, until it
-// is continued. The head's clock does not count that time, so deadlines move. On
-// several hosts Ctrl-Z is ignored.
+// pause handles Ctrl-Z: it stops the processes of the job and then this one, until this one is
+// continued. The head's clock does not count that time, so deadlines move. On several hosts
+// Ctrl-Z is ignored.
 func (d *driver) pause() {
 	if d.here == nil {
 		if !d.saidIgnored {

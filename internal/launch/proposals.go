@@ -8,10 +8,10 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// proposals are the entries that the head wants replicated and that the arbiter
-// has not accepted yet, in order.
+// proposals are the entries that the head has proposed and the arbiter has not accepted yet,
+// in order.
 type proposals struct {
-	propose func(decision.Entry) error // as arbiter.Engine.Propose
+	propose func(decision.Entry) error // see arbiter.Engine.Propose
 	again   func(time.Duration, func())
 	failed  func(error)
 	queue   []decision.Entry
@@ -21,7 +21,7 @@ type proposals struct {
 // proposeAgain is the wait before the next try while the head may not decide.
 const proposeAgain = 50 * time.Millisecond
 
-// add proposes an entry after those that wait.
+// add proposes an entry after the waiting ones.
 func (p *proposals) add(e decision.Entry) {
 	p.queue = append(p.queue, e)
 	p.next()

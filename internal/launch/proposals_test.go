@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// Decisions of the head are proposed in order, and an entry that cannot be
-// proposed at the moment is not lost.
+// Decisions of the head are proposed in order. An entry that cannot be proposed now is not
+// lost.
 func TestProposalsKeepTheirOrder(t *testing.T) {
 	var log []int
 	var refusal, failed error
@@ -33,11 +33,11 @@ func TestProposalsKeepTheirOrder(t *testing.T) {
 	p.add(decision.Entry{Index: 2})
 	refusal = nil
 	p.add(decision.Entry{Index: 3})
-	require.Equal(t, []int{1}, log, "the second one comes first")
+	require.Equal(t, []int{1}, log, "the second entry is proposed before the first")
 	again()
 	require.Equal(t, []int{1, 2, 3}, log)
 	refusal = errors.New("full")
 	p.add(decision.Entry{Index: 4})
 	require.Equal(t, refusal, failed)
-	require.Empty(t, p.queue, "another head may have decided otherwise")
+	require.Empty(t, p.queue, "another head may have decided differently")
 }

@@ -19,25 +19,25 @@ import (
 type remote struct {
 	host     *job.Host
 	listen   string // address for links over TCP, without a port
-	port     int    // of its socket for beats
-	takeover string // where it listens if it becomes the head
+	port     int    // port of the agent's socket for beats
+	takeover string // the address at which the agent listens if it becomes the head
 	observer observer
-	silent   func() time.Duration // how long it has been silent
+	silent   func() time.Duration // returns how long the agent has been silent
 	conn     *agentwire.Conn
 	serving  chan struct{}    // closed by serve
-	news     func(spawn.News) // receives news of agents that it starts
-	early    func(error)      // is called when the connection has ended; nil if serve was called before that
+	news     func(spawn.News) // receives events of agents that this agent starts
+	early    func(error)      // called when the connection has ended; nil if serve was called before that
 
 	mu      sync.Mutex
 	ended   bool // the connection has ended
-	over    bool // closed or lost: frames are neither sent nor handled any more
+	over    bool // the remote is closed or its host lost: frames are no longer sent or handled
 	sources map[agentwire.Name]*source
 }
 
 // source holds the streams of one process.
 type source struct {
 	outputs [output.Crashes]*agentwire.Inbox
-	crashed bool // its pipe for crashes has ended
+	crashed bool // the process's pipe for crashes has ended
 	stdin   *agentwire.Window
 }
 
@@ -46,8 +46,8 @@ func newRemote(h *job.Host, m *agentwire.Conn) *remote {
 	return &remote{host: h, conn: m, serving: make(chan struct{}), sources: make(map[agentwire.Name]*source)}
 }
 
-// wait starts to read the agent's frames. Until serve, the agent sends only news
-// of the agents that it starts.
+// wait starts to read the agent's frames. Before serve, the agent sends only events of the
+// agents that it starts.
 func (r *remote) wait(hear func(spawn.News), ended func(error)) {
 	r.news, r.early = hear, ended
 	go r.read()
@@ -62,8 +62,8 @@ func (r *remote) serve(o observer, silent func() time.Duration) {
 	}
 }
 
-// Start starts a process. The agent does nothing if it has started it for an
-// earlier head.
+// Start starts a process. If the agent has already started it for an earlier head, it does
+// nothing.
 func (r *remote) Start(of agentwire.Name, as supervise.Role) {
 	r.adopt(of)
 	r.conn.SendJSON(agentwire.KindStart, of, as)
@@ -86,7 +86,7 @@ func (r *remote) adopt(of agentwire.Name) {
 func (r *remote) Send(of agentwire.Name, m *job.Message) {
 	b, err := m.Encode()
 	if err != nil {
-		go r.observer.Unheard(of, supervise.Silence{Why: supervise.SilenceUntold, Text: err.Error()}) // in a goroutine, since the caller may be the one that handles it
+		go r.observer.Unheard(of, supervise.Silence{Why: supervise.SilenceUntold, Text: err.Error()}) // in a goroutine, since the caller may be the goroutine that handles it
 		return
 	}
 	r.conn.Send(agentwire.KindMessage, of, b)
@@ -125,8 +125,8 @@ func (r *remote) Written(of agentwire.Name, w output.Written) {
 // Free ends the agent of a host that is to leave.
 func (r *remote) Free(why string) { r.conn.Send(agentwire.KindFree, agentwire.Name{}, []byte(why)) }
 
-// Doubtful reports whether the host may be lost. Then it is too early to judge by
-// messages from its processes, or about them.
+// Doubtful reports whether the host may be lost. Then it is too early to decide by messages
+// from its processes, or about them.
 func (r *remote) Doubtful() bool {
 	r.mu.Lock()
 	doubtful := r.over || r.ended
@@ -141,7 +141,7 @@ func (r *remote) leave() {
 	}
 }
 
-// end sends the end of the job, with that exit code, to the agent.
+// end sends the agent the end of the job, with the exit code.
 func (r *remote) end(code int) {
 	if !r.finish() {
 		return
@@ -152,7 +152,7 @@ func (r *remote) end(code int) {
 	r.conn.Close()
 }
 
-// finish marks the remote as over, and reports whether it was not yet.
+// finish marks the remote as over. It reports whether this call did so.
 func (r *remote) finish() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -200,7 +200,7 @@ func (r *remote) read() {
 		}
 		if err != nil {
 			if errors.Is(err, agentwire.ErrFrame) {
-				r.conn.Close() // that ends the agent
+				r.conn.Close() // the agent ends when its connection is closed
 			}
 			r.mu.Lock()
 			r.ended = true
@@ -285,7 +285,7 @@ func (r *remote) take(f *agentwire.Frame) error {
 		if err := f.Decode(&n); err != nil {
 			return err
 		}
-		// Output that is still queued here comes first.
+		// Output that is still queued here must come before the report.
 		src.outputs[output.Stdout].Then(func() {
 			src.outputs[output.Stderr].Then(func() { r.observer.Quiet(p, n) })
 		})

@@ -63,8 +63,7 @@ func largeMessage(n int) *job.Message {
 	return m
 }
 
-// unheardOf records the processes that can no longer be reached or send, with the
-// reasons.
+// unheardOf records the processes whose control connection is unusable, with the reasons.
 type unheardOf struct {
 	deafObserver
 	why chan string
@@ -74,8 +73,8 @@ func (u unheardOf) Unheard(of agentwire.Name, s supervise.Silence) {
 	u.why <- fmt.Sprintf("%v %s: %s", of.ID, s.Why, s.Text)
 }
 
-// A message that the agent of another host has to forward arrives there, or the head gets
-// an error with the process.
+// A message for a process on another host arrives there through its agent. If it cannot be
+// sent, the head gets an error that names the process.
 func TestLargeMessagesToAnotherHost(t *testing.T) {
 	a, b := net.Pipe()
 	heard := unheardOf{why: make(chan string, 1)}
@@ -98,13 +97,13 @@ func TestLargeMessagesToAnotherHost(t *testing.T) {
 	f, err = there.Read()
 	require.NoError(t, err)
 	require.Equal(t, agentwire.KindMessage, f.Kind)
-	require.Less(t, len(f.Body), 1000, "the connection is as good as before")
+	require.Less(t, len(f.Body), 1000, "the connection still works")
 }
 
 // witness records the events of an agent for the head.
 type witness struct {
 	heard chan string
-	quick bool // it takes output at once
+	quick bool // it consumes output at once
 	room  chan struct{}
 }
 
@@ -150,8 +149,8 @@ func heardBy(t *testing.T, quick bool) (*remote, *agentwire.Conn, *witness) {
 
 var second = agentwire.Name{ID: job.Process{Replica: 1}, Incarnation: 2}
 
-// All messages of an agent about a process reach the head, with the name of its host.
-func TestWhatTheHeadHearsOfAnotherHost(t *testing.T) {
+// All messages of an agent about a process reach the head. Errors and reports name its host.
+func TestHeadReceivesEventsOfAnotherHost(t *testing.T) {
 	for _, c := range []struct {
 		kind agentwire.Kind
 		body []byte
@@ -179,24 +178,24 @@ func TestWhatTheHeadHearsOfAnotherHost(t *testing.T) {
 	}
 }
 
-// An agent that sends nonsense gets no more messages: it ends with the connection, and its
-// host is declared lost.
-func TestNonsenseOfAnotherHost(t *testing.T) {
+// A malformed frame ends the connection to an agent, and no more messages are sent to it. The
+// agent ends with the connection, and its host is declared lost.
+func TestMalformedFramesOfAnotherHost(t *testing.T) {
 	for name, f := range map[string]agentwire.Frame{
-		"a frame of the head":        {Kind: agentwire.KindStart, Of: second},
-		"nobody":                     {Kind: agentwire.KindGone, Of: agentwire.Name{ID: second.ID, Incarnation: 1}},
-		"no result":                  {Kind: agentwire.KindStarted, Of: second, Body: []byte("{")},
-		"no hello":                   {Kind: agentwire.KindHello, Of: second, Body: []byte("7")},
-		"no message":                 {Kind: agentwire.KindMessage, Of: second, Body: []byte(`{"kind":"dance"}`)},
-		"no silence":                 {Kind: agentwire.KindUnheard, Of: second, Body: []byte(`[]`)},
-		"no stream":                  {Kind: agentwire.KindOutput, Of: second},
-		"a stream that nobody has":   {Kind: agentwire.KindOutput, Of: second, Body: []byte{9, 1}},
-		"no number":                  {Kind: agentwire.KindQuiet, Of: second, Body: []byte{1}},
-		"no time":                    {Kind: agentwire.KindStopped, Of: second, Body: []byte{1}},
-		"no exit":                    {Kind: agentwire.KindExited, Of: second, Body: []byte("none")},
-		"no room":                    {Kind: agentwire.KindRoom, Of: second, Body: []byte{1}},
-		"a first head's questions":   {Kind: agentwire.KindPlay, Of: second},
-		"a plan that the head makes": {Kind: agentwire.KindPlan, Of: second, Body: []byte("{}")},
+		"a frame of the head":          {Kind: agentwire.KindStart, Of: second},
+		"nobody":                       {Kind: agentwire.KindGone, Of: agentwire.Name{ID: second.ID, Incarnation: 1}},
+		"no result":                    {Kind: agentwire.KindStarted, Of: second, Body: []byte("{")},
+		"no hello":                     {Kind: agentwire.KindHello, Of: second, Body: []byte("7")},
+		"no message":                   {Kind: agentwire.KindMessage, Of: second, Body: []byte(`{"kind":"dance"}`)},
+		"no silence":                   {Kind: agentwire.KindUnheard, Of: second, Body: []byte(`[]`)},
+		"no stream":                    {Kind: agentwire.KindOutput, Of: second},
+		"a stream that does not exist": {Kind: agentwire.KindOutput, Of: second, Body: []byte{9, 1}},
+		"no number":                    {Kind: agentwire.KindQuiet, Of: second, Body: []byte{1}},
+		"no time":                      {Kind: agentwire.KindStopped, Of: second, Body: []byte{1}},
+		"no exit":                      {Kind: agentwire.KindExited, Of: second, Body: []byte("none")},
+		"no room":                      {Kind: agentwire.KindRoom, Of: second, Body: []byte{1}},
+		"a question of a first head":   {Kind: agentwire.KindPlay, Of: second},
+		"a plan that the head makes":   {Kind: agentwire.KindPlan, Of: second, Body: []byte("{}")},
 	} {
 		r, agent, w := heardBy(t, true)
 		r.adopt(second)
@@ -208,8 +207,8 @@ func TestNonsenseOfAnotherHost(t *testing.T) {
 	}
 }
 
-// An agent whose connection ends is not lost yet, but reports of its processes, or about
-// them, do not count.
+// An agent whose connection has ended is not lost yet. Until its host is declared lost,
+// reports from its processes or about them do not count.
 func TestEndOfAConnection(t *testing.T) {
 	r, agent, w := heardBy(t, true)
 	agent.Close()
@@ -217,11 +216,11 @@ func TestEndOfAConnection(t *testing.T) {
 	require.True(t, r.Doubtful())
 	r, _, _ = heardBy(t, true)
 	r.silent = func() time.Duration { return time.Second }
-	require.True(t, r.Doubtful(), "nor of a host that has not been heard for a while")
+	require.True(t, r.Doubtful(), "reports from a host that is silent for a while do not count either")
 }
 
-// Output waits for the user, and other events do not wait for output. An event that follows
-// from the output, such as that a process is quiet, waits for it.
+// Output waits for the reader, and other events do not wait for output. An event that depends
+// on the output waits for it, such as the event that a process is quiet.
 func TestOutputWaitsForTheUser(t *testing.T) {
 	r, agent, w := heardBy(t, false)
 	r.adopt(second)
@@ -244,7 +243,7 @@ func TestOutputWaitsForTheUser(t *testing.T) {
 }
 
 // When a host is lost, all output of its processes ends, even if the pipe for a crash had
-// ended before, and no more messages or input are sent to them.
+// ended before. No more messages or input are sent to them.
 func TestOutputOfALostHostEnds(t *testing.T) {
 	for _, crashed := range []bool{false, true} {
 		r, agent, w := heardBy(t, true)
@@ -298,7 +297,7 @@ func TestInputWaitsForRoom(t *testing.T) {
 }
 
 // The orders of the head arrive at an agent unchanged.
-func TestWhatAnotherHostHearsOfTheHead(t *testing.T) {
+func TestAnotherHostReceivesOrders(t *testing.T) {
 	r, agent, _ := heardBy(t, true)
 	for _, c := range []struct {
 		do   func()
@@ -325,12 +324,12 @@ func TestWhatAnotherHostHearsOfTheHead(t *testing.T) {
 	require.Equal(t, agentwire.KindBye, f.Kind)
 	require.Equal(t, "3", string(f.Body))
 	_, err = agent.Read()
-	require.Error(t, err, "and nothing after that")
+	require.Error(t, err, "nothing follows")
 }
 
-// Before the job has begun an agent reports the processes that it starts. Its loss before
-// that is reported at once, and again once there is a head.
-func TestAgentThatIsLostBeforeTheJobBegins(t *testing.T) {
+// Before the job has begun, an agent reports the events of the processes that it starts. Its
+// loss before that is reported at once, and again once there is a head.
+func TestAgentLostBeforeTheJobBegins(t *testing.T) {
 	here, there := net.Pipe()
 	agent := agentwire.NewConn(there)
 	r := newRemote(&job.Host{Name: "h2"}, agentwire.NewConn(here))

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// conclude reports how the job has ended, and returns the exit code.
+// conclude reports the end of the job, and returns the exit code.
 func (d *driver) conclude() int {
 	finished := time.Now()
 	d.do(d.head.Conclude())
@@ -61,20 +61,20 @@ func (d *driver) conclude() int {
 	if d.job.Report != "" && !d.reported(&s) {
 		failed(d.job.writeReport(r, d.reportTo, d.console.Notef))
 	}
-	if d.page != nil && !s.Retired { // otherwise another head serves it now
+	if d.page != nil && !s.Retired { // a retired head no longer serves the page; another head does
 		d.page.End(r)
 	}
 	return code
 }
 
-// reported reports whether this head has retired and another one has already
-// written the report.
+// reported reports whether this head has retired and another head has already written the
+// report.
 func (d *driver) reported(s *head.Summary) bool {
 	st, err := os.Stat(d.job.Report)
 	return s.Retired && err == nil && st.ModTime().After(d.began)
 }
 
-// report returns the report of the job, as of finished.
+// report returns the report of the job at the time finished.
 func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 	r := &runreport.Report{
 		Error: s.Text, Ranks: len(d.job.Degrees), Degrees: d.job.Degrees,

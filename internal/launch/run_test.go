@@ -23,7 +23,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// The test binary is also the program of its jobs, made of steps, the agent of a host, and
+// The test binary is also the program of its jobs (made of steps), the agent of a host, and
 // the watchdog that cleans up.
 const asAgent = "agent:"
 
@@ -36,12 +36,12 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == asAgent {
 		os.Exit(beAgent(os.Getenv("LAUNCH_TEST_HOST")))
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes of a job
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // for the processes of a job
 	os.Exit(m.Run())
 }
 
-// beAgent runs the agent of a host: a correct one, unless the name of the host names a
-// fault.
+// beAgent runs the agent of a host. If the name of the host is that of a fault, the agent has
+// that fault.
 func beAgent(host string) int {
 	switch host {
 	case "mute":
@@ -58,14 +58,14 @@ func beAgent(host string) int {
 	return 0
 }
 
-// run is a job, and its effects that the user sees.
+// run is a job, and its effects that the user can observe.
 type run struct {
 	Config
 	out, err bytes.Buffer
 	signals  chan os.Signal
 }
 
-// newRun describes a job with these degrees whose program goes through the steps.
+// newRun describes a job with these degrees whose program executes the steps.
 func newRun(degrees []int, program ...string) *run {
 	r := &run{signals: make(chan os.Signal, 4)}
 	r.Config = Config{Job: Job{Degrees: degrees, Links: Links{Kind: job.LinkSHM, Ring: job.DefaultRing}}, Program: steps.Program(program...),
@@ -73,8 +73,8 @@ func newRun(degrees []int, program ...string) *run {
 	return r
 }
 
-// on makes the job run on these hosts, all of which are this machine: one process of a
-// rank on each host in turn.
+// on makes the job run on these hosts, which are all this machine. Each replica of a rank is
+// on the next host.
 func (r *run) on(t *testing.T, hosts ...string) *run {
 	var all []job.Host
 	for _, name := range hosts {
@@ -107,7 +107,8 @@ func (r *run) report(t *testing.T) func() runreport.Report {
 	}
 }
 
-// An error of a job is reported before any of it runs, and nothing of the job is left.
+// An error in the description of a job is reported before any part of it runs, and nothing of
+// the job is left.
 func TestJobsThatAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
@@ -115,11 +116,11 @@ func TestJobsThatAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*run)
-		want   string // contained in the output
+		want   string // text contained in the output
 	}{
 		{"there is no such program", func(r *run) { r.Program = []string{"./nowhere"} }, "./nowhere is neither an executable file nor a Go package"},
 		{"a file that cannot be run", func(r *run) { r.Program = []string{plain} }, "exec format error"},
-		{"a kill of nobody", func(r *run) {
+		{"a kill of a process that does not exist", func(r *run) {
 			r.Faults.Kills = []job.Kill{{Process: job.Process{Rank: 7}, Point: job.KillTask, Count: 1}}
 		}, "the job has no process 7.0"},
 		{"no folder for the report", func(r *run) { r.Report = filepath.Join(dir, "no", "report") }, "-report " + filepath.Join(dir, "no", "report")},
@@ -142,17 +143,16 @@ func TestJobsThatAreRefused(t *testing.T) {
 	require.Len(t, left, 1, "beside %s", plain)
 }
 
-// The exit code and the last lines show how a job has ended. The report contains more
-// detail.
-func TestHowAJobEnds(t *testing.T) {
+// The exit code and the last lines show how a job has ended. The report contains more details.
+func TestEndsOfAJob(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		degrees []int
 		steps   []string
 		code    int
 		out     string
-		err     string   // a part of it
-		ends    []string // of the processes
+		err     string   // a part of the standard error
+		ends    []string // ends of the processes, as in the report
 	}{
 		{"well", []int{2, 1}, []string{"join", "out:x", "finish"}, ExitOK, "x\nx\n", "", []string{"finished", "finished", "finished"}},
 		{"one is lost", []int{2}, []string{"join", "0.0@kill:9", "out:x", "finish"}, ExitOK, "x\n", "0.0 is dead (signal: killed by SIGKILL)", []string{"killed", "finished"}},
@@ -184,21 +184,22 @@ func TestHowAJobEnds(t *testing.T) {
 	}
 }
 
-// Standard input reaches every replica of rank 0, and no other process; it is printed once.
+// Standard input reaches every replica of rank 0, and no other process. The text is printed
+// once.
 func TestStandardInputOfAJob(t *testing.T) {
 	for _, hosts := range [][]string{nil, {"h1", "h2"}} {
 		r := newRun([]int{2, 1}, "join", "cat", "finish")
 		if hosts != nil {
 			r.on(t, hosts...)
 		}
-		text := strings.Repeat("a line of many\n", 30_000) // more than there is room for on the way
+		text := strings.Repeat("a line of many\n", 30_000) // more than all buffers hold
 		r.Stdin = strings.NewReader(text)
 		r.do(t, ExitOK)
 		require.Equal(t, text, r.out.String())
 	}
 }
 
-// A signal ends the job, whenever it comes, with the exit code that shells expect.
+// A signal ends the job at any time, with the exit code that shells expect.
 func TestSignals(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -254,7 +255,7 @@ func TestJobOnHosts(t *testing.T) {
 	require.Equal(t, map[string]string{"0.0": "h1 finished", "0.1": "h2 killed", "1.0": "h1 finished", "1.1": "h2 finished"}, at)
 }
 
-// A dry run prints its plan, and starts nothing.
+// A dry run prints its placement, and starts nothing.
 func TestDryRun(t *testing.T) {
 	r := newRun([]int{2}, "join", "out:it runs", "finish").on(t, "h1", "h2")
 	r.DryRun = true
@@ -264,9 +265,9 @@ func TestDryRun(t *testing.T) {
 	require.NotContains(t, r.out.String(), "it runs")
 }
 
-// A program that exists on one host only, or cannot run on one, ends the job, and the
-// error names the host.
-func TestProgramThatOneHostLacks(t *testing.T) {
+// If a program exists on one host only, or cannot run on one, the job ends, and the error
+// names the host.
+func TestProgramMissingOnOneHost(t *testing.T) {
 	r := newRun([]int{2}, "join", "forever").on(t, "h1", "h2")
 	r.Program = []string{"/proc/self/cwd/no such program"}
 	r.do(t, ExitRefused)
@@ -278,9 +279,9 @@ func TestProgramThatOneHostLacks(t *testing.T) {
 	require.Regexp(t, `intrarun: host h[12]: start 0\.[01]: .*exec format error`, r.err.String())
 }
 
-// A host whose agent cannot be started ends the job before it begins. The error names the
+// If the agent of a host cannot be started, the job ends before it begins. The error names the
 // host, and quotes the command that was to start the agent. Nothing is left behind.
-func TestHostsThatCannotBeReached(t *testing.T) {
+func TestUnreachableHosts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		hosts []string
@@ -308,7 +309,7 @@ func TestHostsThatCannotBeReached(t *testing.T) {
 	}
 }
 
-// The agent of an indexed job runs only where the job needs it.
+// The agent of an indexed job runs only on hosts that the job needs.
 func TestIndexedHostWithoutProcesses(t *testing.T) {
 	c := newRun([]int{1}).on(t, "pod-0").Config
 	c.Indexed = indexed("pod-0", "pod-1")
@@ -318,7 +319,7 @@ func TestIndexedHostWithoutProcesses(t *testing.T) {
 	require.NotErrorAs(t, err, new(*agentd.JobError))
 }
 
-// indexed describes the first host of an indexed job on these.
+// indexed describes the first host of an indexed job on the given hosts.
 func indexed(hosts ...string) *spawn.Indexed {
 	x := &spawn.Indexed{Secret: job.NewSecret()}
 	for _, name := range hosts {
@@ -327,8 +328,8 @@ func indexed(hosts ...string) *spawn.Indexed {
 	return x
 }
 
-// The hosts of an indexed job start by themselves. Each of them learns how the job has
-// ended, since it may be the only one that is left to report it.
+// In an indexed job, the cluster manager starts the hosts. Each host learns how the job has
+// ended, since it may be the only one left to report it.
 func TestIndexedJob(t *testing.T) {
 	for _, c := range []struct {
 		end  string

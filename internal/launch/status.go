@@ -18,8 +18,8 @@ import (
 // watchEvery is the interval of the checks for deadlocks.
 const watchEvery = 250 * time.Millisecond
 
-// ticker returns a ticker with that interval if asked, otherwise one that never
-// ticks.
+// ticker returns a ticker with that interval. If asked is false, it returns a ticker that
+// never ticks.
 func ticker(asked bool, every time.Duration) (ticks <-chan time.Time, stop func()) {
 	if !asked {
 		return nil, func() {}
@@ -28,8 +28,8 @@ func ticker(asked bool, every time.Duration) (ticks <-chan time.Time, stop func(
 	return t.C, t.Stop
 }
 
-// watch reports to the head which processes have written, and to the user processes
-// that make no progress.
+// watch reports to the head which processes have written output. It warns the user of
+// processes that make no progress.
 func (d *driver) watch() {
 	for _, at := range d.outputs.wrote() {
 		d.step(head.Wrote{From: at})
@@ -49,7 +49,8 @@ func (d *driver) watch() {
 	}
 }
 
-// deadlocked returns the processes that wait for each other forever, nil if there are none.
+// deadlocked returns processes that wait for each other forever. It returns nil if there are
+// none.
 func (d *driver) deadlocked() *stuck.Deadlock {
 	all, ok := d.head.Waiting()
 	if !ok || !stuck.Candidate(all, d.job.Stuck.After) {
@@ -58,8 +59,8 @@ func (d *driver) deadlocked() *stuck.Deadlock {
 	return stuck.Find(all, d.job.Stuck.After)
 }
 
-// tellOfEndless warns the user, once for each process, that it makes no progress
-// after every rank has finished in another replica.
+// tellOfEndless warns the user of a process that makes no progress after every rank has
+// finished in another replica. It warns once for each process.
 func (d *driver) tellOfEndless() {
 	for _, o := range d.head.Outlasting() {
 		if o.Idle < d.job.Stuck.After || d.endless[o.Process] {
@@ -81,8 +82,8 @@ func (d *driver) tellOfEndless() {
 	}
 }
 
-// tellOfDeadlock warns the user of processes that wait for each other forever,
-// once for each deadlock, or ends the job.
+// tellOfDeadlock warns the user of processes that wait for each other forever, once for each
+// deadlock, or ends the job.
 func (d *driver) tellOfDeadlock(found *stuck.Deadlock) {
 	if _, works := d.head.Waiting(); !works || found.Cycle() == d.deadlock {
 		return
@@ -111,13 +112,13 @@ func (d *driver) showStatus() {
 	d.console.Notef("intrarun: %s", strings.TrimRight(s.String(), "\n"))
 }
 
-// The questions that a job answers.
+// Questions that a job answers.
 const (
 	askStatus = "status"
 	askJSON   = "status.json"
 )
 
-// answer answers questions of other processes about the job until stop is called.
+// answer serves the questions of other processes about the job until stop is called.
 func (d *driver) answer() (stop func()) {
 	s, err := jobsocket.Serve(func(question string) string {
 		text := make(chan string, 1)
@@ -136,7 +137,7 @@ func (d *driver) answer() (stop func()) {
 	return func() { _ = s.Close() }
 }
 
-// reply answers a question; the answer to an unknown one is "".
+// reply returns the answer to a question, "" for an unknown one.
 func (d *driver) reply(question string) string {
 	if strings.HasPrefix(question, askDrain) {
 		return d.drain(question)
@@ -156,8 +157,8 @@ func (d *driver) reply(question string) string {
 	return ""
 }
 
-// AskStatus returns the status of a job of this user whose head runs on this host
-// as process pid; 0 means the only one.
+// AskStatus returns the status of a job of this user whose head runs on this host as process
+// pid. 0 means the only such job.
 func AskStatus(pid int, asJSON bool) (string, error) {
 	if pid == 0 {
 		jobs, err := jobsocket.Jobs()
@@ -187,7 +188,7 @@ func describeJobs(jobs []int) string {
 	var b strings.Builder
 	for _, pid := range jobs {
 		b.WriteString(fmt.Sprintf("\n  %d  ", pid))
-		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil { // otherwise it has just ended
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil { // otherwise the process has just ended
 			b.WriteString(strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
 		}
 	}

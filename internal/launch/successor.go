@@ -14,9 +14,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// successor is an agent that acts as the head, after the loss of the previous
-// head. It waits until the agents of all hosts that are not lost have connected.
-// Then it makes a head from the decisions so far and from the agents' reports.
+// successor is an agent that acts as the head after the loss of the previous one. It waits
+// until the agents of all remaining hosts have connected. Then it makes a head from the
+// decisions so far and the agents' reports.
 type successor struct {
 	lead   *agentd.Lead
 	engine engine
@@ -24,8 +24,8 @@ type successor struct {
 	state  *decision.State
 	came   map[string]*agentd.Incoming // by host
 
-	// Events to report to the user from before this head exists: a number of
-	// verdicts, and changes of the hosts that replicate the decisions.
+	// Events that the user has to learn of and that happened before this head exists: a number
+	// of verdicts, and changes of the hosts that replicate the decisions.
 	news  int
 	early []arbiter.Action
 }
@@ -74,15 +74,14 @@ func (s *successor) run() int {
 	code = closed(console, code)
 	for _, f := range files {
 		if f != os.Stdout && f != os.Stderr {
-			_ = f.Close() // a failed write was reported
+			_ = f.Close() // write errors were reported before
 		}
 	}
 	close(over)
 	return code
 }
 
-// gather waits for the agents. It returns false if this agent must not become the
-// head.
+// gather waits for the agents. If this agent must not become the head, it returns false.
 func (s *successor) gather() bool {
 	for {
 		for _, a := range s.lead.Arrived() {
@@ -108,7 +107,7 @@ func (s *successor) gather() bool {
 	}
 }
 
-// complete reports whether every host has connected or is lost.
+// complete reports whether every host is connected or lost.
 func (s *successor) complete() bool {
 	for i, h := range s.job.Placement.Hosts {
 		if !s.lost(i) && s.came[h.Name] == nil {
@@ -124,7 +123,7 @@ func (s *successor) lost(i int) bool {
 	return lost
 }
 
-// open opens the files for output, as far as possible.
+// open opens the files for output. It opens as many of them as it can.
 func (s *successor) open() (files [output.Crashes]*os.File, errs [output.Crashes]error) {
 	files = [...]*os.File{os.Stdout, os.Stderr}
 	name := s.lead.Info.Output
@@ -150,7 +149,7 @@ func (s *successor) follow(d *driver) *hosts {
 	for i := range s.job.Placement.Hosts {
 		host := &s.job.Placement.Hosts[i]
 		a := s.came[host.Name]
-		listen, _, _ := net.SplitHostPort(s.lead.Info.Addresses[agentOf(i)]) // prepare made the address with JoinHostPort
+		listen, _, _ := net.SplitHostPort(s.lead.Info.Addresses[agentOf(i)]) // cannot fail: prepare made the address with JoinHostPort
 		if a == nil || s.lost(i) {
 			remotes = append(remotes, absent(host))
 			remotes[i].listen = listen
@@ -187,7 +186,7 @@ func (s *successor) follow(d *driver) *hosts {
 	return w
 }
 
-// announce reports which host has the new head.
+// announce reports the host of the new head.
 func (s *successor) announce(d *driver) {
 	why := ""
 	if loss, lost := s.state.Lost[arbiter.Head]; lost {
@@ -199,7 +198,7 @@ func (s *successor) announce(d *driver) {
 	}
 }
 
-// absent returns the agent of a lost host.
+// absent returns a remote for the agent of a lost host.
 func absent(h *job.Host) *remote {
 	r := newRemote(h, agentwire.Ended())
 	r.over = true

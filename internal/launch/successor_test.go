@@ -24,11 +24,11 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// inherited is a job of two processes on two hosts whose head is lost, and a
-// third host that was lost before.
+// inherited is a job of two processes on two hosts whose head is lost. A third host was lost
+// before.
 type inherited struct {
 	*successor
-	ends  []*agentwire.Conn // of the agents
+	ends  []*agentwire.Conn // the agents' ends of their connections
 	out   *desk
 	clerk *clerk
 }
@@ -62,7 +62,7 @@ func (s *inherited) goOn(t *testing.T) *hosts {
 	return s.follow(d)
 }
 
-// hears reads the messages to an agent up to the given kind.
+// hears reads the messages to an agent up to a message of the given kind.
 func (s *inherited) hears(t *testing.T, agent int, until agentwire.Kind) (kinds []agentwire.Kind, last agentwire.Frame) {
 	for last.Kind != until {
 		f, err := s.ends[agent].Read()
@@ -77,17 +77,17 @@ func resynced(replica int, x agentd.ProcessResync) agentd.ProcessResync {
 	return x
 }
 
-// The successor waits for a host that has neither connected nor been lost.
+// The successor waits for a host that has not connected and is not lost.
 func TestSuccessorWaitsForAllHosts(t *testing.T) {
 	require.False(t, inherit(t, nil).complete())
 	s := inherit(t, nil, nil)
-	require.True(t, s.complete(), "the third one is lost")
+	require.True(t, s.complete(), "the third host is lost")
 }
 
-// A successor starts a process that was placed and that no agent has. It does not start one
-// again that exists. It requests the rest of the output only after it has sent the agents
-// the positions.
-func TestSuccessorStartsWhatIsMissing(t *testing.T) {
+// A successor starts a process that was placed and that no agent has started. It does not
+// start an existing process again. It requests the remaining output only after it has sent the
+// positions to the agents.
+func TestSuccessorStartsMissingProcesses(t *testing.T) {
 	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{State: agentlog.State{PID: 100, Joined: true, Voiced: true}})}, nil)
 	s.goOn(t)
 	_, f := s.hears(t, 1, agentwire.KindStart)
@@ -97,9 +97,9 @@ func TestSuccessorStartsWhatIsMissing(t *testing.T) {
 	require.Equal(t, job.Process{}, f.Of.ID)
 }
 
-// The output continues at the positions that the agents report. Nothing is printed again
-// that an agent knows to be written.
-func TestSuccessorGoesOnWithTheOutput(t *testing.T) {
+// The output continues at the positions that the agents report. Output that an agent knows to
+// be written is not printed again.
+func TestSuccessorContinuesTheOutput(t *testing.T) {
 	at := func(lines int) (w [output.Crashes]output.Written) {
 		w[output.Stdout].Lines = lines
 		return w
@@ -118,8 +118,8 @@ func TestSuccessorGoesOnWithTheOutput(t *testing.T) {
 	require.Contains(t, s.out.err.String(), "intrarun: b is the new head, in place of the one on first\n")
 }
 
-// The folder of the lost head may be missing. The job continues, and its output is lost:
-// nothing reads the output of an agent whose head is lost.
+// The folder for output may be missing on the new head's host. The job continues, and its
+// output is lost: no reader is left for the output of an agent whose head is lost.
 func TestSuccessorWithoutAFolder(t *testing.T) {
 	s := inherit(t)
 	s.lead.Info.Output = filepath.Join(t.TempDir(), "gone", "intrarun-1")
@@ -139,9 +139,9 @@ func TestSuccessorWithoutAFolder(t *testing.T) {
 	}
 }
 
-// The files of a head contain all that the next one needs, with paths that are the same on
-// every host.
-func TestWhatAHeadLeavesBehind(t *testing.T) {
+// The information of a head for its successors is complete. Its paths are the same on every
+// host.
+func TestTakeoverInfoIsComplete(t *testing.T) {
 	dir, err := os.Getwd()
 	require.NoError(t, err)
 	c := &Config{Job: Job{Degrees: []int{2, 1}, Report: "r.json", Folders: Folders{Restart: "old", Checkpoint: &head.Checkpoint{Dir: "new", Every: 3}},
@@ -157,8 +157,8 @@ func TestWhatAHeadLeavesBehind(t *testing.T) {
 	require.Equal(t, "r.json", c.Report)
 }
 
-// estate is a running job whose head is lost, and whose agents are actors: of a, on
-// which 0.0 runs, and of b, with 0.1.
+// estate is a running job whose head is lost. The agents of its hosts are actors: 0.0 runs on
+// host a, and 0.1 on host b.
 type estate struct {
 	*inherited
 	actors   []*actor
@@ -168,7 +168,7 @@ type estate struct {
 	code     chan int
 }
 
-// leave loses the head in the middle of a job that has begun.
+// leave loses the head of a job that has begun.
 func leave(t *testing.T, output string) *estate {
 	e := &estate{incoming: make(chan *agentd.Incoming, 9), over: make(chan struct{}), code: make(chan int, 1)}
 	x := agentd.ProcessResync{State: agentlog.State{PID: 7, Joined: true, Begun: true, Voiced: true}}
@@ -216,9 +216,9 @@ func written(name string) string {
 	return string(b)
 }
 
-// A successor continues as soon as all agents that are not lost have connected. It writes
-// the output and the report where the user looks for them, and informs all agents how the
-// job has ended.
+// A successor continues as soon as all agents that are not lost have connected. It writes the
+// output and the report where the user expects them, and informs all agents how the job has
+// ended.
 func TestLifeOfASuccessor(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -230,12 +230,12 @@ func TestLifeOfASuccessor(t *testing.T) {
 			e.begin()
 			e.arrive("b")
 		}, "intrarun: b is the new head, in place of the one on first\n"},
-		{"one is lost meanwhile", func(e *estate) {
+		{"a host is lost meanwhile", func(e *estate) {
 			e.begin()
 			e.arrive("b")
 			e.clerk.lose(agentOf(0))
 		}, "0.0 is dead (host: host a has not been heard from for 0.7 s (0.70 s by the first head)), 1 of 2 replicas of rank 0 left"},
-		{"there are too few to keep its decisions", func(e *estate) {
+		{"too few hosts are left to keep the decisions", func(e *estate) {
 			e.clerk.actions <- arbiter.Deciders{Members: []arbiter.ID{3}, Text: "losing the head on b ends the job"}
 			e.arrive("a")
 			e.begin()
@@ -259,9 +259,9 @@ func TestLifeOfASuccessor(t *testing.T) {
 	}
 }
 
-// A head that is replaced before it has begun writes nothing, and releases the agents
-// that had connected.
-func TestSuccessorThatIsSucceeded(t *testing.T) {
+// A head that is replaced before it has begun writes nothing, and closes the connections of
+// the agents.
+func TestSuccessorIsReplaced(t *testing.T) {
 	for name, end := range map[string]func(*estate){
 		"yield":  func(e *estate) { e.clerk.actions <- arbiter.Yield{} },
 		"fence":  func(e *estate) { e.clerk.actions <- arbiter.Fence{Why: "no lease"} },
@@ -277,20 +277,20 @@ func TestSuccessorThatIsSucceeded(t *testing.T) {
 			end(e)
 			require.Equal(t, ExitLost, <-e.code)
 			_, told := <-e.actors[0].bye
-			require.False(t, told, "its connection has ended, and it turns to the next head")
+			require.False(t, told, "its connection has ended, so it follows the next head")
 			require.NoFileExists(t, out+".out")
 		})
 	}
 }
 
-// Unreadable files of the lost head make no agent panic.
-func TestSuccessorOfAHeadThatLeftNonsense(t *testing.T) {
+// If the files of a lost head are unreadable, no agent panics.
+func TestSuccessorWithUnreadableInfo(t *testing.T) {
 	require.Equal(t, ExitLost, takeOver(&agentd.Lead{Info: &agentd.TakeoverInfo{Job: []byte("{")}}))
 }
 
-// A successor gets all of a job, except for the fields about the command line of the first
-// head.
-func TestJobTravelsAsAWhole(t *testing.T) {
+// A successor gets the whole description of a job, except for the fields about the command
+// line of the first head.
+func TestSuccessorGetsTheWholeJob(t *testing.T) {
 	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Links: Links{Kind: job.LinkTCP, MPI: true, MPIBetween: true, Ring: 4096, Limit: 1e9},
 		Faults: Faults{Kills: []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillAfter, After: time.Second}, {Process: job.Process{Replica: 1}, Point: job.KillTask, Count: 3}},
 			Flips:   []job.Flip{{Process: job.Process{Rank: 1}, Point: job.FlipTask, Count: 3, Bit: job.AnyBit}},

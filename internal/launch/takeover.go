@@ -14,13 +14,13 @@ import (
 	"github.com/intrahpc/intra/internal/head/arbiter"
 )
 
-// Serve runs an agent, which reads the address of its head from in. command starts its
-// watchdog.
+// Serve runs an agent, which reads a Bootstrap from in. command starts its watchdog. leave
+// receives a signal when this host is to leave the job.
 func Serve(ctx context.Context, in io.Reader, command []string, leave <-chan os.Signal) error {
 	return agentd.Serve(ctx, in, agentd.Config{Watchdog: command, Leave: leave, Takeover: takeOver})
 }
 
-// takeoverInfo returns what a successor of this head needs.
+// takeoverInfo returns the information that a successor of this head needs.
 func (c *Config) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 	j := c.Job
 	info := &agentd.TakeoverInfo{Hosts: j.Placement.Hosts, Addresses: make(map[arbiter.ID]string)}
@@ -51,7 +51,7 @@ func (c *Config) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 	return info
 }
 
-// takeOver acts as the head in place of a lost one, and returns the exit code of
+// takeOver acts as the head after the loss of the previous one, and returns the exit code of
 // the job.
 func takeOver(l *agentd.Lead) int {
 	s := &successor{lead: l, engine: l.Engine, state: l.State, came: make(map[string]*agentd.Incoming)}

@@ -16,21 +16,20 @@ import (
 	"github.com/intrahpc/intra/internal/base/listen"
 )
 
-// Address is where a page is served, and the token that a viewer needs.
+// Address is the address of a page, and the token that a viewer needs.
 type Address struct {
 	Listen string `json:"listen"` // HOST:PORT
-	Token  string `json:"token"`  // "": none, every user of this host may look
+	Token  string `json:"token"`  // "": no token is needed, and every user of this host has access
 }
 
-// leastToken is the length of the shortest token that cannot be guessed soon.
+// leastToken is the minimal length of a token. Shorter ones are too easy to guess.
 const leastToken = 12
 
 // ErrToken means that a token cannot be used.
 var ErrToken = fmt.Errorf("want at least %d letters and digits", leastToken)
 
-// ParseAddress parses where a page is to be served: HOST:PORT, or :PORT for this
-// host only. Other addresses need a token: if none is given, ParseAddress makes
-// one.
+// ParseAddress parses the address of a page: HOST:PORT, or :PORT for this host only. Other
+// addresses need a token. If none is given, ParseAddress makes one.
 func ParseAddress(at, token string) (*Address, error) {
 	host, port, err := net.SplitHostPort(at)
 	if err != nil {
@@ -78,9 +77,9 @@ func (a *Address) everywhere() bool {
 	return err == nil && ip.IsUnspecified()
 }
 
-// On returns the address for serving the page on another host, which is reached
-// at host: a successor of the head serves it there. It must be called on that
-// host: a local page uses the loopback address of the host itself.
+// On returns the address for serving the page on another host. A successor of the head serves
+// it there. host is the address at which that host is reached. On must be called on that host:
+// for a local page it uses the loopback address of the host itself.
 func (a *Address) On(host string) *Address {
 	b := *a
 	if a.everywhere() {
@@ -98,8 +97,8 @@ func (a *Address) On(host string) *Address {
 	return &b
 }
 
-// URL returns the URL of the page. A page on all addresses is reached at the
-// given one; "" means the name of this host.
+// URL returns the URL of the page. If the page is served on all addresses, reached is the one
+// to use; "" means the name of this host.
 func (a *Address) URL(reached string) string {
 	host, port := a.split()
 	if a.everywhere() {
@@ -122,9 +121,9 @@ var (
 	errHost  = errors.New("this page is for this host: open it as localhost")
 )
 
-// allow returns why a request may not be answered, nil if it may. Without a token
-// the request must name this host, since a foreign page could make its own name
-// resolve to this host.
+// allow returns why a request may not be answered, or nil if it may. Without a token, the
+// request must name this host: a foreign page could make its own host name resolve to this
+// host.
 func (a *Address) allow(r *http.Request) error {
 	if a.Token == "" {
 		host := r.Host

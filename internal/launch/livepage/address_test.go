@@ -46,7 +46,7 @@ func TestParseAddress(t *testing.T) {
 	require.NotEqual(t, a.Token, b.Token)
 }
 
-// A head that takes over is on another host, where an address of this host is not
+// The head that takes over is on another host, where a local address of this host is not
 // valid.
 func TestAddressOnAnotherHost(t *testing.T) {
 	for at, want := range map[string]string{"127.0.0.1:80": "127.0.0.1:80", "0.0.0.0:80": "0.0.0.0:80", "10.0.0.1:80": "10.0.0.2:80", "h1:80": "10.0.0.2:80"} {
@@ -56,9 +56,9 @@ func TestAddressOnAnotherHost(t *testing.T) {
 	}
 }
 
-// Without a token only this host may open the page, by a name that no other host can have;
-// with a token, any host that has it.
-func TestWhoMayLook(t *testing.T) {
+// Without a token, only viewers on this host may open the page, and only by a name that no
+// other host can have. With a token, every viewer that has it may.
+func TestPageAccess(t *testing.T) {
 	open, closed := &Address{Listen: "127.0.0.1:80"}, &Address{Listen: "0.0.0.0:80", Token: secret}
 	for host, want := range map[string]error{"localhost:80": nil, "127.0.0.1:80": nil, "[::1]:80": nil, "localhost": nil,
 		"evil.example:80": errHost, "10.0.0.1": errHost, "": errHost, "localhost.evil.example": errHost} {

@@ -8,24 +8,23 @@ import (
 	"time"
 )
 
-// limits bound the resources that viewers of a page can take from the job, which
-// needs its descriptors for processes.
+// limits bound the resources of the job that viewers of a page can use. The job needs its
+// descriptors for processes.
 type limits struct {
-	connections int           // at one time
-	streams     int           // event streams, which are among the connections
-	request     time.Duration // until a request has been received completely
-	idle        time.Duration // until the next request begins
-	answer      time.Duration // until the viewer has received an answer or an event
+	connections int           // connections at the same time
+	streams     int           // event streams, which also count as connections
+	request     time.Duration // bounds the time until a request has been received completely
+	idle        time.Duration // bounds the time until the next request begins
+	answer      time.Duration // bounds the time until the viewer has received an answer or an event
 }
 
-// Connections is the number of descriptors for connections to a page and for its
-// listener.
+// Connections is the number of descriptors for the connections to a page and for its listener.
 const Connections = 64 + 1
 
 var usual = limits{connections: Connections - 1, streams: 48, request: 10 * time.Second, idle: 30 * time.Second, answer: 10 * time.Second}
 
-// crowd holds the connections to a page. If there are too many, a new connection
-// replaces the oldest one without a request being answered.
+// crowd holds the connections to a page. If there are too many, a new connection replaces the
+// oldest one that has no request in progress.
 type crowd struct {
 	most int
 
@@ -36,10 +35,10 @@ type crowd struct {
 // visitor is one connection.
 type visitor struct {
 	net.Conn
-	served bool // a request of it is being answered
+	served bool // one of its requests is being answered
 }
 
-// visitorKey is the key of a request's visitor in its context.
+// visitorKey is the key under which a request's context holds its visitor.
 type visitorKey struct{}
 
 // enter admits a new connection. It is used as http.Server.ConnContext.
@@ -50,7 +49,7 @@ func (c *crowd) enter(ctx context.Context, conn net.Conn) context.Context {
 	c.conns = append(c.conns, v)
 	if len(c.conns) > c.most {
 		for i, old := range c.conns {
-			if !old.served { // the new one is never served yet
+			if !old.served { // a new connection has no request yet
 				old.Close()
 				c.conns = append(c.conns[:i], c.conns[i+1:]...)
 				break
@@ -60,8 +59,8 @@ func (c *crowd) enter(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, visitorKey{}, v)
 }
 
-// change removes a connection that is closed, and moves one that is idle to the
-// end. It is used as http.Server.ConnState.
+// change removes a closed connection, and moves an idle one to the end. It is used as
+// http.Server.ConnState.
 func (c *crowd) change(conn net.Conn, state http.ConnState) {
 	if state != http.StateClosed && state != http.StateIdle {
 		return
@@ -78,11 +77,10 @@ func (c *crowd) change(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// serving marks a connection while a request of it is being answered, until done
-// is called.
+// serving marks the connection of a request as being served, until done is called.
 func (c *crowd) serving(r *http.Request) (done func()) {
 	v, ok := r.Context().Value(visitorKey{}).(*visitor)
-	if !ok { // a test's request without a connection
+	if !ok { // the request of a test has no connection
 		return func() {}
 	}
 	set := func(served bool) {

@@ -56,8 +56,8 @@ func requireClosed(t *testing.T, c net.Conn) {
 	require.False(t, errors.Is(err, os.ErrDeadlineExceeded), "the connection stays open")
 }
 
-// A connection that does nothing is closed, whatever it has not done yet.
-func TestConnectionsThatDoNothing(t *testing.T) {
+// A connection without activity is closed, at whatever point it stops.
+func TestInactiveConnectionsAreClosed(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit func(*limits)
 		text  string
@@ -75,7 +75,7 @@ func TestConnectionsThatDoNothing(t *testing.T) {
 	}
 }
 
-// A stream outlasts the time for requests: it does not wait for a request.
+// A stream outlasts the time limit for requests, which does not apply to it.
 func TestStreamsLast(t *testing.T) {
 	s := serveLimited(t, here, limits{connections: 4, streams: 2, request: 50 * time.Millisecond, idle: 50 * time.Millisecond, answer: forever})
 	w := watch(t, s.url("/events"))
@@ -102,7 +102,7 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 		}
 		code, _, _ := get(t, s.url("/status.json"))
 		require.Equal(t, 200, code)
-		for _, c := range silent[:len(silent)/2] { // one that was answered counts from then on, so the order is not quite this
+		for _, c := range silent[:len(silent)/2] { // an answered connection counts as new from then on, so only the older half has certainly been replaced
 			requireClosed(t, c)
 		}
 		s.crowd.mu.Lock()
@@ -139,7 +139,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	}
 }
 
-// Once a stream has ended there is room for another one.
+// Once a stream has ended, there is room for another one.
 func TestStreamsEnd(t *testing.T) {
 	s := serveLimited(t, here, limits{connections: 4, streams: 1, request: forever, idle: forever, answer: forever})
 	for range 3 {
@@ -153,7 +153,7 @@ func TestStreamsEnd(t *testing.T) {
 	}
 }
 
-// A crowd whose connections are all being served closes the next one.
+// If all connections are being served, the next one is closed.
 func TestConnectionsWithoutRoomAreClosed(t *testing.T) {
 	s := serveLimited(t, here, limits{connections: 2, streams: 2, request: forever, idle: forever, answer: forever})
 	for range 2 {

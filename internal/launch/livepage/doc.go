@@ -1,10 +1,9 @@
-// Package livepage serves a page that shows a running job, the same as JSON, and
-// metrics for Prometheus.
+// Package livepage serves a page that shows a running job. It also serves the same data as
+// JSON, and metrics for Prometheus.
 //
-// The Model computes what the page shows from the status of the job and the
-// report that it would have now. The Server has a model, and sends news to the
-// viewers of the page as server-sent events. The page is one file, so a browser
-// needs nothing from elsewhere.
+// The Model computes the content of the page from the status of the job and its current
+// report. The Server has a model, and sends changes to the viewers of the page as server-sent
+// events. The page is one file, so a browser needs no other server.
 //
-// By default the page is for the users of this host. Others need a token.
+// By default the page is for the users of this host. Other viewers need a token.
 package livepage

@@ -11,23 +11,23 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Samples is how many samples of the processes' states are kept for the timeline.
+// Samples is the number of samples of the processes' states that are kept for the timeline.
 const Samples = 60
 
-// The states of a process, one letter each.
+// States of a process, a letter each.
 const (
-	absent   = '-' // has not begun
+	absent   = '-' // the process has not begun
 	runs     = 'r'
 	section  = 's'
-	waits    = 'w' // for a second or longer
-	safe     = 'p' // waits at a safe point
+	waits    = 'w' // the process has waited for a second or longer
+	safe     = 'p' // the process waits at a safe point
 	joining  = 'j'
-	back     = 'b' // rolls back
+	back     = 'b' // the process rolls back
 	finished = 'f'
 	stopped  = 't'
-	lost     = 'o' // out of touch
+	lost     = 'o' // the process is out of touch
 	dead     = 'x'
-	ended    = 'e' // with the job, before it had finished
+	ended    = 'e' // the job ended before the process had finished
 )
 
 // Frame is the content of the page at one moment.
@@ -37,21 +37,21 @@ type Frame struct {
 	Deaths    int               `json:"deaths"`
 	Replaced  int               `json:"replaced"`
 	Rollbacks int               `json:"rollbacks"`
-	Spares    int               `json:"spares"` // that wait for a slot
+	Spares    int               `json:"spares"` // spares that wait for a slot
 	E         float64           `json:"e"`
 	Saved     float64           `json:"saved"`
 	Outlook   runreport.Outlook `json:"outlook"`
 	States    string            `json:"states"` // a letter for each process, by rank and replica
-	Rates     []int64           `json:"rates"`  // bytes of updates that each process sends per second
+	Rates     []int64           `json:"rates"`  // bytes of updates that each process sends in a second
 	Kernels   []Kernel          `json:"kernels"`
 }
 
-// Kernel sums up one type of task so far.
+// Kernel contains the sums of one type of task so far.
 type Kernel struct {
 	Name     string  `json:"name"`
 	Decision string  `json:"decision"`
 	Run      int64   `json:"run"`
-	Seconds  float64 `json:"seconds"` // in bodies
+	Seconds  float64 `json:"seconds"` // time in bodies
 	Sections float64 `json:"section_seconds"`
 	Wait     float64 `json:"wait_seconds"`
 	Saved    float64 `json:"saved_seconds"`
@@ -78,11 +78,10 @@ type Model struct {
 	Events  []Event
 
 	sent                         map[job.Endpoint]int64 // number of bytes, as of Frame
-	failures, returns, rollbacks int                    // how many of each are among the events
+	failures, returns, rollbacks int                    // number of each among the events
 }
 
-// Take updates the model from the status of the job and the report that it would
-// have now.
+// Take updates the model from the status of the job and its current report.
 func (m *Model) Take(s *runreport.Status, r *runreport.Report) {
 	passed := s.Elapsed - m.Frame.Time
 	f := Frame{Time: s.Elapsed, Alive: s.Alive, Deaths: s.Deaths, Replaced: s.Replaced, Rollbacks: s.Rollbacks, E: s.E, Saved: s.Saved, Outlook: s.Outlook}
@@ -100,7 +99,7 @@ func (m *Model) Take(s *runreport.Status, r *runreport.Report) {
 	m.addEvents(r)
 }
 
-// End records how the job and each process have ended.
+// End records the end of the job and of each process.
 func (m *Model) End(r *runreport.Report) {
 	at := numbered(r.Degrees)
 	f := &m.Frame
@@ -166,8 +165,7 @@ func (m *Model) states(s *runreport.Status) (string, int) {
 	return string(letters), spares
 }
 
-// waitsLong is how long a process must be idle to count as waiting, in
-// nanoseconds.
+// waitsLong is the idle time from which a process counts as waiting, in nanoseconds.
 const waitsLong = 1e9
 
 func letter(p *runreport.ProcessStatus) byte {
@@ -201,8 +199,8 @@ func letter(p *runreport.ProcessStatus) byte {
 	return runs
 }
 
-// rates returns how many bytes of updates each process has sent per second since
-// the last call.
+// rates returns the bytes of updates that each process has sent, per second since the last
+// call.
 func (m *Model) rates(s *runreport.Status, r *runreport.Report, passed float64) []int64 {
 	sent := make(map[job.Endpoint]int64, len(r.Processes))
 	rate := make(map[job.Process]int64, len(r.Processes))
@@ -222,7 +220,7 @@ func (m *Model) rates(s *runreport.Status, r *runreport.Report, passed float64) 
 	return all
 }
 
-// addEvents adds the events since the last call.
+// addEvents adds the events that happened since the last call.
 func (m *Model) addEvents(r *runreport.Report) {
 	var more []Event
 	for _, f := range r.Failures[min(m.failures, len(r.Failures)):] {

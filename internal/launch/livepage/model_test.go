@@ -13,7 +13,7 @@ import (
 
 func process(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
 
-// aReport is the report when 0.0 has sent that many bytes of updates.
+// aReport is a report in which 0.0 has sent that number of bytes of updates.
 func aReport(sent int64) *runreport.Report {
 	r := &runreport.Report{Degrees: []int{2, 1}, TaskTypes: make(map[string]runreport.TaskType)}
 	r.Add(runreport.Process{Process: process(0, 0), Incarnation: 1},
@@ -27,8 +27,8 @@ func doing(p job.Process, d job.Doing) runreport.ProcessStatus {
 	return runreport.ProcessStatus{Process: p, State: string(d.State), Doing: &d}
 }
 
-// The letter of a process shows its activity. That of an absent process shows that it
-// is dead, if it once lived.
+// The letter of a process shows its activity. If a process is absent and once lived, its
+// letter shows that it is dead.
 func TestLetters(t *testing.T) {
 	wait := []job.Wait{{Call: "Recv"}}
 	for want, p := range map[string]runreport.ProcessStatus{
@@ -61,8 +61,8 @@ func TestFrames(t *testing.T) {
 	s := &runreport.Status{Degrees: []int{2, 1}, Elapsed: 1}
 	r := aReport(1000)
 	m.Take(s, r)
-	require.Equal(t, []int64{0, 0, 0}, m.Frame.Rates, "nothing is known of before")
-	require.Equal(t, []string{"waxpby", "ddot"}, []string{m.Frame.Kernels[0].Name, m.Frame.Kernels[1].Name}, "who computes most")
+	require.Equal(t, []int64{0, 0, 0}, m.Frame.Rates, "there are no rates before the first update")
+	require.Equal(t, []string{"waxpby", "ddot"}, []string{m.Frame.Kernels[0].Name, m.Frame.Kernels[1].Name}, "the kernel with the most time first")
 	require.Equal(t, Kernel{Name: "ddot", Decision: "share", Run: 8, Seconds: 1, Sections: 2, Saved: 1, E: 0.75}, m.Frame.Kernels[1])
 	require.Empty(t, m.Events)
 
@@ -75,7 +75,7 @@ func TestFrames(t *testing.T) {
 	r.Replacements = []runreport.Replacement{{Process: process(0, 1), Host: "h2", Joined: 1.9, Seconds: 0.7}}
 	r.Rollbacks = []runreport.Rollback{{At: 1.7, Lost: []int{1}, SafePoint: 5}}
 	m.Take(s, r)
-	m.Take(s, r) // in no time
+	m.Take(s, r) // without time between the two calls
 	require.Equal(t, []Event{{1.2, "death", "0.1 died (signal): killed"}, {1.7, "rollback", "back to safe point 5, as ranks [1] were lost"},
 		{1.9, "return", "0.1 is back, on h2, 0.700 s after its death"}}, m.Events)
 	require.Equal(t, []int64{0, 0, 0}, m.Frame.Rates)
@@ -89,7 +89,7 @@ func TestFrames(t *testing.T) {
 	require.Equal(t, strings.Repeat("-", 3), m.History[0].States)
 }
 
-// largeJob returns the status and the report of that many processes.
+// largeJob returns the status and the report of a job with that number of ranks.
 func largeJob(ranks int) (*runreport.Status, *runreport.Report) {
 	s := &runreport.Status{}
 	r := &runreport.Report{TaskTypes: make(map[string]runreport.TaskType)}
@@ -117,8 +117,8 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// At the end each process is shown as it has ended.
-func TestTheEndOfProcesses(t *testing.T) {
+// At the end, the page shows the end of each process.
+func TestEndsOfProcesses(t *testing.T) {
 	var m Model
 	s := &runreport.Status{Degrees: []int{2, 1}, Alive: 3}
 	for _, p := range job.Processes(s.Degrees) {

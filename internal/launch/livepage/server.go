@@ -23,7 +23,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Every is the interval at which a server wants updates.
+// Every is the interval at which a server needs updates.
 const Every = 500 * time.Millisecond
 
 //go:embed page.html
@@ -33,8 +33,8 @@ var page []byte
 type Job struct {
 	Program string   `json:"program"`
 	Degrees []int    `json:"degrees"`
-	Hosts   []string `json:"hosts"`  // hosts on which the head may run after the loss of this one
-	Others  []string `json:"others"` // URLs of the page there, if they are reachable from elsewhere
+	Hosts   []string `json:"hosts"`  // other hosts on which the head may run after the loss of this one
+	Others  []string `json:"others"` // URLs of the page on those hosts, unless the page is local
 }
 
 // Server serves the page of one job. Its methods are safe for concurrent use.
@@ -51,10 +51,10 @@ type Server struct {
 	status  runreport.Status
 	report  *runreport.Report // nil: no update yet
 	end     *end
-	news    chan struct{} // closed and replaced when there is news
+	news    chan struct{} // closed and replaced when there is a new event or frame
 }
 
-// end is how the job has ended.
+// end is the end of the job.
 type end struct {
 	Code   int               `json:"code"`
 	Text   string            `json:"text"` // the report as text
@@ -95,15 +95,14 @@ const maxHeader = 16 << 10
 // Address returns where the page is served, with the actual port.
 func (s *Server) Address() Address { return s.at }
 
-// Among sets where the head may run after the loss of this one.
+// Among sets the hosts on which the head may run after the loss of this one.
 func (s *Server) Among(hosts, pages []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.job.Hosts, s.job.Others = hosts, pages
 }
 
-// Update sets the current status of the job, and the report that it would have
-// now.
+// Update sets the current status of the job and its current report.
 func (s *Server) Update(status runreport.Status, r *runreport.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +111,7 @@ func (s *Server) Update(status runreport.Status, r *runreport.Report) {
 	s.wake()
 }
 
-// Tell adds an event that is in no report.
+// Tell adds an event that no report contains.
 func (s *Server) Tell(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +124,7 @@ func (s *Server) wake() {
 	s.news = make(chan struct{})
 }
 
-// endTime bounds how long viewers have to receive the end.
+// endTime bounds the time that viewers have to receive the end of the job.
 const endTime = time.Second
 
 // End sends the end of the job to the viewers, and stops the server.
@@ -139,7 +138,7 @@ func (s *Server) End(r *runreport.Report) {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
-	if s.http.Shutdown(ctx) != nil { // a viewer does not read
+	if s.http.Shutdown(ctx) != nil { // a viewer does not read its stream
 		s.Close()
 	}
 }
@@ -195,7 +194,7 @@ func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	_ = e.Encode(&status) // the client may be gone
+	_ = e.Encode(&status) // the client may have left
 }
 
 // openStream counts one more event stream and reports whether the limit allows it.
@@ -215,9 +214,9 @@ func (s *Server) closeStream() {
 	s.streams--
 }
 
-// serveEvents sends what the page shows until the job ends: first a description
-// of the job, then each event, and a frame whenever there is a new one. A slow
-// reader misses frames, but no events.
+// serveEvents sends the content of the page until the job ends. It begins with a description
+// of the job. It then sends each event, and a frame whenever there is a new one. A slow reader
+// misses frames, but no events.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if !s.openStream() {
 		w.Header().Set("Retry-After", "10")
@@ -227,7 +226,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	defer s.closeStream()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	_ = out.SetReadDeadline(time.Time{}) // the request is here, and the answer lasts as long as the job
+	_ = out.SetReadDeadline(time.Time{}) // the request has arrived, and the answer lasts as long as the job
 	told, first := 0, true
 	for {
 		s.mu.Lock()
@@ -267,7 +266,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 func event(b *bytes.Buffer, kind string, x any) {
 	text, err := json.Marshal(x)
 	if err != nil {
-		panic(fmt.Sprintf("livepage: %s: %v", kind, err)) // the values are from this package
+		panic(fmt.Sprintf("livepage: %s: %v", kind, err)) // all values are from this package and can be encoded
 	}
 	fmt.Fprintf(b, "event: %s\ndata: %s\n\n", kind, text)
 }

@@ -63,7 +63,7 @@ func watch(t *testing.T, url string) *stream {
 	return &stream{t, s}
 }
 
-// next reads one event into x, and skips those of other kinds.
+// next reads the next event of a kind into x. It skips events of other kinds.
 func (s *stream) next(kind string, x any) {
 	for {
 		var text [3]string
@@ -88,7 +88,7 @@ func TestPage(t *testing.T) {
 		require.Equal(t, "text/html; charset=utf-8", header.Get("Content-Type"))
 		require.Contains(t, header.Get("Content-Security-Policy"), "default-src 'none'")
 		for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(text, -1) {
-			require.Equal(t, "data:,", m[1], "the page needs nothing from elsewhere")
+			require.Equal(t, "data:,", m[1], "the page needs no other server")
 		}
 		code, _, _ = get(t, s.url("/none"))
 		require.Equal(t, 404, code)
@@ -102,7 +102,7 @@ func TestPage(t *testing.T) {
 	}
 	_, err := Listen(s.Address(), Job{})
 	require.ErrorContains(t, err, "-http :0 takes a free port")
-	_, err = Listen(Address{Listen: "192.0.2.1:0", Token: secret}, Job{}) // of no host
+	_, err = Listen(Address{Listen: "192.0.2.1:0", Token: secret}, Job{}) // an address of no host
 	require.ErrorContains(t, err, "0.0.0.0")
 }
 
@@ -121,8 +121,8 @@ func TestStatusJSON(t *testing.T) {
 	require.Equal(t, 400, code)
 }
 
-// A viewer receives the past events, the present ones, and the end. No viewer misses an
-// event, however late.
+// A viewer receives past and present events, and the end of the job. No viewer misses an
+// event, however late it connects.
 func TestEvents(t *testing.T) {
 	s := serve(t, here)
 	early := watch(t, s.url("/events"))
@@ -165,20 +165,20 @@ func TestEvents(t *testing.T) {
 		require.Equal(t, 3, over.Code)
 		require.Contains(t, over.Text, "exit code  3: rank 0 has lost its last replica")
 		require.Equal(t, r.Failures[2].At, over.Report.Failures[2].At)
-		require.False(t, who.r.Scan(), "that is all")
+		require.False(t, who.r.Scan(), "the stream has ended")
 	}
 	_, err := http.Get(s.url("/"))
-	require.Error(t, err, "the server is gone")
+	require.Error(t, err, "the server has stopped")
 }
 
-// A viewer that does not read delays no other one.
-func TestWhoDoesNotRead(t *testing.T) {
+// A viewer that does not read delays no other viewer.
+func TestSlowViewerDelaysNoOther(t *testing.T) {
 	s := serve(t, here)
 	r, err := http.Get(s.url("/events"))
 	require.NoError(t, err)
 	defer r.Body.Close()
 	status, report := largeJob(8)
-	for range 1000 { // more than there is room for on the way
+	for range 1000 { // more than all buffers hold
 		report.Failures = append(report.Failures, runreport.Failure{Detail: strings.Repeat("x", 10_000)})
 	}
 	for range 10 {
@@ -188,12 +188,12 @@ func TestWhoDoesNotRead(t *testing.T) {
 	s.End(report)
 }
 
-// The metrics keep Prometheus's rules, and docs/see.md lists them all.
+// The metrics follow Prometheus's rules, and docs/see.md lists all of them.
 func TestMetrics(t *testing.T) {
 	s := serve(t, here)
 	code, text, _ := get(t, s.url("/metrics"))
 	require.Equal(t, 200, code)
-	require.NotContains(t, text, "intra_", "nothing is known yet")
+	require.NotContains(t, text, "intra_", "there is no update yet")
 	r := aReport(1234)
 	r.Failures = []runreport.Failure{{Process: process(0, 1), Cause: job.CauseSignal}, {Process: process(0, 1), Cause: job.CauseHost}, {Process: process(0, 1), Cause: job.CauseHost}}
 	s.Update(runreport.Status{Degrees: []int{2, 1}, Elapsed: 2.5, E: 0.75, Replaced: 2, Outlook: runreport.Outlook{Done: 1, Total: 4},

@@ -33,8 +33,8 @@ func newJob(t *testing.T, all ...head.From) *localJob {
 	return l
 }
 
-// If no other node keeps the decisions, and nothing is written, the head gets its
-// answers at once.
+// The head gets its answers at once if no other node keeps the decisions and no files are
+// written.
 func TestAnswers(t *testing.T) {
 	p := at(1, 0, 1)
 	e := decision.Entry{Kind: decision.Started}
@@ -59,8 +59,8 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, head.Joined{From: p, Hello: &l.program.Hello}, got[1])
 }
 
-// A link joins the processes in two slots, and frames that are sent before they
-// live wait. A process that is gone gets no link.
+// A link joins the processes in two slots. Frames that are sent before the processes live
+// wait. A process that has ended gets no link.
 func TestLinkOfTwo(t *testing.T) {
 	old, p, q := at(0, 0, 1), at(0, 0, 2), at(1, 0, 1)
 	l := newJob(t, old, q)
@@ -72,7 +72,7 @@ func TestLinkOfTwo(t *testing.T) {
 	meet := &[2]job.Peer{{Process: p.ID, Incarnation: 2}, {Process: q.ID, Incarnation: 1}}
 	require.Empty(t, l.do(head.Link{Node: here, Lower: p.ID, Higher: q.ID, Meet: meet}))
 	require.Len(t, l.procs[old].links, 1)
-	require.Len(t, l.procs[q].links, 2, "what the old one still holds is read to its end")
+	require.Len(t, l.procs[q].links, 2, "messages that the ended process had sent are read")
 	require.Empty(t, l.procs[p].first)
 	for self, other := range map[head.From]head.From{p: q, q: p} {
 		e, err := l.procs[self].Next()
@@ -88,8 +88,8 @@ func TestLinkOfTwo(t *testing.T) {
 	l.running.Wait()
 }
 
-// A link that cannot be made ends the job, and no program begins without it.
-func TestLinkThatCannotBeMade(t *testing.T) {
+// If a link cannot be made, the job ends, and no program begins without it.
+func TestFailedLinkEndsTheJob(t *testing.T) {
 	p, q := at(0, 0, 1), at(1, 0, 1)
 	l := newJob(t, p, q)
 	l.spec.Link = "string"
@@ -100,8 +100,8 @@ func TestLinkThatCannotBeMade(t *testing.T) {
 	require.ErrorContains(t, l.outcome(&head.Summary{Code: head.ExitRefused}), "intra.Run: link 0.0 and 1.0: ")
 }
 
-// The messages of a process reach the head in order. After its end it sends
-// nothing, and its end is reported once.
+// The messages of a process reach the head in order. After its end, a process sends nothing.
+// Its end is reported once.
 func TestEndOfAProcess(t *testing.T) {
 	p := at(0, 1, 1)
 	for name, end := range map[string]func(*localJob){
@@ -131,16 +131,15 @@ func TestEndOfAProcess(t *testing.T) {
 			require.Equal(t, []job.Kind{job.KindReply, job.KindFinish, job.KindDrained}, kinds)
 			require.Equal(t, head.Exited{From: p}, all[len(all)-1])
 			require.Error(t, x.ctx.Err())
-			require.NoError(t, x.failure(), "nobody has heard of that")
+			require.NoError(t, x.failure(), "the message is not reported")
 			_, err := x.Next()
 			require.ErrorIs(t, err, io.EOF)
 		})
 	}
 }
 
-// A process receives the messages of the head in order, even those from before it
-// lives.
-func TestWordsOfTheHead(t *testing.T) {
+// A process receives the messages of the head in order, including those from before it lives.
+func TestMessagesOfTheHead(t *testing.T) {
 	p := at(0, 1, 1)
 	l := newJob(t, p)
 	v, o := job.Verdict{Epoch: 1, Process: job.Process{}, Cause: job.CauseExit}, job.Order{Kind: job.OrderAsk, Round: 2}
@@ -158,7 +157,7 @@ func TestWordsOfTheHead(t *testing.T) {
 	}
 }
 
-// Run returns the errors that callers look for.
+// Run returns errors that callers can test with errors.Is.
 func TestOutcome(t *testing.T) {
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -173,9 +172,9 @@ func TestOutcome(t *testing.T) {
 		{"lost", head.Summary{Code: head.ExitLost, Text: "rank 0 is gone", By: endpoint(0, 1, 1)}, ErrLost, "a rank has lost all its replicas: rank 0 is gone"},
 		{"failed", head.Summary{Code: head.ExitFailed, By: endpoint(0, 1, 1)}, io.ErrShortWrite, "0.1: short write"},
 		{"failed as a replacement", head.Summary{Code: head.ExitFailed, By: endpoint(0, 1, 2)}, io.ErrNoProgress, "0.1: " + io.ErrNoProgress.Error()},
-		{"diverged, as a process says", head.Summary{Code: head.ExitDiverged, By: endpoint(0, 0, 1)}, engine.ErrDiverged, "replicas diverged: task 3"},
-		{"diverged, as the head says", head.Summary{Code: head.ExitDiverged, Text: "divergence of 0.0 and 0.1"}, engine.ErrDiverged, "replicas diverged: divergence of 0.0 and 0.1"},
-		{"for no reason that is known here", head.Summary{Code: head.ExitFailed, Text: "gone", By: endpoint(1, 0, 1)}, nil, "intra.Run: gone"},
+		{"a process reports divergence", head.Summary{Code: head.ExitDiverged, By: endpoint(0, 0, 1)}, engine.ErrDiverged, "replicas diverged: task 3"},
+		{"the head finds divergence", head.Summary{Code: head.ExitDiverged, Text: "divergence of 0.0 and 0.1"}, engine.ErrDiverged, "replicas diverged: divergence of 0.0 and 0.1"},
+		{"for an unknown reason", head.Summary{Code: head.ExitFailed, Text: "gone", By: endpoint(1, 0, 1)}, nil, "intra.Run: gone"},
 		{"interrupted", head.Summary{Code: 143, Text: "ended by SIGTERM"}, stop, "stop"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -202,8 +201,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// Tests get the messages of the head, and the counts of the processes.
-func TestWhatHappened(t *testing.T) {
+// Tests receive the messages of the head, and the counts of the processes.
+func TestResultsForTests(t *testing.T) {
 	l := newJob(t, at(0, 0, 1), at(1, 0, 1), at(0, 0, 2), at(0, 0, 4))
 	for i, p := range l.started {
 		p.stats.TasksRun = int64(i)
@@ -226,7 +225,7 @@ func TestWhatHappened(t *testing.T) {
 	}, l.want)
 }
 
-// A set that cannot be made complete is not published.
+// If a set cannot be completed, it is not published.
 func TestPublish(t *testing.T) {
 	set := &checkpoint.Set{Number: 1}
 	require.NotEmpty(t, publish(head.Publish{Dir: "/proc/nowhere", Set: set}).Err)

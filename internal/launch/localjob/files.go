@@ -11,8 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// open determines where the job writes its files, and which files it restarts
-// from.
+// open determines where the job writes its files, and from which files it restarts.
 func (l *localJob) open(a head.Open) head.Opened {
 	found, err := l.find(a.Job)
 	if err != nil {
@@ -50,8 +49,8 @@ func (l *localJob) find(of checkpoint.Job) (*decision.Folders, error) {
 	return found, nil
 }
 
-// leaveFolder removes incomplete sets and releases the folder. A set that cannot
-// be removed causes only a warning, since the results of the job are right.
+// leaveFolder removes incomplete sets and releases the folder. If a set cannot be removed,
+// that is only a warning, since the results of the job are right.
 func (l *localJob) leaveFolder(s *head.Summary) {
 	defer l.lock.Release()
 	if s.Files == nil {
@@ -62,7 +61,7 @@ func (l *localJob) leaveFolder(s *head.Summary) {
 	}
 }
 
-// publish completes a set.
+// publish completes a set of files.
 func publish(a head.Publish) head.Published {
 	done := head.Published{Set: a.Set}
 	if err := a.Set.Complete(a.Dir); err != nil {

@@ -19,8 +19,8 @@ import (
 // Program is the program that the processes run.
 type Program struct {
 	Run     func(*engine.Program) error
-	Failure func(error) job.Failure // describes the failure of a run that returned that error
-	Hello   job.Hello               // what each process reports of itself
+	Failure func(error) job.Failure // describes the failure of a run that has returned an error
+	Hello   job.Hello               // the report of each process about itself
 }
 
 // Run runs a job in this process until every rank has finished in at least one
@@ -39,7 +39,7 @@ func Run(ctx context.Context, spec job.Spec, program Program) error {
 		procs: make(map[head.From]*process), some: make(chan struct{}, 1),
 	}
 	c := l.config(degrees)
-	if c.Checkpoint != nil || c.Restart != "" { // this takes time, and only files need it
+	if c.Checkpoint != nil || c.Restart != "" { // opening takes some time, and only jobs with files need it
 		if l.program.Hello, err = job.Describe(program.Hello.Tag, program.Hello.Tasks); err != nil {
 			return fmt.Errorf("intra.Run: %w", err)
 		}
@@ -53,10 +53,10 @@ func Run(ctx context.Context, spec job.Spec, program Program) error {
 	return l.outcome(&s)
 }
 
-// localJob is a job in this process. The fields below some belong to the
-// goroutine that drives the head; all other goroutines send it events by tell.
+// localJob is a job in this process. The fields after some belong to the goroutine that drives
+// the head. All other goroutines send events to that goroutine by tell.
 type localJob struct {
-	ctx     context.Context // of the caller; the head ends the processes, not ctx
+	ctx     context.Context // context of the caller; when it ends, the head ends the processes
 	want    *job.Local
 	spec    job.Spec
 	program Program
@@ -70,8 +70,8 @@ type localJob struct {
 	head    *head.Head
 	procs   map[head.From]*process
 	started []*process       // all processes, in the order of their starts
-	refused error            // why the job cannot run; set before the head gets the event
-	lock    *checkpoint.Lock // on the folder of the files; set before the head gets the event
+	refused error            // why the job cannot run; set before the head gets the event about it
+	lock    *checkpoint.Lock // lock on the folder of the files; set before the head gets the event about it
 }
 
 // here is the node of all processes.
@@ -98,8 +98,8 @@ func (l *localJob) config(degrees []int) head.Config {
 // now returns the time of the head's clock.
 func (l *localJob) now() time.Duration { return time.Since(l.began) }
 
-// tell queues an event for the head. It never blocks for long, so it may be
-// called with any other lock held.
+// tell queues an event for the head. It never blocks for long, so the caller may hold any
+// other lock.
 func (l *localJob) tell(e head.Event) {
 	l.mu.Lock()
 	l.events = append(l.events, e)
@@ -153,9 +153,9 @@ func (l *localJob) step(e head.Event) {
 	}
 }
 
-// do carries out an action of the head, and returns the answer if it is available
-// at once. There are no spares and no successors here. The processes' output is
-// not handled, and the head's log has no reader.
+// do carries out an action of the head, and returns the answer if it is available at once.
+// Jobs in one process have no spares and no successors. The output of the processes is not
+// handled, and the head's log has no reader.
 func (l *localJob) do(a head.Action) []head.Event {
 	switch a := a.(type) {
 	case head.Propose:
@@ -166,7 +166,7 @@ func (l *localJob) do(a head.Action) []head.Event {
 		return []head.Event{head.Started{From: a.To, PID: os.Getpid()}, head.Joined{From: a.To, Hello: &l.program.Hello}}
 	case head.Link:
 		if err := l.link(a); err != nil {
-			if l.refused == nil { // the first error; the others have the same reason
+			if l.refused == nil { // only the first error counts; the others have the same reason
 				l.refused = err
 			}
 			return []head.Event{head.Failed{Err: err.Error()}}
@@ -184,7 +184,7 @@ func (l *localJob) do(a head.Action) []head.Event {
 	case head.Publish:
 		l.running.Go(func() { l.tell(publish(a)) })
 	case head.Discard:
-		l.running.Go(func() { _ = checkpoint.Discard(a.Dir, a.Set) }) // the sweep at the end removes what is left
+		l.running.Go(func() { _ = checkpoint.Discard(a.Dir, a.Set) }) // if this fails, the sweep at the end removes the files
 	case head.Declared:
 		l.want.Verdicts = append(l.want.Verdicts, a.Verdict.Verdict)
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/intrahpc/intra/transport/tcp"
 )
 
-// anyLink is the kind of all links for the head, so that it orders them from this
-// package. pair chooses the actual kind.
+// anyLink is the kind of all links in the head's configuration. With it, the head orders the
+// links from this package, and pair chooses the actual kind.
 const anyLink = "any"
 
-// link makes a link between two processes: one that they begin with, or one to a
-// later joiner.
+// link makes a link between two processes. Either the two begin with the link, or one of them
+// is a later joiner.
 func (l *localJob) link(a head.Link) error {
 	ends, later := [2]job.Peer{{Process: a.Lower, Incarnation: firstIncarnation}, {Process: a.Higher, Incarnation: firstIncarnation}}, a.Meet != nil
 	if later {
@@ -69,9 +69,8 @@ func (l *localJob) pair() (a, b transport.Link, err error) {
 	return nil, nil, fmt.Errorf("unknown kind of link %q: want inproc, shm, unix or tcp", l.spec.Link)
 }
 
-// pairTCP connects two ends over the loopback interface. Any user of the host may
-// connect to the listener as well, so pairTCP accepts only the connection from
-// its own end.
+// pairTCP connects two ends over the loopback interface. Any user of the host may connect to
+// the listener, too. So pairTCP accepts only the connection from its own end.
 func pairTCP() (a, b transport.Link, err error) {
 	listener, err := listen.Local()
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/internal/base/listen"
 )
 
-// Any user of the host may connect to the listener first. The two ends still get each
-// other.
-func TestPairTakesNoStranger(t *testing.T) {
+// Any user of the host may connect to the listener first. The two ends are connected to each
+// other nevertheless.
+func TestPairRefusesStrangers(t *testing.T) {
 	l, err := listen.Local()
 	require.NoError(t, err)
 	stranger, err := net.Dial("tcp", l.Addr().String())
@@ -22,5 +22,5 @@ func TestPairTakesNoStranger(t *testing.T) {
 	defer a.Close()
 	defer b.Close()
 	_, err = stranger.Read(make([]byte, 1))
-	require.Error(t, err, "it was let in")
+	require.Error(t, err, "a stranger was connected")
 }

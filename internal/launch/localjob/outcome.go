@@ -14,14 +14,14 @@ import (
 // ErrLost means that a rank has lost all its replicas.
 var ErrLost = errors.New("a rank has lost all its replicas")
 
-// errKilled is the reason for the end of a process that the head has killed, or
-// that has reached its kill point.
+// errKilled is the reason for the end of a process that the head has killed, or that has
+// reached its kill point.
 var errKilled = errors.New("killed on request")
 
-// terminate is the signal that stands for the end of the caller's context.
+// terminate is the signal that the head receives when the caller's context ends.
 const terminate = syscall.SIGTERM
 
-// killed returns the reason when the head kills a process.
+// killed returns the reason for the end of a process that the head kills.
 func (l *localJob) killed() error {
 	if l.ctx.Err() != nil {
 		return context.Cause(l.ctx)
@@ -29,8 +29,8 @@ func (l *localJob) killed() error {
 	return errKilled
 }
 
-// outcome returns how the job has ended. It returns the error of a program
-// itself, so that callers can inspect it.
+// outcome returns the error of the job, nil if it ended well. It returns the error of a
+// program itself, so that callers can inspect it.
 func (l *localJob) outcome(s *head.Summary) error {
 	failure := l.failure(s.By)
 	switch {
@@ -50,7 +50,8 @@ func (l *localJob) outcome(s *head.Summary) error {
 	return fmt.Errorf("intra.Run: %s", s.Text)
 }
 
-// failure returns how the program of a process has failed, nil if it has not.
+// failure returns how the program of a process has failed. It returns nil if the program has
+// not failed.
 func (l *localJob) failure(of job.Endpoint) error {
 	for _, p := range l.started {
 		if p.endpoint() == of {

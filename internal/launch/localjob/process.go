@@ -18,18 +18,18 @@ import (
 type process struct {
 	job    *localJob
 	at     head.From
-	setup  job.Setup // set before it lives
+	setup  job.Setup // set before the process lives
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	first  map[job.Process]transport.Link // links that it begins with; set before it lives
-	stats  job.Stats                      // set when it has lived
+	first  map[job.Process]transport.Link // links with which the process begins; set before it lives
+	stats  job.Stats                      // set when the process has lived
 
 	mu     sync.Mutex
-	links  []transport.Link // all links that it ever had
-	events []job.Event      // events that it has not received yet
+	links  []transport.Link // all links that the process ever had
+	events []job.Event      // events that the process has not received yet
 	some   *sync.Cond
-	gone   bool  // its messages are dropped, and its links are closed
-	err    error // of its program
+	gone   bool  // the process has ended: its messages are dropped, and its links are closed
+	err    error // the error of its program
 }
 
 func newProcess(l *localJob, at head.From) *process {
@@ -69,7 +69,7 @@ func (p *process) hears(e job.Event) {
 	p.some.Broadcast()
 }
 
-// say sends a message to the head, unless the process is gone.
+// say sends a message to the head, unless the process has ended.
 func (p *process) say(m *job.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *process) connect(c job.Connected, later bool) {
 	}
 }
 
-// live runs the program as this process, from its begin to its end.
+// live runs the program as this process, from its start to its end.
 func (p *process) live() {
 	released := make(chan struct{})
 	var e *engine.Engine
@@ -107,8 +107,8 @@ func (p *process) live() {
 	follower.Go(func() { _, _ = e.Follow(p.cancel, released) })
 	ended := make(chan struct{})
 	go func() {
-		// A kill point ends the goroutine of the program wherever it is; the
-		// program may do that as well.
+		// A kill point ends the goroutine of the program at any place. The program may also
+		// end it by itself.
 		defer close(ended)
 		returned := false
 		defer func() {
@@ -176,7 +176,7 @@ func (p *process) failed(err error, st job.Stats) {
 	p.end(err)
 }
 
-// fail records and reports how the program has failed. The first failure counts.
+// fail records and reports a failure of the program. The first failure counts.
 func (p *process) fail(err error, f job.Failure, st job.Stats) {
 	p.mu.Lock()
 	if p.err == nil && !p.gone {
@@ -213,7 +213,7 @@ func (p *process) Next() (job.Event, error) {
 	}
 }
 
-// Stats implements engine.Head. The counts are read at the end.
+// Stats implements engine.Head. The counts are needed only at the end.
 func (p *process) Stats(func() job.Stats) {}
 
 // Tell implements engine.Head.
@@ -228,7 +228,7 @@ func (p *process) Trace([]byte) {}
 // Reply implements engine.Head.
 func (p *process) Reply(r job.Reply) { p.say(&job.Message{Kind: job.KindReply, Reply: &r}) }
 
-// Handled implements engine.Head. Jobs in one process do not report it.
+// Handled implements engine.Head. Jobs in one process ignore it.
 func (p *process) Handled(uint64) {}
 
 // Suspect implements engine.Head. Links here end only with their processes.
@@ -254,8 +254,8 @@ func (p *process) Drained() error {
 	return nil
 }
 
-// Fail implements engine.Head, for failures found after the program has returned.
-// Before that, failed gets the error itself.
+// Fail implements engine.Head, for failures found after the program has returned. Earlier
+// failures are passed to failed, with the error itself.
 func (p *process) Fail(f job.Failure, st job.Stats) error {
 	p.fail(fmt.Errorf("%w: %s", engine.ErrDiverged, f.Text), f, st)
 	return nil

@@ -24,7 +24,7 @@ var relax = intra.Register("localjob_test.relax")
 // walk is a program with state, safe points, sections and messages.
 type walk struct {
 	steps int64
-	slow  time.Duration                     // of a step, so that a replacement joins in time
+	slow  time.Duration                     // duration of a step, so that a replacement can join in time
 	at    func(*intra.Process, int64) error // called in each step; nil: nothing
 
 	mu   sync.Mutex
@@ -80,8 +80,8 @@ func (w *walk) run(p *intra.Process) error {
 	return nil
 }
 
-// until runs the program, each time slower, until that many replacements have joined before
-// its end. On a busy machine that takes several runs.
+// until runs the program until that many replacements have joined before its end, each time
+// with slower steps. On a busy machine that takes several runs.
 func (w *walk) until(t *testing.T, joins int, spec intra.Spec, local job.Local) (map[int]map[float64]bool, *job.Local, error) {
 	t.Helper()
 	for {
@@ -141,8 +141,9 @@ func fails(step int64, how func() error, who ...job.Process) func(*intra.Process
 	}
 }
 
-// Jobs with deaths of all kinds: the deaths, the replacements, the number of rollbacks, and
-// the end. If the job ends well its result is that of a job without deaths.
+// TestRun runs jobs with deaths of all kinds. It compares the deaths, the replacements, the
+// number of rollbacks, and the end. If a job ends well, its result is that of a job without
+// deaths.
 func TestRun(t *testing.T) {
 	boom := func() error { panic("boom") }
 	licence := func() error { return fmt.Errorf("start: %w", errLicence) }
@@ -155,7 +156,7 @@ func TestRun(t *testing.T) {
 		deaths    []string
 		joined    []string
 		rollbacks int
-		err       error // that is wrapped; nil: the job ends well
+		err       error // error that Run wraps; nil: the job ends well
 		texts     []string
 	}{
 		{name: "nothing happens", degrees: []int{2, 1, 3}},
@@ -175,16 +176,16 @@ func TestRun(t *testing.T) {
 		{name: "replaced without a backup", degrees: []int{1, 2}, local: job.Local{Replace: true}, kills: []string{"0.0@section:5"},
 			deaths: []string{"0.0#1 injected"},
 			err:    localjob.ErrLost, texts: []string{"rank 0 could not be brought back: no backup was asked for"}},
-		{name: "back to a backup", degrees: []int{1, 1}, local: job.Local{Replace: true, Backup: 2}, kills: []string{"1.0@section:20"},
+		{name: "rolled back to a backup", degrees: []int{1, 1}, local: job.Local{Replace: true, Backup: 2}, kills: []string{"1.0@section:20"},
 			deaths: []string{"1.0#1 injected"}, joined: []string{"1.0"}, rollbacks: 1},
 		{name: "back twice", degrees: []int{1, 1, 1}, local: job.Local{Replace: true, Backup: 2}, kills: []string{"1.0@section:20", "2.0@section:45"},
 			deaths: []string{"1.0#1 injected", "2.0#1 injected"}, joined: []string{"1.0", "2.0"}, rollbacks: 2},
-		{name: "lost on the way back", degrees: []int{1, 1}, local: job.Local{Replace: true, Backup: 2}, kills: []string{"1.0@section:20", "0.0@backup:abort"},
+		{name: "lost during a rollback", degrees: []int{1, 1}, local: job.Local{Replace: true, Backup: 2}, kills: []string{"1.0@section:20", "0.0@backup:abort"},
 			deaths: []string{"1.0#1 injected", "0.0#1 injected"}, joined: []string{"1.0"}, rollbacks: 1,
 			err: localjob.ErrLost, texts: []string{"the job cannot go back to safe point", "the last process that held the state of rank 0 is dead: 0.0"}},
 		{name: "one program fails", degrees: []int{2}, at: fails(3, licence, job.Process{Replica: 1}), deaths: []string{"0.1#1 exit"}},
 		{name: "one program panics", degrees: []int{3}, at: fails(3, boom, job.Process{Replica: 2}), deaths: []string{"0.2#1 panic"}},
-		{name: "what fails is not replaced", degrees: []int{2}, local: job.Local{Replace: true}, at: fails(3, licence, job.Process{Replica: 1}), deaths: []string{"0.1#1 exit"}},
+		{name: "a failed process is not replaced", degrees: []int{2}, local: job.Local{Replace: true}, at: fails(3, licence, job.Process{Replica: 1}), deaths: []string{"0.1#1 exit"}},
 		{name: "the last one fails", degrees: []int{1, 1}, at: fails(3, licence, job.Process{Rank: 1}), deaths: []string{"1.0#1 exit"},
 			err: errLicence, texts: []string{"1.0: start: no licence"}},
 		{name: "the last one panics", degrees: []int{2}, local: job.Local{Sched: "static"}, kills: []string{"0.0@section:2"}, at: fails(4, boom, job.Process{Replica: 1}),
@@ -226,7 +227,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The kinds of links make no difference.
+// Jobs give the same results with every kind of link.
 func TestLinks(t *testing.T) {
 	w := walk{steps: 20, slow: time.Millisecond}
 	want, err := w.result(t, intra.Spec{Degrees: []int{2, 2}}, new(job.Local))
@@ -238,16 +239,15 @@ func TestLinks(t *testing.T) {
 				got, after, err := w.until(t, 1, intra.Spec{Degrees: []int{2, 2}, Link: kind}, local)
 				require.NoError(t, err)
 				require.Equal(t, want, got)
-				require.Len(t, after.Joined, 1, "a joiner gets such links too")
+				require.Len(t, after.Joined, 1, "a joiner gets links of that kind, too")
 			}
 		})
 	}
 }
 
-// A rank that has finished may die once the others have all of its messages, and not
-// before.
+// A finished rank may die once the others have received all of its messages, and not before.
 func TestDeathOfAFinishedRank(t *testing.T) {
-	const size = 50_000 // too large to be sent before a receive asks for it
+	const size = 50_000 // too large to be sent before a receive requests it
 	for _, c := range []struct {
 		degrees []int
 		kill    string
@@ -267,7 +267,7 @@ func TestDeathOfAFinishedRank(t *testing.T) {
 					comm.Isend(p.World(), x, 1, 0)
 					return nil
 				}
-				returned.Wait() // or is about to
+				returned.Wait() // the program has returned, or is about to
 				_, err := comm.Recv(p.World(), x, 0, 0)
 				return err
 			})
@@ -277,7 +277,7 @@ func TestDeathOfAFinishedRank(t *testing.T) {
 	}
 }
 
-// The head finds replicas that have diverged at the latest when it compares their counts.
+// If replicas have diverged, the head finds that at the latest when it compares their counts.
 func TestDivergence(t *testing.T) {
 	err := intra.Run(job.WithLocal(t.Context(), &job.Local{Sched: "replicate"}), intra.Spec{Replicas: 2}, func(p *intra.Process) error {
 		for range 3 + p.Replica() {
@@ -294,8 +294,8 @@ func TestDivergence(t *testing.T) {
 	require.NotErrorIs(t, err, localjob.ErrLost)
 }
 
-// A job ends with the context of its caller, for its reason, wherever the
-// processes are.
+// A job ends with the context of its caller, and with its cause, wherever the processes are
+// blocked.
 func TestEndOfTheContext(t *testing.T) {
 	why := errors.New("the operator had enough")
 	for _, degrees := range [][]int{{1}, {2, 1}} {
@@ -315,7 +315,7 @@ func TestEndOfTheContext(t *testing.T) {
 	}
 }
 
-// The head's clock triggers a kill at a time.
+// A kill at a time happens by the head's clock.
 func TestKillAtATime(t *testing.T) {
 	local := &job.Local{Kills: kills(t, "0.0@1ms")}
 	err := intra.Run(job.WithLocal(t.Context(), local), intra.Spec{}, func(p *intra.Process) error {
@@ -326,7 +326,7 @@ func TestKillAtATime(t *testing.T) {
 	require.ErrorContains(t, err, "killed on request at 1ms")
 }
 
-// An error of the job is reported before the program runs anywhere.
+// An error in the description of a job is reported before the program runs in any process.
 func TestRefusedJobs(t *testing.T) {
 	empty := t.TempDir()
 	for _, c := range []struct {
@@ -335,10 +335,10 @@ func TestRefusedJobs(t *testing.T) {
 		local job.Local
 		want  string
 	}{
-		{"no such degrees", intra.Spec{Degrees: []int{0}}, job.Local{}, "invalid job: rank 0 has degree 0"},
+		{"invalid degrees", intra.Spec{Degrees: []int{0}}, job.Local{}, "invalid job: rank 0 has degree 0"},
 		{"no such link", intra.Spec{Ranks: 3, Link: "string"}, job.Local{}, `intra.Run: link 0.0 and 1.0: unknown kind of link "string": want inproc, shm, unix or tcp`},
-		{"nothing to begin with", intra.Spec{}, job.Local{Restart: empty}, "intra.Run: there is no checkpoint in " + empty},
-		{"nowhere to write to", intra.Spec{}, job.Local{Files: os.DevNull, Every: 1}, "intra.Run: write checkpoints to " + os.DevNull},
+		{"no files to begin with", intra.Spec{}, job.Local{Restart: empty}, "intra.Run: there is no checkpoint in " + empty},
+		{"no folder to write to", intra.Spec{}, job.Local{Files: os.DevNull, Every: 1}, "intra.Run: write checkpoints to " + os.DevNull},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := intra.Run(job.WithLocal(t.Context(), &c.local), c.spec, func(*intra.Process) error {
@@ -350,8 +350,8 @@ func TestRefusedJobs(t *testing.T) {
 	}
 }
 
-// A job continues from the files of another one. A set that cannot be written or used is
-// named, and does no harm.
+// A job continues from the files of an earlier one. If a set cannot be written or used, a
+// message names it, and the job continues.
 func TestFiles(t *testing.T) {
 	spec := intra.Spec{Degrees: []int{2, 1}}
 	w := walk{steps: 20, slow: 2 * time.Millisecond}
@@ -359,7 +359,7 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 
-	// Once the job has begun a file stands where the folder of the first set should be.
+	// Once the job has begun, a file is put where the folder of the first set should be.
 	obstacle := filepath.Join(dir, "set-000001")
 	var once sync.Once
 	var placed error
@@ -377,7 +377,7 @@ func TestFiles(t *testing.T) {
 	require.NotContains(t, written.Sets, uint64(1))
 	require.Contains(t, written.Warnings[0], "checkpoint set 1 is abandoned: write the checkpoint of rank")
 
-	newest := &job.Local{Files: dir, Every: 12} // one set: a second one is left out if the first takes long
+	newest := &job.Local{Files: dir, Every: 12} // writes one set; a second one may be left out if the first takes long
 	_, err = w.result(t, spec, newest)
 	require.NoError(t, err)
 	require.Len(t, newest.Sets, 1)
@@ -393,5 +393,5 @@ func TestFiles(t *testing.T) {
 	for _, s := range again.Stats {
 		sections += s.Sections
 	}
-	require.Less(t, sections, 4*w.steps, "it did not begin anew")
+	require.Less(t, sections, 4*w.steps, "the program continued from the files")
 }
