@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 )
 
-// appFlags are the flags of figures that each program has beside the common ones.
+// appFlags are the flags of the command figures that each program has besides the common ones.
 var appFlags = map[string][]string{
 	figures.HPCCG: {"nx", "ny", "nz", "iters", "matrix", "fused", "tasks", "only"},
 	figures.GTC:   {"micell", "mpsi", "mthetamax", "mzetamax", "steps", "double", "tasks", "only"},
@@ -51,7 +51,8 @@ func apps(fs *flag.FlagSet, list string) ([]string, error) {
 	return names, err
 }
 
-// usual sets options that were not given to the usual values for proxies; points to 0.
+// usual sets the options that were not given to the usual values for proxies. It sets points
+// to 0.
 func (f *proxyOptions) usual(fs *flag.FlagSet) {
 	given := make(map[string]bool)
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -68,7 +69,8 @@ func (f *proxyOptions) usual(fs *flag.FlagSet) {
 	}
 }
 
-// box returns the points of a native rank: edge in the directions that were not given.
+// box returns the number of points of a native rank in each direction. A direction that was
+// not given has edge points.
 func (f *proxyOptions) box(edge int) (n [3]int) {
 	for d := range n {
 		n[d] = cmp.Or(f.points[d], edge)

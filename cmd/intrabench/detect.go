@@ -17,12 +17,12 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// runDetect measures how soon losses are handled, and what detection costs.
+// runDetect measures how soon losses are handled, and the cost of detection.
 func runDetect(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("detect")
 	var o detection.Options
-	fs.IntVar(&o.Rounds, "rounds", 10, "how often each loss happens, in turn; 0: nothing is lost")
-	fs.IntVar(&o.Runs, "runs", 5, "how often the job runs without a loss, each way in turn; 0: it does not")
+	fs.IntVar(&o.Rounds, "rounds", 10, "how often each loss happens, in turn; 0: no loss")
+	fs.IntVar(&o.Runs, "runs", 5, "how often the job runs without a loss, each way in turn; 0: not at all")
 	fs.DurationVar(&o.Time, "time", 5*time.Second, "about how long such a run takes")
 	fs.IntVar(&o.Rarer, "rarer", 10, "how many `times` rarer beats are in the runs to compare with, 2 to 20")
 	numbers := jsonFlag(fs, args)
@@ -35,7 +35,7 @@ func runDetect(ctx context.Context, args []string, out io.Writer) error {
 		return errors.New("-rounds and -runs must not be negative, -time must be positive")
 	case o.Rounds+o.Runs == 0:
 		return errors.New("-rounds 0 and -runs 0: there is nothing to measure")
-	case o.Rarer < 2 || o.Rarer > 20: // nodes wait 10 s for their first lease
+	case o.Rarer < 2 || o.Rarer > 20: // nodes wait at most 10 s for their first lease
 		return fmt.Errorf("-rarer %d: want 2 to 20", o.Rarer)
 	}
 	self, err := os.Executable()
@@ -83,15 +83,15 @@ var detectHead = command{name: detection.HeadCommand, run: func(ctx context.Cont
 	return err
 }}
 
-// detectAgent is the agent of such a job.
+// detectAgent is the agent of a job of detect.
 var detectAgent = command{name: detection.AgentCommand, run: func(context.Context, []string, io.Writer) error {
 	return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}, nil)
 }}
 
-// detectJob is the program of such a job.
+// detectJob is the program of a job of detect.
 var detectJob = command{name: detection.ProgramCommand, run: func(_ context.Context, args []string, out io.Writer) error {
 	fs := newFlags(detection.ProgramCommand)
-	passes := fs.Int("passes", 0, "how many; 0: it does not end by itself")
+	passes := fs.Int("passes", 0, "number of passes; 0: it does not end by itself")
 	if err := parse(fs, args); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// The command measures real jobs on hosts, each once. Their times mean nothing.
+// The command measures real jobs on hosts, each once. The measured times are not checked.
 func TestDetect(t *testing.T) {
 	netns.Test(t, 1).Close()
 	file := filepath.Join(t.TempDir(), "d.json")

@@ -87,7 +87,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 		return runGTC(ctx, o, out)
 	}
 	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Send}
-	if !*between { // without direct stores it equals Send
+	if !*between { // without direct stores, this configuration equals Send
 		configs = append(configs, figures.Auto)
 	}
 	for _, l := range splitLimits(*limits) {
@@ -131,7 +131,8 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	return numbers.write(m)
 }
 
-// only returns the configurations that a list names, in its order, or all.
+// only returns the configurations that a list names, in the order of the list. Without a list
+// it returns all.
 func only(all []figures.Config, list string) (some []figures.Config, err error) {
 	if list == "" {
 		return all, nil
@@ -157,7 +158,8 @@ func only(all []figures.Config, list string) (some []figures.Config, err error) 
 
 func printMachine(out io.Writer) { fmt.Fprintln(out, results.ThisMachine()) }
 
-// progress prints to standard error what runs now, since a run takes minutes.
+// progress returns a function that prints the present run to standard error, since a run takes
+// minutes.
 func progress(quiet bool, rounds int) func(int, figures.Config) {
 	if quiet {
 		return nil
@@ -167,7 +169,8 @@ func progress(quiet bool, rounds int) func(int, figures.Config) {
 	}
 }
 
-// splitLimits splits a list of bandwidths. Those without a unit have that of the last one.
+// splitLimits splits a list of bandwidths. A bandwidth without a unit has the unit of the last
+// one.
 func splitLimits(list string) []string {
 	if list == "" {
 		return nil

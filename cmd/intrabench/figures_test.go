@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 )
 
-// The command measures small real jobs. Their times mean nothing.
+// The command measures small real jobs. The measured times are not checked.
 func TestFigures(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
@@ -36,7 +36,7 @@ func TestFigures(t *testing.T) {
 	readResult(t, dir+"/f.json", &m)
 	require.Len(t, m.Trials, 18)
 	require.Len(t, m.Rows, 45)
-	// 4 passes on 6 x 6 x 12 points: each update of waxpby is sent once.
+	// The 4 passes work on 6 x 6 x 12 points. Each update of waxpby is sent once.
 	const waxpby, sparsemv, bytes = 2 + 3*4, 1 + 4, 8 * 6 * 6 * 12
 	require.Len(t, m.Models, 4)
 	require.EqualValues(t, waxpby*bytes, m.Models[1].Bytes)

@@ -84,8 +84,8 @@ func runGrain(ctx context.Context, args []string, out io.Writer) error {
 	return jsonFile.write(results)
 }
 
-// runPeer runs the program of a peer, which prints the seconds of its plain and of its
-// parallel loop for each size.
+// runPeer runs an outside program. For each size, that program prints the seconds of its plain
+// loop and of its parallel one.
 func runPeer(ctx context.Context, command []string, threads int, o grain.Options) (plain, parallel []float64, err error) {
 	args := append(command[1:len(command):len(command)], strconv.Itoa(threads), strconv.Itoa(o.Tasks), strconv.Itoa(o.Bytes), fmt.Sprint(o.Time.Seconds()))
 	for _, w := range o.Work {

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/grain"
 )
 
-// The command measures small jobs, each once. Their times mean nothing.
+// The command measures small jobs, each once. The measured times are not checked.
 func TestGrain(t *testing.T) {
 	peer := filepath.Join(t.TempDir(), "peer")
 	require.NoError(t, os.WriteFile(peer, []byte("#!/bin/sh\nshift 4\nfor w; do echo $w $w; done\n"), 0o700))

@@ -58,7 +58,7 @@ func (o gtcOptions) check() ([]figures.Config, error) {
 		overLinks = append(overLinks, limited(c, o.hosts)...)
 	}
 	configs := figures.GTCConfigs(o.doubled, overLinks...)
-	if o.hosts { // without direct stores it equals Send
+	if o.hosts { // without direct stores, this configuration equals Send
 		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Auto.Name })
 	}
 	return only(configs, o.only)
@@ -76,8 +76,8 @@ func checkGTC(pr figures.GTCProblem) error {
 	return nil
 }
 
-// runGTC measures figure 6c. It measures the copies of inout variables separately, since in
-// GTC they cannot be separated from the rest of receiving.
+// runGTC measures figure 6c. It measures the copies of inout variables by themselves, since a
+// run of GTC cannot separate them from the rest of receiving.
 func runGTC(ctx context.Context, o gtcOptions, out io.Writer) error {
 	configs, err := o.check()
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The command measures small real jobs. Their times mean nothing.
+// The command measures small real jobs. The measured times are not checked.
 func TestFiguresGTC(t *testing.T) {
 	for double, configs := range map[string]int{"": 5, " -double -limits 200MB/s": 7} {
 		t.Run(strings.TrimSpace(double), func(t *testing.T) {
 			if double != "" {
-				inMatrix(t) // it has two more configurations
+				inMatrix(t) // these flags add two configurations
 			}
 			dir := t.TempDir()
 			var out bytes.Buffer

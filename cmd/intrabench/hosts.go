@@ -16,8 +16,8 @@ func hostsFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("hosts", false, "run the processes of a job on two hosts, network namespaces with a cable between them, over TCP (as root)")
 }
 
-// limited returns the configurations for links of a bandwidth: one that shares where that
-// pays, and one that always shares. Between hosts the native run has such links, too.
+// limited returns the configurations for links of a bandwidth: one that shares if that saves
+// time, and one that always shares. Between hosts, the native run has such links, too.
 func limited(c figures.Config, between bool) (all []figures.Config) {
 	if between {
 		all = figures.Beside(c)
@@ -28,8 +28,8 @@ func limited(c figures.Config, between bool) (all []figures.Config) {
 	return append(all, figures.Forced(c))
 }
 
-// apart makes the programs run on two hosts, if requested. The function that it returns
-// removes the hosts.
+// apart makes the programs run on two hosts, if requested. It returns a function that removes
+// the hosts.
 func apart(p *figures.Programs, between bool) (remove func(), err error) {
 	if !between {
 		return func() {}, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// The commands measure small jobs over two hosts. Their times mean nothing.
+// The commands measure small jobs over two hosts. The measured times are not checked.
 func TestHosts(t *testing.T) {
 	netns.TestPair(t).Close()
 	for args, program := range map[string]string{

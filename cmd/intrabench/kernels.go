@@ -34,7 +34,7 @@ func runKernels(ctx context.Context, args []string, out io.Writer) error {
 	return f.write(out, results)
 }
 
-// format is how results are written.
+// format is the form of the output.
 type format struct {
 	json  *jsonFile
 	quiet *bool

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command intrabench measures this module, in ratios that carry over from machine to
-// machine: values that are compared are measured in alternation, in one run.
+// Command intrabench measures this module. Its results are ratios, which carry over from
+// machine to machine: values that are compared are measured in alternation, in one run.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/version"
 )
 
-// command is a subcommand: run gets the arguments after its name.
+// command is a subcommand. run gets the arguments after its name.
 type command struct {
 	name, about string
 	run         func(ctx context.Context, args []string, out io.Writer) error
@@ -32,23 +32,23 @@ var commands = []command{
 	{"share", "a program of yours: native, replicated, with results sent and with the default, and where its time goes", runShare},
 	{"figures", "an example (-app) native, replicated, with results sent and with the default: the paper's figures 5 and 6c, and E over bandwidth", runFigures},
 	{"papers", "overheads and figures of the papers, and E measured against E forecast by the share-or-not rule", runPapers},
-	{"grain", "how short a section may be and still pay: METG, the minimum effective task granularity, beside OpenMP", runGrain},
-	{"vary", "the digits that are left, as a report of intravary says, drawn", runVary},
+	{"grain", "how short a section may be and still save time: METG, the minimum effective task granularity, beside OpenMP", runGrain},
+	{"vary", "draws the digits that remain, from a report of intravary", runVary},
 	{"hpccg", "HPCCG as a whole, beside an outside program", runHPCCG},
-	{"pingpong", "messages between two ranks, replicated and not", runPingpong},
-	{"recovery", "how lost processes come back, what backups and files cost, what failures leave of E", runRecovery},
-	{"detect", "how soon all survivors have handled the loss of a process or a host, and what it costs to watch for it", runDetect},
+	{"pingpong", "messages between two ranks, with and without replicas", runPingpong},
+	{"recovery", "replacement of lost processes, cost of backups and files, efficiency under failures", runRecovery},
+	{"detect", "time until all survivors have handled the loss of a process or a host, and cost of the detection", runDetect},
 	{"scale", "start, memory, links, messages and rest over the number of processes", runScale},
-	{"collectives", "collective operations, replicated and not", runCollectives},
+	{"collectives", "collective operations, with and without replicas", runCollectives},
 }
 
 // jobs are the commands that intrarun runs for other commands.
 var jobs = []command{grainJob, detectHead, detectAgent, detectJob, scaleJob}
 
-// moved are programs that had commands of their own.
+// moved are the programs that had commands of their own in earlier versions.
 var moved = []string{"npb", "hpcg", "minighost", "amg"}
 
-// errUsage means that the command line was wrong and that the error has been printed.
+// errUsage means that the command line was wrong, and that the error has been printed.
 var errUsage = errors.New("usage")
 
 func main() {
@@ -99,12 +99,12 @@ func run(ctx context.Context, args []string, out, diag io.Writer) error {
 	return errUsage
 }
 
-// newFlags returns a flag set for a subcommand, which prints its own usage.
+// newFlags returns a flag set for a subcommand. The flag set prints the usage itself.
 func newFlags(name string) *flag.FlagSet {
 	return flag.NewFlagSet("intrabench "+name, flag.ContinueOnError)
 }
 
-// parse parses the flags. Remaining arguments are an error.
+// parse parses the flags. It fails if arguments remain.
 func parse(fs *flag.FlagSet, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return usage(err)
@@ -117,7 +117,7 @@ func parse(fs *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// usage converts an error of a flag set.
+// usage converts an error of a flag set into errUsage.
 func usage(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err

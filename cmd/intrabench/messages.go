@@ -28,7 +28,7 @@ const asRank = "-rank"
 // workMessages is the number of messages in a round that measures the cost of the protocol.
 const workMessages = 20_000
 
-// messageFlags are the flags of the measurements of messages.
+// messageFlags are the flags that the measurements of messages share.
 type messageFlags struct {
 	messages.Options
 	json   *jsonFile
@@ -36,7 +36,7 @@ type messageFlags struct {
 	quiet  bool
 }
 
-// newMessageFlags defines them.
+// newMessageFlags defines these flags.
 func newMessageFlags(name string, args []string, links, degrees string) (*flag.FlagSet, *messageFlags) {
 	fs, f := newFlags(name), &messageFlags{}
 	f.Links, _ = parseLinks(links)
@@ -54,7 +54,7 @@ func newMessageFlags(name string, args []string, links, degrees string) (*flag.F
 	fs.StringVar(&f.Peer, "peer", "", "also run the shell `command` in every round, like 'mpirun -np 2 /tmp/peer', and print the\nratios; cmd/intrabench/peer has such a program")
 	fs.StringVar(&f.mpirun, "mpirun", "mpirun -np", "what starts the jobs of -link mpi: a `command`, followed by the number of processes and intrarun; intrabench needs the\ntag mpi for them")
 	f.json = jsonFlag(fs, args)
-	fs.BoolVar(&f.quiet, "quiet", false, "do not tell on standard error what runs now")
+	fs.BoolVar(&f.quiet, "quiet", false, "print no progress on standard error")
 	return fs, f
 }
 
@@ -96,7 +96,7 @@ func (f *messageFlags) write(out io.Writer, results []messages.Result, work []me
 	return f.json.write(messageResults{results, work})
 }
 
-// messageResults is what -json writes.
+// messageResults is the content of a file of -json.
 type messageResults struct {
 	Results  []messages.Result `json:"results"`
 	Protocol []messages.Work   `json:"protocol,omitempty"`
@@ -115,7 +115,8 @@ func (f *messageFlags) print(out io.Writer, results []messages.Result, work []me
 
 // runPingpong measures half round trips and the bandwidth of messages between two ranks,
 // without and with replicas. With -any the ranks receive from any source, and each job runs
-// twice: its replicas agree on the order of messages, or the program asserts that they need not.
+// twice. In the first its replicas agree on the order of messages. In the second the program
+// asserts that the order does not matter.
 func runPingpong(ctx context.Context, args []string, out io.Writer) error {
 	fs, f := newMessageFlags("pingpong", args, "shm,unix,tcp", "1,1 2,1 2,2")
 	largest := fs.Int("max", 8<<20, "largest message in `bytes`")
@@ -166,7 +167,7 @@ func runCollectives(ctx context.Context, args []string, out io.Writer) error {
 	return f.write(out, results, nil)
 }
 
-// parseLinks parses "shm,unix".
+// parseLinks parses a list like "shm,unix".
 func parseLinks(s string) ([]string, error) {
 	kinds := []string{job.LinkSHM, job.LinkUnix, job.LinkTCP, job.LinkMPI}
 	links := strings.Split(s, ",")
@@ -178,7 +179,7 @@ func parseLinks(s string) ([]string, error) {
 	return links, nil
 }
 
-// parseAllDegrees parses "1,1 2,1".
+// parseAllDegrees parses a list like "1,1 2,1".
 func parseAllDegrees(s string) ([][]int, error) {
 	var all [][]int
 	for d := range strings.FieldsSeq(s) {

@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// This executable is also the program of the measured processes.
+// The test binary is also the program of the measured processes.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == asRank {
 		messages.Rank(os.Args[2])
@@ -29,8 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// inMatrix skips a test that repeats other tests in another form, unless the matrix is
-// requested.
+// inMatrix skips a test that repeats other tests in another form, unless INTRA_MATRIX is set.
 func inMatrix(t *testing.T) {
 	t.Helper()
 	if !jobtest.Matrix() {
@@ -38,7 +37,7 @@ func inMatrix(t *testing.T) {
 	}
 }
 
-// The command measures small real jobs. Their times mean nothing.
+// The command measures small real jobs. The measured times are not checked.
 func TestPingpong(t *testing.T) {
 	call := func(t *testing.T, args string) string {
 		var out bytes.Buffer
@@ -65,12 +64,12 @@ func TestPingpong(t *testing.T) {
 		require.Len(t, last.Seconds, 2)
 		require.Positive(t, last.Min)
 		require.Positive(t, last.Ratio.Median)
-		require.Len(t, doc.Protocol, 3+2, "the mirror protocol is another one where there are replicas")
+		require.Len(t, doc.Protocol, 3+2, "the mirror protocol differs if there are replicas")
 	})
 }
 
-// Replicas that receive from any source agree on the order, beside the same program that asserts
-// that no order matters.
+// Replicas that receive from any source agree on the order. The table has the same program
+// with an assertion that the order does not matter beside it.
 func TestPingpongFromAnySource(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.json")
 	var out bytes.Buffer
@@ -78,7 +77,7 @@ func TestPingpongFromAnySource(t *testing.T) {
 	require.NoError(t, run(t.Context(), args, &out, nil))
 	require.Regexp(t, `(?m)^ +shm +bytes +asserted 1,1\*? µs +MB/s +decided 1,1\*? µs +MB/s +ratio +/ asserted +asserted 2,2\*? µs +MB/s +ratio +decided 2,2\*? µs +MB/s +ratio +/ asserted *$`, out.String())
 	require.Regexp(t, `(?m)^ +anysource-run +1 +[\d.]+ `, out.String())
-	require.NotContains(t, out.String(), "what the protocol does", "it measures messages from one source")
+	require.NotContains(t, out.String(), "what the protocol does", "the protocol is measured for messages from one source")
 	var doc messageResults
 	readResult(t, file, &doc)
 	require.Len(t, doc.Results, 2*2*2*2)

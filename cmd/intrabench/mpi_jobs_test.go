@@ -15,7 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// Jobs over a native MPI library are measured under its launcher.
+// Jobs over a native MPI library are measured under the launcher of that library.
 func TestMessagesOverMPI(t *testing.T) {
 	needs.Tool(t, "mpirun.openmpi", "openmpi-bin")
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
@@ -29,7 +29,7 @@ func TestMessagesOverMPI(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, bench, append([]string{"pingpong", "-max", "65536"}, args...)...)
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends the job
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // mpirun ends the job on this signal
 		cmd.WaitDelay = 10 * time.Second
 		out, err := cmd.CombinedOutput()
 		return string(out), err

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 )
 
-// Titles and results of the papers.
+// Titles of the papers, and their results.
 const (
 	sdrTitle = `Overhead of replicated messages with as much work for each process: Lefray, Ropars, Schiper, "Replication for
 Send-Deterministic MPI HPC Applications", FTXS 2013, Table 1 (class D, 256 ranks, degree 2, InfiniBand 20G).
@@ -34,7 +34,7 @@ var (
 
 var paperParts = []string{"sdr", "figure6", "partreper", "forecast"}
 
-// papersResult holds all measurements of runPapers.
+// papersResult contains all measurements of runPapers.
 type papersResult struct {
 	SDR       []*figures.Overhead         `json:"sdr,omitempty"`
 	PartRePer []*figures.Overhead         `json:"partreper,omitempty"`
@@ -44,8 +44,8 @@ type papersResult struct {
 	Forecasts []figures.Forecast          `json:"forecasts,omitempty"`
 }
 
-// runPapers measures what the papers show, and how well the rule of the scheduler predicts
-// it.
+// runPapers repeats the measurements of the papers, and measures how well the rule of the
+// scheduler predicts E.
 func runPapers(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("papers")
 	parts := fs.String("parts", strings.Join(paperParts, ","), "`names` of what to measure, comma-separated")
@@ -143,7 +143,7 @@ func runPapers(ctx context.Context, args []string, out io.Writer) error {
 	return numbers.write(b.papersResult)
 }
 
-// papersBench measures and collects the results.
+// papersBench runs the measurements and collects the results.
 type papersBench struct {
 	papersResult
 	programs *figures.Programs
@@ -151,7 +151,7 @@ type papersBench struct {
 	quiet    bool
 }
 
-// overhead measures jobs with that number of ranks, of which some have a replica.
+// overhead measures jobs with that number of ranks. Some of the ranks have a replica.
 func (b *papersBench) overhead(ctx context.Context, out io.Writer, title string, says map[string]string, replicated []int, ranks int, proxies []figures.Proxy) ([]*figures.Overhead, error) {
 	var all []*figures.Overhead
 	for _, x := range proxies {

@@ -25,8 +25,8 @@ func TestPapers(t *testing.T) {
 	require.NotEmpty(t, all.Forecasts)
 }
 
-// The program of another suite has no claims of the papers.
-func TestDoubled(t *testing.T) {
+// The papers contain no figures for a program of another suite.
+func TestTwiceTheCores(t *testing.T) {
 	inMatrix(t)
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), strings.Fields("figures -app is -class S -rounds 1 -quiet -double"), &out, os.Stderr))

@@ -10,11 +10,11 @@ import (
 
 // quietFlag defines -quiet.
 func quietFlag(fs *flag.FlagSet) *bool {
-	return fs.Bool("quiet", false, "do not tell on standard error what runs now")
+	return fs.Bool("quiet", false, "print no progress on standard error")
 }
 
-// tellRound prints to standard error which round begins, and of which measurement unless
-// what is empty.
+// tellRound prints to standard error which round begins. If what is not empty, it names the
+// measurement.
 func tellRound(what string, round, rounds int) {
 	if what != "" {
 		what += ": "

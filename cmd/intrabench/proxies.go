@@ -24,7 +24,7 @@ var proxyNames = append(slices.Clone(npbNames), "hpcg", "minighost", "amg")
 // proxyOptions configures the measurement of one of proxyNames, or of all NAS benchmarks
 // (npb).
 type proxyOptions struct {
-	points                          [3]int // of a native rank; 0: the usual number for the program
+	points                          [3]int // points of a native rank; 0: the usual number for the program
 	class, stencil, problem, solver string
 	vars, sets, steps               int
 	rounds                          int
@@ -132,7 +132,7 @@ func (f *proxyOptions) run(ctx context.Context, out io.Writer, proxies ...figure
 	return f.json.write(all)
 }
 
-// tell prints progress for one of several programs.
+// tell returns a function that prints progress for one of several programs.
 func tell(quiet bool, program string, rounds int) func(int, figures.Config) {
 	if quiet {
 		return nil
@@ -142,7 +142,7 @@ func tell(quiet bool, program string, rounds int) func(int, figures.Config) {
 	}
 }
 
-// parseNames parses a list of names, each of which has to be in of.
+// parseNames parses a list of names. Each name must be in of.
 func parseNames(flag, list string, of []string) ([]string, error) {
 	names := strings.Split(list, ",")
 	for _, name := range names {
@@ -153,7 +153,7 @@ func parseNames(flag, list string, of []string) ([]string, error) {
 	return names, nil
 }
 
-// npb lists the benchmarks of a class; "npb" names all.
+// npb returns the benchmarks in a list, in a class; the name npb stands for all benchmarks.
 func npb(class, list string) (all []figures.Proxy, err error) {
 	if list == "npb" {
 		list = strings.Join(npbNames, ",")

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// whole runs a command with -json and -plot on small real jobs, each once. Their times mean
-// nothing. It reads the measurements into all, and returns what the command printed.
+// whole runs a command with -json and -plot on small real jobs, each once. The measured times
+// are not checked. It reads the measurements into all, and returns the output of the command.
 func whole(t *testing.T, args string, all any) string {
 	dir := t.TempDir()
 	var out bytes.Buffer
@@ -23,7 +23,7 @@ func whole(t *testing.T, args string, all any) string {
 }
 
 func TestProxy(t *testing.T) {
-	inMatrix(t) // TestPapers of `make system` runs a proxy, too
+	inMatrix(t) // TestPapers, which `make system` runs, runs a proxy, too
 	var all []struct {
 		Trials []struct {
 			Config string

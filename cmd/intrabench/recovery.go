@@ -19,8 +19,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// runRecovery measures how a job recovers from failures, and what it costs to be prepared
-// for them.
+// runRecovery measures how a job recovers from failures, and the cost of being prepared for
+// them.
 func runRecovery(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("recovery")
 	o := recoverybench.Options{NZ: []int{64, 128, 256}, Every: []uint64{1, 5, 10}}
@@ -32,7 +32,7 @@ func runRecovery(ctx context.Context, args []string, out io.Writer) error {
 	})
 	fs.DurationVar(&o.Time, "time", 2*time.Second, "about how long a run without failures takes")
 	fs.IntVar(&o.Rounds, "rounds", 5, "how often everything runs, in turn")
-	fs.IntVar(&o.Failures, "failures", 3, "up to so many failures in a run")
+	fs.IntVar(&o.Failures, "failures", 3, "largest number of failures in a run")
 	numbers := jsonFlag(fs, args)
 	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
@@ -80,7 +80,7 @@ func linkBandwidth(ctx context.Context) (float64, error) {
 	return bytes / results[0].Median, nil
 }
 
-// parseSizes parses "64,128".
+// parseSizes parses a list like "64,128".
 func parseSizes(s string) ([]int, error) {
 	var all []int
 	for f := range strings.SplitSeq(s, ",") {

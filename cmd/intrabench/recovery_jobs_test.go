@@ -12,9 +12,8 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/recoverybench"
 )
 
-// The measurements are read from the messages and the output of a real job with a
-// death.
-func TestJobWhoseReplicaComesBack(t *testing.T) {
+// The values come from the messages and the output of a real job with a death.
+func TestJobWithAReplacement(t *testing.T) {
 	programs, err := figures.Build(t.Context(), figures.HPCCG)
 	require.NoError(t, err)
 	defer programs.Remove()
@@ -26,6 +25,6 @@ func TestJobWhoseReplicaComesBack(t *testing.T) {
 	for replica := range 2 {
 		require.NotEmpty(t, r.Tasks[replica])
 	}
-	require.Less(t, r.Tasks[1][0], r.Deaths[0], "it has run tasks before its death")
-	require.Less(t, r.Deaths[0], r.Tasks[0][len(r.Tasks[0])-1], "the other one has run tasks after it")
+	require.Less(t, r.Tasks[1][0], r.Deaths[0], "the replica has run tasks before its death")
+	require.Less(t, r.Deaths[0], r.Tasks[0][len(r.Tasks[0])-1], "the other replica has run tasks after that")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/scale"
 )
 
-// Jobs of two sizes, watched while they rest.
+// The command measures jobs of two sizes while they rest.
 func TestScale(t *testing.T) {
 	dir := t.TempDir()
 	numbers, plot := filepath.Join(dir, "scale.json"), filepath.Join(dir, "scale.svg")

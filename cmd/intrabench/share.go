@@ -69,7 +69,7 @@ func runShare(ctx context.Context, args []string, out io.Writer) error {
 	return numbers.write(m)
 }
 
-// findIntrarun looks beside this program and in the path. If it finds nothing, it builds
+// findIntrarun looks for intrarun beside this program and in PATH. If it finds none, it builds
 // intrarun in dir: in the module of a program that has it as a tool, or in this repository.
 func findIntrarun(ctx context.Context, dir string) (string, error) {
 	if self, err := os.Executable(); err == nil {
@@ -88,7 +88,7 @@ func findIntrarun(ctx context.Context, dir string) (string, error) {
 	return name, nil
 }
 
-// executable builds a program with the tag, unless it is one already.
+// executable builds a program with the tag intra, unless program is an executable already.
 func executable(ctx context.Context, dir, program string) (string, error) {
 	if st, err := os.Stat(program); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
 		return filepath.Abs(program)

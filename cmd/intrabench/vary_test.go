@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/vary"
 )
 
-// TestVary prints and draws a report, and describes the error of a wrong one.
+// TestVary prints and draws a report. A wrong report gives an error that describes it.
 func TestVary(t *testing.T) {
 	dir, digits := t.TempDir(), 12.5
 	v := vary.Variance{Name: "temperature", Set: 1, Numbers: 100, Digits: &digits, MeanDigits: &digits, Least: &digits,

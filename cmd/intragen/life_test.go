@@ -19,7 +19,7 @@ func readFile(t testing.TB, dir, name string) string {
 	return string(text)
 }
 
-// command runs a program and returns all that it prints.
+// command runs a program and returns its whole output.
 func command(t testing.TB, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
@@ -71,7 +71,7 @@ func main() {
 	userOutput = "[0 3 6 9 12 15 18 21 24 27]\n"
 )
 
-// TestLife follows the outputs through the life of a program.
+// TestLife checks the outputs after each step in the development of a program.
 func TestLife(t *testing.T) {
 	dir := newModule(t, map[string]string{"kernels.go": userKernels, "main.go": userMain})
 
@@ -92,7 +92,7 @@ func TestLife(t *testing.T) {
 	require.Equal(t, "kernels_intra.go: current\nmain_intra.go: current\n", stderr)
 	after, err := os.Stat("main_intra.go")
 	require.NoError(t, err)
-	require.Equal(t, before.ModTime(), after.ModTime(), "what would not change is not written")
+	require.Equal(t, before.ModTime(), after.ModTime(), "an output that would not change is not written")
 
 	t.Run("the tag in GOFLAGS does not hide the sections", func(t *testing.T) {
 		t.Setenv("GOFLAGS", "-tags=intra,other -mod=mod")
@@ -112,7 +112,7 @@ func TestLife(t *testing.T) {
 		require.Equal(t, kernels, readFile(t, dir, "kernels_intra.go"))
 	})
 
-	t.Run("a broken output does not block its own making", func(t *testing.T) {
+	t.Run("a broken output does not prevent its regeneration", func(t *testing.T) {
 		writeFiles(t, dir, map[string]string{
 			"kernels.go":       userKernels,
 			"main.go":          userMain,
@@ -140,7 +140,7 @@ func TestLife(t *testing.T) {
 		require.Equal(t, twin, readFile(t, dir, "main_intra.go"))
 	})
 
-	t.Run("orphans are removed, files of others are not touched", func(t *testing.T) {
+	t.Run("orphans are removed, and other files are kept", func(t *testing.T) {
 		require.NoError(t, os.Rename("kernels.go", "tasks.go"))
 		code, stdout, _ := intragen(t, dir, "-check")
 		require.Equal(t, 1, code)

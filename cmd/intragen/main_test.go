@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// root is the folder of go.mod, found before any test changes the folder.
+// root is the folder of go.mod. It is determined before any test changes the current folder.
 var root, rootErr = filepath.Abs("../..")
 
 func repository(t testing.TB) string {
@@ -30,8 +30,8 @@ func intragen(t testing.TB, dir string, args ...string) (code int, stdout, stder
 	return code, out.String(), errs.String()
 }
 
-// TestGolden checks that the outputs of the cases have not changed: the files
-// next to the sources are the golden files.
+// TestGolden checks that the outputs for the test cases have not changed. The golden files are
+// the outputs beside the sources.
 func TestGolden(t *testing.T) {
 	dir := filepath.Join(repository(t), "testdata", "generate")
 	if *update {
@@ -46,7 +46,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestErrors compares the errors about wrong sources, with their places.
+// TestErrors compares the errors for wrong sources, with their positions.
 func TestErrors(t *testing.T) {
 	for _, name := range []string{"kernels", "sections", "compile", "taken", "twin", "state", "statetwin"} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestErrors(t *testing.T) {
 			require.Equal(t, string(want), stderr)
 			outputs, err := filepath.Glob(filepath.Join(dir, "*_intra*.go"))
 			require.NoError(t, err)
-			require.Empty(t, outputs, "nothing is written when anything is wrong")
+			require.Empty(t, outputs, "nothing is written if there is an error")
 		})
 	}
 }

@@ -9,12 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newModule makes the module of a user, which requires this one, and changes into its
-// folder.
+// newModule makes a user's module that requires this one, and changes into its folder.
 func newModule(t testing.TB, files map[string]string) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	t.Setenv("GOFLAGS", "-mod=mod -ldflags=-w") // linking is most of the time
+	t.Setenv("GOFLAGS", "-mod=mod -ldflags=-w") // without debug information, since linking takes most of the time
 	t.Setenv("GOWORK", "off")
 	sums, err := os.ReadFile(filepath.Join(repository(t), "go.sum"))
 	require.NoError(t, err)
@@ -35,8 +34,8 @@ func writeFiles(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// TestBrokenDependency requires that errors are reported where they are, not where they
-// show.
+// TestBrokenDependency requires that errors are reported at their causes, and not at their
+// consequences.
 func TestBrokenDependency(t *testing.T) {
 	dir := newModule(t, map[string]string{
 		"kern/kern.go": "package kern\n\nvar X missing\n\nfunc F() unknown { return 1 }\n",
@@ -59,7 +58,7 @@ func main() {}
 
 	writeFiles(t, dir, map[string]string{"main.go": "package main\n\n//intra:task out(y)\nfunc f(y []float64) { clear(y) }\n\nfunc main() {}\n"})
 	code, _, stderr = intragen(t, dir, "./...")
-	require.Zero(t, code, "a package that has nothing to do with it is not in the way: %s", stderr)
+	require.Zero(t, code, "an unrelated package does not matter: %s", stderr)
 
 	writeFiles(t, dir, map[string]string{"kern/kern.go": "package kern\n\nfunc {\n"})
 	code, _, stderr = intragen(t, dir, "./...")

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPrograms builds and runs a program and follows it through the edits of its
-// sources.
+// TestPrograms builds and runs a program, and repeats that after each edit of its sources.
 func TestPrograms(t *testing.T) {
 	dir := newModule(t, map[string]string{"kernels.go": userKernels, "main.go": userMain})
 	code, _, stderr := intragen(t, dir)
@@ -49,7 +48,7 @@ func TestPrograms(t *testing.T) {
 		out, err := command(t, dir, "go", "run", "-tags", "intra", ".")
 		require.Error(t, err)
 		require.Contains(t, out, "kernels_intra.go is out of date: run go generate")
-		require.Equal(t, want, mustRun(t, dir, "go", "run", "."), "the plain build alone does what the sources say")
+		require.Equal(t, want, mustRun(t, dir, "go", "run", "."), "the plain build always follows the sources")
 
 		tool := filepath.Join(t.TempDir(), "intravet")
 		mustRun(t, repository(t), "go", "build", "-o", tool, "./cmd/intravet")
@@ -74,8 +73,8 @@ func TestPrograms(t *testing.T) {
 	})
 }
 
-// TestHandwrittenLaunches has calls of launchers that do not exist yet, in two
-// packages, and a kernel of a module that intragen never generated.
+// TestHandwrittenLaunches covers calls of launchers that do not exist yet, in two packages,
+// and a kernel of a module for which intragen was never run.
 func TestHandwrittenLaunches(t *testing.T) {
 	dir := newModule(t, map[string]string{
 		"other/go.mod": "module example.org/other\n\ngo 1.26\n",
@@ -163,8 +162,8 @@ func twice(p *intra.Process, x []float64) {
 	}
 }
 
-// TestState follows state types of two packages, whose methods are called before they
-// exist, and the edit of a struct.
+// TestState covers state types of two packages, whose methods are called before they exist,
+// and the edit of a struct.
 func TestState(t *testing.T) {
 	files := map[string]string{
 		"mesh/mesh.go": `package mesh
@@ -212,7 +211,7 @@ func main() {
 
 	writeFiles(t, dir, map[string]string{"mesh/mesh.go": strings.Replace(files["mesh/mesh.go"], "X []T", "X, Y []T", 1)})
 	out, err := command(t, dir, "go", "build", ".")
-	require.Error(t, err, "a field that would be forgotten does not compile")
+	require.Error(t, err, "a new field does not compile before regeneration")
 	require.Contains(t, out, "mesh/mesh_intra.go:")
 	code, _, stderr = intragen(t, dir, "./...")
 	require.Zero(t, code, stderr)

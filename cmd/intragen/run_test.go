@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// TestGeneratedCodeRuns compares the golden cases with their serial results, in the
-// plain build and in the rewritten one.
+// TestGeneratedCodeRuns compares the results of the golden cases with their serial results, in
+// the plain build and in the rewritten one.
 func TestGeneratedCodeRuns(t *testing.T) {
 	for _, tags := range []string{"", "intra"} {
 		out := mustRun(t, repository(t), "go", "test", "-count=1", "-tags", tags, "./testdata/generate/...")
@@ -23,9 +23,9 @@ func TestGeneratedCodeRuns(t *testing.T) {
 	}
 }
 
-// TestVet runs the checks alone and under go vet. go vet also runs them in each package
-// of the standard library, which takes most of a minute. So by default the test has a
-// package that imports none; the matrix has the others.
+// TestVet runs the checks alone and under go vet. go vet also checks each imported package of
+// the standard library, which takes most of a minute. So by default the test uses a package
+// that imports none. With INTRA_MATRIX it uses the others, too.
 func TestVet(t *testing.T) {
 	repo := repository(t)
 	tool := filepath.Join(t.TempDir(), "intravet")

@@ -13,16 +13,16 @@ import (
 )
 
 // TestTutorial follows the tutorial, in a module of its own. Package
-// internal/testkit/systemtest/docs runs most of its commands, too.
+// internal/testkit/systemtest/docs also runs most of its commands.
 func TestTutorial(t *testing.T) {
-	jobtest.NeedMatrix(t, "the tests of the documents run most of it")
+	jobtest.NeedMatrix(t, "the tests of the documents run most commands of the tutorial")
 	source := filepath.Join(repository(t), "testdata", "tutorial")
 	dir := newModule(t, map[string]string{
 		"kernels.go": readFile(t, source, "kernels.go"),
 		"main.go":    readFile(t, source, "main.go"),
 	})
-	// A proxy serves the modules that this one needs, and answers "not found" to all
-	// other requests, so that nothing is fetched from the network.
+	// A proxy serves the modules that this one needs. It answers "not found" to all other
+	// requests, so that nothing is fetched from the network.
 	cache := strings.TrimSpace(mustRun(t, dir, "go", "env", "GOMODCACHE"))
 	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download")))
 	mustRun(t, dir, "go", "get", "-tool", "github.com/intrahpc/intra/cmd/intragen", "github.com/intrahpc/intra/cmd/intrarun")

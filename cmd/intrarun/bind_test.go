@@ -40,20 +40,20 @@ func bindings(t *testing.T, pid int) string {
 	return ""
 }
 
-// Replicas of a rank run on cores of their own, unless the user decides otherwise. The
-// process that starts them is not bound.
+// The replicas of a rank run on separate cores, unless the user decides otherwise. The process
+// that starts them is not bound.
 func TestBind(t *testing.T) {
 	usable, err := affinity.Usable()
 	require.NoError(t, err)
 	if len(usable) < 2 {
-		t.Skip("one core: nothing to choose")
+		t.Skip("this machine has one core")
 	}
 	self := bindings(t, os.Getpid())
 	for _, tt := range []struct {
 		flags   string
 		n       int
-		own     bool // no two of them share a core
-		neither bool // is bound
+		own     bool // no two replicas share a core
+		neither bool // no replica is bound
 	}{
 		{"-r 2", 2, true, false},
 		{"-r 2 -bind core", 2, true, false},

@@ -24,23 +24,23 @@ func tool(t *testing.T, script string) string {
 	return name
 }
 
-// TestClone: a tool starts one replica. If the tool ends early, the program under it
-// has died.
+// TestClone has a tool start one replica. If the tool ends early, the program under it counts
+// as dead, too.
 func TestClone(t *testing.T) {
-	const after = `"$@" & while [ ! -s "$0.there" ]; do sleep 0.05; done; ` // the program has joined
+	const after = `"$@" & while [ ! -s "$0.there" ]; do sleep 0.05; done; ` // waits until the program has joined
 	for _, c := range []struct {
 		name     string
 		script   string
 		flags    string
 		steps    []string
-		stderr   string // a part of it
+		stderr   string // a part of the standard error
 		failures []string
 	}{
 		{"runs the program", `exec "$@"`, "", nil, "", nil},
 		{"is its parent", `"$@"; exit $?`, "", nil, "", nil},
-		{"fails after it", `"$@"; exit 5`, "", nil, "", nil},
+		{"fails after the program", `"$@"; exit 5`, "", nil, "", nil},
 		{"the program dies", `"$@"; exit $?`, "", []string{"0.1@kill:9"}, "killed by SIGKILL under its wrapper, under ", []string{"0.1 signal"}},
-		{"the program dies, and it goes on", `"$@"; sleep 1000`, "", []string{"0.1@kill:9"}, ", under ", []string{"0.1 exit"}},
+		{"the program dies, and the tool keeps running", `"$@"; sleep 1000`, "", []string{"0.1@kill:9"}, ", under ", []string{"0.1 exit"}},
 		{"is killed", after + `kill -9 $$`, "", []string{"0.1@forever"}, "killed by SIGKILL, under ", []string{"0.1 signal"}},
 		{"ends", after + `exit 5`, "", []string{"0.1@forever"}, "exit status 5, under ", []string{"0.1 exit"}},
 		{"killed on request", `"$@"; exit $?`, "-kill 0.1@task:3", []string{"0.1@fired:task:3"}, "killed on request at task:3, under ", []string{"0.1 injected"}},
@@ -77,7 +77,7 @@ func TestClone(t *testing.T) {
 	})
 }
 
-// TestReplacedClone: the replacement of a clone has no tool.
+// TestReplacedClone checks that the replacement of a clone has no tool.
 func TestReplacedClone(t *testing.T) {
 	r := storer(t, "-r 2 -replace -kill 0.1@task:4 -clone 0.1=nice", "state")
 	require.Zero(t, r.code, r.stderr)
@@ -89,8 +89,8 @@ func TestReplacedClone(t *testing.T) {
 	require.ElementsMatch(t, []any{nil, "nice", nil}, clones)
 }
 
-// TestCloneUnderStrace: a replica under a tool that slows it down takes part, and all
-// replicas have the same result.
+// TestCloneUnderStrace checks that a replica under a tool that slows it down takes part, and
+// that all replicas have the same result.
 func TestCloneUnderStrace(t *testing.T) {
 	needs.Tool(t, "strace", "strace")
 	want := storer(t, "-r 1", "")
@@ -107,8 +107,8 @@ func TestCloneUnderStrace(t *testing.T) {
 	require.Contains(t, string(b), "+++ exited with 0 +++")
 }
 
-// goAhead is a program in which a replica of rank 1 receives nothing until a replica of
-// rank 0 has sent everything and made a file.
+// goAhead is a program in which each replica of rank 1 receives nothing before a replica of
+// rank 0 has sent all messages and made a file.
 func goAhead(p *intra.Process, file string) error {
 	const messages, size = 200, 64 << 10
 	c, buf := p.World(), make([]byte, size)
@@ -134,8 +134,9 @@ func goAhead(p *intra.Process, file string) error {
 	return nil
 }
 
-// TestAheadOfAClone: messages to the other replicas of a rank do not wait for its clone.
-func TestAheadOfAClone(t *testing.T) {
+// TestMessagesDoNotWaitForAClone checks that messages to the other replicas of a rank do not wait for its
+// clone.
+func TestMessagesDoNotWaitForAClone(t *testing.T) {
 	r := runJob(t, "-n 2 -r 2 -clone 1.1=nice", os.Args[0], asAhead, filepath.Join(t.TempDir(), "sent"))
 	require.Zero(t, r.code, r.stderr)
 	require.Empty(t, r.Deaths())

@@ -58,7 +58,7 @@ func status(args []string) int {
 	return show(" status", text)
 }
 
-// show prints the result of a command. The exit code reports whether that succeeded.
+// show prints the result of a command. The exit code says whether printing succeeded.
 func show(command, text string) int {
 	if _, err := fmt.Print(text); err != nil {
 		fmt.Fprintf(os.Stderr, "intrarun%s: %v\n", command, err)
@@ -67,7 +67,7 @@ func show(command, text string) int {
 	return launch.ExitOK
 }
 
-// report prints a report for people, or compares two.
+// report prints a report in words, or compares two reports.
 func report(args []string) int {
 	if len(args) == 1 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
 		fmt.Fprint(os.Stderr, usage)

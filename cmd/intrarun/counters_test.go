@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/head/runreport"
 )
 
-// counted runs a program that shares tasks, and returns its report and the output of
-// intrarun report.
+// counted runs a program that shares tasks. It returns the report, and the output of intrarun
+// report.
 func counted(t *testing.T, flags string) (*runreport.Report, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.json")
@@ -39,8 +39,8 @@ func tasksOf(r *runreport.Report, name string) (n int64) {
 	return n
 }
 
-// TestCounters: each replica counts its part, and the report contains all parts. Every
-// machine can count these events, with or without perf.
+// TestCounters checks that each replica counts some of the events, and that the report
+// contains all of them. Every machine can count these events, with or without perf.
 func TestCounters(t *testing.T) {
 	r, text := counted(t, "-r 2 -sched static -counters cycles,page-faults,task-clock")
 	who := make(map[string][]string)
@@ -77,8 +77,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestNoCounters: without the flag nothing is counted, but the report contains the values
-// that need no counter.
+// TestNoCounters checks that nothing is counted without the flag, and that the report contains
+// the values that need no counter.
 func TestNoCounters(t *testing.T) {
 	r, text := counted(t, "-r 2")
 	require.Empty(t, r.Counters)

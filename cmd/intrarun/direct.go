@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// joinDirect turns -direct auto into -direct=auto: package flag would take auto for the
-// name of a program.
+// joinDirect turns -direct auto into -direct=auto. Package flag would take auto for the name
+// of a program.
 func joinDirect(fs *flag.FlagSet, args []string) []string {
 	for i := 0; i+1 < len(args) && strings.HasPrefix(args[i], "-"); i++ {
 		name := strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-")
 		f := fs.Lookup(name)
 		switch {
-		case name == "": // no flags come after it
+		case name == "": // no flag can follow
 			return args
-		case f == nil: // it includes its value, or is unknown
+		case f == nil: // the argument includes its value, or the flag is unknown
 		case name == "direct":
 			if v := args[i+1]; v == "auto" || v == "on" || v == "off" {
 				args = slices.Replace(slices.Clone(args), i, i+2, args[i]+"="+v)
 			}
 		default:
 			if b, ok := f.Value.(interface{ IsBoolFlag() bool }); !ok || !b.IsBoolFlag() {
-				i++ // its value
+				i++ // skip the value
 			}
 		}
 	}

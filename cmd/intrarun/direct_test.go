@@ -25,13 +25,16 @@ var (
 	taskMixed = intra.Register("direct.mixed")
 )
 
-const drifting = 1 << 14 // particles
+const drifting = 1 << 14 // number of particles
 
-// drift is a program whose sections push particles in place, in arrays of intra.Alloc,
-// reduce, and print a hash of them. what names its fault: "order" makes one replica
-// allocate in another order, "heap" outside of shared memory, and "late" delays one by far
-// more than a section. With "again" it makes its arrays again in each round, and with
-// "state" it can continue in another process.
+// drift is a program whose sections push particles in place, in arrays of intra.Alloc. It
+// reduces, and prints a hash of the particles. what selects a fault or a variant:
+//
+//   - "order": one replica allocates in another order.
+//   - "heap": one replica allocates outside of shared memory.
+//   - "late": one replica is delayed by far more than a section.
+//   - "again": the program makes its arrays again in each round.
+//   - "state": the program can continue in another process.
 func drift(p *intra.Process, what string) error {
 	var x, v []float64
 	if what == "order" && p.Replica() == 1 {
@@ -50,12 +53,12 @@ func drift(p *intra.Process, what string) error {
 	rounds, round := 16, 0
 	switch what {
 	case "late":
-		rounds = 60 // which take longer than the delay
+		rounds = 60 // these rounds take longer than the delay
 	case "state":
-		rounds = 400 // and than it takes to replace a process
+		rounds = 400 // these rounds take longer than the replacement of a process
 	}
 	if p.Restored() {
-		v = nil // it is allocated when it is filled in
+		v = nil // v is allocated when it is filled in
 	}
 	for name, a := range map[string]*[]float64{"x": &x, "v": &v, "heap": &heap, "sum": &sum, "counts": &counts} {
 		intra.Protect(p, name, a)
@@ -75,7 +78,7 @@ func drift(p *intra.Process, what string) error {
 		case round == 8 && what == "late" && p.Replica() == 1:
 			time.Sleep(100 * time.Millisecond)
 		case round == 5:
-			task, second = taskMixed, heap // not all in shared memory
+			task, second = taskMixed, heap // not all arrays are in shared memory
 		}
 		if round > 8 {
 			task = taskLater
@@ -88,7 +91,7 @@ func drift(p *intra.Process, what string) error {
 			s.Launch(task, func() {
 				counts := part.Slice()
 				*cell = 0
-				time.Sleep(500 * time.Microsecond) // so that the other processes progress, however busy the machine is
+				time.Sleep(500 * time.Microsecond) // so that the other processes progress on a busy machine, too
 				for i := range x {
 					v[i] = float64(v[i]*0.75) + float64(x[i]*0.125)
 					x[i] = float64(x[i]*0.875) - float64(v[i]*0.5) + 1/float64(i+1)
@@ -115,8 +118,7 @@ func storer(t *testing.T, flags, what string) result {
 	return wait()
 }
 
-// stored returns how often results of a type of task were stored into the arrays of a
-// peer.
+// stored returns how often results of a type of task were stored into an array of a peer.
 func (r result) stored(task string) int64 { return r.TaskTypes["direct."+task].Stored }
 
 func TestDirect(t *testing.T) {
@@ -127,7 +129,8 @@ func TestDirect(t *testing.T) {
 		require.Zero(t, r.code, r.stderr)
 		require.Equal(t, strings.Repeat(want.stdout, 1+strings.Count(flags, ",")), r.stdout, flags)
 		require.Zero(t, r.stored("mixed"), flags)
-		// Where the machine gives one replica no time, the other runs all tasks.
+		// On a busy machine one replica may get no processor time, and the other runs all
+		// tasks. Then the test tries again.
 		for try := 0; flags != "-r 1" && r.stored("drift") == 0; try++ {
 			require.Less(t, try, 10, "%s: nothing is stored", flags)
 			r = storer(t, "-direct "+flags, "")
@@ -142,8 +145,8 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// until runs a program until results of a type of task have been stored. On a busy
-// machine one replica may get no time, and then none are stored.
+// until runs a program until results of a type of task have been stored. On a busy machine one
+// replica may get no processor time. Then no results are stored.
 func until(t *testing.T, task, flags, what string) (r result) {
 	t.Helper()
 	for range 10 {
@@ -167,17 +170,17 @@ func TestStoresByDefault(t *testing.T) {
 	}
 }
 
-// Freed arrays are reused, in another order on each replica.
-func TestStoresIntoArraysThatAreMadeAgain(t *testing.T) {
+// Freed arrays are reused, in a different order on each replica.
+func TestStoresIntoReusedArrays(t *testing.T) {
 	want := storer(t, "-r 1", "again").stdout
 	require.Equal(t, want, until(t, "later", "-r 2", "again").stdout)
 }
 
-// A replacement shares memory with the other replicas.
+// A replacement process shares memory with the other replicas.
 func TestStoresAfterAReplacement(t *testing.T) {
 	want := storer(t, "-r 1", "state").stdout
 	for flags, replacements := range map[string]int{
-		"-r 2 -replace -kill 0.1@section:0":                     1, // before anything was stored
+		"-r 2 -replace -kill 0.1@section:0":                     1, // before any result was stored
 		"-r 2 -spares 1 -kill 0.0@task:0":                       1,
 		"-degrees 2,1 -replace -backup 20 -kill 1.0@section:60": 1, // all processes roll back
 	} {
@@ -188,8 +191,8 @@ func TestStoresAfterAReplacement(t *testing.T) {
 	}
 }
 
-// By default some kills run, each with one value of -direct. The matrix runs all with
-// both.
+// By default the test runs some kills, each with one value of -direct. With INTRA_MATRIX it
+// runs all kills with both values.
 func TestKillsAmongStores(t *testing.T) {
 	want := storer(t, "-r 1", "").stdout
 	type kills struct {
@@ -213,7 +216,7 @@ func TestKillsAmongStores(t *testing.T) {
 	}
 }
 
-// The peers wait for a replica that has fallen behind, and it shares again.
+// A replica falls behind, and its peers wait for it. Later it shares again.
 func TestStoresAfterALag(t *testing.T) {
 	r := storer(t, "-direct -r 2", "late")
 	require.Zero(t, r.code, r.stderr)
@@ -221,8 +224,8 @@ func TestStoresAfterALag(t *testing.T) {
 	require.Positive(t, r.stored("later"))
 }
 
-// Arrays need not lie at the same place on all replicas.
-func TestArraysInAnotherOrder(t *testing.T) {
+// Arrays may have different addresses on the replicas.
+func TestArraysInDifferentOrder(t *testing.T) {
 	want := storer(t, "-r 1", "order").stdout
 	for _, flags := range []string{"-direct -r 2", "-r 2"} {
 		r := until(t, "later", flags, "order")
@@ -231,13 +234,13 @@ func TestArraysInAnotherOrder(t *testing.T) {
 	}
 }
 
-// If one replica has allocated its arrays elsewhere, results are sent, and a note names
-// the place.
+// If one replica has allocated its arrays outside of shared memory, results are sent, and a
+// note names the source line.
 func TestArraysElsewhere(t *testing.T) {
 	want := storer(t, "-r 1", "heap").stdout
 	for _, flags := range []string{"-direct -r 2", "-r 2"} {
 		r := storer(t, flags, "heap")
-		for try := 0; !strings.Contains(r.stderr, "not stored"); try++ { // one replica may have been far ahead
+		for try := 0; !strings.Contains(r.stderr, "not stored"); try++ { // one replica may have been too far ahead to share
 			require.Less(t, try, 10, r.stderr)
 			r = storer(t, flags, "heap")
 		}

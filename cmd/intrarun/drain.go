@@ -31,7 +31,7 @@ func drain(args []string) int {
 		}
 	}
 	if len(rest) != 2 {
-		return fail("drain", errors.New("want a job and what is to leave it: usage is intrarun drain [-within DURATION] JOB HOST|RANK.REPLICA"))
+		return fail("drain", errors.New("want a job, and a host or process to leave it: usage is intrarun drain [-within DURATION] JOB HOST|RANK.REPLICA"))
 	}
 	pid, err := strconv.Atoi(rest[0])
 	if err != nil || pid < 1 {

@@ -22,11 +22,11 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// The test binary is also intrarun, and the programs that it runs: one made of steps,
+// The test binary is also intrarun, and the programs that intrarun runs: one made of steps,
 // one that passes messages, one that shares work, and one of safe points.
 const (
 	asIntrarun = "INTRARUN_TEST_COMMAND"
-	asSender   = "sender:" // first argument
+	asSender   = "sender:" // its first argument follows
 	asStorer   = "storer:"
 	asStepper  = "stepper:"
 	asHeavy    = "heavy:"
@@ -72,26 +72,26 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program returns the command line that makes the test binary that program.
+// program returns the command line that runs the test binary as that program.
 func program(name string) []string { return []string{os.Args[0], name} }
 
-// environ makes the test binary act as intrarun. With the race detector a process would
-// sleep for a second at its exit.
+// environ makes the test binary act as intrarun. The race detector would make each process
+// sleep for a second at its exit, which GORACE prevents.
 var environ = []string{asIntrarun + "=1", "GORACE=atexit_sleep_ms=0"}
 
-// command returns a command line of intrarun that starts no job, or none that could
-// hang.
+// command returns a command line of intrarun for a run that starts no job, or a job that
+// cannot hang.
 func command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), environ...)
 	return cmd
 }
 
-// result is the visible result of a run.
+// result is the outcome of a run.
 type result struct {
 	code           int
 	stdout, stderr string
-	report         map[string]any // nil if there is none
+	report         map[string]any // nil if there is no report
 	*jobtest.Report
 }
 
@@ -126,14 +126,14 @@ func runJob(t *testing.T, flags string, program ...string) result {
 	return wait()
 }
 
-func TestHowAJobEnds(t *testing.T) {
+func TestEndsOfAJob(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		flags    string
 		steps    []string
 		code     int
 		stdout   string
-		stderr   string // a part of it
+		stderr   string // a part of the standard error
 		failures []string
 		ends     []string
 	}{
@@ -142,8 +142,8 @@ func TestHowAJobEnds(t *testing.T) {
 		{"unix", "-n 2 -r 2 -link unix", []string{"join", "finish"}, 0, "", "", nil, nil},
 		{"shm", "-n 2 -r 2 -link shm -ring 4K", []string{"join", "finish"}, 0, "", "", nil, nil},
 		{"degrees", "-degrees 1,3", []string{"join", "0@out:a", "1@sleep:100ms", "1@out:b", "finish"}, 0, "a\nb\n", "", nil, nil},
-		{"one is killed", "-r 2", []string{"join", "0.0@kill:9", "out:x", "finish"}, 0, "x\n", "0.0 is dead (signal: killed by SIGKILL)", []string{"0.0 signal"}, []string{"killed", "finished"}},
-		{"the last is killed", "-r 2", []string{"join", "0.0@sleep:300ms", "kill:9"}, 3, "", "3 replicas of rank 0 would have saved it", []string{"0.1 signal", "0.0 signal"}, nil},
+		{"one replica is killed", "-r 2", []string{"join", "0.0@kill:9", "out:x", "finish"}, 0, "x\n", "0.0 is dead (signal: killed by SIGKILL)", []string{"0.0 signal"}, []string{"killed", "finished"}},
+		{"the last replica is killed", "-r 2", []string{"join", "0.0@sleep:300ms", "kill:9"}, 3, "", "3 replicas of rank 0 would have saved it", []string{"0.1 signal", "0.0 signal"}, nil},
 		{"a rank alone is killed", "-n 2 -r 1", []string{"join", "1@kill:9", "forever"}, 3, "", "rank 1 has lost its last replica 1.0", []string{"1.0 signal"}, []string{"ended", "killed"}},
 		{"one returns an error", "-r 2", []string{"join", "0.1@fail:error:bad luck", "out:x", "finish"}, 0, "x\n", "0.1: error: bad luck", []string{"0.1 exit"}, []string{"finished", "failed"}},
 		{"all return an error", "-r 2", []string{"join", "fail:error:bad luck"}, 1, "", ": error: bad luck", nil, []string{"failed", "failed"}},
@@ -162,7 +162,7 @@ func TestHowAJobEnds(t *testing.T) {
 		{"untagged", "-r 2", []string{"join-untagged", "finish"}, 0, "", "without the intra tag", nil, nil},
 		{"control connection closed", "-r 2", []string{"join", "0.1@close", "0.1@forever", "sleep:2500ms", "finish"}, 0, "", "closed its control connection", []string{"0.1 exit"}, nil},
 		{"suspicion", "-degrees 1,2", []string{"join", "0@suspect:1.0", "sleep:1s", "finish"}, 0, "", "1.0 is dead (link", []string{"1.0 link"}, []string{"finished", "fenced", "finished"}},
-		{"suspicion of the last ones", "-n 2 -r 1", []string{"join", "0@suspect:1.0", "forever"}, 3, "", "neither has another replica", nil, []string{"ended", "ended"}},
+		{"suspicion of the last replicas", "-n 2 -r 1", []string{"join", "0@suspect:1.0", "forever"}, 3, "", "neither has another replica", nil, []string{"ended", "ended"}},
 		{"killed at a time", "-r 2 -kill 0.1@50ms", []string{"join", "0.1@forever", "sleep:500ms", "finish"}, 0, "", "killed on request at 50ms", []string{"0.1 injected"}, nil},
 		{"killed at a point", "-r 2 -kill 0.1@task:3", []string{"join", "0.1@fired:task:3", "finish"}, 0, "", "killed on request at task:3", []string{"0.1 injected"}, nil},
 		{"all killed at a point", "-r 2 -kill 0.1@task:3 -kill 0.0@section:0", []string{"join", "0.0@fired:section:0", "0.1@fired:task:3"}, 3, "", "", nil, nil},
@@ -187,7 +187,7 @@ func TestHowAJobEnds(t *testing.T) {
 	}
 }
 
-func TestWrappersKeepTheJobTogether(t *testing.T) {
+func TestWrappers(t *testing.T) {
 	program := strings.Join(steps.Program("join", "out:x", "finish"), " ")
 	for name, script := range map[string]string{
 		"exec":      "exec " + program,
@@ -201,12 +201,12 @@ func TestWrappersKeepTheJobTogether(t *testing.T) {
 			require.Empty(t, r.Deaths())
 		})
 	}
-	t.Run("killed under a wrapper that goes on", func(t *testing.T) {
+	t.Run("killed under a wrapper that keeps running", func(t *testing.T) {
 		p := strings.Join(steps.Program("join", "0.1@kill:9", "finish"), " ")
 		r := runJob(t, "-r 2", "sh", "-c", p+" || sleep 1000")
 		require.Equal(t, []string{"0.1 exit"}, r.Deaths())
 	})
-	t.Run("killed under a wrapper that tells", func(t *testing.T) {
+	t.Run("killed under a wrapper that reports it", func(t *testing.T) {
 		p := strings.Join(steps.Program("join", "0.1@kill:9", "finish"), " ")
 		r := runJob(t, "-r 2", "sh", "-c", p+"; exit $?")
 		require.Equal(t, 0, r.code, r.stderr)
@@ -222,14 +222,14 @@ func TestRefusedHandshakes(t *testing.T) {
 		r := runJob(t, "-r 2", "sh", "-c", fmt.Sprintf("if [ $INTRA_PROCESS = 0.1 ]; then exec 4<%s; fi; exec %s", other, p))
 		require.Equal(t, 2, r.code)
 		require.Contains(t, r.stderr, "0.1 cannot join")
-		// The process may be killed before it has reported that itself.
+		// The process may be killed before it has reported the reason itself.
 		require.Contains(t, r.stderr, "does not know the secret")
 	})
 	t.Run("other build", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "other")
 		b, err := os.ReadFile(os.Args[0])
 		require.NoError(t, err)
-		id := bytes.Index(b, []byte("Go\x00\x00")) + 4 // the build ID stands in the first note of that name
+		id := bytes.Index(b, []byte("Go\x00\x00")) + 4 // the build ID is in the first note of that name
 		require.Greater(t, id, 3)
 		b[id+1]++
 		require.NoError(t, os.WriteFile(other, b, 0o700))
@@ -246,14 +246,14 @@ func TestRefusedHandshakes(t *testing.T) {
 }
 
 func TestStoppedProcess(t *testing.T) {
-	t.Run("fenced while a peer lives", func(t *testing.T) {
+	t.Run("a replica is fenced while a peer lives", func(t *testing.T) {
 		r := runJob(t, "-r 2", steps.Program("join", "out:a", fmt.Sprintf("0.0@kill:%d", syscall.SIGSTOP), "out:b", "finish")...)
 		require.Equal(t, 0, r.code, r.stderr)
 		require.Equal(t, "a\nb\n", r.stdout)
 		require.Equal(t, []string{"0.0 fenced"}, r.Deaths())
 		require.Equal(t, []string{"fenced", "finished"}, r.Ends())
 	})
-	t.Run("never the last", func(t *testing.T) {
+	t.Run("the last replica is never fenced", func(t *testing.T) {
 		marks := filepath.Join(t.TempDir(), "pids")
 		_, wait := start(t, "-r 1", steps.Program("join", "mark:"+marks, "sleep:200ms", "out:done", "finish")...)
 		pid := steps.PIDs(t, marks, 1)[0]
@@ -266,7 +266,7 @@ func TestStoppedProcess(t *testing.T) {
 	})
 }
 
-func TestNothingSurvivesIntrarun(t *testing.T) {
+func TestNoProcessSurvivesIntrarun(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		wrap    string
@@ -305,7 +305,7 @@ func TestNothingSurvivesIntrarun(t *testing.T) {
 	}
 }
 
-func TestNothingSurvivesThatNeverJoined(t *testing.T) {
+func TestNoUnjoinedProcessSurvives(t *testing.T) {
 	marks := filepath.Join(t.TempDir(), "pids")
 	job, wait := start(t, "-r 2", "sh", "-c", "sh -c 'echo $$ >>"+marks+"; sleep 1000; true'; true")
 	steps.PIDs(t, marks, 2)
@@ -327,7 +327,7 @@ func TestSecondSignalDoesNotWait(t *testing.T) {
 		job, wait := start(t, "-r 1 -v", "sh", "-c", stubborn)
 		steps.PIDs(t, marks, 1)
 		require.NoError(t, syscall.Kill(job.PID(), syscall.SIGINT))
-		time.Sleep(300 * time.Millisecond) // two at a time have no order
+		time.Sleep(300 * time.Millisecond) // two signals at the same time have no order
 		require.NoError(t, syscall.Kill(job.PID(), syscall.SIGTERM))
 		require.Equal(t, 130, wait().code)
 	})
@@ -379,7 +379,7 @@ func TestProgramThatCannotBeStarted(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, []byte("garbage"), 0o755))
 	r := runJob(t, "-n 2", name)
 	require.Equal(t, 2, r.code)
-	require.Regexp(t, `start [01]\.[01]: .*garbage`, r.stderr, "they are started side by side")
+	require.Regexp(t, `start [01]\.[01]: .*garbage`, r.stderr, "processes are started concurrently")
 	require.Nil(t, r.report, "no process was started")
 }
 

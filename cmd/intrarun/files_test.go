@@ -22,7 +22,7 @@ import (
 	"github.com/intrahpc/intra/internal/timeline/traceformat"
 )
 
-// writes runs a job with one of -report and -trace, and returns its exit code and output.
+// writes runs a job with -report or -trace. It returns the exit code and the output.
 func writes(t *testing.T, umask int, flag, name string, fds ...*os.File) (code int, out string) {
 	t.Helper()
 	cmd := command(append([]string{flag, name}, steps.Program("join", "out:it runs", "finish")...)...)
@@ -40,7 +40,7 @@ func writes(t *testing.T, umask int, flag, name string, fds ...*os.File) (code i
 	return cmd.ProcessState.ExitCode(), string(b)
 }
 
-// holds checks that a file contains the output of a flag.
+// holds checks that a file contains the text that a flag writes.
 func holds(t *testing.T, flag string, text []byte) {
 	t.Helper()
 	if flag == "-trace" {
@@ -53,9 +53,9 @@ func holds(t *testing.T, flag string, text []byte) {
 	require.EqualValues(t, 0, report["exit_code"])
 }
 
-// A report and a timeline replace regular files only, and follow links to them. Any other
-// kind of file under their name remains.
-func TestFilesAreReplacedAndNothingElse(t *testing.T) {
+// A report or a timeline replaces only a regular file. It follows symbolic links. Any other
+// kind of file under its name remains.
+func TestOnlyRegularFilesAreReplaced(t *testing.T) {
 	for _, flag := range []string{"-report", "-trace"} {
 		t.Run(flag[1:], func(t *testing.T) {
 			read := func(name string) []byte {
@@ -102,10 +102,10 @@ func TestFilesAreReplacedAndNothingElse(t *testing.T) {
 				require.NoError(t, unix.Mkfifo(pipe, 0o600))
 				got := make(chan []byte, 1)
 				go func() {
-					b, _ := os.ReadFile(pipe) // to its end
+					b, _ := os.ReadFile(pipe) // the reader reads to the end
 					got <- b
 				}()
-				require.Eventually(t, func() bool { // the reader has opened it
+				require.Eventually(t, func() bool { // the reader has opened the pipe
 					f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 					if err == nil {
 						defer f.Close()
@@ -148,7 +148,7 @@ func TestFilesAreReplacedAndNothingElse(t *testing.T) {
 	}
 }
 
-// deviceNode makes a device node that accepts everything.
+// deviceNode makes a device node that accepts all output.
 func deviceNode(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -166,7 +166,8 @@ func deviceNode(t *testing.T) string {
 	return node
 }
 
-// A file that cannot be written is refused before the program runs, and nothing is left.
+// If a file cannot be written, the job is refused before the program runs, and no file is
+// left.
 func TestFilesThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
@@ -190,7 +191,7 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 		for _, flag := range []string{"-report", "-trace"} {
 			at := filepath.Join(dir, name)
 			if want == "" {
-				at = "/proc/none" // in which no process can make files
+				at = "/proc/none" // a folder in which no process can make files
 			}
 			code, out := writes(t, -1, flag, at)
 			require.Equal(t, 2, code, "%s %s: %s", flag, name, out)
@@ -204,7 +205,8 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
-// New files have the permissions that the umask leaves, and old ones keep theirs.
+// A new file has the permissions that the umask leaves. An existing file keeps its
+// permissions.
 func TestPermissionsOfFiles(t *testing.T) {
 	for _, flag := range []string{"-report", "-trace"} {
 		for umask, want := range map[int]fs.FileMode{0o077: 0o600, 0o022: 0o644, 0o002: 0o664} {

@@ -14,8 +14,9 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// sendAndReturn is a program whose rank 0 returns while most of its messages are still
-// in its memory: fewer than Send copies, and more than rank 1 receives in advance.
+// sendAndReturn is a program whose rank 0 returns while most of its messages are still in its
+// memory. There are fewer messages than Send buffers, and more than rank 1 receives in
+// advance.
 func sendAndReturn(p *intra.Process) error {
 	const messages, size = 480, 8 << 10
 	c, buf := p.World(), make([]byte, size)
@@ -28,7 +29,7 @@ func sendAndReturn(p *intra.Process) error {
 		}
 		return nil
 	}
-	time.Sleep(50 * time.Millisecond) // most likely rank 0 has returned
+	time.Sleep(50 * time.Millisecond) // long enough for rank 0 to return, in most cases
 	for i := range messages {
 		if _, err := comm.Recv(c, buf, 0, 0); err != nil {
 			return err
@@ -41,9 +42,9 @@ func sendAndReturn(p *intra.Process) error {
 	return nil
 }
 
-// A process that has finished is killed while it hands over its messages. Their
-// receiver gets the rest from another replica. Without one the job ends, and no
-// process waits forever.
+// A process that has finished is killed while it hands over its messages. The receiver gets
+// the remaining messages from another replica. If there is none, the job ends, and no process
+// waits forever.
 func TestDeathOfAFinishedProcess(t *testing.T) {
 	for _, c := range []struct {
 		flags    string
@@ -61,7 +62,7 @@ func TestDeathOfAFinishedProcess(t *testing.T) {
 				t.Parallel()
 				r := runJob(t, "-link "+link+" "+c.flags, os.Args[0], asSender)
 				require.Equal(t, c.code, r.code, "%s", r.stderr)
-				if c.code == 0 { // else one replica of rank 1 may have received all
+				if c.code == 0 { // otherwise one replica of rank 1 may have received all messages
 					require.Equal(t, "all received\n", r.stdout)
 				}
 				require.ElementsMatch(t, c.failures, r.Deaths())

@@ -51,7 +51,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 // read parses the flags, and returns the program and its arguments.
 func (o *options) read(args []string) ([]string, error) {
 	fs := flag.NewFlagSet("intrarun", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // the caller prints the error, once
+	fs.SetOutput(io.Discard) // the caller prints the error once
 	var wrong error
 	for i := range table {
 		fs.Var(&argument{row: &table[i], o: o, wrong: &wrong}, table[i].name, "")
@@ -69,14 +69,14 @@ func (o *options) read(args []string) ([]string, error) {
 	return fs.Args(), nil
 }
 
-// bare is the argument of a flag that is given without one.
+// bare is the argument of a flag that is given without an argument.
 const bare = "true"
 
-// argument is the flag.Value of one flag.
+// argument implements flag.Value for one flag.
 type argument struct {
 	row   *row
 	o     *options
-	wrong *error // the error of an argument, in the words of this package
+	wrong *error // the error about an argument, in the words of this package
 }
 
 func (a *argument) String() string { return "" }

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// Two jobs with one folder would remove each other's sets, so the second one is refused. It
-// gets the folder once the first one is dead, whatever the cause.
+// Two jobs with one folder would remove each other's sets, so the second job is refused. Once
+// the first job is dead, for whatever reason, another job gets the folder.
 func TestTwoJobsWithOneFolder(t *testing.T) {
 	dir := t.TempDir()
 	state, mark := filepath.Join(dir, "state"), filepath.Join(dir, "mark")
@@ -32,10 +32,10 @@ func TestTwoJobsWithOneFolder(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(state, "lock"))
 	sets, err := filepath.Glob(filepath.Join(state, "set-*", "index"))
 	require.NoError(t, err)
-	require.NotEmpty(t, sets) // the last one may not have been complete when the program returned
+	require.NotEmpty(t, sets) // the last set may have been incomplete when the program returned
 }
 
-// A folder that cannot be written is refused before anything is started.
+// If a folder cannot be written, the job is refused before anything is started.
 func TestFolderThatCannotBeWritten(t *testing.T) {
 	for name, options := range map[string]string{"read-only file system": "ro", "no space left on device": "size=4k"} {
 		dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		}
 		for _, state := range []string{dir, filepath.Join(dir, "state")} {
 			if options != "ro" && state != dir {
-				continue // a folder takes no block there
+				continue // on this file system, a folder takes no block
 			}
 			code, out := onDisk(t, dir, options, script, append([]string{"-r", "2", "-checkpoint", state}, steps.Program("join", "out:it runs", "finish")...)...)
 			require.Equal(t, 2, code, out)
@@ -56,11 +56,11 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Sets for which there is no room are abandoned, and leave nothing. The job continues.
+// If there is no room for a set, the set is abandoned and leaves no files. The job continues.
 func TestFolderWithoutRoom(t *testing.T) {
 	dir := t.TempDir()
 	list := filepath.Join(t.TempDir(), "list")
-	// The lock takes the last block.
+	// The lock file takes the last block.
 	code, out := onDisk(t, dir, "size=8k", "dd if=/dev/zero of="+dir+`/fill bs=4096 count=1 status=none; "$0" "$@"; code=$?; ls -A `+dir+" > "+list+"; exit $code",
 		append([]string{"-r", "2", "-checkpoint", dir}, program(asStepper)...)...)
 	require.Equal(t, 0, code, out)

@@ -17,8 +17,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// onDisk runs intrarun with a disk of its own, mounted at dir with these options, after a
-// script has used the disk. It returns the exit code and the whole output.
+// onDisk runs intrarun with a separate disk, mounted at dir with these options. A script uses
+// the disk before. onDisk returns the exit code and the whole output.
 func onDisk(t *testing.T, dir, options, script string, args ...string) (int, string) {
 	line := append(needs.Mounts(t), "mount -t tmpfs -o "+options+" none "+dir+"; "+script, os.Args[0])
 	line = append(line, args...)
@@ -31,8 +31,8 @@ func onDisk(t *testing.T, dir, options, script string, args ...string) (int, str
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// A write that fails for lack of room is an error that names the file, whatever its kind,
-// and the job fails.
+// If a write fails for want of room, the error names the file, whatever its kind, and the job
+// fails.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -52,7 +52,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// This also holds for a command that cannot print its result.
+// The same holds for a command that cannot print its result.
 func TestCommandsOnAFullDisk(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")
 	require.Equal(t, 0, runJob(t, "-r 2 -report "+report, steps.Program("join", "finish")...).code)
@@ -69,12 +69,12 @@ func TestCommandsOnAFullDisk(t *testing.T) {
 	}
 }
 
-// late is a file on a network file system, which reports late that it has no room.
+// late is a file on a network file system that reports only in Close that it has no room.
 type late struct{ error }
 
 func (l late) Close() error { return l.error }
 
-func TestOutputThatIsLostWhenItIsClosed(t *testing.T) {
+func TestOutputLostAtClose(t *testing.T) {
 	for _, c := range []struct {
 		err        error
 		code, want int
@@ -85,7 +85,8 @@ func TestOutputThatIsLostWhenItIsClosed(t *testing.T) {
 	}
 }
 
-// A limit on file sizes is named, and ends neither intrarun nor its processes.
+// If a limit on file sizes is exceeded, the error names it. The limit ends neither intrarun
+// nor its processes.
 func TestLimitOnFileSizes(t *testing.T) {
 	dir := t.TempDir()
 	limited := func(blocks, script string, args ...string) (int, string) {
@@ -99,7 +100,7 @@ func TestLimitOnFileSizes(t *testing.T) {
 	}
 	code, out := limited("1", `exec "$0" "$@"`, append([]string{"-r", "2"}, steps.Program("join", "finish")...)...)
 	require.Equal(t, 2, code, out)
-	require.Contains(t, out, "file too large: the limit on file sizes is 1024 bytes: raise it (ulimit -f)", "memory that processes share is a file, too")
+	require.Contains(t, out, "file too large: the limit on file sizes is 1024 bytes: raise it (ulimit -f)", "shared memory counts as a file, too")
 	code, out = limited("64", `exec "$0" "$@" > `+filepath.Join(dir, "out"), append([]string{"-r", "2", "-link", "unix"}, steps.Program("join", "lines:20000", "finish")...)...)
 	require.Equal(t, 1, code, out)
 	require.Contains(t, out, "intrarun: standard output is lost from here on: write /dev/stdout: file too large: the limit on file sizes is 65536 bytes: raise it (ulimit -f)")
@@ -112,15 +113,16 @@ func TestLimitOnFileSizes(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// heavy has more state than the limit allows for a file.
+// heavy is a program with more state than the limit allows for a file.
 func heavy(p *intra.Process) error {
 	x := make([]float64, 1<<15)
 	intra.Protect(p, "x", &x)
 	return stepThrough(p)
 }
 
-// The line that gives the cause of a failed job is not a warning.
-func TestQuietJobSaysWhyItFailed(t *testing.T) {
+// The line with the cause of a failed job is printed even with -quiet, since it is not a
+// warning.
+func TestQuietJobPrintsItsFailure(t *testing.T) {
 	r := runJob(t, "-r 2 -quiet", steps.Program("join", "kill:9")...)
 	require.Equal(t, 3, r.code)
 	require.Regexp(t, `\Aintrarun: rank 0 has lost its last replica [^\n]+\n\z`, r.stderr)

@@ -34,8 +34,8 @@ func endHere(p *intra.Process, way string) error {
 	return errors.New("no such way")
 }
 
-// A program that ends its goroutine fails, and the error names the place, alone and in
-// a job.
+// A program that ends its goroutine by runtime.Goexit fails, alone and in a job. The error
+// names the place.
 func TestGoexit(t *testing.T) {
 	for way, want := range map[string]string{
 		"program": "the program called runtime.Goexit (intrarun/goexit_test.go:",

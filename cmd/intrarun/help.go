@@ -27,10 +27,11 @@ SIGQUIT (Ctrl-\) has intrarun print the status, too. A program with the name sta
 is called ./status. docs/flags.md says which flags are for what.
 `
 
-// helpWidth is the width of the help in columns, and helpIndent where its texts begin.
+// helpWidth is the width of the help in columns. helpIndent is the column where the texts
+// begin.
 const helpWidth, helpIndent = 100, 26
 
-// help returns the output of -h: the common flags, and the others by group.
+// help returns the output of -h: first the common flags, then the others by group.
 func help() string {
 	var b strings.Builder
 	b.WriteString(usage)
@@ -53,7 +54,7 @@ func help() string {
 func (r *row) help() string {
 	text := r.text()
 	for _, rule := range r.rules(false) {
-		if strings.HasPrefix(rule, "n") { // not an argument in front
+		if strings.HasPrefix(rule, "n") { // the usage does not begin with an argument
 			rule = strings.ToUpper(rule[:1]) + rule[1:]
 		}
 		text += " " + rule + "."
@@ -89,8 +90,8 @@ func (r *row) usage() string {
 	return "-" + r.name + " " + r.arg
 }
 
-// rules formats what the flag needs and excludes, one phrase each, without or with the
-// reasons.
+// rules lists the flags that the flag needs and excludes, one phrase for each. With reasons,
+// each phrase contains its reason.
 func (r *row) rules(reasons bool) (all []string) {
 	add := func(text, why string) {
 		if reasons {
@@ -116,12 +117,12 @@ func (r *row) rules(reasons bool) (all []string) {
 	return all
 }
 
-// like reports whether two exclusions of a flag fit into one phrase.
+// like reports whether two exclusions of a flag can be joined in one phrase.
 func (c *clash) like(o *clash, reasons bool) bool {
 	return slices.Equal(c.when, o.when) && (!reasons || c.why == o.why)
 }
 
-// excluded formats what a flag excludes, with the exception.
+// excluded describes an exclusion, with its exception.
 func (c *clash) excluded() string {
 	text := spellTerm(c.with)
 	if c.unless != "" {
@@ -130,7 +131,8 @@ func (c *clash) excluded() string {
 	return text
 }
 
-// arguments returns the arguments for which an exclusion holds, as users write them.
+// arguments returns the arguments to which an exclusion applies, in the notation of the
+// command line.
 func (c *clash) arguments() []string {
 	return slices.DeleteFunc(slices.Clone(c.when), func(a string) bool { return a == bare })
 }
@@ -150,7 +152,7 @@ func wrap(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// flagInText finds flags, some with an argument, and command lines in quotes.
+// flagInText matches flags, some with an argument, and command lines in quotes.
 var flagInText = regexp.MustCompile(`(^|[ (])('[^']* [^']*'|-[a-z][a-z-]*(?:=false| (?:flip|defect|weibull):SPEC| (?:on|static|replicate|tcp|weibull|[0-9]))?)`)
 
 // guide returns the part of docs/flags.md that lists all flags.
@@ -168,7 +170,7 @@ func guide() string {
 	return b.String()
 }
 
-// guideHeading is the heading of that part.
+// guideHeading is the heading of that part of docs/flags.md.
 const guideHeading = "## All flags"
 
 // cell formats the first cell of a flag's row.
@@ -179,7 +181,7 @@ func (r *row) cell() string {
 	return "`" + r.usage() + "`"
 }
 
-// excluded lists the flags that exclude this one.
+// excluded lists the other flags whose rules exclude this one.
 func (r *row) excluded() (all []string) {
 	for i := range table {
 		for _, c := range table[i].excludes {

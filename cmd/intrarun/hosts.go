@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// place finds the hosts, and assigns the processes to them.
+// place determines the hosts, and assigns the processes to them.
 func (o *options) place(out io.Writer) error {
 	processes := 0
 	if o.Links.MPI {
@@ -60,14 +60,14 @@ func (o *options) place(out io.Writer) error {
 
 // surroundings describes the hosts that the command line or the environment names.
 type surroundings struct {
-	hosts   []job.Host     // nil: only this one
-	rsh     string         // command prefix that starts a command on one of them
-	indexed *spawn.Indexed // the hosts join by themselves
-	warning string         // about the launcher that names them; "": none
+	hosts   []job.Host     // nil: only this host
+	rsh     string         // command prefix that starts a command on one of the hosts
+	indexed *spawn.Indexed // role in an indexed job, whose hosts start by themselves
+	warning string         // warning about the launcher that names the hosts; "": none
 }
 
-// findHosts finds the hosts. started is the role of this process under a launcher, or nil;
-// mpi is the number of processes that an MPI launcher must provide, or 0 without -mpi.
+// findHosts determines the hosts. started is the role of this process under a launcher, or
+// nil. mpi is the number of processes that an MPI launcher must provide, or 0 without -mpi.
 func findHosts(started *launcher.Process, list, file, head string, mpi int) (s surroundings, err error) {
 	s.rsh = "ssh {host}"
 	if mpi > 0 {

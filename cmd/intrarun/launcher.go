@@ -15,8 +15,8 @@ import (
 	"github.com/intrahpc/intra/internal/launch"
 )
 
-// findLauncher returns the role of this process under a launcher, or nil if no launcher has
-// started it. alone is the value of -alone, or nil.
+// findLauncher returns the role of this process under a launcher. It returns nil if no
+// launcher has started the process. alone is the value of -alone, or nil.
 func findLauncher(alone *bool, notice func(text string)) (*launcher.Process, error) {
 	if alone != nil && *alone {
 		return nil, nil
@@ -60,8 +60,8 @@ func meet(p *launcher.Process, head string) (*spawn.Indexed, error) {
 	return x, err
 }
 
-// repeats reports whether another process of a launcher prints the same error as this one,
-// which has failed before it knew the others.
+// repeats reports whether another process of a launcher prints the same error as this one.
+// This process has failed before it knew the other processes.
 func repeats(args []string) bool {
 	alone := func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "alone") }
 	p, err := launcher.Find(os.Getenv)

@@ -18,7 +18,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// launched runs intrarun in processes of a launcher. wrapper comes before it.
+// launched runs intrarun in the processes of a launcher. The command wrapper precedes
+// intrarun.
 func launched(t *testing.T, launcher []string, processes int, wrapper, args []string) (code int, stdout, stderr string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
@@ -43,8 +44,8 @@ func TestUnderLauncher(t *testing.T) {
 	for _, l := range []struct {
 		name     string
 		command  []string
-		survives []string // the same, if it outlives the loss of a host
-		rank     string   // the variable
+		survives []string // the launcher's command if it outlives the loss of a host
+		rank     string   // name of the variable with the rank
 	}{
 		{"Open MPI", []string{"mpirun.openmpi", "--oversubscribe", "-np"}, []string{"mpirun.openmpi", "--oversubscribe", "--enable-recovery", "-np"}, "OMPI_COMM_WORLD_RANK"},
 		{"MPICH", []string{"mpiexec.hydra", "-n"}, nil, "PMI_RANK"},
@@ -71,7 +72,8 @@ func TestUnderLauncher(t *testing.T) {
 			if os.Getuid() != 0 {
 				return
 			}
-			// Processes 0 and 1 are on one host, 2 and 3 on another, by its name.
+			// Processes 0 and 1 are on one host, and 2 and 3 on another. The hosts differ by
+			// name only.
 			hosts := []string{"unshare", "--uts", "sh", "-c", `hostname h$(($` + l.rank + `/2)); exec "$0" "$@"`}
 			code, out, stderr = launched(t, l.command, 4, hosts, append([]string{"-n", "2", "-r", "2", "-dry-run"}, steps.Program("join", "finish")...))
 			require.Zero(t, code, stderr)
@@ -85,8 +87,8 @@ func TestUnderLauncher(t *testing.T) {
 			if l.survives == nil {
 				return
 			}
-			// Process 2 is the agent of h1, and dies with the processes that it started, 3
-			// s after their start.
+			// Process 2 is the agent of h1. It is killed with its processes 3 s after their
+			// start.
 			begun := filepath.Join(t.TempDir(), "begun")
 			lost := []string{"unshare", "--uts", "sh", "-c", `hostname h$(($` + l.rank + `/2))
 				[ $` + l.rank + ` = 2 ] && (until [ -e ` + begun + ` ]; do sleep 0.1; done; sleep 3; kill -9 $$) & exec "$0" "$@"`}
@@ -100,10 +102,10 @@ func TestUnderLauncher(t *testing.T) {
 	}
 }
 
-// Processes that the job's programs start inherit a launcher's variables. intrarun detects
-// that, and leaves nothing behind.
-func TestLauncherLeftOver(t *testing.T) {
-	// Process 0 starts intrarun, process 1 something else.
+// Processes that a job's program starts inherit a launcher's variables. An intrarun among them
+// detects that, and leaves nothing behind.
+func TestLeftoverLauncherVariables(t *testing.T) {
+	// Process 0 starts intrarun, and process 1 another program.
 	once := []string{"sh", "-c", `case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in 0) "$0" "$@"; exit $?;; *) sleep 1000;; esac`}
 	for _, l := range []struct {
 		name     string
@@ -137,7 +139,7 @@ func TestLauncherLeftOver(t *testing.T) {
 			quoted += " '" + a + "'"
 		}
 		cmd := exec.CommandContext(t.Context(), "script", "-qec", "bash -i", "/dev/null")
-		// script starts it through a shell, which may stay above it.
+		// script starts the command through a shell, which may stay as a process above it.
 		cmd.Env = append(self.Environ(), "SHELL=/bin/sh", "OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=0")
 		cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(quoted+" </dev/null\nexit $?\n") // the job would read the second line
 		out, err := cmd.CombinedOutput()

@@ -15,8 +15,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// A host may have IPv6 only, or no loopback interface. Jobs use the available addresses,
-// and end at once if there is none.
+// A host may have only IPv6, or no loopback interface. Jobs use the available addresses, and
+// end at once if there is none.
 func TestHostsWithoutIPv4(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to make network namespaces")

@@ -26,7 +26,7 @@ import (
 func main() { os.Exit(closeOutput(os.Stdout, os.Stderr, run())) }
 
 // closeOutput closes the standard output of a command that ends with code, and returns the
-// final exit code: a network file system may report only now that it is full.
+// final exit code. A network file system may report only at this point that it is full.
 func closeOutput(out io.Closer, diag io.Writer, code int) int {
 	err := out.Close()
 	if err == nil {
@@ -57,14 +57,14 @@ func run() int {
 		}
 	}
 	c, err := parse(os.Args[1:], os.Stderr)
-	_ = os.Unsetenv(tokenVariable) // it is for the page, not for the program
+	_ = os.Unsetenv(tokenVariable) // the token is for the page, and not for the program
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return launch.ExitOK
 	case err != nil:
 		if !errors.Is(err, launcher.ErrAlone) && repeats(os.Args[1:]) {
-			// The first process prints the same for all. The launcher ends it once another
-			// process has failed, so give it time.
+			// The first process prints the same for all. The launcher ends this process once
+			// another one has failed, so give the first one time.
 			time.Sleep(time.Second)
 			return launch.ExitCode(err)
 		}
@@ -87,7 +87,7 @@ func run() int {
 		defer leave(c, lent)
 	}
 	if x := c.Indexed; x != nil && (x.Idle || x.Spare() && x.Index > 0 && c.DryRun) {
-		return launch.ExitOK // the first process does all the work
+		return launch.ExitOK // the first process of the host does all the work
 	}
 	if c.Indexed != nil && c.Indexed.Index > 0 && !c.DryRun {
 		c.Signals = leaveSignals()
@@ -95,11 +95,11 @@ func run() int {
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // under nohup it stays ignored
+	if !signal.Ignored(syscall.SIGHUP) { // under nohup the signal stays ignored
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// A closed output must not end the job half way, and a job in the background must not
-	// stop because it would read the terminal.
+	// A closed output must not end a running job. A job in the background must not stop
+	// because it reads the terminal.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU)
 	c.Stops, c.Suspend = stops(signal.Ignored(syscall.SIGTSTP)), suspend
 	if c.Placement != nil {
@@ -138,7 +138,8 @@ func leaveSignals() <-chan os.Signal {
 const exitLeft = 5
 
 func serve(life func() error) int {
-	// The coordinator handles these signals. Without it, the output has no reader.
+	// The coordinator handles these signals. If the coordinator is gone, the output has no
+	// reader.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if err := life(); err != nil {
 		fmt.Fprintln(os.Stderr, "intrarun: agent:", err)
@@ -153,8 +154,8 @@ func serve(life func() error) int {
 	return launch.ExitOK
 }
 
-// width returns a function that returns the width of the terminal for the progress line, or
-// nil if there is to be no progress line.
+// width returns a function that returns the width of the terminal for the progress line. It
+// returns nil if there is no progress line.
 func width(c *launch.Config) func() int {
 	fd := int(os.Stderr.Fd())
 	if c.Quiet || c.Verbose || !term.IsTerminal(fd) || os.Getenv("TERM") == "dumb" {

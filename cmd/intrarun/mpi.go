@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/launch"
 )
 
-// checkMPI checks that the launcher can provide this number of processes.
+// checkMPI checks that the launcher provides this number of processes.
 func checkMPI(p *launcher.Process, processes int) error {
 	switch {
 	case p == nil:
@@ -26,8 +26,8 @@ func checkMPI(p *launcher.Process, processes int) error {
 	return nil
 }
 
-// lend lends the resources of the launcher to the job. If the first process of this host
-// has ended before, it has reported why.
+// lend lends the launcher's resources for this process to the job. If the first process of
+// this host has ended before, it has reported why.
 func lend(c *launch.Config) error {
 	if err := launch.Lend(context.Background(), c.Indexed); !errors.Is(err, launcher.ErrNobody) {
 		return err
@@ -38,8 +38,8 @@ func lend(c *launch.Config) error {
 // leaveTime bounds how long leave waits.
 const leaveTime = 2 * time.Second
 
-// leave waits until this process, too, has reported success to the launcher. If the agent
-// of this host has not begun, there is nothing to wait for.
+// leave waits until this process has also reported its regular end to the launcher. If the
+// agent of this host has not begun, it does not wait.
 func leave(c *launch.Config, lent <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()

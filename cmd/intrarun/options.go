@@ -19,12 +19,12 @@ import (
 	"github.com/intrahpc/intra/internal/timeline"
 )
 
-// options holds the values of the flags of one command line. Flags that depend on others
-// are kept as given until all flags are read.
+// options holds the values of the flags of one command line. A flag that depends on others is
+// stored as given until all flags are read.
 type options struct {
 	launch.Config
-	given map[string][]string // the arguments of each flag; only the last one if it does not repeat
-	facts map[string]string   // terms that are true without a flag, with a text that names the place
+	given map[string][]string // the arguments of each flag; only the last one if the flag does not repeat
+	facts map[string]string   // terms that hold without a flag, with a text about their origin
 
 	ranks, replicas int
 	degrees         []int
@@ -78,11 +78,12 @@ func (o *options) complete() (err error) {
 	return o.resolveDegrees()
 }
 
-// maxProcesses is far more than one host can run, and small enough to avoid overflow.
+// maxProcesses bounds the processes of a job. It is far more than hosts can run, and small
+// enough to avoid overflow.
 const maxProcesses = 1 << 16
 
-// resolveDegrees determines the replicas of each rank, and the facts about them that rules
-// need.
+// resolveDegrees determines the number of replicas of each rank, and the facts about it that
+// rules need.
 func (o *options) resolveDegrees() (err error) {
 	spec := job.Spec{Degrees: o.degrees}
 	switch {
@@ -105,7 +106,7 @@ func (o *options) resolveDegrees() (err error) {
 	return nil
 }
 
-// parseDegrees parses numbers like 2,1,2.
+// parseDegrees parses a list like 2,1,2.
 func parseDegrees(list string) (degrees []int, err error) {
 	sum := 0
 	for s := range strings.SplitSeq(list, ",") {
@@ -121,14 +122,14 @@ func parseDegrees(list string) (degrees []int, err error) {
 	return degrees, nil
 }
 
-// chooseDirect sets -direct auto to off where a rule would refuse -direct on.
+// chooseDirect replaces -direct auto by off if a rule would refuse -direct on.
 func (o *options) chooseDirect() {
 	if o.Direct == job.DirectAuto && o.clash(find("direct"), true) != nil {
 		o.Direct = job.DirectOff
 	}
 }
 
-// warnOfOld prints how to write the old spellings that were used, a line for each flag.
+// warnOfOld prints the new spelling for each flag that was given in an old one.
 func (o *options) warnOfOld(out io.Writer) {
 	for i := range table {
 		r := &table[i]

@@ -15,7 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-func TestOutputIsExactlyOnce(t *testing.T) {
+func TestOutputIsPrintedOnce(t *testing.T) {
 	const n = 200000
 	var want strings.Builder
 	for i := range n {
@@ -31,14 +31,14 @@ func TestOutputIsExactlyOnce(t *testing.T) {
 		r := runJob(t, "-r 2", steps.Program("join", "out:a", "part:b", "0.0@kill:9", "out:c", "part:d", "finish")...)
 		require.Equal(t, "a\nbc\nd", r.stdout)
 	})
-	t.Run("a peer far ahead is kept", func(t *testing.T) {
+	t.Run("the output of a peer far ahead is kept", func(t *testing.T) {
 		r := runJob(t, "-r 2", steps.Program("join", "0.0@sleep:300ms", "0.0@kill:9", lines, "finish")...)
 		require.Equal(t, 0, r.code, r.stderr)
 		require.True(t, want.String() == r.stdout)
 	})
 	t.Run("standard error", func(t *testing.T) {
 		want, got := []string{"0.0: gone wrong", "one", "two"}, []string(nil)
-		for range 3 { // on a very busy machine the exit may be seen later than a line is held
+		for range 3 { // on a very busy machine the exit may be noticed after a line's hold time
 			r := runJob(t, "-r 2 -quiet", steps.Program("join", "err:one", "sleep:100ms", "0.0@err:gone wrong", "0.0@exit:1", "err:two", "finish")...)
 			require.Equal(t, 0, r.code)
 			if got = slices.Sorted(strings.SplitSeq(strings.TrimSpace(r.stderr), "\n")); slices.Equal(want, got) {
@@ -47,7 +47,7 @@ func TestOutputIsExactlyOnce(t *testing.T) {
 		}
 		require.Equal(t, want, got)
 	})
-	t.Run("a crash eats no lines", func(t *testing.T) {
+	t.Run("a crash loses no lines", func(t *testing.T) {
 		r := runJob(t, "-r 2 -quiet", steps.Program("join", "err:one", "0.0@crash", "sleep:200ms", "err:two", "err:three", "finish")...)
 		var own []string
 		for line := range strings.Lines(r.stderr) {
@@ -80,8 +80,8 @@ func TestStandardInputGoesToAllReplicasOfRankZero(t *testing.T) {
 	require.True(t, input == r.stdout)
 }
 
-// In a loop of a shell script that reads lines, a job without standard input leaves them
-// to the loop.
+// A loop of a shell script reads lines, and runs jobs. A job without standard input leaves the
+// lines to the loop.
 func TestNoStandardInput(t *testing.T) {
 	p := strings.Join(steps.Program("join", "cat", "finish"), " ")
 	for flag, want := range map[string]string{"none": "one\ntwo\nthree\n", "0": "two\nthree\none\n"} {

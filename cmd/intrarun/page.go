@@ -15,8 +15,8 @@ import (
 // tokenVariable is the environment variable with the token of the page.
 const tokenVariable = "INTRA_HTTP_TOKEN"
 
-// pageAddress parses the address at which the page is served, with the token from the flag,
-// if that is given, or from the environment.
+// pageAddress parses the address of the page. The token comes from the flag if that is given,
+// and otherwise from the environment.
 func pageAddress(at, token string, given bool) (*livepage.Address, error) {
 	from := "-http-token"
 	switch file, named := strings.CutPrefix(token, "@"); {
@@ -42,7 +42,7 @@ func pageAddress(at, token string, given bool) (*livepage.Address, error) {
 // maxToken bounds the file of a token, in bytes.
 const maxToken = 4096
 
-// readToken reads the token in a file, without the line end.
+// readToken reads a token from a file, without the line end.
 func readToken(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -54,8 +54,8 @@ func TestPageFlags(t *testing.T) {
 	require.Contains(t, string(out), "intrarun: serve the live page: listen tcp "+taken.Addr().String()+": bind: address already in use; -http :0 takes a free port")
 }
 
-// The token can come from a source that ps does not show: a file, or the environment,
-// which the program does not inherit. The flag takes precedence over the environment.
+// The token can come from a source that ps does not show: a file, or the environment. The
+// program does not inherit that variable. The flag takes precedence over the environment.
 func TestTokenOfThePage(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "token")
@@ -89,13 +89,13 @@ func TestTokenOfThePage(t *testing.T) {
 	}
 	cmd := command("-http", ":0", "-n", "1", "-r", "1", "sh", "-c", `echo "token: $`+tokenVariable+`"`)
 	cmd.Env = append(cmd.Env, tokenVariable+"=token-of-environ")
-	out, _ := cmd.CombinedOutput() // sh does not join
+	out, _ := cmd.CombinedOutput() // sh does not join the job, so intrarun fails
 	require.Contains(t, string(out), "/?token=token-of-environ\n")
 	require.Contains(t, string(out), "token: \n")
 }
 
-// Any user of the host may open connections to a page without a token. However many there
-// are, a lost process is replaced, and the page answers.
+// Any user of the host may open connections to a page without a token. However many
+// connections there are, a lost process is replaced, and the page answers.
 func TestManyConnectionsToThePage(t *testing.T) {
 	const descriptors, connections = 256, 400
 	enough := filepath.Join(t.TempDir(), "enough")
@@ -127,8 +127,8 @@ func TestManyConnectionsToThePage(t *testing.T) {
 	require.NotContains(t, r.Stderr, "cannot be replaced")
 }
 
-// hostile opens connections, as another user if this one is root. Each sends one request
-// and stays open.
+// hostile opens connections, as another user if this one is root. Each connection sends one
+// request and stays open.
 func hostile(t *testing.T, address string, connections int) {
 	cmd := exec.Command(os.Args[0])
 	if os.Geteuid() == 0 {
@@ -137,14 +137,14 @@ func hostile(t *testing.T, address string, connections int) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
 	}
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", asHostile, address, connections))
-	in, err := cmd.StdinPipe() // it stays until this is closed
+	in, err := cmd.StdinPipe() // the process stays until this is closed
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait() // it has nothing more to write
+		_ = cmd.Wait() // its exit code does not matter
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ const asHostile = "INTRARUN_TEST_HOSTILE"
 // stranger is a user that no account has.
 const stranger = 54321
 
-// openMany is that process.
+// openMany runs as the process of asHostile: it opens connections and keeps them open.
 func openMany(what string) {
 	var address string
 	var n int
@@ -169,14 +169,14 @@ func openMany(what string) {
 		if err != nil {
 			panic(err)
 		}
-		defer c.Close()                                                                  // it also stays open until then
-		_, _ = io.WriteString(c, "GET /status.json HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be closed by now
+		defer c.Close()                                                                  // the connection stays open until the process ends
+		_, _ = io.WriteString(c, "GET /status.json HTTP/1.1\r\nHost: localhost\r\n\r\n") // the server may have closed it by now
 	}
 	fmt.Println("connected")
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// copyForOthers copies the test binary to a folder from which other users can run it.
+// copyForOthers copies the test binary to a folder that other users can read.
 func copyForOthers(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "others-")
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func copyForOthers(t *testing.T) string {
 	return name
 }
 
-// The page of a job exists as long as the job. The status contains its address.
+// The page of a job exists as long as the job. The status contains the address of the page.
 func TestPageOfAJob(t *testing.T) {
 	j, end := start(t, "-http :0 -n 1 -r 2", steps.Program("join", "0.1@kill:9", "forever")...)
 	var url string
@@ -222,7 +222,7 @@ func TestPageOfAJob(t *testing.T) {
 	require.NoError(t, err)
 	defer events.Body.Close()
 	require.NoError(t, syscall.Kill(j.PID(), syscall.SIGTERM))
-	all, err := io.ReadAll(events.Body) // up to the end
+	all, err := io.ReadAll(events.Body) // until the job ends
 	require.NoError(t, err)
 	require.Contains(t, string(all), "event: end\n")
 	require.Contains(t, string(all), "0.1 died (signal)")

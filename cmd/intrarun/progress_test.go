@@ -17,8 +17,8 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// walk is a program of forty steps that reports its progress, and prints a line in every
-// tenth.
+// walk is a program of forty steps. It reports its progress, and prints a line in every tenth
+// step.
 func walk(p *intra.Process) error {
 	for step := range 40 {
 		p.Progress(step, 40)
@@ -30,7 +30,7 @@ func walk(p *intra.Process) error {
 	return nil
 }
 
-// onTerminal runs intrarun on a terminal of that width, and returns the output.
+// onTerminal runs intrarun on a terminal with that number of columns, and returns the output.
 func onTerminal(t *testing.T, columns uint16, environ []string, args ...string) string {
 	cmd := command(args...)
 	cmd.Env = append(cmd.Env, append([]string{"TERM=xterm"}, environ...)...)
@@ -38,15 +38,15 @@ func onTerminal(t *testing.T, columns uint16, environ []string, args ...string) 
 	require.NoError(t, err)
 	defer terminal.Close()
 	var all bytes.Buffer
-	_, _ = io.Copy(&all, terminal) // it ends with an error when no process has the other end open any more
+	_, _ = io.Copy(&all, terminal) // reading fails when no process has the other end open any more
 	require.NoError(t, cmd.Wait(), "%s", all.String())
 	return strings.ReplaceAll(all.String(), "\r\n", "\n")
 }
 
 const clearToEnd = "\x1b[K"
 
-// The progress line stays below the output of the program, and is as long as the terminal
-// is wide.
+// The progress line stays below the output of the program. It is cut to the width of the
+// terminal.
 func TestProgressLine(t *testing.T) {
 	program := append([]string{"-r", "2", "-kill", "0.1@500ms"}, program(asWalker)...)
 	t.Run("on a terminal", func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestProgressLine(t *testing.T) {
 		}
 		require.True(t, strings.HasSuffix(text, clearToEnd), "%q", text[len(text)-20:])
 	})
-	t.Run("on a narrow one", func(t *testing.T) {
+	t.Run("on a narrow terminal", func(t *testing.T) {
 		t.Parallel()
 		text := onTerminal(t, 20, nil, program...)
 		require.Contains(t, text, clearToEnd)
@@ -78,7 +78,7 @@ func TestProgressLine(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
 		flag    string
-	}{"quiet": {nil, "-quiet"}, "one that cannot": {[]string{"TERM=dumb"}, "-n=1"}} {
+	}{"quiet": {nil, "-quiet"}, "on a terminal that cannot show it": {[]string{"TERM=dumb"}, "-n=1"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := onTerminal(t, 100, c.environ, append([]string{c.flag}, program...)...)

@@ -16,8 +16,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// rings finds the shared-memory rings of a process, as paths to its
-// descriptors.
+// rings finds the shared-memory rings of a process. It returns paths to the descriptors.
 func rings(t *testing.T, pid int) (all []string) {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
@@ -32,7 +31,7 @@ func rings(t *testing.T, pid int) (all []string) {
 	return all
 }
 
-// A process of another user can neither attach to the rings nor see them.
+// A process of another user can neither open nor see the rings.
 func TestRingsAreClosedToOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can play another user")
@@ -53,19 +52,19 @@ func TestRingsAreClosedToOthers(t *testing.T) {
 	found := 0
 	for _, pid := range steps.PIDs(t, marks, 2) {
 		for _, path := range append(rings(t, pid), maps(t, pid)...) {
-			if open(path, 0) != nil { // in a container, root may lack this right
+			if open(path, 0) != nil { // in some containers even root may not open it
 				continue
 			}
 			found++
 			require.ErrorContains(t, open(path, nobody), "Permission denied", path)
 		}
 	}
-	require.Positive(t, found, "no ring that even root can open")
+	require.Positive(t, found, "root could open no ring")
 	require.NoError(t, syscall.Kill(job.PID(), syscall.SIGTERM))
 	require.Equal(t, 143, wait().code)
 }
 
-// maps finds the mappings of rings, which stay when the descriptors are closed.
+// maps finds the mappings of rings. These remain when the descriptors are closed.
 func maps(t *testing.T, pid int) (all []string) {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// need is a condition of a flag: it requires one of several other terms.
+// need is a condition of a flag: one of several other terms must hold.
 type need struct {
-	any []string // terms
+	any []string // alternative terms
 	why string
 }
 
-// clash is a pair of flags that exclude each other.
+// clash is an exclusion: the flag cannot be combined with a term.
 type clash struct {
-	with   string   // a term
-	when   []string // only with these arguments of the flag; nil: with all
-	unless string   // not if this flag is given as well
+	with   string   // the excluded term
+	when   []string // the arguments of the flag to which the exclusion applies; nil: all
+	unless string   // the exclusion does not apply if this flag is given, too
 	why    string
-	cure   string // "": leave out one of them
+	cure   string // "": the cure is to leave out one of them
 }
 
-// A term is the name of a flag, the name with an argument like sched=static, or a fact:
-// something that is known without a flag.
+// A term is the name of a flag, or the name with an argument like sched=static, or a fact,
+// which holds without a flag.
 const (
 	oneRank    = "a job of one rank"
 	oneReplica = "a rank with one replica"
@@ -33,7 +33,7 @@ const (
 
 func isFact(term string) bool { return strings.Contains(term, " ") }
 
-// holds reports whether a term is true, and which part of the command line makes it true.
+// holds reports whether a term holds, and which part of the command line makes it hold.
 func (o *options) holds(term string) (text string, ok bool) {
 	if fact, ok := o.facts[term]; ok {
 		return fact, true
@@ -50,8 +50,8 @@ func (o *options) holds(term string) (text string, ok bool) {
 	return "", false
 }
 
-// matches reports whether one of the comma-separated parts of an argument is one of the
-// wanted words, alone or followed by a value, as in dual,state=3.
+// matches reports whether one of the comma-separated parts of an argument is a wanted word. A
+// value may follow the word, as in dual,state=3.
 func matches(argument string, wanted []string) bool {
 	for part := range strings.SplitSeq(argument, ",") {
 		word, _, _ := strings.Cut(part, "=")
@@ -63,8 +63,8 @@ func matches(argument string, wanted []string) bool {
 	return false
 }
 
-// refuse returns the first rule of the table that the command line violates. It applies
-// rules about hosts only once the hosts are known.
+// refuse returns the first rule of the table that the command line violates, as an error. It
+// applies rules about hosts only once the hosts are known.
 func (o *options) refuse(hostsKnown bool) error {
 	for i := range table {
 		r := &table[i]
@@ -86,8 +86,8 @@ func (o *options) refuse(hostsKnown bool) error {
 	return nil
 }
 
-// clash returns the first exclusion of a flag that the command line violates. If whatever
-// is set, the flag counts as given, with an argument to which every exclusion applies.
+// clash returns the first exclusion of a flag that the command line violates. With whatever,
+// the flag counts as given, with an argument to which every exclusion applies.
 func (o *options) clash(r *row, whatever bool) error {
 	for _, c := range r.excludes {
 		name := "-" + r.name
@@ -116,7 +116,7 @@ func (o *options) clash(r *row, whatever bool) error {
 	return nil
 }
 
-// spell formats terms as alternatives.
+// spell formats terms as alternatives, in the notation of the command line.
 func spell(terms []string) string {
 	all := make([]string, len(terms))
 	for i, term := range terms {
@@ -141,7 +141,7 @@ func spellTerm(term string) string {
 	return "-" + strings.Replace(term, "=", " ", 1)
 }
 
-// cures returns the flags that make one of some terms true.
+// cures returns the flags that make one of the terms hold.
 func cures(terms []string) string {
 	if slices.Contains(terms, hostList) {
 		return "-hosts or -hostfile"

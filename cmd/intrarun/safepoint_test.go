@@ -28,18 +28,18 @@ func stepThrough(p *intra.Process) error {
 	return nil
 }
 
-// inFolder gives each flag a folder of its own.
+// inFolder replaces DIR in the flags by a new folder.
 func inFolder(t *testing.T, flags string) string {
 	return strings.ReplaceAll(flags, "DIR", t.TempDir())
 }
 
-// Flags that need safe points print a warning at the end if there were none, whether or
-// not they were needed.
+// Flags that need safe points print a warning at the end if there were none. They do so even
+// if no safe point was needed.
 func TestFlagsThatNeedSafePoints(t *testing.T) {
 	const none = ", because the program reached no safe point (intra.SafePoint)\n"
 	for _, c := range []struct {
 		flags string
-		texts []string // for a program without safe points
+		texts []string // warnings for a program without safe points
 	}{
 		{"-r 2", nil},
 		{"-r 2 -replace", []string{"-replace had no effect"}},

@@ -20,7 +20,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// patient is a program that passes safe points until a file exists.
+// patient is a program that reaches safe points until a file exists.
 func patient(p *intra.Process, file string) error {
 	steps := 0
 	intra.Protect(p, "steps", &steps)
@@ -39,8 +39,7 @@ func patient(p *intra.Process, file string) error {
 	}
 }
 
-// starve takes the room for new descriptors from a process, until the returned function is
-// called.
+// starve takes all free descriptors from a process until the returned function is called.
 func starve(t *testing.T, pid int) (feed func()) {
 	var old unix.Rlimit
 	require.NoError(t, unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &old))
@@ -54,8 +53,8 @@ func awaitText(t *testing.T, j *jobtest.Job, text string) {
 	require.Eventually(t, func() bool { return strings.Contains(j.Stderr(), text) }, jobtest.Deadline, 10*time.Millisecond, "want %q", text)
 }
 
-// An intrarun that has no free descriptors for a while replaces a lost process later.
-func TestAReplacementIsStartedOnceThereIsRoom(t *testing.T) {
+// If intrarun has no free descriptors for a while, it replaces a lost process later.
+func TestReplacementWaitsForDescriptors(t *testing.T) {
 	enough := filepath.Join(t.TempDir(), "enough")
 	j, wait := start(t, "-v -r 2 -replace", append(program(asPatient), enough)...)
 	awaitText(t, j, "all have joined")
@@ -67,7 +66,7 @@ func TestAReplacementIsStartedOnceThereIsRoom(t *testing.T) {
 	require.NoError(t, syscall.Kill(s.Processes[1].PID, syscall.SIGKILL))
 	awaitText(t, j, "0.1 cannot be replaced yet: start 0.1: ")
 	awaitText(t, j, "too many open files; intrarun tries again, after growing pauses")
-	time.Sleep(time.Second) // some more attempts fail
+	time.Sleep(time.Second) // further attempts fail meanwhile
 	require.NotContains(t, j.Stderr(), "0.1 is replaced")
 	feed()
 	awaitText(t, j, "0.1 is replaced by another process")

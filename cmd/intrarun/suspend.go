@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// stops returns a function that subscribes to the signals of Ctrl-Z. Its result is nil if
-// this process began with them ignored.
+// stops returns a function that subscribes to the signals of Ctrl-Z. The function returns nil
+// if this process began with these signals ignored.
 func stops(ignored bool) func() <-chan os.Signal {
 	return func() <-chan os.Signal {
 		if ignored {

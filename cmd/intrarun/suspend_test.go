@@ -39,7 +39,7 @@ func shell(t *testing.T, script string) *terminal {
 	require.NoError(t, err)
 	x := &terminal{File: f, t: t, cmd: cmd}
 	t.Cleanup(func() {
-		f.Close() // the session gets SIGHUP
+		f.Close() // closing the terminal sends the session SIGHUP
 		_ = cmd.Process.Kill()
 	})
 	go func() {
@@ -71,8 +71,8 @@ func (x *terminal) String() string { return x.text() }
 
 var joinedAs = regexp.MustCompile(`has joined: process (\d+) on`)
 
-// Ctrl-Z stops the ranks with intrarun, for longer than a stopped replica may survive,
-// and fg continues them.
+// Ctrl-Z stops the ranks together with intrarun, for longer than the head tolerates a stopped
+// replica. fg continues them.
 func TestCtrlZ(t *testing.T) {
 	t.Parallel()
 	x := shell(t, fmt.Sprintf(`%s -v -r 2 %s; echo "stopped with $?"; read line; fg; echo "ended with $?"`, os.Args[0], strings.Join(program(asWalker), " ")))

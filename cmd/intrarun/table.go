@@ -7,22 +7,22 @@ import (
 	"strconv"
 )
 
-// row describes one flag. The parser, the rules about combinations, the help and the table
-// in docs/flags.md use the rows.
+// row describes one flag. The parser, the rules about combinations, the help, and the table in
+// docs/flags.md use the rows.
 type row struct {
 	name     string
 	group    group
-	common   bool     // one of the ten that the help lists first
-	arg      string   // "": none
-	optional bool     // it may be given without its argument
-	repeats  bool     // all its arguments count, not only the last
+	common   bool     // one of the ten flags that the help lists first
+	arg      string   // name of the argument; "": the flag has none
+	optional bool     // the flag may be given without its argument
+	repeats  bool     // all its arguments count, and not only the last one
 	off      []string // arguments that have the same effect as omitting the flag
-	does     string   // what it does, in one sentence or more
-	initial  string   // the default, "" if does states it
+	does     string   // the effect of the flag, in one sentence or more
+	initial  string   // the default; "" if does contains it
 	set      setter
 	needs    []need
 	excludes []clash
-	now      string // for an old spelling: the prefix of its argument in -fault
+	now      string // for an old spelling: prefix of the argument in -fault
 }
 
 // group is a heading of the help and of the table.
@@ -42,10 +42,10 @@ const (
 
 var groups = []group{replicas, hosts, links, losses, corruption, bugs, output, faults, old}
 
-// table holds all flags in the order of the help.
+// table contains all flags in the order of the help.
 var table = slices.Concat(replicaFlags, hostFlags, linkFlags, recoveryFlags, corruptionFlags, bugFlags, outputFlags, faultFlags)
 
-// find returns the row of a flag, which must exist.
+// find returns the row of a flag. The flag must exist.
 func find(name string) *row {
 	return &table[slices.IndexFunc(table, func(r row) bool { return r.name == name })]
 }

@@ -22,9 +22,9 @@ var replicaFlags = []row{
 		does: "Run R replicas of each rank.",
 		set:  number(func(o *options) *int { return &o.replicas }, 1, maxProcesses, "replicas of each rank")},
 	{name: "degrees", group: replicas, arg: "LIST",
-		does:     "Run so many replicas of each rank, one number for each rank, like 2,1,2. It sets -n, too.",
+		does:     "Run this number of replicas of each rank, a number for each rank, like 2,1,2. It also sets -n.",
 		set:      parsed(parseDegrees, func(o *options, d []int) { o.degrees = d }),
-		excludes: []clash{{with: "r", why: "both give the replicas of each rank"}}},
+		excludes: []clash{{with: "r", why: "both set the number of replicas"}}},
 	{name: "threads", group: replicas, arg: "N", initial: "1",
 		does: "Run the tasks of each process on N workers. With -check there is one.",
 		set:  number(func(o *options) *int { return &o.Threads }, 1, maxThreads, "workers of each process")},
@@ -46,17 +46,17 @@ var replicaFlags = []row{
 		}},
 }
 
-// maxThreads is the number of cores of large hosts.
+// maxThreads is the number of cores of the largest usual hosts.
 const maxThreads = 512
 
-// onHosts is the need of flags that concern jobs on several hosts.
+// onHosts is the condition of flags for jobs on several hosts.
 var onHosts = []need{{any: []string{hostList}, why: "it is for jobs on several hosts"}}
 
 var hostFlags = []row{
 	{name: "hosts", group: hosts, common: true, arg: "LIST",
 		does:     "Run on these hosts, each with a number of slots, like h1:2,h2:2 or n[01-04]:2. localhost is this one.",
 		set:      text(func(o *options) *string { return &o.hosts }),
-		excludes: []clash{{with: "hostfile", why: "both name the hosts"}}},
+		excludes: []clash{{with: "hostfile", why: "both list the hosts"}}},
 	{name: "hostfile", group: hosts, arg: "FILE",
 		does: "Run on the hosts in FILE, one on each line, like h1 slots=2 rack=a addr=10.0.0.1.",
 		set:  text(func(o *options) *string { return &o.hostfile })},
@@ -139,8 +139,8 @@ var linkFlags = []row{
 // directOn are the arguments of -direct that request stores.
 var directOn = []string{string(job.DirectOn), bare}
 
-// A ring is a whole number of pages. A host holds two rings for each pair of its processes, which bounds
-// their size.
+// A ring consists of whole pages, which gives the minimum. A host holds two rings for each
+// pair of its processes, which limits the maximum.
 const minRing, maxRing = 4 << 10, 1 << 30
 
 var outputFlags = []row{
@@ -153,7 +153,7 @@ var outputFlags = []row{
 	{name: "quiet", group: output,
 		does:     "Print only what the program prints, and errors.",
 		set:      toggle(func(o *options) *bool { return &o.Quiet }),
-		excludes: []clash{{with: "v", why: "they ask for opposite things"}}},
+		excludes: []clash{{with: "v", why: "they have opposite effects"}}},
 	{name: "status-every", group: output, arg: "DURATION",
 		does: "Print what each process does every DURATION, like 30s, on standard error.",
 		set: func(o *options, text string) (err error) {

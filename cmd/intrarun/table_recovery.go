@@ -32,14 +32,14 @@ var recoveryFlags = []row{
 	{name: "checkpoint-every", group: losses, arg: "K", initial: "10",
 		does:  "Write a set of files every K safe points.",
 		set:   natural(func(o *options) *uint64 { return &o.every }, 1, "a number of safe points"),
-		needs: []need{{any: []string{"checkpoint"}, why: "it says how often files are written"}}},
+		needs: []need{{any: []string{"checkpoint"}, why: "it sets how often files are written"}}},
 	{name: "restart", group: losses, common: true, arg: "DIR",
 		does: "Continue from the newest usable set of files in DIR, or from the set whose folder DIR is, with any degrees.",
 		set:  word(func(o *options) *string { return &o.Folders.Restart }, "a folder with checkpoint files")},
 	{name: "restart-anyway", group: losses,
 		does:  "Continue also from files of another program, or of this one with other arguments.",
 		set:   toggle(func(o *options) *bool { return &o.Folders.Anyway }),
-		needs: []need{{any: []string{"restart"}, why: "it says which files are good enough"}}},
+		needs: []need{{any: []string{"restart"}, why: "it sets which files are accepted"}}},
 }
 
 // defaultEvery is the default of -checkpoint-every.
@@ -69,7 +69,7 @@ var bugFlags = []row{
 			{with: "spares", why: "checked mode replaces no processes"},
 		}},
 	{name: "diverge", group: bugs, arg: "WHAT", initial: string(job.DivergeStrict), off: []string{string(job.DivergeOff)},
-		does: "Compare the registered state of the replicas of a rank at safe points, or without safe points what tasks read, for 5 ms and at most 0.4 % of the time. strict: end the job with exit code 4 if they differ; warn: say so once, and go on; off: do not compare. With -sdc its comparisons take the place of these.",
+		does: "Compare the registered state of the replicas of a rank at safe points, or without safe points what tasks read, for 5 ms and at most 0.4 % of the time. strict: end the job with exit code 4 if they differ; warn: warn once, and go on; off: do not compare. With -sdc, its comparisons replace these.",
 		set:  parsed(job.ParseDiverge, func(o *options, d job.Diverge) { o.Diverge = d })},
 	{name: "stuck", group: bugs, arg: "DURATION", initial: "30s",
 		does: "Report processes that wait for each other and make no progress for DURATION. off: do not; abort: end the job then. It can be given twice, with a time and with abort.",
@@ -94,11 +94,11 @@ var bugFlags = []row{
 		set:  parsed(counters.Parse, func(o *options, all []string) { o.Counters = all })},
 }
 
-// leastStatus and leastStuck are the shortest meaningful times: processes report their
-// state ten times a second, and report after a second that they wait.
+// leastStatus and leastStuck are the shortest meaningful times. Processes report their state
+// ten times a second, and report a wait after a second.
 const leastStatus, leastStuck = 100 * time.Millisecond, 2 * time.Second
 
-// setStuck sets one of the values of -stuck, which may be given twice: with a time and with
+// setStuck sets one of the values of -stuck. The flag may be given twice: with a time and with
 // abort.
 func setStuck(c *launch.Stuck, s string) error {
 	switch s {
@@ -107,7 +107,7 @@ func setStuck(c *launch.Stuck, s string) error {
 		return nil
 	case "abort":
 		c.Abort = true
-		if c.After == 0 { // after off
+		if c.After == 0 { // off came before abort
 			c.After = launch.DefaultStuck
 		}
 		return nil
@@ -129,7 +129,7 @@ var faultFlags = []row{
 	oldFault("flip"), oldFault("defect"), oldFault("weibull"),
 }
 
-// oldFault returns the row of an old flag whose argument is one of -fault now.
+// oldFault returns the row of an old flag. Its argument belongs to -fault now.
 func oldFault(kind string) row {
 	now := kind + ":"
 	return row{name: kind, group: old, arg: "SPEC", repeats: true, now: now,

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/help.txt and the table in docs/flags.md")
 
-// samples are arguments of flags.
+// samples are arguments for flags.
 var samples = map[string]string{
 	"n": "2", "r": "2", "degrees": "2,2", "threads": "2", "bind": "none", "stdin": "none", "hosts": "localhost:8", "hostfile": "f", "rsh": "ssh {host}", "fanout": "2",
 	"head": "h", "link": "unix", "ring": "64K", "limit": "1GB/s", "sched": "static", "direct": "on", "spares": "1", "backup": "5", "checkpoint": "d",
@@ -25,7 +25,7 @@ var samples = map[string]string{
 	"fault": "flip:0.1@task:3", "flip": "0.1@task:3", "defect": "0.1,q=0.5", "weibull": "shape=1,mtbf=1h",
 }
 
-// sample writes a flag, or a term about one, with an argument.
+// sample returns a flag, or a term about one, with an argument.
 func sample(term string) string {
 	name, argument, one := strings.Cut(term, "=")
 	r := find(name)
@@ -40,7 +40,7 @@ func sample(term string) string {
 	return "-" + name + "=" + samples[name]
 }
 
-// TestEveryFlagIsRead gives each flag an argument of its own.
+// TestEveryFlagIsRead gives each flag a distinct argument.
 func TestEveryFlagIsRead(t *testing.T) {
 	for i := range table {
 		r := &table[i]
@@ -54,7 +54,7 @@ func TestEveryFlagIsRead(t *testing.T) {
 	}
 }
 
-// TestEveryRuleRefuses breaks each rule of the table that is about flags alone.
+// TestEveryRuleRefuses violates each rule of the table that concerns flags only.
 func TestEveryRuleRefuses(t *testing.T) {
 	t.Setenv(tokenVariable, "")
 	rules := 0
@@ -82,12 +82,12 @@ func TestEveryRuleRefuses(t *testing.T) {
 			if c.when != nil {
 				args[0] = sample(r.name + "=" + c.when[0])
 			}
-			for _, n := range r.needs { // otherwise that error comes first
+			for _, n := range r.needs { // otherwise the error about the need comes first
 				if slices.Contains(n.any, hostList) {
 					args = append(args, sample("hosts"))
 				}
 			}
-			if c.with == "mpi" { // which no launcher is there for
+			if c.with == "mpi" { // there is no launcher, which -mpi needs
 				o := newOptions()
 				_, err := o.read(args)
 				require.NoError(t, err)
@@ -106,8 +106,8 @@ func TestEveryRuleRefuses(t *testing.T) {
 	require.Greater(t, rules, 25)
 }
 
-// TestFlagsThatAreOff: a flag that is off triggers no rule.
-func TestFlagsThatAreOff(t *testing.T) {
+// TestOffFlagsTriggerNoRule checks that a flag with its off argument triggers no rule.
+func TestOffFlagsTriggerNoRule(t *testing.T) {
 	for _, args := range []string{"-check -spares 0", "-check -replace=false", "-check -sdc off", "-check -direct off", "-check -direct=auto", "-restart-anyway=false",
 		"-sdc sample -r 1", "-tls=0", "-v -quiet=f", "-link tcp -link shm -direct"} {
 		_, err := parse(append(strings.Fields(args), "true"), io.Discard)
@@ -119,8 +119,8 @@ func TestFlagsThatAreOff(t *testing.T) {
 	}
 }
 
-// TestOldSpellingsOfFaults: old spellings give the same job as the new ones, with a line
-// for each flag.
+// TestOldSpellingsOfFaults checks that old spellings give the same job as the new ones, with a
+// warning for each flag.
 func TestOldSpellingsOfFaults(t *testing.T) {
 	var told strings.Builder
 	before, err := parse(strings.Fields("-flip 0.1@task:3 -flip 0.0@state:1:5 -defect 0.1,q=0.5 -weibull shape=1,mtbf=1h -seed 4 true"), &told)
@@ -165,7 +165,7 @@ func TestHelp(t *testing.T) {
 	require.Equal(t, help(), string(out))
 }
 
-// TestGuide requires that the table of docs/flags.md equals that of the code.
+// TestGuide checks that the table in docs/flags.md is the one of the code.
 func TestGuide(t *testing.T) {
 	page := filepath.Join("..", "..", "docs", "flags.md")
 	b, err := os.ReadFile(page)

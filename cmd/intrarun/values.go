@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// setter sets the argument of a flag.
+// setter sets the value of a flag from its argument.
 type setter = func(o *options, text string) error
 
-// toggle sets a flag without an argument.
+// toggle returns a setter for a flag without an argument.
 func toggle(at func(*options) *bool) setter {
 	return func(o *options, text string) (err error) {
 		if *at(o), err = strconv.ParseBool(text); err != nil {
@@ -23,7 +23,7 @@ func toggle(at func(*options) *bool) setter {
 	}
 }
 
-// word sets any text that is not empty.
+// word returns a setter for any text that is not empty.
 func word(at func(*options) *string, want string) setter {
 	return func(o *options, text string) error {
 		if *at(o) = text; text == "" {
@@ -33,7 +33,7 @@ func word(at func(*options) *string, want string) setter {
 	}
 }
 
-// text sets any text.
+// text returns a setter for any text.
 func text(at func(*options) *string) setter {
 	return func(o *options, text string) error {
 		*at(o) = text
@@ -41,7 +41,7 @@ func text(at func(*options) *string) setter {
 	}
 }
 
-// number sets a number within bounds.
+// number returns a setter for a number within bounds.
 func number(at func(*options) *int, least, most int, of string) setter {
 	return func(o *options, text string) error {
 		n, err := strconv.Atoi(text)
@@ -53,7 +53,7 @@ func number(at func(*options) *int, least, most int, of string) setter {
 	}
 }
 
-// one sets an argument that must be one of a list of words.
+// one returns a setter for a word from a list.
 func one(at func(*options) *string, of ...string) setter {
 	return func(o *options, text string) error {
 		if !slices.Contains(of, text) {
@@ -64,7 +64,7 @@ func one(at func(*options) *string, of ...string) setter {
 	}
 }
 
-// parsed sets the result of a parse function.
+// parsed returns a setter that stores the result of a parse function.
 func parsed[T any](parse func(string) (T, error), to func(*options, T)) setter {
 	return func(o *options, text string) error {
 		v, err := parse(text)
@@ -75,7 +75,7 @@ func parsed[T any](parse func(string) (T, error), to func(*options, T)) setter {
 	}
 }
 
-// natural sets an unsigned number.
+// natural returns a setter for an unsigned number.
 func natural(at func(*options) *uint64, least uint64, of string) setter {
 	return func(o *options, text string) error {
 		n, err := strconv.ParseUint(text, 0, 64)

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// TestWeibull: processes are killed at random until a rank is lost. The same seed kills
-// the same processes, and the report names each with its time.
+// TestWeibull checks that processes are killed at random until a rank is lost. The same seed
+// kills the same processes. The report names each killed process with its time.
 func TestWeibull(t *testing.T) {
 	var order [2][]any
 	for i := range order {

@@ -14,9 +14,9 @@ import (
 	"github.com/intrahpc/intra/internal/base/proc"
 )
 
-// hold stops a process that a command has started, directly or not, for up to longest. It
-// repeats that after a pause of up to the same length, until stop is called. stop returns
-// the number of times.
+// hold stops a process that a command has started, directly or not, for a random time of at
+// most longest. It repeats that after a random pause of the same length, until stop is called.
+// stop returns how often it has stopped a process.
 func hold(command int, longest time.Duration) (stop func() int) {
 	over, times := make(chan struct{}), make(chan int)
 	pause := func() (more bool) {
@@ -51,13 +51,13 @@ func hold(command int, longest time.Duration) (stop func() int) {
 // descendants returns the processes that a process has started, directly or indirectly.
 func descendants(of int) (all []int) {
 	children := make(map[int][]int)
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, name := range stats {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
-		// pid (name) state parent …, and a name may hold anything.
+		// The line is: pid (name) state parent …. The name may contain any characters.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		pid, err1 := strconv.Atoi(filepath.Base(filepath.Dir(name)))
 		if len(fields) < 2 || err1 != nil {

@@ -69,7 +69,7 @@ type options struct {
 func parse(args []string, help io.Writer) (*options, error) {
 	o := &options{}
 	fs := flag.NewFlagSet("intravary", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // the caller prints the error, once
+	fs.SetOutput(io.Discard) // the caller prints the error once
 	var wrong error
 	for _, f := range [][2]string{
 		{"sets", "run the command `N` times, the first time undisturbed (default 4)"},
@@ -88,11 +88,11 @@ func parse(args []string, help io.Writer) (*options, error) {
 		})
 	}
 	fs.BoolVar(&o.Order, "order", false, "add and multiply the partial results of tasks in another order")
-	fs.Uint64Var(&o.Seed, "seed", rand.Uint64()>>16, "make all choices follow from `NUMBER`, but for those of -hold") // that people can type
+	fs.Uint64Var(&o.Seed, "seed", rand.Uint64()>>16, "make all choices follow from `NUMBER`, but for those of -hold") // a number that people can type
 	fs.IntVar(&o.jobs, "jobs", 0, "run `N` disturbed commands side by side (default as many as there are cores for)")
 	report := fs.String("report", "", "write what was found to `FILE`, as JSON, for intrabench vary")
 	fs.BoolVar(&o.quiet, "quiet", false, "do not print the table")
-	fs.BoolVar(&o.verbose, "v", false, "tell when each set begins and ends")
+	fs.BoolVar(&o.verbose, "v", false, "print when each set begins and ends")
 	fs.Bool("version", false, "print the version")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

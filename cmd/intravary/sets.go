@@ -19,8 +19,8 @@ import (
 	"github.com/intrahpc/intra/internal/vary"
 )
 
-// sets runs the sets: first the undisturbed one, with whose values the others compare
-// theirs, and then the others side by side.
+// sets runs the sets: first the undisturbed set, then the others side by side. The values of
+// the others are compared with those of the first.
 type sets struct {
 	*options
 	watchdog *watchdog.Watchdog
@@ -28,11 +28,11 @@ type sets struct {
 
 	mu          sync.Mutex
 	running     map[*exec.Cmd]bool
-	interrupted syscall.Signal // 0: no
+	interrupted syscall.Signal // 0: no signal has arrived
 }
 
-// vet runs the sets and compares them. It returns the exit code, and an error that has not
-// been printed.
+// vet runs the sets and compares them. It returns the exit code, and an error if one has not
+// been printed yet.
 func vet(o *options, signals <-chan os.Signal) (int, error) {
 	w, err := watchdog.Start([]string{"/proc/self/exe"}, os.Stderr)
 	if err != nil {
@@ -51,7 +51,7 @@ func vet(o *options, signals <-chan os.Signal) (int, error) {
 	return s.run()
 }
 
-// forward passes signals on to the commands that run.
+// forward passes signals on to the running commands.
 func (s *sets) forward(signals <-chan os.Signal, ended <-chan struct{}) {
 	for {
 		select {
@@ -61,7 +61,7 @@ func (s *sets) forward(signals <-chan os.Signal, ended <-chan struct{}) {
 			s.mu.Lock()
 			s.interrupted = got.(syscall.Signal)
 			for cmd := range s.running {
-				_ = cmd.Process.Signal(got) // it may have ended
+				_ = cmd.Process.Signal(got) // the command may have ended
 			}
 			s.mu.Unlock()
 		}
@@ -129,7 +129,7 @@ func (s *sets) judge() error {
 	}
 	if !s.quiet {
 		var table bytes.Buffer
-		_ = result.Print(&table) // a buffer takes everything
+		_ = result.Print(&table) // writing to memory cannot fail
 		if _, err := os.Stderr.Write(table.Bytes()); err != nil {
 			return fmt.Errorf("show the comparison: %w", err)
 		}
@@ -144,7 +144,7 @@ func (s *sets) judge() error {
 	return s.report.WriteBytes(append(text, '\n'))
 }
 
-// one runs a set to its end.
+// one runs one set to its end.
 func (s *sets) one(set int, out io.Writer) error {
 	of := s.Run
 	of.Set = set
@@ -157,7 +157,8 @@ func (s *sets) one(set int, out io.Writer) error {
 	cmd := exec.Command(s.command[0], s.command[1:]...)
 	cmd.Env = append(os.Environ(), vary.Variable+"="+string(text))
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, &printed), os.Stderr
-	// A group of its own, so that a terminal's signals come through intravary, once.
+	// Each command has its own process group, so that a signal of the terminal reaches it
+	// once, through intravary.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = 5 * time.Second
 	if started, err := s.start(cmd, set); !started || err != nil {
@@ -185,7 +186,7 @@ func (s *sets) one(set int, out io.Writer) error {
 	return err
 }
 
-// start starts a command, unless the user has interrupted all.
+// start starts a command, unless the user has interrupted the run.
 func (s *sets) start(cmd *exec.Cmd, set int) (started bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

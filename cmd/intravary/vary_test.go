@@ -50,8 +50,8 @@ func unstable(p *intra.Process, what string) error {
 	return settle(p, what)
 }
 
-// The equations of solve: the matrix of Hilbert, and a right side for which the solution is
-// all ones.
+// The equations of solve have a Hilbert matrix, and a right side for which the solution is all
+// ones.
 const order = 6
 
 func hilbert() (a [order * order]float64, b [order]float64) {
@@ -64,7 +64,7 @@ func hilbert() (a [order * order]float64, b [order]float64) {
 	return a, b
 }
 
-// solve solves equations by elimination between two safe points.
+// solve is a program that solves equations by elimination between two safe points.
 func solve(p *intra.Process) error {
 	a, b := hilbert()
 	var x [order]float64
@@ -82,7 +82,7 @@ func solve(p *intra.Process) error {
 	return nil
 }
 
-// eliminate is Gauss's elimination, which needs no pivots here.
+// eliminate is Gauss's elimination. These equations need no pivots.
 func eliminate(a [order * order]float64, b [order]float64) (x [order]float64) {
 	for k := range order {
 		for i := k + 1; i < order; i++ {
@@ -103,8 +103,8 @@ func eliminate(a [order * order]float64, b [order]float64) (x [order]float64) {
 	return x
 }
 
-// reach is the norm of the inverse of the matrix, its row sums: by how much a right side of
-// sums up to that of the first row may change the solution.
+// reach returns a norm of the inverse of the matrix, the largest sum of a row. It bounds how
+// much a change of the right side may change the solution.
 func reach() (norm float64) {
 	a, _ := hilbert()
 	var rows [order]float64
@@ -121,11 +121,12 @@ func reach() (norm float64) {
 	return norm
 }
 
-// The recurrence x” = 2.5 x' - x has solutions that fall by 2 and that rise by 2 in each
-// step. recur follows the first, of powers of 2, which has no error of its own.
+// The recurrence x” = 2.5 x' - x has solutions that halve in each step and solutions that
+// double. recur follows the first kind, with powers of 2, which have no rounding error of
+// their own.
 const (
 	recurring = 64
-	lowered   = 16 // steps
+	lowered   = 16 // number of steps
 )
 
 func recur(p *intra.Process) error {
@@ -156,8 +157,8 @@ func recur(p *intra.Process) error {
 	return p.SafePoint()
 }
 
-// cancel adds a few numbers in each task. Those of one task nearly cancel those of another
-// one: a millionth of them remains.
+// cancel is a program that adds a few numbers in each task. The sums of two tasks nearly
+// cancel: a millionth of them remains.
 func cancel(p *intra.Process) error {
 	sum, sums := 0.0, make([]float64, 2)
 	intra.Protect(p, "sum", &sum)
@@ -189,7 +190,7 @@ func cancel(p *intra.Process) error {
 	return p.SafePoint()
 }
 
-// waitDisturbed waits forever where x was disturbed.
+// waitDisturbed is a program that waits forever if x was disturbed.
 func waitDisturbed(p *intra.Process) error {
 	x := 1.0
 	intra.Protect(p, "x", &x)
@@ -202,7 +203,8 @@ func waitDisturbed(p *intra.Process) error {
 	return nil
 }
 
-// race adds up numbers of very different sizes in the order in which they arrive.
+// race is a program that adds numbers of very different sizes in the order in which they
+// arrive.
 func race(p *intra.Process) error {
 	sum := 0.0
 	intra.Protect(p, "sum", &sum)
@@ -228,8 +230,8 @@ func race(p *intra.Process) error {
 	return p.SafePoint()
 }
 
-// settle adds until a sum has a value that only an undisturbed set reaches. Disturbed
-// sets continue for ten steps, and with "fail" return an error.
+// settle is a program that adds until a sum has a value that only an undisturbed set reaches.
+// A disturbed set continues for ten steps, and with "fail" then returns an error.
 func settle(p *intra.Process, what string) error {
 	sum := []float64{0}
 	intra.Protect(p, "sum", &sum)
@@ -253,7 +255,7 @@ func settle(p *intra.Process, what string) error {
 }
 
 const (
-	asUnstable  = "unstable:" // first argument
+	asUnstable  = "unstable:" // its first argument follows
 	asIntravary = "INTRAVARY_OF_A_TEST"
 )
 
@@ -270,7 +272,8 @@ func TestMain(m *testing.M) {
 	os.Exit(binaries.Main(m))
 }
 
-// start begins a run: flags are those of intravary, job those of intrarun, "alone" for none.
+// start starts a run. flags are those of intravary, and job those of intrarun, or "alone" for
+// a program without intrarun.
 func start(t *testing.T, flags, job, what string) *jobtest.Job {
 	t.Helper()
 	command := []string{os.Args[0], asUnstable, what}
@@ -281,7 +284,7 @@ func start(t *testing.T, flags, job, what string) *jobtest.Job {
 		Env: []string{asIntravary + "=1", "GORACE=atexit_sleep_ms=0"}})
 }
 
-// varied runs a program to its end. The result is nil if nothing was compared.
+// varied runs a program to its end. If nothing was compared, it returns a nil result.
 func varied(t *testing.T, flags, job, what string) (jobtest.Result, *vary.Result) {
 	t.Helper()
 	r := start(t, flags, job, what).Wait(t)
@@ -304,8 +307,8 @@ func variable(t *testing.T, all []vary.Variance, name string) vary.Variance {
 	return vary.Variance{}
 }
 
-// TestDigitsOfEquations: the solution of equations whose right side is disturbed by eps has
-// as many digits as the condition of the matrix leaves.
+// TestDigitsOfEquations checks the digits of equations whose right side is disturbed by eps:
+// the solution has as many digits as the condition of the matrix leaves.
 func TestDigitsOfEquations(t *testing.T) {
 	_, b := hilbert()
 	for _, eps := range []float64{1e-9, 1e-11} {
@@ -325,9 +328,9 @@ func TestDigitsOfEquations(t *testing.T) {
 	}
 }
 
-// TestDigitsOfRecurrence: the results of the recurrence shrink in each step. So the relative
-// error that comes from their last bits grows by a factor of 4 in each step, on any number
-// of ranks and workers.
+// TestDigitsOfRecurrence checks the digits of the recurrence, whose results shrink in each
+// step. So the relative error of their last bits grows by a factor of 4 in each step, on any
+// number of ranks and workers.
 func TestDigitsOfRecurrence(t *testing.T) {
 	for _, flags := range []string{"alone", "-r 1", "-n 3 -r 1 -threads 2", "-n 2 -r 2 -link tcp"} {
 		r, v := varied(t, "-sets 3 -bits 1 -seed 3", flags, "recur")
@@ -348,7 +351,7 @@ func TestDigitsOfRecurrence(t *testing.T) {
 	_, c := varied(t, "-sets 3 -bits 10% -seed 4", "-r 1", "recur")
 	require.Equal(t, a, b)
 	require.NotEqual(t, a.Sets, c.Sets)
-	// Values are compared at some safe points only.
+	// With -every, values are compared only at some safe points.
 	_, d := varied(t, "-sets 3 -bits 10% -every 5 -seed 3", "-r 1", "recur")
 	require.Equal(t, []uint64{1, 6, 11, 16}, pointsOf(d.Sets[0].Variables[0]))
 }
@@ -360,8 +363,8 @@ func pointsOf(v vary.Variance) (all []uint64) {
 	return all
 }
 
-// TestDigitsOfSums: sums whose terms are a million times as large as the sum lose six
-// digits if they are added in another order.
+// TestDigitsOfSums checks sums whose terms are a million times as large as the sum: they lose
+// six digits if the terms are added in another order.
 func TestDigitsOfSums(t *testing.T) {
 	r, v := varied(t, "-sets 4 -order -seed 2", "-n 2 -r 1", "cancel")
 	require.Zero(t, r.Code, r.Stderr)
@@ -375,9 +378,9 @@ func TestDigitsOfSums(t *testing.T) {
 	require.Contains(t, r.Stderr, "nothing was disturbed in set 1")
 }
 
-// TestSetsThatGoAnotherWay: intravary reports a set that runs other sections, and fails if
-// a set fails.
-func TestSetsThatGoAnotherWay(t *testing.T) {
+// TestDepartingSets checks that intravary reports a set that runs other sections, and
+// fails if a set fails.
+func TestDepartingSets(t *testing.T) {
 	r, v := varied(t, "-sets 2 -bits 1", "-r 1", "settle")
 	require.Zero(t, r.Code, r.Stderr)
 	require.Equal(t, &vary.Apart{Rank: 0, SafePoint: 5, Sections: 5, Undisturbed: 4}, v.Sets[0].Apart)
@@ -391,7 +394,7 @@ func TestSetsThatGoAnotherWay(t *testing.T) {
 	require.Contains(t, r.Stderr, "exit code 1 after 10 safe points")
 }
 
-// An interrupt in any set ends all sets. Even if intravary is killed, no process is left.
+// An interrupt during any set ends all sets. Even if intravary is killed, no process remains.
 func TestInterruptEndsAllSets(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		j := start(t, "-v -sets 3 -state 1e-3 -jobs 1", "-n 2 -r 1 -stuck off", "wait")
@@ -415,7 +418,7 @@ func TestInterruptEndsAllSets(t *testing.T) {
 	}
 }
 
-// Variables that cannot be compared, or were not disturbed, give no result.
+// If variables cannot be compared, or were not disturbed, there is no result.
 func TestNothingToCompare(t *testing.T) {
 	for _, c := range []struct {
 		flags, job, what string
@@ -439,8 +442,8 @@ func TestNothingToCompare(t *testing.T) {
 	}
 }
 
-// Peers overtake a process that is stopped now and then. A program whose result depends on
-// the order of messages then shows it.
+// A process that is stopped from time to time is overtaken by its peers. That changes the
+// result of a program that depends on the order of messages.
 func TestOrderOfMessages(t *testing.T) {
 	r, v := varied(t, "-sets 2 -hold 20ms", "-n 3 -r 1", "race")
 	require.Zero(t, r.Code, r.Stderr)
@@ -448,7 +451,7 @@ func TestOrderOfMessages(t *testing.T) {
 	require.Less(t, *variable(t, v.Variables, "sum").Digits, 15.9, r.Stderr)
 }
 
-// A wrong command line is refused before anything runs.
+// A wrong command line is refused before any run.
 func TestRefusedFlags(t *testing.T) {
 	for flags, want := range map[string]string{
 		"-sets 1 -bits 1":           "-sets 1: want 2 to 100 sets, of which the first is undisturbed",

@@ -1,15 +1,15 @@
-// Command intravet checks the //intra: directives of Go packages, and finds code outside of
-// kernels that makes replicas differ. It runs alone, with package patterns as arguments,
+// Command intravet checks the //intra: directives of Go packages. It also finds code outside
+// of kernels that makes replicas diverge. It runs alone, with package patterns as arguments,
 // and under the go command:
 //
 //	go vet -vettool=$(which intravet) ./...
 //
-// With -v, or -intra.v under the go command, it also lists problems that are not certain,
-// in one line per directive: places where a kernel may violate its clauses and the analysis
-// cannot decide.
+// With -v, or -intra.v under the go command, it also lists uncertain problems, in one line for
+// each directive: places where a kernel may violate its clauses and the analysis cannot
+// decide.
 //
-// Alone it accepts -fix, which applies the suggested fixes. They include missing clauses of
-// a kernel.
+// Alone it accepts -fix, which applies the suggested fixes. They include missing clauses of a
+// kernel.
 package main
 
 import (

@@ -246,7 +246,7 @@ func unseen(f job.Flip, v *job.Verification) string {
 	if mode == "" {
 		return ""
 	}
-	return fmt.Sprintf("nothing looks for what -fault %s turns wrong: give -sdc %s too", f.Fault(), mode)
+	return fmt.Sprintf("no check can detect -fault %s: give -sdc %s, too", f.Fault(), mode)
 }
 
 // crowded returns a warning if the processes have more computing threads than this host has

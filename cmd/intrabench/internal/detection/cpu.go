@@ -12,10 +12,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// cpuTime returns the CPU time of all threads of a process so far, including those that
-// have ended.
+// cpuTime returns the CPU time that all threads of a process have used so far, including
+// threads that have ended.
 func cpuTime(pid int) (time.Duration, error) {
-	const all = 2 // CPUCLOCK_SCHED: by the scheduler's own count
+	const all = 2 // CPUCLOCK_SCHED, the scheduler's count
 	var t unix.Timespec
 	if err := unix.ClockGettime(int32(^pid)<<3|all, &t); err != nil {
 		return 0, fmt.Errorf("read the CPU time of process %d: %w", pid, err)
@@ -23,10 +23,10 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// participants are the processes that take part in a job on hosts.
+// participants are the processes of a job on hosts, by their role.
 type participants struct {
 	net        *netns.Net
-	watch, job []int // head, agents and their guards; processes of the job
+	watch, job []int // watch: head, agents and their watchdogs; job: processes of the program
 }
 
 // findParticipants finds the processes of a job on all hosts.
@@ -55,14 +55,14 @@ func findParticipants(n *netns.Net) (*participants, error) {
 	return c, nil
 }
 
-// used is the resource use of the participants so far.
+// used is the resource use of the participants up to a moment.
 type used struct {
 	at               time.Time
 	watch, job       time.Duration
 	datagrams, bytes int64
 }
 
-// used returns an error if a participant is gone.
+// used returns the resource use so far. It fails if a participant has ended.
 func (c *participants) used() (u used, err error) {
 	u.at = time.Now()
 	u.datagrams, u.bytes = c.net.Datagrams()
@@ -83,8 +83,8 @@ func cpuTimes(pids []int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// usage measures the resource use of the job per second in the middle of its approximate
-// run time. It waits that long.
+// usage measures the resource use of the job per second, in the middle of the time about that
+// the job approximately takes. It waits until then.
 func (w *Work) usage(n *netns.Net, about time.Duration) error {
 	time.Sleep(about / 4)
 	c, err := findParticipants(n)
@@ -100,7 +100,7 @@ func (w *Work) usage(n *netns.Net, about time.Duration) error {
 		time.Sleep(about / 20)
 		next, err := c.used()
 		if err != nil {
-			break // the job was faster
+			break // the job was faster than expected
 		}
 		to = next
 	}
@@ -111,7 +111,7 @@ func (w *Work) usage(n *netns.Net, about time.Duration) error {
 	return nil
 }
 
-// since stores in w the resource use per second from an earlier moment to this one.
+// since stores the resource use per second between the moments from and u in w.
 func (u used) since(from used, w *Work) {
 	s := u.at.Sub(from.at).Seconds()
 	w.WatchCPU, w.JobCPU = (u.watch-from.watch).Seconds()/s, (u.job-from.job).Seconds()/s

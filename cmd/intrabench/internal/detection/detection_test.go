@@ -16,10 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// made is a lab in which everything takes a known time.
+// made is a lab in which every step takes a known time.
 type made struct {
 	losses []Kind
-	runs   []int // how much rarer the beats were, for each run
+	runs   []int // rarer of each run
 	spoil  func(w *Work)
 }
 
@@ -46,7 +46,7 @@ func TestMeasureAlternates(t *testing.T) {
 	m, err := Measure(t.Context(), lab, Options{Rounds: 2, Runs: 3, Rarer: 10, Time: 2 * time.Second})
 	require.NoError(t, err)
 	require.Equal(t, []Kind{ProcessHere, Process, Host, Link, Process, Host, Link, ProcessHere}, lab.losses)
-	require.Equal(t, []int{1, 1, 10, 10, 1, 1, 10}, lab.runs, "the first to find out how long a pass takes")
+	require.Equal(t, []int{1, 1, 10, 10, 1, 1, 10}, lab.runs, "the first run measures how long a pass takes")
 	require.Equal(t, "kill -9 of all on a host", m.Losses[Host].Loss)
 	require.InDeltaSlice(t, []float64{0.303, 0.306}, m.Losses[Host].Seconds, 1e-9)
 	require.Equal(t, 198, m.Cost.Passes)
@@ -83,7 +83,7 @@ func TestTable(t *testing.T) {
 	require.Equal(t, string(want), out.String())
 }
 
-// Measurements that cannot be compared are refused.
+// Measurements that cannot be compared give an error.
 func TestMeasureRefuses(t *testing.T) {
 	n := 0.0
 	_, err := Measure(t.Context(), &made{spoil: func(w *Work) { n++; w.Sum = n }}, Options{Runs: 1, Rarer: 2, Time: time.Second})
@@ -99,7 +99,7 @@ type tooEarly struct{}
 func (tooEarly) Lose(context.Context, Kind) (float64, error) { return -0.001, nil }
 
 func (tooEarly) Work(context.Context, int, int, time.Duration) (Work, error) {
-	return Work{}, errors.New("not asked for")
+	return Work{}, errors.New("unexpected loss")
 }
 
 func TestReport(t *testing.T) {
@@ -115,17 +115,17 @@ func TestReport(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 0.5, s, 1e-6)
 	for name, failures := range map[string]string{
-		"nobody":        ``,
-		"somebody else": `{"process":"0.1","handled_seconds":{"0.0":2.25,"0.1":2.5,"1.0":2.125}}`,
-		"two":           `{"process":"1.1","handled_seconds":{}},{"process":"0.1","handled_seconds":{}}`,
-		"one has not":   `{"process":"1.1","handled_seconds":{"0.0":2.25,"1.0":2.125}}`,
+		"nobody":                          ``,
+		"somebody else":                   `{"process":"0.1","handled_seconds":{"0.0":2.25,"0.1":2.5,"1.0":2.125}}`,
+		"two":                             `{"process":"1.1","handled_seconds":{}},{"process":"0.1","handled_seconds":{}}`,
+		"one survivor has not handled it": `{"process":"1.1","handled_seconds":{"0.0":2.25,"1.0":2.125}}`,
 	} {
 		_, err := parse(failures)
 		require.ErrorIs(t, err, errRun, name)
 	}
 }
 
-func TestSaid(t *testing.T) {
+func TestLauncherOutput(t *testing.T) {
 	s, ended := newSaid(), make(chan struct{})
 	go func() {
 		for _, text := range []string{"intrarun:    0.000 1.0 has joined: pro", "cess 12 on a\nintrarun:    0.001 1.1 has joined: process 345 on b\n", "all have joined\n"} {
@@ -139,7 +139,7 @@ func TestSaid(t *testing.T) {
 	_, err = s.pid("0.1")
 	require.ErrorIs(t, err, errRun)
 	close(ended)
-	require.NoError(t, s.await(t.Context(), "1.0 has joined", ended), "it has said that")
+	require.NoError(t, s.await(t.Context(), "1.0 has joined", ended), "the launcher has printed that")
 	require.ErrorIs(t, s.await(t.Context(), "more", ended), errRun)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -157,7 +157,7 @@ func TestCPUTime(t *testing.T) {
 			break
 		}
 	}
-	_, err = cpuTime(1<<22 - 1) // the kernel gives no such number
+	_, err = cpuTime(1<<22 - 1) // no process can have this number
 	require.ErrorContains(t, err, "process 4194303")
 
 	from := used{at: time.Unix(10, 0), watch: time.Second, job: 5 * time.Second, datagrams: 100, bytes: 1000}

@@ -40,7 +40,7 @@ func NewLab(program ...string) (*Lab, error) {
 	return &Lab{Program: program, net: n, dir: dir}, nil
 }
 
-// Close removes the hosts and everything on them.
+// Close removes the hosts and all processes on them.
 func (l *Lab) Close() {
 	l.net.Close()
 	os.RemoveAll(l.dir)
@@ -55,7 +55,7 @@ type run struct {
 	ended  chan struct{}
 }
 
-// start starts the program over the hosts, or on this one.
+// start starts the program on the hosts, or, without far, on this machine.
 func (l *Lab) start(ctx context.Context, far bool, rarer, passes int) (*run, error) {
 	l.jobs++
 	r := &run{said: newSaid(), ended: make(chan struct{}), report: filepath.Join(l.dir, strconv.Itoa(l.jobs)+".json")}
@@ -121,9 +121,9 @@ func (r *run) end(ctx context.Context, want int) (*report, error) {
 	return rep, nil
 }
 
-// stop ends a job, whatever its state.
+// stop ends a job in any state.
 func (r *run) stop() {
-	_ = r.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	_ = r.cmd.Process.Signal(syscall.SIGTERM) // the job may have ended
 	select {
 	case <-r.ended:
 	case <-time.After(runTime):
@@ -132,7 +132,7 @@ func (r *run) stop() {
 	}
 }
 
-// The victim of every loss, and its host.
+// The process that is the victim of every loss, and its host.
 const (
 	victim     = "1.1"
 	victimHost = hosts - 1
@@ -158,7 +158,7 @@ func (l *Lab) Lose(ctx context.Context, k Kind) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// A loss may happen at any time between two beats.
+	// A loss may happen at any time between two beats, so the time of the loss is random.
 	time.Sleep(500*time.Millisecond + rand.N(100*time.Millisecond))
 	began := time.Now()
 	if err := l.lose(k, pid); err != nil {
@@ -178,7 +178,7 @@ func (l *Lab) Lose(ctx context.Context, k Kind) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The report has the time of day, which may be set during the run.
+	// The report has the time of day, and the clock may be set during the run.
 	const most = time.Millisecond
 	if now := time.Now(); (now.Round(0).Sub(began.Round(0)) - now.Sub(began)).Abs() > most {
 		return 0, fmt.Errorf("%w: this machine's clock was set meanwhile", errRun)
@@ -186,7 +186,7 @@ func (l *Lab) Lose(ctx context.Context, k Kind) (float64, error) {
 	return rep.handled(began)
 }
 
-// lose causes a loss. Times are counted from before it.
+// lose causes a loss. The caller counts the time from before the call.
 func (l *Lab) lose(k Kind, pid int) error {
 	switch k {
 	case Host:
@@ -201,7 +201,7 @@ func (l *Lab) lose(k Kind, pid int) error {
 	return nil
 }
 
-// tidy restores the hosts.
+// tidy restores the hosts after a loss.
 func (l *Lab) tidy() {
 	for _, h := range l.net.Hosts {
 		_ = h.Kill() // if Kill fails, the next job fails, too
@@ -210,7 +210,7 @@ func (l *Lab) tidy() {
 	l.net.All(netns.Conditions{})
 }
 
-// report holds the fields of intrarun's report that are used.
+// report holds those fields of intrarun's report that this package uses.
 type report struct {
 	Joined   time.Time `json:"joined"`
 	Failures []struct {
@@ -219,8 +219,8 @@ type report struct {
 	} `json:"failures"`
 }
 
-// handled returns the seconds from a moment until the last survivor had handled the death
-// of the victim.
+// handled returns the seconds from the moment since until the last survivor has handled the
+// death of the victim.
 func (r *report) handled(since time.Time) (float64, error) {
 	if len(r.Failures) != 1 || r.Failures[0].Process != victim {
 		return 0, fmt.Errorf("%w: its failures are %v, not that of %s", errRun, r.Failures, victim)
@@ -236,8 +236,8 @@ func (r *report) handled(since time.Time) (float64, error) {
 	return r.Joined.Sub(since.Round(0)).Seconds() + last, nil
 }
 
-// Work implements Runner. It measures the resource use in the middle of the approximate run
-// time about; 0 means not at all.
+// Work implements Runner. It measures the resource use in the middle of the run, which takes
+// approximately the time about. With about 0 it measures none.
 func (l *Lab) Work(ctx context.Context, passes, rarer int, about time.Duration) (w Work, err error) {
 	r, err := l.start(ctx, true, rarer, passes)
 	if r == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/launch"
 )
 
-// The commands of intrabench as a launcher with one additional option, as its agent, and as
-// the program.
+// Names of the commands by which intrabench acts as a launcher with one additional option, as
+// its agent, and as the program.
 const (
 	HeadCommand    = "detect-head"
 	AgentCommand   = "detect-agent"
@@ -21,20 +21,20 @@ const (
 
 // Head is the job that a head command runs.
 type Head struct {
-	Hosts   string // hosts of its processes, as for intrarun; "" is this one
-	Rarer   int    // factor by which beats are less frequent
+	Hosts   string // hosts of its processes, as for intrarun; "" is this host
+	Rarer   int    // factor by which the interval of beats is longer
 	Report  string
 	Program []string
 }
 
-// Ranks and replicas of the job. Every process is alone on its host.
+// The job's ranks, and the replicas of each. Every process is alone on its host.
 const (
 	ranks    = 2
 	replicas = 2
 	hosts    = ranks * replicas
 )
 
-// Run runs the job as intrarun -v does, and returns its exit code.
+// Run runs the job like intrarun -v, and returns its exit code.
 func (h *Head) Run(ctx context.Context) (int, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 
 // Options sets the amount of work.
 type Options struct {
-	Rounds int           // number of times that each loss happens,
+	Rounds int           // how often each loss happens,
 	Runs   int           // and number of runs without a loss
-	Time   time.Duration // approximate time of such a run
-	Rarer  int           // factor by which beats are rarer in every second run
+	Time   time.Duration // approximate time of a run without a loss
+	Rarer  int           // factor by which the interval of beats is longer in every second run without a loss
 	Before func(what string)
 }
 
 // Kind is a kind of loss.
 type Kind int
 
-// The losses. All except the first happen on separate hosts.
+// The losses. All of them except the first happen on separate hosts.
 const (
 	ProcessHere Kind = iota
 	Process
@@ -38,34 +38,35 @@ func (k Kind) String() string {
 // Loss is the result for one kind of loss.
 type Loss struct {
 	Loss    string        `json:"loss"`
-	Seconds []float64     `json:"seconds"` // from the loss until the last survivor had handled it
+	Seconds []float64     `json:"seconds"` // seconds from the loss until the last survivor had handled it
 	Spread  spread.Spread `json:"spread"`
 }
 
 // Work is one run without a loss.
 type Work struct {
 	Outcome
-	// WatchCPU is the CPU time of the coordinator, the agents and their guards, and JobCPU
-	// that of the processes of the job, in seconds per second.
+	// WatchCPU is the CPU time of the coordinator, the agents and their watchdogs. JobCPU is
+	// that of the processes of the job. Both are in seconds per second.
 	WatchCPU float64 `json:"watch_cpu"`
 	JobCPU   float64 `json:"job_cpu"`
 
 	Datagrams float64 `json:"datagrams"` // per second, of all hosts together
-	Bytes     float64 `json:"bytes"`     // of their frames
+	Bytes     float64 `json:"bytes"`     // bytes of their frames, per second
 }
 
 // share returns the CPU time of coordinator and agents relative to that of the job.
 func (w Work) share() float64 { return w.WatchCPU / w.JobCPU }
 
-// Cost compares runs with the usual beats and with rarer ones.
+// Cost compares runs with the usual interval of beats and with a longer one.
 type Cost struct {
 	Passes int    `json:"passes"`
 	Rarer  int    `json:"rarer"`
 	Usual  []Work `json:"usual"`
 	Rare   []Work `json:"rare"`
-	// Ratio is the time of the usual run of each pair over that of the other one.
+	// Ratio is the quotient of the times of the two runs of a pair: usual interval over longer
+	// interval.
 	Ratio      spread.Spread `json:"ratio"`
-	UsualShare spread.Spread `json:"usual_cpu_share"` // of coordinator and agents, relative to the job
+	UsualShare spread.Spread `json:"usual_cpu_share"` // CPU time of coordinator and agents, relative to that of the job
 	RareShare  spread.Spread `json:"rare_cpu_share"`
 }
 
@@ -75,16 +76,16 @@ type Measurement struct {
 	Cost   *Cost  `json:"cost,omitempty"`
 }
 
-// Runner performs the runs. Lab is one.
+// Runner performs the runs. Lab implements it.
 type Runner interface {
-	// Lose causes a loss in a job, and returns how many seconds later the last survivor had
-	// handled it.
+	// Lose causes a loss in a job. It returns the seconds until the last survivor had handled
+	// it.
 	Lose(ctx context.Context, k Kind) (float64, error)
 	// Work runs a job to its end on separate hosts.
 	Work(ctx context.Context, passes, rarer int, about time.Duration) (Work, error)
 }
 
-// errRun marks the result of a run that is not usable.
+// errRun marks a run whose result is not usable.
 var errRun = errors.New("a run that cannot be used")
 
 // Measure makes all requested measurements.
@@ -123,7 +124,7 @@ func (o *Options) tell(format string, args ...any) {
 	}
 }
 
-// somePasses is enough to determine how long a pass takes.
+// somePasses is the number of passes that determines how long a pass takes.
 const somePasses = 50
 
 // cost runs the job in both ways in turn.

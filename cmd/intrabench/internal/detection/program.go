@@ -11,22 +11,22 @@ import (
 
 // Outcome is the output of the program at its end.
 type Outcome struct {
-	Seconds float64 `json:"seconds"` // of all passes
+	Seconds float64 `json:"seconds"` // seconds of all passes
 	Sum     float64 `json:"sum"`
 }
 
 var dotTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/detection.dot")
 
-// elements is the length of the vector of each rank, 4 MiB, and repeat the number of passes
-// through it in a pass of the program. They are large enough that computation dominates,
-// and not the latency of messages between processes that share cores.
+// elements is the length of each rank's vector, 4 MiB. repeat is the number of times that a
+// pass of the program reads it. They are so large that a pass spends most of its time in
+// computation, and not in messages between processes that share cores.
 const (
 	elements = 1 << 19
 	repeat   = 16
 )
 
-// Program is the job that is measured. In each pass it adds up inner products, shared by
-// the replicas of a rank, over all ranks. With 0 passes it does not end by itself.
+// Program is the job that is measured. In each pass it adds up inner products over all ranks.
+// The replicas of a rank share the work. With 0 passes the program never ends by itself.
 func Program(p *intra.Process, passes int) (Outcome, error) {
 	x := make([]float64, elements)
 	for i := range x {
@@ -56,7 +56,7 @@ func Program(p *intra.Process, passes int) (Outcome, error) {
 			return o, err
 		}
 		o.Sum = sum
-		x[0] = 1 + 1/sum // so that every pass computes something different
+		x[0] = 1 + 1/sum // each pass computes a different sum
 	}
 	o.Seconds = time.Since(began).Seconds()
 	return intra.Once(p, func() (Outcome, error) { return o, nil })

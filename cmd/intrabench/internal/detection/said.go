@@ -11,7 +11,7 @@ import (
 type said struct {
 	mu   sync.Mutex
 	text strings.Builder
-	more chan struct{} // closed and replaced when there is more
+	more chan struct{} // closed and replaced when more output has arrived
 }
 
 func newSaid() *said { return &said{more: make(chan struct{})} }
@@ -31,7 +31,7 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// await waits until the text contains part. It fails if the output ends before that.
+// await waits until the output contains part. It fails if the output ends first.
 func (s *said) await(ctx context.Context, part string, ended <-chan struct{}) error {
 	for last := false; ; {
 		s.mu.Lock()
@@ -53,7 +53,7 @@ func (s *said) await(ctx context.Context, part string, ended <-chan struct{}) er
 	}
 }
 
-// pid returns the process id of a process that has joined.
+// pid returns the process ID of a process of the job that has joined.
 func (s *said) pid(process string) (int, error) {
 	for line := range strings.Lines(s.String()) {
 		var at float64

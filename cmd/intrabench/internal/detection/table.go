@@ -37,7 +37,7 @@ func (m *Measurement) Table(to io.Writer) error {
 	return w.Flush()
 }
 
-// sum formats the median of a value over all runs, and its quartiles.
+// sum formats the median and the quartiles of a value over all runs.
 func sum(format string, all []Work, of func(Work) float64) string {
 	var values []float64
 	for _, w := range all {

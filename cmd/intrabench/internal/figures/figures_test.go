@@ -55,12 +55,12 @@ func TestParseTrial(t *testing.T) {
 		want               string
 	}{
 		{"no JSON", "pass 1", goodReport, goodClocks, `HPCCG printed "pass 1"`},
-		{"much of no JSON", strings.Repeat("x", 999), goodReport, goodClocks, "x…"},
+		{"a long text that is no JSON", strings.Repeat("x", 999), goodReport, goodClocks, "x…"},
 		{"0/0", strings.Replace(goodLine, "0.5", "null", 1), goodReport, goodClocks, "not a number after 9 passes"},
 		{"a kernel is missing", goodLine, goodReport, []clock{{"total": 1}, {"total": 1, "waxpby": 1, "sparsemv": 1}}, "0 seconds in ddot"},
 		{"no report", goodLine, "", goodClocks, "the report of intrarun is"},
 		{"no process", goodLine, "{}", goodClocks, "names no process"},
-		{"a process has left none", goodLine, goodReport, goodClocks[:1], "the times of 1 processes of 2"},
+		{"a process has written no times", goodLine, goodReport, goodClocks[:1], "the times of 1 processes of 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := parseTrial([]byte(c.line), []byte(c.report), c.clocks)
@@ -70,9 +70,9 @@ func TestParseTrial(t *testing.T) {
 	}
 }
 
-// fake replaces intrarun: in the native run everything takes 1 s in round 0, 2 s in
-// round 1 and so on. The other runs take a fixed multiple of that. It records the order
-// of the runs.
+// fake replaces intrarun. In the native run everything takes 1 s in round 0, 2 s in round 1
+// and so on. Each other run takes a fixed multiple of that. fake records the order of the
+// runs.
 func fake(order *[]string) Runner {
 	runs := make(map[string]int)
 	factor := map[string]float64{"native": 1, "replicated": 2, "static": 1.25, "send": 1.25}
@@ -120,7 +120,8 @@ func TestMeasureAlternates(t *testing.T) {
 	require.Equal(t, strings.Fields("native replicated static send send static replicated native replicated static send native"), order)
 	r, ok := m.Row("ddot", "send")
 	require.True(t, ok)
-	// The drift of the machine, 1 to 3, cancels in E.
+	// The times of the rounds drift by a factor of 3. E is a quotient within a round, so the
+	// drift cancels.
 	require.Equal(t, spread.Of([]float64{0.8}), r.E)
 	require.Equal(t, spread.Of([]float64{1.25, 2.5, 3.75}), r.Seconds)
 	require.Equal(t, 0.25, r.Wait)
@@ -220,7 +221,7 @@ func TestPlot(t *testing.T) {
 			require.True(t, bytes.HasPrefix(b, []byte(magic)), "%.20q", b)
 			if name == "f.svg" {
 				require.Equal(t, len(limits) > 0, bytes.Contains(b, []byte("sparsemv, measured and model")))
-				require.Contains(t, string(b), ">1.25<", "what the axis says, on top of a bar")
+				require.Contains(t, string(b), ">1.25<", "the value of the axis, on top of a bar")
 				require.NotContains(t, string(b), ">0.80<", "not its inverse")
 				require.NotContains(t, string(b), "WARNING")
 			}
@@ -262,7 +263,7 @@ func TestPeer(t *testing.T) {
 	require.Len(t, order, 6)
 	var out bytes.Buffer
 	require.NoError(t, m.PeerTable(&out))
-	// 5 s beside 1.25, 2.5 and 3.75 s.
+	// The peer's 5 s are compared with 1.25, 2.5 and 3.75 s.
 	require.Regexp(t, `send +2\.5000 .* 2\.000 +\[1\.667 3\.000\]`, out.String())
 }
 

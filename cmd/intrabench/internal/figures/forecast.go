@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/internal/replica/ntcopy"
 )
 
-// Forecast compares the efficiency of sharing a kernel with the prediction by the rule of
-// the scheduler: E = T/(T + V/B), or 1/2 if that is more, as then nothing is shared. T and
-// V are those of Model.
+// Forecast compares the measured efficiency of sharing a kernel with the prediction of the
+// scheduler's rule, E = T/(T + V/B). If that is below 1/2, the prediction is 1/2, since the
+// kernel is then not shared. T and V are those of Model.
 type Forecast struct {
 	Program  string         `json:"program"`
 	Kernel   string         `json:"kernel"`
@@ -21,7 +21,7 @@ type Forecast struct {
 	Model    Model          `json:"model"`
 	Want     float64        `json:"forecast"`
 	Got      spread.Spread  `json:"measured"` // T(replicated) / 2T, on the same cores
-	Shared   float64        `json:"shared"`   // the fraction of the tasks whose results replicas took from each other; median
+	Shared   float64        `json:"shared"`   // fraction of the tasks whose results replicas received from each other; median
 	Decision map[string]int `json:"decisions"`
 }
 
@@ -34,14 +34,14 @@ type Rates struct {
 	Store float64 `json:"store"` // a copy into the array of another replica
 }
 
-// heavy is the least fraction of the time without sharing that the updates of a kernel must
-// take, at the full speed of a link, so that the kernel shows how fast a link is for
-// updates.
+// heavy is the share of a kernel's time without sharing from which the kernel is used to
+// measure the speed of a link. The updates of the kernel must take at least that share at the
+// full speed of the link.
 const heavy = 0.01
 
-// LinkRate returns the bandwidth of a shared-memory link for updates while both sides
-// compute: the size of all updates over the time that they took beside the bodies, in runs
-// that send all of them. byItself is the bandwidth of the link alone.
+// LinkRate returns the bandwidth of a shared-memory link for updates while both sides compute.
+// It divides the size of all updates by the time that they took in addition to the bodies, in
+// runs that send all of them. byItself is the bandwidth of the link alone.
 func LinkRate(programs []*ProxyMeasurement, byItself float64) float64 {
 	var bytes, seconds float64
 	for _, m := range programs {
@@ -59,8 +59,8 @@ func LinkRate(programs []*ProxyMeasurement, byItself float64) float64 {
 	return bytes / seconds
 }
 
-// sharing returns the model of a kernel with sections of its own, unless the program itself
-// does not share it.
+// sharing returns the model of a kernel that begins sections. ok is false if it begins none,
+// or if the program does not share it.
 func (m *ProxyMeasurement) sharing(kernel string) (Model, bool) {
 	plain, _ := m.Row(kernel, Replicated.Name)
 	var bytes []float64
@@ -72,8 +72,8 @@ func (m *ProxyMeasurement) sharing(kernel string) (Model, bool) {
 	return Model{Kernel: kernel, Seconds: plain.Seconds.Median, Bytes: spread.Of(bytes).Median / float64(Static.Ranks)}, shares && plain.Seconds.Median > 0
 }
 
-// Forecasts compares each kernel in each configuration that shares by itself. The
-// configurations of the measurement include Static, which gives the size of all updates.
+// Forecasts compares each kernel in each configuration that decides by itself whether to
+// share. The measurement must contain Static, which gives the size of all updates.
 func (m *ProxyMeasurement) Forecasts(rates Rates) (all []Forecast) {
 	for _, k := range m.Kernels {
 		model, ok := m.sharing(k)
@@ -103,7 +103,7 @@ func (m *ProxyMeasurement) Forecasts(rates Rates) (all []Forecast) {
 	return all
 }
 
-// shared returns the fraction of the tasks whose results replicas took from each other.
+// shared returns the fraction of the tasks whose results replicas received from each other.
 func (m *ProxyMeasurement) shared(kernel string, c Config) float64 {
 	var all []float64
 	for _, s := range m.series(kernel, c.Name) {
@@ -117,7 +117,7 @@ func (m *ProxyMeasurement) shared(kernel string, c Config) float64 {
 	return spread.Of(all).Median
 }
 
-// farOff is a difference that needs an explanation.
+// farOff is the difference from which a forecast is marked as wrong.
 const farOff = 0.1
 
 // ForecastTable writes all forecasts.

@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// PlotGrain plots the share of the cores' time that is work, over the work of a core, for
-// each way to run a section.
+// PlotGrain plots the share of the cores' time that is spent on work, over the work of a core,
+// for each way to run a section.
 func PlotGrain(name string, o grain.Options, results []grain.Result) error {
 	if err := CheckPlotName(name); err != nil {
 		return err
@@ -39,7 +39,7 @@ func PlotGrain(name string, o grain.Options, results []grain.Result) error {
 			return fmt.Errorf("draw the share of work: %w", err)
 		}
 		line.Color, line.Width = palette[n%len(palette)], vg.Points(1.2)
-		if again := n / len(palette); again > 0 { // the same colour
+		if again := n / len(palette); again > 0 { // all colours have been used: repeat them
 			line.Dashes = []vg.Length{vg.Points(2 + 3*float64(again)), vg.Points(2)}
 		}
 		marks.Color, marks.Radius = line.Color, vg.Points(1.5)

@@ -20,17 +20,17 @@ type GTCProblem struct {
 	MaxTheta    int `json:"mthetamax"`
 	MaxZeta     int `json:"mzetamax"`
 	Steps       int `json:"steps"`
-	Tasks       int `json:"tasks"` // per section, 0 = the default of GTC
+	Tasks       int `json:"tasks"` // tasks of a section; 0 = the default of GTC
 }
 
 // GTCKernels are the parts of GTC that share work in the paper.
 var GTCKernels = []string{"push", "charge"}
 
-// gtcTasks are the types of tasks of each kernel; push has inout ones.
+// gtcTasks are the types of tasks of each kernel. Those of push have inout variables.
 var gtcTasks = map[string][]string{"push": {"Predict", "Correct"}, "charge": {"Charge"}}
 
-// GTCConfigs returns the configurations of figure 6c, followed by more. They use the two
-// cores of the native run, or with doubled four cores, as in the paper.
+// GTCConfigs returns the configurations of figure 6c, followed by more. They use the two cores
+// of the native run. If doubled, they use four cores, as in the paper.
 func GTCConfigs(doubled bool, more ...Config) []Config {
 	configs := append([]Config{Native, Replicated, Static, Send, Auto}, more...)
 	if doubled {
@@ -41,16 +41,16 @@ func GTCConfigs(doubled bool, more ...Config) []Config {
 	return configs
 }
 
-// GTCMeasurement is the result of MeasureGTC. Efficiency is that of the paper: T(native) /
-// T, divided by the number of cores relative to the native run.
+// GTCMeasurement is the result of MeasureGTC. Efficiency is defined as in the paper: T(native)
+// / T, divided by the number of cores relative to the native run.
 type GTCMeasurement struct {
 	Problem GTCProblem `json:"problem"`
-	Doubled bool       `json:"doubled"` // twice the cores of the native run
+	Doubled bool       `json:"doubled"` // the configurations use twice the cores of the native run
 	Series
-	InOut []inout.Result `json:"inout"` // the copies of inout variables, by themselves
+	InOut []inout.Result `json:"inout"` // costs of the copies of inout variables, measured by themselves
 }
 
-// GTCRunner makes one trial. Programs.RunGTC is one.
+// GTCRunner makes one trial. Programs.RunGTC implements it.
 type GTCRunner func(ctx context.Context, c Config, pr GTCProblem) (Trial, error)
 
 // MeasureGTC is Measure for GTC, with configurations of GTCConfigs. It does not fill InOut.
@@ -69,7 +69,7 @@ func MeasureGTC(ctx context.Context, run GTCRunner, pr GTCProblem, rounds int, d
 	return m, nil
 }
 
-// gtc is a run of the problem.
+// gtc returns a run of the problem.
 func (p *Programs) gtc(c Config, pr GTCProblem) trial.Job {
 	args := []string{p.App, "-json", "-micell", strconv.Itoa(pr.IonsPerCell), "-mpsi", strconv.Itoa(pr.Surfaces),
 		"-mthetamax", strconv.Itoa(pr.MaxTheta), "-mzetamax", strconv.Itoa(pr.MaxZeta), "-steps", strconv.Itoa(pr.Steps)}
@@ -84,8 +84,8 @@ func (p *Programs) RunGTC(ctx context.Context, c Config, pr GTCProblem) (Trial, 
 	return try(ctx, c, p.gtc(c, pr), parseGTC)
 }
 
-// parseGTC parses the line that GTC prints with -json, and intrarun's report. The whole is
-// the loop over the steps, without the loading of the ions.
+// parseGTC parses the line that GTC prints with -json, and intrarun's report. Total is the
+// time of the loop over the steps, without the loading of the ions.
 func parseGTC(out, report []byte) (Trial, error) {
 	var line struct {
 		Seconds     map[string]float64 `json:"seconds"`
@@ -116,7 +116,7 @@ func parseGTC(out, report []byte) (Trial, error) {
 				s.WaitSeconds += tt.WaitSeconds / float64(len(rep.Processes))
 				s.UpdateBytes += tt.UpdateBytes
 				if s.Decision != "" && s.Decision != tt.Decision {
-					s.Decision = "mixed" // of Predict and Correct
+					s.Decision = "mixed" // the decisions for Predict and Correct differ
 				} else {
 					s.Decision = tt.Decision
 				}
@@ -130,7 +130,7 @@ func parseGTC(out, report []byte) (Trial, error) {
 	return t, nil
 }
 
-// gtcPaper is the efficiency of GTC as a whole in the paper, which gives no digits for the
+// gtcPaper is the efficiency of GTC as a whole in the paper. The paper gives no digits for the
 // kernels.
 var gtcPaper = map[string]string{Replicated.Name: "<= 0.50", Static.Name: "> 0.70", Send.Name: "> 0.70"}
 

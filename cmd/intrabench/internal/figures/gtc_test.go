@@ -39,7 +39,7 @@ func TestParseGTC(t *testing.T) {
 		{"no JSON", "step 1", gtcReport, `GTC printed "step 1"`},
 		{"no hash", strings.Replace(gtcLine, "ab", "", 1), gtcReport, "no hash"},
 		{"a kernel is missing", strings.Replace(gtcLine, "push", "pull", 1), gtcReport, "0 seconds in push"},
-		{"nothing but loading", strings.Replace(gtcLine, "13", "3", 1), gtcReport, "0 seconds in its steps"},
+		{"only loading", strings.Replace(gtcLine, "13", "3", 1), gtcReport, "0 seconds in its steps"},
 		{"no report", gtcLine, "", "the report of intrarun is"},
 		{"no process", gtcLine, "{}", "names no process"},
 	} {
@@ -51,15 +51,15 @@ func TestParseGTC(t *testing.T) {
 	}
 }
 
-// fakeGTC replaces intrarun: in the native run everything takes 1 s in the first round,
-// 2 s in the second and so on. The other runs take a multiple of that.
+// fakeGTC replaces intrarun. In the native run everything takes 1 s in the first round, 2 s in
+// the second and so on. Each other run takes a multiple of that.
 func fakeGTC(doubled bool) GTCRunner {
 	runs := make(map[string]int)
 	factor := map[string]float64{"native": 1, "replicated": 2, "static": 1.25, "send": 1.25, "auto": 1.25}
 	return func(_ context.Context, c Config, _ GTCProblem) (Trial, error) {
 		runs[c.Name]++
 		f, ok := factor[c.Name]
-		if !ok { // over a limited link
+		if !ok { // a configuration with a limited link
 			f = 1.5
 		}
 		seconds := f * float64(runs[c.Name])
@@ -94,7 +94,7 @@ func measuredGTC(t *testing.T, doubled bool) *GTCMeasurement {
 func TestMeasureGTC(t *testing.T) {
 	for _, doubled := range []bool{false, true} {
 		m := measuredGTC(t, doubled)
-		// Half the time on twice the cores is the same efficiency.
+		// Half the time on twice the cores gives the same efficiency.
 		for name, e := range map[string]float64{"native": 1, "replicated": 0.5, "static": 0.8, "send": 0.8, "auto": 0.8} {
 			r, ok := m.Row("push", name)
 			require.True(t, ok)

@@ -12,15 +12,16 @@ import (
 
 // TaskSample holds the measurements of one type of task in one run, on one process.
 type TaskSample struct {
-	Seconds        float64 `json:"seconds"`         // in bodies
-	SectionSeconds float64 `json:"section_seconds"` // in sections that begin with such a task
-	WaitSeconds    float64 `json:"wait_seconds"`    // for updates
-	UpdateBytes    float64 `json:"update_bytes"`    // sent or stored
+	Seconds        float64 `json:"seconds"`         // seconds in bodies
+	SectionSeconds float64 `json:"section_seconds"` // seconds in sections that begin with such a task
+	WaitSeconds    float64 `json:"wait_seconds"`    // seconds spent waiting for updates
+	UpdateBytes    float64 `json:"update_bytes"`    // bytes of updates sent or stored
 	Decision       string  `json:"decision,omitempty"`
-	DecidedAfter   float64 `json:"decided_after,omitempty"` // sections of a kind
+	DecidedAfter   float64 `json:"decided_after,omitempty"` // see After of Link
 }
 
-// taskSamples returns the samples of a report, by the names of the tasks without their package.
+// taskSamples returns the samples of a report, by the names of the tasks without their
+// packages.
 func taskSamples(rep trial.Report) map[string]TaskSample {
 	var all map[string]TaskSample
 	n := float64(len(rep.Processes))
@@ -43,39 +44,40 @@ func taskSamples(rep trial.Report) map[string]TaskSample {
 	return all
 }
 
-// taskName returns the name of a task without its package.
+// taskName returns the name of a task without that of its package.
 func taskName(name string) string {
 	_, task, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
 	return task
 }
 
-// Forced returns a configuration that always shares, over the same links as a configuration
-// of Limited or Throttled, which decides.
+// Forced returns a configuration that always shares. It uses the same links as c, a
+// configuration of Limited or Throttled whose replicas decide.
 func Forced(c Config) Config {
 	c.Name = strings.Replace(c.Name, Send.Name, Static.Name, 1)
 	c.Flags = slices.Concat(Static.Flags, c.Flags)
 	return c
 }
 
-// Link is the decision of the replicas about one type of task on one kind of link, beside
-// the decision that the model predicts. T is the time of all bodies on one process, V the
-// size of all updates of a rank, B the bandwidth in each direction. A replica of two that
-// share computes for T/2 and sends V/2: the transfer is hidden if T/2 > V/2B.
+// Link compares the decision of the replicas about one type of task on one kind of link with
+// the decision that the model predicts. T is the time of all bodies on one process, V the size
+// of all updates of a rank, and B the bandwidth in each direction. A replica of two that share
+// computes for T/2 and sends V/2: the transfer is hidden if T/2 > V/2B.
 type Link struct {
 	Task     string         `json:"task"`
 	Config   string         `json:"config"`
 	Half     float64        `json:"half_seconds"`               // T/2
 	Transfer float64        `json:"transfer_seconds,omitempty"` // V/2B; 0: the link has no limit
-	Wait     float64        `json:"wait_share"`                 // of the time in sections; median
+	Wait     float64        `json:"wait_share"`                 // share of the time in sections spent waiting; median
 	Decision map[string]int `json:"decisions"`
-	// After is the number of sections of a kind after which sharing began or ended for the
-	// last time; median, and 0 if it never changed.
+	// After is the number of sections of a kind after which sharing last began or ended: the
+	// median, or 0 if it never changed.
 	After float64 `json:"decided_after"`
 	// Seconds are the times in the sections: as decided, always shared, and never shared.
 	Seconds    spread.Spread `json:"seconds"`
 	Shared     spread.Spread `json:"shared_seconds"`
 	Replicated spread.Spread `json:"replicated_seconds"`
-	// Loss is the quotient of the time as decided and the better of the other two, less 1.
+	// Loss is the excess of the time as decided over the better of the other two, as a
+	// fraction of that.
 	Loss spread.Spread `json:"loss"`
 }
 
@@ -109,9 +111,9 @@ func (m *Series) tasks(task, config string) []TaskSample {
 	return s
 }
 
-// links compares the decisions on limited links. It returns nil if the series lacks a
-// configuration that the comparison needs. It leaves out types of tasks that take almost no
-// time relative to others, or send nothing.
+// links compares the decisions on limited links. If the series lacks a configuration that the
+// comparison needs, it returns nil. It omits types of tasks that take almost no time, or send
+// nothing.
 func (m *Series) links() (all []Link) {
 	pairs := m.linkNames()
 	if !slices.ContainsFunc(m.Configs, Config.shares) || len(pairs) == 0 || !m.has(Replicated.Name) {
@@ -131,7 +133,7 @@ func (m *Series) links() (all []Link) {
 	return all
 }
 
-// link compares a configuration with one that always shares.
+// link compares a configuration that decides with one that always shares.
 func (m *Series) link(task, config, forced string) (Link, bool) {
 	l := Link{Task: task, Config: config, Decision: make(map[string]int)}
 	own, shared, plain := m.tasks(task, config), m.tasks(task, forced), m.tasks(task, Replicated.Name)
@@ -142,7 +144,8 @@ func (m *Series) link(task, config, forced string) (Link, bool) {
 			return Link{}, false // no section begins with this task, or the program does not share it
 		}
 		bodies, sent = append(bodies, plain[i].Seconds), append(sent, shared[i].UpdateBytes)
-		// Some tasks wait in sections that begin with tasks of another type.
+		// Some tasks wait in sections that begin with tasks of another type, so both times may
+		// be the larger one.
 		wait = append(wait, s.WaitSeconds/max(s.SectionSeconds, s.Seconds+s.WaitSeconds))
 		a, b, c = append(a, s.SectionSeconds), append(b, shared[i].SectionSeconds), append(c, plain[i].SectionSeconds)
 		loss = append(loss, s.SectionSeconds/better-1)

@@ -35,9 +35,8 @@ func TestForced(t *testing.T) {
 	require.True(t, c.shares())
 }
 
-// overLinks replaces intrarun: the bodies of push take 2 s, its updates 2 GB for each
-// process. No transfer is hidden, and at 1 GB/s the replicas share although they should
-// not.
+// overLinks replaces intrarun. The bodies of push take 2 s, and its updates are 2 GB for each
+// process. No transfer is hidden, and at 1 GB/s the replicas share although they should not.
 func overLinks(t *testing.T) *GTCMeasurement {
 	var more []Config
 	for _, l := range []string{"1GB/s", "4GB/s"} {
@@ -71,7 +70,7 @@ func TestLinks(t *testing.T) {
 		{"push", "send at 1GB/s", spread.Of([]float64{1.5})}, {"push", "send at 4GB/s", spread.Of([]float64{0.75})},
 	}, m.Sections[:4], "what decides")
 	require.Equal(t, "charge", m.Sections[4].Task)
-	require.Len(t, m.Sections, 8, "without what takes next to nothing")
+	require.Len(t, m.Sections, 8, "without types that take almost no time")
 	require.Len(t, m.Links, 3, "one type of task, without a limit and with two")
 	for i, want := range []struct {
 		config               string

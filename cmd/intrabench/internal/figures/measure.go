@@ -21,28 +21,28 @@ type Series struct {
 	Configs []Config `json:"configs"`
 	Rows    []Row    `json:"rows"`
 	Trials  []Trial  `json:"trials"`
-	Models  []Model  `json:"models,omitempty"` // of the kernels, if links were limited
-	Links   []Link   `json:"links,omitempty"`  // decisions, if links were limited
+	Models  []Model  `json:"models,omitempty"` // models of the kernels, if links were limited
+	Links   []Link   `json:"links,omitempty"`  // decisions on the links, if links were limited
 
 	Sections []SectionTime `json:"sections,omitempty"`
 }
 
 // Row summarises one kernel in one configuration.
 type Row struct {
-	Kernel   string         `json:"kernel"` // Summed or Total
+	Kernel   string         `json:"kernel"` // a kernel, or Summed or Total
 	Config   string         `json:"config"`
 	Seconds  spread.Spread  `json:"seconds"`
-	E        spread.Spread  `json:"efficiency"` // of the quotients of each round
-	Wait     float64        `json:"wait_share"` // of the time, waiting for updates; median
-	Decision map[string]int `json:"decisions"`  // number of times that each was the last one, if there was a choice
+	E        spread.Spread  `json:"efficiency"` // spread of the quotients of each round
+	Wait     float64        `json:"wait_share"` // share of the time spent waiting for updates; median
+	Decision map[string]int `json:"decisions"`  // number of runs that ended with each decision, if there was a choice
 }
 
-// Runner makes one trial. Programs.Run is one.
+// Runner makes one trial. Programs.Run implements it.
 type Runner func(ctx context.Context, c Config, pr Problem) (Trial, error)
 
-// Measure runs every configuration in every round, so that drift of the machine affects all
-// of them alike. The others are compared with the first configuration, unless they have a
-// base. before is called before each trial and may be nil.
+// Measure runs every configuration in every round, so that drift of the machine affects all of
+// them alike. Each configuration is compared with its base; without one, with the first
+// configuration. before is called before each trial and may be nil.
 func Measure(ctx context.Context, run Runner, pr Problem, rounds int, configs []Config, before func(round int, c Config)) (*Measurement, error) {
 	m := &Measurement{Problem: pr}
 	var err error
@@ -78,8 +78,8 @@ func alternate(ctx context.Context, rounds int, configs []Config, before func(ro
 	return m, nil
 }
 
-// sumUp fills Rows: the rows of the whole run, then those of each kernel. The times of the
-// kernels are unknown for a peer.
+// sumUp fills Rows: the rows of the whole run, then the rows of each kernel. For a peer the
+// times of the kernels are unknown.
 func (m *Series) sumUp(kernels []string) {
 	for _, k := range append([]string{Total}, kernels...) {
 		for _, c := range m.Configs {
@@ -90,13 +90,14 @@ func (m *Series) sumUp(kernels []string) {
 	}
 }
 
-// sameResult checks that all configurations have computed the same: bit by bit for equal
-// numbers of ranks, and the same number of passes everywhere.
+// sameResult checks that all configurations have computed the same result. With equal numbers
+// of ranks, the results must agree bit by bit. The number of passes must be the same
+// everywhere.
 func (m *Measurement) sameResult() error {
 	hash := make(map[int]Trial)
 	first := m.Trials[0]
 	for _, t := range m.Trials {
-		if t.Config == PeerConfig.Name { // its results differ
+		if t.Config == PeerConfig.Name { // the results of a peer differ
 			continue
 		}
 		if t.Passes != first.Passes {
@@ -115,7 +116,7 @@ func (m *Series) config(name string) Config {
 	return m.Configs[slices.IndexFunc(m.Configs, func(c Config) bool { return c.Name == name })]
 }
 
-// base returns the configuration that config is compared with.
+// base returns the configuration with which config is compared.
 func (m *Series) base(config string) Config {
 	if name := m.config(config).Base; name != "" {
 		return m.config(name)

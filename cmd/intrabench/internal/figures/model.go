@@ -8,11 +8,11 @@ import (
 	"github.com/intrahpc/intra/transport/limit"
 )
 
-// Model predicts the efficiency of sharing a kernel at a bandwidth, if no transfer were
-// hidden behind computation: E = T / (T + V/B). T is the time of all its sections when they
-// are not shared, V the size of all their updates, B the bandwidth of the link in each
-// direction. Native needs T/2. Two replicas that share need T/2 and the time V/2B, in which
-// each gets the results of the other.
+// Model predicts the efficiency of sharing a kernel at a bandwidth, if no transfer is hidden
+// behind computation: E = T / (T + V/B). T is the time of all its sections when they are not
+// shared, V the size of all their updates, and B the bandwidth of the link in each direction.
+// Native needs T/2. Two replicas that share need T/2, and in addition V/2B to receive each
+// other's results.
 type Model struct {
 	Kernel  string  `json:"kernel"`
 	Seconds float64 `json:"seconds"` // T
@@ -24,11 +24,11 @@ func (m Model) E(bandwidth float64) float64 {
 	return m.Seconds / (m.Seconds + m.Bytes/bandwidth)
 }
 
-// Flip returns the bandwidth at which sharing is as fast as not sharing: E is 1/2.
+// Flip returns the bandwidth at which sharing is as fast as not sharing, where E is 1/2.
 func (m Model) Flip() float64 { return m.Bytes / m.Seconds }
 
-// models computes the model of each kernel from the median of the replicated runs and the
-// updates of a rank in the static ones, which always send all of them.
+// models computes the model of each kernel. The times are medians of the replicated runs. The
+// updates are those of a rank in the static runs, which always send all of them.
 func (m *Series) models(kernels []string) []Model {
 	if !slices.ContainsFunc(m.Configs, Config.shares) || !m.has(Static.Name) {
 		return nil
@@ -45,7 +45,7 @@ func (m *Series) models(kernels []string) []Model {
 			bytes = append(bytes, s.UpdateBytes/ranks)
 		}
 		model := Model{Kernel: k, Seconds: r.Seconds.Median, Bytes: spread.Of(bytes).Median}
-		if k == Total || model.Bytes > 0 { // leave out kernels that the program does not share
+		if k == Total || model.Bytes > 0 { // kernels that the program does not share have no model
 			all = append(all, model)
 		}
 	}

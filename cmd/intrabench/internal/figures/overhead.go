@@ -10,15 +10,16 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// Overhead is the cost of replicated messages for a program that shares nothing, so that
-// every process has as much work as without replicas.
+// Overhead is the cost of replicated messages for a program that shares nothing. Every process
+// then has as much work as without replicas.
 type Overhead struct {
 	Proxy Proxy `json:"program"`
 	Series
 	Cores int `json:"cores"`
 }
 
-// Partial is a job with that number of ranks, of which the first few have a replica.
+// Partial returns a job with that number of ranks, of which the first ones, replicated in
+// number, have a replica.
 func Partial(ranks, replicated int) Config {
 	degrees := make([]string, ranks)
 	for i := range degrees {
@@ -33,15 +34,15 @@ func Partial(ranks, replicated int) Config {
 	}
 }
 
-// Apart has as many processes as a native run with a replica of each rank, but in two
-// independent native runs at the same time.
+// Apart returns two independent native runs at the same time. Together they have as many
+// processes as a job with a replica of each rank.
 func Apart(ranks int) Config {
 	return Config{Name: "two native runs", Ranks: ranks, Replicas: 1, Jobs: 2}
 }
 
-// MeasureOverhead runs a program on that number of ranks, of which the numbers in
-// replicated have a replica. If there are more processes than cores, the processes take
-// turns, and are not bound to cores.
+// MeasureOverhead runs a program on that number of ranks. replicated lists numbers of ranks
+// that have a replica. If there are more processes than cores, the processes take turns, and
+// are not bound to cores.
 func MeasureOverhead(ctx context.Context, run ProxyRunner, x Proxy, ranks int, replicated []int, rounds, cores int, before func(round int, c Config)) (*Overhead, error) {
 	configs := []Config{{Name: Native.Name, Ranks: ranks, Replicas: 1}, Apart(ranks)}
 	for _, n := range replicated {
@@ -66,8 +67,8 @@ func MeasureOverhead(ctx context.Context, run ProxyRunner, x Proxy, ranks int, r
 }
 
 // Of returns how much longer a configuration takes than the same number of independent
-// processes, as a fraction of that time. The time of independent processes is interpolated
-// linearly between one native run and two of them.
+// processes, as a fraction of their time. That time is interpolated linearly between one
+// native run and two.
 func (o *Overhead) Of(config string) spread.Spread {
 	one, two := o.Configs[0], o.Configs[1]
 	more := (o.config(config).processes() - one.processes()) / (two.processes() - one.processes())
@@ -84,8 +85,8 @@ func (o *Overhead) crowded() bool {
 	return slices.ContainsFunc(o.Configs, func(c Config) bool { return c.processes() > float64(o.Cores) })
 }
 
-// OverheadTable writes a line for each program and configuration. paper holds published
-// values, by program or by configuration; the last column shows them.
+// OverheadTable writes a line for each program and configuration. The last column shows
+// published values from paper, by program or by configuration.
 func OverheadTable(w io.Writer, title string, all []*Overhead, paper map[string]string) error {
 	fmt.Fprintf(w, "%s\n\n", title)
 	t := newColumns(w)

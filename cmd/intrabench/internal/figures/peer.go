@@ -11,9 +11,9 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Peer is an outside program that solves the same problem.
+// Peer is an outside program that solves the same problem as HPCCG.
 type Peer struct {
-	Command string         // for the shell
+	Command string         // command for the shell
 	Time    *regexp.Regexp // its first group is the time in seconds; nil = wall time
 }
 
@@ -48,8 +48,8 @@ func (p Peer) parse(out []byte) (float64, error) {
 	return seconds, nil
 }
 
-// Beside returns a runner that runs the peer for PeerConfig, and run for all
-// other configurations.
+// Beside returns a runner that runs the peer for PeerConfig, and calls run for all other
+// configurations.
 func (p Peer) Beside(run Runner) Runner {
 	return func(ctx context.Context, c Config, pr Problem) (Trial, error) {
 		if c.Name != PeerConfig.Name {

@@ -18,7 +18,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// CheckPlotName reports whether Plot can write a file of that name.
+// CheckPlotName returns an error if Plot cannot write a file of that name.
 func CheckPlotName(name string) error {
 	if ext := plotFormat(name); !slices.Contains([]string{"svg", "png", "pdf"}, ext) {
 		return fmt.Errorf("-plot %s: want a name that ends in .svg, .png or .pdf", name)
@@ -28,7 +28,7 @@ func CheckPlotName(name string) error {
 
 func plotFormat(name string) string { return strings.TrimPrefix(filepath.Ext(name), ".") }
 
-// palette has colours that also differ in lightness, so that a grey copy is readable.
+// palette has colours that also differ in lightness, so that a grey copy stays readable.
 var palette = []color.Color{
 	color.RGBA{0x33, 0x4e, 0x68, 0xff},
 	color.RGBA{0xb8, 0x4a, 0x39, 0xff},
@@ -56,8 +56,8 @@ func newPanel() *panel {
 	return x
 }
 
-// Plot draws figure 5 and, if links were limited, efficiency over bandwidth,
-// side by side in one file.
+// Plot draws figure 5. If links were limited, it also draws efficiency over bandwidth beside
+// it in the same file.
 func (m *Measurement) Plot(name string) error {
 	if err := CheckPlotName(name); err != nil {
 		return err
@@ -73,7 +73,8 @@ func (m *Measurement) Plot(name string) error {
 	return writePanels(name, panels)
 }
 
-// withCurves returns a panel and, if links were limited, efficiency over bandwidth.
+// withCurves returns the panel and, if links were limited, a panel of efficiency over
+// bandwidth.
 func (m *Series) withCurves(bars *panel, app string) ([]*panel, error) {
 	if len(m.Models) == 0 {
 		return []*panel{bars}, nil
@@ -131,7 +132,7 @@ func writePanels(name string, panels []*panel) error {
 	return nil
 }
 
-// relative returns the time of a kernel divided by the native one, in each round.
+// relative returns the spread of a kernel's time divided by the native time of the same round.
 func (m *Series) relative(kernel, config string) spread.Spread {
 	var all []float64
 	own := m.series(kernel, config)
@@ -167,8 +168,8 @@ func named(kernel, app string) string {
 	return kernel
 }
 
-// label returns the label of a value: the value, and a question mark if its quartiles are
-// too far apart.
+// label formats a value. It adds a question mark if the quartiles of the value are too far
+// apart.
 func label(s spread.Spread) string {
 	if s.Loose() {
 		return fmt.Sprintf("%.2f?", s.Median)
@@ -191,8 +192,8 @@ func drawPanels(c draw.Canvas, panels []*panel, room vg.Length) {
 	}
 }
 
-// barPlot draws figure 5 or 6c: times divided by the native ones, with quartiles, their
-// median on top of each bar and the waiting time shaded at its head.
+// barPlot draws figure 5 or 6c: times divided by native times, with quartiles. The median
+// stands on top of each bar, and the waiting time is shaded at its top.
 func (m *Series) barPlot(app string, kernels []string) (*panel, error) {
 	x := newPanel()
 	p := x.plot
@@ -263,7 +264,7 @@ func (m *Series) barPlot(app string, kernels []string) (*panel, error) {
 		names[j] = named(k, app)
 	}
 	p.NominalX(names...)
-	p.Y.Max = 1.1 * highest // with room for the labels
+	p.Y.Max = 1.1 * highest // leave room for the labels
 	x.warning = m.warning(loose)
 	return x, nil
 }
@@ -302,7 +303,7 @@ func (m *Series) curvePlot(app string) (*panel, error) {
 			low, high = min(low, c.Limit/1e9), max(high, c.Limit/1e9)
 		}
 	}
-	unlimited := 2 * high // place of links without a limit
+	unlimited := 2 * high // position of links without a limit on the axis
 	p.X.Tick.Marker = bandwidthTicks{unlimited}
 	low, high = low/2, high*3
 	highest := 1.0
@@ -346,7 +347,7 @@ func (m *Series) curvePlot(app string) (*panel, error) {
 	return x, nil
 }
 
-// bandwidthTicks marks 1, 2 and 5 times every power of ten, and the place of links without
+// bandwidthTicks marks 1, 2 and 5 times every power of ten, and the position of links without
 // a limit.
 type bandwidthTicks struct{ unlimited float64 }
 

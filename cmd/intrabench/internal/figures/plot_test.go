@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// texts returns the positions of a figure's texts.
+// texts returns the positions of the texts in a figure.
 func texts(panels ...*panel) map[string]vg.Point {
 	var c recorder.Canvas
 	const room = 4 * vg.Centimeter
@@ -25,7 +25,7 @@ func texts(panels ...*panel) map[string]vg.Point {
 	return found
 }
 
-// uneven is a runner whose replicated trials take random times.
+// uneven measures replicated trials that take random times.
 func uneven(t *testing.T, rounds int) *Measurement {
 	var order []string
 	run, n := fake(&order), 0
@@ -43,7 +43,7 @@ func uneven(t *testing.T, rounds int) *Measurement {
 	return m
 }
 
-// Legends and warnings stand below the axes, where no bar is.
+// Legends and warnings are below the axes, where no bar covers them.
 func TestLegendsAreClearOfBars(t *testing.T) {
 	m, _ := measured(t, "0.5GB/s", "2GB/s")
 	bars, err := m.barPlot("HPCCG", Kernels)
@@ -67,8 +67,8 @@ func TestLegendsAreClearOfBars(t *testing.T) {
 	require.GreaterOrEqual(t, at[bars.warning].Y, vg.Length(0))
 }
 
-// A figure whose quartiles are too far apart contains a warning.
-func TestFigureThatSaysLittle(t *testing.T) {
+// If the quartiles of a figure are too far apart, the figure contains a warning.
+func TestFigureWithAWarning(t *testing.T) {
 	m := uneven(t, 6)
 	bars, err := m.barPlot("HPCCG", Kernels)
 	require.NoError(t, err)

@@ -17,14 +17,14 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Proxy is one of the examples that represent an application, with its problem.
+// Proxy is an example that represents an application, with its problem.
 type Proxy struct {
 	Name   string   `json:"name"`
-	Folder string   `json:"folder"` // below examples
+	Folder string   `json:"folder"` // name of its folder in examples
 	Args   []string `json:"args"`
-	// NX is the number of points in x on each rank of the native run. If there are fewer
-	// ranks, each has more points, so that all configurations solve the same problem. 0:
-	// the arguments give the global problem.
+	// NX is the number of points in x on each rank of the native run. A run with fewer ranks
+	// has more points on each, so that all configurations solve the same problem. 0: the
+	// arguments give the global problem.
 	NX int `json:"nx,omitempty"`
 }
 
@@ -33,7 +33,7 @@ func NPB(name, class string) Proxy {
 	return Proxy{Name: name + " " + class, Folder: "npb/" + name, Args: []string{"-class", class}}
 }
 
-// HPCG returns the benchmark on n points for each rank of the native run.
+// HPCG returns the benchmark HPCG on n points for each rank of the native run.
 func HPCG(n [3]int, sets int) Proxy {
 	return Proxy{Name: "hpcg", Folder: "hpcg", NX: n[0], Args: box(n, "-sets", strconv.Itoa(sets))}
 }
@@ -56,8 +56,8 @@ func box(n [3]int, args ...string) []string {
 	return append(args, "-ny", strconv.Itoa(n[1]), "-nz", strconv.Itoa(n[2]))
 }
 
-// ProxyConfigs returns the configurations of a proxy: on the two cores of the native run,
-// or doubled, on two cores beside a native run on one.
+// ProxyConfigs returns the configurations of a proxy. They use the two cores of the native
+// run. If doubled, they use two cores, and the native run uses one.
 func ProxyConfigs(doubled bool, more ...Config) []Config {
 	native := Native
 	if doubled {
@@ -69,15 +69,15 @@ func ProxyConfigs(doubled bool, more ...Config) []Config {
 // Stored stores results wherever that is possible.
 var Stored = Config{Name: "direct", Ranks: 1, Replicas: 2, Flags: []string{"-direct=on"}}
 
-// Throttled is Send over links of that bandwidth.
+// Throttled returns Send over links of that bandwidth.
 func Throttled(limit string) (Config, error) {
 	c, err := Limited(limit)
 	c.Name, c.Flags = "send at "+limit, slices.Concat(Send.Flags, []string{"-limit", limit})
 	return c, err
 }
 
-// command returns the command line of the program on a rank. native is the number of ranks
-// of the native run.
+// command returns the command line of the program in a configuration. native is the number of
+// ranks of the native run.
 func (p Proxy) command(dir string, c Config, native int) []string {
 	args := append([]string{filepath.Join(dir, filepath.Base(p.Folder)), "-json"}, p.Args...)
 	if p.NX > 0 {
@@ -100,8 +100,8 @@ func BuildProxies(ctx context.Context, proxies ...Proxy) (*Programs, error) {
 	return p, p.build(ctx, all)
 }
 
-// ProxyRunner makes one trial beside a native run on that number of ranks.
-// Programs.RunProxy is one.
+// ProxyRunner makes one trial. native is the number of ranks of the native run.
+// Programs.RunProxy implements it.
 type ProxyRunner func(ctx context.Context, c Config, x Proxy, native int) (Trial, error)
 
 // RunProxy makes one trial.
@@ -131,8 +131,8 @@ func together(trials []Trial) Trial {
 	return t
 }
 
-// Wall is the name of the whole job among the samples, including the parts that the program
-// does not time.
+// Wall is the name of the whole job among the samples. Its time includes the parts that the
+// program does not time.
 const Wall = "wall"
 
 // verdicts are the fields in which programs report whether their result is right.
@@ -141,8 +141,8 @@ var verdicts = []string{"verified", "valid", "converged"}
 // timed are the fields that differ from run to run.
 var timed = []string{"seconds", "times", "gflops", "mops"}
 
-// parseProxy parses the line that a program prints with -json, and intrarun's report. Its
-// kernels have the names of the tasks.
+// parseProxy parses the line that a program prints with -json, and intrarun's report. The
+// kernels are named after their tasks.
 func parseProxy(out, report []byte) (Trial, error) {
 	var line map[string]any
 	if err := trial.Decode("the program printed", out, &line); err != nil {
@@ -176,8 +176,8 @@ func parseProxy(out, report []byte) (Trial, error) {
 			continue
 		}
 		s := Sample{
-			// The time in sections includes sending, receiving and storing results. But a
-			// section may begin with tasks of another type.
+			// The time in sections includes sending, receiving and storing results. It may be
+			// the smaller one, since a section may begin with tasks of another type.
 			Seconds: max(tt.SectionSeconds, tt.Seconds+tt.WaitSeconds) / processes, WaitSeconds: tt.WaitSeconds / processes,
 			UpdateBytes: tt.UpdateBytes, Sections: tt.SectionSeconds > 0, Run: tt.Run, Received: tt.Received, Decision: tt.Decision,
 		}
@@ -193,15 +193,15 @@ func parseProxy(out, report []byte) (Trial, error) {
 // ProxyMeasurement is the result of MeasureProxy.
 type ProxyMeasurement struct {
 	Proxy   Proxy    `json:"program"`
-	Kernels []string `json:"kernels"` // sorted by time; without those that take next to none
+	Kernels []string `json:"kernels"` // sorted by time; without kernels that take almost none
 	Series
 }
 
-// leastShare is the least fraction of a replicated run at which a kernel gets a row.
+// leastShare is the share of a replicated run from which a kernel gets a row.
 const leastShare = 0.01
 
-// MeasureProxy measures a proxy application in all configurations, in alternation. Configurations
-// with the same number of ranks must end with the same bits.
+// MeasureProxy measures a proxy application in all configurations, in alternation. The results
+// of configurations with the same number of ranks must agree bit by bit.
 func MeasureProxy(ctx context.Context, run ProxyRunner, x Proxy, rounds int, configs []Config, before func(round int, c Config)) (*ProxyMeasurement, error) {
 	m := &ProxyMeasurement{Proxy: x}
 	var err error
@@ -220,8 +220,8 @@ func MeasureProxy(ctx context.Context, run ProxyRunner, x Proxy, rounds int, con
 	return m, nil
 }
 
-// sameBits checks that all configurations have the same result, bit by bit for equal
-// numbers of ranks, on which the order of sums depends.
+// sameBits checks that all configurations with equal numbers of ranks have the same result,
+// bit by bit. The order of sums depends on the number of ranks.
 func (m *Series) sameBits() error {
 	first := make(map[int]Trial)
 	for _, t := range m.Trials {

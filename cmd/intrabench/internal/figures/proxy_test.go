@@ -72,9 +72,9 @@ func TestProxyCommand(t *testing.T) {
 	require.ErrorContains(t, err, "not a bandwidth")
 }
 
-// fakeProxy replaces intrarun: everything takes 1 s in the first round, 2 s in the
-// second and so on, times a factor that depends on the configuration. One kernel takes
-// half of the time, another next to nothing, and a third is not shared.
+// fakeProxy replaces intrarun. Everything takes 1 s in the first round, 2 s in the second and
+// so on, times a factor that depends on the configuration. One kernel takes half of the time,
+// another almost none, and a third is not shared.
 func fakeProxy() ProxyRunner {
 	runs := make(map[string]int)
 	return func(_ context.Context, c Config, _ Proxy, native int) (Trial, error) {
@@ -95,7 +95,7 @@ func fakeProxy() ProxyRunner {
 		}}
 		multiply := Sample{Seconds: seconds / 2}
 		if c.Name != Native.Name && c.Name != Replicated.Name {
-			multiply.UpdateBytes, multiply.Run, multiply.Received, multiply.Decision = 1e9, 15, 5, "share" // of 10 tasks 5 are shared
+			multiply.UpdateBytes, multiply.Run, multiply.Received, multiply.Decision = 1e9, 15, 5, "share" // 5 of 10 tasks are shared
 			multiply.Sections = true
 			multiply.WaitSeconds = multiply.Seconds / 10
 		}
@@ -147,10 +147,10 @@ func TestMeasureProxy(t *testing.T) {
 			require.InDelta(t, want.got-want.e, all[i].Off(), 1e-9)
 			require.Equal(t, 0.5, all[i].Shared)
 		}
-		// Half of the updates in what the bodies do not take of 0.8 times the time.
+		// Half of the updates take the time that the bodies leave of 0.8 times the plain time.
 		require.InDelta(t, v/2*1e9/(0.3*plain.Seconds.Median), LinkRate([]*ProxyMeasurement{m, m}, 10e9), 1)
-		require.Equal(t, 0.5e9, LinkRate([]*ProxyMeasurement{m}, 0.5e9), "no more than by itself")
-		require.Equal(t, 1e12, LinkRate([]*ProxyMeasurement{m}, 1e12), "so few bytes tell nothing")
+		require.Equal(t, 0.5e9, LinkRate([]*ProxyMeasurement{m}, 0.5e9), "at most the bandwidth of the link alone")
+		require.Equal(t, 1e12, LinkRate([]*ProxyMeasurement{m}, 1e12), "too few bytes for a measurement")
 		out.Reset()
 		require.NoError(t, ForecastTable(&out, rates, m.Rounds, all))
 		golden(t, out.Bytes(), fmt.Sprintf("forecast_%t.txt", doubled))
@@ -186,10 +186,10 @@ func TestOverhead(t *testing.T) {
 	require.Equal(t, 6.0, Partial(4, 2).processes())
 	require.Equal(t, 8.0, Apart(4).processes())
 	var out bytes.Buffer
-	for _, cores := range []int{2, 8} { // they take turns, or have cores of their own
+	for _, cores := range []int{2, 8} { // processes take turns, or have cores of their own
 		run := func(_ context.Context, c Config, _ Proxy, native int) (Trial, error) {
 			require.Equal(t, 4, native)
-			require.Equal(t, cores == 2, slices.Contains(c.Flags, "-bind"), "none of them is bound, or all as usual")
+			require.Equal(t, cores == 2, slices.Contains(c.Flags, "-bind"), "no process is bound, or all as usual")
 			apart := map[int]float64{2: 4, 8: 2}[cores]
 			seconds := map[string]float64{"native": 2, "two native runs": apart, "50%": 3.15, "100%": 4.4}[c.Name]
 			return Trial{StateSHA256: "bits", Samples: map[string]Sample{Total: {Seconds: seconds}}}, nil
@@ -204,7 +204,7 @@ func TestOverhead(t *testing.T) {
 	golden(t, out.Bytes(), "overhead.txt")
 }
 
-// The time of jobs that run together is their average time.
+// If jobs run together, their time is the average of their times.
 func TestTogether(t *testing.T) {
 	of := func(seconds float64) Trial {
 		return Trial{Samples: map[string]Sample{Total: {Seconds: seconds, UpdateBytes: 8}}}

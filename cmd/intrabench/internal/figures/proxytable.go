@@ -39,7 +39,7 @@ func (m *ProxyMeasurement) Table(w io.Writer) error {
 	return m.warn(w)
 }
 
-// resources describes the resources of the native run and of the others.
+// resources describes the resources of the native run and of the other runs.
 func (m *ProxyMeasurement) resources() string {
 	what := strings.Join(m.Proxy.Args, " ")
 	if m.Proxy.NX > 0 {
@@ -54,7 +54,7 @@ func (m *ProxyMeasurement) resources() string {
 	return what + "; native as two ranks, the others on the same cores"
 }
 
-// gain returns the time of the replicated configuration relative to another one.
+// gain returns the time of the replicated configuration relative to that of config.
 func (m *Series) gain(kernel, config string) spread.Spread {
 	var all []float64
 	own := m.series(kernel, config)
@@ -66,8 +66,8 @@ func (m *Series) gain(kernel, config string) spread.Spread {
 	return spread.Of(all)
 }
 
-// warn names the efficiencies that are not meaningful, because their quartiles are far
-// apart or there are too few rounds.
+// warn names the efficiencies that are not meaningful: their quartiles are far apart, or there
+// are too few rounds.
 func (m *Series) warn(w io.Writer) error {
 	if m.Rounds < 3 {
 		_, err := fmt.Fprintf(w, "\nWARNING: quartiles of %d rounds say nothing: take 3 or more\n", m.Rounds)

@@ -35,7 +35,7 @@ func PlotScale(name string, rows []scale.Row) error {
 	return writePanels(name, []*panel{times, use})
 }
 
-// curve is a column of the table.
+// curve is a column of the table as a curve.
 type curve struct {
 	name string
 	of   func(scale.Row) float64
@@ -51,7 +51,7 @@ func scalePlot(title, unit string, rows []scale.Row, curves []curve) (*panel, er
 	for i, c := range curves {
 		var points plotter.XYs
 		for _, r := range rows {
-			if y := c.of(r); y > 0 { // needed for a logarithm
+			if y := c.of(r); y > 0 { // the axis is logarithmic
 				points = append(points, plotter.XY{X: float64(r.Processes), Y: y})
 			}
 		}

@@ -9,15 +9,15 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// SectionTime is the time of the sections of one type of task in a configuration that
+// SectionTime is the time that the sections of one type of task take in a configuration that
 // decides, relative to plain replication.
 type SectionTime struct {
 	Task   string        `json:"task"`
 	Config string        `json:"config"`
-	Ratio  spread.Spread `json:"ratio"` // of the quotients of each round
+	Ratio  spread.Spread `json:"ratio"` // spread of the quotients of each round
 }
 
-// slower is the least ratio at which a type of section counts as slower with sharing.
+// slower is the ratio from which a type of section counts as slower with sharing.
 const slower = 1.02
 
 // sectionTimes returns the times for all types of task that take a relevant part of the
@@ -42,9 +42,8 @@ func (m *Series) sectionTimes() (all []SectionTime) {
 	return all
 }
 
-// sectionTasks returns the types of tasks, sorted by the time that a replicated run spends
-// in their sections, the longest first. The first some of them take a relevant part of the
-// time.
+// sectionTasks returns the types of tasks, sorted by the time that a replicated run spends in
+// their sections, the longest first. The first some types take a relevant part of the time.
 func (m *Series) sectionTasks() (tasks []string, some int) {
 	types := make(map[string]float64)
 	whole := 0.0

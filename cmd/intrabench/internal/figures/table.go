@@ -13,7 +13,7 @@ import (
 )
 
 // paper is the efficiency of each kernel in the paper, with active replication and with
-// intra-parallelization [INTRA, V-C and Figure 5]. Its text gives words and bounds, no
+// intra-parallelization [INTRA, V-C and Figure 5]. The paper gives words and bounds, and no
 // digits.
 var paper = map[string]map[string]string{
 	"waxpby":   {Replicated.Name: "0.50", Static.Name: "< 0.50", Send.Name: "< 0.50"},
@@ -71,8 +71,8 @@ func (m *Measurement) Table(w io.Writer) error {
 	return err
 }
 
-// bySections writes the times of the sections relative to plain replication, and the
-// results that depend on the bandwidth of the links.
+// bySections writes two kinds of tables: the times of the sections relative to plain
+// replication, and the results that depend on the bandwidth of the links.
 func (m *Series) bySections(w io.Writer) error {
 	if err := m.sectionTable(w); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (m *Measurement) PeerTable(w io.Writer) error {
 	return t.Flush()
 }
 
-// columns aligns its text at tabs, without blanks at the ends of lines.
+// columns aligns text at tabs, without blanks at the ends of lines.
 type columns struct {
 	*tabwriter.Writer
 	text bytes.Buffer
@@ -167,7 +167,7 @@ func brackets(s spread.Spread, digits int) string {
 	return fmt.Sprintf("[%.*f %.*f]", digits, s.Q1, digits, s.Q3)
 }
 
-// decisions lists the final decisions, with their numbers if there were several.
+// decisions lists the final decisions. If there were several, it adds the number of each.
 func decisions(d map[string]int) string {
 	names := slices.Sorted(maps.Keys(d))
 	if len(names) == 1 {

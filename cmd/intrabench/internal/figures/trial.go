@@ -14,14 +14,14 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Problem is the size of the problem. NZ is the number of points in z of one native rank; a
+// Problem is the size of the problem. NZ is the number of points in z of one native rank. A
 // replicated rank has twice as many.
 type Problem struct {
 	NX    int `json:"nx"`
 	NY    int `json:"ny"`
 	NZ    int `json:"nz"`
 	Iters int `json:"iters"`
-	Tasks int `json:"tasks"` // per section, 0 = the default of HPCCG
+	Tasks int `json:"tasks"` // tasks of a section; 0 = the default of HPCCG
 
 	Matrix string `json:"matrix"` // storage format, "" = the default of HPCCG
 	Fused  bool   `json:"fused,omitempty"`
@@ -32,11 +32,11 @@ type Config struct {
 	Name     string   `json:"name"`
 	Ranks    int      `json:"ranks"`
 	Replicas int      `json:"replicas"`
-	Degrees  string   `json:"degrees,omitempty"` // of the ranks, if they differ
+	Degrees  string   `json:"degrees,omitempty"` // degrees of the ranks, if they differ
 	Flags    []string `json:"flags,omitempty"`   // additional flags of intrarun
 	Limit    float64  `json:"limit,omitempty"`   // bandwidth of a link in bytes per second
 	Jobs     int      `json:"jobs,omitempty"`    // number of jobs at the same time; 0: one
-	Base     string   `json:"base,omitempty"`    // name of the configuration for comparison, "" = the first
+	Base     string   `json:"base,omitempty"`    // name of the configuration with which this one is compared; "" = the first
 }
 
 // decides reports whether the replicas themselves decide what to share.
@@ -61,9 +61,9 @@ func (c Config) processes() float64 {
 	return float64(c.Ranks * c.Replicas * max(c.Jobs, 1))
 }
 
-// The configurations of the paper's figure; the static schedule with which the paper
-// shares; results that are always sent; and the default of intrarun, each kind of section
-// in the way that takes the least time.
+// The configurations of the paper's figure, and two more. Static has the schedule of the
+// paper, Send always sends results, and Auto is the default of intrarun, which runs each kind
+// of section in the fastest way.
 var (
 	Native     = Config{Name: "native", Ranks: 2, Replicas: 1}
 	Replicated = Config{Name: "replicated", Ranks: 1, Replicas: 2, Flags: []string{"-sched", "replicate"}}
@@ -72,7 +72,8 @@ var (
 	Auto       = Config{Name: "auto", Ranks: 1, Replicas: 2, Flags: []string{"-direct=auto"}}
 )
 
-// Limited is Send over links of that bandwidth, in the notation of intrarun's -limit.
+// Limited returns Send over links of that bandwidth, which is written as for intrarun's
+// -limit.
 func Limited(limit string) (Config, error) {
 	bytes, err := parseRate(limit)
 	if err != nil {
@@ -81,8 +82,8 @@ func Limited(limit string) (Config, error) {
 	return Config{Name: "send at " + limit, Ranks: 1, Replicas: 2, Flags: []string{"-limit", limit}, Limit: bytes}, nil
 }
 
-// Beside returns the native run over links with the limits of a configuration, and that
-// configuration, compared with it.
+// Beside returns a pair to compare: the native run over links with the limits of a
+// configuration, and that configuration.
 func Beside(limited Config) []Config {
 	native := Native
 	native.Limit = limited.Limit
@@ -95,8 +96,8 @@ func Beside(limited Config) []Config {
 // shares reports whether the configuration may share over limited links.
 func (c Config) shares() bool { return c.Limit > 0 && c.decides() }
 
-// Kernels are the parts of HPCCG that share work, in the paper's order; Total
-// is the whole solver, which also exchanges and adds up over all ranks.
+// Kernels are the parts of HPCCG that share work, in the paper's order. Total is the whole
+// solver, which also exchanges boundaries and sums over all ranks.
 var Kernels = []string{"waxpby", "ddot", "sparsemv"}
 
 // kernels returns the Kernels that every pass calls. If they are fused, ddot is called only once,
@@ -116,7 +117,7 @@ func (pr Problem) rows() []string {
 	return append(pr.kernels(), Summed)
 }
 
-// name returns HPCCG, and how it differs from the original.
+// name returns HPCCG, and its differences from the original.
 func (pr Problem) name() string {
 	if pr.Fused {
 		return "HPCCG -fused"
@@ -130,53 +131,53 @@ const Total = "total"
 // fusedSuffix ends the name of a task that combines a kernel with an inner product.
 const fusedSuffix = "Dot"
 
-// Summed is the name of ddot with the sum over all ranks that follows it. The ranks of a
-// native run wait for each other in that sum, but replicas already do so within ddot: ddot
-// by itself would include the waiting on one side only.
+// Summed is the name of ddot together with the sum over all ranks that follows it. In a native
+// run the ranks wait for each other in that sum. Replicas already wait for each other within
+// ddot, so the time of ddot alone would include waiting on one side only.
 const Summed = "ddot and its sum over ranks"
 
 // Trial is one run.
 type Trial struct {
 	Config   string            `json:"config"`
 	Round    int               `json:"round"`
-	Samples  map[string]Sample `json:"samples"` // by kernel, and Total
+	Samples  map[string]Sample `json:"samples"` // by kernel, and for Total
 	Passes   int               `json:"passes,omitempty"`
 	Residual float64           `json:"residual,omitempty"`
 	XSHA256  string            `json:"x_sha256,omitempty"`
-	// StateSHA256 is GTC's result; HPCCG has the three fields before.
+	// StateSHA256 is the result of GTC. HPCCG has the three fields above instead.
 	StateSHA256 string `json:"state_sha256,omitempty"`
-	// Tasks are by the type of task.
+	// Tasks are the samples by type of task.
 	Tasks map[string]TaskSample `json:"tasks,omitempty"`
 }
 
 // Sample holds the measurements of one kernel in one run, on one process.
 type Sample struct {
 	Seconds     float64 `json:"seconds"`
-	WaitSeconds float64 `json:"wait_seconds"`       // of them, waiting for updates: average of the processes
-	UpdateBytes float64 `json:"update_bytes"`       // sent by all processes
+	WaitSeconds float64 `json:"wait_seconds"`       // seconds spent waiting for updates: average of the processes
+	UpdateBytes float64 `json:"update_bytes"`       // bytes of updates sent by all processes
 	Sections    bool    `json:"sections,omitempty"` // some sections begin with such a task
 	Run         float64 `json:"run,omitempty"`      // tasks run by all processes
-	Received    float64 `json:"received,omitempty"` // results taken from a peer
+	Received    float64 `json:"received,omitempty"` // task results received from a peer
 	Decision    string  `json:"decision,omitempty"` // share or replicate, at the end
 }
 
 // Programs are the executables that trials run.
 type Programs struct {
 	Intrarun, App string
-	// Hosts names the network namespaces of the hosts on which the programs run, each host
-	// with one process of a job; none: this host.
+	// Hosts are the network namespaces of the hosts on which the programs run, each host with
+	// one process of a job. Without any, the programs run on this host.
 	Hosts []string
 	dir   string
 }
 
-// The programs that are measured, among the examples of this module.
+// Names of the measured programs, which are examples of this module.
 const (
 	HPCCG = "hpccg"
 	GTC   = "gtc"
 )
 
-// Build builds intrarun and app, HPCCG or GTC, from the module that this
-// program was built from.
+// Build builds intrarun and app (HPCCG or GTC). The sources are those of the module of this
+// program.
 func Build(ctx context.Context, app string) (*Programs, error) {
 	dir, err := os.MkdirTemp("", "intrabench-")
 	if err != nil {
@@ -189,7 +190,7 @@ func Build(ctx context.Context, app string) (*Programs, error) {
 	})
 }
 
-// BuildLauncher builds intrarun only. The program that it runs is this one.
+// BuildLauncher builds only intrarun. The program that intrarun runs is this one.
 func BuildLauncher(ctx context.Context) (*Programs, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -205,8 +206,7 @@ func BuildLauncher(ctx context.Context) (*Programs, error) {
 
 const module = "github.com/intrahpc/intra"
 
-// build builds programs, each from its arguments of go build. If that fails, it removes
-// everything.
+// build builds programs, each with its arguments of go build. If one fails, it removes all.
 func (p *Programs) build(ctx context.Context, programs map[string][]string) error {
 	for out, args := range programs {
 		cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", out}, args...)...)
@@ -218,7 +218,7 @@ func (p *Programs) build(ctx context.Context, programs map[string][]string) erro
 	return nil
 }
 
-// Self runs App as a job and decodes the line that it prints into out.
+// Self runs App as a job, and decodes the line that it prints into out.
 func (p *Programs) Self(ctx context.Context, flags []string, out any, args ...string) error {
 	line, err := trial.Run(ctx, append(append([]string{p.Intrarun, "-quiet"}, flags...), append([]string{p.App}, args...)...))
 	if err != nil {
@@ -230,7 +230,7 @@ func (p *Programs) Self(ctx context.Context, flags []string, out any, args ...st
 // Remove removes the files of Build.
 func (p *Programs) Remove() { os.RemoveAll(p.dir) }
 
-// hpccg is a run of the problem.
+// hpccg returns a run of the problem.
 func (p *Programs) hpccg(c Config, pr Problem) trial.Job {
 	nz := pr.NZ
 	if c.Replicas > 1 {
@@ -270,7 +270,7 @@ func (p *Programs) Run(ctx context.Context, c Config, pr Problem) (Trial, error)
 // clock holds the times of the parts of HPCCG in one process, in seconds.
 type clock map[string]float64
 
-// readTimes reads the times that the processes of HPCCG have written to a folder.
+// readTimes reads the times that the processes of HPCCG have written to files in a folder.
 func readTimes(dir string) (all []clock, err error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -290,8 +290,8 @@ func readTimes(dir string) (all []clock, err error) {
 	return all, nil
 }
 
-// mean averages over all processes: replicas share the work of a section unequally if one
-// of them is behind, so only all of them together show the time.
+// mean averages a time over all processes. If a replica is behind, the replicas share the work
+// of a section unequally, so only the average over all of them is meaningful.
 func mean(clocks []clock, part string) (sum float64) {
 	for _, c := range clocks {
 		sum += c[part] / float64(len(clocks))
@@ -299,7 +299,7 @@ func mean(clocks []clock, part string) (sum float64) {
 	return sum
 }
 
-// job returns a run of a program, which is given with its arguments.
+// job returns a run of a program. program contains the name and the arguments.
 func (p *Programs) job(c Config, program []string) trial.Job {
 	j := trial.Job{Intrarun: p.Intrarun, Ranks: c.Ranks, Replicas: c.Replicas, Degrees: c.Degrees, Flags: c.Flags, Program: program}
 	if len(p.Hosts) > 0 {
@@ -309,7 +309,7 @@ func (p *Programs) job(c Config, program []string) trial.Job {
 	return j
 }
 
-// try runs a job and parses both outputs.
+// try runs a job and parses its output and its report.
 func try(ctx context.Context, c Config, j trial.Job, parse func(out, report []byte) (Trial, error)) (Trial, error) {
 	out, err := j.Run(ctx)
 	if err != nil {
@@ -323,8 +323,8 @@ func try(ctx context.Context, c Config, j trial.Job, parse func(out, report []by
 	return t, nil
 }
 
-// parseTrial parses the line that HPCCG prints with -json, and intrarun's report. clocks
-// are the times of all processes.
+// parseTrial parses the line that HPCCG prints with -json, and intrarun's report. clocks are
+// the times of all processes.
 func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
 	var line struct {
 		Iterations int      `json:"iterations"`
@@ -354,7 +354,7 @@ func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
 		if s.Seconds <= 0 {
 			return Trial{}, fmt.Errorf("%w: HPCCG spent %g seconds in %s", trial.ErrOutput, s.Seconds, k)
 		}
-		var decisions []string // of the kernel, and of the one with an inner product
+		var decisions []string // decisions for the kernel, and for the kernel with an inner product
 		for name, tt := range rep.TaskTypes {
 			if task := name[strings.LastIndexByte(name, '.')+1:]; task == k || task == k+fusedSuffix {
 				s.WaitSeconds += tt.WaitSeconds / float64(len(rep.Processes))

@@ -14,8 +14,8 @@ import (
 // errNoNumbers reports that there is nothing to plot.
 var errNoNumbers = errors.New("no variable of the report has floating-point numbers: there are no digits to draw")
 
-// PlotVary plots how many digits of each variable are left at each safe point, for its
-// worst set.
+// PlotVary plots how many digits of each variable remain at each safe point. It uses the worst
+// set of each variable.
 func PlotVary(name string, r *vary.Result) error {
 	if err := CheckPlotName(name); err != nil {
 		return err
@@ -48,7 +48,7 @@ func varyPlot(r *vary.Result) (*panel, error) {
 			return nil, err
 		}
 		line.Color, line.Width = palette[n%len(palette)], vg.Points(1.2)
-		if again := n / len(palette); again > 0 { // the same colour
+		if again := n / len(palette); again > 0 { // all colours have been used: repeat them
 			line.Dashes = []vg.Length{vg.Points(2 + 3*float64(again)), vg.Points(2)}
 		}
 		marks.Color, marks.Radius = line.Color, vg.Points(1)

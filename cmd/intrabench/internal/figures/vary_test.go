@@ -29,8 +29,8 @@ func digits() *vary.Result {
 		}}
 }
 
-// TestPlotVary requires a line for each variable with digits, by its worst set, and the
-// name of the set that departs from the others.
+// TestPlotVary requires a line for each variable with digits, drawn for its worst set. It also
+// requires the name of the set that departs from the others.
 func TestPlotVary(t *testing.T) {
 	r := digits()
 	x, err := varyPlot(r)

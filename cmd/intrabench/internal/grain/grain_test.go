@@ -22,7 +22,7 @@ func TestParseStep(t *testing.T) {
 	}
 }
 
-// All ways to run the sections give the same results: Measure compares them.
+// All ways to run the sections give the same results. Measure checks that.
 func TestMeasure(t *testing.T) {
 	o := Options{Work: []float64{1e-6, 20e-6}, Tasks: 2, Bytes: 32, Time: time.Millisecond, Rounds: 2}
 	run := func(ctx context.Context, w Way, steps []Step, o Options) (out Outcome, err error) {

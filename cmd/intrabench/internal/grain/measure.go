@@ -11,23 +11,23 @@ import (
 
 // Options sets the amount of work.
 type Options struct {
-	Work   []float64     // seconds of work in the sections of each size, in one process; ascending
-	Tasks  int           // of each section
-	Bytes  int           // result of a task
+	Work   []float64     // seconds of work in a section of each size, in one process; ascending
+	Tasks  int           // tasks of each section
+	Bytes  int           // size of the result of a task
 	Time   time.Duration // approximate time of the sections of each size in each job
 	Rounds int
-	Before func(what string, round int) // called before each job, rounds from 0; may be nil
+	Before func(what string, round int) // called before each job, with rounds from 0; may be nil
 }
 
 // Way is one way to run a section.
 type Way struct {
 	Name  string
-	Flags []string // of intrarun; nil for a peer
-	Cores int      // that share the work
+	Flags []string // flags of intrarun; nil for a peer
+	Cores int      // number of cores that share the work
 	Plain bool     // the bodies are called without a section
 }
 
-// Ways are measured in turn. The time of the first is the work.
+// Ways are measured in turn. The time of the first way counts as the work.
 var Ways = []Way{
 	{"plain loop", []string{"-r", "1"}, 1, true},
 	{"one replica", []string{"-r", "1"}, 1, false},
@@ -38,29 +38,29 @@ var Ways = []Way{
 	{"two, sent over TCP", []string{"-r", "2", "-link", "tcp", "-sched", "static"}, 2, false},
 }
 
-// Peers are the ways to run an outside program, which has its own plain loop.
+// Peers are the ways to run an outside program. Its work is the time of its own plain loop.
 var Peers = []Way{{Name: "peer, 1 thread", Cores: 1}, {Name: "peer, 2 threads", Cores: 2}}
 
-// Result is what one way took.
+// Result is the measurement of one way.
 type Result struct {
 	Way     string      `json:"way"`
 	Cores   int         `json:"cores"`
-	Seconds [][]float64 `json:"seconds"` // a section, by round and size
-	Work    [][]float64 `json:"work"`    // the plain loop of the same round
+	Seconds [][]float64 `json:"seconds"` // time of a section, by round and size
+	Work    [][]float64 `json:"work"`    // time of the plain loop in the same round
 }
 
 // Runner runs one job.
 type Runner func(ctx context.Context, w Way, steps []Step, o Options) (Outcome, error)
 
-// PeerRunner runs the program of a peer, and returns the seconds of its plain loop and of its
-// parallel one for each size.
+// PeerRunner runs the program of a peer. For each size, it returns the seconds of the peer's
+// plain loop and of its parallel loop.
 type PeerRunner func(ctx context.Context, threads int, o Options) (plain, parallel []float64, err error)
 
-// overhead is the approximate cost of a section in seconds, from which the number of
-// sections in a job follows.
+// overhead is the approximate cost of a section in seconds. The number of sections in a job
+// follows from it.
 const overhead = 5e-6
 
-// Measure runs a job in each way in each round, and those of the peer, if there is one.
+// Measure runs a job in each way in each round, and the ways of the peer, if there is a peer.
 func Measure(ctx context.Context, run Runner, peer PeerRunner, o Options) ([]Result, error) {
 	unit := calibrate()
 	var steps []Step
@@ -109,8 +109,8 @@ func Measure(ctx context.Context, run Runner, peer PeerRunner, o Options) ([]Res
 	return results, nil
 }
 
-// Size summarises the sections of one size, in seconds, and the share of the cores' time that
-// was work.
+// Size summarises the sections of one size: their time in seconds, and the share of the cores'
+// time that was work.
 func (r *Result) Size(i int) (section, efficiency spread.Spread) {
 	var s, e []float64
 	for round := range r.Seconds {
@@ -124,11 +124,12 @@ func (r *Result) efficiency(round, i int) float64 {
 	return r.Work[round][i] / float64(r.Cores) / r.Seconds[round][i]
 }
 
-// above is the METG where no size reaches half: longer than any section.
+// above is the METG of a round in which no size reaches half. It is longer than any section.
 const above = 1e9
 
-// METG returns the least work of a core, in seconds, at which at least half of its time is
-// work, summarised over the rounds. Zero means that all sizes are above, 1e9 that none is.
+// METG returns the least work of a core, in seconds, at which at least half of the core's time
+// is work. It is summarised over the rounds. Zero means that all sizes reach half, and 1e9
+// that none does.
 func (r *Result) METG() spread.Spread {
 	var all []float64
 	for round := range r.Seconds {

@@ -13,7 +13,7 @@ import (
 
 // Step is a number of sections with the same work.
 type Step struct {
-	Repeat   int // inner products of each task
+	Repeat   int // number of inner products in each task
 	Sections int
 }
 
@@ -34,7 +34,7 @@ func (s Step) String() string { return fmt.Sprintf("%d:%d", s.Repeat, s.Sections
 // elements is the length of each task's vector, which stays in the cache nearest to the core.
 const elements = 64
 
-// work is the computation of a task, whose result fills out.
+// work performs the computation of a task. Its result fills out.
 func work(x, out []float64, repeat int) {
 	sum := 0.0
 	for range repeat {
@@ -52,13 +52,12 @@ var (
 
 // Outcome is the result of one job.
 type Outcome struct {
-	Seconds []float64 `json:"seconds"` // a section of each step
-	Sum     float64   `json:"sum"`     // of all results, which no way to run the sections changes
+	Seconds []float64 `json:"seconds"` // seconds of a section, for each step
+	Sum     float64   `json:"sum"`     // sum of all results, which does not depend on the way to run the sections
 }
 
-// Program runs all steps. Each section has the given number of tasks, each with a
-// result of the given size. With plain it calls the bodies of the tasks, without a
-// section.
+// Program runs all steps. Each section has the given number of tasks, each with a result of
+// the given size. With plain it calls the bodies of the tasks in a loop, without a section.
 func Program(p *intra.Process, steps []Step, tasks, bytes int, plain bool) (Outcome, error) {
 	results := max(bytes/8, 1)
 	x, y := make([]float64, elements), intra.Alloc[float64](tasks*results)
@@ -105,7 +104,7 @@ func Program(p *intra.Process, steps []Step, tasks, bytes int, plain bool) (Outc
 	return o, nil
 }
 
-// together runs a section with a task for each of two replicas. Neither leaves it before
+// together runs a section with a task for each of two replicas. No replica leaves it before
 // both have entered it.
 func together(p *intra.Process) error {
 	var here [2]int
@@ -116,7 +115,7 @@ func together(p *intra.Process) error {
 	return s.End()
 }
 
-// calibrate returns the seconds of an inner product.
+// calibrate returns the time of an inner product, in seconds.
 func calibrate() float64 {
 	const some = 20_000
 	x, out := make([]float64, elements), make([]float64, 1)

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// Table prints the time of a section, with the share of the cores' time that was work, for
-// each size and way, and METG(50 %) of each way.
+// Table prints the time of a section for each size and way, with the share of the cores' time
+// that was work. It also prints the METG(50 %) of each way.
 func Table(w io.Writer, o Options, results []Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sections of %d tasks with %d bytes of results each; %d rounds, in turn\n", o.Tasks, o.Bytes, o.Rounds)
@@ -31,8 +31,8 @@ func Table(w io.Writer, o Options, results []Result) error {
 	return err
 }
 
-// peerWork returns the text for the time of one task's work in a way with a plain loop of
-// its own, "" if that time equals the one of the plain loop of this module.
+// peerWork returns a text with the time of one task's work, for a way with a plain loop of its
+// own. It returns "" if that time equals the one of the plain loop of this module.
 func peerWork(r *Result, plain Result, i int) string {
 	var ours, own []float64
 	for round := range r.Work {
@@ -46,7 +46,7 @@ func peerWork(r *Result, plain Result, i int) string {
 
 func micro(seconds float64) string { return fmt.Sprintf("%.2f", 1e6*seconds) }
 
-// Grain is the median METG(50 %) in words.
+// Grain returns the median METG(50 %) in words.
 func (r *Result) Grain() string {
 	text := grainOf(r.METG().Median)
 	if strings.HasSuffix(text, "all") {

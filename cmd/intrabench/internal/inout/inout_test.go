@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// The particles move in the same way in place and from one array to another, and every
-// particle moves.
+// The particles move in the same way in place and from one array to another. Every particle
+// moves.
 func TestPush(t *testing.T) {
 	a, b := start(100), start(100)
 	to := make([]particle, 100)

@@ -16,14 +16,14 @@ import (
 type Way struct {
 	Name    string
 	receive job.Receive
-	whole   bool // the link holds a whole update
-	out     bool // no inout at all: old values in one array, new ones in another
+	whole   bool // the link holds a complete update
+	out     bool // without inout memory: the old values are in one array, the new ones in another
 }
 
-// Out reports whether the way does without inout variables.
+// Out reports whether the way uses no inout variables.
 func (w Way) Out() bool { return w.out }
 
-// Ways are measured in alternation. The first is the baseline for the others.
+// Ways are measured in alternation. The first is the baseline for the other ways.
 var Ways = []Way{
 	{Name: "in place, without protection", receive: job.ReceiveTorn},
 	{Name: "in place, with a snapshot", receive: job.ReceiveInPlace},
@@ -35,7 +35,7 @@ var Ways = []Way{
 // Options sets the amount of work.
 type Options struct {
 	Particles int
-	Sections  int // per round
+	Sections  int // number of sections in a round
 	Rounds    int
 }
 
@@ -47,9 +47,9 @@ type Result struct {
 
 var pushTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/inout.push")
 
-// Measure runs a job of two replicas in this process, in every way in each round. Both
-// cores are busy, as with two processes. The comparison is about how updates are received,
-// not about the link.
+// Measure runs a job of two replicas in this process, in every way in each round. Both cores
+// are busy, as with two processes. The measurement compares ways to receive updates, and not
+// links.
 func Measure(ctx context.Context, o Options) ([]Result, error) {
 	results := make([]Result, len(Ways))
 	initial := start(o.Particles)
@@ -74,7 +74,7 @@ func Measure(ctx context.Context, o Options) ([]Result, error) {
 	return results, nil
 }
 
-// run runs one job and returns its median section, and the particles at the end.
+// run runs one job. It returns the median time of a section, and the particles at the end.
 func run(ctx context.Context, way Way, o Options, initial []particle) (seconds float64, last []particle, err error) {
 	const replicas = 2
 	update := o.Particles / (*intra.Process)(nil).Tasks() * 48
@@ -83,7 +83,7 @@ func run(ctx context.Context, way Way, o Options, initial []particle) (seconds f
 		local.Capacity = 2*update + 4096
 	}
 	var mu sync.Mutex
-	times := make([]time.Duration, o.Sections) // of the slower replica
+	times := make([]time.Duration, o.Sections) // times on the slower replica
 	err = intra.Run(job.WithLocal(ctx, local), intra.Spec{Ranks: 1, Replicas: replicas}, func(p *intra.Process) error {
 		from := slices.Clone(initial)
 		to := from
@@ -130,7 +130,7 @@ func section(p *intra.Process, from, to []particle) error {
 	return s.End()
 }
 
-// Overhead summarises how much longer a way takes than the first one, round by round.
+// Overhead summarises how much longer a way takes than the first way, round by round.
 func Overhead(first, r Result) spread.Spread {
 	var over []float64
 	for round, s := range r.Seconds {

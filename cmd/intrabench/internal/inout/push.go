@@ -5,8 +5,8 @@ import "math"
 // particle is a charged particle, moved by Boris's scheme.
 type particle struct{ x, y, z, u, v, w float64 }
 
-// push moves each particle of from by one step and stores it in to, which may
-// be the same memory.
+// push moves each particle of from by one step and stores it in to. The two may be the same
+// memory.
 func push(from, to []particle, dt float64) {
 	const b = 0.7 // magnetic field along z
 	t := b * dt / 2
@@ -14,7 +14,7 @@ func push(from, to []particle, dt float64) {
 	to = to[:len(from)]
 	for i := range from {
 		p := from[i]
-		ex, ey := dt/2*math.Sin(p.x), dt/2*math.Sin(p.y) // half a kick each
+		ex, ey := dt/2*math.Sin(p.x), dt/2*math.Sin(p.y) // half a kick in each direction
 		p.u += ex
 		p.v += ey
 		u, v := p.u+float64(p.v*t), p.v-float64(p.u*t)
@@ -29,7 +29,7 @@ func push(from, to []particle, dt float64) {
 	}
 }
 
-// start places n particles, the same ones every time.
+// start places n particles, always in the same way.
 func start(n int) []particle {
 	all := make([]particle, n)
 	for i := range all {

@@ -17,33 +17,34 @@ import (
 	"github.com/intrahpc/intra/internal/launch"
 )
 
-// Options sets what is measured and how often.
+// Options selects the measurements, and how often they are repeated.
 type Options struct {
-	Links   []string // kinds, as of intrarun's -link
+	Links   []string // kinds of links, as in intrarun's -link
 	Degrees [][]int
-	Orders  []Order // one job is run for each; empty: one with Unasked
+	Orders  []Order // one job is run for each order; empty: one job with Unasked
 	Cases   []Case
 	Rounds  int
 	Time    time.Duration // approximate time of a case in a job
-	// Program starts a process of the job: a command that calls Rank with
-	// the argument that is appended to it.
+	// Program is the command of a process of the job. The command calls Rank with the argument
+	// that is appended to it.
 	Program []string
-	// Peer is a command for the shell that measures the same cases without this
-	// module, or "": see the folder peer of intrabench.
+	// Peer is a shell command that measures the same cases without this module (see the folder
+	// peer of intrabench), or "".
 	Peer string
-	// Jobs over job.LinkMPI are started by this command, followed by the number of
-	// processes, and by intrarun; the program has the tag mpi.
+	// MPIRun is the command that starts jobs over job.LinkMPI. The number of processes and the
+	// command line of intrarun follow it. The program has the tag mpi.
 	MPIRun   []string
 	Intrarun string
 }
 
-// Order is how the replicas of a rank come to receive messages in the same order.
+// Order is the way in which a job handles the order of messages that the replicas of a rank
+// receive.
 type Order string
 
 const (
-	Unasked  Order = ""         // nothing depends on that order
-	Asserted Order = "asserted" // the program asserts that nothing depends on it
-	Decided  Order = "decided"  // they agree on it
+	Unasked  Order = ""         // the program receives from no arbitrary source, so no result depends on the order
+	Asserted Order = "asserted" // the program asserts that no result depends on the order
+	Decided  Order = "decided"  // the replicas agree on the order
 )
 
 // Result holds the times of one case over one kind of link with the ranks of one job.
@@ -52,21 +53,22 @@ type Result struct {
 	Link    string    `json:"link"`
 	Degrees []int     `json:"degrees"`
 	Order   Order     `json:"order,omitempty"`
-	Seconds []float64 `json:"seconds"` // of one message or operation, one per round: the slowest process counts
+	Seconds []float64 `json:"seconds"` // seconds of one message or operation, for each round: the slowest process counts
 	spread.Spread
-	// Ratio is the time relative to the first job with as many ranks, summarised over the
-	// quotients of each round. It is nil for that job.
+	// Ratio is the spread of the time relative to that of the first job with as many ranks,
+	// round by round. It is nil for that job.
 	Ratio *spread.Spread `json:"ratio,omitempty"`
-	// ToAsserted is the time of a job whose replicas decide, relative to the same job that
-	// asserts, summarised likewise.
+	// ToAsserted is, for a job whose replicas agree on the order, the time relative to the
+	// same job with an asserting program.
 	ToAsserted *spread.Spread `json:"to_asserted,omitempty"`
-	// ToPeer is the time relative to the outside program, if that has as many ranks.
+	// ToPeer is the time relative to the outside program, if that has the same number of
+	// ranks.
 	ToPeer *spread.Spread `json:"to_peer,omitempty"`
 }
 
-// Measure runs every job in every round, in turn, so that drift of the machine affects all
-// of them alike. before is called before each round and may be nil. The results are sorted
-// by link, then by job; those of the outside program come last.
+// Measure runs every job in every round, in turn, so that drift of the machine affects all of
+// them alike. before is called before each round and may be nil. The results are sorted by
+// link, then by job. The results of the outside program come last.
 func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, error) {
 	var results []Result
 	for _, link := range o.Links {
@@ -129,7 +131,7 @@ func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, 
 	return results, nil
 }
 
-// orders returns the orders of the jobs with the same link and degrees.
+// orders returns the orders of the jobs that have the same link and degrees.
 func (o Options) orders() []Order {
 	if len(o.Orders) == 0 {
 		return []Order{Unasked}
@@ -140,7 +142,7 @@ func (o Options) orders() []Order {
 // jobs returns the number of jobs over each kind of link.
 func (o Options) jobs() int { return len(o.Degrees) * len(o.orders()) }
 
-// ratios summarises the quotients of each round.
+// ratios summarises the quotients of corresponding rounds.
 func ratios(of, to []float64) spread.Spread {
 	var q []float64
 	for i := range of {
@@ -184,7 +186,7 @@ func (o Options) run(ctx context.Context, of Result) ([]float64, error) {
 	return slowest, nil
 }
 
-// start starts a job whose processes get arg, and waits for its end.
+// start starts a job whose processes get arg. It waits for the end of the job.
 func (o Options) start(ctx context.Context, link string, degrees []int, arg, report string) error {
 	program := append(slices.Clone(o.Program), arg)
 	if link == job.LinkMPI {

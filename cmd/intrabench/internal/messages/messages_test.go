@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// This executable is also the program of the jobs.
+// The test binary is also the program of the jobs.
 const asRank = "-rank"
 
 func TestMain(m *testing.M) {
@@ -55,7 +55,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// Each job that decides is compared with the one that asserts, and has the same replicas and link.
+// Each job whose replicas agree on the order is compared with the asserting job that has the
+// same replicas and link.
 func TestMeasureOrders(t *testing.T) {
 	o := options(t, AnySourceCases(1)...)
 	o.Degrees, o.Orders = [][]int{{1, 1}, {2, 1}}, []Order{Asserted, Decided}
@@ -81,7 +82,7 @@ func TestMeasureFails(t *testing.T) {
 	require.ErrorContains(t, err, "applause of 7: there is no operation of this name")
 
 	o := options(t, Case{"barrier", 0})
-	o.Program = []string{o.Program[0], "-test.run=^$"} // ends without joining
+	o.Program = []string{o.Program[0], "-test.run=^$"} // the process ends without joining the job
 	_, err = Measure(t.Context(), o, nil)
 	require.ErrorContains(t, err, "the job ended with exit code 1: rank ")
 	require.ErrorContains(t, err, "it never joined the job")
@@ -148,7 +149,7 @@ func TestTable(t *testing.T) {
  +2,2 mirror +300 +\[300 300\] +2.00 +\[1.50 2.50\] +0.25\n$`, out.String())
 }
 
-// full is an output that accepts nothing.
+// full is an output whose writes fail.
 type full struct{}
 
 var errFull = errors.New("full")
@@ -168,8 +169,8 @@ func TestPingpongCases(t *testing.T) {
 	require.Equal(t, []Case{{Pingpong, 2 << 20}, {Pingpong, 8 << 20}}, cases[len(cases)-2:])
 }
 
-// peer is a shell script that acts as an outside program: it has two ranks, and a
-// launcher that prints lines of its own.
+// peer is a shell script that acts as an outside program with two ranks. It also prints other
+// lines, as a launcher would.
 const peer = `says() { echo hello to you; echo ranks $1; echo allreduce:3 2e-3; echo barrier:0 4e-3; }; says`
 
 func TestMeasurePeer(t *testing.T) {

@@ -6,28 +6,29 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// The operations between two ranks. Their time is that of one message.
+// Operations between two ranks. Their time is that of one message.
 const (
-	Pingpong     = "pingpong"      // a message there and back
-	AnySource    = "anysource"     // the same, received from any source
-	AnySourceRun = "anysource-run" // runLength messages there, received from any source, and one back
+	Pingpong     = "pingpong"      // a message from rank 0 to rank 1 and one back
+	AnySource    = "anysource"     // the same, but received from any source
+	AnySourceRun = "anysource-run" // runLength messages from rank 0 to rank 1, received from any source, and one back
 )
 
-// runLength is the number of messages that AnySourceRun receives without sending anything in between.
+// runLength is the number of messages that rank 1 receives in AnySourceRun before it sends
+// one.
 const runLength = 100
 
 // Case is one thing to measure.
 type Case struct {
 	Op string `json:"op"`
-	N  int    `json:"n"` // bytes of a ping-pong, float64s of a collective operation
+	N  int    `json:"n"` // bytes of a ping-pong, or float64s of a collective operation
 }
 
-// operation is one that can be measured. start returns the function that a process of c
+// operation is an operation to measure. start returns the function that each process of c
 // calls repeatedly.
 type operation struct {
 	name     string
 	sizes    []int
-	messages float64 // that follow each other in a call, and are counted one by one
+	messages float64 // number of messages in a call that follow each other, and are counted one by one
 	start    func(c *comm.Comm, n int) func() error
 }
 
@@ -58,7 +59,7 @@ func operationNamed(name string) (operation, bool) {
 	return operations[i], true
 }
 
-// vectors is an operation on a part of n elements, or on n of each rank.
+// vectors returns an operation on a part of n elements, or on n elements of each rank.
 func vectors(op func(c *comm.Comm, part, from, to []float64) error) func(*comm.Comm, int) func() error {
 	return func(c *comm.Comm, n int) func() error {
 		part, from, to := make([]float64, n), make([]float64, n*c.Size()), make([]float64, n*c.Size())
@@ -94,7 +95,7 @@ func pingpong(fromAny bool, there int) func(*comm.Comm, int) func() error {
 	}
 }
 
-// CollectiveCases are all collective operations, with several sizes.
+// CollectiveCases returns all collective operations, with several sizes.
 func CollectiveCases() []Case {
 	var cases []Case
 	for _, o := range operations {
@@ -105,11 +106,11 @@ func CollectiveCases() []Case {
 	return cases
 }
 
-// PingpongCases are messages of 1 to largest bytes.
+// PingpongCases returns messages of 1 to largest bytes.
 func PingpongCases(largest int) []Case { return casesOf(Pingpong, largest) }
 
-// AnySourceCases are messages of 1 to largest bytes, received from any source: each one
-// answered, and in runs.
+// AnySourceCases returns messages of 1 to largest bytes, received from any source. Each size
+// is measured with an answer to every message, and in runs.
 func AnySourceCases(largest int) []Case {
 	return slices.Concat(casesOf(AnySource, largest), casesOf(AnySourceRun, largest))
 }

@@ -15,8 +15,8 @@ import (
 // peerLink represents the link of an outside program.
 const peerLink = "peer"
 
-// runPeer runs the outside program, and returns how many ranks it has and the
-// seconds of each case.
+// runPeer runs the outside program. It returns the number of its ranks, and the seconds of
+// each case.
 func (o Options) runPeer(ctx context.Context) (ranks int, seconds []float64, err error) {
 	command := fmt.Sprintf("%s %g", o.Peer, o.Time.Seconds())
 	for _, c := range o.Cases {
@@ -32,8 +32,8 @@ func (o Options) runPeer(ctx context.Context) (ranks int, seconds []float64, err
 // word names a case on the command line of the outside program, and in its output.
 func (c Case) word() string { return fmt.Sprintf("%s:%d", c.Op, c.N) }
 
-// parsePeer parses lines "ranks 2" and "pingpong:64 3.1e-07". Launchers may write other
-// lines.
+// parsePeer parses lines such as "ranks 2" and "pingpong:64 3.1e-07". Launchers may print
+// other lines.
 func parsePeer(out []byte, cases []Case) (ranks int, seconds []float64, err error) {
 	seconds = make([]float64, len(cases))
 	for line := range strings.Lines(string(out)) {
@@ -42,7 +42,7 @@ func parsePeer(out []byte, cases []Case) (ranks int, seconds []float64, err erro
 			continue
 		}
 		if words[0] == "ranks" {
-			ranks, _ = strconv.Atoi(words[1]) // 0 is reported below
+			ranks, _ = strconv.Atoi(words[1]) // a result of 0 is reported below
 		}
 		if i := slices.IndexFunc(cases, func(c Case) bool { return c.word() == words[0] }); i >= 0 {
 			seconds[i], _ = strconv.ParseFloat(words[1], 64)

@@ -13,18 +13,19 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// task is the argument of a job's processes: what to measure, and where to write.
+// task is the argument of a job's processes: the cases to measure, and the folder for the
+// results.
 type task struct {
 	Cases []Case        `json:"cases"`
 	Time  time.Duration `json:"time"` // approximate time of a case
-	Dir   string        `json:"dir"`  // folder for a file of each process
+	Dir   string        `json:"dir"`  // folder, to which each process writes a file
 	Order Order         `json:"order"`
 }
 
 func (t task) file(p job.Process) string { return filepath.Join(t.Dir, p.String()+".json") }
 
-// Rank is the program of a job that Measure has started; arg is its only
-// argument. It does not return.
+// Rank is the program of a job that Measure has started. arg is the only argument of the
+// program. Rank does not return.
 func Rank(arg string) {
 	intra.Main(func(p *intra.Process) error {
 		var t task
@@ -47,7 +48,8 @@ func Rank(arg string) {
 			}
 			seconds = append(seconds, s)
 		}
-		// Replicas differ here: each reports its own times, and the slowest counts.
+		// The output of replicas differs here: each reports its own times, and the slowest
+		// counts.
 		b, err := json.Marshal(seconds)
 		if err != nil {
 			return err
@@ -56,25 +58,25 @@ func Rank(arg string) {
 	})
 }
 
-// warmUp runs the first case for as long as several cases take. In the first 100 ms of a
-// job its processes find their cores, and the launcher is busy, too.
+// warmUp runs the first case for as long as several cases take. In the first 100 ms of a job,
+// its processes settle on their cores, and the launcher is busy, too.
 func (t task) warmUp(p *intra.Process) error {
 	op, ok := operationNamed(t.Cases[0].Op)
 	if !ok {
-		return nil // reported when it is measured
+		return nil // measure reports the error of an unknown operation
 	}
 	_, _, err := calibrate(p, op.start(p.World(), t.Cases[0].N), 5*t.Time)
 	return err
 }
 
-// The time of a case is the median of several batches: it does not change when another
+// The time of a case is the median of several batches. So it does not change if another
 // process gets the core for a moment.
 const (
 	leastBatches = 3
 	mostBatches  = 15
 )
 
-// measure returns the seconds of one operation, as measured by this process.
+// measure returns the seconds of one operation, measured by this process.
 func (t task) measure(p *intra.Process, c Case) (float64, error) {
 	op, ok := operationNamed(c.Op)
 	if !ok {
@@ -109,8 +111,8 @@ func batch(c *comm.Comm, call func() error, calls int) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-// calibrate determines how many calls take about the wanted time. All processes have to
-// make the same number, so they use the time of one of them.
+// calibrate determines how many calls take about the wanted time. All processes have to make
+// the same number of calls, so they use the time of one of them.
 func calibrate(p *intra.Process, call func() error, wanted time.Duration) (calls int, took time.Duration, err error) {
 	for calls = 1; ; calls *= 2 {
 		t, err := batch(p.World(), call, calls)

@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Table writes the results as text: a table per link, with a line per case and the jobs
-// side by side, and one for the outside program.
+// Table writes the results as text. It writes a table for each link, with a line for each case
+// and the jobs side by side, and a table for the outside program.
 func Table(w io.Writer, o Options, results []Result) error {
 	crowded := false
 	for link := range slices.Chunk(results, o.jobs()*len(o.Cases)) {
@@ -70,7 +70,7 @@ func Table(w io.Writer, o Options, results []Result) error {
 // named reports whether the table needs the names of the operations.
 func (o Options) named() bool { return o.Cases[0].Op != Pingpong }
 
-// pingpong reports whether the operation has a bandwidth.
+// pingpong reports whether a bandwidth belongs to the operation.
 func (r Result) pingpong() bool {
 	return slices.Contains([]string{Pingpong, AnySource, AnySourceRun}, r.Op)
 }
@@ -106,7 +106,7 @@ func WorkTable(w io.Writer, results []Work) error {
 	return t.Flush()
 }
 
-// name distinguishes the protocols.
+// name describes the protocol.
 func (w Work) name() string {
 	if w.Mirror {
 		return Degrees(w.Degrees) + " mirror"
@@ -124,7 +124,7 @@ func quartiles(s spread.Spread, scale float64) string {
 	return fmt.Sprintf("[%s %s]", digits(s.Q1*scale), digits(s.Q3*scale))
 }
 
-// digits formats a number of any size with its significant digits.
+// digits formats a number of any size with a few significant digits.
 func digits(v float64) string {
 	if v < 100 {
 		return fmt.Sprintf("%.2f", v)

@@ -15,15 +15,15 @@ import (
 )
 
 // Work is the cost of the protocol itself for a message of a byte from rank 0 to rank 1, in
-// one process, without any link and without waiting. Replication adds this where each
-// process has a core of its own.
+// one process, without any link and without waiting. It is the cost that replication adds if
+// each process has a core of its own.
 type Work struct {
 	Degrees []int     `json:"degrees"`
 	Mirror  bool      `json:"mirror"`  // every replica sends to every replica
-	Seconds []float64 `json:"seconds"` // of a message, in one process; one per round
+	Seconds []float64 `json:"seconds"` // seconds of a message in one process, for each round
 	spread.Spread
-	Ratio       *spread.Spread `json:"ratio,omitempty"` // to the first one, of the quotients of each round
-	Allocations float64        `json:"allocations"`     // of a message, in one process
+	Ratio       *spread.Spread `json:"ratio,omitempty"` // relative to the first one: spread of the quotients of each round
+	Allocations float64        `json:"allocations"`     // allocations for a message in one process
 }
 
 // MeasureWork measures every protocol in turn, in every round.
@@ -52,7 +52,7 @@ func MeasureWork(ctx context.Context, degrees [][]int, rounds, messages int) ([]
 				return nil, fmt.Errorf("the protocol between ranks with %s replicas: %w", Degrees(results[i].Degrees), err)
 			}
 			results[i].Seconds = append(results[i].Seconds, seconds)
-			results[i].Allocations = allocations // of the last round, when the pools are filled
+			results[i].Allocations = allocations // of the last round, in which the pools are filled
 		}
 	}
 	for i := range results {
@@ -64,15 +64,15 @@ func MeasureWork(ctx context.Context, degrees [][]int, rounds, messages int) ([]
 	return results, nil
 }
 
-// directJob is a job whose processes are driven by one goroutine, which never waits.
+// directJob is a job in which one goroutine drives all processes. It never waits.
 type directJob struct {
 	worlds []*comm.Comm
 	end    context.CancelCauseFunc
 }
 
-// direct is a link that delivers within Send.
+// direct is a link that delivers a message within Send.
 type direct struct {
-	transport.Link // never called
+	transport.Link // its methods are never called
 	to             transport.Receiver
 	frame          []byte
 }
@@ -116,7 +116,7 @@ func newDirectJob(ctx context.Context, degrees []int, mirror bool) (*directJob, 
 	return j, nil
 }
 
-// work passes messages and returns the cost of one message for a process.
+// work passes messages. It returns the cost of one message for a process.
 func (j *directJob) work(messages int) (seconds, allocations float64, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

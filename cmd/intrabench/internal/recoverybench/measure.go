@@ -12,13 +12,13 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Options sets what is measured and how often.
+// Options selects the measurements, and how often they are repeated.
 type Options struct {
 	NX, NY    int
-	NZ        []int         // one size of state each
-	Time      time.Duration // that a run without failures takes, roughly
+	NZ        []int         // points in z, one for each size of state
+	Time      time.Duration // approximate time of a run without failures
 	Rounds    int
-	Failures  int      // maximum number in a run
+	Failures  int      // maximum number of failures in a run
 	Every     []uint64 // safe points from one backup to the next
 	Bandwidth func(ctx context.Context) (float64, error)
 	Before    func(what string) // called before each round; may be nil
@@ -32,42 +32,43 @@ type Measurement struct {
 	Losses    []Loss        `json:"losses"`
 }
 
-// Return is the replacement of a replica of the only rank, with one size of state.
+// Return is the replacement of a replica of the only rank, for one size of state.
 type Return struct {
 	Problem
-	Bytes    float64       `json:"bytes"`            // of state
-	Joined   spread.Spread `json:"joined_seconds"`   // from the death until the joiner is a member
-	Sharing  spread.Spread `json:"sharing_seconds"`  // until it has run a task
-	Transfer float64       `json:"transfer_seconds"` // that the link takes for the state
-	// Slowdown is the time that the survivor takes for a task between the death and the
-	// join, divided by that time in a run without replacement.
+	Bytes    float64       `json:"bytes"`            // bytes of state
+	Joined   spread.Spread `json:"joined_seconds"`   // seconds from the death until the joiner is a member
+	Sharing  spread.Spread `json:"sharing_seconds"`  // seconds from the death until it has run a task
+	Transfer float64       `json:"transfer_seconds"` // seconds that the link needs for the state
+	// Slowdown is the time from task to task of the survivor between the death and the join,
+	// divided by that time in a run without replacement.
 	Slowdown spread.Spread `json:"slowdown"`
 }
 
-// Cost is the time of a job without failures, relative to one that is not prepared for any.
+// Cost is the time of a job without failures that is prepared for failures, relative to an
+// unprepared job.
 type Cost struct {
 	Way     string        `json:"way"`
 	Seconds spread.Spread `json:"seconds"`
-	Ratio   spread.Spread `json:"ratio"` // of each round
+	Ratio   spread.Spread `json:"ratio"` // spread of the quotients of each round
 }
 
-// Loss is the remaining efficiency of a job when a number of processes die: the time of the
-// failure-free run over the time with replacement and without. A job that loses its rank
-// starts again.
+// Loss is the efficiency that remains when a number of processes die, with and without
+// replacement. It is the time of the failure-free run over the time with failures. A job that
+// loses its rank starts again.
 type Loss struct {
 	Failures int           `json:"failures"`
 	Replaced spread.Spread `json:"replaced"`
 	Left     spread.Spread `json:"left"`
-	Restarts int           `json:"restarts"` // without replacement, in all rounds
-	Again    int           `json:"again"`    // with it
-	Missed   int           `json:"missed"`   // failures scheduled after the end, in all runs: E is less meaningful then
+	Restarts int           `json:"restarts"` // restarts without replacement, in all rounds
+	Again    int           `json:"again"`    // restarts with replacement, in all rounds
+	Missed   int           `json:"missed"`   // failures that were scheduled after the end, in all runs: E is less meaningful then
 }
 
-// mostPasses bounds the iterations: after more of them the residual of HPCCG underflows, and
-// HPCCG stops.
+// mostPasses bounds the number of passes. After more of them, the residual of HPCCG underflows
+// and HPCCG stops.
 const mostPasses = 600
 
-// Measure measures everything.
+// Measure makes all measurements.
 func Measure(ctx context.Context, run Runner, o Options) (*Measurement, error) {
 	m := &Measurement{}
 	var rates []float64
@@ -103,7 +104,7 @@ func (o *Options) tell(format string, args ...any) {
 	}
 }
 
-// calibrate determines how many passes a job makes in Time.
+// calibrate determines how many passes a job makes in the time Time.
 func (o *Options) calibrate(ctx context.Context, run Runner, j Job, nz int) (Problem, error) {
 	pr := Problem{o.NX, o.NY, nz, 21}
 	r, err := run(ctx, j, pr)
@@ -154,8 +155,8 @@ func (o *Options) returns(ctx context.Context, run Runner, nz int) (*Return, err
 	return out, nil
 }
 
-// perTask returns the average time from one task to the next between two moments, or 0 if
-// there are too few tasks.
+// perTask returns the average time from one task to the next between two moments. It returns 0
+// if there are too few tasks.
 func perTask(at []float64, from, to float64) float64 {
 	first, last, n := 0.0, 0.0, 0
 	for _, t := range at {
@@ -173,8 +174,8 @@ func perTask(at []float64, from, to float64) float64 {
 	return (last - first) / float64(n-1)
 }
 
-// inTurn runs two jobs, which must have the same result, in an order that
-// changes from round to round.
+// inTurn runs two jobs, which must have the same result. Their order alternates from round to
+// round.
 func inTurn(ctx context.Context, run Runner, round int, a, b Job, pr Problem) (ra, rb Run, err error) {
 	if round%2 == 1 {
 		rb, ra, err = inTurn(ctx, run, 0, b, a, pr)
@@ -192,7 +193,7 @@ func inTurn(ctx context.Context, run Runner, round int, a, b Job, pr Problem) (r
 	return ra, rb, nil
 }
 
-// costs measures backups and checkpoint files in a job of two ranks without failures.
+// costs measures backups and checkpoint files, in a job of two ranks without failures.
 func (o *Options) costs(ctx context.Context, run Runner) ([]Cost, error) {
 	type way struct {
 		name  string
@@ -244,8 +245,8 @@ func ratios(of, to []float64) spread.Spread {
 	return spread.Of(q)
 }
 
-// losses kills more and more processes, at times that divide the failure-free
-// run, of replica 1 and 0 in turn.
+// losses kills an increasing number of processes, of replicas 1 and 0 in turn. The times of
+// the kills divide the failure-free run evenly.
 func (o *Options) losses(ctx context.Context, run Runner) ([]Loss, error) {
 	pair := Job{Ranks: 1, Replicas: 2}
 	pr, err := o.calibrate(ctx, run, pair, o.NZ[0])
@@ -288,15 +289,15 @@ func (o *Options) losses(ctx context.Context, run Runner) ([]Loss, error) {
 	return all, nil
 }
 
-// toEnd is the time that a job took to finish.
+// toEnd is the time that a job needed to finish, including restarts.
 type toEnd struct {
 	took   float64 // seconds of all runs
 	again  int     // number of restarts of the job
 	missed int     // deaths scheduled after the end
 }
 
-// toTheEnd runs a pair of replicas, of which one dies at each of those times, and restarts
-// the job when both are lost.
+// toTheEnd runs a pair of replicas. One of them dies at each of the times kills. If both are
+// lost, the job is restarted.
 func toTheEnd(ctx context.Context, run Runner, flags []string, kills []float64, pr Problem, hash string) (t toEnd, err error) {
 	died := 0
 	for {

@@ -61,8 +61,8 @@ func TestParse(t *testing.T) {
 	require.ErrorIs(t, r.addTrace([]byte("{")), trial.ErrOutput)
 }
 
-// cluster replaces intrarun. A pass takes 10 ms, or 15 ms on one process alone. A
-// replacement takes 0.1 s, in which the survivor needs twice as long.
+// cluster replaces intrarun. A pass takes 10 ms, or 15 ms on one process alone. A replacement
+// takes 0.1 s, during which the survivor is half as fast.
 type cluster struct {
 	jobs []Job
 	hash string
@@ -81,7 +81,7 @@ func (c *cluster) run(_ context.Context, j Job, pr Problem) (Run, error) {
 		}
 		_, when, _ := strings.Cut(j.Flags[i+1], "@")
 		d, err := time.ParseDuration(when)
-		if err != nil { // at a section
+		if err != nil { // the kill is at a section
 			d = 200 * time.Millisecond
 		}
 		r.Deaths = append(r.Deaths, d.Seconds())
@@ -145,12 +145,11 @@ func TestMeasure(t *testing.T) {
 	require.InDelta(t, 1/1.1, m.Losses[0].Replaced.Median, 1e-3)
 	require.InDelta(t, 1/1.25, m.Losses[0].Left.Median, 1e-3)
 	require.Zero(t, m.Losses[0].Restarts)
-	// The second failure loses the rank at two thirds, and the run begins
-	// again.
+	// The second failure loses the rank at two thirds of the run, and the run begins again.
 	require.InDelta(t, 1/(2./3+1), m.Losses[1].Left.Median, 1e-3)
 	require.Equal(t, 3, m.Losses[1].Restarts)
 	require.InDelta(t, 1/1.2, m.Losses[1].Replaced.Median, 1e-3)
-	// At three the second life is hit once, a quarter after its beginning.
+	// With three failures, the second attempt has one failure, a quarter after its beginning.
 	require.InDelta(t, 1/(0.5+0.25+0.75*1.5), m.Losses[2].Left.Median, 1e-3)
 	for _, l := range m.Losses {
 		require.Zero(t, l.Again+l.Missed)
@@ -177,7 +176,7 @@ func TestTable(t *testing.T) {
 	require.Equal(t, string(want), out.String())
 }
 
-// Measurements that cannot be compared are refused.
+// Measurements that cannot be compared give an error.
 func TestMeasureRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(j Job, r *Run)

@@ -21,26 +21,26 @@ type Problem struct {
 type Job struct {
 	Ranks, Replicas int
 	Flags           []string
-	Traced          bool // the times of all tasks are wanted
+	Traced          bool // Tasks of the result is needed
 }
 
-// Run is the outcome of a job.
+// Run is the result of a job.
 type Run struct {
-	Code    int     // of intrarun: 0, or 3 when a rank was lost
+	Code    int     // exit code of intrarun: 0, or 3 if a rank was lost
 	Wall    float64 // seconds since all had joined
-	Seconds float64 // of the solver, 0 if it did not finish
+	Seconds float64 // seconds of the solver; 0 if it did not finish
 	XSHA256 string
 
 	Replacements []trial.Replacement
-	Deaths       []float64         // seconds since all had joined
-	Sets         int               // of checkpoint files that were completed
-	Tasks        map[int][]float64 // by replica of rank 0: when each body began, in the same seconds
+	Deaths       []float64         // time of each death, in seconds since all had joined
+	Sets         int               // number of complete sets of checkpoint files
+	Tasks        map[int][]float64 // by replica of rank 0: when each body began, in seconds since all had joined
 }
 
-// Runner runs a job. Programs.Run is one.
+// Runner runs a job. Programs.Run implements it.
 type Runner func(ctx context.Context, j Job, pr Problem) (Run, error)
 
-// Programs are the executables, and a folder for what they write.
+// Programs are the executables, and a folder for the files that they write.
 type Programs struct{ Intrarun, HPCCG, Dir string }
 
 // lostRank is intrarun's exit code after the loss of a rank.
@@ -64,7 +64,7 @@ func (p *Programs) Run(ctx context.Context, j Job, pr Problem) (Run, error) {
 	return r, r.addTrace(out.Trace)
 }
 
-// dirMark is the placeholder in flags for the folder of the programs.
+// dirMark stands for the folder of the programs in flags.
 const dirMark = "{dir}"
 
 // parse parses the output of HPCCG, and intrarun's report.
@@ -97,8 +97,8 @@ func parse(out, report []byte) (Run, error) {
 	return r, nil
 }
 
-// addTrace extracts the tasks of rank 0 from a timeline. The first death relates its clock
-// to that of the report.
+// addTrace extracts the tasks of rank 0 from a timeline. The first death relates the clock of
+// the timeline to that of the report.
 func (r *Run) addTrace(trace []byte) error {
 	type row struct{ Group, Row int }
 	var t struct {
@@ -106,7 +106,7 @@ func (r *Run) addTrace(trace []byte) error {
 			Name  string  `json:"name"`
 			Cat   string  `json:"cat"`
 			Phase string  `json:"ph"`
-			TS    float64 `json:"ts"` // µs
+			TS    float64 `json:"ts"` // time in µs
 			PID   int     `json:"pid"`
 			TID   int     `json:"tid"`
 			Args  struct {
@@ -118,11 +118,11 @@ func (r *Run) addTrace(trace []byte) error {
 		return err
 	}
 	offset, set := 0.0, false
-	replicas := make(map[row]int) // the replica of rank 0 that a row belongs to
+	replicas := make(map[row]int) // by row of the timeline: the replica of rank 0 to which it belongs
 	for _, e := range t.Events {
 		switch {
 		case e.Phase == "M" && e.Name == "thread_name":
-			name, _, _ := strings.Cut(e.Args.Name, " ") // as in "0.1 on host (2)"
+			name, _, _ := strings.Cut(e.Args.Name, " ") // the name is like "0.1 on host (2)"
 			var p job.Process
 			if p.UnmarshalText([]byte(name)) == nil && p.Rank == 0 {
 				replicas[row{e.PID, e.TID}] = p.Replica

@@ -13,19 +13,19 @@ import (
 	"strings"
 )
 
-// claim is a file of docs/results: a section of the page.
+// claim is a file of docs/results. It describes a section of the page.
 type claim struct {
-	file     string // without .json
+	file     string // name of the file, without .json
 	Claim    string `json:"claim"`
 	Parts    []part
-	Commands []command // that have measured the figures that were copied by hand
-	Machine  string    // of these figures
+	Commands []command // commands that measured the copied figures
+	Machine  string    // the machine of these figures
 }
 
-// part is one of its paragraphs, a table or a plot.
+// part is a paragraph, a table or a plot of a claim.
 type part struct {
 	Text  string
-	Plot  string // a file; Text describes it
+	Plot  string // file of a plot, which Text describes
 	Table *table
 }
 
@@ -34,23 +34,23 @@ type table struct {
 	Rows    []row
 }
 
-// row holds the figures of a table as an author has copied them, or as paths in a record.
+// row holds the figures of a table: either copied by an author, or as paths in a record.
 type row struct {
 	Cells []string
-	// Record is the file that intrabench has written. A cell that begins with = is a path in its
+	// Record is a file that intrabench has written. A cell that begins with = is a path in its
 	// result, like =rows[kernel=total,config=auto].efficiency or =results[0].median*1e6.
 	Record string
-	// Copied is the date, and the commit, with which the figures came into the documents.
+	// Copied is the date, and the commit, at which the figures were copied into the documents.
 	Copied string
 }
 
 type command struct{ What, Command string }
 
-// site is all of docs/results.
+// site is the content of docs/results.
 type site struct {
 	claims  []*claim
 	records map[string]*Record
-	readme  table // its cells refer to those of claims, like @FILE|ROW|COLUMN
+	readme  table // its cells refer to cells of claims, like @FILE|ROW|COLUMN
 	page    string
 }
 
@@ -111,8 +111,8 @@ func readStrict(name string, to any) error {
 	return nil
 }
 
-// fill replaces the paths in a row by the figures that they name. A row names the source of
-// its figures.
+// fill replaces the paths in a row by the figures that they name. It fails if the row does not
+// name the source of its figures.
 func (s *site) fill(folder string, r *row) error {
 	if (r.Record == "") == (r.Copied == "") {
 		return fmt.Errorf("want either a record or when the figures were copied")
@@ -142,7 +142,7 @@ func (s *site) fill(folder string, r *row) error {
 	return nil
 }
 
-// median returns a cell of a table without its quartiles.
+// median returns the median in a cell of a table, without the quartiles.
 func (s *site) median(ref string) (string, error) {
 	place := strings.Split(ref, "|")
 	if len(place) != 3 {
@@ -165,7 +165,7 @@ func (s *site) median(ref string) (string, error) {
 	return "", fmt.Errorf("no such cell")
 }
 
-// figure follows a path in JSON to a number or a spread, and formats it.
+// figure follows a path in JSON to a number or a spread, and formats the value.
 func figure(in any, path string) (string, error) {
 	path, factor, scaled := strings.Cut(path, "*")
 	scale := 1.0
@@ -225,8 +225,8 @@ func follow(at any, path string) (any, error) {
 	return at, nil
 }
 
-// selects reports whether an element of a list has an index, or has fields with some values.
-// Values of a list are joined by colons, like degrees=2:1.
+// selects reports whether an element of a list is selected: by its index, or by the values of
+// fields. Several values of one field are joined by colons, like degrees=2:1.
 func selects(which string, i int, v any) bool {
 	if n, err := strconv.Atoi(which); err == nil {
 		return i == n

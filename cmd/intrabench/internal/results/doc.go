@@ -1,4 +1,4 @@
-// Package results is the form of the files that intrabench -json writes: what was measured, and
-// where, when and by which command. Its test makes docs/results.md and the table of results in
-// README.md from such files in docs/results.
+// Package results defines the files that intrabench -json writes: a measurement with its
+// place, time and command. A test of this package makes docs/results.md, and the table of
+// results in README.md, from such files in docs/results.
 package results

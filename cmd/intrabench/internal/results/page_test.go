@@ -21,7 +21,7 @@ const (
 	folder = root + "docs/results"
 )
 
-// TestPageIsCurrent requires that docs/results.md, and the table in README.md, follow from the
+// TestPageIsCurrent checks that docs/results.md and the table in README.md follow from the
 // files in docs/results.
 func TestPageIsCurrent(t *testing.T) {
 	s, err := readSite(folder)
@@ -71,8 +71,7 @@ func TestEveryFileIsShown(t *testing.T) {
 	require.ElementsMatch(t, shown, there)
 }
 
-// TestClaimsHaveCommands requires a command for figures that were copied, and cells for all
-// columns.
+// TestClaimsHaveCommands requires a command for copied figures, and cells for all columns.
 func TestClaimsHaveCommands(t *testing.T) {
 	s, err := readSite(folder)
 	require.NoError(t, err)
@@ -149,7 +148,7 @@ func (s *site) write() string {
 	return strings.Replace(s.page, "CLAIMS\n", strings.TrimSuffix(b.String(), "\n"), 1)
 }
 
-// sources returns a table of the commands, dates and machines of the figures of a claim.
+// sources returns a table with the sources of a claim's figures: commands, dates and machines.
 func (s *site) sources(c *claim) *table {
 	t := &table{Columns: []string{"measured", "command", "machine and time"}}
 	var copied, files []string

@@ -17,27 +17,27 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// Record is a measurement, and how it was made.
+// Record is a measurement, with the circumstances in which it was made.
 type Record struct {
 	Command  string    `json:"command"`
-	Measured time.Time `json:"measured"` // when it began
+	Measured time.Time `json:"measured"` // when the measurement began
 	Version  string    `json:"version"`
 	Machine  Machine   `json:"machine"`
-	// Others is the average number of cores that other processes, and other guests of the
-	// machine, used during the measurement.
+	// Others is the average number of cores used by other processes, and by other guests of
+	// the machine, during the measurement.
 	Others float64 `json:"others"`
 	Result any     `json:"result"`
 }
 
-// Machine is where a measurement was made.
+// Machine is the machine of a measurement.
 type Machine struct {
 	CPU     string `json:"cpu"`
 	Cores   int    `json:"cores"`
 	Go      string `json:"go"`
-	Kernels string `json:"kernels"` // path of the vector kernels
+	Kernels string `json:"kernels"` // the instruction set that the vector kernels use
 }
 
-// ThisMachine describes the machine that it runs on.
+// ThisMachine describes the machine on which this process runs.
 func ThisMachine() Machine {
 	return Machine{cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), kernels.Path()}
 }
@@ -52,7 +52,7 @@ type Begun struct {
 	used   usage
 }
 
-// Begin begins the measurement that a command makes with these arguments.
+// Begin begins a measurement by a command with these arguments.
 func Begin(command string, args []string) (*Begun, error) {
 	b := &Begun{record: Record{Command: commandLine(command, args), Measured: time.Now().UTC().Truncate(time.Second), Version: version.Line("intrabench"), Machine: ThisMachine()}}
 	var err error
@@ -77,7 +77,7 @@ func (b *Begun) Write(name string, result any) error {
 	return nil
 }
 
-// commandLine writes a command for a shell, without the flags that choose where output goes.
+// commandLine formats a command for a shell, without the flags that select where output goes.
 func commandLine(command string, args []string) string {
 	words := []string{command}
 	for i := 0; i < len(args); i++ {

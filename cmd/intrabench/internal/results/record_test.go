@@ -41,7 +41,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-func TestOthersAreWithoutThisProcess(t *testing.T) {
+func TestOthersExcludeThisProcess(t *testing.T) {
 	start := usage{at: time.Unix(100, 0), all: 50 * time.Second, own: 10 * time.Second}
 	end := usage{at: time.Unix(110, 0), all: 67 * time.Second, own: 22 * time.Second}
 	require.InDelta(t, 0.5, end.others(start), 1e-9)

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// usage is the processor time used up to a moment.
+// usage is the processor time that was used up to a moment.
 type usage struct {
 	at  time.Time
-	all time.Duration // of all processes and the kernel
-	own time.Duration // of this process and its children that have ended
+	all time.Duration // time used by all processes and the kernel
+	own time.Duration // time used by this process and its children that have ended
 }
 
-// tick is the unit of /proc/stat, USER_HZ.
+// tick is USER_HZ, the unit of times in /proc/stat.
 const tick = 10 * time.Millisecond
 
 func readUsage() (usage, error) {
@@ -29,7 +29,7 @@ func readUsage() (usage, error) {
 	u := usage{at: time.Now()}
 	line, _, _ := strings.Cut(string(text), "\n")
 	fields := strings.Fields(line)
-	// cpu user nice system idle iowait irq softirq steal
+	// The line is: cpu user nice system idle iowait irq softirq steal.
 	if len(fields) < 9 || fields[0] != "cpu" {
 		return usage{}, fmt.Errorf("read how busy the processors are: /proc/stat begins with %q, want cpu and 8 numbers", line)
 	}

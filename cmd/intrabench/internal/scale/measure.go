@@ -18,9 +18,9 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// Options selects the jobs that are run.
+// Options describes the jobs to run.
 type Options struct {
-	Sizes    []int         `json:"sizes"` // processes of each job
+	Sizes    []int         `json:"sizes"` // number of processes of each job
 	Degree   int           `json:"degree"`
 	Messages int           `json:"messages"`
 	Rest     time.Duration `json:"rest_nanoseconds"`
@@ -29,30 +29,30 @@ type Options struct {
 // Programs are the command lines of the programs.
 type Programs struct {
 	Intrarun string
-	Job      []string // the program that calls Program; its first argument is its name
+	Job      []string // command of the program that calls Program; its first argument is a name by which its processes are found
 }
 
-// Row is the result of one job.
+// Row is the measurement of one job.
 type Row struct {
 	Processes int     `json:"processes"`
-	Start     float64 `json:"start_seconds"` // from exec of intrarun to when all had joined
+	Start     float64 `json:"start_seconds"` // from the start of intrarun until all processes had joined
 	End       float64 `json:"end_seconds"`   // from the last result to the exit of intrarun
 	Latency
 
-	Links     float64 `json:"links"`      // of a process, on average
-	MostLinks int     `json:"most_links"` // of a process
+	Links     float64 `json:"links"`      // links of a process, on average
+	MostLinks int     `json:"most_links"` // largest number of links of a process
 
-	Memory         float64 `json:"memory_bytes"`          // of a process; shared memory counts once
-	LauncherMemory float64 `json:"launcher_memory_bytes"` // of intrarun
+	Memory         float64 `json:"memory_bytes"`          // memory of a process; shared memory counts once
+	LauncherMemory float64 `json:"launcher_memory_bytes"` // memory of intrarun
 
-	// While rank 0 rests and all others wait for it, per second.
-	Wakeups         float64 `json:"wakeups"` // of a process
-	CPU             float64 `json:"cpu"`     // of all processes of the job, in cores
+	// The following are measured while rank 0 rests and all others wait for it, per second.
+	Wakeups         float64 `json:"wakeups"` // wake-ups of a process
+	CPU             float64 `json:"cpu"`     // cores used by all processes of the job
 	LauncherWakeups float64 `json:"launcher_wakeups"`
 	LauncherCPU     float64 `json:"launcher_cpu"`
 }
 
-// Measure runs one job of each size. It prints each size to progress.
+// Measure runs one job of each size. It prints each size to progress before it runs the job.
 func Measure(ctx context.Context, programs Programs, o Options, progress io.Writer) ([]Row, error) {
 	var rows []Row
 	for _, n := range o.Sizes {
@@ -102,7 +102,8 @@ func measure(ctx context.Context, programs Programs, o Options, n int) (r Row, e
 	if err != nil {
 		return r, err
 	}
-	// When watch returned, a quarter of the rest was left.
+	// watch returned when a quarter of the rest was left, so the end of the rest is later by
+	// that.
 	r.End = max(0, (time.Since(rested) - o.Rest/4).Seconds())
 	b, err := os.ReadFile(report)
 	if err != nil {
@@ -111,8 +112,8 @@ func measure(ctx context.Context, programs Programs, o Options, n int) (r Row, e
 	return r, r.read(b, began)
 }
 
-// watch reads the output of rank 0, and then the resource use of the job in the middle of
-// the rest.
+// watch reads the output of rank 0, and then measures the resource use of the job in the
+// middle of the rest.
 func (r *Row) watch(out *bufio.Reader, root int, name string, rest time.Duration) error {
 	line, err := out.ReadBytes('\n')
 	if err != nil {
@@ -146,7 +147,7 @@ func (r *Row) watch(out *bufio.Reader, root int, name string, rest time.Duration
 	return nil
 }
 
-// read reads the report of intrarun, which began at that time.
+// read reads the report of intrarun. began is the time at which intrarun was started.
 func (r *Row) read(report []byte, began time.Time) error {
 	var said struct {
 		Joined    time.Time `json:"joined"`

@@ -10,19 +10,19 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// usage is the resource use of a set of processes.
+// usage is the resource use of a set of processes up to a moment.
 type usage struct {
 	processes int
 	cpu       float64 // seconds
-	wakeups   uint64  // number of times that a thread blocked and resumed
+	wakeups   uint64  // number of times that a thread has blocked and resumed
 	memory    uint64  // bytes; shared memory counts once
 }
 
-// family is intrarun and the processes that it has started.
+// family is the usage of intrarun, and of the processes that it has started.
 type family struct{ launcher, job usage }
 
 // look measures the resource use of intrarun, which is process root, and of all its
-// descendants. A process belongs to the job if name is its first argument.
+// descendants. A descendant belongs to the job if name is its first argument.
 func look(root int, name string) (f family, err error) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -68,7 +68,7 @@ func look(root int, name string) (f family, err error) {
 	return f, nil
 }
 
-// gone reports whether a process has ended since it was found.
+// gone reports whether an error means that the process has ended.
 func gone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
 func (u *usage) add(fs procfs.FS, p procfs.Proc) error {

@@ -10,10 +10,10 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// Latency is what rank 0 of the job prints before it rests.
+// Latency is the result that rank 0 of the job prints before it rests.
 type Latency struct {
-	HalfTrip  float64 `json:"half_trip_seconds"` // of 8 bytes between ranks 0 and 1
-	Allreduce float64 `json:"allreduce_seconds"` // of 8 bytes over all ranks
+	HalfTrip  float64 `json:"half_trip_seconds"` // half the round trip of 8 bytes between ranks 0 and 1
+	Allreduce float64 `json:"allreduce_seconds"` // time of an allreduce of 8 bytes over all ranks
 }
 
 // Program measures messages and prints the results. Then rank 0 rests, and all other ranks
@@ -21,7 +21,7 @@ type Latency struct {
 func Program(p *intra.Process, messages int, rest time.Duration, out io.Writer) error {
 	w := p.World()
 	var took Latency
-	for range 2 { // links are made by the first
+	for range 2 { // links are made in the first round
 		trip, err := halfTrip(w, messages)
 		if err != nil {
 			return err
@@ -33,7 +33,8 @@ func Program(p *intra.Process, messages int, rest time.Duration, out io.Writer) 
 		took = Latency{HalfTrip: trip, Allreduce: all}
 	}
 	if w.Rank() == 0 {
-		// One replica's times for both: they rest together, and print the same.
+		// Both replicas use the times of one of them, so that they rest together and print the
+		// same.
 		took, err := intra.Once(p, func() (Latency, error) { return took, nil })
 		if err != nil {
 			return err
@@ -46,7 +47,7 @@ func Program(p *intra.Process, messages int, rest time.Duration, out io.Writer) 
 	return w.Barrier()
 }
 
-// halfTrip returns half of the time in which ranks 0 and 1 exchange 8 bytes. The others
+// halfTrip returns half of the time in which ranks 0 and 1 exchange 8 bytes. The other ranks
 // wait for them.
 func halfTrip(w *comm.Comm, messages int) (float64, error) {
 	buf := make([]float64, 1)

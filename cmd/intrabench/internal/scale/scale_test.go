@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// A process below this one belongs to the job if its first argument is the name.
+// A descendant of this process belongs to the job if its first argument is the name.
 func TestLook(t *testing.T) {
 	for range 2 {
 		cmd := exec.CommandContext(t.Context(), "sleep", "60")
@@ -30,8 +30,8 @@ func TestLook(t *testing.T) {
 	require.Positive(t, f.launcher.wakeups)
 }
 
-// TestRead checks the values that are read from the report of a job of two
-// processes, and reports that are refused.
+// TestRead checks the values that are read from the report of a job of two processes. It also
+// checks reports that are refused.
 func TestRead(t *testing.T) {
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := Row{Processes: 2}

@@ -1,6 +1,6 @@
-// Package share measures what sharing work gains in any program. It compares runs without
-// replicas, with replicas that all do everything, with replicas that send each other their
-// results, and with the defaults of intrarun, in alternation.
+// Package share measures how much time sharing work saves in any program. It compares four
+// kinds of runs in alternation: without replicas, with replicas that all run all tasks, with
+// replicas that send each other their results, and with the defaults of intrarun.
 package share
 
 import (
@@ -16,12 +16,12 @@ import (
 
 // Options sets the program and the number of runs.
 type Options struct {
-	Intrarun string // executable
+	Intrarun string // path of the executable
 	Program  []string
 	Ranks    int
 	Replicas int
 	Rounds   int
-	Before   func(round int, config string) // of each run; may be nil
+	Before   func(round int, config string) // called before each run; may be nil
 }
 
 // Config is one way to run the program.
@@ -31,7 +31,7 @@ type Config struct {
 	Flags    []string `json:"flags,omitempty"`
 }
 
-// configs are the configurations that are compared, with the first as the baseline.
+// configs are the configurations to compare. The first is the baseline.
 func configs(replicas int) []Config {
 	return []Config{
 		{"native", 1, nil},
@@ -49,30 +49,30 @@ type Measurement struct {
 	Rounds   int      `json:"rounds"`
 	Rows     []Row    `json:"rows"`
 	Kernels  []Kernel `json:"kernels"`
-	Differ   []string `json:"differ,omitempty"` // configurations whose output differs from that of native
+	Differ   []string `json:"differ,omitempty"` // configurations whose output differs from that of the native run
 }
 
-// Row is the whole program in one configuration. E is the efficiency: the native time over
-// this time, divided by the factor in the number of processes.
+// Row is the time of the whole program in one configuration. E is the efficiency: the native
+// time over this time, divided by the factor in the number of processes.
 type Row struct {
 	Config  Config        `json:"config"`
 	Seconds spread.Spread `json:"seconds"`
 	E       spread.Spread `json:"efficiency"`
 }
 
-// Kernel is how one process in one configuration spends its time, as the median of the
-// rounds.
+// Kernel is the time that one process spends on a kernel in one configuration, as the median
+// over the rounds.
 type Kernel struct {
 	Name     string  `json:"kernel"`
 	Config   string  `json:"config"`
-	Run      float64 `json:"run_seconds"`  // in its tasks
-	Wait     float64 `json:"wait_seconds"` // for updates of it
+	Run      float64 `json:"run_seconds"`  // seconds in its tasks
+	Wait     float64 `json:"wait_seconds"` // seconds spent waiting for its updates
 	Bytes    float64 `json:"bytes_per_task"`
 	Stored   bool    `json:"stored,omitempty"`
 	Decision string  `json:"decision"`
 }
 
-// run is the outcome of one run.
+// run is the result of one run.
 type run struct {
 	trial.Report
 	printed string

@@ -12,7 +12,7 @@ type Spread struct {
 	Max    float64 `json:"max"`
 }
 
-// Of summarises values; for none it returns zeros.
+// Of summarises values. Without values it returns zeros.
 func Of(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}

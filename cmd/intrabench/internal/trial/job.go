@@ -12,17 +12,17 @@ import (
 
 // Job is one run of intrarun.
 type Job struct {
-	Prefix          []string // of the command line, if any
+	Prefix          []string // put before the command line
 	Intrarun        string
 	Ranks, Replicas int
-	Degrees         string   // of the ranks, instead of Ranks and Replicas
+	Degrees         string   // degrees of the ranks, instead of Ranks and Replicas
 	Flags           []string // additional flags of intrarun
-	Program         []string // with its arguments
+	Program         []string // program with its arguments
 	Traced          bool
-	MayBe           []int // accepted exit codes besides 0
+	MayBe           []int // accepted exit codes, besides 0
 }
 
-// Command returns the command line that writes the report to a file, and the timeline if
+// Command returns the command line. It writes the report to a file, and also the timeline if
 // the job is traced.
 func (j Job) Command(report, trace string) []string {
 	args := append(slices.Clone(j.Prefix), j.Intrarun, "-quiet", "-report", report)
@@ -40,10 +40,10 @@ func (j Job) Command(report, trace string) []string {
 // Output holds the output of a job.
 type Output struct {
 	Stdout, Report []byte
-	Trace          []byte // if it was traced
+	Trace          []byte // the timeline, if the job was traced
 }
 
-// Run runs the job to its end.
+// Run runs the job until it ends.
 func (j Job) Run(ctx context.Context) (o Output, err error) {
 	dir, err := os.MkdirTemp("", "intrabench-")
 	if err != nil {
@@ -65,7 +65,7 @@ func (j Job) Run(ctx context.Context) (o Output, err error) {
 	return o, nil
 }
 
-// Report holds the fields of intrarun's report that are used.
+// Report holds those fields of intrarun's report that measurements use.
 type Report struct {
 	ExitCode     int                 `json:"exit_code"`
 	Wall         float64             `json:"wall_seconds"`
@@ -81,11 +81,11 @@ type Report struct {
 	} `json:"checkpoint"`
 }
 
-// TaskType summarises the tasks of a kernel over all processes.
+// TaskType is the sum of the tasks of a kernel over all processes.
 type TaskType struct {
 	Run      float64 `json:"run"`
 	Received float64 `json:"received"`
-	Seconds  float64 `json:"seconds"` // in bodies
+	Seconds  float64 `json:"seconds"` // seconds in bodies
 	// SectionSeconds is the time in sections that begin with such a task.
 	SectionSeconds float64 `json:"section_seconds"`
 	WaitSeconds    float64 `json:"wait_seconds"`

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// ErrOutput marks output of a run that is not usable.
+// ErrOutput marks output of a run that cannot be used.
 var ErrOutput = errors.New("output of a run that cannot be used")
 
-// Run runs a command line and returns its standard output. When ctx is done, it sends a
-// SIGTERM first, so that intrarun can end its processes. An exit code other than 0 is an
-// error, unless it is in mayBe.
+// Run runs a command line and returns its standard output. When ctx is done, it first sends a
+// SIGTERM, so that intrarun can end its processes. An exit code other than 0 is an error,
+// unless mayBe contains it.
 func Run(ctx context.Context, args []string, mayBe ...int) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -37,9 +37,10 @@ func Run(ctx context.Context, args []string, mayBe ...int) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// Turn returns which of n configurations runs as the i-th in a round. The order rotates, and
-// every other round runs backwards, so that no configuration always follows the same one: a
-// run frees more or less memory, and the next run is faster where it reuses freed memory.
+// Turn returns which of n configurations runs as the i-th one in a round. The order rotates,
+// and every other round runs backwards, so that no configuration always follows the same one.
+// The predecessor matters: a run frees more or less memory, and a run that reuses freed memory
+// is faster.
 func Turn(round, i, n int) int {
 	if round%2 == 1 {
 		i = n - 1 - i
@@ -47,7 +48,8 @@ func Turn(round, i, n int) int {
 	return (i + round/2) % n
 }
 
-// Decode decodes JSON. what describes its origin for errors, as in "HPCCG printed".
+// Decode decodes JSON. what describes the origin of the text for errors, as in "HPCCG
+// printed".
 func Decode(what string, b []byte, into any) error {
 	if err := json.Unmarshal(b, into); err != nil {
 		return fmt.Errorf("%w: %s %q: %w", ErrOutput, what, Clip(b), err)
@@ -55,7 +57,7 @@ func Decode(what string, b []byte, into any) error {
 	return nil
 }
 
-// Clip returns the beginning of a text for an error.
+// Clip returns the beginning of a text, for use in an error.
 func Clip(b []byte) []byte {
 	if len(b) > 200 {
 		return append(b[:200:200], "…"...)

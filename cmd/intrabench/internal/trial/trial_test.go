@@ -43,7 +43,7 @@ func TestTurn(t *testing.T) {
 		}
 		require.ElementsMatch(t, []int{0, 1, 2, 3, 4}, order)
 	}
-	require.Len(t, before, 2*n, "each follows two others")
+	require.Len(t, before, 2*n, "each configuration follows two others")
 }
 
 func TestDecode(t *testing.T) {

@@ -1,4 +1,4 @@
-// Share is a program to measure: it launches its tasks by hand.
+// Share is a program to measure. It launches its tasks without generated code.
 package main
 
 import (

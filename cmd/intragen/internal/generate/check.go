@@ -33,14 +33,15 @@ type checked struct {
 
 func check(p *program) (*checked, error) {
 	c := &checked{program: p, packages: map[*packages.Package]*annotations.Package{}}
-	// Of packages without directives, only those that the others import are checked.
+	// A package without directives is checked only if a package with directives imports it.
 	var concerned []*packages.Package
 	for _, pkg := range p.roots {
 		if slices.ContainsFunc(pkg.Syntax, annotations.Mentions) {
 			concerned = append(concerned, pkg)
 		}
 	}
-	// The checks know the runtime by its names, so they do not need its imports.
+	// The checks recognise the functions of the runtime by name, so they do not need the
+	// imports of the runtime.
 	imports := map[*packages.Package]map[string]*packages.Package{}
 	packages.Visit(p.roots, nil, func(pkg *packages.Package) {
 		if annotations.KnownByName(pkg.PkgPath) && !slices.Contains(concerned, pkg) {
@@ -75,7 +76,7 @@ func check(p *program) (*checked, error) {
 		}
 		c.cgo(pkg)
 	}
-	if len(failed) > 0 { // most likely because a dependency does not compile
+	if len(failed) > 0 { // most likely a dependency does not compile
 		packages.Visit(p.roots, nil, func(pkg *packages.Package) {
 			if pkg.Module != nil && pkg.Module.Main {
 				c.compileErrors(pkg)
@@ -89,8 +90,8 @@ func check(p *program) (*checked, error) {
 	return c, nil
 }
 
-// withoutTests returns the imports of a package, except those that only tests without
-// directives use: no kernel calls them.
+// withoutTests returns the imports of a package. It omits those that only tests without
+// directives use, since no kernel calls them.
 func withoutTests(fset *token.FileSet, pkg *packages.Package) map[string]*packages.Package {
 	kept := map[string]*packages.Package{}
 	for _, f := range pkg.Syntax {
@@ -106,11 +107,11 @@ func withoutTests(fset *token.FileSet, pkg *packages.Package) map[string]*packag
 	return kept
 }
 
-// undefined matches the compiler's error for names that only the outputs declare.
+// undefined matches the compiler's error for a name that only an output declares.
 var undefined = regexp.MustCompile(`^undefined: (?:(\w+)\.)?((?:[lL]aunch|task)\w+)$`)
 
-// compileErrors reports compile errors, except for uses of launchers and methods that are
-// about to be written.
+// compileErrors reports compile errors. It ignores uses of launchers and methods that this run
+// will write.
 func (c *checked) compileErrors(pkg *packages.Package) {
 	for _, e := range pkg.Errors {
 		if m := undefined.FindStringSubmatch(e.Msg); m != nil && e.Kind == packages.TypeError && c.declares(pkg, m[1], m[2]) {
@@ -141,8 +142,8 @@ func (c *checked) protects(name string) bool {
 	return found
 }
 
-// declares reports whether an output of pkg, or of the package that it imports under the
-// name qualifier, declares name.
+// declares reports whether an output declares name. The output belongs to pkg, or to the
+// package that pkg imports under the name qualifier.
 func (c *checked) declares(pkg *packages.Package, qualifier, name string) bool {
 	candidates := []*packages.Package{pkg}
 	if qualifier != "" {
@@ -173,8 +174,8 @@ func (c *checked) byPath(path string) []*packages.Package {
 	return found
 }
 
-// cgo rejects directives in files that import C: the compiler sees another text of them
-// than the one on disk.
+// cgo rejects directives in files that import C. For such a file the compiler sees another
+// text than the one on disk.
 func (c *checked) cgo(pkg *packages.Package) {
 	ap := c.packages[pkg]
 	if ap == nil {
@@ -201,15 +202,15 @@ func parsePosition(s string) token.Position {
 		}
 		*n, rest = v, rest[:i]
 	}
-	if p.Line == 0 { // file:line
+	if p.Line == 0 { // the error was file:line, without a column
 		p.Line, p.Column = p.Column, 0
 	}
 	p.Filename = rest
 	return p
 }
 
-// sort orders the diagnostics and removes duplicates, which are found in a package and in
-// its test variant.
+// sort orders the diagnostics and removes duplicates. A diagnostic may be found in a package
+// and in its test variant.
 func (c *checked) sort() {
 	slices.SortFunc(c.diags, func(a, b Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Pos.Filename, b.Pos.Filename), cmp.Compare(a.Pos.Line, b.Pos.Line),

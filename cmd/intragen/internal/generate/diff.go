@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unified returns the unified diff from the old to the new text of a file. nil means that
-// there is no file.
+// unified returns the unified diff from the old text of a file to the new one. A nil text
+// means that there is no file.
 func unified(name string, old, new []byte) string {
 	from, to := "a/"+name, "b/"+name
 	if old == nil {
@@ -44,7 +44,7 @@ func unified(name string, old, new []byte) string {
 type edit struct {
 	op   byte // ' ', '-', '+'
 	text string
-	a, b int // line numbers before it
+	a, b int // line numbers before the edit
 }
 
 func hunk(out *strings.Builder, edits []edit) {

@@ -36,7 +36,7 @@ func TestUnified(t *testing.T) {
 	require.Equal(t, "--- a/f.go\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n", unified("f.go", []byte("a\n"), nil))
 }
 
-// TestUnifiedPatches hands random differences to patch(1).
+// TestUnifiedPatches applies random differences with patch(1).
 func TestUnifiedPatches(t *testing.T) {
 	needs.Tool(t, "patch", "patch")
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -13,7 +13,7 @@ import (
 	"github.com/dave/dst/decorator"
 )
 
-// finish prints the twin, drops go:generate lines, and checks that the printed tree is the
+// finish prints the twin without go:generate lines. It checks that the printed tree is the
 // intended one.
 func (t *twin) finish(f *dst.File) ([]byte, error) {
 	r := decorator.NewRestorer()
@@ -50,8 +50,8 @@ func (t *twin) finish(f *dst.File) ([]byte, error) {
 	return bytes.Replace(text, []byte(linesHere), []byte(table), 1), err
 }
 
-// commentsKept rejects a twin that would lose a comment, such as one in the middle of a
-// call.
+// commentsKept rejects a twin that has lost a comment. That happens, for example, to a comment
+// in the middle of a call.
 func (t *twin) commentsKept(printed *ast.File) {
 	count := map[string]int{}
 	for _, g := range printed.Comments {

@@ -11,17 +11,16 @@ import (
 // Options selects the packages and the action.
 type Options struct {
 	Dir      string   // folder to which the patterns are relative
-	Patterns []string // as for the go command
-	Check    bool     // write nothing, list what is not up to date
-	Diff     bool     // write nothing, print what would change
-	Verbose  bool     // print what is done
+	Patterns []string // patterns of packages, as for the go command
+	Check    bool     // write nothing, and list the outputs that are not up to date
+	Diff     bool     // write nothing, and print the changes
+	Verbose  bool     // print the state of each output
 	Stdout   io.Writer
 	Stderr   io.Writer
 }
 
-// Run generates. It returns false if the sources are wrong, or if Check or Diff found
-// something; it prints the problems to Stderr. An error means that Run could not do its
-// work.
+// Run generates. It returns false if the sources are wrong, or if Check or Diff found a
+// difference; it prints the problems to Stderr. An error means that Run could not do its work.
 func Run(ctx context.Context, o Options) (bool, error) {
 	prog, err := load(ctx, o.Dir, o.Patterns)
 	if err != nil {
@@ -55,7 +54,7 @@ func show(o Options, diags []Diagnostic) {
 	}
 }
 
-// report lists what a normal run would change. It returns true if nothing would.
+// report lists the changes that a normal run would make. It returns true if there are none.
 func report(o Options, outputs []output) bool {
 	ok := true
 	for _, out := range outputs {
@@ -77,7 +76,7 @@ func report(o Options, outputs []output) bool {
 	return ok
 }
 
-// write writes the outputs that change. A reader never sees a partial file.
+// write writes the outputs that change. A reader never sees a partially written file.
 func write(o Options, outputs []output) error {
 	for _, out := range outputs {
 		name := relative(o.Dir, out.path)

@@ -15,9 +15,9 @@ import (
 // needs.
 type imports struct {
 	pkg   *types.Package
-	names map[string]string // by path; from the source file, or chosen
-	used  map[string]bool   // paths
-	taken map[string]bool   // names with another meaning
+	names map[string]string // by path: the name in the source file, or a chosen one
+	used  map[string]bool   // paths that the output uses
+	taken map[string]bool   // names that have another meaning
 }
 
 func newImports(pkg *types.Package, f *ast.File, taken map[string]bool) *imports {
@@ -41,13 +41,13 @@ func newImports(pkg *types.Package, f *ast.File, taken map[string]bool) *imports
 	return im
 }
 
-// name returns the name of a package in the output, which imports it.
+// name returns the name of a package in the output, and records that the output imports it.
 func (im *imports) name(pkgPath, pkgName string) string {
 	im.used[pkgPath] = true
 	return im.reserve(pkgPath, pkgName)
 }
 
-// reserve returns the name that a package has in the output if it is imported there.
+// reserve returns the name that a package has in the output if the output imports it.
 func (im *imports) reserve(pkgPath, pkgName string) string {
 	n, ok := im.names[pkgPath]
 	if !ok {
@@ -72,8 +72,8 @@ func (im *imports) nameUsed(n string) bool {
 // intra returns the name of package intra in the output.
 func (im *imports) intra() string { return im.name(annotations.IntraPath, "intra") }
 
-// runtimeName is the name of package runtime in the output. It differs from that of the
-// standard library.
+// runtimeName is the name of package runtime of this module in the output. It differs from
+// that of the standard library.
 const runtimeName = "intraruntime"
 
 // runtime returns the name of the package with the calls of generated code in the output.
@@ -88,7 +88,8 @@ func (im *imports) qualifier(p *types.Package) string {
 
 func (im *imports) typeString(t types.Type) string { return types.TypeString(t, im.qualifier) }
 
-// block returns the import declaration of the packages that are used and not in have.
+// block returns an import declaration for the packages that are used and that have does not
+// contain.
 func (im *imports) block(have map[string]bool) string {
 	var std, other []string
 	for p := range im.used {
@@ -125,7 +126,7 @@ func (im *imports) block(have map[string]bool) string {
 	return b.String()
 }
 
-// withEmbed adds package embed to an import declaration of block.
+// withEmbed adds package embed to an import declaration made by block.
 func withEmbed(block string) string {
 	if block == "" {
 		return "import _ \"embed\"\n"

@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/clauses"
 )
 
-// launcherFile prints the registrations and launchers of one file's kernels,
-// and the methods of its state types. text is that of the source.
+// launcherFile prints the registrations and launchers of one file's kernels, and the methods
+// of its state types. source is the name of the file, and text is its content.
 func launcherFile(pkg *types.Package, f *annotations.File, source, text string) ([]byte, error) {
 	im := newImports(pkg, f.Syntax, nil)
 	var body bytes.Buffer
@@ -55,21 +55,21 @@ func launcherFile(pkg *types.Package, f *annotations.File, source, text string) 
 type launcher struct {
 	im      *imports
 	k       *annotations.Kernel
-	name    string            // of the function
-	taskVar string            // of the registration
-	task    string            // registered name
+	name    string            // name of the launcher's function
+	taskVar string            // name of the variable with the registration
+	task    string            // registered name of the task
 	local   map[string]string // names of parameters in the launcher
 	section string
 	cell    string
 	region  string
-	lo, hi  string // of the elements of a part; "" without a clause elementwise
-	slot    string // memory of the launch
-	args    string // the arguments in it
+	lo, hi  string // names of the bounds of a part's elements; "" without a clause elementwise
+	slot    string // variable with the memory of the launch
+	args    string // variable with the arguments in that memory
 	argType string
 	parts   map[*annotations.Param]part
 }
 
-// part holds the names that replace a parameter in reduce in a launcher.
+// part contains the names that replace a parameter of the clause reduce in a launcher.
 type part struct{ name, region string }
 
 func newLauncher(im *imports, k *annotations.Kernel) *launcher {
@@ -84,7 +84,7 @@ func newLauncher(im *imports, k *annotations.Kernel) *launcher {
 	return l
 }
 
-// names chooses names for the parameters that do not hide names in the body.
+// names chooses names for the parameters. The chosen names hide no names that the body uses.
 func (l *launcher) names() {
 	k := l.k
 	reserved := map[string]bool{k.Func.Name(): true, l.taskVar: true, l.im.intra(): true, l.im.reserve(annotations.RuntimePath, runtimeName): true}
@@ -232,8 +232,8 @@ func (l *launcher) typeParams() string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// params returns the parameters: the section, the receiver, the parameters of the kernel,
-// and a pointer for the result. Neighbours of one type share it.
+// params returns the parameters of the launcher: the section, the receiver, the parameters of
+// the kernel, and a pointer for the result. Consecutive parameters of one type share it.
 func (l *launcher) params() string {
 	list := []field{{l.section, "*" + l.im.intra() + ".Section"}}
 	for _, p := range l.k.Params {
@@ -255,7 +255,7 @@ func (l *launcher) params() string {
 	return b.String()
 }
 
-// field is a parameter of a launcher, or an argument that it keeps.
+// field is a parameter of a launcher, or an argument that the launcher stores.
 type field struct{ name, typ string }
 
 // fields returns the arguments that the body of a task needs.
@@ -291,7 +291,7 @@ func (l *launcher) op() string {
 	case "+", "*", "&&", "||", "&", "|", "^":
 		return fmt.Sprintf("func(a, b %s) %[1]s { return a %s b }", t, k.Op)
 	}
-	if k.Func.Pkg().Scope().Lookup(k.Op) == nil { // the builtins min and max
+	if k.Func.Pkg().Scope().Lookup(k.Op) == nil { // the operator is the builtin min or max
 		return fmt.Sprintf("func(a, b %s) %[1]s { return %s(a, b) }", t, k.Op)
 	}
 	if k.Func.Pkg() != l.im.pkg {
@@ -300,7 +300,8 @@ func (l *launcher) op() string {
 	return k.Op
 }
 
-// reduce prints the code that makes the memory of a task for a parameter in reduce.
+// reduce prints the code that allocates the memory of a task for a parameter of the clause
+// reduce.
 func (l *launcher) reduce(r annotations.Region) string {
 	fun, v := "ReduceSlice", l.local[r.Param.Var.Name()]
 	if r.Form == annotations.PtrForm {
@@ -337,7 +338,7 @@ func isArrayPointer(p *annotations.Param) bool {
 	return ok
 }
 
-// argument returns what the kernel gets for a parameter.
+// argument returns the argument that the kernel gets for a parameter.
 func (l *launcher) argument(p *annotations.Param) string {
 	part, ok := l.parts[p]
 	switch {
@@ -364,8 +365,8 @@ func (l *launcher) call() string {
 	return call
 }
 
-// elements returns the slice expression that cuts elements lo to hi out of a parameter, if
-// it is in the elementwise clause.
+// elements returns the slice expression for elements lo to hi of a parameter, if the parameter
+// is in the clause elementwise.
 func (l *launcher) elements(p *annotations.Param, cut bool) string {
 	if !cut || !slices.Contains(l.k.Elementwise, p) {
 		return ""
@@ -373,8 +374,8 @@ func (l *launcher) elements(p *annotations.Param, cut bool) string {
 	return fmt.Sprintf("[%s:%s]", l.lo, l.hi)
 }
 
-// callKernel prints the call of the kernel with the launcher's parameters; with cut, only
-// for elements lo to hi.
+// callKernel prints the call of the kernel with the launcher's parameters. With cut, the call
+// covers only elements lo to hi.
 func (l *launcher) callKernel(cut bool) string {
 	k := l.k
 	var args []string
@@ -395,7 +396,7 @@ func (l *launcher) callKernel(cut bool) string {
 		}
 		args = append(args, name)
 	}
-	// Type arguments are not inferred from results alone.
+	// Go does not infer type arguments from results alone.
 	if tps := k.Func.Signature().TypeParams(); tps.Len() > 0 {
 		var names []string
 		for tp := range tps.TypeParams() {

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// linesHere is a placeholder in a twin for its table of lines.
+// linesHere stands for the table of lines in a twin until that is known.
 const linesHere = "intragen: lines"
 
 // folder returns the name of the source's folder. For the root of a module it is the last
-// element of the module path, as a clone may be in a folder with any name.
+// element of the module path, since a clone may be in a folder of any name.
 func (t *twin) folder() string {
 	dir := filepath.Dir(t.file.Name)
 	if m := t.pkg.Module; m != nil && m.Dir == dir {
@@ -25,8 +25,8 @@ func (t *twin) folder() string {
 
 func (t *twin) line(pos token.Pos) int { return t.c.fset.Position(pos).Line }
 
-// lineTable returns the line of the source for each line of the twin's text, in the form
-// that callsite.AddLines reads. The declarations of the source are the last ones of the
+// lineTable returns the line of the source for each line of the twin's text, in the form that
+// callsite.AddLines reads. The declarations of the source are the last declarations of the
 // twin.
 func (t *twin) lineTable(text []byte) (string, error) {
 	fset := token.NewFileSet()
@@ -58,7 +58,7 @@ func (t *twin) lineTable(text []byte) (string, error) {
 	return strings.Join(table, " "), nil
 }
 
-// declared returns the declarations of a file except its imports.
+// declared returns all declarations of a file except its imports.
 func declared(f *ast.File) (all []ast.Decl) {
 	for _, d := range f.Decls {
 		if g, ok := d.(*ast.GenDecl); !ok || g.Tok != token.IMPORT {
@@ -76,9 +76,9 @@ func trimmed(text []byte) []string {
 	return all
 }
 
-// pair returns the source line, counted from 0, of each line of a twin's declaration. A
-// rewritten line corresponds to the line that it replaces, an added one to the line before
-// it.
+// pair returns the source line, counted from 0, for each line of a twin's declaration. A
+// rewritten line corresponds to the line that it replaces. An added line corresponds to the
+// line before it.
 func (t *twin) pair(source, twin []string) []int {
 	pairs := make([]int, len(twin))
 	edits := compareLines(source, twin)

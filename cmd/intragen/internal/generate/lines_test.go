@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each line of a twin that came from its source unchanged is mapped to that line, a launch
-// to its call, and the beginning and end of a section to that section.
+// The table of lines maps an unchanged line of a twin to its line in the source, a launch to
+// its call, and the beginning and end of a section to that section.
 func TestLinesOfTwins(t *testing.T) {
 	table := regexp.MustCompile(`Lines\("([^"]*)"\)`)
 	opens := regexp.MustCompile(`\.At\("[^/]+/[^"]+:(\d+)"`)

@@ -25,12 +25,12 @@ import (
 type program struct {
 	fset  *token.FileSet
 	roots []*packages.Package
-	dirs  []string // folders of the packages that were asked for
+	dirs  []string // folders of the packages that the patterns name
 }
 
-// load type-checks the packages that the patterns name, as in a build without the tag.
-// Files that intragen has generated count as empty, so that a stale or broken one never
-// blocks its own regeneration.
+// load type-checks the packages that the patterns name, as in a build without the tag intra.
+// Files that intragen has generated count as empty. So a stale or broken output never prevents
+// its own regeneration.
 func load(ctx context.Context, dir string, patterns []string) (*program, error) {
 	goroot, err := goOutput(ctx, dir, "env", "GOROOT")
 	if err != nil {
@@ -58,8 +58,8 @@ func load(ctx context.Context, dir string, patterns []string) (*program, error) 
 			if !strings.HasPrefix(name, std) {
 				return parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
 			}
-			// The checks know the functions of the standard library by name, so the types
-			// are enough.
+			// The checks recognise the functions of the standard library by name, so types are
+			// enough, and bodies are not needed.
 			f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
 			if f != nil {
 				for _, d := range f.Decls {
@@ -78,7 +78,7 @@ func load(ctx context.Context, dir string, patterns []string) (*program, error) 
 	seen := map[string]bool{}
 	for _, pkg := range loaded {
 		if strings.HasSuffix(pkg.ID, ".test") {
-			continue // the main package that go test makes
+			continue // go test makes this main package
 		}
 		p.roots = append(p.roots, pkg)
 		for _, f := range pkg.GoFiles {
@@ -94,8 +94,8 @@ func load(ctx context.Context, dir string, patterns []string) (*program, error) 
 	return p, nil
 }
 
-// withoutTag removes the tag intra from the -tags of GOFLAGS: with it, the files with the
-// sections would be excluded.
+// withoutTag removes the tag intra from the -tags of GOFLAGS. With the tag, the go command
+// would exclude the files with sections.
 func withoutTag(goflags string) string {
 	fields := strings.Fields(goflags)
 	for i, f := range fields {
@@ -125,8 +125,8 @@ func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
 
 var packageClause = regexp.MustCompile(`(?m)^package\s+(\w+)`)
 
-// emptyOutputs overlays every generated file in the main modules with an empty file of its
-// package.
+// emptyOutputs replaces every generated file in the main modules by an empty file of its
+// package, as an overlay.
 func emptyOutputs(ctx context.Context, dir string) (map[string][]byte, error) {
 	list, err := goOutput(ctx, dir, "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
@@ -135,7 +135,7 @@ func emptyOutputs(ctx context.Context, dir string) (map[string][]byte, error) {
 	overlay := map[string][]byte{}
 	for root := range strings.SplitSeq(list, "\n") {
 		if root == "" {
-			continue // a package outside of modules
+			continue // the package is outside of all modules
 		}
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {

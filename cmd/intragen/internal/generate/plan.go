@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/annotations"
 )
 
-// state is the relation of an output on disk to what it should be.
+// state compares an output on disk with its intended text.
 type state string
 
 const (
@@ -26,9 +26,9 @@ const (
 // output is one file to write, or to remove.
 type output struct {
 	path   string
-	source string // with its folder
+	source string // name of the source, with its folder
 	old    []byte
-	text   []byte // nil: remove it
+	text   []byte // nil: the output has to be removed
 	state  state
 }
 
@@ -45,7 +45,7 @@ func (c *checked) plan() ([]output, []Diagnostic, error) {
 		for _, f := range ap.Files {
 			path := filepath.Join(filepath.Dir(f.Name), annotations.OutputName(filepath.Base(f.Name)))
 			if planned[path] {
-				continue // again, in the test variant of the package
+				continue // the file is listed again in the test variant of the package
 			}
 			planned[path] = true
 			o := output{path: path, source: f.Name}
@@ -80,8 +80,8 @@ func (c *checked) plan() ([]output, []Diagnostic, error) {
 	return outputs, diags, nil
 }
 
-// compare determines the state of an output on disk. A file that intragen did not write is
-// an error.
+// compare determines the state of an output on disk. If intragen did not write the file there,
+// that is an error.
 func (o *output) compare() ([]Diagnostic, error) {
 	old, err := os.ReadFile(o.path)
 	switch {
@@ -101,8 +101,8 @@ func (o *output) compare() ([]Diagnostic, error) {
 	return nil, nil
 }
 
-// orphans returns generated files whose source is gone or has no directives. A source that
-// this platform does not build keeps its output.
+// orphans returns generated files whose source does not exist any more or has no directives. A
+// source that this platform excludes keeps its output.
 func (c *checked) orphans(planned map[string]bool) ([]output, error) {
 	var found []output
 	for _, dir := range c.dirs {
@@ -136,7 +136,7 @@ func hasDirectives(path string) bool {
 		return false
 	}
 	if f == nil || err != nil {
-		return true // it cannot be read: report nothing
+		return true // the file cannot be read: do not report it
 	}
 	return annotations.FindDirectives(fset, f).Any()
 }

@@ -50,7 +50,7 @@ func (p *protector) print(b *bytes.Buffer) {
 	b.WriteString("}\n")
 }
 
-// fields lists all fields as they are declared.
+// fields lists all fields in the form in which they are declared.
 func (p *protector) fields(st *types.Struct) []string {
 	var list []string
 	for f := range st.Fields() {
@@ -63,8 +63,8 @@ func (p *protector) fields(st *types.Struct) []string {
 	return list
 }
 
-// local returns names for the receiver, the process and the registered name that do not
-// hide names in the types of the fields.
+// local returns names for the receiver, the process and the registered name. They hide no
+// names in the types of the fields.
 func (p *protector) local(fields string) [3]string {
 	taken := map[string]bool{p.im.intra(): true, p.st.Type.Name(): true}
 	for _, word := range strings.FieldsFunc(fields, notWord) {

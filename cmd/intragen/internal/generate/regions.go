@@ -64,7 +64,7 @@ func (l *launcher) regions() []string {
 	return list
 }
 
-// block prints the rows, the columns and the length of a row of a block.
+// block prints three expressions for a block: its rows, its columns, and the length of a row.
 func (l *launcher) block(b *annotations.Bounds, matrix string) string {
 	or := func(b *annotations.Bound, missing string) string {
 		if b == nil {
@@ -76,7 +76,7 @@ func (l *launcher) block(b *annotations.Bounds, matrix string) string {
 	return strings.Join([]string{or(b.Lo, "0"), or(b.Hi, fmt.Sprintf("len(%s)/(%s)", matrix, width)), or(b.Cols.Lo, "0"), or(b.Cols.Hi, width), width}, ", ")
 }
 
-// bound prints a bound with the launcher's names for the parameters.
+// bound prints a bound. It uses the launcher's names for the parameters.
 func (l *launcher) bound(b *annotations.Bound) string {
 	if b == nil {
 		return ""

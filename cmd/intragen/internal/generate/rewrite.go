@@ -24,13 +24,13 @@ type twin struct {
 	c       *checked
 	pkg     *packages.Package
 	file    *annotations.File
-	source  string // name, without the folder
+	source  string // name of the source, without the folder
 	text    []byte
 	im      *imports
 	have    map[string]bool // paths that the source imports under an explicit name
 	idents  map[string]bool // every identifier of the source
 	section string          // name of the section variable
-	local   bytes.Buffer    // launchers of kernels that have none elsewhere
+	local   bytes.Buffer    // launchers of kernels that have no launcher elsewhere
 	done    map[string]string
 	diags   []Diagnostic
 	dec     *decorator.Decorator
@@ -109,7 +109,7 @@ func (t *twin) print() ([]byte, error) {
 	return t.finish(f)
 }
 
-// lineDirectives rejects sources that dst cannot reproduce.
+// lineDirectives rejects sources with //line directives, which dst cannot reproduce.
 func (t *twin) lineDirectives() {
 	for _, g := range t.file.Syntax.Comments {
 		for _, c := range g.List {
@@ -146,7 +146,7 @@ func (t *twin) nameTaken() {
 func (t *twin) planSection(sec *annotations.Section) {
 	runtime := t.im.runtime()
 	t.visible(sec.Stmt.Pos(), runtime, annotations.RuntimePath)
-	option := func(name string) string { // only an option makes the section import package intra
+	option := func(name string) string { // package intra is imported only if a section has an option
 		intra := t.im.intra()
 		t.visible(sec.Stmt.Pos(), intra, annotations.IntraPath)
 		return ", " + intra + "." + name
@@ -182,8 +182,7 @@ func (t *twin) planSection(sec *annotations.Section) {
 	}
 }
 
-// visible rejects a source in which a name of the generated code has another meaning at a
-// place.
+// visible rejects a source in which a name of the generated code has another meaning at pos.
 func (t *twin) visible(pos token.Pos, name, path string) {
 	_, obj := t.pkg.Types.Scope().Innermost(pos).LookupParent(name, pos)
 	if obj == nil || obj.Parent() == t.pkg.Types.Scope() && path == "" {
@@ -236,7 +235,7 @@ func unparen(e dst.Expr) dst.Expr {
 	}
 }
 
-// receiver returns the receiver of a method call in the form of an argument.
+// receiver returns the receiver of a method call as an argument.
 func (t *twin) receiver(l *annotations.Launch, call *dst.CallExpr) dst.Expr {
 	recv := l.Callee.Func.Signature().Recv()
 	if recv == nil {
@@ -264,7 +263,7 @@ func (t *twin) receiver(l *annotations.Launch, call *dst.CallExpr) dst.Expr {
 	return x
 }
 
-// launcherExpr returns the launcher of a kernel: one of this package, one exported by the
+// launcherExpr returns the launcher of a kernel: one of this package, an exported one of the
 // kernel's package, or one generated for this file.
 func (t *twin) launcherExpr(l *annotations.Launch) dst.Expr {
 	fn := l.Callee.Func
@@ -278,7 +277,7 @@ func (t *twin) launcherExpr(l *annotations.Launch) dst.Expr {
 		t.fail(l.Call.Pos(), "kernel %s is not among the sources that were loaded", annotations.FuncName(fn))
 		return dst.NewIdent(name)
 	}
-	generated := owner.Module != nil && owner.Module.Main // intragen has generated it, or will in this run
+	generated := owner.Module != nil && owner.Module.Main // intragen has generated the launcher, or will do so in this run
 	declared, _ := fn.Pkg().Scope().Lookup(name).(*types.Func)
 	if kernel.Exported() && (generated || declared != nil) {
 		qualifier := t.im.qualifier(fn.Pkg())
@@ -292,8 +291,8 @@ func (t *twin) launcherExpr(l *annotations.Launch) dst.Expr {
 	return dst.NewIdent(t.localLauncher(kernel))
 }
 
-// localLauncher prints a launcher into the twin, for a kernel whose own package was never
-// generated. Its registered name contains the location, since other files may have such a
+// localLauncher prints a launcher into the twin, for a kernel of a package for which intragen
+// was never run. The registered name contains the location, since other files may have such a
 // launcher, too.
 func (t *twin) localLauncher(k *annotations.Kernel) string {
 	if name, ok := t.done[k.Name()]; ok {
@@ -309,7 +308,7 @@ func (t *twin) localLauncher(k *annotations.Kernel) string {
 	return l.name
 }
 
-// head replaces the build line with that of the twin, under the header.
+// head replaces the build line by that of the twin, and puts it under the header.
 func (t *twin) head(f *dst.File) {
 	var kept []string
 	for _, d := range f.Decs.Start {
