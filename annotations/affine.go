@@ -11,10 +11,9 @@ import (
 	"strings"
 )
 
-// affine is a constant plus a sum of multiples of integer values, which are known only by
-// name.
+// affine is a constant plus a sum of multiples of integers that are known only by name.
 type affine struct {
-	terms map[string]int64 // factor of each value; none is 0
+	terms map[string]int64 // factor of each named value; no factor is 0
 	c     int64
 }
 
@@ -69,8 +68,8 @@ func (a affine) String() string {
 type values struct {
 	k       *Kernel
 	info    *types.Info
-	changed map[types.Object]bool     // assigned more than once, or their address is taken
-	defined map[types.Object]ast.Expr // locals, with the expressions that define them
+	changed map[types.Object]bool     // variables that are assigned more than once, or whose address is taken
+	defined map[types.Object]ast.Expr // local variables, with the expressions that define them
 }
 
 func newValues(k *Kernel, info *types.Info) *values {
@@ -185,8 +184,8 @@ func combine(e *ast.BinaryExpr, of func(ast.Expr) (affine, bool)) (affine, bool)
 	return affine{}, false
 }
 
-// bound evaluates a bound of a clause, which has no types. open is the value of a bound
-// that is left out.
+// bound evaluates a bound of a clause. Such an expression has no types. open is the value of a
+// missing bound.
 func (v *values) bound(b *Bound, open affine) (affine, bool) {
 	if b == nil {
 		return open, true
@@ -223,14 +222,14 @@ func (v *values) bound(b *Bound, open affine) (affine, bool) {
 	return of(b.Expr)
 }
 
-// part is a part of memory that a parameter leads to.
+// part is a part of the memory that a parameter leads to.
 type part struct {
-	of     string // the path, as in a clause
+	of     string // path of the memory, as in a clause
 	from   affine
 	length affine
 }
 
-// base resolves slice expressions and variables that hold them.
+// base resolves a slice expression, or a variable that holds one.
 func (v *values) base(e ast.Expr) (part, bool) {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:

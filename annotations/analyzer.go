@@ -42,23 +42,23 @@ what the kernel and the functions it calls do.`,
 // clauseAnalysis holds the settings of an analyzer.
 type clauseAnalysis struct {
 	limits   limits
-	possible bool // the flag -v: list errors that are not certain
+	possible bool // the flag -v is set: list errors that are not certain
 }
 
-// packageFact is what other packages need to know: the effects of the functions, and which
-// of them are kernels. All lists are sorted by name.
+// packageFact contains the facts about a package that other packages need: the effects of its
+// functions, and which of them are kernels. All lists are sorted by name.
 type packageFact struct {
 	Funcs   []Effects
 	Kernels []kernelFact
 	States  []string // types with //intra:state
 
-	// source analyses functions on request, as long as the fact stays in this
-	// process. Encoding the fact fills Funcs.
+	// source analyses functions on request, while the fact stays in this process. When the
+	// fact is encoded, all functions are analysed and stored in Funcs.
 	source *packageEffects
 }
 
 type kernelFact struct {
-	Name    string // within the package
+	Name    string // name within the package
 	Result  Kind
 	Op      string
 	Whole   []int
@@ -75,7 +75,7 @@ func (f *packageFact) String() string { return "effects" }
 // encodedFact is a packageFact without its methods.
 type encodedFact packageFact
 
-// GobEncode analyses all functions, as another process cannot request them.
+// GobEncode first analyses all functions, since another process cannot request them.
 func (f *packageFact) GobEncode() ([]byte, error) {
 	encoded := encodedFact(*f)
 	if f.source != nil {
@@ -91,7 +91,8 @@ func (f *packageFact) GobDecode(data []byte) error {
 	return gob.NewDecoder(bytes.NewReader(data)).Decode((*encodedFact)(f))
 }
 
-// effects returns the effects of a function of the package, or nil if they are not known.
+// effects returns the effects of a function of the package. It returns nil if they are
+// unknown.
 func (f *packageFact) effects(fn *types.Func) *Effects {
 	if f.source != nil {
 		return f.source.request(fn)
@@ -129,8 +130,8 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 		}
 		return nil
 	}
-	// The SSA builder panics if types are incomplete. Errors in a dependency are not among
-	// the errors of this package.
+	// The SSA builder panics if types are incomplete. The errors of this package do not
+	// include those of a dependency.
 	defer func() {
 		if v := recover(); v != nil {
 			result, err = nil, fmt.Errorf("package %s or what it imports does not compile: %v", pass.Pkg.Path(), v)
@@ -139,7 +140,7 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 	eff := newPackageEffects(pass, known, c.limits)
 
 	byDecl := map[*ast.FuncDecl][]Directive{}
-	annotated := map[types.Object]bool{} // including those whose directives are wrong
+	annotated := map[types.Object]bool{} // functions with directives, right or wrong
 	for _, file := range s.pkg.Files {
 		for decl, dirs := range file.directives.Tasks {
 			byDecl[decl] = dirs
@@ -222,8 +223,8 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 	return s.pkg, nil
 }
 
-// standard reports whether a package belongs to the Go distribution, whose functions are
-// known by name.
+// standard reports whether a package belongs to the Go distribution. The functions of such
+// packages are known by name.
 func standard(pass *analysis.Pass) bool {
 	if len(pass.Files) == 0 {
 		return true

@@ -10,7 +10,7 @@ import (
 )
 
 func TestAnalyzer(t *testing.T) {
-	// All in one run, since each one loads the standard library.
+	// All packages are analysed in one run, since each run loads the standard library.
 	analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, "good", "wrong", "sections", "ordinary", "certain", "conflicts")
 }
 

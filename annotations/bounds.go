@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// checkBounds finds accesses that certainly leave the bounds of their clause. It considers
-// indices that are sums of parameters, numbers and the counter of a loop over such sums. It
-// ignores accesses that depend on any other condition than the loop's.
+// checkBounds finds accesses that certainly leave the bounds of their clause. It handles
+// indices that are sums of parameters, numbers, and the counter of a loop over such sums. It
+// ignores accesses that depend on another condition than that of the loop.
 func checkBounds(info *types.Info, k *Kernel) []finding {
 	if k.Decl.Body == nil || !slices.ContainsFunc(k.Items, func(it *ItemInfo) bool { return it.Item.Slice != nil }) {
 		return nil
@@ -30,7 +30,7 @@ type boundCheck struct {
 // loop is the range of a counter, which takes all values from lo to hi-1.
 type loop struct{ lo, hi affine }
 
-// list checks statements up to the first one that may leave the list.
+// list checks the statements of a list, up to the first one that may leave the list.
 func (c *boundCheck) list(list []ast.Stmt) {
 	for _, st := range list {
 		if leaves(st) {
@@ -40,7 +40,8 @@ func (c *boundCheck) list(list []ast.Stmt) {
 	}
 }
 
-// leaves reports whether st may keep the statements after it from running.
+// leaves reports whether control may leave the list at st, so that later statements do not
+// run.
 func leaves(st ast.Stmt) bool {
 	found := false
 	ast.Inspect(st, func(n ast.Node) bool {
@@ -121,12 +122,12 @@ func (c *boundCheck) counted(st *ast.ForStmt) (string, loop, bool) {
 	if !ok1 || !ok2 || cond.Op != token.LSS && cond.Op != token.LEQ || c.counts(lo) || c.counts(hi) {
 		return "", loop{}, false
 	}
-	delete(c.changed, obj) // assigned only by the loop itself
+	delete(c.changed, obj) // only the loop itself assigns it
 	delete(c.defined, obj)
 	return c.name(obj), loop{lo, hi}, true
 }
 
-// assigns reports whether the body of a loop sets its counter.
+// assigns reports whether the body of a loop assigns the loop's counter.
 func (c *boundCheck) assigns(body ast.Node, obj types.Object) bool {
 	found := false
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -180,7 +181,7 @@ func (c *boundCheck) ranged(st *ast.RangeStmt) (string, loop, bool) {
 	return c.name(obj), loop{hi: hi}, true
 }
 
-// counts reports whether a contains the counter of a loop.
+// counts reports whether a contains the counter of an enclosing loop.
 func (c *boundCheck) counts(a affine) bool {
 	for name := range a.terms {
 		if _, ok := c.loops[name]; ok {
@@ -219,7 +220,7 @@ func (c *boundCheck) access(x *ast.IndexExpr, written bool) {
 	for _, o := range c.k.Items {
 		if o.Item.Path() == b.of {
 			if it != nil {
-				return // several parts of one array
+				return // the clauses name several parts of one array
 			}
 			it = o
 		}

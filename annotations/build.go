@@ -28,10 +28,10 @@ func Constraint(f *ast.File) constraint.Expr {
 	return nil
 }
 
-// ConstraintLine returns the //go:build line of the file made from a source, or "" if it
-// needs none. The line combines the source's own constraint, with !intra turned into intra
-// in a twin, and the constraint that the name of the source implies: the name of the output
-// no longer implies it.
+// ConstraintLine returns the //go:build line of the file generated from a source. It returns
+// "" if the file needs none. The line combines two constraints. The first is that of the
+// source; in a twin, !intra becomes intra. The second is the constraint that the name of the
+// source implies, since the name of the output does not imply it.
 func ConstraintLine(own constraint.Expr, name string, twin bool) string {
 	if twin {
 		own = flipTag(own)
@@ -69,7 +69,7 @@ func hasConjunct(x constraint.Expr, want string) bool {
 	return x != nil && x.String() == want
 }
 
-// withoutTag reports whether the constraint excludes the file under the tag.
+// withoutTag reports whether the constraint excludes the file in builds with the tag.
 func withoutTag(x constraint.Expr) bool { return hasConjunct(x, "!"+Tag) }
 
 // mentionsTag reports whether the constraint depends on the tag.
@@ -100,7 +100,8 @@ func IsOutputName(name string) bool {
 	return strings.HasSuffix(name, "_intra.go") || strings.HasSuffix(name, "_intra_test.go")
 }
 
-// impliedTags returns the operating system and the architecture in the name of a file.
+// impliedTags returns the operating system and the architecture that the name of a file
+// implies.
 func impliedTags(name string) []string {
 	name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".go"), "_test")
 	parts := strings.Split(name, "_")
@@ -113,7 +114,7 @@ func impliedTags(name string) []string {
 		return []string{last}
 	case knownArch[last]:
 		if len(parts) >= 3 && knownOS[parts[len(parts)-2]] {
-			return []string{last, parts[len(parts)-2]} // each is put in front
+			return []string{last, parts[len(parts)-2]} // in the order of prepending
 		}
 		return []string{last}
 	}
@@ -128,15 +129,15 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// The names that the go command knows in file names.
+// The names that the go command recognises in file names.
 var (
 	knownOS = set("aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris wasip1 windows zos")
 
 	knownArch = set("386 amd64 amd64p32 arm armbe arm64 arm64be loong64 mips mipsle mips64 mips64le mips64p32 mips64p32le ppc ppc64 ppc64le riscv riscv64 s390 s390x sparc sparc64 wasm")
 )
 
-// tagErrors checks that a file with sections is one half of a tagged pair, and that kernels
-// and state types are in files without the tag.
+// tagErrors checks that a file with sections excludes the tag, so that its twin can replace
+// it. It also checks that kernels and state types are in files that do not mention the tag.
 func tagErrors(f *ast.File, d *Directives, kernels []*Kernel) []*Error {
 	own := Constraint(f)
 	var errs []*Error

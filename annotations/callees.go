@@ -11,11 +11,11 @@ import (
 type target struct {
 	fn   *ssa.Function // nil if only the object is known
 	obj  *types.Func   // nil for a literal
-	vals []ssa.Value   // arguments, for constants; nil if they are not known
-	args [][]loc       // of the arguments, and then of the captured variables
+	vals []ssa.Value   // arguments, to find constants; nil if they are unknown
+	args [][]loc       // locations of the arguments, followed by those of the captured variables
 }
 
-// numbered returns the locations that a parameter or captured variable receives.
+// numbered returns the locations that the parameter or captured variable n receives.
 func (c *target) numbered(n int) []loc {
 	if n < 0 || n >= len(c.args) {
 		return nil
@@ -82,8 +82,8 @@ func shown(v ssa.Value) string {
 	return "of type " + types.TypeString(v.Type(), func(p *types.Package) string { return p.Name() })
 }
 
-// methods finds the methods that a call through an interface reaches, if the values are
-// made in the same function.
+// methods finds the methods that a call through an interface can reach. It finds them only if
+// the values in the interface are made in the same function.
 func (e *effects) methods(b *body, c *ssa.CallCommon) ([]target, string) {
 	unknown := "the method " + c.Method.Name() + " of an interface"
 	values, ok := concrete(c.Value, nil)
@@ -110,8 +110,8 @@ func (e *effects) methods(b *body, c *ssa.CallCommon) ([]target, string) {
 	return list, ""
 }
 
-// concrete returns the values that an interface may hold, or false if not all of them are
-// known.
+// concrete returns the values that an interface may hold. It returns false if it does not find
+// all of them.
 func concrete(v ssa.Value, seen []ssa.Value) ([]ssa.Value, bool) {
 	if slices.Contains(seen, v) {
 		return nil, true
@@ -136,8 +136,8 @@ func concrete(v ssa.Value, seen []ssa.Value) ([]ssa.Value, bool) {
 	return nil, false
 }
 
-// effectsOf returns the effects of a callee, or nil if they are not known, and its name
-// with its position for messages.
+// effectsOf returns the effects of a callee, nil if they are unknown. It also returns the name
+// of the callee for messages, with its position.
 func (e *effects) effectsOf(c *target) (*Effects, string) {
 	obj := c.obj
 	name := ""
@@ -164,7 +164,7 @@ func (e *effects) effectsOf(c *target) (*Effects, string) {
 	return standardEffects(obj.Origin()), name
 }
 
-// namedGlobal is a package variable of which only the name is known.
+// namedGlobal is a package variable that is known only by name.
 type namedGlobal struct {
 	ssa.Value
 	name string

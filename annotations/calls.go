@@ -9,7 +9,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// arguments returns what each argument of a call, and each variable that a closure binds, may be.
+// arguments returns the possible values of each argument of a call, and of each variable that
+// a closure captures.
 func (b *body) arguments(vals, bindings []ssa.Value) [][]loc {
 	var args [][]loc
 	for _, v := range append(slices.Clip(vals), bindings...) {
@@ -22,8 +23,8 @@ func (b *body) arguments(vals, bindings []ssa.Value) [][]loc {
 	return args
 }
 
-// transfer adds what a call stores to the memory that it reaches, and returns what its
-// results may be.
+// transfer records the stores of a call to memory that the call can reach. It returns the
+// possible results.
 func (e *effects) transfer(b *body, instr ssa.CallInstruction) []loc {
 	c := instr.Common()
 	call, _ := instr.(*ssa.Call)
@@ -69,7 +70,7 @@ func (e *effects) transfer(b *body, instr ssa.CallInstruction) []loc {
 	return out
 }
 
-// maybeMore returns ls extended to anything that is reachable from there.
+// maybeMore returns ls, extended by everything that is reachable from it.
 func maybeMore(ls []loc) []loc {
 	out := slices.Clone(ls)
 	for i := range out {
@@ -78,7 +79,7 @@ func maybeMore(ls []loc) []loc {
 	return out
 }
 
-// flowValue returns the caller's values for a flow that a callee describes.
+// flowValue returns the caller's values for a flow that the summary of a callee describes.
 func (b *body) flowValue(c *target, f Flow, instr ssa.CallInstruction) []loc {
 	var ls []loc
 	memory := false
@@ -109,8 +110,8 @@ func (b *body) flowValue(c *target, f Flow, instr ssa.CallInstruction) []loc {
 	return out
 }
 
-// unknownCall models a call of unknown code: its results may be anything that is reachable
-// from its arguments, and any of that may be stored into any other part of it.
+// unknownCall models a call of unknown code. Its results may be anything that is reachable
+// from its arguments. It may also store anything reachable into any other reachable memory.
 func (b *body) unknownCall(c *ssa.CallCommon, call *ssa.Call) []loc {
 	reached, locals := b.reachAll(b.given(c))
 	for _, l := range reached {
@@ -159,7 +160,7 @@ func pointee(t types.Type) types.Type {
 	return t
 }
 
-// given returns all values that a call passes.
+// given returns all values that a call passes to the callee.
 func (b *body) given(c *ssa.CallCommon) []loc {
 	var all []loc
 	if c.IsInvoke() || c.StaticCallee() == nil {
@@ -178,8 +179,8 @@ func (b *body) given(c *ssa.CallCommon) []loc {
 	return all
 }
 
-// passedClosures returns the functions of this package that a call passes. They may be
-// called with anything else that the call passes.
+// passedClosures returns the functions of this package that a call passes as arguments. The
+// callee may call them with anything else that the call passes.
 func (b *body) passedClosures(c *ssa.CallCommon) []target {
 	var ls []loc
 	for _, a := range c.Args {
@@ -237,7 +238,7 @@ func (b *body) builtinValue(call *ssa.Call, name string, args []ssa.Value) []loc
 		if holdsPointer(pointee(args[0].Type())) != "" {
 			b.put(b.value(args[0]), b.load(b.value(args[1])))
 		}
-	case "Add", "Slice", "SliceData", "String", "StringData": // of package unsafe
+	case "Add", "Slice", "SliceData", "String", "StringData": // functions of package unsafe
 		return b.value(args[0])
 	}
 	return nil
@@ -278,7 +279,7 @@ func (e *effects) call(b *body, instr ssa.CallInstruction, pos token.Pos) {
 	}
 }
 
-// called records that a function in a parameter is called.
+// called records that the function calls one of its parameters.
 func (b *body) called(ls []loc) {
 	for _, l := range ls {
 		if l.root.kind == paramRoot || l.root.kind == freeRoot {
@@ -287,7 +288,8 @@ func (b *body) called(ls []loc) {
 	}
 }
 
-// callee records the effects of calling a function. It returns what is unknown about them.
+// callee records the effects of calling a function. It returns a description of the effects
+// that are unknown.
 func (e *effects) callee(b *body, instr ssa.Instruction, c *target, maybe bool, pos token.Pos) (unknown string) {
 	obj := c.obj
 	if obj != nil {

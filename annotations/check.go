@@ -11,13 +11,13 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// finding is a diagnostic about a kernel, with the clauses that would fix it.
+// finding is a diagnostic about a kernel, with the clauses that would fix the problem.
 type finding struct {
 	pos   token.Pos
 	msg   string
-	cured []*ItemInfo // nil: no fix is offered
+	cured []*ItemInfo // the clauses that fix it; nil: no fix is offered
 
-	possible bool // not certain: it is only listed
+	possible bool // the problem is not certain, so it is only listed
 }
 
 // checkKernel compares the effects of a kernel with its clauses. b is nil if there is no
@@ -75,7 +75,7 @@ func (c *kernelCheck) report(pos token.Pos, cured []*ItemInfo, format string, ar
 	c.findings = append(c.findings, finding{pos: pos, msg: fmt.Sprintf(format, args...), cured: cured})
 }
 
-// once reports whether a finding of this class about this name is new.
+// once reports whether this is the first finding of a class about a name.
 func (c *kernelCheck) once(class, name string) bool {
 	id := class + " " + name
 	if c.reported[id] {
@@ -85,8 +85,8 @@ func (c *kernelCheck) once(class, name string) bool {
 	return true
 }
 
-// starts maps the positions that instructions have, of a bracket or a selected name, to the
-// beginning of the expression.
+// starts maps the position of an instruction, which is that of a bracket or a selected name,
+// to the beginning of the expression.
 func starts(decl *ast.FuncDecl) map[token.Pos]token.Pos {
 	m := map[token.Pos]token.Pos{}
 	ast.Inspect(decl, func(n ast.Node) bool {
@@ -103,7 +103,7 @@ func starts(decl *ast.FuncDecl) map[token.Pos]token.Pos {
 	return m
 }
 
-// match returns the item that covers a path: the most specific one.
+// match returns the most specific item that covers a path.
 func (k *Kernel) match(param int, path string) *ItemInfo {
 	var best *ItemInfo
 	for _, it := range k.Items {
@@ -177,15 +177,15 @@ func (c *kernelCheck) event(r *resolved, ev *event) {
 	}
 }
 
-// holdsPointerAt reports whether an item may be in in but not in out, so that its fields
-// have to be named instead.
+// holdsPointerAt reports whether an item can be in the clause in and not in out, because it
+// contains pointers. Then a fix has to name its fields instead.
 func holdsPointerAt(k *Kernel, it *ItemInfo) bool { return it.Form == NoRegion }
 
-// uncovered reports an access to a part of a parameter that is in no clause.
+// uncovered reports an access to a part of a parameter that no clause names.
 func (c *kernelCheck) uncovered(ev *event, p *Param, shown, via string) {
 	for _, it := range c.k.Items {
 		if it.Param == p && !ev.write && strings.HasPrefix(it.path, ev.path) {
-			return // the read only follows pointers to a named part
+			return // the read only follows pointers to a part that a clause names
 		}
 	}
 	class, clause := "reads", "in"
@@ -203,7 +203,7 @@ func (c *kernelCheck) anyExposed(param int, it *ItemInfo) bool {
 	})
 }
 
-// neverWritten reports out and inout items that are certainly not written.
+// neverWritten reports items of out and inout that the kernel certainly never writes.
 func (c *kernelCheck) neverWritten() {
 	for _, it := range c.k.Items {
 		if c.unwritten(it) {
@@ -237,8 +237,8 @@ func (c *kernelCheck) moved(it *ItemInfo, to Kind) []*ItemInfo {
 	return items
 }
 
-// fix rewrites the clauses of a kernel. A kernel with several directives gets no fix: only
-// its author can decide which line should change.
+// fix rewrites the clauses of a kernel. A kernel with several directives gets no fix, since
+// only its author can decide which line to change.
 func fix(k *Kernel, dirs []Directive, items []*ItemInfo) []analysis.SuggestedFix {
 	if items == nil || len(dirs) != 1 {
 		return nil

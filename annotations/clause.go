@@ -15,12 +15,12 @@ type Kind uint8
 
 // The clauses of a task directive.
 const (
-	In          Kind = iota + 1 // read
-	Out                         // written, not read before it is written
-	InOut                       // read and written
+	In          Kind = iota + 1 // memory that is read
+	Out                         // memory that is written, and not read before it is written
+	InOut                       // memory that is read and written
 	Reduce                      // a partial result, folded into a variable when the section ends
-	Scratch                     // work space; its contents have no meaning before and after
-	Elementwise                 // names slices whose elements belong together
+	Scratch                     // work space, whose contents have no meaning before and after
+	Elementwise                 // slices whose elements with equal indices belong together
 )
 
 var kindNames = []string{In: "in", Out: "out", InOut: "inout", Reduce: "reduce", Scratch: "scratch", Elementwise: "elementwise"}
@@ -42,19 +42,19 @@ type Ident struct {
 	Pos  token.Pos
 }
 
-// Item is one entry of a clause: a parameter, receiver or result, a path of
-// fields of it, and at most one slice expression.
+// Item is one entry of a clause. It consists of a parameter, receiver or result, a path of its
+// fields, and at most one slice expression.
 type Item struct {
 	Root   Ident
 	Fields []Ident
-	Slice  *Bounds // nil: the whole of it
-	Text   string  // as written, without blanks around it
+	Slice  *Bounds // nil: the item is the whole variable
+	Text   string  // text as written, without blanks around it
 }
 
 // Pos is the position of the item's first character.
 func (it *Item) Pos() token.Pos { return it.Root.Pos }
 
-// Path is the item without its slice expression, e.g. "g.z".
+// Path returns the item without its slice expression, such as "g.z".
 func (it *Item) Path() string {
 	var b strings.Builder
 	b.WriteString(it.Root.Name)
@@ -65,19 +65,19 @@ func (it *Item) Path() string {
 	return b.String()
 }
 
-// Bounds is the slice expression of an item; nil bounds are left out. With
-// columns Lo and Hi are rows of a matrix that lies in a slice row by row.
+// Bounds is the slice expression of an item. A missing bound is nil. With columns, Lo and Hi
+// are rows of a matrix that is stored in a slice row by row.
 type Bounds struct {
 	Lo, Hi *Bound
-	Cols   *Columns // nil: elements, not rows
+	Cols   *Columns // nil: Lo and Hi are elements, and not rows
 }
 
-// Columns are those from Lo to Hi of rows that are Of elements long.
+// Columns are the columns from Lo to Hi of rows with Of elements.
 type Columns struct {
 	Lo, Hi, Of *Bound
 }
 
-// all lists the bounds that are present.
+// all lists the bounds that are not missing.
 func (b *Bounds) all() []*Bound {
 	list := []*Bound{b.Lo, b.Hi}
 	if b.Cols != nil {
@@ -88,23 +88,24 @@ func (b *Bounds) all() []*Bound {
 
 // Bound is one bound of a slice expression.
 type Bound struct {
-	Expr ast.Expr  // its positions count from 1
-	Base token.Pos // position of the first character
+	Expr ast.Expr  // positions in it count from 1
+	Base token.Pos // position of its first character
 	Text string
 }
 
-// PosOf returns the position of a node of the bound in the source.
+// PosOf returns the position of a node of the bound in the source file.
 func (b *Bound) PosOf(n ast.Node) token.Pos { return b.Base + n.Pos() - 1 }
 
 // Clause is one clause of a task directive.
 type Clause struct {
 	Kind  Kind
 	Pos   token.Pos
-	Op    Ident // of a reduce: + * min max, or a function
+	Op    Ident // operator of a reduce: + * min max, or a function
 	Items []Item
 }
 
-// Error is a mistake in a directive: its position, what is wrong, and how to correct it.
+// Error is a mistake in a directive: its position, and a text that says what is wrong and how
+// to correct it.
 type Error struct {
 	Pos token.Pos
 	Msg string
@@ -112,8 +113,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Msg }
 
-// ParseTask parses the text after "//intra:task", whose first character is at pos. It
-// leaves out clauses that are wrong.
+// ParseTask parses the text after "//intra:task". pos is the position of its first character.
+// The result omits clauses that are wrong.
 func ParseTask(text string, pos token.Pos) ([]Clause, []*Error) {
 	p := newClauseParser(text, pos)
 	var clauses []Clause
@@ -134,7 +135,8 @@ type SectionArgs struct {
 // Schedules are the arguments of the sched clause.
 var Schedules = []string{"static", "adaptive", "replicate"}
 
-// ParseSection parses the text after "//intra:section".
+// ParseSection parses the text after "//intra:section". pos is the position of its first
+// character.
 func ParseSection(text string, pos token.Pos) (SectionArgs, []*Error) {
 	p := newClauseParser(text, pos)
 	var args SectionArgs
@@ -153,7 +155,7 @@ type clauseParser struct {
 	file *token.File
 	tok  token.Token
 	lit  string
-	off  int // of the token
+	off  int // offset of the current token
 	end  int // end of the previous token
 	errs []*Error
 }
@@ -195,7 +197,7 @@ func (p *clauseParser) spelling() string {
 	return p.tok.String()
 }
 
-// found names the current token for an error message.
+// found names the current token, for an error.
 func (p *clauseParser) found() string {
 	if p.tok == token.EOF {
 		return "the end of the line"
@@ -216,12 +218,12 @@ func (p *clauseParser) expect(tok token.Token, where string) bool {
 	return true
 }
 
-// word returns the name of a clause, which may be a keyword of Go.
+// word returns the name of a clause. Such a name may be a keyword of Go.
 func (p *clauseParser) word() (string, bool) {
 	return p.lit, p.tok == token.IDENT || p.tok.IsKeyword()
 }
 
-// clause = kind "(" [ op ":" ] item { "," item } ")" .
+// clause parses: kind "(" [ op ":" ] item { "," item } ")" .
 func (p *clauseParser) clause() (Clause, bool) {
 	if p.tok == token.COMMA || p.tok == token.SEMICOLON {
 		p.errorf(p.off, "found %s between clauses; clauses are separated by blanks, as in in(x) out(w)", p.found())
@@ -270,10 +272,10 @@ func (p *clauseParser) clause() (Clause, bool) {
 	}
 }
 
-// operators are the tokens that reduce takes; min, max and functions are names.
+// operators are the tokens that reduce accepts. min, max and functions are names.
 var operators = []token.Token{token.ADD, token.MUL, token.LAND, token.LOR, token.AND, token.OR, token.XOR}
 
-// operator = ( "+" | "*" | "&&" | "||" | "&" | "|" | "^" | name ) ":" .
+// operator parses: ( "+" | "*" | "&&" | "||" | "&" | "|" | "^" | name ) ":" .
 func (p *clauseParser) operator(c *Clause) bool {
 	at := p.base + token.Pos(p.off)
 	switch {
@@ -294,7 +296,8 @@ func (p *clauseParser) operator(c *Clause) bool {
 	return true
 }
 
-// item = name { "." name } [ "[" [ bound ] ":" [ bound ] [ "," [ bound ] ":" [ bound ] ":" bound ] "]" ] .
+// item parses: name { "." name } [ "[" [ bound ] ":" [ bound ] [ "," [ bound ] ":" [ bound ]
+// ":" bound ] "]" ] .
 func (p *clauseParser) item() (Item, bool) {
 	start := p.off
 	root, ok := p.ident("of a parameter, receiver or result")
@@ -337,7 +340,7 @@ func (p *clauseParser) ident(what string) (Ident, bool) {
 	return Ident{}, false
 }
 
-// bounds parses a slice expression; its bounds are Go expressions.
+// bounds parses a slice expression. Its bounds are Go expressions.
 func (p *clauseParser) bounds() (*Bounds, bool) {
 	open := p.off
 	p.next()
@@ -381,7 +384,7 @@ func (p *clauseParser) bounds() (*Bounds, bool) {
 	return b, true
 }
 
-// columns parses what follows the rows: the columns, and how long a row is.
+// columns parses the part after the rows: the columns, and the length of a row.
 func (p *clauseParser) columns() (*Columns, bool) {
 	c := &Columns{}
 	for i, b := range []**Bound{&c.Lo, &c.Hi, &c.Of} {
@@ -404,7 +407,7 @@ func (p *clauseParser) columns() (*Columns, bool) {
 	return c, true
 }
 
-// bound collects the tokens up to ":" or "]" and parses them as an expression.
+// bound collects the tokens up to ":" or "]", and parses them as an expression.
 func (p *clauseParser) bound() (*Bound, bool) {
 	start, depth := p.off, 0
 	for {

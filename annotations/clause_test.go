@@ -93,9 +93,9 @@ func TestParseSection(t *testing.T) {
 	}
 }
 
-// FuzzParseTask requires that ParseTask either parses a whole text or reports an error
-// at a place within it, and that a parsed text keeps its meaning when it is formatted
-// and parsed again.
+// FuzzParseTask requires that ParseTask either parses a whole text, or reports an error at a
+// position within it. A parsed text must keep its meaning when it is formatted and parsed
+// again.
 func FuzzParseTask(f *testing.F) {
 	for _, text := range []string{
 		"in(alpha, x, beta, y) out(w)", "in(g, lo) out(g.z[lo:hi]) scratch(tmp)", "reduce(+: sum)", "out(w) fused(to)", "in(x[a+1:len(b)*2])",

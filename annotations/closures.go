@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// functions checks the functions and methods that tasks of a section get in in. A task runs
-// on one replica, so state that such a function keeps between calls stays on that replica.
+// functions checks the functions and methods that tasks of a section receive through the
+// clause in. A task runs on one replica. If such a function keeps state between calls, the
+// state changes only on that replica.
 func (w *sectionWalk) functions(fn ast.Node) {
 	if fn == nil {
 		return
@@ -38,7 +39,7 @@ func (w *sectionWalk) functions(fn ast.Node) {
 	}
 }
 
-// function checks one function that a task gets.
+// function checks one function that is passed to a task.
 func (w *sectionWalk) function(v *sectionValues, around ast.Node, l *Launch, arg ast.Expr) {
 	e := ast.Unparen(arg)
 	if id, ok := e.(*ast.Ident); ok {
@@ -50,7 +51,7 @@ func (w *sectionWalk) function(v *sectionValues, around ast.Node, l *Launch, arg
 	const cure = "another replica that runs the task does not do so here; keep no state in it, or compute it after the section"
 	if lit, ok := e.(*ast.FuncLit); ok {
 		if all := w.keeps(lit, around); len(all) > 0 {
-			k := all[0] // a certain one, if there is one
+			k := all[0] // a certain one, if there is any
 			name := "a function literal"
 			if _, inline := ast.Unparen(arg).(*ast.FuncLit); !inline {
 				name = types.ExprString(arg)
@@ -106,18 +107,19 @@ func (w *sectionWalk) function(v *sectionValues, around ast.Node, l *Launch, arg
 	}
 }
 
-// kept is a write by a function literal to a variable that it does not declare.
+// kept is a write by a function literal to a variable that the literal does not declare.
 type kept struct {
 	does, what string
 	pos        token.Pos
 	certain    bool
 }
 
-// keeps lists the writes by lit that may keep state, certain ones first. A write certainly
-// keeps state if it depends on the previous value, or if the variable is used elsewhere.
+// keeps lists the writes by lit that may keep state between calls, the certain ones first. A
+// write certainly keeps state if it depends on the previous value, or if the variable is used
+// elsewhere.
 func (w *sectionWalk) keeps(lit *ast.FuncLit, around ast.Node) []kept {
 	var found []kept
-	begun := map[types.Object]bool{} // variables set earlier in the same call
+	begun := map[types.Object]bool{} // variables that the same call has set before
 	note := func(e ast.Expr, updates bool) {
 		id := rootIdent(e)
 		if id == nil {
@@ -137,7 +139,7 @@ func (w *sectionWalk) keeps(lit *ast.FuncLit, around ast.Node) []kept {
 	}
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.CallExpr: // clear, copy, or a function that may set it
+		case *ast.CallExpr: // a call of clear or copy, or of another function that may set the variable
 			for _, arg := range n.Args {
 				if u, ok := ast.Unparen(arg).(*ast.UnaryExpr); ok && u.Op == token.AND {
 					arg = u.X
@@ -154,7 +156,7 @@ func (w *sectionWalk) keeps(lit *ast.FuncLit, around ast.Node) []kept {
 			}
 			for i, l := range n.Lhs {
 				updates := n.Tok != token.ASSIGN
-				if len(n.Lhs) == len(n.Rhs) && !updates { // x = x + 1
+				if len(n.Lhs) == len(n.Rhs) && !updates { // an assignment such as x = x + 1
 					updates = holdsExpr(n.Rhs[i], l)
 				}
 				note(l, updates)
@@ -166,7 +168,7 @@ func (w *sectionWalk) keeps(lit *ast.FuncLit, around ast.Node) []kept {
 	return found
 }
 
-// holdsExpr reports whether an expression contains another one.
+// holdsExpr reports whether an expression contains another expression.
 func holdsExpr(e, part ast.Expr) bool {
 	found := false
 	want := types.ExprString(part)
@@ -179,8 +181,8 @@ func holdsExpr(e, part ast.Expr) bool {
 	return found
 }
 
-// readElsewhere reports whether the function around a literal uses a variable outside of
-// the literal without assigning it.
+// readElsewhere reports whether the function around a literal uses a variable outside of the
+// literal, other than by assigning it.
 func (w *sectionWalk) readElsewhere(obj types.Object, lit *ast.FuncLit, around ast.Node) bool {
 	found := false
 	assigned := map[*ast.Ident]bool{}

@@ -14,15 +14,16 @@ import (
 type launched struct {
 	place
 	launch *Launch
-	stack  []ast.Node // around the launch
+	stack  []ast.Node // nodes around the launch
 	write  bool
-	param  int  // parameter in which it is passed; -1: the result
-	deep   bool // only the memory behind pointers in a value
+	param  int  // number of the parameter in which it is passed; -1: the result
+	deep   bool // only the memory behind pointers in a value is used
 }
 
-// conflicts finds code of a section that accesses memory which its tasks use. From the
-// launch of a task to the end of the section, no other code may write what the task reads,
-// or access what it writes. Certain violations are errors; possible ones are listed.
+// conflicts finds code of a section that accesses memory of the section's tasks. From the
+// launch of a task to the end of the section, no other code may write memory that the task
+// reads, or access memory that it writes. Certain violations are errors. Possible violations
+// are listed.
 func (w *sectionWalk) conflicts(fn ast.Node) {
 	if len(w.sec.Launches) == 0 || fn == nil {
 		return
@@ -66,7 +67,7 @@ type conflicts struct {
 	loops    map[ast.Node]*turns
 }
 
-// regions adds the memory of a launch.
+// regions adds the memory that a launch uses.
 func (c *conflicts) regions(l *Launch) {
 	var stack, found []ast.Node
 	ast.Inspect(c.sec.Stmt, func(n ast.Node) bool {
@@ -95,7 +96,7 @@ func (c *conflicts) regions(l *Launch) {
 		arg := args[it.Param]
 		t := c.info.TypeOf(arg)
 		if t == nil || holdsPointer(t) == "" && !isReceiverAddress(l, it.Param, t) {
-			continue // a copy
+			continue // the task gets a copy
 		}
 		p, ok := c.v.place(arg)
 		if !ok {
@@ -133,7 +134,7 @@ func (c *conflicts) regions(l *Launch) {
 	}
 }
 
-// isReceiverAddress reports whether the address of a variable is passed as receiver.
+// isReceiverAddress reports whether a launch passes the address of a variable as the receiver.
 func isReceiverAddress(l *Launch, param int, t types.Type) bool {
 	recv := l.Callee.Func.Signature().Recv()
 	if recv == nil || param != 0 {
@@ -152,7 +153,7 @@ func sumOf(a, b *affine) *affine {
 	return &sum
 }
 
-// bound evaluates a bound of a clause with the arguments of a launch.
+// bound evaluates a bound of a clause for the arguments of a launch.
 func (c *conflicts) bound(text string, l *Launch, args []ast.Expr) *affine {
 	if text == "" {
 		return nil
@@ -190,7 +191,7 @@ func (c *conflicts) bound(text string, l *Launch, args []ast.Expr) *affine {
 	return nil
 }
 
-// meets reports whether an access may be to the memory of a task.
+// meets reports whether an access may be to memory of a task.
 func (c *conflicts) meets(r *launched, t *touch) bool {
 	if r.obj != t.obj || !r.write && !t.write {
 		return false
@@ -208,7 +209,7 @@ func (c *conflicts) meets(r *launched, t *touch) bool {
 	return true
 }
 
-// judge describes what is wrong with an access, and how certain that is.
+// judge describes the problem with an access, and how certain the problem is.
 func (c *conflicts) judge(r *launched, t *touch) (msg string, how relation) {
 	kernel := r.launch.Callee.Func.Name()
 	how = outside
@@ -262,8 +263,7 @@ func (c *conflicts) judge(r *launched, t *touch) (msg string, how relation) {
 	return msg, how
 }
 
-// after judges an access that comes after the launch, in the same iteration of all loops
-// around both.
+// after judges an access after the launch, in the same iteration of all loops around both.
 func (c *conflicts) after(r *launched, t *touch) relation {
 	for _, n := range r.stack { // a loop that has launched tasks for all of the memory
 		if covers, ok := c.covers(n, r); ok && covers && !slices.Contains(t.stack, n) {
@@ -278,8 +278,8 @@ func (c *conflicts) after(r *launched, t *touch) relation {
 	return t.within(r.place, t.some)
 }
 
-// variesIn reports whether bounds depend on variables that a loop declares, or are not
-// known.
+// variesIn reports whether the bounds of a place depend on variables that a loop declares, or
+// are unknown.
 func (c *conflicts) variesIn(p place, loop ast.Node) bool {
 	if !p.cut {
 		return false
@@ -290,7 +290,7 @@ func (c *conflicts) variesIn(p place, loop ast.Node) bool {
 	return slices.ContainsFunc(p.terms(), func(name string) bool { return termIn(name, loop) })
 }
 
-// termIn reports whether a loop declares the variable of a term.
+// termIn reports whether a loop declares the variable with that name.
 func termIn(name string, loop ast.Node) bool {
 	_, pos, ok := strings.Cut(name, "@")
 	if !ok {
@@ -301,7 +301,7 @@ func termIn(name string, loop ast.Node) bool {
 	return int(loop.Pos()) <= at && at < int(loop.End())
 }
 
-// covers reports whether a loop over blocks of a whole slice launches r for each of them.
+// covers reports whether a loop over the blocks of a whole slice launches r for each block.
 func (c *conflicts) covers(n ast.Node, r *launched) (covers, known bool) {
 	loop, ok := n.(*ast.RangeStmt)
 	if !ok {
@@ -321,8 +321,8 @@ func (c *conflicts) covers(n ast.Node, r *launched) (covers, known bool) {
 	return exact(r.lo, turn.lo) && exact(r.hi, turn.hi), true
 }
 
-// apart reports whether two statements are in different branches of a statement that takes
-// only one of them.
+// apart reports whether two statements are in different branches of one statement, of which
+// only one branch runs.
 func apart(a, b []ast.Node) bool {
 	for i := range min(len(a), len(b)) {
 		if a[i] == b[i] {
@@ -351,7 +351,7 @@ func isLoop(n ast.Node) bool {
 	return false
 }
 
-// common lists the loops around both statements, the inner ones first.
+// common lists the loops around both statements, beginning with the innermost one.
 func common(a, b []ast.Node) []ast.Node {
 	var loops []ast.Node
 	for i := range min(len(a), len(b)) {
@@ -366,8 +366,7 @@ func common(a, b []ast.Node) []ast.Node {
 	return loops
 }
 
-// conditional reports whether a condition between a loop and a statement decides if the
-// statement is reached.
+// conditional reports whether a statement in a loop depends on a condition within the loop.
 func conditional(stack []ast.Node, loop ast.Node) bool {
 	for i := len(stack) - 1; i >= 0 && stack[i] != loop; i-- {
 		switch stack[i].(type) {

@@ -14,9 +14,9 @@ import (
 )
 
 // Control checks the code outside of kernels. Every replica runs this code, and its effects
-// must be the same in all replicas. It reports values that differ between replicas if they
-// leave the replica, or become part of its state. It ignores lines that contain
-// //intra:allow or come directly after it.
+// must be the same in all replicas. Some values differ between replicas: Control reports them
+// if they leave the replica, or become part of its state. It ignores lines that contain
+// //intra:allow, or directly follow it.
 var Control = &analysis.Analyzer{
 	Name: "intracontrol",
 	Doc: `find what makes replicas differ outside of kernels
@@ -30,7 +30,7 @@ Outside of intra.Once it also reports files that every replica would write.`,
 	Run:      runControl,
 }
 
-// allowDirective silences Control.
+// allowDirective suppresses reports of Control.
 const allowDirective = "//intra:allow"
 
 func runControl(pass *analysis.Pass) (any, error) {
@@ -72,9 +72,9 @@ type control struct {
 	pass    *analysis.Pass
 	kernels map[types.Object]bool
 	saved   map[*types.Var]bool // fields of state types that are part of the state
-	allowed map[string]bool     // file:line
+	allowed map[string]bool     // lines with allowDirective, as file:line
 
-	reported map[token.Pos]bool // one report for each position is enough
+	reported map[token.Pos]bool // only one report is made for each position
 }
 
 func (c *control) saves(s *State) {
@@ -98,7 +98,7 @@ func (c *control) isKernel(fn *ssa.Function) bool {
 	return false
 }
 
-// readsOnce reports whether fn runs inside a call of Once, on one replica.
+// readsOnce reports whether fn runs inside a call of Once, and so on one replica only.
 func readsOnce(fn *ssa.Function) bool {
 	for ; fn.Parent() != nil; fn = fn.Parent() {
 		for _, b := range fn.Parent().Blocks {
@@ -126,7 +126,8 @@ func isOnce(call *ssa.Call) bool {
 	return f != nil && f.Pkg() != nil && f.Pkg().Path() == IntraPath && strings.HasPrefix(f.Name(), "Once")
 }
 
-// targetOf returns the function or method that a call names, or nil if it is not known.
+// targetOf returns the function or method that a call names. It returns nil if that is
+// unknown.
 func targetOf(call ssa.CallInstruction) *types.Func {
 	if call.Common().IsInvoke() {
 		return call.Common().Method
@@ -142,13 +143,14 @@ func targetOf(call ssa.CallInstruction) *types.Func {
 	return f
 }
 
-// origin is the source of a value that differs between replicas.
+// origin is the reason why a value differs between replicas.
 type origin struct {
 	what string
 	pos  token.Pos
 }
 
-// differing describes what differs between replicas in the result of a call.
+// differing describes why the result of a call differs between replicas. It returns "" if it
+// does not.
 func differing(call *ssa.Call) string {
 	f := targetOf(call)
 	if f == nil || f.Pkg() == nil {
@@ -177,10 +179,10 @@ func differing(call *ssa.Call) string {
 // slot is a local variable, or a field of one.
 type slot struct {
 	of    ssa.Value
-	field int // -1: all of it
+	field int // number of the field; -1: the whole variable
 }
 
-// slotAt returns the local variable that an address belongs to.
+// slotAt returns the local variable to which an address belongs.
 func slotAt(addr ssa.Value) (slot, bool) {
 	field := -1
 	for {
@@ -197,7 +199,7 @@ func slotAt(addr ssa.Value) (slot, bool) {
 	}
 }
 
-// spread holds the values of one function that differ between replicas.
+// spread contains the values of one function that differ between replicas.
 type spread struct {
 	values  map[ssa.Value]*origin
 	slots   map[slot]*origin
@@ -210,7 +212,7 @@ func (s *spread) add(v ssa.Value, o *origin) {
 	}
 }
 
-// stored returns the origin of the value stored at an address.
+// stored returns the origin of the value that is stored at an address.
 func (s *spread) stored(addr ssa.Value) *origin {
 	at, ok := slotAt(addr)
 	if !ok {
@@ -267,8 +269,8 @@ func (s *spread) step(instr ssa.Instruction) {
 	}
 }
 
-// check reports the places of a function where a value that differs between replicas
-// reaches a call, the state, or the condition of a branch.
+// check reports the places of a function where a differing value reaches a call, the state, or
+// the condition of a branch.
 func (c *control) check(fn *ssa.Function) {
 	s := &spread{values: map[ssa.Value]*origin{}, slots: map[slot]*origin{}}
 	for s.changed = true; s.changed; {
@@ -315,8 +317,8 @@ func (c *control) check(fn *ssa.Function) {
 	}
 }
 
-// leavesLoop reports whether the edge from a block to one of its two successors leaves a
-// loop. The code after the loop is reached in any case.
+// leavesLoop reports whether the edge to one of a block's two successors leaves a loop. The
+// code after the loop is reached in any case.
 func leavesLoop(from, to, other *ssa.BasicBlock) bool {
 	return reaches(other, from) && !reaches(to, from)
 }
@@ -349,7 +351,7 @@ func fieldVar(a *ssa.FieldAddr) *types.Var {
 	return st.Field(a.Field)
 }
 
-// branch reports effects that are reached only through the edge to a block.
+// branch reports effects in code that only the edge to a block reaches.
 func (c *control) branch(to *ssa.BasicBlock, o *origin, how string) {
 	if len(to.Preds) != 1 {
 		return
@@ -362,15 +364,15 @@ func (c *control) branch(to *ssa.BasicBlock, o *origin, how string) {
 			if call, ok := instr.(*ssa.Call); ok {
 				if what, _ := c.sink(call); what != "" {
 					c.report(call.Pos(), o, what+": "+how)
-					return // one is enough
+					return // one report is enough
 				}
 			}
 		}
 	}
 }
 
-// sink describes the effect of a call that has to be the same on all replicas, or returns
-// "". first is the number of the first argument that matters.
+// sink describes an effect of a call that must be the same on all replicas. It returns "" if
+// there is none. first is the number of the first argument that matters.
 func (c *control) sink(call *ssa.Call) (what string, first int) {
 	f := targetOf(call)
 	if f == nil || f.Pkg() == nil {
@@ -424,7 +426,7 @@ func (c *control) report(pos token.Pos, o *origin, how string) {
 		how, o.what, filepath.Base(at.Filename), at.Line, allowDirective)
 }
 
-// line names the line that is a number of lines below a position.
+// line names the line that is below lines after a position.
 func (c *control) line(pos token.Pos, below int) string {
 	at := c.pass.Fset.Position(pos)
 	return fmt.Sprintf("%s:%d", at.Filename, at.Line+below)

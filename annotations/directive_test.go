@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNearMisses has comments that look almost like directives.
+// TestNearMisses checks comments that look almost like directives.
 func TestNearMisses(t *testing.T) {
 	for comment, want := range map[string]string{
 		"// intra:task in(x)":   `3:1: "// intra:task" is not a directive and has no effect; write //intra:task, in lower case and without blanks before the name`,
@@ -43,8 +43,8 @@ func TestNearMisses(t *testing.T) {
 	}
 }
 
-// FuzzFindDirectives requires that FindDirectives finds every directive of a Go file,
-// or reports an error at its comment.
+// FuzzFindDirectives requires that FindDirectives finds every directive of a Go file, or
+// reports an error at the directive.
 func FuzzFindDirectives(f *testing.F) {
 	for _, text := range []string{
 		"package p\n\n//intra:task in(x)\nfunc f(x int) {}\n",
@@ -73,7 +73,7 @@ func FuzzFindDirectives(f *testing.F) {
 				}
 			}
 		}
-		tasks := 0 // and states
+		tasks := 0 // functions and types with directives
 		for _, dirs := range d.Tasks {
 			tasks += len(dirs)
 		}

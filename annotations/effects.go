@@ -13,16 +13,16 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// Memory is named by a path from a root. The steps of a path are ".f", the field f, and
-// "*", the target of a pointer or the contents of a slice, map or interface. An index is no
-// step. For a parameter g *Grid the elements of the slice g.z are "*.z*", and the slice
-// header itself is "*.z".
+// Memory is named by a path from a root. The steps of a path are ".f" for the field f, and "*"
+// for the target of a pointer or the contents of a slice, map or interface. An index is not a
+// step. For a parameter g *Grid, "*.z*" names the elements of the slice g.z, and "*.z" names
+// the slice header itself.
 
 type rootKind uint8
 
 const (
-	paramRoot  rootKind = iota + 1 // a parameter of the function, by number
-	freeRoot                       // a captured variable, by number
+	paramRoot  rootKind = iota + 1 // a parameter of the function; it has a number
+	freeRoot                       // a captured variable; it has a number
 	globalRoot                     // a package variable
 	localRoot                      // memory made in this function
 )
@@ -33,24 +33,24 @@ type root struct {
 	v    ssa.Value
 }
 
-// event is one access to memory by an instruction.
+// event is an access to memory by an instruction.
 type event struct {
 	instr   ssa.Instruction
 	root    root
 	path    string
 	write   bool
-	unknown bool   // unknown code may read and write it
-	into    string // that code, and its call site
-	maybe   bool   // the access may be to other memory, or not happen
+	unknown bool   // unknown code may read and write the memory
+	into    string // the unknown code, and its call site
+	maybe   bool   // the access may be to other memory, or may not happen
 	guard   uint64
 	addr    ssa.Value
 	pos     token.Pos
-	via     string // the called function, if the access is not made here
-	exposed bool   // a read that certainly may come before the first write
-	whole   bool   // of a package variable: a callee sets it
+	via     string // the called function that makes the access; "" if this function does
+	exposed bool   // the event is a read that certainly may happen before the first write
+	whole   bool   // a callee sets the package variable as a whole
 }
 
-// set reports whether a variable is written as a whole, or a field of it.
+// set reports whether the event writes a whole variable, or a field of it.
 func (ev *event) set() bool {
 	if ev.whole || strings.Contains(ev.path, "*") {
 		return ev.whole
@@ -67,29 +67,29 @@ func (ev *event) set() bool {
 	}
 }
 
-// Access is an access of a function to memory that it is given.
+// Access is an access of a function to memory of its caller.
 type Access struct {
-	Param   int // number in order, the receiver first; captured variables follow
+	Param   int // number of the parameter, the receiver first; captured variables follow
 	Path    string
 	Write   bool
-	Exposed bool   // read before it is written
-	Unknown bool   // passed on to unknown code
-	Into    string // that code, and its call site
-	Maybe   bool   // only possible
-	// Guard holds a bit for each parameter that decides whether the access is reached.
+	Exposed bool   // the memory is read before it is written
+	Unknown bool   // the memory is passed on to unknown code
+	Into    string // the unknown code, and its call site
+	Maybe   bool   // the access is not certain
+	// Guard contains a bit for each parameter that decides whether the access happens.
 	Guard uint64
 }
 
-// Flow describes one part of a value that a function makes: which of the caller's memory
-// it is, or is a copy of.
+// Flow describes one part of a value that a function makes: it is memory of the caller, or a
+// copy of such memory.
 type Flow struct {
-	Result int    // number of the result; of a store, not used
+	Result int    // number of the result; unused for a store
 	At     string // the part, as a path from the value
-	Param  int    // as in Access; or one of the kinds below
+	Param  int    // number as in Access; or one of the kinds below
 	Global string // name of a package variable
 	Path   string
-	Addr   bool // the address of Path, not a copy of what is there
-	Any    bool // or anything that is reached from there
+	Addr   bool // the part is the address of Path, and not a copy of its contents
+	Any    bool // the part may also be anything that is reachable from there
 }
 
 const (
@@ -97,34 +97,34 @@ const (
 	globalFlow = -2
 )
 
-// Stored means that a function stores a value in memory that it is given.
+// Stored means that a function stores a value in memory of its caller.
 type Stored struct {
 	Param int
-	Path  string // of the memory
+	Path  string // path of that memory
 	Any   bool
 	Flow  Flow
 }
 
-// Impurity is something that a task must not do.
+// Impurity is an action that a task must not perform.
 type Impurity struct {
-	What    string // "calls time.Now", "ranges over a map"
-	Message bool   // the impurity is message passing
-	Maybe   bool   // only possible: the impurity is in a library, which may never run it
-	Chain   string // call chain, if it is not in the function itself
+	What    string // description, like "calls time.Now" or "ranges over a map"
+	Message bool   // the action is message passing
+	Maybe   bool   // not certain: the action is in a library, which may never perform it
+	Chain   string // call chain, if the action is in a called function
 	pos     token.Pos
 }
 
-// Effects holds the known effects of a function. It is part of a fact, so everything in it
-// is sorted.
+// Effects contains the known effects of a function. It is part of a fact, so all its lists are
+// sorted.
 type Effects struct {
-	Func     string // name within the package
+	Func     string // name of the function within the package
 	Accesses []Access
 	Globals  []string // package variables written
-	Sets     []string // of these, those that are set as a whole, or a field of which is set
+	Sets     []string // package variables that are written as a whole, or in a field
 	Reads    []string // package variables read
 	Results  []Flow
 	Stores   []Stored
-	Calls    []int // parameters that are, or contain, functions that are called
+	Calls    []int // parameters that are or contain functions which this function calls
 	Impure   []Impurity
 }
 
@@ -132,13 +132,13 @@ type Effects struct {
 type effects struct {
 	pkg   *ssa.Package
 	fset  *token.FileSet
-	known func(*types.Func) *Effects // for functions of other packages; nil if not known
-	ours  func(path string) bool     // reports whether a package is of the same module
+	known func(*types.Func) *Effects // returns the effects of a function of another package; nil if they are unknown
+	ours  func(path string) bool     // reports whether a package is in the same module
 	memo  map[*ssa.Function]*body
 
 	open, recursive map[*ssa.Function]bool
 	rounds          map[*ssa.Function]int
-	order           []*ssa.Function // in the order in which they were begun
+	order           []*ssa.Function // functions in the order in which their analysis began
 	limits          limits
 }
 
@@ -158,8 +158,9 @@ type body struct {
 	flow    *flow
 }
 
-// of returns the analysis of fn, or nil if there is no body. While fn is being analysed
-// (recursion), it returns what is known so far and records that this was used.
+// of returns the analysis of fn. It returns nil if fn has no body. If fn is being analysed
+// (recursion), it returns the present, incomplete result, and records that this result was
+// used.
 func (e *effects) of(fn *ssa.Function) *body {
 	if o := fn.Origin(); o != nil {
 		fn = o
@@ -193,7 +194,7 @@ func (e *effects) of(fn *ssa.Function) *body {
 			known.unknownToAll()
 			break
 		}
-		for _, f := range e.order[from:] { // these may have used an earlier, incomplete result
+		for _, f := range e.order[from:] { // these functions may have used an earlier, incomplete result
 			if !e.open[f] {
 				delete(e.memo, f)
 			}
@@ -206,7 +207,7 @@ func (e *effects) of(fn *ssa.Function) *body {
 	return known
 }
 
-// limits bound the effort. The effects of a function that exceeds them are unknown.
+// limits bound the effort. If a function exceeds them, its effects are unknown.
 type limits struct {
 	rounds   int // evaluations of a recursive function
 	size     int // values and cells of a function
@@ -236,8 +237,8 @@ func (e *effects) compute(fn *ssa.Function) *body {
 	return b
 }
 
-// unknownToAll summarises a body that exceeds the limits: it may read and write all of its
-// arguments, and no access is certain.
+// unknownToAll summarises a body that exceeds the limits. Such a function may read and write
+// all of its arguments, and no access is certain.
 func (b *body) unknownToAll() {
 	for i := range b.events {
 		b.events[i].maybe = b.events[i].maybe || b.events[i].root.kind != globalRoot
@@ -278,7 +279,7 @@ func lineOf(fset *token.FileSet, pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
 
-// summarize computes the effects that callers use.
+// summarize computes the effects for callers of the function.
 func (b *body) summarize(l limits) {
 	s := &Effects{}
 	for i := range b.events {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// nothing reports a section that calls no kernel, so that every replica does all of its
-// work. It reports each call that may have been meant as a launch, or the directive if
-// there is none.
+// nothing reports a section that calls no kernel, so that every replica runs all of it. It
+// reports each call that may be meant as a launch. If there is no such call, it reports the
+// directive.
 func (w *sectionWalk) nothing() {
 	wrong := false // the section calls a kernel with a wrong directive, which is reported elsewhere
 	ast.Inspect(w.sec.Stmt, func(n ast.Node) bool {
@@ -18,7 +18,7 @@ func (w *sectionWalk) nothing() {
 			return true
 		}
 		if _, literal := ast.Unparen(call.Fun).(*ast.FuncLit); literal {
-			return true // only its own calls count
+			return true // only calls of the section itself count
 		}
 		fn, _ := calledFunc(w.info, call)
 		wrong = wrong || fn != nil && w.annotated(fn)
@@ -35,8 +35,8 @@ func (w *sectionWalk) nothing() {
 	}
 }
 
-// ours reports whether a function may be the user's own, and so a kernel: it belongs
-// neither to the standard library nor to this module.
+// ours reports whether a function may be the user's own, and so a kernel. It is not if it
+// belongs to the standard library or to this module.
 func (w *sectionWalk) ours(fn *types.Func) bool {
 	if fn.Pkg() == nil || slices.Contains([]string{IntraPath, RuntimePath, commPath}, fn.Pkg().Path()) {
 		return false
@@ -46,7 +46,7 @@ func (w *sectionWalk) ours(fn *types.Func) bool {
 	return fn.Pkg() == w.pkg || root == own || strings.Contains(root, ".")
 }
 
-// why returns why a call is not a launch, and what would make it one. fn is nil if the
+// why returns why a call is not a launch, and how it could become one. fn is nil if the called
 // function is a value.
 func (w *sectionWalk) why(call *ast.CallExpr, fn *types.Func) string {
 	name := types.ExprString(ast.Unparen(call.Fun))

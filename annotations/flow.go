@@ -11,8 +11,8 @@ import (
 
 // flow determines the order in which instructions can run.
 type flow struct {
-	any     map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // reachable over one or more edges
-	forward map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // the same without edges back to the head of a loop
+	any     map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // blocks that are reachable over one or more edges
+	forward map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // the same, without edges back to the head of a loop
 	index   map[ssa.Instruction]int
 }
 
@@ -54,8 +54,8 @@ func (f *flow) reach(from *ssa.BasicBlock, back bool) map[*ssa.BasicBlock]bool {
 	return seen
 }
 
-// before reports whether x can run before y. back allows another iteration of a loop in
-// between.
+// before reports whether x can run before y. With back, another iteration of a loop may lie
+// between them.
 func (f *flow) before(x, y ssa.Instruction, back bool) bool {
 	if x.Block() == y.Block() && f.index[x] < f.index[y] {
 		return true
@@ -71,10 +71,10 @@ func (f *flow) dominates(x, y ssa.Instruction) bool {
 	return x.Block().Dominates(y.Block())
 }
 
-// exposedRead reports whether a read certainly may come before the first write of what it
-// reads. A write counts as earlier if it can run before the read. It does not count if the
-// read precedes it in the same iteration of the loop, and if it writes the same element
-// (w[i] += …) or one that the loop reaches earlier (w[i] = w[i+1]).
+// exposedRead reports whether a read certainly may happen before the first write of the same
+// memory. An earlier write is one that can run before the read, with two exceptions: the read
+// precedes it in the same iteration of the loop, and it writes the same element (w[i] += …) or
+// an element that the loop reaches earlier (w[i] = w[i+1]).
 func (b *body) exposedRead(r *event) bool {
 	for i := range b.events {
 		w := &b.events[i]
@@ -93,8 +93,8 @@ func (b *body) exposedRead(r *event) bool {
 
 func overlap(p, q string) bool { return strings.HasPrefix(p, q) || strings.HasPrefix(q, p) }
 
-// sameOrAhead reports whether r is the same element as w, or one that the loop around them
-// reaches later.
+// sameOrAhead reports whether r is the same element as w, or an element that the loop around
+// them reaches later.
 func sameOrAhead(w, r ssa.Value) bool {
 	if w == nil || r == nil {
 		return false
@@ -163,8 +163,8 @@ func linear(v ssa.Value) (base ssa.Value, offset int64) {
 	}
 }
 
-// key returns a string that is equal for values computed in the same way from the same
-// values.
+// key returns a string for a value. Values that are computed in the same way from the same
+// values have equal strings.
 func key(v ssa.Value) string {
 	switch v := v.(type) {
 	case *ssa.IndexAddr:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The packages of this module that the checks know.
+// Import paths of the packages of this module that the checks know.
 const (
 	// IntraPath is the package that programs import.
 	IntraPath = "github.com/intrahpc/intra"
@@ -15,8 +15,8 @@ const (
 	commPath    = IntraPath + "/comm"
 )
 
-// KnownByName reports whether a package belongs to the runtime, so that the checks know its
-// functions by their names.
+// KnownByName reports whether a package belongs to the runtime. The checks know the functions
+// of such packages by name.
 func KnownByName(path string) bool {
 	rest, ok := strings.CutPrefix(path, IntraPath)
 	if !ok {
@@ -26,8 +26,7 @@ func KnownByName(path string) bool {
 	return slices.Contains([]string{"", "comm", "runtime", "internal", "transport", "update", "sched", "annotations"}, first)
 }
 
-// forbiddenCall describes what is wrong with calling f in a task. It returns "" if nothing
-// is.
+// forbiddenCall describes why a task must not call f. It returns "" if it may.
 func forbiddenCall(f *types.Func) (what string, message bool) {
 	if f.Pkg() == nil {
 		return "", false

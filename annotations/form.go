@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// launch matches the forms in which a section may call a kernel.
+// launch checks that a call of a kernel has one of the forms that a section allows.
 func (w *sectionWalk) launch(call *ast.CallExpr, c *Callee) {
 	name := c.Func.Name()
 	if w.literal() {
@@ -91,8 +91,8 @@ func (w *sectionWalk) inExpression(call *ast.CallExpr, c *Callee) {
 
 func isParen(n ast.Node) bool { _, ok := n.(*ast.ParenExpr); return ok }
 
-// inList reports whether st is a statement of a list, and not, for example, of a for
-// clause.
+// inList reports whether st is a statement of a list. It is not if it is, for example, in the
+// header of a for statement.
 func inList(parent ast.Node, st ast.Stmt) bool {
 	switch p := parent.(type) {
 	case *ast.BlockStmt:
@@ -105,7 +105,7 @@ func inList(parent ast.Node, st ast.Stmt) bool {
 	return false
 }
 
-// form returns the form in which a kernel is called.
+// form returns the form in which a section has to call a kernel.
 func form(c *Callee) string {
 	f := c.Func.Name() + "(…)"
 	switch {
@@ -121,7 +121,7 @@ func form(c *Callee) string {
 	return "v = " + c.Op + "(v, " + f + ")"
 }
 
-// assignLogical matches v = f(…) && v and v = f(…) || v. Both forms always call the kernel.
+// assignLogical handles v = f(…) && v and v = f(…) || v. Both forms always call the kernel.
 func (w *sectionWalk) assignLogical(l *Launch, as *ast.AssignStmt, x *ast.BinaryExpr) bool {
 	c := l.Callee
 	if c.Result != Reduce || c.Op != x.Op.String() || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || len(as.Rhs) != 1 ||
@@ -135,7 +135,7 @@ func (w *sectionWalk) assignLogical(l *Launch, as *ast.AssignStmt, x *ast.Binary
 	return w.target(l, as, nil)
 }
 
-// assign matches v = f(…), v += f(…) and v = op(v, f(…)).
+// assign handles v = f(…), v += f(…) and v = op(v, f(…)).
 func (w *sectionWalk) assign(l *Launch, as *ast.AssignStmt, op *ast.CallExpr) bool {
 	c, name := l.Callee, l.Callee.Func.Name()
 	wrong := func() bool {
@@ -172,7 +172,7 @@ func (w *sectionWalk) assign(l *Launch, as *ast.AssignStmt, op *ast.CallExpr) bo
 	return w.target(l, as, op)
 }
 
-// target checks the variable that a result is assigned to.
+// target checks the variable to which a result is assigned.
 func (w *sectionWalk) target(l *Launch, as *ast.AssignStmt, op *ast.CallExpr) bool {
 	v, name := as.Lhs[0], l.Callee.Func.Name()
 	text := types.ExprString(v)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// globals rejects control code that sets a package variable which tasks read, as the tasks
-// run at the end of the section. Control code may set a variable before the first task that
-// reads it is launched, outside of a loop around that launch.
+// globals rejects control code that sets a package variable which tasks read, since tasks run
+// at the end of the section. Control code may set the variable before the first task that
+// reads it is launched. It must not do so in a loop around that launch.
 func (w *sectionWalk) globals() {
 	if w.effects == nil {
 		return
@@ -71,7 +71,8 @@ func (w *sectionWalk) globals() {
 	})
 }
 
-// packageVariable names the package variable that e is, or is a field of.
+// packageVariable returns the name of the package variable that e names, or of which e is a
+// field.
 func (w *sectionWalk) packageVariable(e ast.Expr) string {
 	for {
 		switch x := ast.Unparen(e).(type) {

@@ -8,11 +8,12 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// The goroutines of a task have to end before the task does: later writes would be lost, or
-// end up in the next section. The analysis recognises this only for goroutines that a group
-// starts and waits for in one function.
+// The goroutines of a task have to end before the task does. A later write would be lost, or
+// become part of the next section. The analysis recognises the end only of goroutines that a
+// group starts and awaits in one function.
 
-// groupCall returns the name of the method of a group of goroutines that is called, or "".
+// groupCall returns the name of f if f is a method of a group of goroutines. Otherwise it
+// returns "".
 func groupCall(f *types.Func) string {
 	if f.Pkg() == nil || f.Signature().Recv() == nil {
 		return ""
@@ -28,7 +29,7 @@ func groupCall(f *types.Func) string {
 	return ""
 }
 
-// group records the effect of calling a method of a group.
+// group records the effect of calling a method of a group of goroutines.
 func (e *effects) group(b *body, instr ssa.Instruction, method string, args []ssa.Value, pos token.Pos) {
 	if method != "Go" {
 		return
@@ -47,8 +48,8 @@ func (e *effects) group(b *body, instr ssa.Instruction, method string, args []ss
 	}
 }
 
-// awaited reports whether every path from the instruction to the end of the function waits
-// for the group.
+// awaited reports whether every path from the instruction to the end of the function waits for
+// the group.
 func (b *body) awaited(start ssa.Instruction, group ssa.Value) bool {
 	waits := func(i ssa.Instruction) bool {
 		c, ok := i.(ssa.CallInstruction)
@@ -70,7 +71,7 @@ func (b *body) awaited(start ssa.Instruction, group ssa.Value) bool {
 		}
 	}
 	seen := map[*ssa.BasicBlock]bool{}
-	var ends func(block *ssa.BasicBlock, from int) bool // reports whether a path ends without a wait
+	var ends func(block *ssa.BasicBlock, from int) bool // reports whether a path ends without waiting
 	ends = func(block *ssa.BasicBlock, from int) bool {
 		for _, i := range block.Instrs[from:] {
 			if waits(i) {

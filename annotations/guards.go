@@ -6,9 +6,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// passGuard maps the parameters of a callee that decide whether an access is reached to
-// those of the caller. decided means that one of them is a constant in this call; the
-// analysis does not work out whether the access is reached then.
+// passGuard translates a set of parameters that decide about an access in a callee into the
+// caller's parameters. decided means that one of the arguments is a constant. The analysis
+// does not evaluate whether the access then happens.
 func (b *body) passGuard(c *target, guard uint64) (mask uint64, decided bool) {
 	for i, v := range c.vals {
 		if i < 64 && guard&(1<<i) != 0 {
@@ -21,7 +21,7 @@ func (b *body) passGuard(c *target, guard uint64) (mask uint64, decided bool) {
 	return mask, false
 }
 
-// deps returns the parameters from which a value is computed, as a bit mask.
+// deps returns the parameters on which a value depends, as a bit mask.
 func (b *body) deps(v ssa.Value, depth int) uint64 {
 	if depth > 6 {
 		return 0
@@ -49,15 +49,15 @@ func (b *body) deps(v ssa.Value, depth int) uint64 {
 	return 0
 }
 
-// guards returns the parameters that decide whether an instruction is reached. It ignores
-// the conditions of loops.
+// guards returns the parameters that decide whether an instruction runs. It ignores the
+// conditions of loops.
 func (b *body) guards(instr ssa.Instruction) uint64 {
 	var mask uint64
 	block := instr.Block()
 	for d := block.Idom(); d != nil; d = d.Idom() {
 		cond, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If)
 		if !ok || b.flow.reach(block, true)[d] && !b.flow.reach(d.Succs[1], true)[d] {
-			continue // the condition of a loop around it
+			continue // the condition of a loop around the instruction
 		}
 		for _, s := range d.Succs {
 			if s.Dominates(block) && len(s.Preds) == 1 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// missing reports parameters that are in no clause, with the clause that fits. A suggested
-// fix names only parameters whose clause follows from certain accesses.
+// missing reports parameters that no clause names, with the fitting clause. A suggested fix
+// names only parameters whose clause follows from certain accesses.
 func (c *kernelCheck) missing(r *resolved) {
 	if len(r.missing) == 0 || r.broken {
 		return
@@ -47,8 +47,8 @@ func (c *kernelCheck) missing(r *resolved) {
 	}
 }
 
-// infer derives the clauses of a parameter from the body. If they are not certain, it
-// returns the reason, which completes "the analysis …".
+// infer derives the clauses of a parameter from the body. If they are uncertain, it returns
+// the reason, as a text that completes "the analysis …".
 func (c *kernelCheck) infer(m missing) (items []*ItemInfo, doubt string) {
 	item := func(kind Kind, text string) *ItemInfo {
 		return &ItemInfo{Kind: kind, Param: m.param, Item: Item{Root: Ident{Name: m.name}, Text: text}}
@@ -67,7 +67,7 @@ func (c *kernelCheck) infer(m missing) (items []*ItemInfo, doubt string) {
 	}
 	n := slices.Index(c.k.Params, m.param)
 	var written []string
-	var doubtful []*event // possible writes
+	var doubtful []*event // writes that are not certain
 	for i := range c.events {
 		switch ev := &c.events[i]; {
 		case ev.root.kind != paramRoot || ev.root.n != n:
@@ -86,7 +86,7 @@ func (c *kernelCheck) infer(m missing) (items []*ItemInfo, doubt string) {
 	for _, ev := range doubtful {
 		covered := func(path string) bool { return !ev.unknown && strings.HasPrefix(ev.path, path) }
 		if len(written) > 0 && sendable || slices.ContainsFunc(written, covered) {
-			continue // it is written in any case
+			continue // the memory is written in any case
 		}
 		if ev.unknown {
 			return nil, "could not look into " + ev.into
@@ -106,7 +106,7 @@ func (c *kernelCheck) infer(m missing) (items []*ItemInfo, doubt string) {
 	return items, ""
 }
 
-// onlyRead reports whether parameters of a type can be in no clause but in.
+// onlyRead reports whether parameters of a type can only be in the clause in.
 func onlyRead(t types.Type) bool {
 	switch coreType(t).(type) {
 	case *types.Signature, *types.Interface, *types.Map, *types.Chan:
@@ -115,8 +115,8 @@ func onlyRead(t types.Type) bool {
 	return holdsPointer(t) == ""
 }
 
-// writtenKind returns the kind of clause for memory that is written. It is out only if the
-// kernel certainly reads nothing but what it has written itself. inout is always correct.
+// writtenKind returns the kind of clause for memory that is written. That is Out only if the
+// kernel certainly reads nothing but its own writes. InOut is always correct.
 func (c *kernelCheck) writtenKind(param int, path string) Kind {
 	for i := range c.events {
 		r := &c.events[i]
@@ -130,8 +130,7 @@ func (c *kernelCheck) writtenKind(param int, path string) Kind {
 	return Out
 }
 
-// writtenBefore reports whether exactly the element that is read is certainly written
-// before.
+// writtenBefore reports whether exactly the element that r reads is certainly written before.
 func (c *kernelCheck) writtenBefore(r *event) bool {
 	return r.addr != nil && slices.ContainsFunc(c.events, func(w event) bool {
 		return w.write && !w.maybe && w.addr != nil && w.root == r.root && w.path == r.path &&

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// instr records what one instruction does.
+// instr records the effects of one instruction.
 func (e *effects) instr(b *body, instr ssa.Instruction) {
 	switch i := instr.(type) {
 	case *ssa.Store:
@@ -45,7 +45,8 @@ func (e *effects) instr(b *body, instr ssa.Instruction) {
 	}
 }
 
-// placeOf returns the place of a call: that of the loop if a loop calls its iterator.
+// placeOf returns the position of a call. If a loop calls its iterator, that is the position
+// of the loop.
 func placeOf(call *ssa.Call) token.Pos {
 	if pos := call.Pos(); pos.IsValid() {
 		return pos
@@ -58,7 +59,7 @@ func placeOf(call *ssa.Call) token.Pos {
 	return call.Call.Value.Pos()
 }
 
-// kept records the effects of a closure that is kept for unknown code.
+// kept records the effects of a closure that is passed to unknown code.
 func (e *effects) kept(b *body, mc *ssa.MakeClosure) {
 	for r, cells := range b.cells {
 		if r.kind == localRoot {
@@ -95,7 +96,7 @@ func (b *body) builtin(instr ssa.Instruction, name string, args []ssa.Value, pos
 		b.access(instr, nil, b.value(args[0]), true, false, pos)
 	case "append":
 		if s, ok := args[0].(*ssa.Slice); ok && s.Max != nil {
-			return // x[:n:n] makes append copy
+			return // x[:n:n] makes append copy the elements
 		}
 		b.access(instr, nil, b.value(args[0]), true, true, pos) // if there is room, append writes into the array
 		if len(args) > 1 {

@@ -6,7 +6,7 @@ import (
 	"go/types"
 )
 
-// loops rejects tasks of a loop that all write the same memory.
+// loops rejects tasks of a loop if all of them write the same memory.
 func (w *sectionWalk) loops(l *Launch, at int) {
 	loop := false
 	for _, n := range w.stack[:at] {
@@ -60,7 +60,7 @@ func (w *sectionWalk) assigned(obj types.Object) bool {
 	return found
 }
 
-// uses rejects other uses of a variable that takes a result.
+// uses rejects other uses of a variable that receives a result.
 func (w *sectionWalk) uses() {
 	targets := map[types.Object]string{}
 	for id := range w.targets {

@@ -14,26 +14,26 @@ type Kernel struct {
 	Decl   *ast.FuncDecl
 	Dir    Directive // the first directive
 	Params []*Param  // the receiver, then the parameters in order
-	Result *Param    // nil if there is none
+	Result *Param    // nil if there is no result
 	Items  []*ItemInfo
-	Op     string // of the reduce clause that names the result
+	Op     string // operator of the reduce clause that names the result
 
-	Elementwise []*Param // slices in the elementwise clause; nil if there is none
+	Elementwise []*Param // slices in the elementwise clause; nil if there is no such clause
 }
 
 // Param is a receiver, parameter or result of a kernel.
 type Param struct {
 	Var   *types.Var
-	Index int // in Kernel.Params; -1 for the result
+	Index int // index in Kernel.Params; -1 for the result
 	Recv  bool
 }
 
-// Form is how the region of an item is made.
+// Form determines how the region of an item is made.
 type Form uint8
 
 // The forms of regions.
 const (
-	NoRegion   Form = iota // contains pointers or is scratch: nothing is sent
+	NoRegion   Form = iota // the memory contains pointers or is scratch: nothing is sent
 	SliceForm              // the elements of a slice
 	VarForm                // a variable whose address is taken
 	PtrForm                // the variable that a pointer points to
@@ -46,16 +46,15 @@ type ItemInfo struct {
 	Item  Item
 	Param *Param
 	Form  Form
-	Op    string     // of a reduce clause
-	path  string     // of the memory it covers, from the parameter; see effects.go
-	typ   types.Type // of the named variable
+	Op    string     // operator of a reduce clause
+	path  string     // path of the memory that the item covers, from the parameter; see effects.go
+	typ   types.Type // type of the named variable
 }
 
-// Name returns the name of the kernel in reports: import path, dot, the receiver's type and
-// a dot for a method, function.
+// Name returns the name of the kernel in reports: the import path, a dot, and LocalName.
 func (k *Kernel) Name() string { return FuncName(k.Func) }
 
-// FuncName is [Kernel.Name] for any function.
+// FuncName returns the name of any function in the form of [Kernel.Name].
 func FuncName(f *types.Func) string {
 	f = f.Origin()
 	path := ""
@@ -122,7 +121,8 @@ func upperFirst(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// ResultKind returns the clause of the result: Out, Reduce, or 0 if there is no result.
+// ResultKind returns the kind of the clause that names the result: Out or Reduce. It returns 0
+// if there is no result.
 func (k *Kernel) ResultKind() Kind {
 	for _, it := range k.Items {
 		if k.Result != nil && it.Param == k.Result {

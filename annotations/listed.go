@@ -11,11 +11,11 @@ import (
 // runCheck ends messages about possible problems.
 const runCheck = "; run with -check to see whether it "
 
-// firstListed is the number of places that a message about a directive names.
+// firstListed bounds the number of places that a message about a directive names.
 const firstListed = 3
 
-// listedAs combines the possible problems of one directive into one diagnostic. For a
-// single place it reports the place; for several, it reports their number and the first
+// listedAs combines the possible problems of one directive into one diagnostic. If there is
+// one place, it reports that place. Otherwise it reports the number of places and the first
 // ones.
 func listedAs(fset *token.FileSet, directive token.Pos, of string, places []*Error) []analysis.Diagnostic {
 	switch len(places) {

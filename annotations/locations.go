@@ -10,10 +10,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// loc describes what a part of a value may be: a copy of what is at path (addr false), or
-// the address of path (addr true). The part is named by a path from the value: "" is the
-// value itself, ".s*" what its field s points to, "#1" the second of several results. With
-// any, it may also be anything that is reachable from there.
+// loc describes the possible content of a part of a value: a copy of the memory at path (addr
+// false), or the address of path (addr true). The part is named by a path from the value: ""
+// is the value itself, ".s*" the target of its field s, and "#1" the second of several
+// results. With any, the part may also contain anything that is reachable from there.
 type loc struct {
 	at   string
 	root root
@@ -22,14 +22,14 @@ type loc struct {
 	any  bool
 }
 
-// cell is a part of memory into which a function stores a value at some time.
+// cell is a part of memory into which a function may store a value.
 type cell struct {
 	path string
-	any  bool // or anything beyond path
+	any  bool // the value may also be stored anywhere beyond path
 	val  loc
 }
 
-// memory returns the path of what the value points to.
+// memory returns the path of the memory to which the value points.
 func (l loc) memory() string {
 	if l.addr {
 		return l.path
@@ -37,7 +37,7 @@ func (l loc) memory() string {
 	return l.path + "*"
 }
 
-// Bounds on the precision; what exceeds them counts as any.
+// Bounds on the precision. A value that exceeds them is represented with any set.
 const (
 	maxSteps = 12
 	maxLocs  = 24
@@ -55,15 +55,15 @@ func (l loc) to(path string, addr bool) loc {
 	return loc{at: l.at, root: l.root, path: path, addr: addr}
 }
 
-// repeats reports whether a path passes the same field behind a pointer for the third time,
-// as a walk through a list does.
+// repeats reports whether a path passes the same field behind a pointer for the third time. A
+// walk through a list has such a path.
 func repeats(path string) bool {
 	i := strings.LastIndexByte(path, '.')
 	return i >= 0 && strings.Count(path, strings.TrimRight(path[i:], "*")+"*") > 2
 }
 
-// under returns l for a larger value: l describes a part, and prefix is the path of the
-// value that contains it.
+// under returns l for a larger value. l describes a part of it, and prefix is the path to the
+// value that l described before.
 func (l loc) under(prefix string) loc {
 	l.at = prefix + l.at
 	if strings.Count(l.at, ".")+strings.Count(l.at, "*") > maxSteps {
@@ -87,8 +87,8 @@ func compareLocs(x, y loc) int {
 
 func fresh(v ssa.Value) []loc { return []loc{{root: root{kind: localRoot, v: v}, addr: true}} }
 
-// normal sorts and merges locs. If there are too many, it keeps one loc for each root and
-// part of a tuple, with any set.
+// normal sorts and merges locs. If there are too many, it keeps one loc for each root and part
+// of a tuple, with any set.
 func normal(ls []loc) []loc {
 	slices.SortFunc(ls, compareLocs)
 	ls = slices.Compact(ls)
@@ -104,7 +104,7 @@ func normal(ls []loc) []loc {
 	return slices.Compact(few)
 }
 
-// tuple returns the locs as a part of a tuple if is is true.
+// tuple returns the locs as a part of a tuple if is is set.
 func tuple(ls []loc, is bool, part string) []loc {
 	if !is {
 		return ls
@@ -116,7 +116,7 @@ func tuple(ls []loc, is bool, part string) []loc {
 	return out
 }
 
-// field returns what a field of a value may be.
+// field returns the possible contents of a field of a value.
 func field(ls []loc, step string) []loc {
 	var out []loc
 	for _, l := range ls {
@@ -139,7 +139,7 @@ func cutPath(path, prefix string) (string, bool) {
 	return rest, ok && (rest == "" || strings.IndexByte(".*#", rest[0]) >= 0)
 }
 
-// fieldAddr returns what the address of a field may be.
+// fieldAddr returns the possible addresses of a field.
 func fieldAddr(ls []loc, step string) []loc {
 	var out []loc
 	for _, l := range ls {
@@ -154,7 +154,7 @@ func fieldAddr(ls []loc, step string) []loc {
 	return out
 }
 
-// addresses returns what the address of an element may be.
+// addresses returns the possible addresses of an element.
 func addresses(ls []loc) []loc {
 	out := slices.Clone(ls)
 	for i, l := range out {
@@ -165,7 +165,7 @@ func addresses(ls []loc) []loc {
 	return out
 }
 
-// steps splits a path.
+// steps splits a path into its steps.
 func steps(path string) []string {
 	var list []string
 	for path != "" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// memory determines the form of region for a value of type t at path.
+// memory determines the form of the region for a value of type t at path.
 func (r *resolved) memory(c Clause, it *ItemInfo, t types.Type, path string) bool {
 	it.typ = t
 	name := it.Item.Path()
@@ -58,12 +58,13 @@ func (r *resolved) memory(c Clause, it *ItemInfo, t types.Type, path string) boo
 	return false
 }
 
-// relative removes the package's own path from a text about types.
+// relative shortens a text about types: it removes the path of the present package.
 func (r *resolved) relative(s string) string {
 	return strings.ReplaceAll(s, r.kernel.Func.Pkg().Path()+".", "")
 }
 
-// exampleField finds a field of a struct that can be sent, preferably a slice.
+// exampleField finds a field of a struct that can be sent to other replicas. It prefers a
+// slice.
 func (r *resolved) exampleField(t types.Type) string {
 	st, ok := t.Underlying().(*types.Struct)
 	if !ok {
@@ -84,7 +85,7 @@ func (r *resolved) exampleField(t types.Type) string {
 	return best
 }
 
-// slice checks a slice expression: the type that it slices, and the names in its bounds.
+// slice checks a slice expression: the type of the sliced value, and the names in its bounds.
 func (r *resolved) slice(c Clause, it *ItemInfo, u types.Type) bool {
 	k := r.kernel
 	switch u := u.(type) {
@@ -113,8 +114,8 @@ func (r *resolved) slice(c Clause, it *ItemInfo, u types.Type) bool {
 	return ok
 }
 
-// checkBound accepts integer arithmetic over parameters, their fields, constants and
-// lengths: expressions that the launch can evaluate without effects.
+// checkBound accepts integer arithmetic over parameters, their fields, constants and lengths.
+// A launch can evaluate such an expression without effects.
 func checkBound(r *resolved, k *Kernel, b *Bound, e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -142,7 +143,7 @@ func checkBound(r *resolved, k *Kernel, b *Bound, e ast.Expr) bool {
 		}
 		if id, ok := root.(*ast.Ident); ok {
 			if p := k.lookup(id.Name); p != nil && p != k.Result {
-				return true // the compiler checks the fields in the launcher
+				return true // the compiler checks the fields when it compiles the launcher
 			}
 			return r.boundName(k, b, id)
 		}

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Moved reports imports of package runtime in files that people write: they need package
-// intra, at the root of the module. It also runs on packages that do not compile, as a
-// package with such a file does not.
+// Moved reports imports of package runtime in files that people write: these need package
+// intra, at the root of the module. Moved also runs on packages that do not compile, since
+// such a file prevents compilation.
 var Moved = &analysis.Analyzer{
 	Name:             "intramoved",
 	Doc:              "find imports of " + RuntimePath + ", which is for generated code, in the place of " + IntraPath,
@@ -27,7 +27,7 @@ func runMoved(pass *analysis.Pass) (any, error) {
 				continue
 			}
 			start, end := spec.Pos(), spec.End()
-			name := "" // the package is called intra
+			name := "" // the package's own name is intra
 			if spec.Name != nil && spec.Name.Name != "intra" {
 				name = spec.Name.Name + " "
 			}
@@ -44,8 +44,8 @@ func runMoved(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// usesRuntime reports whether a file written by hand uses only names that package runtime
-// has, as benchmarks of the runtime do.
+// usesRuntime reports whether a file written by hand uses only names of package runtime, as
+// benchmarks of the runtime do.
 func usesRuntime(f *ast.File, spec *ast.ImportSpec) bool {
 	name := "runtime"
 	if spec.Name != nil {

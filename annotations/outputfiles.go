@@ -9,11 +9,11 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// filesPath is the package of output files that are written once.
+// filesPath is the import path of the package for output files that only one replica writes.
 const filesPath = "github.com/intrahpc/intra/file"
 
-// writesFile names the function by which a call creates or writes a file of the system,
-// which each replica would do; "" if it does not.
+// writesFile returns the name of the function by which a call creates or writes a file
+// directly. Every replica would then write the file. It returns "" for any other call.
 func writesFile(call *ssa.Call) string {
 	f := targetOf(call)
 	if f == nil || f.Pkg() == nil || f.Signature().Recv() != nil {
@@ -28,7 +28,7 @@ func writesFile(call *ssa.Call) string {
 	}
 	flag, ok := call.Call.Args[1].(*ssa.Const)
 	if !ok || flag.Value == nil {
-		return "" // it is not known
+		return "" // the called function is unknown
 	}
 	if n, exact := constant.Int64Val(flag.Value); !exact || n&int64(os.O_WRONLY|os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_TRUNC) == 0 {
 		return ""
@@ -36,8 +36,8 @@ func writesFile(call *ssa.Call) string {
 	return name
 }
 
-// writes reports a file that every replica would write, unless its name differs between
-// replicas.
+// writes reports a call that makes every replica write the same file. If the name of the file
+// differs between replicas, it is not reported.
 func (c *control) writes(call *ssa.Call, s *spread) {
 	what := writesFile(call)
 	if what == "" || s.values[call.Call.Args[0]] != nil || c.allowed[c.line(call.Pos(), 0)] || c.reported[call.Pos()] {

@@ -15,13 +15,13 @@ import (
 // Package holds the directives of one package.
 type Package struct {
 	Types *types.Package
-	Files []*File // those with directives, in order
+	Files []*File // files with directives, in order
 }
 
 // File is one source with directives.
 type File struct {
 	Syntax   *ast.File
-	Name     string // with its folder
+	Name     string // name of the file, with its folder
 	Kernels  []*Kernel
 	Sections []*Section
 	States   []*State
@@ -33,8 +33,8 @@ type File struct {
 // need the kernels of other packages.
 type scan struct {
 	pkg     *Package
-	kernels map[string]*Kernel // by local name
-	open    []*resolved        // kernels, with what is missing in their clauses
+	kernels map[string]*Kernel // kernels by local name
+	open    []*resolved        // kernels whose clauses lack parameters
 	errs    []*Error
 	listed  []listedSection
 
@@ -47,7 +47,7 @@ type listedSection struct {
 	places  []*Error
 }
 
-// ScanKernels returns the kernels of a package by their names within it.
+// ScanKernels returns the kernels of a package by their local names.
 func ScanKernels(fset *token.FileSet, pkg *types.Package, files []*ast.File, info *types.Info) map[string]*Kernel {
 	return scanPackage(fset, pkg, files, info).kernels
 }
@@ -93,7 +93,7 @@ func scanPackage(fset *token.FileSet, pkg *types.Package, files []*ast.File, inf
 	return s
 }
 
-// nameTaken rejects kernels whose launcher would have a name that is taken.
+// nameTaken rejects a kernel if the name of its launcher is already used.
 func (s *scan) nameTaken(fset *token.FileSet, generated map[*token.File]bool, taken map[string]*Kernel, k *Kernel) {
 	for _, name := range []string{LauncherName(k.Func), TaskVarName(k.Func)} {
 		if old := taken[name]; old != nil {
@@ -148,7 +148,7 @@ func (s *scan) states(sc *stateScope) {
 	s.errs = append(s.errs, sc.errs...)
 }
 
-// callee returns the view of a kernel that sections need.
+// callee returns those properties of a kernel that sections need.
 func (k *Kernel) callee() *Callee {
 	c := &Callee{Func: k.Func, Result: k.ResultKind(), Op: k.Op}
 	c.Whole, c.Writes, c.Reduces = k.written(true), k.written(false), k.reduced()
@@ -178,8 +178,8 @@ func (k *Kernel) calleeItems() []CalleeItem {
 	return items
 }
 
-// written lists the parameters with memory that is written. With asWhole it lists only
-// those whose whole memory is written.
+// written lists the parameters whose memory the kernel writes. With asWhole it lists only
+// parameters whose whole memory is written.
 func (k *Kernel) written(asWhole bool) []int {
 	var whole []int
 	for _, it := range k.Items {
@@ -193,7 +193,7 @@ func (k *Kernel) written(asWhole bool) []int {
 	return whole
 }
 
-// reduced lists the parameters in reduce.
+// reduced lists the parameters in the clause reduce.
 func (k *Kernel) reduced() []int {
 	var params []int
 	for _, it := range k.Items {
@@ -205,7 +205,7 @@ func (k *Kernel) reduced() []int {
 	return params
 }
 
-// displayPath formats memory as the user would write it.
+// displayPath formats a path of memory as the user would write it.
 func displayPath(name, path string) string {
 	return name + strings.ReplaceAll(path, "*", "")
 }

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// packageEffects analyses functions of one package when they are requested:
-// kernels and sections reach few functions of the packages that they import.
+// packageEffects analyses functions of one package when they are requested. That saves time,
+// since kernels and sections reach few functions of the packages that they import.
 type packageEffects struct {
 	*effects
 	pass  *analysis.Pass
 	prog  *ssa.Program
 	built sync.Once
 
-	// mu guards what the analysis keeps. A package requests functions only of
-	// packages that it imports, so the locks are taken in the order of imports.
+	// mu guards the results of the analysis. A package requests only functions of packages
+	// that it imports, so the locks are taken in the order of imports.
 	mu sync.Mutex
 }
 
@@ -33,15 +33,15 @@ func newPackageEffects(pass *analysis.Pass, known func(*types.Func) *Effects, l 
 		}}}
 }
 
-// build builds the package in SSA form. It leaves out functions that do not compile, such
-// as callers of launchers that do not exist yet.
+// build builds the package in SSA form. It omits functions that do not compile, such as
+// callers of launchers that do not exist yet.
 func (pe *packageEffects) build() {
 	files, ok := compiling(pe.pass)
 	if !ok {
 		return
 	}
 	prog := ssa.NewProgram(pe.pass.Fset, 0)
-	for _, p := range pe.pass.Pkg.Imports() { // x/tools creates an indirect import when the package calls one of its methods
+	for _, p := range pe.pass.Pkg.Imports() { // x/tools creates an indirectly imported package when this package calls one of its methods
 		prog.CreatePackage(p, nil, nil, true)
 	}
 	pe.pkg = prog.CreatePackage(pe.pass.Pkg, files, pe.pass.TypesInfo, false)
@@ -49,7 +49,7 @@ func (pe *packageEffects) build() {
 	pe.prog = prog
 }
 
-// body returns the analysis of a function's body, or nil if there is no body.
+// body returns the analysis of a function's body. It returns nil if there is no body.
 func (pe *packageEffects) body(fn *types.Func) *body {
 	pe.mu.Lock()
 	defer pe.mu.Unlock()
@@ -64,7 +64,8 @@ func (pe *packageEffects) body(fn *types.Func) *body {
 	return pe.of(f)
 }
 
-// request returns the effects of a function of the package, or nil if they are not known.
+// request returns the effects of a function of the package. It returns nil if they are
+// unknown.
 func (pe *packageEffects) request(fn *types.Func) *Effects {
 	if b := pe.body(fn); b != nil {
 		return b.effects
@@ -72,7 +73,7 @@ func (pe *packageEffects) request(fn *types.Func) *Effects {
 	return nil
 }
 
-// ofObject is request for functions of the package and of those that it imports.
+// ofObject is like request, and also handles functions of imported packages.
 func (pe *packageEffects) ofObject(fn *types.Func) *Effects {
 	if fn.Pkg() == pe.pass.Pkg {
 		return pe.request(fn)
@@ -102,7 +103,7 @@ func (pe *packageEffects) all() []Effects {
 	return list
 }
 
-// fact returns what the analysis of importing packages needs to know about this one.
+// fact returns the facts that the analysis of importing packages needs.
 func (pe *packageEffects) fact(s *scan) *packageFact {
 	f := &packageFact{source: pe}
 	for name, k := range s.kernels {
@@ -118,8 +119,8 @@ func (pe *packageEffects) fact(s *scan) *packageFact {
 	return f
 }
 
-// compiling returns the files without the function bodies that contain type errors. It
-// returns false if there are type errors elsewhere.
+// compiling returns the files without the function bodies that contain type errors. If there
+// are type errors elsewhere, it returns false.
 func compiling(pass *analysis.Pass) ([]*ast.File, bool) {
 	bad := map[*ast.FuncDecl]bool{}
 	for _, e := range pass.TypeErrors {

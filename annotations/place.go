@@ -10,37 +10,37 @@ import (
 	"strings"
 )
 
-// place is memory that an expression of a section names: what is reachable from a variable
-// along a path, as in effects.go, and which elements of it.
+// place is memory that an expression of a section names. It consists of the memory that is
+// reachable from a variable along a path, as in effects.go, and of the selected elements.
 type place struct {
 	obj  types.Object
 	path string
-	addr bool // the expression is its address
+	addr bool // the expression is the address of the place
 
-	// With cut, the place is the elements from lo to hi of what is at the path cutAt. A
-	// bound that is not known is nil.
+	// If cut is set, the place consists of the elements from lo to hi at the path cutAt. An
+	// unknown bound is nil.
 	cut    bool
 	cutAt  string
 	lo, hi *affine
-	single bool // one element
+	single bool // the place is one element
 }
 
 // sectionValues evaluates expressions of the code of a section.
 type sectionValues struct {
 	info    *types.Info
 	section ast.Node
-	defined map[types.Object]ast.Expr // variables that are assigned once, by their declaration
-	changed map[types.Object]bool     // assigned in the section, except the counters of its loops
-	renewed map[types.Object]bool     // of these, those that get only new memory
+	defined map[types.Object]ast.Expr // variables that are assigned once, with the assigned expression
+	changed map[types.Object]bool     // variables that the section assigns, except the counters of its loops
+	renewed map[types.Object]bool     // changed variables that receive only new memory
 	fields  map[string]bool           // fields that the section assigns, as written
-	moving  map[types.Object]bool     // assigned more than once
-	earlier int                       // > 0: the expression is evaluated as of before the section
+	moving  map[types.Object]bool     // variables that are assigned more than once
+	earlier int                       // if > 0, expressions are evaluated as of before the section
 }
 
 func newSectionValues(info *types.Info, fn ast.Node, section ast.Stmt) *sectionValues {
 	v := &sectionValues{info: info, section: section, defined: map[types.Object]ast.Expr{}, changed: map[types.Object]bool{}, renewed: map[types.Object]bool{}, fields: map[string]bool{}, moving: map[types.Object]bool{}}
 	assigned := map[types.Object]int{}
-	header := map[ast.Node]bool{} // statements that change counters
+	header := map[ast.Node]bool{} // statements that change the counter of a loop
 	note := func(e, rhs ast.Expr, at ast.Node) {
 		switch x := ast.Unparen(e).(type) {
 		case *ast.Ident:
@@ -92,7 +92,7 @@ func newSectionValues(info *types.Info, fn ast.Node, section ast.Stmt) *sectionV
 			}
 		case *ast.UnaryExpr:
 			if id, ok := ast.Unparen(n.X).(*ast.Ident); ok && n.Op == token.AND && isNumber(info, id) {
-				assigned[info.ObjectOf(id)] += 2 // through the pointer
+				assigned[info.ObjectOf(id)] += 2 // the variable may be assigned through the pointer
 				v.changed[info.ObjectOf(id)] = true
 			}
 		}
@@ -140,7 +140,8 @@ func declaredIn(obj types.Object, n ast.Node) bool {
 
 func term(obj types.Object) string { return fmt.Sprintf("%s@%d", obj.Name(), obj.Pos()) }
 
-// number evaluates an integer. It returns nil if the integer is not a sum of named values.
+// number evaluates an integer expression. It returns nil if the integer is not a sum of named
+// values.
 func (v *sectionValues) number(e ast.Expr) *affine {
 	if a, ok := v.sum(e); ok {
 		return &a
@@ -187,10 +188,11 @@ func (v *sectionValues) sum(e ast.Expr) (affine, bool) {
 	return affine{}, false
 }
 
-// place resolves an expression, or returns false if it is not memory of a variable.
+// place resolves an expression. It returns false if the expression is not memory of a
+// variable.
 func (v *sectionValues) place(e ast.Expr) (place, bool) { return v.placeAt(e, 0) }
 
-// mostAliases bounds the number of variables that are followed.
+// mostAliases bounds the length of a chain of variables that is followed.
 const mostAliases = 8
 
 func (v *sectionValues) placeAt(e ast.Expr, depth int) (place, bool) {
@@ -229,7 +231,7 @@ func (v *sectionValues) placeAt(e ast.Expr, depth int) (place, bool) {
 	case *ast.SelectorExpr:
 		sel := v.info.Selections[x]
 		if sel == nil {
-			obj, ok := v.info.ObjectOf(x.Sel).(*types.Var) // of another package
+			obj, ok := v.info.ObjectOf(x.Sel).(*types.Var) // a variable of another package
 			return place{obj: obj}, ok
 		}
 		if sel.Kind() != types.FieldVal {
@@ -276,7 +278,7 @@ func (v *sectionValues) placeAt(e ast.Expr, depth int) (place, bool) {
 	return place{}, false
 }
 
-// under extends a place by a path.
+// under returns a place within p, at a path.
 func (p place) under(path string) place {
 	if rest, ok := strings.CutPrefix(path, "*"); ok && p.addr {
 		path = rest
@@ -285,11 +287,11 @@ func (p place) under(path string) place {
 	return p
 }
 
-// cutOut selects elements of what the value of an expression points to.
+// cutOut selects elements of the memory to which the value of an expression points.
 func (v *sectionValues) cutOut(p place, low, high ast.Expr, single bool) place {
 	at := p.under("*").path
 	if p.cut && p.cutAt != at {
-		return p // elements of an element: those of the outer level suffice
+		return p // p already selects elements of an outer level, which is precise enough
 	}
 	lo := &affine{}
 	if low != nil {
@@ -303,7 +305,7 @@ func (v *sectionValues) cutOut(p place, low, high ast.Expr, single bool) place {
 	case high != nil:
 		hi = v.number(high)
 	}
-	if p.cut { // a part of a part
+	if p.cut { // p is already cut
 		shift := func(a *affine) *affine {
 			if a == nil || p.lo == nil {
 				return nil
@@ -320,17 +322,17 @@ func (v *sectionValues) cutOut(p place, low, high ast.Expr, single bool) place {
 	return p
 }
 
-// relation describes how touched elements lie relative to those of a task.
+// relation describes how accessed elements lie relative to the elements of a task.
 type relation uint8
 
 const (
 	maybeInside relation = iota
-	inside               // some of them certainly are
+	inside               // some of them are certainly among the elements of the task
 	outside
 )
 
-// within compares places that are evaluated for the same values. some means that only
-// unknown elements of t are touched.
+// within compares places for equal values of all variables. With some, only unknown elements
+// of t are accessed.
 func (t place) within(r place, some bool) relation {
 	switch {
 	case !r.cut || t.cutAt != r.cutAt && t.cut:
@@ -370,7 +372,7 @@ func difference(a, b *affine) (int64, bool) {
 	return a.minus(*b)
 }
 
-// terms lists the values in the bounds of a place.
+// terms lists the named values in the bounds of a place.
 func (p place) terms() []string {
 	var list []string
 	for _, a := range []*affine{p.lo, p.hi} {

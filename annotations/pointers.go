@@ -62,7 +62,8 @@ func findPointer(t types.Type, path string, seen map[types.Type]bool) string {
 	return is("holds pointers")
 }
 
-// termsOf lists the types that a type parameter can be; false if any type can.
+// termsOf lists the possible types of a type parameter. It returns false if any type is
+// possible.
 func termsOf(tp *types.TypeParam) ([]types.Type, bool) {
 	iface, ok := tp.Constraint().Underlying().(*types.Interface)
 	if !ok {
@@ -101,8 +102,8 @@ func ifaceTerms(iface *types.Interface) ([]types.Type, bool) {
 	return nil, false
 }
 
-// coreType returns the underlying type. For a type parameter with one core type, as S ~[]E,
-// it returns that.
+// coreType returns the underlying type. For a type parameter with one core type, such as S
+// ~[]E, it returns the core type.
 func coreType(t types.Type) types.Type {
 	tp, ok := types.Unalias(t).(*types.TypeParam)
 	if !ok {

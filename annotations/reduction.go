@@ -14,7 +14,7 @@ import (
 // give the same bits if the kernel folds into each element at most once, or the operator is
 // exact.
 
-// reduceParam resolves a parameter in reduce.
+// reduceParam resolves a parameter in the clause reduce.
 func (r *resolved) reduceParam(c Clause, it *ItemInfo) bool {
 	name := it.Item.Root.Name
 	if len(it.Item.Fields) > 0 || it.Item.Slice != nil {
@@ -60,8 +60,8 @@ func inexact(op string, elem types.Type) bool {
 	return (op == "+" || op == "*") && !integer(elem)
 }
 
-// folds reports where a kernel folds into elements of a parameter in a way
-// that rounds differently when it is called by itself.
+// folds reports statements of a kernel that fold several times into one element. The result is
+// then rounded differently when the kernel is called by itself.
 func (c *kernelCheck) folds() {
 	for _, it := range c.k.Items {
 		if it.Kind != Reduce || it.Param == c.k.Result || c.k.Decl.Body == nil {
@@ -83,7 +83,7 @@ type foldWalk struct {
 // enclosing is a loop around a statement.
 type enclosing struct {
 	counters []string
-	head     []ast.Node // nodes that determine the range of the counters
+	head     []ast.Node // nodes that determine the range of the loop's counters
 }
 
 func (w *foldWalk) statements(n ast.Node, loops []enclosing) {
@@ -132,8 +132,8 @@ func identNames(list ...ast.Expr) (names []string) {
 	return names
 }
 
-// assigned checks an assignment: its index has to change with every loop around it, so that
-// no element occurs twice.
+// assigned checks an assignment to an element. Its index has to change with every loop around
+// it, so that no element occurs twice.
 func (w *foldWalk) assigned(l ast.Expr, loops []enclosing) {
 	var index ast.Node
 	target := ast.Unparen(l)
@@ -166,8 +166,8 @@ func (w *foldWalk) assigned(l ast.Expr, loops []enclosing) {
 	}
 }
 
-// passed checks a call in a loop: a call that gets the parameter may fold into it in every
-// iteration.
+// passed checks a call in a loop. If the call passes the parameter, the callee may fold into
+// it in every iteration.
 func (w *foldWalk) passed(call *ast.CallExpr, loops []enclosing) {
 	if id, ok := call.Fun.(*ast.Ident); len(loops) == 0 || ok && slices.Contains([]string{"len", "cap", "min", "max"}, id.Name) {
 		return
@@ -207,7 +207,7 @@ func mentions(e ast.Node, name string) bool {
 	return found
 }
 
-// reductions marks the arguments into which tasks reduce: they have no meaningful value
+// reductions marks the arguments into which tasks reduce. These have no meaningful value
 // before the section ends.
 func (w *sectionWalk) reductions(l *Launch) {
 	args := arguments(l)

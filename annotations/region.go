@@ -10,16 +10,16 @@ import (
 type Region struct {
 	Kind   Kind
 	Form   Form
-	Name   string   // as the clause names it
-	Param  *Param   // the root of the expression
-	Fields []string // from the root
+	Name   string   // name in the clause
+	Param  *Param   // the parameter in which the region begins
+	Fields []string // fields from there to the region
 	Slice  *Bounds
 	Op     string // operator of a reduction
 }
 
-// Regions lists the regions of a kernel's tasks, in the order of the clauses, including
-// that of the result. If fields of an item are named in other clauses, it splits the item
-// into the remaining fields.
+// Regions lists the regions of a kernel's tasks in the order of the clauses, including the
+// region of the result. If other clauses name fields of an item, the item is split into its
+// remaining fields.
 func (k *Kernel) Regions() []Region {
 	var regions []Region
 	for _, it := range k.Items {
@@ -41,7 +41,7 @@ func (k *Kernel) Regions() []Region {
 	return regions
 }
 
-// inside lists the paths of the items that are fields of this one.
+// inside lists the paths of items that name fields of this item.
 func (k *Kernel) inside(it *ItemInfo) []string {
 	var paths []string
 	for _, other := range k.Items {
@@ -52,7 +52,7 @@ func (k *Kernel) inside(it *ItemInfo) []string {
 	return paths
 }
 
-// split returns regions for the fields of r that are not named elsewhere.
+// split returns regions for those fields of r that no other clause names.
 func (k *Kernel) split(r Region, t types.Type, path string, named []string) []Region {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		t = p.Elem()
@@ -77,16 +77,17 @@ func (k *Kernel) split(r Region, t types.Type, path string, named []string) []Re
 	return regions
 }
 
-// Argument is a part of a kernel's arguments in in that contains pointers, so that it has
-// no region.
+// Argument is a part of a kernel's arguments in the clause in that contains pointers, and so
+// has no region.
 type Argument struct {
 	Name    string
 	Param   *Param
 	Fields  []string
-	Pointer bool // its value is one pointer, an interface, or of a type parameter
+	Pointer bool // its value is one pointer, an interface, or a value of a type parameter
 }
 
-// Arguments lists the arguments that lead to memory. Functions do, but cannot be followed.
+// Arguments lists the arguments that lead to memory. It omits functions, whose memory cannot
+// be followed.
 func (k *Kernel) Arguments() []Argument {
 	var list []Argument
 	for _, it := range k.Items {

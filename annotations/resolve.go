@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// missing is a parameter or result that is in no clause.
+// missing is a parameter or result that no clause names.
 type missing struct {
 	param *Param
 	name  string
@@ -20,7 +20,7 @@ type resolved struct {
 	kernel  *Kernel
 	missing []missing
 	errs    []*Error
-	broken  bool // the clauses could not be read, so missing is meaningless
+	broken  bool // the clauses could not be parsed, so missing is meaningless
 }
 
 func (r *resolved) errorf(pos token.Pos, format string, args ...any) {
@@ -56,7 +56,7 @@ func resolve(info *types.Info, decl *ast.FuncDecl, dirs []Directive) *resolved {
 	return r
 }
 
-// params lists the parameters. Each needs a name, since clauses refer to them by name.
+// params lists the parameters. Each parameter needs a name, since clauses use it.
 func (r *resolved) params(info *types.Info, decl *ast.FuncDecl) {
 	k := r.kernel
 	sig := k.Func.Signature()
@@ -142,7 +142,7 @@ func (r *resolved) clause(c Clause) {
 	}
 }
 
-// item resolves one item against the signature.
+// item resolves one item by the signature of the kernel.
 func (r *resolved) item(c Clause, it *ItemInfo) bool {
 	k, root := r.kernel, it.Item.Root
 	it.Param = k.lookup(root.Name)
@@ -189,7 +189,7 @@ func (r *resolved) resultItem(c Clause, it *ItemInfo) bool {
 	return r.operator(c, k.Result.Var.Type())
 }
 
-// operator checks that the operator of a reduce clause takes values of type t.
+// operator checks that the operator of a reduce clause is defined for values of type t.
 func (r *resolved) operator(c Clause, t types.Type) bool {
 	k := r.kernel
 	obj := k.Func.Pkg().Scope().Lookup(c.Op.Name)
@@ -219,7 +219,7 @@ func (r *resolved) operator(c Clause, t types.Type) bool {
 	}
 	sig := fn.Signature()
 	if sig.TypeParams().Len() > 0 {
-		return true // the compiler infers it, or rejects it in the launcher
+		return true // the compiler infers the type arguments, or rejects the launcher
 	}
 	if sig.Params().Len() != 2 || sig.Results().Len() != 1 || !types.Identical(sig.Params().At(0).Type(), t) ||
 		!types.Identical(sig.Params().At(1).Type(), t) || !types.Identical(sig.Results().At(0).Type(), t) {
@@ -233,8 +233,8 @@ func (r *resolved) typeString(t types.Type) string {
 	return types.TypeString(t, types.RelativeTo(r.kernel.Func.Pkg()))
 }
 
-// fields follows the field path of an item and returns its type and the path
-// of the variable it names.
+// fields follows the field path of an item. It returns the type and the path of the variable
+// that the item names.
 func (r *resolved) fields(c Clause, it *ItemInfo) (types.Type, string, bool) {
 	k := r.kernel
 	t, path := it.Param.Var.Type(), ""
@@ -251,7 +251,7 @@ func (r *resolved) fields(c Clause, it *ItemInfo) (types.Type, string, bool) {
 	return t, path, true
 }
 
-// stepFields extends a path by the fields that an index path selects.
+// stepFields extends a path by the fields of an index path.
 func stepFields(t types.Type, path string, index []int) (types.Type, string) {
 	for _, i := range index {
 		if p, ok := t.Underlying().(*types.Pointer); ok {
@@ -282,7 +282,7 @@ func fieldNames(t types.Type) []string {
 	return names
 }
 
-// duplicates rejects a path that is named twice.
+// duplicates rejects clauses that name a path twice.
 func (r *resolved) duplicates() {
 	k := r.kernel
 	seen := map[string]*ItemInfo{}

@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// Section is a resolved //intra:section: its statement, its process, and the calls in it
-// that become launches.
+// Section is a resolved //intra:section: its statement, its process, and the kernel calls in
+// it that become launches.
 type Section struct {
 	Stmt     ast.Stmt
 	Dir      Directive
-	Process  string // expression of type *intra.Process
+	Process  string // an expression of type *intra.Process
 	Sched    string // "" or one of Schedules
 	Launches []*Launch
 }
 
 // Launch is a call of a kernel in a section.
 type Launch struct {
-	Stmt   ast.Stmt // the statement that becomes the launch
+	Stmt   ast.Stmt // the statement that the launch replaces
 	Call   *ast.CallExpr
 	Callee *Callee
 	Target ast.Expr // the variable to which the result is assigned; nil if there is none
 }
 
-// Callee is what a section needs to know about a kernel.
+// Callee contains the properties of a kernel that sections need.
 type Callee struct {
-	Func    *types.Func // the generic one, if it is generic
-	Result  Kind        // Out, Reduce, or 0
+	Func    *types.Func // the generic function, if the kernel is generic
+	Result  Kind        // Out, Reduce, or 0 without a result
 	Op      string
 	Whole   []int // parameters (receiver first) whose whole memory is written
 	Writes  []int // parameters with memory that is written
@@ -38,14 +38,14 @@ type Callee struct {
 	Items   []CalleeItem
 }
 
-// CalleeItem is an item of a kernel's clauses, as sections see it.
+// CalleeItem is an item of a kernel's clauses, in the form that sections need.
 type CalleeItem struct {
-	Param   int // the receiver first
+	Param   int // number of the parameter, the receiver first
 	Kind    Kind
-	Path    string // of the memory, from the parameter; see effects.go
-	Cut     bool   // only a part of it, with bounds as in the clause
+	Path    string // path of the memory, from the parameter; see effects.go
+	Cut     bool   // the item is only a part of it, with bounds as in the clause
 	Lo, Hi  string
-	Columns bool // of rows and columns
+	Columns bool // the part is given by rows and columns
 }
 
 // sectionScope is the context in which sections are resolved.
@@ -53,9 +53,9 @@ type sectionScope struct {
 	fset      *token.FileSet
 	pkg       *types.Package
 	info      *types.Info
-	callee    func(*types.Func) *Callee // nil for a function that is not a kernel
-	annotated func(*types.Func) bool    // reports whether a function of the package has directives, right or wrong
-	messages  func(*types.Func) string  // describes how a function passes messages; "" if it is not known to
+	callee    func(*types.Func) *Callee // returns nil for a function that is not a kernel
+	annotated func(*types.Func) bool    // reports whether a function of the package has directives, even wrong ones
+	messages  func(*types.Func) string  // describes how a function passes messages; "" if it does not, as far as known
 	effects   func(*types.Func) *Effects
 }
 
@@ -65,7 +65,7 @@ type sectionWalk struct {
 	sec     *Section
 	errs    []*Error
 	listed  []*Error   // problems that are not certain
-	stack   []ast.Node // from the section's statement down
+	stack   []ast.Node // nodes from the section's statement down to the present one
 	targets map[*ast.Ident]bool
 }
 
@@ -73,8 +73,8 @@ func (w *sectionWalk) errorf(pos token.Pos, format string, args ...any) {
 	w.errs = append(w.errs, &Error{pos, fmt.Sprintf(format, args...)})
 }
 
-// resolve resolves the section at st; fn is the outermost function around it. listed
-// contains problems that are possible, but not certain.
+// resolve resolves the section at st. fn is the outermost function around it. listed contains
+// problems that are not certain.
 func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (sec *Section, errs, listed []*Error) {
 	dir := d.Sections[st]
 	args, errs := ParseSection(dir.Args, dir.ArgsPos)
@@ -101,7 +101,7 @@ func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (s
 	return w.sec, w.errs, w.listed
 }
 
-// process finds the expression of type *intra.Process.
+// process determines the expression of type *intra.Process.
 func (w *sectionWalk) process(args SectionArgs) {
 	scope := w.pkg.Scope().Innermost(w.sec.Stmt.Pos())
 	if args.On != nil {
@@ -183,7 +183,7 @@ func (w *sectionWalk) walk(st ast.Node) {
 	})
 }
 
-// literal reports whether the walk is inside a function literal.
+// literal reports whether the present node is inside a function literal.
 func (w *sectionWalk) literal() bool {
 	return slices.ContainsFunc(w.stack, func(n ast.Node) bool { _, ok := n.(*ast.FuncLit); return ok })
 }
@@ -224,7 +224,7 @@ func (w *sectionWalk) node(n ast.Node) {
 	}
 }
 
-// branch rejects jumps out of the section.
+// branch rejects a jump out of the section.
 func (w *sectionWalk) branch(n *ast.BranchStmt) {
 	if w.literal() || n.Tok == token.FALLTHROUGH {
 		return
@@ -251,7 +251,7 @@ func (w *sectionWalk) branch(n *ast.BranchStmt) {
 	w.errorf(n.Pos(), "%s leaves //intra:section: the section has to reach its end", n.Tok)
 }
 
-// jumpsIn rejects a goto from outside to the label of the section.
+// jumpsIn rejects a goto from outside of the section to its label.
 func (w *sectionWalk) jumpsIn(fn *ast.FuncDecl) {
 	l, ok := w.sec.Stmt.(*ast.LabeledStmt)
 	if !ok || fn == nil {
@@ -266,7 +266,7 @@ func (w *sectionWalk) jumpsIn(fn *ast.FuncDecl) {
 	})
 }
 
-// calledFunc returns the function that a call names, and its identifier.
+// calledFunc returns the function that a call names, and its identifier in the call.
 func calledFunc(info *types.Info, call *ast.CallExpr) (*types.Func, *ast.Ident) {
 	fun := ast.Unparen(call.Fun)
 	switch x := fun.(type) {
@@ -335,7 +335,7 @@ func idOrNil(id *ast.Ident) *ast.Ident {
 	return id
 }
 
-// kernelValue rejects a kernel that is used without being called.
+// kernelValue rejects a use of a kernel other than a call.
 func (w *sectionWalk) kernelValue(id *ast.Ident) {
 	fn, ok := w.info.Uses[id].(*types.Func)
 	if !ok || w.callee(fn.Origin()) == nil {

@@ -4,7 +4,7 @@ import (
 	"go/token"
 )
 
-// sectionClause = "on" "(" name { "." name } ")" | "sched" "(" schedule ")" .
+// sectionClause parses: "on" "(" name { "." name } ")" | "sched" "(" schedule ")" .
 func (p *clauseParser) sectionClause(args *SectionArgs) {
 	name, ok := p.word()
 	if !ok {

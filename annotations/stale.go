@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/clauses"
 )
 
-// Stale reports kernels whose generated launchers were made from other clauses or
-// signatures.
+// Stale reports kernels whose generated launchers are out of date: the clauses or signatures
+// have changed since.
 var Stale = &analysis.Analyzer{
 	Name: "intrastale",
 	Doc: `find generated launchers that are out of date
@@ -20,7 +20,7 @@ tasks name other memory than the clauses say, and a program refuses to start.`,
 	Run: runStale,
 }
 
-// recorded matches the fingerprint in a generated file.
+// recorded matches the recorded fingerprint of a kernel in a generated file.
 var recorded = regexp.MustCompile(`\.Clauses\("[^"]*", \w+, "([0-9a-f]+)"\)`)
 
 func runStale(pass *analysis.Pass) (any, error) {
@@ -36,7 +36,7 @@ func runStale(pass *analysis.Pass) (any, error) {
 		output := OutputName(filepath.Base(name))
 		generated, err := pass.ReadFile(filepath.Join(filepath.Dir(name), output))
 		if err != nil {
-			continue // intragen -check reports that it is missing
+			continue // intragen -check reports a missing file
 		}
 		if _, ours := GeneratedFrom(generated[:min(len(generated), 1024)]); !ours {
 			continue

@@ -13,10 +13,10 @@ import (
 // their arguments and return new memory.
 var harmless = set("math math/bits math/cmplx cmp strings strconv unicode unicode/utf8 unicode/utf16 errors fmt")
 
-// standardFuncs maps path and name of a function to its effects: r0 reads what argument 0
-// points to, w0 writes it, m0 may write it. =0 returns argument 0, and ~0 returns a value
-// that may hold it; functions with neither return new memory, if they return any. c1 calls
-// argument 1. The receiver is argument 0.
+// standardFuncs maps the path and name of a function to its effects, for argument numbers such
+// as 0. r0 reads the target of argument 0, w0 writes it, and m0 may write it. =0 returns
+// argument 0, and ~0 returns a value that may contain it; functions without either return new
+// memory, if anything. c1 calls argument 1. The receiver is argument 0.
 var standardFuncs = functions(`
 r0 w0: sort.Float64s sort.Ints sort.Strings slices.Sort
 r0 w0 c1: sort.Slice sort.SliceStable slices.SortFunc slices.SortStableFunc
@@ -65,8 +65,8 @@ func isStandard(pkg *types.Package) bool {
 
 var knownStandard = set("sort slices maps bytes encoding/binary sync sync/atomic math/rand math/rand/v2 iter unsafe time runtime context")
 
-// standardEffects returns the effects of a function of the standard library, or nil if they
-// are not known.
+// standardEffects returns the effects of a function of the standard library. It returns nil if
+// they are unknown.
 func standardEffects(f *types.Func) *Effects {
 	if f.Pkg() == nil {
 		return nil
@@ -116,7 +116,8 @@ func freshResults(f *types.Func) []Flow {
 	return flows
 }
 
-// cloneEffects returns the effects of a clone, whose elements are those of its argument.
+// cloneEffects returns the effects of a function that clones its argument. The elements of the
+// clone are those of the argument.
 func cloneEffects(f *types.Func) *Effects {
 	return &Effects{
 		Accesses: []Access{{Param: 0, Path: "*", Exposed: true}},

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// ProtectMethod is the method that a type with //intra:state gets. It registers the fields
-// of a value as state of a process.
+// ProtectMethod is the name of the method that a type with //intra:state gets. The method
+// registers the fields of a value as state of a process.
 const ProtectMethod = "Protect"
 
 // State is an annotated struct type whose fields can be saved.
 type State struct {
 	Type   *types.TypeName
 	Spec   *ast.TypeSpec
-	Dir    Directive // the first one
+	Dir    Directive // the first directive
 	Fields []StateField
 }
 
@@ -26,18 +26,18 @@ type StateField struct {
 	How  StateForm
 }
 
-// StateForm is the way in which a field is registered.
+// StateForm is the way in which a field is registered as state.
 type StateForm uint8
 
 // The forms of registration.
 const (
-	AddressForm StateForm = iota // its address is handed over
-	PointerForm                  // it is a pointer, which is handed over itself
-	NestedForm                   // its own Protect method is called
+	AddressForm StateForm = iota // by its address
+	PointerForm                  // by its value, which is a pointer
+	NestedForm                   // by its own Protect method
 )
 
-// ParseState parses the text after "//intra:state", whose first character is at pos. It
-// returns the fields that are left out.
+// ParseState parses the text after "//intra:state". pos is the position of its first
+// character. It returns the fields to skip.
 func ParseState(text string, pos token.Pos) (skip []Ident, errs []*Error) {
 	p := newClauseParser(text, pos)
 	for p.tok != token.EOF && len(p.errs) == 0 {
@@ -46,7 +46,7 @@ func ParseState(text string, pos token.Pos) (skip []Ident, errs []*Error) {
 	return skip, p.errs
 }
 
-// skipClause = "skip" "(" name { "," name } ")" .
+// skipClause parses: "skip" "(" name { "," name } ")" .
 func (p *clauseParser) skipClause(skip *[]Ident) {
 	name, ok := p.word()
 	if !ok || name != "skip" {
@@ -76,9 +76,9 @@ type stateScope struct {
 	info        *types.Info
 	pkg         *types.Package
 	handwritten func(token.Pos) bool
-	ours        func(path string) bool       // reports whether a package is of the same module
-	foreign     func(*types.TypeName) bool   // reports whether a type of another package is state
-	states      map[*types.TypeName]struct{} // of this package
+	ours        func(path string) bool       // reports whether a package is in the same module
+	foreign     func(*types.TypeName) bool   // reports whether a type of another package is a state type
+	states      map[*types.TypeName]struct{} // state types of this package
 	errs        []*Error
 }
 
@@ -86,7 +86,7 @@ func (sc *stateScope) errorf(pos token.Pos, format string, args ...any) {
 	sc.errs = append(sc.errs, &Error{pos, fmt.Sprintf(format, args...)})
 }
 
-// resolve resolves the directives of one type. It returns nil if something is wrong.
+// resolve resolves the directives of one type. It returns nil if there is an error.
 func (sc *stateScope) resolve(spec *ast.TypeSpec, dirs []Directive) *State {
 	before := len(sc.errs)
 	obj, ok := sc.info.Defs[spec.Name].(*types.TypeName)
@@ -129,7 +129,7 @@ func (sc *stateScope) resolve(spec *ast.TypeSpec, dirs []Directive) *State {
 	return s
 }
 
-// skipped parses the skip clauses.
+// skipped resolves the skip clauses.
 func (sc *stateScope) skipped(st *types.Struct, dirs []Directive) map[string]bool {
 	skip := map[string]bool{}
 	for _, d := range dirs {
@@ -149,7 +149,7 @@ func (sc *stateScope) skipped(st *types.Struct, dirs []Directive) map[string]boo
 	return skip
 }
 
-// form returns how a field of type t is registered, or why it cannot be.
+// form returns how a field of type t is registered, or why it cannot be registered.
 func (sc *stateScope) form(t types.Type) (how StateForm, why string) {
 	_, pointer := types.Unalias(t).(*types.Pointer)
 	switch {
@@ -169,7 +169,7 @@ func (sc *stateScope) form(t types.Type) (how StateForm, why string) {
 	return AddressForm, holdsPointer(t)
 }
 
-// cure suggests what else could be done about a field of type t.
+// cure suggests a change that makes a field of type t registrable.
 func (sc *stateScope) cure(t types.Type) string {
 	if isProcess(t) {
 		return ""
@@ -189,8 +189,8 @@ func (sc *stateScope) cure(t types.Type) string {
 	return ""
 }
 
-// isState reports whether values of t, or what they point to, have a Protect method or will
-// get one.
+// isState reports whether values of t, or values to which t points, have a Protect method or
+// will get one.
 func (sc *stateScope) isState(t types.Type) bool {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = p.Elem()
@@ -244,7 +244,7 @@ func sameTypes(t *types.Tuple, want []types.Type) bool {
 	return true
 }
 
-// nameTaken rejects a type that already has a field or method with the name of its method.
+// nameTaken rejects a type that already has a field or method with the name ProtectMethod.
 func (sc *stateScope) nameTaken(named *types.Named) {
 	for m := range named.Methods() {
 		if m.Name() == ProtectMethod && sc.handwritten(m.Pos()) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// didYouMean returns " (did you mean x?)" for the candidate nearest to name, or "" if none
-// is near.
+// didYouMean returns " (did you mean x?)" for the candidate that is most similar to name. It
+// returns "" if none is similar.
 func didYouMean(name string, candidates []string) string {
 	best, bestDist := "", len(name)/2+1
 	for _, c := range candidates {
@@ -24,8 +24,8 @@ func didYouMean(name string, candidates []string) string {
 	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
-// distance returns the number of letters to insert, delete, replace or swap with their
-// neighbour in order to turn a into b.
+// distance returns the number of letters to insert, delete, replace, or swap with their
+// neighbour, to turn a into b.
 func distance(a, b string) int {
 	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// flows records what the function's results, and the memory that it is given, hold at its
-// end.
+// flows records the contents of the function's results, and of its caller's memory, when the
+// function returns.
 func (b *body) flows(s *Effects) {
 	for _, block := range b.fn.Blocks {
 		ret, ok := block.Instrs[len(block.Instrs)-1].(*ssa.Return)
@@ -52,7 +52,7 @@ func (b *body) flows(s *Effects) {
 	s.Stores = slices.Compact(s.Stores)
 }
 
-// anyOf returns a less precise flow: anything reachable from the parameter.
+// anyOf returns a less precise flow: anything that is reachable from the parameter.
 func (f Flow) anyOf() Flow {
 	return Flow{Result: f.Result, Param: f.Param, Global: f.Global, Any: f.Param >= 0}
 }
@@ -62,7 +62,7 @@ func compareFlows(x, y Flow) int {
 		cmp.Compare(x.Path, y.Path), compareBool(x.Addr, y.Addr), compareBool(x.Any, y.Any))
 }
 
-// number returns the number by which callers know a parameter or captured variable.
+// number returns the number under which callers know a parameter or captured variable.
 func (b *body) number(r root) int {
 	if r.kind == freeRoot {
 		return r.n + len(b.fn.Params)
@@ -70,7 +70,7 @@ func (b *body) number(r root) int {
 	return r.n
 }
 
-// expand describes values for callers. Memory of this function is replaced by its contents.
+// expand describes values for callers. It replaces memory of this function by its contents.
 func (b *body) expand(ls []loc) []Flow {
 	var out []Flow
 	seen, reached := map[root]bool{}, map[root][]loc{}

@@ -11,13 +11,13 @@ import (
 // touch is an access to memory by the code of a section.
 type touch struct {
 	place
-	at    ast.Node   // where it happens
-	text  string     // as the source has it
-	via   string     // the called function that does it, "" if the section itself does
+	at    ast.Node   // node of the access
+	text  string     // text of the accessed expression in the source
+	via   string     // the called function that makes the access; "" if the section itself does
 	stack []ast.Node // enclosing nodes, from the section's statement down
 	write bool
-	some  bool // to unknown elements of the place
-	maybe bool // only possible
+	some  bool // the access is to unknown elements of the place
+	maybe bool // the access is not certain
 }
 
 // touches lists the accesses by the code of a section, except those of its tasks.
@@ -33,7 +33,7 @@ func (w *sectionWalk) touches(v *sectionValues) []touch {
 type toucher struct {
 	*sectionWalk
 	values *sectionValues
-	skip   map[ast.Node]bool // nodes that are not accesses: the target of an assignment, the operand of &
+	skip   map[ast.Node]bool // nodes that are not accesses, such as the target of an assignment or the operand of &
 	launch map[ast.Node]*Launch
 	around []ast.Node
 	found  []touch
@@ -67,7 +67,7 @@ func (t *toucher) add(e ast.Expr, p place, set touch) {
 	}
 	for _, n := range t.around {
 		if lit, ok := n.(*ast.FuncLit); ok && !slices.Contains(t.inside, lit) {
-			set.maybe = true // the time of its call is unknown
+			set.maybe = true // it is unknown when the function will be called
 		}
 	}
 	t.found = append(t.found, set)
@@ -76,7 +76,7 @@ func (t *toucher) add(e ast.Expr, p place, set touch) {
 func (t *toucher) node(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
-		if l := t.launch[n]; l != nil { // v += f(…) and v = op(v, f(…))
+		if l := t.launch[n]; l != nil { // a launch, as v += f(…) or v = op(v, f(…))
 			for _, e := range n.Lhs {
 				t.ignore(e)
 			}
@@ -137,7 +137,7 @@ func (t *toucher) inner(e ast.Expr) bool {
 	return false
 }
 
-// ignore excludes an expression, except its indices, from the accesses.
+// ignore excludes an expression from the accesses, but not its indices.
 func (t *toucher) ignore(e ast.Expr) {
 	for {
 		e = ast.Unparen(e)
@@ -201,14 +201,14 @@ func (t *toucher) call(call *ast.CallExpr) {
 		return
 	}
 	if t.callee(fn) != nil {
-		return // of a launch, only the arguments are evaluated here
+		return // a launch only evaluates its arguments here
 	}
 	args := call.Args
 	sig := fn.Signature()
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && sig.Recv() != nil {
 		args = append([]ast.Expr{sel.X}, args...)
 	}
-	if fn.Pkg() != nil && fn.Pkg().Path() == "fmt" { // fmt reads everything that its arguments reach
+	if fn.Pkg() != nil && fn.Pkg().Path() == "fmt" { // fmt reads everything that is reachable from its arguments
 		for _, arg := range args {
 			t.elements(arg, touch{})
 		}
@@ -225,7 +225,7 @@ func (t *toucher) call(call *ast.CallExpr) {
 	}
 }
 
-// argument records what a function does to an argument.
+// argument records the accesses of a function to memory of an argument.
 func (t *toucher) argument(fn *types.Func, e *Effects, i int, arg ast.Expr, sig *types.Signature) {
 	typ := t.info.TypeOf(arg)
 	if typ == nil || holdsPointer(typ) == "" {
@@ -305,7 +305,7 @@ func (t *toucher) literal(call *ast.CallExpr) {
 	}
 	t.inside = append(t.inside, lit)
 	if t.values.inside(lit) && lit.Pos() >= call.Pos() && lit.End() <= call.End() {
-		return // it is walked as part of the call
+		return // the literal is walked as part of the call
 	}
 	via, site := t.via, t.site
 	t.via = name

@@ -9,11 +9,11 @@ import (
 // turns describes the iterations of a loop of a section.
 type turns struct {
 	node ast.Node
-	// lo and hi are variables for the bounds of a block. Each iteration begins where the
-	// previous one ended, and blocks are not empty.
+	// lo and hi are variables with the bounds of a block. Each iteration begins where the
+	// previous one ended, and no block is empty.
 	lo, hi string
-	all    ast.Expr // the slice whose length is divided into blocks; nil if that is not known
-	// counter is a variable that grows by step, if lo is "".
+	all    ast.Expr // the slice whose length is divided into blocks; nil if unknown
+	// counter is a variable that changes by step in each iteration. It is set if lo is "".
 	counter string
 	step    affine
 	rising  bool // the step is positive
@@ -63,8 +63,8 @@ func (c *conflicts) turns(loop ast.Node) *turns {
 	return t
 }
 
-// counted matches for i := a; …; i++ and i += b; with hi := min(i+b, n) at the beginning
-// of the body, i and hi are the bounds of blocks.
+// counted handles for i := a; …; i++ and i += b. With hi := min(i+b, n) at the beginning of
+// the body, i and hi are the bounds of blocks.
 func (c *conflicts) counted(t *turns, loop *ast.ForStmt, variable func(ast.Expr) string) {
 	init, ok := loop.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 {
@@ -135,12 +135,12 @@ func (t *turns) meets(r *launched, to *touch) relation {
 		return how
 	}
 	own := []string{t.lo, t.hi, t.counter}
-	varies := false // with the iteration
+	varies := false // the place changes from iteration to iteration
 	for _, name := range append(r.terms(), to.terms()...) {
 		switch {
 		case name == own[0] || name == own[1] || name == own[2]:
 			varies = true
-		case termIn(name, t.node): // the variable of an inner loop
+		case termIn(name, t.node): // a variable of an inner loop
 			return maybeInside
 		}
 	}
@@ -156,7 +156,8 @@ func (t *turns) meets(r *launched, to *touch) relation {
 	}
 	how := to.within(before, to.some)
 	if how == outside {
-		// Its elements must come after those of the tasks that earlier iterations have launched.
+		// The accessed elements must come after the elements of all tasks that earlier
+		// iterations have launched.
 		if d, ok := difference(to.lo, before.hi); !ok || d < 0 || !t.rising || before.hi.terms[t.counter] < 0 {
 			return maybeInside
 		}
@@ -164,7 +165,7 @@ func (t *turns) meets(r *launched, to *touch) relation {
 	return certain(how, true)
 }
 
-// before returns the place as it was one iteration before.
+// before returns the place as it was one iteration earlier.
 func (t *turns) before(p place) (place, bool) {
 	if p.lo == nil || p.hi == nil || t.counter == "" {
 		return p, false
@@ -185,12 +186,12 @@ func (t *turns) block(r *launched, to *touch) relation {
 	}
 	end := r.hi.plus(affine{terms: map[string]int64{t.hi: 1}}, -1).plus(affine{terms: map[string]int64{t.lo: 1}}, 1)
 	if d, ok := to.lo.minus(end); ok && d >= 0 {
-		return outside // after all blocks launched before
+		return outside // after all blocks that were launched before
 	}
 	if d, ok := to.lo.minus(r.hi.add(0)); ok && d >= 0 {
-		return outside // after this block
+		return outside // after the block of this iteration
 	}
-	last := r.lo.add(-1) // the first element of the previous block is this one, or precedes it
+	last := r.lo.add(-1) // the previous block begins at this element or before it
 	above, ok1 := end.minus(*to.hi)
 	below, ok2 := to.lo.minus(last)
 	if ok1 && above >= 0 && ok2 && below >= 0 {

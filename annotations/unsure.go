@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// possible records a problem that is not certain. The flag -v lists it.
+// possible records a problem that is not certain. With -v the analyzer lists it.
 func (c *kernelCheck) possible(pos token.Pos, class, format string, args ...any) {
 	if p, ok := c.starts[pos]; ok {
 		pos = p
@@ -17,7 +17,7 @@ func (c *kernelCheck) possible(pos token.Pos, class, format string, args ...any)
 	}
 }
 
-// unsure records an access that is not certain and would be an error.
+// unsure records an access that is not certain, and would be an error if it happened.
 func (c *kernelCheck) unsure(r *resolved, ev *event) {
 	if ev.root.kind != paramRoot {
 		return
@@ -46,7 +46,7 @@ func (c *kernelCheck) unsure(r *resolved, ev *event) {
 	c.possible(ev.pos, "may "+does+name, "task %s may %s %s%s, but %s is in %s", c.name, does, displayPath(name, ev.path), via, it.Item.Path(), it.Kind)
 }
 
-// breaks reports whether an access, if it happens, may violate the clause of an item.
+// breaks reports whether an access would violate the clause of an item if it happened.
 func (c *kernelCheck) breaks(it *ItemInfo, ev *event) bool {
 	switch {
 	case it.Param != c.k.Params[ev.root.n], ev.unknown && !overlap(ev.path, it.path), !ev.unknown && c.k.match(ev.root.n, ev.path) != it:

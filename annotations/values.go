@@ -9,7 +9,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// evaluate determines the possible values in the body. It iterates until nothing changes.
+// evaluate determines the possible values in the body. It repeats passes over the body until
+// nothing changes.
 func (e *effects) evaluate(b *body) {
 	passes := 0
 	for b.changed = true; b.changed; passes++ {
@@ -32,7 +33,7 @@ func (e *effects) evaluate(b *body) {
 					b.put(b.value(i.Chan), b.value(i.X))
 				case *ssa.Call:
 					b.set(i, e.transfer(b, i))
-				case ssa.CallInstruction: // go and defer
+				case ssa.CallInstruction: // go and defer statements
 					e.transfer(b, i)
 				case ssa.Value:
 					if !isBasic(i.Type()) {
@@ -44,7 +45,7 @@ func (e *effects) evaluate(b *body) {
 	}
 }
 
-// set adds to the set of what a value may be.
+// set adds possible values of v.
 func (b *body) set(v ssa.Value, ls []loc) {
 	if len(ls) == 0 {
 		return
@@ -57,11 +58,11 @@ func (b *body) set(v ssa.Value, ls []loc) {
 	}
 }
 
-// put records that a value is stored where addr points.
+// put records that a value is stored at the target of addr.
 func (b *body) put(addr, val []loc) {
 	for _, a := range addr {
 		if a.at != "" {
-			continue // new memory, which exists under its own name, too
+			continue // new memory is also represented by itself
 		}
 		path := a.memory()
 		if a.any {
@@ -78,7 +79,7 @@ func (b *body) put(addr, val []loc) {
 	}
 }
 
-// value returns what v may be.
+// value returns the possible values of v.
 func (b *body) value(v ssa.Value) []loc {
 	switch v := v.(type) {
 	case *ssa.Parameter:
@@ -141,7 +142,7 @@ func (b *body) compute(v ssa.Value) []loc {
 	case *ssa.Convert:
 		if isBasic(v.X.Type()) {
 			if u, ok := v.Type().Underlying().(*types.Basic); ok && u.Kind() == types.UnsafePointer {
-				return b.wild() // a pointer made from a number
+				return b.wild() // the pointer was made from a number
 			}
 			return fresh(v) // the bytes of a string
 		}
@@ -156,9 +157,9 @@ func (b *body) compute(v ssa.Value) []loc {
 	return nil
 }
 
-// choose returns the results of a select, and records what it may send.
+// choose returns the results of a select statement, and records the values that it may send.
 func (b *body) choose(v *ssa.Select) (ls []loc) {
-	received := 2 // after the index and ok
+	received := 2 // received values follow the index and ok
 	for _, st := range v.States {
 		if st.Dir == types.SendOnly {
 			b.put(b.value(st.Chan), b.value(st.Send))
@@ -184,7 +185,7 @@ func (b *body) wild() []loc {
 	return ls
 }
 
-// load returns what a read from an address may yield.
+// load returns the possible results of a read from an address.
 func (b *body) load(ls []loc) []loc {
 	var out []loc
 	for _, l := range ls {
@@ -205,7 +206,7 @@ func (b *body) load(ls []loc) []loc {
 	return normal(out)
 }
 
-// contents returns the values that any store of the function may have put at a path of memory.
+// contents returns the values that the function may have stored at a path of memory.
 func (b *body) contents(r root, path string) []loc {
 	var out []loc
 	for _, c := range b.cells[r] {
@@ -229,7 +230,7 @@ func (b *body) contents(r root, path string) []loc {
 	return out
 }
 
-// anything returns all values stored into memory that this function has made.
+// anything returns all values that are stored in memory made by this function.
 func (b *body) anything(r root) []loc {
 	if r.kind != localRoot {
 		return nil
@@ -243,8 +244,8 @@ func (b *body) anything(r root) []loc {
 	return out
 }
 
-// place follows a path of memory from a value, and returns pointers to it. If the path
-// names no memory, but a part of the value, it returns that part.
+// place follows a path of memory from a value. It returns pointers to the memory at its end.
+// If the path does not lead to memory, but to a part of the value, it returns that part.
 func (b *body) place(ls []loc, path string) (at []loc, memory bool) {
 	for _, step := range steps(path) {
 		switch {
@@ -261,13 +262,13 @@ func (b *body) place(ls []loc, path string) (at []loc, memory bool) {
 	return ls, memory
 }
 
-// targets is the memory that an access may hit.
+// targets is the memory to which an access may be.
 type targets struct {
-	list  []loc // root and path, any
-	local bool  // it may also be memory of this function
+	list  []loc // root and path, or any
+	local bool  // the access may also be to memory of this function
 }
 
-// certain reports whether the access hits exactly one known location.
+// certain reports whether the access is to exactly one known location.
 func (t targets) certain() bool { return len(t.list) == 1 && !t.list[0].any && !t.local }
 
 // hit returns the memory to which pointers point.
@@ -305,7 +306,8 @@ func (b *body) reach(ls []loc) []loc {
 	return out
 }
 
-// reachAll also returns the memory of this function through which it has passed.
+// reachAll is like reach. It also returns the memory of this function through which it has
+// passed.
 func (b *body) reachAll(ls []loc) (out []loc, locals []root) {
 	seen, local := map[loc]bool{}, map[root]bool{}
 	var walk func(l loc)
@@ -321,14 +323,14 @@ func (b *body) reachAll(ls []loc) (out []loc, locals []root) {
 			}
 			return
 		}
-		path := l.path // of a copy, too: it may hold pointers
+		path := l.path // also for a copy, which may contain pointers
 		l = loc{root: l.root, path: path, any: true, addr: true}
 		if seen[l] {
 			return
 		}
 		seen[l] = true
 		out = append(out, l)
-		for _, c := range b.cells[l.root] { // what was stored there
+		for _, c := range b.cells[l.root] { // values that were stored there
 			if _, ok := cutPath(c.path, path); (ok || c.any) && c.val.root != l.root {
 				walk(c.val)
 			}

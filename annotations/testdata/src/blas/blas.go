@@ -8,7 +8,7 @@ type Vector struct {
 	Data   []float64
 }
 
-// Float64 is what an implementation has.
+// Float64 is the interface of an implementation.
 type Float64 interface {
 	Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int)
 }
@@ -52,10 +52,10 @@ func Gemv(alpha float64, a, x Vector, beta float64, y Vector) {
 	}
 }
 
-// VecDense is a vector that is used through its pointer.
+// VecDense is a vector that is used through a pointer.
 type VecDense struct{ mat Vector }
 
-// NewVecDense uses data.
+// NewVecDense returns a vector with the elements data.
 func NewVecDense(n int, data []float64) *VecDense {
 	if len(data) != n && data != nil {
 		panic("length")
@@ -72,21 +72,21 @@ func (v *VecDense) SetVec(i int, x float64) { v.mat.Data[i*v.mat.Inc] = x }
 // AtVec returns an element.
 func (v *VecDense) AtVec(i int) float64 { return v.mat.Data[i*v.mat.Inc] }
 
-// RawVector returns what it uses.
+// RawVector returns the underlying slice.
 func (v *VecDense) RawVector() Vector { return v.mat }
 
-// SetRawVector makes it use another one.
+// SetRawVector replaces the underlying slice.
 func (v *VecDense) SetRawVector(r Vector) { v.mat = r }
 
-// AddConst adds to all of them.
+// AddConst adds c to all elements.
 func AddConst(c float64, dst []float64) {
 	for i := range dst {
 		dst[i] += c
 	}
 }
 
-// Dot is in assembly.
+// Dot is implemented in assembly.
 func Dot(x, y []float64) float64
 
-// Scale is in assembly.
+// Scale is implemented in assembly.
 func Scale(a float64, y []float64)

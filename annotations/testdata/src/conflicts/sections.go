@@ -126,7 +126,7 @@ func accepted(p *intra.Process, g *grid, x, y, v []float64, bufs [][]float64, ys
 	a := v[0]
 	//intra:section on(p)
 	for lo, hi := range intra.Blocks(n, p.Tasks()) {
-		v[lo] = a // of a block that no task has yet
+		v[lo] = a // of a block without a task yet
 		a = v[hi-1]
 		scan(a, v[lo:hi])
 		if hi < n {
@@ -217,12 +217,12 @@ func functions(p *intra.Process, m *meter, x, y []float64) int {
 	}
 	//intra:section on(p)
 	for lo, hi := range intra.Blocks(len(y), p.Tasks()) {
-		apply(count, x[lo:hi], y[lo:hi])                                          // want `count is passed to kernel apply, and updates n \(sections.go:\d+\): another replica that runs the task does not do so here; keep no state in it, or compute it after the section`
-		apply(remember, x[lo:hi], y[lo:hi])                                       // want `remember is passed to kernel apply, and writes last`
-		apply(histogram, x[lo:hi], y[lo:hi])                                      // want `histogram is passed to kernel apply, and updates seen\[int\(v\)\]`
+		apply(count, x[lo:hi], y[lo:hi])                                           // want `count is passed to kernel apply, and updates n \(sections.go:\d+\): another replica that runs the task does not do so here; keep no state in it, or compute it after the section`
+		apply(remember, x[lo:hi], y[lo:hi])                                        // want `remember is passed to kernel apply, and writes last`
+		apply(histogram, x[lo:hi], y[lo:hi])                                       // want `histogram is passed to kernel apply, and updates seen\[int\(v\)\]`
 		apply(func(v float64) float64 { n = n + 1; return v }, x[lo:hi], y[lo:hi]) // want `a function literal is passed to kernel apply, and updates n`
-		apply(counted, x[lo:hi], y[lo:hi])                                        // want `counted is passed to kernel apply, and writes the package variable conflicts.calls`
-		apply(m.read, x[lo:hi], y[lo:hi])                                         // want `m.read is passed to kernel apply, and writes its receiver.n`
+		apply(counted, x[lo:hi], y[lo:hi])                                         // want `counted is passed to kernel apply, and writes the package variable conflicts.calls`
+		apply(m.read, x[lo:hi], y[lo:hi])                                          // want `m.read is passed to kernel apply, and writes its receiver.n`
 		apply(work, x[lo:hi], y[lo:hi])
 		apply(norm, x[lo:hi], y[lo:hi])
 		apply(pure, x[lo:hi], y[lo:hi])

@@ -1,4 +1,4 @@
-// Package control does outside of its kernels what differs between replicas.
+// Package control contains code outside of kernels whose effects differ between replicas.
 package control
 
 import (

@@ -32,7 +32,7 @@ func ddot(x, y []float64) (sum float64) {
 	return sum
 }
 
-// Matrix is in rows.
+// Matrix is stored in rows.
 type Matrix struct {
 	Vals [][]float64
 	Cols [][]int32

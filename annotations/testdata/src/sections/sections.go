@@ -102,14 +102,14 @@ func refused(p *intra.Process, c *comm.Comm, x, w []float64, m map[int]float64, 
 	}
 	//intra:section on(p)
 	for lo := range 4 {
-		w[lo] = 1 // of a block that no task has yet
+		w[lo] = 1 // of a block without a task yet
 		copyTo(x[lo:lo+1], w[lo:lo+1])
 		w[lo] = 0    // want `w\[lo\] is written here after a task of kernel copyTo that uses it was launched; write it after the section`
 		r = w[lo]    // want `w\[lo\] is used here after a task of kernel copyTo that writes it was launched; it has its value after the section`
-		r = x[lo]    // tasks may share what they read
+		r = x[lo]    // tasks may share memory that they only read
 		x[lo] += 1   // want `x\[lo\] is written here after a task of kernel copyTo that uses it was launched`
-		r = w[lo+1]  // not of this task
-		_ = w[lo+1:] // a slice touches nothing
+		r = w[lo+1]  // not an element of this task
+		_ = w[lo+1:] // a slice expression accesses no element
 	}
 	for range 3 {
 		//intra:section on(p)
@@ -158,7 +158,7 @@ func here(x []float64) {}
 
 type stepper interface{ step(x []float64) }
 
-// relax calls a kernel, which then runs at once on every replica.
+// relax calls a kernel. The kernel then runs at once, on every replica.
 func relax(x, w []float64) { copyTo(x, w) }
 
 func launchNothing(p *intra.Process, s stepper, kernel func(x, w []float64), x, w []float64) {

@@ -1,4 +1,4 @@
-// Package intra stands for the runtime: only its names matter here.
+// Package intra replaces the real runtime. The tests need only its names.
 package intra
 
 import (
