@@ -2,14 +2,14 @@ package main
 
 import "math"
 
-// noAggregate marks an unknown that is coupled with no other one.
+// noAggregate marks an unknown that is not coupled with any other.
 const noAggregate = -1
 
-// aggregate puts the unknowns of this rank into groups of neighbours and returns the
-// number of the group of each, and how many there are. All entries of a, whose rows
-// are the unknowns, count as strong couplings, but no group crosses ranks.
+// aggregate divides the unknowns of this rank into groups of neighbours. It returns the
+// group of each unknown, and the number of groups. All entries of a, whose rows are the
+// unknowns, count as strong couplings, but no group crosses ranks.
 func aggregate(a *sparse) (group []int32, count int) {
-	const open, joining = -2, -3 // joining - g: joins group g at the end
+	const open, joining = -2, -3 // the value joining - g means: joins group g at the end
 	n := a.rows()
 	group = make([]int32, n)
 	for i := range group {
@@ -33,7 +33,8 @@ func aggregate(a *sparse) (group []int32, count int) {
 		})
 		count++
 	}
-	// An unknown without a neighbour in a group founds one with all of its neighbours.
+	// An unknown without a neighbour in a group forms a new group with all of its
+	// neighbours.
 	for i := range group {
 		neighbours, free := 0, true
 		own(i, func(j int32) bool {
@@ -49,7 +50,8 @@ func aggregate(a *sparse) (group []int32, count int) {
 			found(i)
 		}
 	}
-	// The others join the group of the first neighbour that got into one in this way.
+	// The others join the group of their first neighbour whose group was formed in this
+	// way.
 	for i := range group {
 		if group[i] == open {
 			own(i, func(j int32) bool {
@@ -60,7 +62,7 @@ func aggregate(a *sparse) (group []int32, count int) {
 			})
 		}
 	}
-	// The rest founds groups with the unknowns that are left around it.
+	// The remaining unknowns form groups with the remaining ones around them.
 	for i := range group {
 		if group[i] == open {
 			found(i)
@@ -74,9 +76,10 @@ func aggregate(a *sparse) (group []int32, count int) {
 	return group, count
 }
 
-// tentative returns the interpolation from groups that is constant in each, as near
-// is, which the matrix takes nearly to zero, and what near is on the coarser level:
-// the columns have the norm 1. Rows of other ranks are empty.
+// tentative returns the interpolation from the groups to the unknowns, and the near-null
+// vector of the coarser level. In each group the interpolation is proportional to near, a
+// vector that the matrix maps nearly to zero. Its columns have the norm 1. Rows of other
+// ranks are empty.
 func tentative(group []int32, count int, near []float64) (t *sparse, coarse []float64) {
 	coarse = make([]float64, count)
 	t = &sparse{cols: count, ptr: make([]int64, len(near)+1), col: make([]int32, 0, len(group)), val: make([]float64, 0, len(group))}
@@ -97,10 +100,10 @@ func tentative(group []int32, count int, near []float64) (t *sparse, coarse []fl
 	return t, coarse
 }
 
-// damped computes the values of row i of I - omega·D⁻¹·F, where F is a without couplings
-// to other ranks: what they take from near is added to its diagonal D. The columns are
-// those of a; values in those of other ranks mean nothing. A row without own couplings is
-// that of I.
+// damped computes the values of row i of I - omega·D⁻¹·F. F is a without the couplings to
+// other ranks. The effect of these couplings on near is added to the diagonal D. The
+// columns are those of a; values in columns of other ranks have no meaning. A row without
+// couplings on this rank is that of I.
 func damped(a *sparse, i int, near []float64, omega float64, out []float64) {
 	col, val := a.row(i)
 	diagonal, at, alone := 0.0, 0, true

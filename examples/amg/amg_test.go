@@ -38,7 +38,7 @@ func solve(set settings) agreement.Program[*result] {
 	}
 }
 
-// The levels are those that are published for smoothed aggregation, to the digit.
+// The levels are exactly those published for smoothed aggregation.
 func TestLevels(t *testing.T) {
 	for _, tt := range []struct {
 		set                settings
@@ -66,12 +66,12 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// Both methods find the solution, on every number of ranks, in few iterations.
+// Both methods find the solution in few iterations, on every number of ranks.
 func TestConvergence(t *testing.T) {
 	for _, tt := range []struct {
 		set   settings
 		ranks int
-		most  int // iterations
+		most  int // maximum number of iterations
 	}{
 		{poisson(cube27, "", 16, 16, 16), 1, 8},
 		{poisson(cross7, "", 16, 16, 16), 1, 11},
@@ -79,7 +79,7 @@ func TestConvergence(t *testing.T) {
 		{poisson(cube27, "", 12, 12, 12), 4, 11},
 		{poisson(cross7, "", 12, 12, 12), 4, 11},
 		{poisson(cross5, "", 24, 24, 1), 6, 18},
-		{poisson(cross7, "", 1, 3, 2), 3, 4}, // levels of one unknown for each rank
+		{poisson(cross7, "", 1, 3, 2), 3, 4}, // levels with one unknown for each rank
 		{poisson(cross5, "", 1, 1, 1), 1, 1},
 	} {
 		for _, m := range methods {
@@ -96,7 +96,7 @@ func TestConvergence(t *testing.T) {
 	}
 }
 
-// GMRES restarts after 20 iterations, and ends where conjugate gradients do.
+// GMRES restarts after 20 iterations, and reaches the solution of conjugate gradients.
 func TestRestart(t *testing.T) {
 	ends := map[string][]float64{}
 	for _, m := range methods {
@@ -163,7 +163,7 @@ func TestPreconditionerIsSymmetric(t *testing.T) {
 	}
 }
 
-// Products are those of dense matrices, and so are the matrices of the next level.
+// Products equal those of dense matrices, and so do the matrices of the next level.
 func TestProduct(t *testing.T) {
 	s, err := newSolver(nil, poisson(cross7, "pcg", 7, 6, 5))
 	require.NoError(t, err)
@@ -208,7 +208,7 @@ func times(a, b [][]float64) [][]float64 {
 	return c
 }
 
-// Constants stay what they are where the matrix takes them to zero, on every level
+// If the matrix maps constants to zero, the interpolation keeps constants, on every level
 // and also next to other ranks.
 func TestInterpolationKeepsConstants(t *testing.T) {
 	set := poisson(cube27, "pcg", 10, 9, 8)
@@ -245,8 +245,8 @@ func sum(x []float64) (s float64) {
 	return s
 }
 
-// Groups of a chain, of a chain whose ends belong to other ranks, and unknowns that are
-// coupled with none here, or with none at all.
+// Groups of a chain; of a chain whose ends belong to other ranks; and of unknowns that are
+// not coupled with any on this rank, or with any at all.
 func TestAggregate(t *testing.T) {
 	rows := func(cols int, all ...[]int32) *sparse {
 		s := &sparse{cols: cols, ptr: []int64{0}}
@@ -282,8 +282,8 @@ func TestCholesky(t *testing.T) {
 	require.ErrorContains(t, cholesky([]float64{1, 2, 2, 1}, 2), "not positive definite (pivot 1 of 2 is -3)")
 }
 
-// The rows are those of the stencils, also across the seams between ranks: their
-// number of entries, their sums, and what comes from where.
+// The rows are those of the stencils, also across the borders between ranks. The test
+// checks the number of entries, their sums, and the origin of each value.
 func TestMatrix(t *testing.T) {
 	for _, tt := range []struct {
 		s        stencil
@@ -325,8 +325,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// The polynomial is that of Chebyshev: at most so large where errors are to become
-// small, and 1 at 0.
+// The polynomial is that of Chebyshev: its magnitude is bounded where errors must become
+// small, and it is 1 at 0.
 func TestChebyshev(t *testing.T) {
 	const radius = 1.7
 	f, alpha, beta := chebyshev(radius)
@@ -340,7 +340,7 @@ func TestChebyshev(t *testing.T) {
 	require.Equal(t, 1.0, left(0))
 }
 
-// All ranks have the same coarsest level, whole.
+// All ranks have the whole coarsest level.
 func TestCoarsestLevel(t *testing.T) {
 	intratest.Run(t, intra.Spec{Ranks: 3}, func(p *intra.Process) error {
 		s, err := newSolver(p, poisson(cross7, "pcg", 6, 5, 4))

@@ -7,15 +7,15 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// The smoother makes errors small that belong to eigenvalues of D⁻¹A from lowest to
-// highest times the estimated radius.
+// The smoother reduces errors that belong to eigenvalues of D⁻¹A from lowest to highest, in
+// units of the estimated radius.
 const (
 	lowest  = 0.3
 	highest = 1.1
 )
 
-// chebyshev returns the factors of its polynomial of degree two in D⁻¹A: with
-// d = f·D⁻¹·r the correction for a residual r is alpha·d - beta·D⁻¹·A·d.
+// chebyshev returns the factors of the smoother's polynomial of degree two in D⁻¹A. With d
+// = f·D⁻¹·r the correction for a residual r is alpha·d - beta·D⁻¹·A·d.
 func chebyshev(radius float64) (f, alpha, beta float64) {
 	middle, half := (highest+lowest)/2*radius, (highest-lowest)/2*radius
 	sigma := middle / half
@@ -23,7 +23,7 @@ func chebyshev(radius float64) (f, alpha, beta float64) {
 	return 1 / middle, 1 + next/sigma + 2*next*sigma, 2 * next / half
 }
 
-// precondition solves A·x = r roughly, for the r and x of the finest level: one
+// precondition solves A·x = r approximately, for the r and x of the finest level, by one
 // V-cycle.
 func (h *hierarchy) precondition(r []float64) ([]float64, error) {
 	finest := h.levels[0]
@@ -64,7 +64,7 @@ func (h *hierarchy) cycle(k int) error {
 	return nil
 }
 
-// factorise prepares the coarsest level, all of which every rank solves.
+// factorise prepares the coarsest level, which every rank solves as a whole.
 func (h *hierarchy) factorise(a *sparse, ghosts []ghost) error {
 	size := h.world.Size()
 	counts := make([]int32, size)
@@ -95,8 +95,8 @@ func (h *hierarchy) factorise(a *sparse, ghosts []ghost) error {
 	return cholesky(h.factor, n)
 }
 
-// parts cuts a vector of the coarsest level, with that many numbers for each unknown, into
-// those of the ranks.
+// parts divides a vector of the coarsest level, with each numbers per unknown, into the
+// parts of the ranks.
 func (h *hierarchy) parts(x []float64, each int) (all [][]float64) {
 	for rank, end := range h.starts[1:] {
 		all = append(all, x[int(h.starts[rank])*each:int(end)*each])

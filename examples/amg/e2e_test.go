@@ -12,9 +12,9 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// The tests in this file start real processes through intrarun, and kill them
-// with real signals. They build the programs both ways themselves, so running
-// them without the tag is enough.
+// The tests in this file start real processes through intrarun, and kill them with real
+// signals. They build the programs themselves, with and without the tag, so they can be run
+// without the tag.
 
 // binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
@@ -31,7 +31,7 @@ var amg = jobtest.Program{Binaries: &binaries, Folder: "examples/amg", Times: "s
 		require.Positive(t, r.Seconds)
 	}}
 
-// Degrees, links and schedules take turns with problems and solvers.
+// The test combines degrees, links and schedules in turn with problems and solvers.
 func TestEveryProblem(t *testing.T) {
 	const (
 		cubes  = "-problem 27pt -solver pcg -nx 16 -ny 16 -nz 16"
@@ -51,8 +51,8 @@ func TestEveryProblem(t *testing.T) {
 	}, 0, 5, 7)...)
 }
 
-// Some real processes die, and recovery follows; package internal/testkit/systemtest
-// has many more cases. The result shows no difference.
+// Some real processes die and are recovered, and the result does not change. Package
+// internal/testkit/systemtest has many more cases.
 func TestKills(t *testing.T) {
 	const args = "-problem 7pt -nx 16 -ny 16 -nz 16"
 	amg.Same(t, []jobtest.Case{

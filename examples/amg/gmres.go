@@ -6,10 +6,11 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// restart is the number of iterations after which GMRES begins again from its solution.
+// restart is the number of iterations after which GMRES starts again from its current
+// solution.
 const restart = 20
 
-// gmres is GMRES(20), preconditioned from the right: its residual is the true one.
+// gmres is GMRES(20), preconditioned from the right, so that its residual is the true one.
 //
 //intra:state skip(s, n, w)
 type gmres struct {
@@ -18,9 +19,9 @@ type gmres struct {
 	w []float64
 
 	basis []float64 // restart+1 vectors, one after the other
-	j     int       // of them are done
-	// The least squares problem: the triangle that rotations make of the products of
-	// the basis, and of its right-hand side.
+	j     int       // number of basis vectors that are computed
+	// The least squares problem. Rotations turn the products of the basis into a triangle,
+	// and are applied to the right-hand side as well.
 	triangle [restart][restart + 1]float64 // by columns
 	cos, sin [restart]float64
 	right    [restart + 1]float64
@@ -51,7 +52,7 @@ func (g *gmres) iterate() error {
 	return nil
 }
 
-// begin makes the first vector of the basis: the residual, with the norm 1.
+// begin computes the first vector of the basis: the residual, scaled to the norm 1.
 func (g *gmres) begin() error {
 	s, l := g.s, g.s.hierarchy.levels[0]
 	copy(l.x, s.x)
@@ -68,7 +69,7 @@ func (g *gmres) begin() error {
 	return nil
 }
 
-// normalise makes w, which has this norm, vector i of the basis.
+// normalise makes w vector i of the basis. norm is the norm of w.
 func (g *gmres) normalise(i int, norm float64) {
 	f := 0.0
 	if norm > 0 {
@@ -77,8 +78,8 @@ func (g *gmres) normalise(i int, norm float64) {
 	g.s.waxpby(f, g.w, 0, g.w, g.vector(i))
 }
 
-// extend adds a vector to the basis: the product with the last one, made orthogonal
-// to all of them by the modified method of Gram and Schmidt.
+// extend adds a vector to the basis: the product with the last one, orthogonalised against
+// all of them by the modified Gram-Schmidt method.
 func (g *gmres) extend() error {
 	s, column := g.s, &g.triangle[g.j]
 	z, err := s.precondition(g.vector(g.j))
@@ -121,7 +122,7 @@ func (g *gmres) rotate() {
 	g.right[j], g.right[j+1] = turn(j, g.right[j], 0)
 }
 
-// solve adds to x the correction from the basis, and lets the next iteration begin again.
+// solve adds the correction from the basis to x. The next iteration starts again.
 func (g *gmres) solve() error {
 	s := g.s
 	var y [restart]float64

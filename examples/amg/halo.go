@@ -8,23 +8,24 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// ghost is an unknown of another rank: which one, and its number there.
+// ghost is an unknown of another rank, with its number there.
 type ghost struct{ rank, index int32 }
 
 func (g ghost) compare(h ghost) int {
 	return cmp.Or(cmp.Compare(g.rank, h.rank), cmp.Compare(g.index, h.index))
 }
 
-// halo lists the unknowns of a level that go to its neighbours, and those that come from
-// them. The latter follow the own ones, ordered by rank and number. Matrices are symmetric,
-// so a rank that needs unknowns of a neighbour also has some that the neighbour needs.
+// halo lists the unknowns of a level that are sent to the neighbours, and those that are
+// received. The latter follow the rank's own ones, ordered by rank and number. Matrices are
+// symmetric, so if a rank needs unknowns of a neighbour, the neighbour also needs some of
+// the rank.
 //
 //intra:state
 type halo struct {
 	ranks []int32 // the neighbours
-	give  []int32 // own unknowns that the first neighbour needs, then the second, …
-	gives []int32 // where those of each begin, and the end
-	takes []int32 // the same for what comes from each
+	give  []int32 // own unknowns that the first neighbour needs, then those for the second, and so on
+	gives []int32 // where those of each neighbour begin, and the end
+	takes []int32 // the same for the received ones
 }
 
 // Tags of messages.
@@ -35,7 +36,7 @@ const (
 	tagColumns
 )
 
-// newHalo sends the neighbours the list of their unknowns that are needed here.
+// newHalo sends each neighbour the list of its unknowns that are needed here.
 func newHalo(c *comm.Comm, ghosts []ghost) (halo, error) {
 	h := halo{gives: []int32{0}, takes: []int32{0}}
 	need := make([]int32, len(ghosts))
@@ -71,10 +72,10 @@ func newHalo(c *comm.Comm, ghosts []ghost) (halo, error) {
 	return h, nil
 }
 
-// size returns how many unknowns come.
+// size returns the number of unknowns that are received.
 func (h *halo) size() int { return int(h.takes[len(h.takes)-1]) }
 
-// exchange fills in the last elements of x, which are of other ranks.
+// exchange fills in the last elements of x, which belong to other ranks.
 func exchange[T any](c *comm.Comm, h *halo, x []T) error {
 	var requests []*comm.Request
 	from := x[len(x)-h.size():]
@@ -94,9 +95,9 @@ func exchange[T any](c *comm.Comm, h *halo, x []T) error {
 	return nil
 }
 
-// exchangeRows appends to p, whose rows are those of the own unknowns, the rows of
-// the others, and returns it with the unknowns of other ranks that their columns are.
-// In p these columns follow the own ones, too.
+// exchangeRows appends to p the rows of unknowns of other ranks. It returns the result, and
+// the unknowns of other ranks that its columns stand for. In p these columns follow the
+// rank's own ones, too.
 func exchangeRows(c *comm.Comm, h *halo, p *sparse) (*sparse, []ghost, error) {
 	if len(h.ranks) == 0 {
 		return p, nil, nil
@@ -135,8 +136,9 @@ func exchangeRows(c *comm.Comm, h *halo, p *sparse) (*sparse, []ghost, error) {
 	return all, all.renumber(h, own), nil
 }
 
-// renumber gives the columns of the rows of other ranks, from row own on, numbers
-// behind the own ones, and returns what they are.
+// renumber gives new numbers to the columns in rows of other ranks, from row own on. The
+// new numbers follow the rank's own ones. renumber returns the unknowns that these columns
+// stand for.
 func (s *sparse) renumber(h *halo, own int) (ghosts []ghost) {
 	for k, rank := range h.ranks {
 		lo, hi := s.ptr[own+int(h.takes[k])], s.ptr[own+int(h.takes[k+1])]

@@ -10,25 +10,25 @@ import (
 
 const (
 	mostLevels = 16
-	coarsest   = 10 // unknowns of a level that has no coarser one
+	coarsest   = 10 // maximum number of unknowns of the coarsest level
 )
 
-// hierarchy is the levels of the multigrid method. The finest matrix is made again by a
-// process that continues from saved state. The others are saved: making them needs the
-// other ranks.
+// hierarchy holds the levels of the multigrid method. A process that continues from saved
+// state builds the finest matrix again. The others are saved, because their construction
+// needs the other ranks.
 //
 //intra:state skip(p, world, levels, seconds)
 type hierarchy struct {
 	p       *intra.Process
 	world   *comm.Comm
-	levels  []*level // mostLevels of them, the first depth are in use
+	levels  []*level // mostLevels levels, of which the first depth are in use
 	seconds *seconds
 
 	depth    int
 	unknowns []int64 // of each level, on all ranks
 	nonzeros []int64
 	starts   []int32   // the first unknown of each rank on the coarsest level, and the end
-	factor   []float64 // of Cholesky, on that level
+	factor   []float64 // Cholesky factor of the coarsest level
 }
 
 func newHierarchy(p *intra.Process, tasks int, b box, times *seconds) (*hierarchy, error) {
@@ -40,14 +40,14 @@ func newHierarchy(p *intra.Process, tasks int, b box, times *seconds) (*hierarch
 		l.Protect(p, fmt.Sprintf("level %d", k))
 		h.levels = append(h.levels, l)
 	}
-	h.levels[0].a = a // in the place of the one that is registered, which stays empty
+	h.levels[0].a = a // replaces the registered matrix, which stays empty
 	if p.Restored() {
 		return h, h.ready()
 	}
 	return h, h.build(ghosts)
 }
 
-// ready makes everything that follows from the saved state.
+// ready computes everything that follows from the saved state.
 func (h *hierarchy) ready() error {
 	for k, l := range h.levels[:h.depth] {
 		if err := l.ready(); err != nil {
@@ -57,7 +57,7 @@ func (h *hierarchy) ready() error {
 	return nil
 }
 
-// build makes all levels below the first.
+// build constructs all levels below the first.
 func (h *hierarchy) build(ghosts []ghost) error {
 	near := make([]float64, h.levels[0].a.rows())
 	for i := range near {
@@ -88,7 +88,7 @@ func (h *hierarchy) build(ghosts []ghost) error {
 	}
 }
 
-// add makes a level with its matrix ready for use.
+// add adds a level and prepares its matrix.
 func (h *hierarchy) add(l *level, ghosts []ghost) error {
 	var err error
 	if *l.halo, err = newHalo(h.world, ghosts); err != nil {
@@ -108,7 +108,7 @@ func (h *hierarchy) add(l *level, ghosts []ghost) error {
 	return err
 }
 
-// coarser is what a coarser level is made of.
+// coarser holds the data from which a coarser level is made.
 type coarser struct {
 	a, interpolation, restriction *sparse
 	ghosts                        []ghost
@@ -116,8 +116,8 @@ type coarser struct {
 	unknowns                      int64 // on all ranks
 }
 
-// coarsen makes the matrix of the next level: Pᵀ·A·P for the interpolation P, which is
-// made smoother by one step of Jacobi's method.
+// coarsen computes the matrix of the next level: Pᵀ·A·P for the interpolation P, which is
+// smoothed by one step of Jacobi's method.
 func (h *hierarchy) coarsen(l *level, near []float64) (*coarser, error) {
 	near = append(near, make([]float64, l.halo.size())...)
 	if err := exchange(h.world, l.halo, near); err != nil {
@@ -140,7 +140,7 @@ func (h *hierarchy) coarsen(l *level, near []float64) (*coarser, error) {
 	return next, nil
 }
 
-// spectralRadius estimates the largest eigenvalue of D⁻¹A, by powers of it.
+// spectralRadius estimates the largest eigenvalue of D⁻¹A by power iteration.
 func (h *hierarchy) spectralRadius(l *level) (float64, error) {
 	const powers = 20
 	for i := range l.x {
@@ -172,7 +172,7 @@ func (h *hierarchy) spectralRadius(l *level) (float64, error) {
 	return radius, nil
 }
 
-// mix returns a number that depends on both, evenly spread.
+// mix returns an evenly distributed number that depends on a and b.
 func mix(a, b uint64) uint64 {
 	n := (a*0xd1342543de82ef95 + b + 1) * 0x9e3779b97f4a7c15
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9

@@ -50,8 +50,8 @@ func direction(a kernels.Matrix[float64], lo int, f float64, inverse, x, r, d []
 	}
 }
 
-// correct computes the rows from lo on of next = x + alpha·d - beta·D⁻¹·A·d, or
-// without x if that is empty.
+// correct computes the rows from lo on of next = x + alpha·d - beta·D⁻¹·A·d. If x is empty
+// it counts as 0.
 //
 //intra:task in(a, lo, alpha, beta, inverse, d, x) out(next)
 func correct(a kernels.Matrix[float64], lo int, alpha, beta float64, inverse, d, x, next []float64) {
@@ -93,7 +93,7 @@ func countEntries(a, b *sparse, lo int, seen, count []int32) {
 	}
 }
 
-// fillEntries computes the rows from lo on of a·b; ptr says where each begins.
+// fillEntries computes the rows from lo on of a·b. ptr holds where each row begins.
 //
 //intra:task in(a, b, lo, ptr) scratch(seen, sums) out(col, val)
 func fillEntries(a, b *sparse, lo int, ptr []int64, seen []int32, sums []float64, col []int32, val []float64) {
@@ -105,8 +105,8 @@ func fillEntries(a, b *sparse, lo int, ptr []int64, seen []int32, sums []float64
 	}
 }
 
-// fillSmoothed computes the rows from lo on of (I - omega·D⁻¹·F)·t; ptr says where each
-// begins.
+// fillSmoothed computes the rows from lo on of (I - omega·D⁻¹·F)·t. ptr holds where each
+// row begins.
 //
 //intra:task in(a, near, omega, t, lo, ptr) scratch(seen, sums) out(col, val)
 func fillSmoothed(a *sparse, near []float64, omega float64, t *sparse, lo int, ptr []int64, seen []int32, sums []float64, col []int32, val []float64) {
@@ -121,8 +121,8 @@ func fillSmoothed(a *sparse, near []float64, omega float64, t *sparse, lo int, p
 	}
 }
 
-// combine computes a row of a product: the sum of the given rows of b, each times its
-// value, with columns in ascending order. No earlier row has left mark in seen.
+// combine computes a row of a product: the sum of the given rows of b, each multiplied by
+// its value, with columns in ascending order. No earlier row may have left mark in seen.
 func combine(columns []int32, values []float64, b *sparse, mark int32, seen []int32, sums []float64, col []int32, val []float64) {
 	at := 0
 	for k, j := range columns {

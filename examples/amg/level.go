@@ -16,22 +16,22 @@ type level struct {
 	seconds *seconds
 
 	a             *sparse
-	interpolation *sparse // from the next level, if there is one
+	interpolation *sparse // interpolation from the next level, if there is one
 	halo          *halo
-	radius        float64 // of D⁻¹A, a little less
+	radius        float64 // spectral radius of D⁻¹A, slightly underestimated
 
 	matrix   kernels.Matrix[float64] // a
-	up, down kernels.Matrix[float64] // interpolation, and restriction, its transposed
+	up, down kernels.Matrix[float64] // interpolation, and restriction, which is its transpose
 	inverse  []float64               // of the diagonal
 
-	// What the V-cycle works on; the last elements of d, x and next are of other ranks.
+	// The vectors of the V-cycle. The last elements of d, x and next belong to other ranks.
 	r       []float64 // right-hand side
 	x, next []float64 // solution, before and after a correction
 	d       []float64 // direction of a correction
 	rest    []float64 // residual
 }
 
-// ready makes everything that follows from the matrix.
+// ready computes everything that follows from the matrix.
 func (l *level) ready() error {
 	var err error
 	if l.matrix, err = l.a.matrix(); err != nil {
@@ -51,7 +51,7 @@ func (l *level) ready() error {
 	return nil
 }
 
-// connect makes the operators to the next level and back.
+// connect sets the operators to and from the next level.
 func (l *level) connect(restriction *sparse) error {
 	var err error
 	if l.up, err = l.interpolation.matrix(); err != nil {
@@ -63,7 +63,7 @@ func (l *level) connect(restriction *sparse) error {
 	return nil
 }
 
-// own returns the elements of a vector that are of this rank.
+// own returns the elements of a vector that belong to this rank.
 func (l *level) own(x []float64) []float64 { return x[:l.a.rows()] }
 
 // product returns a·b.
@@ -71,12 +71,13 @@ func (l *level) product(a, b *sparse) *sparse {
 	return l.fill(a, b, func(seen []int32, sums []float64, c *sparse) { l.fillEntries(a, b, seen, sums, c) })
 }
 
-// smoothed returns (I - omega·D⁻¹·F)·t, where D and F are what damped says.
+// smoothed returns (I - omega·D⁻¹·F)·t, with D and F as in damped.
 func (l *level) smoothed(near []float64, omega float64, t *sparse) *sparse {
 	return l.fill(l.a, t, func(seen []int32, sums []float64, c *sparse) { l.fillSmoothed(near, omega, t, seen, sums, c) })
 }
 
-// fill returns a matrix with the entries of a·b, which tasks count first, and then fill in.
+// fill returns a matrix with the entries of a·b. Tasks first count the entries, and then
+// compute them.
 func (l *level) fill(a, b *sparse, entries func(seen []int32, sums []float64, c *sparse)) *sparse {
 	defer clock(&l.seconds.Products)()
 	c := &sparse{cols: b.cols, ptr: make([]int64, a.rows()+1)}

@@ -24,7 +24,7 @@ type settings struct {
 
 var methods = []string{"pcg", "gmres"}
 
-// parse reads the flags; it is called again when the job rolls back.
+// parse reads the flags. It is called again when the job rolls back.
 func parse() (settings, error) {
 	s := settings{tasks: (*intra.Process)(nil).Tasks()}
 	f := cli.NewFlags(&s.tasks, "most tasks of each section; the result depends on it", &s.json)
@@ -67,7 +67,7 @@ func parse() (settings, error) {
 	return s, nil
 }
 
-// problem is what must not change when a run continues from saved state.
+// problem holds the settings that must not change when a run continues from saved state.
 type problem struct {
 	Stencil stencil
 	Points  [3]int

@@ -8,9 +8,9 @@ import "github.com/intrahpc/intra"
 type pcg struct {
 	s         *solver
 	r         []float64 // residual
-	direction []float64 // with the other ranks' part
+	direction []float64 // with the elements of other ranks
 	ap        []float64
-	rtz       float64 // r·z of the iteration before
+	rtz       float64 // r·z of the previous iteration
 }
 
 func newPCG(s *solver, n, columns int) *pcg {

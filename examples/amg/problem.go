@@ -19,10 +19,10 @@ var stencils = []string{"5pt", "7pt", "27pt"}
 
 func (s stencil) String() string { return stencils[s] }
 
-// flat reports whether the grid has one plane.
+// flat reports whether the grid has a single plane.
 func (s stencil) flat() bool { return s == cross5 }
 
-// couples reports whether points so far from each other are coupled; a step is at
+// couples reports whether points at this distance from each other are coupled. A step is at
 // most 1 in each direction.
 func (s stencil) couples(step [3]int) bool {
 	if s.flat() && step[2] != 0 {
@@ -31,16 +31,16 @@ func (s stencil) couples(step [3]int) bool {
 	return s == cube27 || step[0]*step[0]+step[1]*step[1]+step[2]*step[2] <= 1
 }
 
-// diagonal returns the entry of a point itself; those of the others are -1.
+// diagonal returns the entry of a point itself. The entries of its neighbours are -1.
 func (s stencil) diagonal() float64 { return [...]float64{4, 6, 26}[s] }
 
-// box is the part of the grid that one rank owns. Directions are x, y and z; points
-// and ranks are numbered with x fastest.
+// box is the part of the grid that one rank owns. Directions are x, y and z; points and
+// ranks are numbered with x fastest.
 type box struct {
 	stencil stencil
 	n       [3]int // points
 	ranks   [3]int // in each direction
-	at      [3]int // place of this rank among them
+	at      [3]int // position of this rank in the grid of ranks
 }
 
 func newBox(s stencil, n [3]int, rank, size int) box {
@@ -54,8 +54,8 @@ func newBox(s stencil, n [3]int, rank, size int) box {
 
 func (b box) points() int { return b.n[0] * b.n[1] * b.n[2] }
 
-// owner returns the rank that owns a point next to the box or in it, and the point's number
-// there; ok if the point is in the grid.
+// owner returns the rank that owns a point in the box or next to it, and the point's number
+// there. If the point is not in the grid, ok is false.
 func (b box) owner(place [3]int) (o ghost, ok bool) {
 	at := b.at
 	for d, x := range place {
@@ -72,8 +72,8 @@ func (b box) owner(place [3]int) (o ghost, ok bool) {
 	return ghost{int32(cartesian.Join(b.ranks, at)), int32(cartesian.Join(b.n, place))}, true
 }
 
-// steps returns the steps from a point to those that it is coupled with, itself too,
-// in ascending order of their numbers.
+// steps returns the steps from a point to itself and to the points with which it is
+// coupled, in ascending order of their numbers.
 func (s stencil) steps() (all [][3]int) {
 	for k := range 27 {
 		step := cartesian.Split([3]int{3, 3, 3}, k)
@@ -87,8 +87,8 @@ func (s stencil) steps() (all [][3]int) {
 	return all
 }
 
-// matrix makes the rows of the points of the box. It also returns the points of other
-// ranks with which they are coupled: their columns follow the own ones.
+// matrix makes the rows of the points of the box. It also returns the points of other ranks
+// with which they are coupled. The columns of these points follow the rank's own ones.
 func (b box) matrix() (*sparse, []ghost) {
 	self := int32(cartesian.Join(b.ranks, b.at))
 	steps := b.stencil.steps()

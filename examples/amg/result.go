@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/examples/internal/digest"
 )
 
-// result is the output of a run; as JSON it is one line.
+// result is the output of a run. As JSON it is one line.
 type result struct {
 	Problem            string     `json:"problem"`
 	Solver             string     `json:"solver"`
@@ -20,11 +20,11 @@ type result struct {
 	Tasks              int        `json:"tasks"`
 	Unknowns           []int64    `json:"unknowns"` // of each level
 	Nonzeros           []int64    `json:"nonzeros"`
-	OperatorComplexity float64    `json:"operator_complexity"` // all nonzeros over those of the finest level
-	GridComplexity     float64    `json:"grid_complexity"`     // the same of unknowns
+	OperatorComplexity float64    `json:"operator_complexity"` // number of all nonzeros divided by those of the finest level
+	GridComplexity     float64    `json:"grid_complexity"`     // the same for unknowns
 	Iterations         int        `json:"iterations"`
 	History            []float64  `json:"history"`  // norms of the residual, relative to the first
-	Residual           cli.Number `json:"residual"` // of the solution, computed from it
+	Residual           cli.Number `json:"residual"` // residual of the solution, computed from the solution
 	Converged          bool       `json:"converged"`
 	XSHA256            string     `json:"x_sha256"`
 	Seconds            float64    `json:"seconds"` // set-up and solution
@@ -48,13 +48,13 @@ func (s *solver) result() (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The last residual of the iterations was updated or estimated, so rounding makes
-	// it differ a little.
+	// The last residual of the iterations was updated or estimated, so the computed one
+	// differs slightly by rounding.
 	r.Residual, r.Converged = cli.Number(residual), residual <= 1.01*set.tolerance
 	if r.XSHA256, err = digest.Of(s.p.World(), s.x); err != nil {
 		return nil, err
 	}
-	// Replicas measure different times, but print the same times.
+	// Replicas measure different times, but must print the same output.
 	if r.Times, err = intra.Once(s.p, func() (seconds, error) { return s.seconds, nil }); err != nil {
 		return nil, fmt.Errorf("agree on the times: %w", err)
 	}

@@ -13,7 +13,7 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 	}
 }
 
-// dot returns the part of this rank of the inner product of x and y.
+// dot returns this rank's part of the inner product of x and y.
 func (l *level) dot(x, y []float64) (sum float64) {
 	//intra:section on(l.p)
 	for lo, hi := range cut(len(x), l.tasks) {
@@ -38,7 +38,7 @@ func (l *level) scale(f float64, r, d []float64) {
 	}
 }
 
-// residual computes what is left of the right-hand side.
+// residual computes the residual of x.
 func (l *level) residual() {
 	//intra:section on(l.p)
 	for lo, hi := range cut(len(l.r), l.tasks) {
@@ -46,7 +46,7 @@ func (l *level) residual() {
 	}
 }
 
-// direction finds where to go from x.
+// direction computes the direction of the correction of x.
 func (l *level) direction(f float64) {
 	//intra:section on(l.p)
 	for lo, hi := range cut(len(l.r), l.tasks) {
@@ -54,7 +54,7 @@ func (l *level) direction(f float64) {
 	}
 }
 
-// begin goes there from zero.
+// begin applies the correction to the guess zero.
 func (l *level) begin(alpha, beta float64) {
 	//intra:section on(l.p)
 	for lo, hi := range cut(len(l.r), l.tasks) {
@@ -62,7 +62,7 @@ func (l *level) begin(alpha, beta float64) {
 	}
 }
 
-// correct goes there from x.
+// correct applies the correction to x.
 func (l *level) correct(alpha, beta float64) {
 	//intra:section on(l.p)
 	for lo, hi := range cut(len(l.r), l.tasks) {
@@ -71,7 +71,7 @@ func (l *level) correct(alpha, beta float64) {
 	l.x, l.next = l.next, l.x
 }
 
-// restrict makes the right-hand side of the next level of what is left here.
+// restrict computes the right-hand side of the next level from the residual of this one.
 func (l *level) restrict(next *level) {
 	//intra:section on(l.p)
 	for lo, hi := range cut(len(next.r), l.tasks) {
@@ -96,7 +96,7 @@ func (l *level) countEntries(a, b *sparse, seen, count []int32) {
 	}
 }
 
-// fillEntries computes c = a·b, where the number of entries of each row is known.
+// fillEntries computes c = a·b. The number of entries of each row is known.
 func (l *level) fillEntries(a, b *sparse, seen []int32, sums []float64, c *sparse) {
 	//intra:section on(l.p)
 	for lo, hi := range cut(c.rows(), l.tasks) {
@@ -105,8 +105,8 @@ func (l *level) fillEntries(a, b *sparse, seen []int32, sums []float64, c *spars
 	}
 }
 
-// fillSmoothed computes c = (I - omega·D⁻¹·F)·t, where the number of entries of each row
-// is known.
+// fillSmoothed computes c = (I - omega·D⁻¹·F)·t. The number of entries of each row is
+// known.
 func (l *level) fillSmoothed(near []float64, omega float64, t *sparse, seen []int32, sums []float64, c *sparse) {
 	//intra:section on(l.p)
 	for lo, hi := range cut(c.rows(), l.tasks) {

@@ -12,7 +12,7 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "82a95e8064455058b1afd8e441a2204f68573e2044e72133275c12227c8e53cd")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "080e03644b8badab7b44600ad919c6e167a0e6311a3cd9419881499f95bbeb57")
 
 var _ = intraruntime.Lines("20:8 23:10 25:11 27:12 28:12 33:17 35:18 37:19 39:20 40:20 46:26 48:27 50:28 52:29 53:29 58:34 60:35 62:36 64:37 65:37 70:42 72:43 74:44 76:45 77:45 82:50 84:51 86:52 88:53 89:53 94:58 96:59 98:60 100:61 101:61 106:66 108:67 110:68 112:69 113:69 119:75 121:76 123:77 125:78 126:78 131:83 133:84 135:85 137:86 138:86 144:92 146:93 148:94 150:95 151:95 156:100 158:101 160:102 163:104 164:104 170:110 172:111 174:112 177:114 178:114")
 
@@ -29,7 +29,7 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 	}
 }
 
-// dot returns the part of this rank of the inner product of x and y.
+// dot returns this rank's part of the inner product of x and y.
 func (l *level) dot(x, y []float64) (sum float64) {
 	//intra:section on(l.p)
 	{
@@ -66,7 +66,7 @@ func (l *level) scale(f float64, r, d []float64) {
 	}
 }
 
-// residual computes what is left of the right-hand side.
+// residual computes the residual of x.
 func (l *level) residual() {
 	//intra:section on(l.p)
 	{
@@ -78,7 +78,7 @@ func (l *level) residual() {
 	}
 }
 
-// direction finds where to go from x.
+// direction computes the direction of the correction of x.
 func (l *level) direction(f float64) {
 	//intra:section on(l.p)
 	{
@@ -90,7 +90,7 @@ func (l *level) direction(f float64) {
 	}
 }
 
-// begin goes there from zero.
+// begin applies the correction to the guess zero.
 func (l *level) begin(alpha, beta float64) {
 	//intra:section on(l.p)
 	{
@@ -102,7 +102,7 @@ func (l *level) begin(alpha, beta float64) {
 	}
 }
 
-// correct goes there from x.
+// correct applies the correction to x.
 func (l *level) correct(alpha, beta float64) {
 	//intra:section on(l.p)
 	{
@@ -115,7 +115,7 @@ func (l *level) correct(alpha, beta float64) {
 	l.x, l.next = l.next, l.x
 }
 
-// restrict makes the right-hand side of the next level of what is left here.
+// restrict computes the right-hand side of the next level from the residual of this one.
 func (l *level) restrict(next *level) {
 	//intra:section on(l.p)
 	{
@@ -152,7 +152,7 @@ func (l *level) countEntries(a, b *sparse, seen, count []int32) {
 	}
 }
 
-// fillEntries computes c = a·b, where the number of entries of each row is known.
+// fillEntries computes c = a·b. The number of entries of each row is known.
 func (l *level) fillEntries(a, b *sparse, seen []int32, sums []float64, c *sparse) {
 	//intra:section on(l.p)
 	{
@@ -165,8 +165,8 @@ func (l *level) fillEntries(a, b *sparse, seen []int32, sums []float64, c *spars
 	}
 }
 
-// fillSmoothed computes c = (I - omega·D⁻¹·F)·t, where the number of entries of each row
-// is known.
+// fillSmoothed computes c = (I - omega·D⁻¹·F)·t. The number of entries of each row is
+// known.
 func (l *level) fillSmoothed(near []float64, omega float64, t *sparse, seen []int32, sums []float64, c *sparse) {
 	//intra:section on(l.p)
 	{

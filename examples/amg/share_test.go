@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
-// Clauses are right, and everything that an iteration depends on is registered, or
+// The clauses are right, and all state on which an iteration depends is registered, or
 // computed again.
 func TestClausesAndStateAreComplete(t *testing.T) {
 	for _, m := range methods {
@@ -16,8 +16,8 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 	}
 }
 
-// Whatever the degrees, schedules and deaths, every survivor has the bits of the
-// run without replicas.
+// Every survivor has the bits of the run without replicas, for all degrees, schedules and
+// deaths.
 func TestReplicasAgree(t *testing.T) {
 	for _, m := range methods {
 		t.Run(m, func(t *testing.T) {

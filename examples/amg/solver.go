@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// solver is what the methods have in common, on one rank.
+// solver holds the data that the methods have in common, on one rank.
 //
 //intra:state skip(p, set, hierarchy, method, ones, progress)
 type solver struct {
@@ -25,14 +25,14 @@ type solver struct {
 	seconds seconds
 }
 
-// method is how the system of equations is solved. An iteration appends to the
-// history; after the last one x is the solution.
+// method is a method for the system of equations. An iteration appends to the history.
+// After the last one x is the solution.
 type method interface{ iterate() error }
 
 // seconds is the time spent in each part, on one replica.
 type seconds struct {
-	SetUp        float64 `json:"set_up"`   // the levels
-	Products     float64 `json:"products"` // part of it: products of sparse matrices
+	SetUp        float64 `json:"set_up"`   // construction of the levels
+	Products     float64 `json:"products"` // part of SetUp: products of sparse matrices
 	Solve        float64 `json:"solve"`
 	Multiply     float64 `json:"multiply"`
 	Precondition float64 `json:"precondition"`
@@ -85,23 +85,24 @@ func newSolver(p *intra.Process, set settings) (*solver, error) {
 	return s, nil
 }
 
-// begin takes zero for x, so that the residual is the right-hand side.
+// begin sets x to zero, so that the residual is the right-hand side.
 func (s *solver) begin() error {
 	_, err := s.measure(s.ones)
 	return err
 }
 
-// done reports whether the residual is small enough, or iterations have run out.
+// done reports whether the residual is small enough, or the maximum number of iterations is
+// reached.
 func (s *solver) done() bool {
 	return !(s.norm() > s.set.tolerance*s.history[0]) || s.iterations() >= s.set.iterations
 }
 
-// iterations returns the number of iterations done.
+// iterations returns the number of completed iterations.
 func (s *solver) iterations() int { return len(s.history) - 1 }
 
 func (s *solver) norm() float64 { return s.history[len(s.history)-1] }
 
-// run iterates from the beginning, or from where the saved state was taken.
+// run iterates from the beginning, or from the saved state.
 func (s *solver) run() error {
 	for !s.done() {
 		if err := s.p.SafePoint(); err != nil {
@@ -121,14 +122,14 @@ func (s *solver) step() error {
 	return s.method.iterate()
 }
 
-// precondition solves A·x = r roughly and returns x, with room for the unknowns of
+// precondition solves A·x = r approximately and returns x, with room for the unknowns of
 // other ranks.
 func (s *solver) precondition(r []float64) ([]float64, error) {
 	defer clock(&s.seconds.Precondition)()
 	return s.hierarchy.precondition(r)
 }
 
-// multiply computes y = A·x, with the other ranks' part of x.
+// multiply computes y = A·x. It fills in the elements of x that belong to other ranks.
 func (s *solver) multiply(x, y []float64) error {
 	defer clock(&s.seconds.Multiply)()
 	l := s.hierarchy.levels[0]
@@ -156,7 +157,7 @@ func (s *solver) measure(r []float64) (float64, error) {
 	return s.norm(), err
 }
 
-// residual returns the norm of what is left of the right-hand side, relative to it.
+// residual returns the norm of the residual, divided by that of the right-hand side.
 func (s *solver) residual() (float64, error) {
 	l := s.hierarchy.levels[0]
 	copy(l.x, s.x)

@@ -34,7 +34,7 @@ func (s *sparse) matrix() (kernels.Matrix[float64], error) {
 	return kernels.Choose(a), nil
 }
 
-// transposed returns the rows of s as columns.
+// transposed returns the transpose of s.
 func (s *sparse) transposed() *sparse {
 	t := &sparse{cols: s.rows(), ptr: make([]int64, s.cols+1), col: make([]int32, len(s.col)), val: make([]float64, len(s.val))}
 	for _, c := range s.col {
@@ -54,7 +54,7 @@ func (s *sparse) transposed() *sparse {
 	return t
 }
 
-// inverseDiagonal returns 1 over each entry on the diagonal.
+// inverseDiagonal returns the inverse of each entry on the diagonal.
 func (s *sparse) inverseDiagonal() ([]float64, error) {
 	inverse := make([]float64, s.rows())
 	for i := range inverse {

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/examples/internal/cli"
 )
 
-// diagnosis is what a step looks like at its beginning.
+// diagnosis describes the state at the beginning of a step.
 type diagnosis struct {
 	Step           int            `json:"step"`
 	RMS            cli.Number     `json:"rms"`             // potential, in units of the ions' temperature
@@ -22,8 +22,7 @@ type diagnosis struct {
 	Markers        [grid.Bins]int `json:"markers"`         // ions by radius
 }
 
-// diagnose puts a diagnosis together from what the push has added up, and
-// updates the net flow.
+// diagnose computes a diagnosis from the sums of the push, and updates the net flow.
 func (s *simulation) diagnose(step int) (*diagnosis, error) {
 	defer clock(&s.seconds.Push)()
 	type all struct {

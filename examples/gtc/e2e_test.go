@@ -15,17 +15,16 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// The test in this file starts real processes through intrarun and kills them
-// with real signals. It builds the programs both ways itself, so running it
-// without the tag is enough.
+// The test in this file starts real processes through intrarun and kills them with real
+// signals. It builds the programs itself, with and without the tag, so it can be run
+// without the tag.
 
 // binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
-// intrarun runs a program with flags of intrarun, and returns the state that it ends
-// in.
+// intrarun runs a program with flags of intrarun, and returns its final state.
 func intrarun(t *testing.T, flags, program, args string) (state string, report *jobtest.Report) {
 	t.Helper()
 	job := jobtest.Run(t, jobtest.Spec{
@@ -40,8 +39,8 @@ func intrarun(t *testing.T, flags, program, args string) (state string, report *
 	return r.StateSHA256, job.Summary(t)
 }
 
-// Any replica may die anywhere: two replicas of two ranks end with the state of the plain
-// program, which ran without deaths and replicas.
+// Any replica may die anywhere: a job with two ranks and two replicas each ends with the
+// state of the plain program, which has no deaths and no replicas.
 func TestKillsOfRealProcesses(t *testing.T) {
 	const folder = "examples/gtc"
 	gtc := binaries.Program(t, folder)
@@ -49,8 +48,8 @@ func TestKillsOfRealProcesses(t *testing.T) {
 	want, _ := intrarun(t, "-n 2 -r 1", binaries.Plain(t, folder), args)
 	got, _ := intrarun(t, "-n 2 -r 2", gtc, args)
 	require.Equal(t, want, got)
-	// Of each process: 29 sections, 208 tasks and as many updates, and more
-	// than 60 messages.
+	// The counts of each process: 29 sections, 208 tasks and as many updates, and more than
+	// 60 messages.
 	most := map[string]int{"section": 28, "task": 207, "update": 207, "message": 60}
 	for i, point := range []string{"section", "task", "update", "message"} {
 		for _, at := range jobtest.Some([]int{0, 1, 2, 3, 4}, 1, 3) {

@@ -15,8 +15,8 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// A replica dies at every kind of point, at many places in the program. The static
-// schedule makes every replica run its own tasks, so each number is another place.
+// A replica dies at every kind of point, at many places in the program. With the static
+// schedule every replica runs its own tasks, so each number means another place.
 func TestKills(t *testing.T) {
 	set := small(2)
 	want := state(t, set)
@@ -55,17 +55,17 @@ func TestSeveralKills(t *testing.T) {
 	}
 }
 
-// Each update of a step is torn in turn, and received in each way the runtime knows.
-// Received in place without a snapshot of what was there, an update of the weights that
-// breaks off leaves weights that are corrected twice. The digest shows this, so the
-// tests above would show it, too.
+// Each update of a step is torn in turn, and received in each way that the runtime
+// supports. If an update of the weights is received in place without a snapshot and breaks
+// off, the weights are corrected twice. The digest reveals that, so the tests above would
+// reveal it, too.
 func TestTornUpdatesNeedSnapshots(t *testing.T) {
 	set := small(1)
 	want := state(t, set)
 	for _, receive := range []job.Receive{job.ReceiveStaged, job.ReceiveInPlace, job.ReceiveTorn} {
 		t.Run([]string{"staged", "in place", "without snapshots"}[receive], func(t *testing.T) {
 			wrong, torn, kills := 0, int64(0), 30
-			if receive == job.ReceiveTorn { // a replica that comes late receives nothing in place
+			if receive == job.ReceiveTorn { // a replica that lags behind receives nothing in place
 				kills = 300
 			}
 			for k := 0; k < kills && (wrong == 0 || k < 30); k++ {

@@ -32,7 +32,7 @@ func defaults() settings {
 	}
 }
 
-// parse reads the flags; it is called again when the job rolls back.
+// parse reads the flags. It is called again when the job rolls back.
 func parse() (settings, error) {
 	s := defaults()
 	f := cli.NewFlags(&s.tasks, "most tasks of a section; the last digits of the result depend on it", &s.json)
@@ -103,15 +103,15 @@ func simulate(p *intra.Process, set settings, progress func(diagnosis)) (*simula
 	if r.StateSHA256, err = s.digest(); err != nil {
 		return nil, r, err
 	}
-	// Replicas measure different times, but print the same ones.
+	// Replicas measure different times, but must print the same output.
 	if r.Seconds, err = intra.Once(p, func() (seconds, error) { return s.seconds, nil }); err != nil {
 		return nil, r, fmt.Errorf("agree on the times: %w", err)
 	}
 	return s, r, nil
 }
 
-// digest returns, on rank 0, the digest of the state of all ranks: coordinates of
-// the ions and the potential.
+// digest returns, on rank 0, the digest of the state of all ranks: coordinates of the ions
+// and the potential.
 func (s *simulation) digest() (string, error) {
 	now := &s.ions.Now
 	return digest.Of(s.p.World(), now.Psi, now.Theta, now.Zeta, now.Rho, now.Weight, s.ions.Mu, s.fields.Potential)

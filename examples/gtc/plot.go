@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// plot writes a picture of the potential in the first plane of this rank. One
-// replica does it.
+// plot writes a picture of the potential in the first plane of this rank. Only one replica
+// writes it.
 func (s *simulation) plot(file string) error {
 	_, err := intra.Once(s.p, func() (struct{}, error) {
 		var png bytes.Buffer
@@ -76,7 +76,7 @@ func (c *crossSection) Y(row int) float64 {
 	return c.grid.Outer * (2*float64(row)/(pixels-1) - 1)
 }
 
-// Z returns the potential, and not a number outside of the plasma.
+// Z returns the potential, and NaN outside of the plasma.
 func (c *crossSection) Z(column, row int) float64 {
 	x, y := c.X(column)-1, c.Y(row)
 	r := math.Hypot(x, y)

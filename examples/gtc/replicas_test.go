@@ -38,7 +38,7 @@ func TestReplicasComputeTheSame(t *testing.T) {
 	require.NotEqual(t, want, state(t, set), "more tasks add up in another order, so the digest sees the last bit")
 }
 
-// Everything that a step depends on is registered, or computed again.
+// All state on which a step depends is registered, or computed again.
 func TestStateIsComplete(t *testing.T) {
 	set := small(3)
 	want := state(t, set)

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// load makes plasma of random numbers, shared.
+// load turns random numbers into a plasma, in shared tasks.
 func (s *simulation) load() {
 	//intra:section on(s.p)
 	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
@@ -14,7 +14,7 @@ func (s *simulation) load() {
 	}
 }
 
-// predict moves the ions half a step on, shared.
+// predict moves the ions by half a step, in shared tasks.
 func (s *simulation) predict(dt float64) {
 	defer clock(&s.seconds.Push)()
 	clear(s.sums)
@@ -26,7 +26,7 @@ func (s *simulation) predict(dt float64) {
 	}
 }
 
-// correct moves the ions the whole step, in place, shared.
+// correct moves the ions by the whole step, in place, in shared tasks.
 func (s *simulation) correct(dt float64) {
 	defer clock(&s.seconds.Push)()
 	//intra:section on(s.p)
@@ -35,8 +35,8 @@ func (s *simulation) correct(dt float64) {
 	}
 }
 
-// charge adds up the charge of the ions on the grid, shared: each
-// task in a field of its own.
+// charge deposits the charge of the ions on the grid, in shared tasks. Each task has its
+// own field.
 func (s *simulation) charge() {
 	task := 0
 	//intra:section on(s.p)
@@ -46,7 +46,7 @@ func (s *simulation) charge() {
 	}
 }
 
-// average applies the Poisson operator to a plane, shared.
+// average applies the Poisson operator to a plane, in shared tasks.
 func (s *simulation) average(plane int) {
 	//intra:section on(s.p)
 	for lo, hi := range intra.Blocks(s.grid.Points, s.tasks) {
@@ -54,7 +54,7 @@ func (s *simulation) average(plane int) {
 	}
 }
 
-// measureHeat measures the heat of the ions, shared; it returns the number of
+// measureHeat measures the heat of the ions, in shared tasks. It returns the number of
 // tasks.
 func (s *simulation) measureHeat() (tasks int) {
 	//intra:section on(s.p)
@@ -65,7 +65,7 @@ func (s *simulation) measureHeat() (tasks int) {
 	return tasks
 }
 
-// restore takes the excess of temperature out of the weights, shared.
+// restore subtracts the excess of temperature from the weights, in shared tasks.
 func (s *simulation) restore() {
 	//intra:section on(s.p)
 	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {

@@ -18,11 +18,11 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "e2e9518c4e47193ce85174153600b9dc18f708828f82a438da19d158e3a6f314")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "6355d30e8aff6aa68ea69d737246e78c12780de735827ec9f91c418fef5ac70c")
 
 var _ = intraruntime.Lines("26:10 28:11 30:12 32:13 33:13 38:18 43:22 45:23 48:25 49:25 54:30 57:32 59:33 61:34 62:34 68:40 71:42 73:43 76:45 77:45 82:50 84:51 86:52 88:53 89:53 95:59 97:60 99:61 102:63 103:63 109:69 111:70 113:71 115:72 116:72")
 
-// load makes plasma of random numbers, shared.
+// load turns random numbers into a plasma, in shared tasks.
 func (s *simulation) load() {
 	//intra:section on(s.p)
 	{
@@ -34,7 +34,7 @@ func (s *simulation) load() {
 	}
 }
 
-// predict moves the ions half a step on, shared.
+// predict moves the ions by half a step, in shared tasks.
 func (s *simulation) predict(dt float64) {
 	defer clock(&s.seconds.Push)()
 	clear(s.sums)
@@ -50,7 +50,7 @@ func (s *simulation) predict(dt float64) {
 	}
 }
 
-// correct moves the ions the whole step, in place, shared.
+// correct moves the ions by the whole step, in place, in shared tasks.
 func (s *simulation) correct(dt float64) {
 	defer clock(&s.seconds.Push)()
 	//intra:section on(s.p)
@@ -63,8 +63,8 @@ func (s *simulation) correct(dt float64) {
 	}
 }
 
-// charge adds up the charge of the ions on the grid, shared: each
-// task in a field of its own.
+// charge deposits the charge of the ions on the grid, in shared tasks. Each task has its
+// own field.
 func (s *simulation) charge() {
 	task := 0
 	//intra:section on(s.p)
@@ -78,7 +78,7 @@ func (s *simulation) charge() {
 	}
 }
 
-// average applies the Poisson operator to a plane, shared.
+// average applies the Poisson operator to a plane, in shared tasks.
 func (s *simulation) average(plane int) {
 	//intra:section on(s.p)
 	{
@@ -90,7 +90,7 @@ func (s *simulation) average(plane int) {
 	}
 }
 
-// measureHeat measures the heat of the ions, shared; it returns the number of
+// measureHeat measures the heat of the ions, in shared tasks. It returns the number of
 // tasks.
 func (s *simulation) measureHeat() (tasks int) {
 	//intra:section on(s.p)
@@ -105,7 +105,7 @@ func (s *simulation) measureHeat() (tasks int) {
 	return tasks
 }
 
-// restore takes the excess of temperature out of the weights, shared.
+// restore subtracts the excess of temperature from the weights, in shared tasks.
 func (s *simulation) restore() {
 	//intra:section on(s.p)
 	{

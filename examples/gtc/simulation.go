@@ -12,7 +12,7 @@ import (
 )
 
 // simulation is the simulation on one rank. A process that continues from saved state
-// makes the grid and the Poisson operator again.
+// builds the grid and the Poisson operator again.
 //
 //intra:state skip(p, tasks, grid, poisson, parts, sums, heat, stopTotal)
 type simulation struct {
@@ -28,8 +28,8 @@ type simulation struct {
 	parts  [][]float64 // charge that each task deposits
 	sums   []ions.Sums
 	heat   []ions.Heat
-	excess [grid.Bins]float64 // of temperature, over time
-	done   int                // steps
+	excess [grid.Bins]float64 // excess of temperature, averaged over time
+	done   int                // number of completed steps
 	past   []diagnosis
 
 	seconds   seconds
@@ -92,15 +92,16 @@ func newSimulation(p *intra.Process, set settings) (*simulation, error) {
 	return s, nil
 }
 
-// problem is what must not change when a simulation continues from saved state.
+// problem holds the settings that must not change when a simulation continues from saved
+// state.
 type problem struct {
 	grid.Size
 	Tasks int
 }
 
-// deposits returns into how many tasks the charge is cut: each costs a field
-// to clear, to send and to add up, so there are no more of them than a field
-// has values for each ion.
+// deposits returns the number of tasks for the charge. Each task has to clear, send and add
+// a field of its own. So there are at most as many tasks as the ratio of ions to values in
+// a field allows.
 func deposits(g *grid.Grid, tasks int) int {
 	n := 1
 	for 2*n <= tasks && 2*n*g.Points*(g.Planes+1) <= g.Ions {
@@ -109,7 +110,7 @@ func deposits(g *grid.Grid, tasks int) int {
 	return min(max(n, 4), tasks)
 }
 
-// step does one time step, and diagnoses it if it is time to.
+// step carries out one time step, and diagnoses it if a diagnosis is due.
 func (s *simulation) step(number int) (d *diagnosis, err error) {
 	dt := s.grid.TimeStep
 	due := number%s.grid.DiagnosisInterval == 0
@@ -139,7 +140,7 @@ func (s *simulation) step(number int) (d *diagnosis, err error) {
 	return d, s.redistribute(false)
 }
 
-// findField smooths the potential and takes its gradient.
+// findField smooths the potential and computes its gradient.
 func (s *simulation) findField() error {
 	done := clock(&s.seconds.Smooth)
 	err := s.fields.Smooth(s.fields.Potential)
@@ -152,8 +153,8 @@ func (s *simulation) findField() error {
 	return s.fields.Differentiate()
 }
 
-// redistribute brings the ions to the wedges where they are now, and solves
-// for the potential that they make there.
+// redistribute moves the ions to the wedges where they are now, and computes the potential
+// that they create there.
 func (s *simulation) redistribute(old bool) error {
 	done := clock(&s.seconds.Shift)
 	err := s.ions.Shift(s.p.World(), s.grid, old)
@@ -178,7 +179,7 @@ func (s *simulation) redistribute(old bool) error {
 	return s.solve()
 }
 
-// solve finds the potential of the density.
+// solve computes the potential of the density.
 func (s *simulation) solve() error {
 	for k := s.poisson.First(); k < s.poisson.End(); k++ {
 		s.poisson.Begin(s.fields, k)
@@ -191,8 +192,8 @@ func (s *simulation) solve() error {
 	return s.poisson.Close(s.fields)
 }
 
-// keepProfile takes out of the weights what the turbulence has changed of the
-// temperature profile, averaged over a hundred steps.
+// keepProfile subtracts from the weights the change of the temperature profile that the
+// turbulence has caused, averaged over a hundred steps.
 func (s *simulation) keepProfile() error {
 	defer clock(&s.seconds.Push)()
 	var all ions.Heat

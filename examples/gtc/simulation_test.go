@@ -15,7 +15,7 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// small is a case that takes milliseconds.
+// small is a case that runs for milliseconds.
 func small(steps int) settings {
 	return settings{
 		size:  grid.Size{IonsPerCell: 4, Surfaces: 10, MaxTheta: 24, MaxZeta: 2, ParticleDomains: 1, DiagnosisInterval: 1},
@@ -41,7 +41,7 @@ func results(t *testing.T, spec intra.Spec, set settings, opts ...intratest.Opti
 	return all, report
 }
 
-// The case of the reference run of GTC v2 in double precision.
+// The results agree with the reference run of GTC v2 in double precision.
 func TestAgreesWithGTC(t *testing.T) {
 	set := defaults()
 	set.size.IonsPerCell = 10
@@ -76,8 +76,8 @@ func markers(d diagnosis) (n int) {
 	return n
 }
 
-// Torus and ions can be divided in every way; no ion is lost, and the field is
-// that of a plasma.
+// Torus and ions can be divided in every way. No ion is lost, and the field is that of a
+// plasma.
 func TestDecompositions(t *testing.T) {
 	for _, tt := range []struct{ ranks, domains, planes int }{
 		{1, 1, 1}, {1, 1, 3}, {2, 1, 2}, {2, 2, 1}, {2, 2, 2}, {3, 1, 6}, {4, 2, 4}, {6, 2, 12}, {6, 3, 2},
@@ -118,8 +118,8 @@ func TestRefusesWhatItCannotRun(t *testing.T) {
 	}
 }
 
-// The result does not depend on the diagnosis, where it has no part in the
-// physics: markers and energy of steps that both see.
+// The results do not depend on the interval of the diagnosis. The test compares markers and
+// energy of the steps that both runs diagnose.
 func TestDiagnosisInterval(t *testing.T) {
 	set := small(6)
 	set.size.DiagnosisInterval = 3

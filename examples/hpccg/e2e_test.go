@@ -17,9 +17,9 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// The tests in this file start real processes through intrarun, and kill them
-// with real signals. They build the programs both ways themselves, so running
-// them without the tag is enough.
+// The tests in this file start real processes through intrarun, and kill them with real
+// signals. They build the programs themselves, with and without the tag, so they can be run
+// without the tag.
 
 // binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
@@ -28,13 +28,13 @@ func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
 const folder = "examples/hpccg"
 
-// jobRun is the visible result of a job.
+// jobRun is the output of a job.
 type jobRun struct {
 	jobtest.Result
 	report *jobtest.Report
 }
 
-// intrarun runs a program, which is given with its arguments.
+// intrarun runs a program with its arguments.
 func intrarun(t *testing.T, flags string, program ...string) jobRun {
 	t.Helper()
 	r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: program})
@@ -53,8 +53,8 @@ func plain(t *testing.T, ranks int, args ...string) jobRun {
 	return intrarun(t, fmt.Sprintf("-n %d -r 1", ranks), append([]string{binaries.Plain(t, folder)}, args...)...)
 }
 
-// sum returns the one line of JSON that a run printed, and a text that shows all its
-// bits: x no longer changes once it has converged, but the residuals do.
+// sum returns the result from the line of JSON that a run printed, and a text with all its
+// bits. The text contains the residuals, because x no longer changes once it has converged.
 func (r jobRun) sum(t *testing.T) (result, string) {
 	t.Helper()
 	require.Zero(t, r.Code, "%s", r.Stderr)
@@ -95,11 +95,11 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// Some real processes die, and recovery follows; package internal/testkit/systemtest
-// has many more cases. The result shows no difference.
+// Some real processes die and are recovered, and the result does not change. Package
+// internal/testkit/systemtest has many more cases.
 func TestKills(t *testing.T) {
 	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 40 -json")
-	want := make(map[int]string) // by ranks
+	want := make(map[int]string) // expected text by number of ranks
 	for ranks := 1; ranks <= 2; ranks++ {
 		_, want[ranks] = plain(t, ranks, args...).sum(t)
 	}
@@ -150,8 +150,8 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
-// Deaths with -fused: at a task, before an update that has been stored or sent, and
-// with a rollback to a backup, which differs from one without -fused.
+// Deaths with -fused: at a task, before an update that has been stored or sent, and with a
+// rollback to a backup. The state in such a backup differs from that without -fused.
 func TestFusedKills(t *testing.T) {
 	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 40 -json -fused")
 	_, want := plain(t, 2, args...).sum(t)
@@ -170,8 +170,8 @@ func TestFusedKills(t *testing.T) {
 	}
 }
 
-// Vectors are large enough for tasks to store their results while they run.
-// Measurements decide whether they do, so not every kill happens.
+// The vectors are large enough for tasks to store their results while they run. The runtime
+// decides by measurements, so not every kill happens.
 func TestKillsInTheMiddleOfStores(t *testing.T) {
 	args := strings.Fields("-nx 128 -ny 64 -nz 64 -iters 6 -json")
 	_, want := plain(t, 1, args...).sum(t)
@@ -181,8 +181,8 @@ func TestKillsInTheMiddleOfStores(t *testing.T) {
 	}
 }
 
-// Replicas on unlike CPUs stay equal: each of three replicas uses another path
-// of the kernels, and checked mode compares all bits after every section.
+// Replicas on different CPUs stay equal: each of three replicas uses another path of the
+// kernels, and checked mode compares all bits after every section.
 func TestEveryKernelPathAgrees(t *testing.T) {
 	paths := []string{"go"}
 	if cpuid.CPU.Has(cpuid.AVX2) {
@@ -209,8 +209,8 @@ func TestEveryKernelPathAgrees(t *testing.T) {
 	}
 }
 
-// The output of the program during a trial of checked mode is not shown. Here the last
-// trial continues to the end of the program.
+// The output of the program during a trial of checked mode is not shown. The last trial
+// here continues to the end of the program.
 func TestTrialsPrintNothing(t *testing.T) {
 	lines := func(r jobRun) (list []string) {
 		for l := range strings.Lines(r.Stdout) {

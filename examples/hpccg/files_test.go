@@ -19,10 +19,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// fileArgs are those of the problem whose files the tests compare.
+// fileArgs are the arguments of the problem whose files the tests compare.
 var fileArgs = strings.Fields("-nx 6 -ny 5 -nz 4 -iters 45 -json")
 
-// outputs names the files of a job.
+// outputs holds the names of the files of a job.
 type outputs struct{ dir, field, log string }
 
 func newOutputs(t *testing.T) outputs {
@@ -35,7 +35,7 @@ func (o outputs) args() []string {
 	return append(fileArgs[:len(fileArgs):len(fileArgs)], "-field", o.field, "-log", o.log)
 }
 
-// require compares the files with what the job printed.
+// require compares the files with the output of the job.
 func (o outputs) require(t *testing.T, r jobRun, left ...string) {
 	t.Helper()
 	out, _ := r.sum(t)
@@ -55,7 +55,7 @@ func (o outputs) require(t *testing.T, r jobRun, left ...string) {
 	require.Len(t, all, 2+len(left), "the folder has temporary files: %v", all)
 }
 
-// The files are those of a run without failures, and nothing else is left.
+// The files are those of a run without failures, and no other files remain.
 func TestFilesAfterFailures(t *testing.T) {
 	for _, flags := range []string{
 		"-n 2 -r 1",
@@ -74,8 +74,8 @@ func TestFilesAfterFailures(t *testing.T) {
 	}
 }
 
-// Schedules of kills that follow from a seed: the lowest replica, which writes, dies at any
-// step, is replaced, and all ranks roll back when both replicas have died.
+// Random schedules of kills: the lowest replica, which writes, dies at any step and is
+// replaced. All ranks roll back when both replicas have died.
 func TestFilesAfterRandomFailures(t *testing.T) {
 	for seed := range uint64(jobtest.Count(4, 200)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestFilesAfterRandomFailures(t *testing.T) {
 			replicas := 1 + random.IntN(2)
 			flags := fmt.Sprintf("-n 2 -r %d -spares 3 -backup %d", replicas, 1+random.IntN(6))
 			for range 1 + random.IntN(3) {
-				// By the tenth pass a backup is complete.
+				// A backup is complete before the tenth pass.
 				flags += fmt.Sprintf(" -kill %d.%d@%s:%d", random.IntN(2), random.IntN(replicas),
 					[]string{"section", "message"}[random.IntN(2)], 100+random.IntN(160))
 			}
@@ -93,8 +93,8 @@ func TestFilesAfterRandomFailures(t *testing.T) {
 	}
 }
 
-// A job that ends in the middle is continued by another one from its checkpoint files: the
-// log is cut off at the safe point and goes on from there.
+// A job ends in the middle, and another one continues from its checkpoint files. It
+// truncates the log at the safe point and continues it from there.
 func TestFilesAfterRestart(t *testing.T) {
 	o, sets := newOutputs(t), t.TempDir()
 	r := hpccg(t, "-n 2 -r 1 -checkpoint "+sets+" -checkpoint-every 4 -kill 0.0@section:200", o.args()...)
@@ -103,7 +103,8 @@ func TestFilesAfterRestart(t *testing.T) {
 	o.require(t, hpccg(t, "-n 2 -r 2 -restart "+sets, o.args()...))
 }
 
-// A file that cannot be written is an error of the job that names it, also with replicas.
+// If a file cannot be written, the job fails with an error that names it, also with
+// replicas.
 func TestFilesThatCannotBeWritten(t *testing.T) {
 	for _, flag := range []string{"-field", "-log"} {
 		name := filepath.Join(t.TempDir(), "missing", "file")
@@ -114,8 +115,8 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// On a full disk the job ends with that error, the old field stays as it was, and of the log whole
-// lines stay.
+// On a full disk the job fails with that error. The old field does not change, and the log
+// keeps only whole lines.
 func TestFullDisk(t *testing.T) {
 	const script = `
 mount -t tmpfs -o size=8k none "$0"

@@ -6,12 +6,11 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// haloTag marks the planes that neighbours exchange.
+// haloTag is the tag of the messages with planes.
 const haloTag = 99
 
-// exchange fills the planes of the neighbours in v. As in the original the receives
-// take any source; each plane is stored by its source, so that the order of arrival
-// does not matter.
+// exchange fills the planes of the neighbours in v. As in the original it receives from any
+// source. It stores each plane by its source, so the order of arrival does not matter.
 func (b box) exchange(c *comm.Comm, v []float64, arrived [][]float64) error {
 	plane := b.plane()
 	var receives []*comm.Request

@@ -14,14 +14,14 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// outcome is the part of a run on one rank that a test examines.
+// outcome holds the results of a run on one rank that a test examines.
 type outcome struct {
 	history []float64
 	x       []float64
 }
 
-// solveOn solves a problem on a job in this process and returns the outcomes
-// of all replicas of all ranks that finished, in the order of ranks.
+// solveOn solves a problem on a job in this process. It returns the outcomes of all
+// replicas of all ranks that finished, in the order of ranks.
 func solveOn(t *testing.T, spec intra.Spec, set settings, opts ...intratest.Option) (map[int][]outcome, intratest.Report) {
 	t.Helper()
 	var mu sync.Mutex
@@ -44,7 +44,7 @@ func solveOn(t *testing.T, spec intra.Spec, set settings, opts ...intratest.Opti
 	return all, report
 }
 
-// The residual norms of the original, summed in sequence on each rank.
+// The residual norms agree with those of the original, summed in sequence on each rank.
 func TestReferenceValues(t *testing.T) {
 	tests := []struct {
 		nx, ny, nz, ranks, passes   int
@@ -70,7 +70,7 @@ func TestReferenceValues(t *testing.T) {
 			require.Equal(t, []float64{tt.first, tt.tenth, tt.fiftieth, tt.end},
 				[]float64{h[0], h[9], h[49], h[len(h)-1]})
 
-			// Sums in another order agree as far as rounding lets them.
+			// Sums in another order agree up to rounding.
 			set.how, set.tasks = simd, 16
 			all, _ = solveOn(t, intra.Spec{Ranks: tt.ranks}, set)
 			h = all[0][0].history
@@ -82,7 +82,7 @@ func TestReferenceValues(t *testing.T) {
 				requireClose(t, tt.first, tt.end, h[len(h)-1], 1e-6)
 			}
 
-			// The form of the matrix makes no difference.
+			// The format of the matrix makes no difference.
 			set.format = csr
 			all, _ = solveOn(t, intra.Spec{Ranks: tt.ranks}, set)
 			require.Equal(t, h, all[0][0].history)
@@ -90,7 +90,7 @@ func TestReferenceValues(t *testing.T) {
 	}
 }
 
-// The residual norms with -fused, which doc.go shows: their sums are in another order.
+// The residual norms with -fused are those in doc.go. Their sums have another order.
 // Sequential sums have the same order as without -fused.
 func TestFused(t *testing.T) {
 	set := settings{nx: 16, ny: 16, nz: 16, iters: 150, tasks: 1, how: sequential, fused: true}
@@ -118,8 +118,8 @@ func TestFused(t *testing.T) {
 	require.Contains(t, string(doc), digits.String())
 }
 
-// requireClose compares residual norms that were summed in different orders.
-// Far below the rounding errors of the first pass only the magnitude is left.
+// requireClose compares residual norms that were summed in different orders. If they are
+// far below the rounding errors of the first pass, it compares only the magnitude.
 func requireClose(t *testing.T, first, want, got, epsilon float64) {
 	t.Helper()
 	if want > 1e-9*first {
@@ -129,8 +129,8 @@ func requireClose(t *testing.T, first, want, got, epsilon float64) {
 	require.InDelta(t, math.Log10(want), math.Log10(got), 3)
 }
 
-// The rows are those of a 27-point stencil whose solution is all ones, also
-// across the seam between two ranks.
+// The rows are those of a 27-point stencil whose solution is all ones, also across the
+// border between two ranks.
 func TestGenerate(t *testing.T) {
 	for _, f := range []format{sliced, csr} {
 		testGenerate(t, f)

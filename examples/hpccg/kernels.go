@@ -2,12 +2,12 @@ package main
 
 import "github.com/intrahpc/intra/kernels"
 
-// arithmetic says how the kernels add up. Replicas of one job use the same.
+// arithmetic selects how the kernels add. All replicas of a job use the same.
 type arithmetic int
 
 const (
 	simd       arithmetic = iota // package kernels: fixed lanes, one result on every CPU
-	sequential                   // plain loops in order, as the original's
+	sequential                   // plain loops in order, as in the original
 )
 
 // waxpby computes w = alpha·x + beta·y.

@@ -24,7 +24,7 @@ type settings struct {
 	field, log string
 }
 
-// parse reads the flags; it is called again when the job rolls back.
+// parse reads the flags. It is called again when the job rolls back.
 func parse() (settings, error) {
 	s := settings{tasks: (*intra.Process)(nil).Tasks()}
 	f := cli.NewFlags(&s.tasks, "tasks of each section; the result depends on it", &s.json)
@@ -70,7 +70,7 @@ func parse() (settings, error) {
 func main() { intra.Main(cli.Program(parse, run)) }
 
 func run(p *intra.Process, set settings) error {
-	// The halo receives from any source and stores each plane by its source.
+	// The halo receives from any source, but stores each plane by its source.
 	if err := p.World().AssertSendDeterministic(); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func run(p *intra.Process, set settings) error {
 	if r.XSHA256, err = digest.Of(p.World(), s.x); err != nil {
 		return err
 	}
-	// Replicas measure different times, but print the same ones.
+	// Replicas measure different times, but must print the same output.
 	if r.Seconds, err = intra.Once(p, func() (seconds, error) { return s.seconds, nil }); err != nil {
 		return fmt.Errorf("agree on the times: %w", err)
 	}

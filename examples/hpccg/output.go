@@ -11,14 +11,15 @@ import (
 // fieldEvery is the number of passes after which the field is written again.
 const fieldEvery = 10
 
-// output writes what the user has asked for: x as a file, and a line for each pass.
+// output writes the files that the user has requested: x, and a log with a line for each
+// pass.
 type output struct {
 	p     *intra.Process
 	field string     // "": not written
 	log   *file.File // of rank 0; nil: not written
 }
 
-// newOutput opens the log. In a restored process it continues where it was.
+// newOutput opens the log. In a restored process the log continues at the saved position.
 func newOutput(p *intra.Process, field, log string) (*output, error) {
 	o := &output{p: p, field: field}
 	if log == "" || p.Rank() > 0 {
@@ -29,7 +30,7 @@ func newOutput(p *intra.Process, field, log string) (*output, error) {
 	return o, err
 }
 
-// pass writes what is due after a pass.
+// pass writes the output that is due after a pass.
 func (o *output) pass(pass int, norm float64, x []float64) error {
 	if o.log != nil {
 		if _, err := fmt.Fprintf(o.log, "%d %v\n", pass, norm); err != nil {
@@ -55,7 +56,7 @@ func (o *output) write(x []float64) error {
 	if err != nil {
 		return err
 	}
-	// An error of one rank is that of all, and Close returns it again.
+	// All ranks get the error of one rank, and Close returns it again.
 	_ = f.WriteAtAll(b, int64(o.p.Rank())*int64(len(b)))
 	return f.Close()
 }

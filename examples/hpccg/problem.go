@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// box is the part of the grid that one rank owns. Ranks stack along z.
+// box is the part of the grid that one rank owns. The boxes are stacked along z.
 type box struct {
 	nx, ny, nz int
 	rank, size int
@@ -22,8 +22,8 @@ func (b box) rows() int { return b.plane() * b.nz }
 func (b box) hasBelow() bool { return b.rank > 0 }
 func (b box) hasAbove() bool { return b.rank < b.size-1 }
 
-// Vectors that a matrix is applied to hold the rank's own points, then the
-// plane of the rank below, then that of the rank above.
+// A vector to which a matrix is applied holds the rank's own points, then the plane of the
+// rank below, then that of the rank above.
 func (b box) below() int { return b.rows() }
 
 func (b box) above() int {
@@ -59,12 +59,12 @@ func (b box) column(x, y, z int) (int, bool) {
 	return 0, false
 }
 
-// format is the form that the matrix is held in.
+// format is the format of the matrix.
 type format int
 
 const (
-	sliced format = iota // slices of 8 rows with common diagonals: the fastest here
-	csr                  // compressed rows, as the original's
+	sliced format = iota // slices of 8 rows with common diagonals, the fastest for this matrix
+	csr                  // compressed rows, as in the original
 )
 
 // builder makes a matrix row by row.
@@ -103,10 +103,9 @@ func (c *csrBuilder) matrix() (kernels.Matrix[float64], error) {
 	return kernels.NewCSR(c.cols, c.ptr, c.col, c.val)
 }
 
-// generate makes the rank's rows of the matrix, 27 on the diagonal and -1 for
-// each neighbour among the 26 around a point, and its part of the right-hand
-// side for the solution of all ones. Entries of a row are in ascending order
-// of their global column.
+// generate makes the rank's rows of the matrix, and its part of the right-hand side whose
+// solution is all ones. A row has 27 on the diagonal, and -1 for each neighbour among the
+// 26 around a point. The entries of a row are in ascending order of their global columns.
 func (b box) generate(f format) (kernels.Matrix[float64], []float64, error) {
 	m := b.builder(f)
 	rhs := kernels.Alloc[float64](b.rows())

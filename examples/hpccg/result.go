@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/examples/internal/cli"
 )
 
-// result is the output of a run; as JSON it is one line.
+// result is the output of a run. As JSON it is one line.
 type result struct {
 	Ranks      int          `json:"ranks"`
 	NX         int          `json:"nx"`

@@ -17,7 +17,7 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 	}
 }
 
-// ddot returns the part of this rank of the inner product of x and y.
+// ddot returns this rank's part of the inner product of x and y.
 func (s *solver) ddot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Ddot)()
 	//intra:section on(s.p)
@@ -36,8 +36,8 @@ func (s *solver) sparsemv(x, y []float64) {
 	}
 }
 
-// waxpbyDot computes w = alpha·x + beta·y and returns the part of this rank of
-// the inner product of w with itself.
+// waxpbyDot computes w = alpha·x + beta·y and returns this rank's part of the inner product
+// of w with itself.
 func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []float64) (sum float64) {
 	defer s.clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
@@ -47,8 +47,8 @@ func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []floa
 	return sum
 }
 
-// sparsemvDot computes y = A·x and returns the part of this rank of the inner
-// product of x and y.
+// sparsemvDot computes y = A·x and returns this rank's part of the inner product of x and
+// y.
 func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)

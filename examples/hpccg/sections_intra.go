@@ -16,7 +16,7 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "e0f68a94c803915ee9e4e40b6d4e85ff8d412571eb9922b710b9df411fc54c11")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "fdcd058c00eb03b0ec200b06e76df01762751bdf7c0d809f9dd03cebf440adf5")
 
 var _ = intraruntime.Lines("24:12 27:14 29:15 31:16 32:16 37:21 40:23 42:24 44:25 45:25 51:31 54:33 56:34 58:35 59:35 65:41 68:43 70:44 72:45 73:45 80:52 83:54 85:55 87:56 88:56")
 
@@ -33,7 +33,7 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 	}
 }
 
-// ddot returns the part of this rank of the inner product of x and y.
+// ddot returns this rank's part of the inner product of x and y.
 func (s *solver) ddot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Ddot)()
 	//intra:section on(s.p)
@@ -60,8 +60,8 @@ func (s *solver) sparsemv(x, y []float64) {
 	}
 }
 
-// waxpbyDot computes w = alpha·x + beta·y and returns the part of this rank of
-// the inner product of w with itself.
+// waxpbyDot computes w = alpha·x + beta·y and returns this rank's part of the inner product
+// of w with itself.
 func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []float64) (sum float64) {
 	defer s.clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
@@ -75,8 +75,8 @@ func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []floa
 	return sum
 }
 
-// sparsemvDot computes y = A·x and returns the part of this rank of the inner
-// product of x and y.
+// sparsemvDot computes y = A·x and returns this rank's part of the inner product of x and
+// y.
 func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// Whatever the degrees, links and deaths, every survivor has the bits of the
-// run without replicas.
+// Every survivor has the bits of the run without replicas, for all degrees, links and
+// deaths.
 func TestReplicasAgree(t *testing.T) {
 	for _, fused := range []bool{false, true} {
 		t.Run(fmt.Sprint("fused ", fused), func(t *testing.T) {
@@ -58,7 +58,7 @@ func testReplicasAgree(t *testing.T, set settings) {
 	}
 }
 
-// Everything that a pass depends on is registered, or computed again.
+// All state on which a pass depends is registered, or computed again.
 func TestStateIsComplete(t *testing.T) {
 	for _, c := range []struct {
 		fused   bool

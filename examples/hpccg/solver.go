@@ -13,9 +13,9 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// solver is the method of conjugate gradients on one rank. A process that continues
-// from saved state makes the matrix and the right-hand side again. The other skipped
-// fields have no meaning between two passes.
+// solver is the method of conjugate gradients on one rank. A process that continues from
+// saved state builds the matrix and the right-hand side again. The other skipped fields
+// have no meaning between two passes.
 //
 //intra:state skip(p, box, tasks, how, fused, a, b, ap, arrived, progress, out)
 type solver struct {
@@ -23,22 +23,22 @@ type solver struct {
 	box   box
 	tasks int
 	how   arithmetic
-	fused bool // inner products in the tasks that write their vectors
+	fused bool // inner products are computed in the tasks that write their vectors
 
 	a        kernels.Matrix[float64]
 	b, x     []float64 // right-hand side, solution
-	r, p2    []float64 // residual, direction with the neighbours' planes
+	r, p2    []float64 // residual, and direction with the neighbours' planes
 	ap       []float64
 	arrived  [][]float64
 	progress func(pass int, residual float64)
 	out      *output
 
-	pass    int       // the next one, from 1
-	rho     float64   // r·r of the pass before, or at the start
-	next    float64   // r·r as it is now, if fused
-	norm    float64   // its root
+	pass    int       // number of the next pass, from 1
+	rho     float64   // r·r of the previous pass, or at the start
+	next    float64   // current r·r, if fused
+	norm    float64   // square root of r·r
 	first   float64   // norm at the start
-	history []float64 // norm as tested in each pass
+	history []float64 // norm in the test of each pass
 	seconds seconds
 }
 
@@ -55,8 +55,8 @@ type seconds struct {
 // Measured implements intra.Measured.
 func (seconds) Measured() {}
 
-// write writes the times of a process to a file of its own, unless dir is "".
-// The times of replicas differ: a replica that lags behind finds the work done.
+// write writes the times of a process to its own file, unless dir is "". The times of
+// replicas differ: a replica that lags behind gets more results from its peers.
 func (s *seconds) write(dir string, p *intra.Process) error {
 	if dir == "" {
 		return nil
@@ -99,7 +99,7 @@ func newSolver(p *intra.Process, b box, set settings) (*solver, error) {
 // dot returns the inner product of x and y over all ranks.
 func (s *solver) dot(x, y []float64) (float64, error) { return s.total(s.ddot(x, y)) }
 
-// total adds up the parts of the ranks of an inner product.
+// total adds the parts of all ranks of an inner product.
 func (s *solver) total(local float64) (float64, error) {
 	defer s.clock(&s.seconds.Allreduce)()
 	sum, err := comm.AllreduceValue(s.p.World(), local, comm.Sum)
@@ -109,7 +109,7 @@ func (s *solver) total(local float64) (float64, error) {
 	return sum, nil
 }
 
-// multiply computes ap = A·p2 with the neighbours' planes of p2.
+// multiply computes ap = A·p2. It fills in the neighbours' planes of p2.
 func (s *solver) multiply() error {
 	if err := s.exchange(); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (s *solver) multiply() error {
 	return nil
 }
 
-// exchange gets the neighbours' planes of p2.
+// exchange receives the neighbours' planes of p2.
 func (s *solver) exchange() error {
 	defer s.clock(&s.seconds.Exchange)()
 	return s.box.exchange(s.p.World(), s.p2, s.arrived)
@@ -141,7 +141,7 @@ func (s *solver) curvature() (float64, error) {
 // square returns r·r.
 func (s *solver) square() (float64, error) {
 	if s.fused {
-		return s.next, nil // of reduce
+		return s.next, nil // computed by reduce
 	}
 	return s.dot(s.r, s.r)
 }
@@ -156,9 +156,9 @@ func (s *solver) reduce(alpha float64) (err error) {
 	return err
 }
 
-// solve runs the passes of the original: at most maxIter-1, and none after
-// the residual norm has been found not above the tolerance. It returns the
-// norm as tested at the start of each pass, and the first one.
+// solve runs the passes of the original: at most maxIter-1. It ends when the residual norm
+// is at most the tolerance. It returns the norm in the test at the start of each pass, and
+// the first norm.
 func (s *solver) solve(maxIter int, tolerance float64) (history []float64, first float64, err error) {
 	if s.p.Restored() {
 		defer s.clock(&s.seconds.Total)()
@@ -187,9 +187,9 @@ func (s *solver) solve(maxIter int, tolerance float64) (history []float64, first
 	return s.history, s.first, nil
 }
 
-// gather waits until all processes are here, so that no time of the solver
-// includes the set-up of another process's matrix: the replicas in the first
-// section, though it is empty, and then the ranks.
+// gather waits for all processes: first for the replicas of the rank, in the first section,
+// which is empty, and then for all ranks. So no time of the solver includes the set-up of
+// another process's matrix.
 func (s *solver) gather() error {
 	if err := s.p.Section().End(); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (s *solver) gather() error {
 // direction returns the rank's own part of the search direction.
 func (s *solver) direction() []float64 { return s.p2[:s.box.rows()] }
 
-// begin finds the residual of the first guess.
+// begin computes the residual of the first guess.
 func (s *solver) begin() error {
 	s.waxpby(1, s.x, 0, s.x, s.direction())
 	if err := s.multiply(); err != nil {
@@ -240,8 +240,8 @@ func (s *solver) iterate() (err error) {
 	return s.reduce(alpha)
 }
 
-// largestError returns the largest distance of an element of x from 1 over
-// all ranks; a NaN anywhere is the result.
+// largestError returns the largest difference of an element of x from 1 over all ranks. If
+// any element is NaN, the result is NaN.
 func (s *solver) largestError() (float64, error) {
 	worst := 0.0
 	for _, v := range s.x {

@@ -16,16 +16,16 @@ type stage int
 const (
 	reference    stage = iota // the residual to be reached
 	plainTest                 // spectral test without the preconditioner
-	spectralTest              // and with it
-	symmetryTest              // and the set-up of the operator that is timed
-	rehearsal                 // how many iterations a set takes
-	timed                     // the sets
+	spectralTest              // spectral test with the preconditioner
+	symmetryTest              // symmetry test, and construction of the timed operator
+	rehearsal                 // determines the number of iterations of a set
+	timed                     // the timed sets
 	finished
 )
 
 var stageNames = []string{"reference", "spectral test", "spectral test, preconditioned", "symmetry test", "rehearsal", "set"}
 
-// iterations of the reference, and the least of a set.
+// iterations is the number of iterations of the reference, and the minimum of a set.
 const iterations = 50
 
 // benchmark is the whole run on one rank.
@@ -40,22 +40,22 @@ type benchmark struct {
 
 	stage    stage
 	goal     float64 // residual to be reached, relative to the first
-	spectral [2]int  // iterations of the spectral tests
+	spectral [2]int  // number of iterations of the spectral tests
 	symmetry [2]float64
-	reached  int       // iterations of a set
-	sets     int       // to be done
-	ends     []float64 // the last residual of each set, relative to its first
+	reached  int       // number of iterations of a set
+	sets     int       // number of sets to run
+	ends     []float64 // last residual of each set, relative to its first
 	first    float64   // residual norm at the start of a set
-	history  []float64 // and after each iteration of the first one, relative to it
+	history  []float64 // residual norm after each iteration of the first set, relative to first
 	times    times
 
 	progress func(what string, iteration int, residual float64)
 }
 
-// times are those of one replica.
+// times holds the times that one replica has measured.
 type times struct {
-	SetUp    float64 `json:"set_up"`   // of the problem in natural order
-	Optimise float64 `json:"optimise"` // of the operator that is timed
+	SetUp    float64 `json:"set_up"`   // construction of the problem in natural order
+	Optimise float64 `json:"optimise"` // construction of the timed operator
 	Sets     seconds `json:"sets"`
 }
 
@@ -79,7 +79,7 @@ func newBenchmark(p *intra.Process, set settings) (*benchmark, error) {
 	return b, nil
 }
 
-// run does all stages, or those that follow the saved state.
+// run carries out all stages, or those after the saved state.
 func (b *benchmark) run() error {
 	for b.stage < finished {
 		if err := b.prepare(); err != nil {
@@ -94,8 +94,8 @@ func (b *benchmark) run() error {
 	return nil
 }
 
-// prepare builds the operator of the stage, unless the stage before has had the
-// same one.
+// prepare builds the operator of the stage, unless the previous stage has used the same
+// one.
 func (b *benchmark) prepare() error {
 	var err error
 	build := func(how smoother, scale func(int) float64) *operator {
@@ -121,8 +121,8 @@ func (b *benchmark) prepare() error {
 	return err
 }
 
-// exaggerated makes the diagonal so large that few iterations must be enough; the
-// first rows differ.
+// exaggerated makes the diagonal so large that few iterations must suffice. The first rows
+// are different.
 func exaggerated(global int) float64 {
 	if global < 9 {
 		return float64(global+2) * 1e6
@@ -130,7 +130,7 @@ func exaggerated(global int) float64 {
 	return 1e6
 }
 
-// step does a stage, or one set, and says what comes next.
+// step carries out a stage, or one set, and selects the next one.
 func (b *benchmark) step() error {
 	next := b.stage + 1
 	switch b.stage {
@@ -172,8 +172,8 @@ func (b *benchmark) step() error {
 	return nil
 }
 
-// plan returns the number of sets to do: as many as were requested, or as fill the
-// time. Each process has measured another time, so they agree.
+// plan returns the number of sets to run: the requested number, or as many as fill the
+// time. Each process has measured another time, so they agree on a number.
 func (b *benchmark) plan() (int, error) {
 	if b.set.time == 0 {
 		return b.set.sets, nil
@@ -188,7 +188,7 @@ func (b *benchmark) plan() (int, error) {
 	return max(1, int(math.Ceil(b.set.time.Seconds()/took))), nil
 }
 
-// count records a set that is done.
+// count records a completed set.
 func (b *benchmark) count() error {
 	if done := b.cg.iterations(); done < b.reached {
 		return fmt.Errorf("the residual is %v after %d of %d iterations", b.cg.residual(), done, b.reached)
@@ -204,8 +204,7 @@ func (b *benchmark) count() error {
 	return nil
 }
 
-// testSymmetry measures how far the matrix and the preconditioner are from being
-// symmetric.
+// testSymmetry measures how much the matrix and the preconditioner deviate from symmetry.
 func (b *benchmark) testSymmetry() error {
 	s, n := b.cg, b.box.points()
 	columns := len(s.direction)
@@ -234,7 +233,7 @@ func (b *benchmark) testSymmetry() error {
 		}
 		return s.op.x
 	}
-	const largest = 2 * 26 // about the norm of the matrix
+	const largest = 2 * 26 // approximate norm of the matrix
 	scale := 2 * product(x, x) * largest * product(y, y) * epsilon
 	for k, apply := range []func([]float64) []float64{multiply, precondition} {
 		one := product(x, apply(y))

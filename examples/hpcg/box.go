@@ -11,10 +11,10 @@ import (
 type box struct {
 	n     [3]int // points
 	ranks [3]int // in each direction
-	at    [3]int // place of this rank among them
+	at    [3]int // position of this rank in the grid of ranks
 }
 
-// flattest is the least ratio of two sides, as in the original.
+// flattest is the minimum ratio of two sides, as in the original.
 const flattest = 8
 
 // newBox returns the box of a rank on the finest level.
@@ -59,8 +59,8 @@ func (b box) inside(place [3]int) bool {
 	return true
 }
 
-// entries returns the number of points around a point in the whole grid, with
-// itself.
+// entries returns the number of points of the whole grid in the stencil around a point,
+// including the point itself.
 func (b box) entries(place [3]int) int {
 	count := 1
 	for d, x := range place {
@@ -79,8 +79,7 @@ func (b box) entries(place [3]int) int {
 // A side is one of the 26 directions in which a neighbour may be, each -1, 0 or 1.
 type side [3]int
 
-// sides lists all 26 in a fixed order, in which opposite ones have the places k
-// and 25-k.
+// sides lists all 26 in a fixed order. Opposite sides have the indices k and 25-k.
 var sides = func() (all []side) {
 	for k := range 27 {
 		if s := side(cartesian.Split([3]int{3, 3, 3}, k)); k != 13 {

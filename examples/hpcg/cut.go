@@ -6,13 +6,14 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// leastRows is how many rows of a vector or matrix are worth a task.
+// leastRows is the minimum number of rows of a vector or matrix for which a task is
+// worthwhile.
 const leastRows = 512
 
-// parts returns the number of tasks into which rows are cut.
+// parts returns the number of tasks into which rows are divided.
 func parts(rows, most int) int { return max(1, min(most, rows/leastRows)) }
 
-// cut cuts the rows lo to hi-1 into tasks, between multiples of 8 counted from lo.
+// cut divides the rows lo to hi-1 into tasks, at multiples of 8 counted from lo.
 func cut(lo, hi, most int) iter.Seq2[int, int] {
 	return func(yield func(lo, hi int) bool) {
 		n := hi - lo

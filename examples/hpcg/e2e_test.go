@@ -12,9 +12,9 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// The tests in this file start real processes through intrarun, and kill them
-// with real signals. They build the programs both ways themselves, so running
-// them without the tag is enough.
+// The tests in this file start real processes through intrarun, and kill them with real
+// signals. They build the programs themselves, with and without the tag, so they can be run
+// without the tag.
 
 // binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
@@ -33,7 +33,7 @@ var hpcg = jobtest.Program{Binaries: &binaries, Folder: "examples/hpcg",
 		require.Positive(t, r.Seconds)
 	}}
 
-// The values of the original hold for every degree and link.
+// The values of the original are reproduced for every degree and link.
 func TestNaturalOrderOfRealProcesses(t *testing.T) {
 	const natural = "-smoother natural"
 	for ranks, row := range map[int][4]float64{
@@ -52,8 +52,8 @@ func TestNaturalOrderOfRealProcesses(t *testing.T) {
 	}, 3)...)
 }
 
-// Some real processes die, and recovery follows; package internal/testkit/systemtest
-// has many more cases. The result shows no difference.
+// Some real processes die and are recovered, and the result does not change. Package
+// internal/testkit/systemtest has many more cases.
 func TestKills(t *testing.T) {
 	hpcg.Same(t, jobtest.Some([]jobtest.Case{
 		{Flags: "-r 2"},

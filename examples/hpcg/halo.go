@@ -7,11 +7,11 @@ import (
 	"github.com/intrahpc/intra/examples/internal/cartesian"
 )
 
-// halo describes the neighbours of a rank: in every vector that a matrix is applied to,
-// their points next to the box follow the rank's own.
+// halo describes the neighbours of a rank. In every vector to which a matrix is applied,
+// the neighbours' points next to the box follow the rank's own points.
 type halo struct {
 	box        box
-	columns    int // own points and theirs
+	columns    int // number of own points and of neighbours' points
 	neighbours []neighbour
 	first      map[side]int // column of their first point
 }
@@ -19,10 +19,10 @@ type halo struct {
 // neighbour is a rank on one side.
 type neighbour struct {
 	rank         int
-	sends, comes int       // tags
-	rows         []int32   // of the points it needs
-	packed       []float64 // their values
-	lo, hi       int       // columns of its points
+	sends, comes int       // tags of the messages to and from the neighbour
+	rows         []int32   // rows of the points that the neighbour needs
+	packed       []float64 // values of these points
+	lo, hi       int       // columns of the neighbour's points
 }
 
 // newHalo returns the halo of a box whose points are in the given rows.

@@ -39,8 +39,8 @@ func measure(set settings) agreement.Program[*result] {
 	}
 }
 
-// The residuals of the original, built without FMA, and of it with a patch for
-// colours. They agree as far as rounding lets them: sums have another order.
+// The residuals agree with those of the original, built without FMA, and of the original
+// with a patch for colours. They agree up to rounding, because the order of sums differs.
 func TestReferenceValues(t *testing.T) {
 	for _, tt := range []struct {
 		how      smoother
@@ -81,8 +81,8 @@ func TestReferenceValues(t *testing.T) {
 	}
 }
 
-// In every order of Gauss-Seidel the sets reach the residual of the original's order
-// after 50 iterations, and all sets end with the same bits.
+// In every order of Gauss-Seidel the sets reach the residual that the original's order
+// reaches after 50 iterations. All sets end with the same bits.
 func TestSetsReachTheReference(t *testing.T) {
 	for _, how := range []smoother{natural, slab, colour} {
 		set := cube(16, how)
@@ -100,7 +100,7 @@ func TestSetsReachTheReference(t *testing.T) {
 			require.Greater(t, r.Iterations, 50)
 		}
 	}
-	// One slab is the natural order.
+	// A single slab has the natural order.
 	set := cube(16, slab)
 	set.tasks = 1
 	one := measure(set).Alone(t, 1)
@@ -110,7 +110,7 @@ func TestSetsReachTheReference(t *testing.T) {
 	require.Equal(t, other[0].XSHA256, one[0].XSHA256)
 }
 
-// As many sets are run as fill the time.
+// With a given time, as many sets are run as fill it.
 func TestSetsFillTheTime(t *testing.T) {
 	set := cube(16, slab)
 	set.time = 1 // ns
@@ -122,8 +122,8 @@ func TestSetsFillTheTime(t *testing.T) {
 	require.Equal(t, 5, n)
 }
 
-// Slabs are what ranks are: a smoothing in two slabs is one on two ranks, whose
-// neighbours' points have their old values.
+// Slabs behave like ranks: smoothing with two slabs equals smoothing with one slab on each
+// of two ranks, if the neighbours' points have their old values.
 func TestSlabsAreRanks(t *testing.T) {
 	const n, tasks = 16, 2
 	input := func(g int) float64 { return random(uint64(g)) }
@@ -156,7 +156,7 @@ func TestSlabsAreRanks(t *testing.T) {
 	require.InEpsilonSlice(t, slices.Concat(parts...), one, 1e-13)
 }
 
-// The rows are those of the stencil: sums of entries, and their number.
+// The rows are those of the stencil: their sums and their numbers of entries are right.
 func TestMatrix(t *testing.T) {
 	r := result{NX: 32, NY: 32, NZ: 32, Grid: [3]int{1, 1, 1}}
 	for _, how := range []smoother{natural, colour} {
@@ -186,7 +186,7 @@ func TestFlatGrid(t *testing.T) {
 	require.ErrorContains(t, err, "11 ranks form a grid of 11 × 1 × 1")
 }
 
-// Each rule of a valid result.
+// Each violation of a rule for valid results is reported.
 func TestFaults(t *testing.T) {
 	good := result{Goal: 1e-20, Residual: 1e-20, Iterations: 50, Spectral: [2]int{12, 2}, Symmetry: [2]float64{1, 1}}
 	require.Empty(t, good.faults())
@@ -208,8 +208,8 @@ func TestFaults(t *testing.T) {
 	require.Equal(t, []float64{3, 1}, []float64{largest, variance})
 }
 
-// A preconditioner that is not symmetric is found: one that adds the coarse
-// solution to the wrong points.
+// The symmetry test finds a preconditioner that adds the coarse solution to the wrong
+// points.
 func TestSymmetryFindsAFault(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		b, err := newBenchmark(nil, cube(16, slab))

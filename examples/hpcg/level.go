@@ -19,19 +19,19 @@ type level struct {
 	*vectors
 
 	// The smoother: sweeps over slabs of rows, or over rows of one colour.
-	slabs []int // where they begin, and the end
+	slabs []int // where the slabs begin, and the end
 	gs    *kernels.GaussSeidel[float64]
 	diag  []float64
 
-	// The way to the next coarser level, unless there is none.
+	// The operators to the next coarser level, if there is one.
 	coarse   *level
 	injected *kernels.Sliced[float64] // the rows of matrix at the points of coarse
-	row      []int32                  // per row of coarse: the row of its point here
-	fine     []int32                  // per point of coarse in natural order: the row of it here
-	coarser  []int32                  // and there
+	row      []int32                  // per row of coarse: the row of its point on this level
+	fine     []int32                  // per point of coarse in natural order: its row on this level
+	coarser  []int32                  // per point of coarse in natural order: its row on the coarse level
 }
 
-// vectors are the data of a level. Operators are replaced, but these stay.
+// vectors holds the data of a level, which are kept when operators are replaced.
 type vectors struct {
 	r       []float64 // right-hand side
 	x, next []float64 // solution, before and after a sweep
@@ -54,7 +54,7 @@ func newVectors(b box) (all []*vectors) {
 type order struct {
 	rows   []int32 // of each point
 	points []int32 // of each row
-	starts []int   // of the colours, and the end
+	starts []int   // first row of each colour, and the end
 }
 
 func naturalOrder(b box) order {
@@ -82,18 +82,18 @@ func colourOrder(b box) order {
 	return o
 }
 
-// levels is how many there are.
+// levels is the number of levels.
 const levels = 4
 
-// operator is the matrix with its preconditioner, and the right-hand side for
-// the solution of all ones.
+// operator is the matrix with its preconditioner. It includes the right-hand side whose
+// solution is all ones.
 type operator struct {
 	*level
 	b []float64
 }
 
-// newOperator builds all levels. The diagonal and the right-hand side of the
-// finest level are multiplied by scale of each point's number in the whole grid.
+// newOperator builds all levels. On the finest level, the diagonal and the right-hand side
+// of each point are multiplied by scale of the point's number in the whole grid.
 func newOperator(p *intra.Process, b box, how smoother, tasks int, scale func(global int) float64, all []*vectors) (*operator, error) {
 	finest, err := newLevel(p, b, how, tasks, scale, all)
 	if err != nil {
@@ -147,7 +147,7 @@ func newLevel(p *intra.Process, b box, how smoother, tasks int, scale func(globa
 	return l, l.connect(s, scale)
 }
 
-// connect finds the points of the coarser level: those with even places.
+// connect finds the points of the coarser level, which are those with even coordinates.
 func (l *level) connect(s *stencil, scale func(global int) float64) (err error) {
 	c := l.coarse
 	points := make([]int32, c.box.points()) // in the order of its rows
@@ -166,12 +166,12 @@ func (l *level) connect(s *stencil, scale func(global int) float64) (err error) 
 	return err
 }
 
-// leastPlanes is how many planes a slab has at least: with thinner ones it takes
-// ever more iterations to reach the same residual.
+// leastPlanes is the minimum number of planes of a slab. With thinner slabs more and more
+// iterations are needed for the same residual.
 const leastPlanes = 8
 
-// slabs cuts the planes of a box into at most that many slabs. It returns the
-// rows where they begin, and the end.
+// slabs divides the planes of a box into at most most slabs. It returns the rows where they
+// begin, and the end.
 func slabs(b box, most int) []int {
 	starts := []int{0}
 	plane := b.n[0] * b.n[1]

@@ -23,7 +23,7 @@ type settings struct {
 	json       bool
 }
 
-// parse reads the flags; it is called again when the job rolls back.
+// parse reads the flags. It is called again when the job rolls back.
 func parse() (settings, error) {
 	s := settings{tasks: (*intra.Process)(nil).Tasks()}
 	f := cli.NewFlags(&s.tasks, "most tasks of each section, and slabs; the result depends on it", &s.json)
@@ -86,7 +86,7 @@ func run(p *intra.Process, set settings) error {
 	return cli.Print(os.Stdout, r, set.json)
 }
 
-// result puts the result together; it is complete on rank 0.
+// result computes the result, which is complete on rank 0.
 func (b *benchmark) result() (*result, error) {
 	r := &result{
 		Ranks: b.p.Size(), Grid: b.box.ranks, NX: b.set.nx, NY: b.set.ny, NZ: b.set.nz,
@@ -103,7 +103,7 @@ func (b *benchmark) result() (*result, error) {
 	if r.XSHA256, err = digest.Of(b.p.World(), x); err != nil {
 		return nil, err
 	}
-	// Replicas measure different times, but print the same ones.
+	// Replicas measure different times, but must print the same output.
 	if r.Times, err = intra.Once(b.p, func() (times, error) { return b.times, nil }); err != nil {
 		return nil, fmt.Errorf("agree on the times: %w", err)
 	}

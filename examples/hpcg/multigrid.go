@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// smoother is the order in which Gauss-Seidel takes the points.
+// smoother is the order in which Gauss-Seidel processes the points.
 type smoother int
 
 const (
@@ -19,7 +19,7 @@ var smoothers = []string{"natural", "slab", "colour"}
 
 func (s smoother) String() string { return smoothers[s] }
 
-// precondition solves A·x = r roughly, for the r and x of this level: one V-cycle.
+// precondition solves A·x = r approximately, for the r and x of this level, by one V-cycle.
 func (l *level) precondition(world *comm.Comm) error {
 	l.smooth()
 	if l.coarse == nil {
@@ -40,8 +40,8 @@ func (l *level) precondition(world *comm.Comm) error {
 	return nil
 }
 
-// smooth sets x to what one smoothing makes of the guess 0: nothing is known of the
-// neighbours' points either.
+// smooth sets x to the result of one smoothing of the guess 0. The neighbours' points count
+// as 0, too.
 func (l *level) smooth() {
 	if l.slabs != nil {
 		l.sweepFirst()
@@ -51,8 +51,8 @@ func (l *level) smooth() {
 	l.relaxAll()
 }
 
-// smoothAgain improves x by one smoothing. The neighbours' points keep the values
-// that they had before.
+// smoothAgain improves x by one smoothing. The neighbours' points keep their previous
+// values.
 func (l *level) smoothAgain() {
 	if l.slabs != nil {
 		l.sweepAgain()
@@ -61,8 +61,8 @@ func (l *level) smoothAgain() {
 	l.relaxAll()
 }
 
-// relaxAll takes the colours in turn, there and back. The last one is its own
-// way back: nothing has changed since.
+// relaxAll relaxes all colours in ascending and then in descending order. The last colour
+// is relaxed only once, because nothing has changed since.
 func (l *level) relaxAll() {
 	colours := len(l.order.starts) - 1
 	for c := range colours {

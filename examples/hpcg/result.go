@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// result is the output of a run; as JSON it is one line.
+// result is the output of a run. As JSON it is one line.
 type result struct {
 	Ranks      int        `json:"ranks"`
 	Grid       [3]int     `json:"grid"` // of the ranks
@@ -15,30 +15,30 @@ type result struct {
 	Smoother   string     `json:"smoother"`
 	Tasks      int        `json:"tasks"`
 	R0         float64    `json:"r0"`         // norm of the first residual
-	Goal       float64    `json:"goal"`       // relative to it, after 50 iterations in natural order
-	History    []float64  `json:"history"`    // relative to it, after 0 to 50 iterations
-	Iterations int        `json:"iterations"` // of a set
+	Goal       float64    `json:"goal"`       // residual after 50 iterations in natural order, relative to r0
+	History    []float64  `json:"history"`    // residuals after 0 to 50 iterations, relative to r0
+	Iterations int        `json:"iterations"` // iterations of a set
 	Sets       int        `json:"sets"`
-	Residual   float64    `json:"residual"` // relative, at the end of a set
-	Variance   float64    `json:"variance"` // of this over the sets
+	Residual   float64    `json:"residual"` // residual at the end of a set, relative to r0
+	Variance   float64    `json:"variance"` // variance of Residual over the sets
 	XSHA256    string     `json:"x_sha256"`
 	Spectral   [2]int     `json:"spectral"`
 	Symmetry   [2]float64 `json:"symmetry"`
 	Valid      bool       `json:"valid"`
 	GFLOPS     float64    `json:"gflops"`
-	Seconds    float64    `json:"seconds"` // of the sets
+	Seconds    float64    `json:"seconds"` // time of the sets
 	Times      times      `json:"times"`
 
 	flops flops
 }
 
-// flops are the floating point operations of 50 iterations, by kind.
+// flops counts the floating-point operations of 50 iterations, by kind.
 type flops struct{ dot, waxpby, multiply, multigrid float64 }
 
 func (f flops) total() float64 { return f.dot + f.waxpby + f.multiply + f.multigrid }
 
-// count returns the flops of one set on all ranks. More iterations than 50 are
-// no work, as they would not have been needed in natural order.
+// count returns the flops of one set on all ranks. Iterations beyond 50 do not count,
+// because they would not have been needed in natural order.
 func (r *result) count() (f flops) {
 	points, entries := r.size(0)
 	f.dot = (3*iterations + 1) * 2 * points
@@ -65,7 +65,7 @@ func (r *result) size(level int) (points, entries float64) {
 	return points, entries
 }
 
-// rate finds the rating: set-up counts a tenth for every set.
+// rate computes the rating. Each set includes a tenth of the set-up time.
 func (r *result) rate() {
 	r.flops = r.count()
 	sets := float64(r.Sets)
@@ -94,7 +94,7 @@ func (r *result) faults() (all []string) {
 	return all
 }
 
-// summarise finds the largest of the last residuals, and their variance.
+// summarise returns the largest of the last residuals, and their variance.
 func summarise(ends []float64) (largest, variance float64) {
 	mean := 0.0
 	for _, e := range ends {

@@ -13,7 +13,7 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 	}
 }
 
-// dot returns the part of this rank of the inner product of x and y.
+// dot returns this rank's part of the inner product of x and y.
 func (s *solver) dot(x, y []float64) (sum float64) {
 	defer clock(&s.seconds.Dot)()
 	//intra:section on(s.p)
@@ -31,7 +31,7 @@ func (l *level) multiply(x, y []float64) {
 	}
 }
 
-// sweepFirst solves A·x = r roughly, slab by slab, from the guess 0.
+// sweepFirst solves A·x = r approximately, slab by slab, from the guess 0.
 func (l *level) sweepFirst() {
 	//intra:section on(l.p)
 	for lo, hi := range pairs(l.slabs) {
@@ -39,7 +39,7 @@ func (l *level) sweepFirst() {
 	}
 }
 
-// sweepAgain improves x.
+// sweepAgain improves x by another sweep.
 func (l *level) sweepAgain() {
 	//intra:section on(l.p)
 	for lo, hi := range pairs(l.slabs) {
@@ -58,7 +58,7 @@ func (l *level) relax(colour int) {
 	copy(l.x[first:end], l.next[first:end])
 }
 
-// restrict makes the right-hand side of the coarser level.
+// restrict computes the right-hand side of the coarser level.
 func (l *level) restrict() {
 	c := l.coarse
 	//intra:section on(l.p)
@@ -67,8 +67,8 @@ func (l *level) restrict() {
 	}
 }
 
-// prolong adds the solution of the coarser level. To send the sums would take longer
-// than to add them.
+// prolong adds the solution of the coarser level. It is not shared, because sending the
+// sums would take longer than adding them.
 func (l *level) prolong() {
 	c := l.coarse
 	//intra:section on(l.p) sched(replicate)

@@ -13,7 +13,7 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "8ef2f98f1dd16fae1e2c27a5fc695b18600774b154bdd78cef04e90dda365250")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "a5e6bb3aa0189efeecdd21231c99524c2da245a7defdae84c6d54f3ec3af9544")
 
 var _ = intraruntime.Lines("21:8 24:10 26:11 28:12 29:12 34:17 37:19 39:20 41:21 42:21 48:27 50:28 52:29 54:30 55:30 60:35 62:36 64:37 66:38 67:38 72:43 74:44 76:45 78:46 79:46 85:52 88:54 90:55 92:56 93:56 99:62 102:64 104:65 106:66 107:66 113:72 116:74 118:75 121:77 122:77")
 
@@ -30,7 +30,7 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 	}
 }
 
-// dot returns the part of this rank of the inner product of x and y.
+// dot returns this rank's part of the inner product of x and y.
 func (s *solver) dot(x, y []float64) (sum float64) {
 	defer clock(&s.seconds.Dot)()
 	//intra:section on(s.p)
@@ -56,7 +56,7 @@ func (l *level) multiply(x, y []float64) {
 	}
 }
 
-// sweepFirst solves A·x = r roughly, slab by slab, from the guess 0.
+// sweepFirst solves A·x = r approximately, slab by slab, from the guess 0.
 func (l *level) sweepFirst() {
 	//intra:section on(l.p)
 	{
@@ -68,7 +68,7 @@ func (l *level) sweepFirst() {
 	}
 }
 
-// sweepAgain improves x.
+// sweepAgain improves x by another sweep.
 func (l *level) sweepAgain() {
 	//intra:section on(l.p)
 	{
@@ -95,7 +95,7 @@ func (l *level) relax(colour int) {
 	copy(l.x[first:end], l.next[first:end])
 }
 
-// restrict makes the right-hand side of the coarser level.
+// restrict computes the right-hand side of the coarser level.
 func (l *level) restrict() {
 	c := l.coarse
 	//intra:section on(l.p)
@@ -108,8 +108,8 @@ func (l *level) restrict() {
 	}
 }
 
-// prolong adds the solution of the coarser level. To send the sums would take longer
-// than to add them.
+// prolong adds the solution of the coarser level. It is not shared, because sending the
+// sums would take longer than adding them.
 func (l *level) prolong() {
 	c := l.coarse
 	//intra:section on(l.p) sched(replicate)

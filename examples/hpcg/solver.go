@@ -19,13 +19,13 @@ type solver struct {
 	op    *operator
 
 	x, r      []float64 // solution, residual
-	direction []float64 // with the neighbours' points
+	direction []float64 // with the elements of the neighbours' points
 	ap        []float64
 	progress  func(iteration int, residual float64)
 
 	began   bool
-	rtz     float64   // r·z of the iteration before
-	norm    float64   // of the residual
+	rtz     float64   // r·z of the previous iteration
+	norm    float64   // norm of the residual
 	history []float64 // norm after each iteration, from 0 on
 	seconds seconds
 }
@@ -64,14 +64,14 @@ func newSolver(p *intra.Process, b box, tasks int, finest *vectors) *solver {
 		r: finest.r, direction: intra.Alloc[float64](len(finest.x)), ap: intra.Alloc[float64](n)}
 }
 
-// aim is what a run of the solver is to do.
+// aim is the goal of a run of the solver.
 type aim struct {
 	preconditioned bool
-	most           int     // iterations
-	reduction      float64 // of the residual norm after which it ends, unless it is 0
+	most           int     // maximum number of iterations
+	reduction      float64 // ratio of residual norms at which the run ends; 0: none
 }
 
-// solve runs iterations, from x = 0 or from where the saved state was taken.
+// solve runs iterations, from x = 0 or from the saved state.
 func (s *solver) solve(a aim) error {
 	if !s.began {
 		if err := s.begin(); err != nil {
@@ -91,13 +91,13 @@ func (s *solver) solve(a aim) error {
 	return nil
 }
 
-// iterations returns the number of iterations done.
+// iterations returns the number of completed iterations.
 func (s *solver) iterations() int { return len(s.history) - 1 }
 
 // residual returns the norm of the residual, divided by that at the start.
 func (s *solver) residual() float64 { return s.norm / s.history[0] }
 
-// reset makes the solver begin again.
+// reset makes the solver start from the beginning.
 func (s *solver) reset() { s.began, s.history, s.seconds = false, nil, seconds{} }
 
 func (s *solver) begin() error {
@@ -115,9 +115,9 @@ func (s *solver) begin() error {
 	return s.measure()
 }
 
-// gather waits until all processes are here, so that no time of the solver includes the
-// set-up of another process's matrix: the replicas in a section that is empty, then the
-// ranks.
+// gather waits for all processes: first for the replicas of the rank, in an empty section,
+// and then for all ranks. So no time of the solver includes the set-up of another process's
+// matrix.
 func (s *solver) gather() error {
 	if err := s.p.Section().End(); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (s *solver) gather() error {
 	return s.p.World().Barrier()
 }
 
-// iterate does one iteration.
+// iterate carries out one iteration.
 func (s *solver) iterate(preconditioned bool) error {
 	defer clock(&s.seconds.Total)()
 	z := s.r
@@ -159,14 +159,14 @@ func (s *solver) iterate(preconditioned bool) error {
 	return s.measure()
 }
 
-// precondition solves A·x = r roughly, for the x of the operator.
+// precondition solves A·x = r approximately, for the x of the operator.
 func (s *solver) precondition() error {
 	defer clock(&s.seconds.Multigrid)()
 	s.op.r = s.r
 	return s.op.precondition(s.p.World())
 }
 
-// multiply computes y = A·x, with the neighbours' points of x.
+// multiply computes y = A·x. It fills in the neighbours' points of x.
 func (s *solver) multiply(x, y []float64) error {
 	defer clock(&s.seconds.Multiply)()
 	if err := s.op.halo.exchange(s.p.World(), x); err != nil {

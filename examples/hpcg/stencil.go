@@ -14,9 +14,10 @@ type stencil struct {
 	order *order
 	halo  *halo
 
-	columns []int32 // of the row in the making
+	columns []int32 // columns of the current row
 	values  []float64
-	around  []int // in natural order: from a point inside to its neighbours
+	// Differences in natural order between a point inside and its neighbours.
+	around []int
 }
 
 func newStencil(b box, o *order, h *halo) *stencil {
@@ -30,8 +31,8 @@ func newStencil(b box, o *order, h *halo) *stencil {
 	return s
 }
 
-// matrix returns the matrix of the rows of these points. Their entries on the
-// diagonal are multiplied by scale of each point's number in the whole grid.
+// matrix returns the matrix of the rows of these points. Each entry on the diagonal is
+// multiplied by scale of the point's number in the whole grid.
 func (s *stencil) matrix(points []int32, scale func(global int) float64) (*kernels.Sliced[float64], error) {
 	m := kernels.NewBuilder[float64](s.halo.columns, len(points), 27*len(points))
 	for _, point := range points {
@@ -44,7 +45,7 @@ func (s *stencil) matrix(points []int32, scale func(global int) float64) (*kerne
 	return m.Matrix(), nil
 }
 
-// row makes the row of one point, in ascending order of columns.
+// row computes the row of one point, in ascending order of columns.
 func (s *stencil) row(place [3]int, diagonal float64) {
 	s.columns, s.values = s.columns[:0], s.values[:0]
 	if s.around != nil && s.box.inside(place) {

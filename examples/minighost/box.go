@@ -6,14 +6,14 @@ import (
 	"github.com/intrahpc/intra/examples/internal/cartesian"
 )
 
-// box is the part of a grid that one rank owns. Directions are x, y and z; points
-// and ranks are numbered with x fastest. In memory there is a layer of points on all
-// sides, the halo: own points have the places 1 to n in each direction, those of the
-// halo 0 and n+1.
+// box is the part of a grid that one rank owns. Directions are x, y and z; points and ranks
+// are numbered with x fastest. In memory the points are surrounded by a layer of points on
+// all sides, the halo. In each direction the rank's own points have the indices 1 to n, and
+// those of the halo 0 and n+1.
 type box struct {
 	n     [3]int // points
 	ranks [3]int // in each direction
-	at    [3]int // place of this rank among them
+	at    [3]int // position of this rank in the grid of ranks
 }
 
 // newBox returns the box of a rank. If no grid of ranks is given, it is as cubic as
@@ -31,17 +31,17 @@ func newBox(n, ranks [3]int, rank, size int) (box, error) {
 	return b, nil
 }
 
-// width and height are the points of a row and the rows of a plane in memory.
+// width and height are the number of points in a row and of rows in a plane, in memory.
 func (b box) width() int  { return b.n[0] + 2 }
 func (b box) height() int { return b.n[1] + 2 }
 
 // size returns the number of points in memory.
 func (b box) size() int { return b.width() * b.height() * (b.n[2] + 2) }
 
-// index returns where a point is in memory.
+// index returns the index of a point in memory.
 func (b box) index(x, y, z int) int { return x + b.width()*(y+b.height()*z) }
 
-// whole returns the points of the whole grid in each direction.
+// whole returns the number of points of the whole grid in each direction.
 func (b box) whole() (n [3]int) {
 	for d := range n {
 		n[d] = b.ranks[d] * b.n[d]
@@ -49,14 +49,14 @@ func (b box) whole() (n [3]int) {
 	return n
 }
 
-// points returns how many there are in the whole grid.
+// points returns the number of points in the whole grid.
 func (b box) points() int {
 	n := b.whole()
 	return n[0] * n[1] * n[2]
 }
 
-// local returns the place in this box of one in the whole grid, which counts from
-// 0, and whether this rank owns it.
+// local converts a position in the whole grid, which counts from 0, to the position in this
+// box. It also reports whether this rank owns the point.
 func (b box) local(place [3]int) (own [3]int, ok bool) {
 	for d := range place {
 		own[d] = place[d] - b.at[d]*b.n[d] + 1
@@ -67,8 +67,8 @@ func (b box) local(place [3]int) (own [3]int, ok bool) {
 	return own, true
 }
 
-// around returns how many places in the domain a point has in a direction: itself
-// and its neighbours.
+// around returns how many of a point and its two neighbours in a direction are in the
+// domain.
 func (b box) around(d, x int) int {
 	count := 3
 	if x == 1 && b.at[d] == 0 {
@@ -102,13 +102,13 @@ func (s span) points() int {
 	return (s.hi[0] - s.lo[0]) * (s.hi[1] - s.lo[1]) * (s.hi[2] - s.lo[2])
 }
 
-// only returns the points of s whose place in a direction is x.
+// only returns the points of s whose index in a direction is x.
 func (s span) only(d, x int) span {
 	s.lo[d], s.hi[d] = x, x+1
 	return s
 }
 
-// rows calls f for each row of s with where it begins and ends in memory.
+// rows calls f for each row of s, with its beginning and end in memory.
 func (b box) rows(s span, f func(lo, hi int)) {
 	for z := s.lo[2]; z < s.hi[2]; z++ {
 		for y := s.lo[1]; y < s.hi[1]; y++ {
@@ -117,8 +117,8 @@ func (b box) rows(s span, f func(lo, hi int)) {
 	}
 }
 
-// faces returns the points at the walls of the domain, those at several of them
-// once. Flat stencils have no walls in z: their planes do not mix.
+// faces returns the points at the walls of the domain, each point once. A flat stencil has
+// no walls in z, because it does not couple planes.
 func (b box) faces(flat bool) (all []span) {
 	rest := b.own()
 	for d := 2; d >= 0; d-- {

@@ -1,13 +1,13 @@
-// Minighost is the halo-exchange proxy miniGhost, written for Intra: in each time
-// step every point of several grids becomes the mean of itself and its neighbours,
-// by a stencil of 5 or 9 points in the plane, or of 7 or 27 in space. A grid has
-// nx × ny × nz points per rank; outside of the domain everything is zero.
+// Minighost is the halo-exchange proxy miniGhost, written for Intra. In each time step
+// every point of several grids becomes the mean of itself and its neighbours, by a stencil
+// of 5 or 9 points in the plane, or of 7 or 27 in space. A grid has nx × ny × nz points per
+// rank; outside of the domain everything is zero.
 //
-// Neighbours exchange the faces of their grids, for all variables at once (bspma)
-// or for one after another (svaf). What a point gives to its neighbours outside of
-// the domain is lost, so the sum of a grid and of all that has left it stays what it
-// was: this is checked in every step. The bits of the grids depend neither on how
-// the domain is cut nor on the number of tasks.
+// Neighbours exchange the faces of their grids, for all variables at once (bspma) or for
+// one after another (svaf). The part of a point's value that goes to neighbours outside of
+// the domain is lost. So the sum of a grid and of all its losses is constant, which every
+// step checks. The bits of the grids do not depend on the division of the domain, nor on
+// the number of tasks.
 //
 // Stencils, sums, and the faces that lose something are tasks.
 //

@@ -12,9 +12,9 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// The tests in this file start real processes through intrarun, and kill them
-// with real signals. They build the programs both ways themselves, so running
-// them without the tag is enough.
+// The tests in this file start real processes through intrarun, and kill them with real
+// signals. They build the programs themselves, with and without the tag, so they can be run
+// without the tag.
 
 // binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
@@ -32,7 +32,8 @@ var minighost = jobtest.Program{Binaries: &binaries, Folder: "examples/minighost
 		require.Positive(t, r.Seconds)
 	}}
 
-// Degrees, links, schedules and messages take turns with the stencils.
+// The test combines degrees, links, schedules and kinds of messages in turn with the
+// stencils.
 func TestEveryStencil(t *testing.T) {
 	minighost.Same(t, jobtest.Some([]jobtest.Case{
 		{Args: "-stencil 2d5 -comm bspma", Flags: "-r 2 -link shm -sched static"},
@@ -46,8 +47,8 @@ func TestEveryStencil(t *testing.T) {
 	}, 3, 5)...)
 }
 
-// Some real processes die, and recovery follows; package internal/testkit/systemtest
-// has many more cases. The result shows no difference.
+// Some real processes die and are recovered, and the result does not change. Package
+// internal/testkit/systemtest has many more cases.
 func TestKills(t *testing.T) {
 	const args = "-stencil 3d27"
 	minighost.Same(t, []jobtest.Case{

@@ -18,8 +18,8 @@ var methods = []string{"bspma", "svaf"}
 
 func (m method) String() string { return methods[m] }
 
-// halo exchanges the faces of a box with its neighbours, in phases: what comes in
-// one is part of the faces of the next.
+// halo exchanges the faces of a box with its neighbours, in phases. Values that are
+// received in one phase are part of the faces of the next.
 type halo struct {
 	box    box
 	phases [][]*neighbour
@@ -28,12 +28,12 @@ type halo struct {
 // neighbour is a rank one step away in one direction.
 type neighbour struct {
 	rank            int
-	sends, comes    int  // tags
-	give, take      span // own points that it needs, and its points in the halo
+	sends, comes    int  // tags of the messages to and from the neighbour
+	give, take      span // own points that the neighbour needs, and its points in the halo
 	packed, arrived []float64
 }
 
-// newHalo prepares the exchange for at most that many variables at once.
+// newHalo prepares the exchange for at most variables variables at once.
 func newHalo(b box, s stencil, variables int) *halo {
 	h := &halo{box: b}
 	phases := [][]int{{0, 1, 2}}
@@ -74,7 +74,7 @@ func (h *halo) exchange(c *comm.Comm, grids ...[]float64) error {
 	return nil
 }
 
-// pass does one phase. Faces are unpacked as they come.
+// pass carries out one phase. It unpacks faces as they arrive.
 func (h *halo) pass(c *comm.Comm, all []*neighbour, grids [][]float64) error {
 	var receives, sends []*comm.Request
 	for _, n := range all {

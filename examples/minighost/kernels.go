@@ -2,8 +2,8 @@ package main
 
 import "github.com/intrahpc/intra/kernels"
 
-// average computes rows of the next grid, v, from row lo on: the mean of each point
-// of u and its neighbours. Points of the halo in these rows become zero.
+// average computes rows of the next grid, v, from row lo on: the mean of each point of u
+// and its neighbours. Points of the halo in these rows become zero.
 //
 //intra:task in(u, s, b, lo) out(v)
 func average(u []float64, s stencil, b box, lo int, v []float64) {
@@ -21,8 +21,8 @@ func average(u []float64, s stencil, b box, lo int, v []float64) {
 	}
 }
 
-// leaving returns what the points of a face give to neighbours outside of the
-// domain in the next step.
+// leaving returns the part of the values of a face's points that goes to neighbours outside
+// of the domain in the next step.
 //
 //intra:task in(u, s, b, face) reduce(+: sum)
 func leaving(u []float64, s stencil, b box, face span) (sum float64) {
@@ -39,7 +39,7 @@ func leaving(u []float64, s stencil, b box, face span) (sum float64) {
 	return sum / float64(s.points())
 }
 
-// total adds up rows of a grid whose halo is zero.
+// total returns the sum of rows of a grid whose halo is zero.
 //
 //intra:task in(u) reduce(+: sum)
 func total(u []float64) (sum float64) { return kernels.Sum(u) }

@@ -24,10 +24,10 @@ type settings struct {
 	json    bool
 }
 
-// mostVars is how many variables there may be, as in the original.
+// mostVars is the maximum number of variables, as in the original.
 const mostVars = 40
 
-// parse reads the flags; it is called again when the job rolls back.
+// parse reads the flags. It is called again when the job rolls back.
 func parse() (settings, error) {
 	s := settings{tasks: (*intra.Process)(nil).Tasks()}
 	f := cli.NewFlags(&s.tasks, "most tasks for the rows of a grid", &s.json)
@@ -71,7 +71,7 @@ func parse() (settings, error) {
 func main() { intra.Main(cli.Program(parse, run)) }
 
 func run(p *intra.Process, set settings) error {
-	// The halo unpacks in order of arrival, each face into its own place.
+	// The halo unpacks faces in order of arrival, but each face has its own memory.
 	if err := p.World().AssertSendDeterministic(); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func simulate(set settings) agreement.Program[*result] {
 	}
 }
 
-// The sum of a grid and of all that has left it stays constant.
+// The sum of a grid and of all its losses is constant.
 func TestSumsAreConserved(t *testing.T) {
 	for s := range stencils {
 		for _, n := range [][3]int{{10, 9, 8}, {7, 1, 2}, {1, 1, 1}} {
@@ -50,8 +50,8 @@ func TestSumsAreConserved(t *testing.T) {
 	}
 }
 
-// The bits of the grids depend neither on how the domain is cut nor on how
-// variables share messages, nor on the number of tasks.
+// The bits of the grids do not depend on the division of the domain, on the way in which
+// variables share messages, or on the number of tasks.
 func TestCutsGiveTheSameBits(t *testing.T) {
 	seen := map[string]stencil{}
 	for s := range stencils {
@@ -72,7 +72,7 @@ func TestCutsGiveTheSameBits(t *testing.T) {
 	}
 }
 
-// Points are averaged with the neighbours that the stencil names.
+// Each point is averaged with the neighbours of the stencil.
 func TestAverages(t *testing.T) {
 	reach := map[stencil]func(dx, dy, dz int) bool{
 		cross5:  func(dx, dy, dz int) bool { return dz == 0 && dx*dy == 0 },
@@ -115,7 +115,7 @@ func TestAverages(t *testing.T) {
 	}
 }
 
-// The faces of all ranks have each point at a wall once, and no other.
+// The faces of all ranks contain each point at a wall once, and no other point.
 func TestFaces(t *testing.T) {
 	for _, n := range [][3]int{{4, 3, 2}, {1, 1, 1}, {1, 3, 1}, {5, 1, 2}} {
 		for s := range stencils {
@@ -152,7 +152,7 @@ func TestFaces(t *testing.T) {
 	}
 }
 
-// A value that changes on its own, or leaves unseen, is found.
+// The check finds a value that changes by itself, and a loss that is not counted.
 func TestVerificationFindsFaults(t *testing.T) {
 	for what, spoil := range map[string]func(*simulation){
 		"nothing":          func(*simulation) {},

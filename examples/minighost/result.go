@@ -10,10 +10,10 @@ import (
 	"github.com/intrahpc/intra/examples/internal/cli"
 )
 
-// tolerance is the largest relative error of a sum that is right.
+// tolerance is the largest relative error of a correct sum.
 const tolerance = 1e-8
 
-// result is the output of a run; as JSON it is one line.
+// result is the output of a run. As JSON it is one line.
 type result struct {
 	Stencil  string     `json:"stencil"`
 	Comm     string     `json:"comm"`
@@ -26,11 +26,11 @@ type result struct {
 	Steps    int        `json:"steps"`
 	Spikes   int        `json:"spikes"`
 	Tasks    int        `json:"tasks"`
-	Sources  []float64  `json:"sources"` // what was put into each grid
-	Sums     []float64  `json:"sums"`    // of each grid and what has left it
-	Error    cli.Number `json:"error"`   // the largest relative one of a sum, over all steps
+	Sources  []float64  `json:"sources"` // total value that was added to each grid
+	Sums     []float64  `json:"sums"`    // sum of each grid and its losses
+	Error    cli.Number `json:"error"`   // largest relative error of a sum, over all steps
 	Verified bool       `json:"verified"`
-	Hash     string     `json:"hash"` // of all bits of the grids, however they are cut
+	Hash     string     `json:"hash"` // hash of all bits of the grids, independent of their division
 	Seconds  float64    `json:"seconds"`
 	Times    seconds    `json:"times"`
 }
@@ -50,7 +50,7 @@ func (s *simulation) result() (*result, error) {
 	if r.Hash, err = s.hash(); err != nil {
 		return nil, err
 	}
-	// Replicas measure different times, but print the same times.
+	// Replicas measure different times, but must print the same output.
 	if r.Times, err = intra.Once(s.p, func() (seconds, error) { return s.seconds, nil }); err != nil {
 		return nil, fmt.Errorf("agree on the times: %w", err)
 	}
@@ -58,8 +58,8 @@ func (s *simulation) result() (*result, error) {
 	return r, nil
 }
 
-// hash tells two states of the grids apart. It is a sum over all points, so that it
-// does not depend on which rank has them.
+// hash distinguishes the states of the grids. It is a sum over all points, so it does not
+// depend on which rank owns them.
 func (s *simulation) hash() (string, error) {
 	var sums [2]uint64
 	for i, v := range s.variables {

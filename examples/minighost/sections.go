@@ -4,8 +4,8 @@ package main
 
 //go:generate go tool intragen
 
-// diffuse makes the next grid of a variable, and counts what leaves the domain.
-// Within the planes that the rank owns, its halo is zero.
+// diffuse computes the next grid of a variable, and adds its losses. In the planes that the
+// rank owns, the halo of the next grid is zero.
 func (s *simulation) diffuse(v *variable) {
 	defer clock(&s.seconds.Stencil)()
 	width, lost := s.box.width(), 0.0
@@ -22,8 +22,8 @@ func (s *simulation) diffuse(v *variable) {
 	v.grid, s.next = s.next, v.grid
 }
 
-// sum adds up the points that the rank owns of a grid whose halo is zero in their
-// planes.
+// sum returns the sum of the points that the rank owns. In their planes the halo of the
+// grid must be zero.
 func (s *simulation) sum(grid []float64) (sum float64) {
 	defer clock(&s.seconds.Sum)()
 	width := s.box.width()

@@ -12,12 +12,12 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "b98f3e09ecf1e8fa0e9ae0960e1aa1064304cc897408c12dfc68198c9ad0941d")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "dda2b15b2b2392ae69b1518d353e58a60e83dac9bcbe557816b66dc47d54ca3f")
 
 var _ = intraruntime.Lines("21:9 26:13 33:19 41:27 45:30 47:31 49:32 50:32")
 
-// diffuse makes the next grid of a variable, and counts what leaves the domain.
-// Within the planes that the rank owns, its halo is zero.
+// diffuse computes the next grid of a variable, and adds its losses. In the planes that the
+// rank owns, the halo of the next grid is zero.
 func (s *simulation) diffuse(v *variable) {
 	defer clock(&s.seconds.Stencil)()
 	width, lost := s.box.width(), 0.0
@@ -36,8 +36,8 @@ func (s *simulation) diffuse(v *variable) {
 	v.grid, s.next = s.next, v.grid
 }
 
-// sum adds up the points that the rank owns of a grid whose halo is zero in their
-// planes.
+// sum returns the sum of the points that the rank owns. In their planes the halo of the
+// grid must be zero.
 func (s *simulation) sum(grid []float64) (sum float64) {
 	defer clock(&s.seconds.Sum)()
 	width := s.box.width()

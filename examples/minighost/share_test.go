@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
-// Clauses are right, and everything that a step depends on is registered, or
-// computed again.
+// The clauses are right, and all state on which a step depends is registered, or computed
+// again.
 func TestClausesAndStateAreComplete(t *testing.T) {
 	for s := range stencils {
 		set := small(stencil(s), method(s%2), 9, 8, 7)
@@ -18,8 +18,8 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 	}
 }
 
-// Whatever the degrees, schedules and deaths, every survivor has the bits of the
-// run without replicas.
+// Every survivor has the bits of the run without replicas, for all degrees, schedules and
+// deaths.
 func TestReplicasAgree(t *testing.T) {
 	simulate(small(cube27, bspma, 24, 20, 18)).Agree(t, agreement.Cases{
 		Degrees:  [][]int{{2}, {3}, {1, 2}, {3, 2}},

@@ -19,12 +19,12 @@ type simulation struct {
 	set   settings
 	box   box
 	halo  *halo
-	faces []span // at the walls of the domain
+	faces []span // points at the walls of the domain
 
 	variables []*variable
-	next      []float64 // becomes the grid of the variable that is next, which takes its place
-	step      int       // how many are done
-	worst     float64   // relative error of a sum so far
+	next      []float64 // memory for the next grid of a variable, which is exchanged with its grid
+	step      int       // number of completed steps
+	worst     float64   // largest relative error of a sum so far
 	seconds   seconds
 	progress  func()
 }
@@ -34,9 +34,9 @@ type simulation struct {
 //intra:state
 type variable struct {
 	grid   []float64
-	source float64 // sum over all ranks of what was put in
-	lost   float64 // from this rank to the outside of the domain
-	total  float64 // sum over all ranks of grid and lost, which should be source
+	source float64 // total value that was added, on all ranks
+	lost   float64 // losses of this rank to the outside of the domain
+	total  float64 // sum over all ranks of grid and lost, which should equal source
 }
 
 // seconds is the time spent in each part, on one replica.
@@ -89,7 +89,7 @@ func newSimulation(p *intra.Process, set settings) (*simulation, error) {
 	return s, nil
 }
 
-// problem is what must not change when a run continues from saved state.
+// problem holds the settings that must not change when a run continues from saved state.
 type problem struct {
 	Stencil                    stencil
 	Points, Ranks              [3]int
@@ -100,14 +100,14 @@ func (s settings) problem() problem {
 	return problem{s.stencil, s.n, s.ranks, s.vars, s.steps, s.spikes, s.tasks}
 }
 
-// fill gives each point of a grid a value from 1 to 100 that depends on the variable
-// and on its place in the whole grid.
+// fill sets each point of a grid to a value from 1 to 100 that depends on the variable and
+// on the point's position in the whole grid.
 func (s *simulation) fill(grid []float64, variable int) {
 	s.each(func(at int, number uint64) { grid[at] = float64(1 + mix(uint64(variable), number)%100) })
 }
 
-// each calls f for each point that the rank owns, with where it is in memory and its
-// number in the whole grid.
+// each calls f for each point that the rank owns, with its index in memory and its number
+// in the whole grid.
 func (s *simulation) each(f func(at int, number uint64)) {
 	b, whole := s.box, s.box.whole()
 	for z := range b.n[2] {
@@ -120,11 +120,11 @@ func (s *simulation) each(f func(at int, number uint64)) {
 	}
 }
 
-// leastPoints is how many points are worth a task.
+// leastPoints is the minimum number of points for which a task is worthwhile.
 const leastPoints = 2048
 
-// rows cuts the planes that the rank owns into tasks, by the numbers of their rows
-// in memory.
+// rows divides the planes that the rank owns into tasks. It yields the numbers of their
+// rows in memory.
 func (s *simulation) rows() iter.Seq2[int, int] {
 	n, height := s.box.height()*s.box.n[2], s.box.height()
 	return func(yield func(lo, hi int) bool) {
@@ -136,7 +136,7 @@ func (s *simulation) rows() iter.Seq2[int, int] {
 	}
 }
 
-// run does all steps, or those that follow the saved state.
+// run carries out all steps, or those after the saved state.
 func (s *simulation) run() error {
 	if !s.p.Restored() {
 		if err := s.begin(); err != nil {
@@ -156,7 +156,7 @@ func (s *simulation) run() error {
 	return nil
 }
 
-// begin finds the sums at the start.
+// begin computes the sums at the start.
 func (s *simulation) begin() error {
 	for _, v := range s.variables {
 		var err error
@@ -173,7 +173,7 @@ func (s *simulation) begin() error {
 	return nil
 }
 
-// advance does one step.
+// advance carries out one step.
 func (s *simulation) advance() error {
 	defer clock(&s.seconds.Total)()
 	if s.step > 0 && s.step%s.set.steps == 0 {
@@ -210,7 +210,7 @@ func (s *simulation) exchange(grids ...[]float64) error {
 	return s.halo.exchange(s.p.World(), grids...)
 }
 
-// check compares what is and what has left with what was put in.
+// check compares the sum of a grid and its losses with the total value that was added.
 func (s *simulation) check(v *variable) error {
 	var err error
 	if v.total, err = s.add(s.sum(v.grid) + v.lost); err != nil {
@@ -220,7 +220,7 @@ func (s *simulation) check(v *variable) error {
 	return nil
 }
 
-// add adds up a number over all ranks.
+// add returns the sum of a number over all ranks.
 func (s *simulation) add(local float64) (float64, error) {
 	defer clock(&s.seconds.Allreduce)()
 	sum, err := comm.AllreduceValue(s.p.World(), local, comm.Sum)
@@ -230,8 +230,8 @@ func (s *simulation) add(local float64) (float64, error) {
 	return sum, nil
 }
 
-// spike gives one point of each grid the value of the number of points: the first
-// time that in the centre, then others.
+// spike adds the number of points to one point of each grid. The first time that is the
+// point in the centre, later other points.
 func (s *simulation) spike(number int) error {
 	var place [3]int
 	for d, n := range s.box.whole() {
@@ -257,7 +257,7 @@ func (s *simulation) spike(number int) error {
 	return nil
 }
 
-// mix returns a number that depends on both, evenly spread.
+// mix returns an evenly distributed number that depends on a and b.
 func mix(a, b uint64) uint64 {
 	n := a*0xd1342543de82ef95 + b + 1
 	n *= 0x9e3779b97f4a7c15

@@ -14,18 +14,18 @@ var stencils = []string{"2d5", "2d9", "3d7", "3d27"}
 
 func (s stencil) String() string { return stencils[s] }
 
-// flat reports whether the planes do not mix.
+// flat reports whether the stencil does not couple planes.
 func (s stencil) flat() bool { return s == cross5 || s == square9 }
 
-// phased reports whether corners count: then faces are exchanged in one direction
-// after another, each with what came in those before.
+// phased reports whether the stencil uses corners. Then faces are exchanged in one
+// direction after another, each together with the values received before.
 func (s stencil) phased() bool { return s == square9 || s == cube27 }
 
-// points returns how many a point is averaged with, and itself.
+// points returns the number of points in the mean, including the point itself.
 func (s stencil) points() int { return [...]int{5, 9, 7, 27}[s] }
 
-// outside returns how many of the points are not in the domain, for a point with that many
-// places in it in each direction.
+// outside returns how many points of the stencil are outside of the domain. around is the
+// number of points in the domain in each direction.
 func (s stencil) outside(around [3]int) int {
 	x, y, z := around[0], around[1], around[2]
 	switch s {
@@ -40,7 +40,7 @@ func (s stencil) outside(around [3]int) int {
 }
 
 // averageRow sets out to the means around the points of a row of u, and to zero at both
-// ends, which are in the halo. near returns the row that many rows and planes away.
+// ends, which are in the halo. near returns the row at a distance of dy rows and dz planes.
 func (s stencil) averageRow(out []float64, near func(dy, dz int) []float64) {
 	switch s {
 	case cross5:
@@ -74,8 +74,8 @@ func averageCross7(out, u, south, north, below, above []float64) {
 	}
 }
 
-// The sums of three columns make that of a square or a cube, and each column is
-// part of three of these.
+// The sum over a square or cube consists of the sums of three columns, and each column is
+// used three times.
 
 func averageSquare9(out, a, b, c []float64) {
 	n := len(out)

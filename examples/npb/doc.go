@@ -1,14 +1,15 @@
-// Package npb holds kernels of the NAS Parallel Benchmarks 3.4, each a program of
-// its own, with the classes S to C and the verification of the originals:
+// Package npb holds kernels of the NAS Parallel Benchmarks 3.4. Each is a program of its
+// own, with the classes S to C and the verification of the originals:
 //
-//	ep  random numbers: nothing is sent but totals
-//	cg  conjugate gradients on a grid of ranks: messages between two ranks each
+//	ep  random numbers: only the totals are sent
+//	cg  conjugate gradients on a grid of ranks: messages between pairs of ranks
 //	is  a sort of integers: all ranks exchange parts of different lengths
 //	mg  multigrid: borders of boxes, on grids of all sizes
-//	ft  Fourier transforms: all ranks exchange all they have
+//	ft  Fourier transforms: all ranks exchange all of their data
 //	bt  flow of a gas, block-tridiagonal systems: much work for each number that is sent
 //	sp  the same flow by pentadiagonal systems: a fourth of the work
 //
-// Each has the flags -class, -tasks and -json. Here is what tests them as jobs of
-// real processes; folder peer compares their times with those of the originals.
+// Each program has the flags -class, -tasks and -json. This package has their tests as jobs
+// of real processes. The scripts in folder peer compare their times with those of the
+// originals.
 package npb

@@ -14,19 +14,20 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// The tests in this file start real processes through intrarun, and kill them
-// with real signals. They build the programs both ways themselves.
+// The tests in this file start real processes through intrarun, and kill them with real
+// signals. They build the programs themselves, with and without the tag.
 
 // binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
-// programs are the benchmarks: the fields that they print, points in a job of two ranks
-// where something may die, and whether they accept any number of ranks.
+// programs are the benchmarks. The fields are the output fields of each, the points of a
+// job of two ranks at which something may die, and whether the program accepts any number
+// of ranks.
 var programs = []struct {
 	name, fields string
-	kills        [6]string // of degrees 2, 3, 2 with messages, mixed, 2 with replacements, 1
+	kills        [6]string // for degrees 2, 3, 2 with messages, mixed, 2 with replacements, 1
 	anyRanks     bool
 }{
 	{"ep", "sx sy counts pairs", [6]string{"0.1@section:5", "0.0@task:33 1.2@update:20", "1.0@message:1", "0.1@section:6", "0.1@section:2 1.0@section:5", "1.0@section:6"}, true},
@@ -38,7 +39,7 @@ var programs = []struct {
 	{"sp", "residual error", [6]string{"0.1@section:120", "0.0@task:300 1.2@update:400", "1.0@message:100", "0.1@section:100", "0.1@section:90 1.0@section:150", "1.0@section:200"}, true},
 }
 
-// program returns a benchmark that prints these fields.
+// program returns a benchmark whose output has these fields.
 func program(name, fields string) *jobtest.Program {
 	return &jobtest.Program{Binaries: &binaries, Folder: "examples/npb/" + name, Times: "seconds mops",
 		Check: func(t testing.TB, line []byte) {
@@ -51,11 +52,12 @@ func program(name, fields string) *jobtest.Program {
 		}}
 }
 
-// Class S is verified, and has the bits of a run without replicas, with any degrees, links
-// and schedules, whichever processes die, whether or not they are replaced. By themselves
-// some programs run in one of the ways each; in a matrix all run in all of them.
+// Class S is verified, and has the bits of a run without replicas. This holds for all
+// degrees, links and schedules, whichever processes die, and whether they are replaced or
+// not. By default only some programs run, each in one of these ways; with INTRA_MATRIX all
+// run in all ways.
 func TestKills(t *testing.T) {
-	for turn, x := range jobtest.Some(programs, 1, 2, 3, 5) { // SP is like BT; EP and FT send hardly any messages
+	for turn, x := range jobtest.Some(programs, 1, 2, 3, 5) { // SP resembles BT; EP and FT send hardly any messages
 		t.Run(x.name, func(t *testing.T) {
 			p := program(x.name, x.fields)
 			for i, flags := range []string{

@@ -2,8 +2,8 @@
 // fastest, and finds a grid for a number of ranks.
 package cartesian
 
-// Shape returns the grid of that many ranks with the least surface: as cubic as
-// possible, its longest side in x.
+// Shape returns the grid of size ranks with the least surface. It is as cubic as possible,
+// and its longest side is in x.
 func Shape(size int) (best [3]int) {
 	least := 0
 	for z := 1; z*z*z <= size; z++ {
@@ -17,8 +17,8 @@ func Shape(size int) (best [3]int) {
 	return best
 }
 
-// Flat returns the grid in one plane of that many ranks with the least
-// circumference: as square as possible, its longest side in x.
+// Flat returns the grid of size ranks in one plane with the least circumference. It is as
+// square as possible, and its longest side is in x.
 func Flat(size int) [3]int {
 	y := 1
 	for n := 1; n*n <= size; n++ {
@@ -29,7 +29,7 @@ func Flat(size int) [3]int {
 	return [3]int{size / y, y, 1}
 }
 
-// Split returns the place of a point, or of a rank, that is given by its number.
+// Split returns the position of the point, or of the rank, with this number.
 func Split(n [3]int, number int) [3]int {
 	return [3]int{number % n[0], number / n[0] % n[1], number / n[0] / n[1]}
 }

@@ -1,3 +1,3 @@
-// Package cli is what the command lines of the examples have in common: flags,
-// and a result that is printed for people or as one line of JSON.
+// Package cli is the common part of the examples' command lines: flags, and a result that
+// is printed as text for people or as one line of JSON.
 package cli

@@ -7,13 +7,13 @@ import (
 	"os"
 )
 
-// Flags are those of an example: -tasks, -json and its own.
+// Flags are the flags of an example: -tasks, -json and its own.
 type Flags struct {
 	*flag.FlagSet
 	tasks *int
 }
 
-// NewFlags declares -tasks, whose default is in the variable, and -json.
+// NewFlags declares -tasks and -json. The default of -tasks is the value of the variable.
 func NewFlags(tasks *int, usage string, json *bool) *Flags {
 	f := &Flags{flag.NewFlagSet(os.Args[0], flag.ExitOnError), tasks}
 	f.IntVar(tasks, "tasks", *tasks, usage)
@@ -21,7 +21,7 @@ func NewFlags(tasks *int, usage string, json *bool) *Flags {
 	return f
 }
 
-// Parse reads the command line. A flag that is wrong ends the process.
+// Parse reads the command line. If a flag is wrong, it ends the process.
 func (f *Flags) Parse() error {
 	_ = f.FlagSet.Parse(os.Args[1:])
 	switch {
@@ -33,7 +33,7 @@ func (f *Flags) Parse() error {
 	return nil
 }
 
-// Program returns the program that reads its settings and runs with them. It
+// Program returns a program that reads its settings by parse, and calls run with them. It
 // reads them again when the job rolls back to a backup.
 func Program[P, S any](parse func() (S, error), run func(P, S) error) func(P) error {
 	return func(p P) error {

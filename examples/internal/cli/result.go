@@ -17,12 +17,12 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Result is what an example prints at its end.
+// Result is the final output of an example.
 type Result interface {
 	Print(w io.Writer) // for people
 }
 
-// Print prints a result, as one line of JSON if that is wanted.
+// Print prints a result as text, or as one line of JSON if asJSON is set.
 func Print(w io.Writer, r Result, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(r)

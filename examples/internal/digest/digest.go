@@ -15,9 +15,10 @@ import (
 
 const tag = 100
 
-// Of returns, on rank 0, the SHA-256 of the arrays of all ranks in the order of
-// ranks, array by array, 8 little-endian bytes for each element. The state of
-// the hash travels from rank to rank, so that no rank needs the memory of all.
+// Of returns, on rank 0, the SHA-256 of the arrays of all ranks, in the order of the ranks.
+// Each rank hashes one array after another, with 8 little-endian bytes for each element.
+// The state of the hash is passed from rank to rank, so no rank needs the memory of all
+// arrays.
 func Of(c *comm.Comm, arrays ...[]float64) (string, error) {
 	h := sha256.New()
 	if c.Rank() > 0 {

@@ -2,13 +2,13 @@ package main
 
 import "github.com/intrahpc/intra/examples/npb/internal/flow"
 
-// rows is a block of 5×5 numbers by rows, without those that are always zero: the last
-// three of the first row, and two of the third and the fourth.
+// rows is a block of 5×5 numbers, stored by rows. It omits numbers that are always zero:
+// the last three of the first row, and two each of the third and the fourth row.
 type rows struct {
 	density [2]float64
 	along   [5]float64
 	across  [3]float64
-	across2 [3]float64 // of places 0, 1 and 3
+	across2 [3]float64 // numbers 0, 1 and 3 of the row
 	energy  [5]float64
 }
 
@@ -26,8 +26,8 @@ func (a *rows) add(x *flow.State, y0, y1, y2, y3, y4 float64, to *flow.State) {
 // columns is a block of 5×5 numbers by columns.
 type columns [5]flow.State
 
-// factor replaces a block by triangular ones, whose product it is: of that above, the
-// diagonal has inverses. Each column loses what those on its left have of it.
+// factor replaces a block by triangular factors. The upper one has the inverses of its
+// diagonal. Each column is reduced by the columns on its left.
 func (b *columns) factor() {
 	c0, c1, c2, c3, c4 := &b[0], &b[1], &b[2], &b[3], &b[4]
 	inverse := 1 / c0[0]
@@ -58,8 +58,8 @@ func (b *columns) factor() {
 	set(c4, x0, x1, x2, x3, 1/(x4-c3[4]*x3))
 }
 
-// solve sets a point to the solution of a system with a block that is factored. The
-// right-hand side comes by value, as it need not be in memory then.
+// solve sets a point to the solution of a system with a factored block. The right-hand side
+// is passed by value, so it need not be in memory.
 func (b *columns) solve(x0, x1, x2, x3, x4 float64, to *flow.State) {
 	x1 = x1 - b[0][1]*x0
 	x2 = x2 - b[0][2]*x0 - b[1][2]*x1
@@ -73,7 +73,7 @@ func (b *columns) solve(x0, x1, x2, x3, x4 float64, to *flow.State) {
 	set(to, x0, x1, x2, x3, x4)
 }
 
-// subtract returns x less the product of a block and y.
+// subtract returns x minus the product of a block and y.
 func (b *columns) subtract(x *flow.State, y0, y1, y2, y3, y4 float64) (x0, x1, x2, x3, x4 float64) {
 	return x[0] - (b[0][0]*y0 + b[1][0]*y1) - (b[2][0]*y2 + b[3][0]*y3) - b[4][0]*y4,
 		x[1] - (b[0][1]*y0 + b[1][1]*y1) - (b[2][1]*y2 + b[3][1]*y3) - b[4][1]*y4,

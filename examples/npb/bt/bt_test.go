@@ -22,7 +22,7 @@ func measure(of flow.Problem) agreement.Program[*flow.Result] {
 // small is a problem with a short run; its norms are not known.
 var small = flow.Problem{Points: 8, Steps: 3, Dt: 0.01}
 
-// Class S is verified on any number of ranks, also where a rank has a plane only.
+// Class S is verified on any number of ranks, also if a rank has a single plane.
 func TestRanks(t *testing.T) {
 	for _, ranks := range []int{1, 2, 5, 12} {
 		r := measure(problems['S']).Alone(t, ranks)[0]
@@ -39,7 +39,7 @@ func TestTolerance(t *testing.T) {
 	require.False(t, measure(of).Alone(t, 1)[0].Verified)
 }
 
-// Blocks times the solution of a line give its right-hand side.
+// The product of the blocks and the solution of a line is its right-hand side.
 func TestLine(t *testing.T) {
 	const n = 7
 	r := nas.Seed

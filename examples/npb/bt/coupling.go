@@ -2,18 +2,18 @@ package main
 
 import "github.com/intrahpc/intra/examples/npb/internal/flow"
 
-// A line of points is solved with the components of each in this order: density,
-// momentum along the line, both other momenta, energy. So the blocks of all axes have
-// zeros in the same places.
+// On a line the components of each point are solved in this order: density, momentum along
+// the line, both other momenta, energy. So the blocks of all axes have zeros at the same
+// positions.
 
-// order returns which components these are.
+// order returns the indices of these components.
 func order(axis int) [5]int {
 	return [3][5]int{{0, 1, 2, 3, 4}, {0, 2, 1, 3, 4}, {0, 3, 1, 2, 4}}[axis]
 }
 
 // system has the factors of the blocks of a line.
 type system struct {
-	first, second float64 // of first and second derivatives, for a time step
+	first, second float64 // factors of first and second derivatives, for a time step
 	spread        float64
 	order         [5]int
 }
@@ -22,16 +22,17 @@ func newSystem(g flow.Gas, axis int) system {
 	return system{g.Dt * g.First, g.Dt * g.Second, g.Dt * g.Second * flow.Spread(axis), order(axis)}
 }
 
-// point says what the state of a point does in a time step: for each component (the
-// first digit) by how much of it more flows, and is spread by viscosity and heat, with
-// each (the second digit). Those left out are zero, or the same at all points.
+// point holds the coefficients of a point's state in a time step. f is the change of flow,
+// and n the spread by viscosity and heat. The first digit is the component that changes,
+// and the second one the component on which the change depends. Coefficients that are left
+// out are zero, or the same at all points.
 type point struct {
 	f10, f11, f12, f13, f14                               float64
 	f20, f21, f22, f30, f31, f33, f40, f41, f42, f43, f44 float64
 	n10, n11, n20, n30, n22, n40, n41, n42, n43, n44      float64
 }
 
-// look finds this from the state.
+// look computes p from the state u.
 func (s *system) look(u *flow.State, p *point) {
 	const (
 		c1, c2        = flow.C1, flow.C2
@@ -58,8 +59,8 @@ func (s *system) look(u *flow.State, p *point) {
 	p.n41, p.n42, p.n43, p.n44 = alongE*g*vn, acrossE*g*v1, acrossE*g*v2, flow.Thermal*g
 }
 
-// own sets a block to that of a point in its own equations. It has what comes by way of
-// the point before, whose change depends on that of this point by the block last.
+// own sets a block to that of a point in its own equations. It includes the influence of
+// the previous point, whose change depends on that of this point by the block last.
 func (s *system) own(p *point, before *rows, last, to *columns) {
 	one := 1 + 2*s.spread
 	before.add(&last[0], one, 2*p.n10, 2*p.n20, 2*p.n30, 2*p.n40, &to[0])
@@ -69,8 +70,8 @@ func (s *system) own(p *point, before *rows, last, to *columns) {
 	before.add(&last[4], 0, 0, 0, 0, one+2*p.n44, &to[4])
 }
 
-// after sets a block to that of a point in the equations of the point before, divided by
-// that point's own, which is factored.
+// after sets a block to that of a point in the equations of the previous point, divided by
+// the factored block of the previous point.
 func (s *system) after(p *point, own, to *columns) {
 	f, d := s.first, s.spread
 	own.solve(-d, p.f10-p.n10, p.f20-p.n20, p.f30-p.n30, p.f40-p.n40, &to[0])

@@ -2,8 +2,8 @@ package main
 
 import "github.com/intrahpc/intra/examples/npb/internal/flow"
 
-// solveAlong solves the systems of lines along x or y in planes of r, the first of
-// which is lo in the cube, and of which u has the solution.
+// solveAlong solves the systems of lines along x or y in planes of r, the first of which is
+// lo in the cube. u is the solution in these planes.
 //
 //intra:task in(g, axis, u, lo) inout(r)
 func solveAlong(g flow.Gas, axis int, u []flow.State, lo int, r []flow.State) {
@@ -13,8 +13,9 @@ func solveAlong(g flow.Gas, axis int, u []flow.State, lo int, r []flow.State) {
 	}
 }
 
-// solveColumns solves the systems of columns lo to hi-1 of r and u, which have that many
-// columns. The first one is at place y in the cube, and those on its faces are left out.
+// solveColumns solves the systems of columns lo to hi-1 of r and u, which have columns
+// columns. The first one is at position y in the cube. Columns on the faces of the cube are
+// skipped.
 //
 //intra:task in(g, u, columns, y, lo, hi) inout(r[:, lo:hi:columns])
 func solveColumns(g flow.Gas, u []flow.State, columns, y, lo, hi int, r []flow.State) {

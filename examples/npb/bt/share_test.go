@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
-// Clauses are right, and everything that a step depends on is registered.
+// The clauses are right, and all state on which a step depends is registered.
 func TestClausesAndStateAreComplete(t *testing.T) {
 	measure(small).Checked(t, []int{1, 1}, []int{2, 1})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// iterations of conjugate gradients solve a system well enough.
+// iterations is the number of iterations of conjugate gradients for one system.
 const iterations = 25
 
 // benchmark is the whole run on one rank.
@@ -47,7 +47,7 @@ func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
 	return b, nil
 }
 
-// Measure does all steps. One that is not timed comes first.
+// Measure carries out all steps. Before that it carries out one step that is not timed.
 func (b *benchmark) Measure() (*result, error) {
 	if err := b.Do(b.of.steps, b.begin, b.step); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (b *benchmark) Measure() (*result, error) {
 	return r, nil
 }
 
-// begin does a step, and sets the first guess again.
+// begin carries out a step, and sets the first guess again.
 func (b *benchmark) begin() error {
 	b.guess()
 	defer b.guess()
@@ -81,7 +81,7 @@ func (b *benchmark) step() error {
 	return nil
 }
 
-// improve makes one step of inverse iteration.
+// improve carries out one step of inverse iteration.
 func (b *benchmark) improve() error {
 	if err := b.solve(); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (b *benchmark) improve() error {
 	return nil
 }
 
-// solve finds z with A·z = x, roughly, and how far that is from the truth.
+// solve solves A·z = x approximately, and computes the norm of the residual.
 func (b *benchmark) solve() error {
 	clear(b.z)
 	copy(b.r, b.x)

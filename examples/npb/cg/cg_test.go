@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// outcome is what a rank has found, without the times.
+// outcome is the result of a rank without the times.
 type outcome struct {
 	result
 	history []float64
@@ -30,7 +30,8 @@ func measure(of problem) agreement.Program[outcome] {
 	}
 }
 
-// Class S is verified on every shape of the grid, and begins as the original does.
+// Class S is verified on every shape of the grid, and its first values are those of the
+// original.
 func TestRanks(t *testing.T) {
 	for _, ranks := range []int{1, 2, 4, 8, 16} {
 		r := measure(problems['S']).Alone(t, ranks)[0]
@@ -41,7 +42,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// The matrix has the entries of the original, symmetric, wherever it is cut.
+// The matrix is symmetric and has the entries of the original, for every division into
+// blocks.
 func TestMatrix(t *testing.T) {
 	of := problems['S']
 	whole, err := newMatrix(of, 0, of.rows, 0, of.rows)
@@ -71,7 +73,8 @@ func TestMatrix(t *testing.T) {
 	require.InDeltaSlice(t, y, got, 1e-10)
 }
 
-// A product is put together and handed out so that each rank has its columns.
+// combine sums the parts of a product and distributes the sum, so that each rank has its
+// columns.
 func TestCombine(t *testing.T) {
 	const n = 64
 	for _, ranks := range []int{1, 2, 4, 8, 16, 32} {

@@ -7,23 +7,24 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// Tags of messages within a row of the grid count from rowTag, those across the
-// diagonal have diagonalTag.
+// Tags of messages within a row of the grid count from rowTag. Messages across the diagonal
+// have diagonalTag.
 const (
 	rowTag      = 1
 	diagonalTag = 100
 )
 
-// grid is the place of a rank among all, and its block of a matrix of n rows.
+// grid holds the position of a rank in the grid of ranks, and its block of a matrix of n
+// rows.
 type grid struct {
 	c          *comm.Comm
-	rows, cols int // of ranks; cols is rows or twice as many
+	rows, cols int // numbers of rows and columns of ranks; cols is rows or twice as many
 	row, col   int
 	n          int
-	spare      []float64 // what a partner has sent
+	spare      []float64 // memory for a partner's message
 }
 
-// newGrid arranges the ranks, whose number is a power of two.
+// newGrid arranges the ranks in a grid. Their number must be a power of two.
 func newGrid(c *comm.Comm, n int) *grid {
 	g := &grid{c: c, rows: 1, cols: 1, n: n}
 	for g.rows*g.cols < c.Size() {
@@ -38,8 +39,8 @@ func newGrid(c *comm.Comm, n int) *grid {
 	return g
 }
 
-// mostRanks returns on how many ranks a matrix of n rows can be: each has to get as
-// many columns.
+// mostRanks returns the maximum number of ranks for a matrix of n rows: all ranks must get
+// the same number of columns.
 func mostRanks(n int) int {
 	cols := n & -n
 	return cols * cols
@@ -49,10 +50,10 @@ func mostRanks(n int) int {
 func (g *grid) height() int { return g.n / g.rows }
 func (g *grid) width() int  { return g.n / g.cols }
 
-// rank returns the rank at a place.
+// rank returns the rank at a position of the grid.
 func (g *grid) rank(row, col int) int { return row*g.cols + col }
 
-// swap sends x to a partner and returns what it has sent here.
+// swap sends x to a partner and returns the values that the partner sends.
 func (g *grid) swap(x []float64, length, partner, tag int) ([]float64, error) {
 	came := g.spare[:length]
 	r := comm.Irecv(g.c, came, partner, tag)
@@ -63,12 +64,12 @@ func (g *grid) swap(x []float64, length, partner, tag int) ([]float64, error) {
 	return came, err
 }
 
-// combine adds up the products of the blocks of a row of the grid, which are in w,
-// and sets y to that part of the sum which belongs to the rank's columns.
+// combine adds the products of the blocks of a row of the grid, which are in w. It sets y
+// to the part of the sum that belongs to the rank's columns.
 func (g *grid) combine(w, y []float64) error {
 	part, step := w, 1
 	if g.cols > g.rows {
-		// Half of the rows are enough here: the neighbour goes on with the other half.
+		// Half of the rows suffice here: the neighbour handles the other half.
 		half := g.col % 2
 		part = w[half*len(y) : (half+1)*len(y)]
 		came, err := g.swap(w[(1-half)*len(y):(2-half)*len(y)], len(y), g.rank(g.row, g.col^1), rowTag)
@@ -98,8 +99,8 @@ func (g *grid) combine(w, y []float64) error {
 	return nil
 }
 
-// mirror returns the rank on the other side of the diagonal: what one of them has
-// summed up are the columns of the other.
+// mirror returns the rank on the other side of the diagonal. The sums of one of the two are
+// the columns of the other.
 func (g *grid) mirror() int {
 	if g.cols == g.rows {
 		return g.rank(g.col, g.row)
@@ -107,8 +108,8 @@ func (g *grid) mirror() int {
 	return g.rank(g.col/2, 2*g.row+g.col%2)
 }
 
-// sum adds up numbers over a row of the grid, which has all columns. All rows come
-// to the same bits.
+// sum returns sums over a row of the grid, which has all columns. All rows get the same
+// bits.
 func (g *grid) sum(x ...float64) ([]float64, error) {
 	for step := 1; step < g.cols; step *= 2 {
 		came, err := g.swap(x, len(x), g.rank(g.row, g.col^step), rowTag+step)

@@ -18,13 +18,13 @@ var problems = map[nas.Class]problem{
 
 type problem struct {
 	rows    int
-	entries int // of each of the random vectors that the matrix is made of
+	entries int // number of entries of each random vector of which the matrix is made
 	steps   int
 	shift   float64 // of the eigenvalues
 	zeta    float64 // the result
 }
 
-// tolerance is the relative error that the result may have.
+// tolerance is the maximum relative error of the result.
 const tolerance = 1e-10
 
 // describe returns the name and the counted operations of the problem.
@@ -34,11 +34,11 @@ func (of problem) describe() nas.Problem {
 		Count: 2 * float64(of.steps*of.rows) * (3 + product + iterations*(5+product) + 3)}
 }
 
-// result is the output of a run; as JSON it is one line.
+// result is the output of a run. As JSON it is one line.
 type result struct {
 	nas.Result
 	Zeta  float64 `json:"zeta"`
-	RNorm float64 `json:"rnorm"` // of the residual of the last system
+	RNorm float64 `json:"rnorm"` // norm of the residual of the last system
 }
 
 // program is the benchmark.

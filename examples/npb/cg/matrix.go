@@ -9,27 +9,29 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// condition is the ratio of the smallest to the largest weight of the random
-// vectors, hence about that of the eigenvalues.
+// condition is the ratio of the smallest to the largest weight of the random vectors. This
+// is approximately the ratio of the eigenvalues.
 const condition = 0.1
 
-// entry is one of a sparse vector.
+// entry is an entry of a sparse vector.
 type entry struct {
 	at    int32
 	value float64
 }
 
-// randomVectors draws one sparse vector for each row: that many entries at different
-// places, and 1/2 at the place of the row itself.
+// randomVectors draws one sparse vector for each row. It has of.entries entries at
+// different positions, and 1/2 at the position of the row itself.
 func randomVectors(of problem) [][]entry {
 	r := nas.Seed
-	r.Next() // the original throws one away
+	r.Next() // the original discards one number
 	size := 1
 	for size < of.rows {
 		size *= 2
 	}
 	all := make([][]entry, of.rows)
-	taken := make([]int, of.rows) // by the vector of this row, counted from 1
+	// Taken holds, for each position, the last row (counted from 1) whose vector has an
+	// entry there.
+	taken := make([]int, of.rows)
 	for row := range all {
 		v := make([]entry, 0, of.entries+1)
 		for len(v) < of.entries {
@@ -51,15 +53,15 @@ func randomVectors(of problem) [][]entry {
 	return all
 }
 
-// newMatrix makes a block of the matrix: the weighted sum of the products of each
-// random vector with itself, and of a multiple of the identity.
+// newMatrix makes a block of the matrix, which is the sum of two matrices: the weighted sum
+// of the products of each random vector with itself, and a multiple of the identity.
 func newMatrix(of problem, firstRow, rows, firstColumn, columns int) (*kernels.Sliced[float64], error) {
 	vectors := randomVectors(of)
 	type factor struct {
 		vector int32
 		value  float64
 	}
-	factors := make([][]factor, rows) // of each row: the vectors with an entry there
+	factors := make([][]factor, rows) // for each row: the vectors with an entry there
 	for k, v := range vectors {
 		for _, e := range v {
 			if row := int(e.at) - firstRow; row >= 0 && row < rows {

@@ -14,12 +14,12 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "8a17967840ad600d1e62a7be9b588bcf816614991ea96d2c71d547fc462e9a14")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "d4c80be7e9a6892dc68161b984cdfec72481ce2f7e19e8ae1af70f3b597b0926")
 
 var _ = intraruntime.Lines("23:11 25:12 27:13 30:15 31:15")
 
-// multiplyBlock sets w to the product of the rank's block with x. Tasks begin at
-// multiples of 8 rows, which the kernel takes at a time.
+// multiplyBlock sets w to the product of the rank's block with x. Tasks begin at multiples
+// of 8 rows, because the kernel processes 8 rows at a time.
 func (b *benchmark) multiplyBlock(x []float64) {
 	//intra:section on(b.P)
 	{

@@ -11,7 +11,7 @@ import (
 // small is a problem with a short run.
 var small = problem{rows: 128, entries: 4, steps: 4, shift: 10, zeta: 1}
 
-// Clauses are right, and everything that a step depends on is registered.
+// The clauses are right, and all state on which a step depends is registered.
 func TestClausesAndStateAreComplete(t *testing.T) {
 	measure(small).Checked(t, []int{1, 1}, []int{2, 1})
 }

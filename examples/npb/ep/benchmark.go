@@ -8,10 +8,11 @@ import (
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 )
 
-// logBatch is the size of a batch, in pairs, to base 2.
+// logBatch is the binary logarithm of the number of pairs in a batch.
 const logBatch = 16
 
-// mostRounds is how many rounds a rank makes at most; between them is a safe point.
+// mostRounds is the maximum number of rounds of a rank. There is a safe point between two
+// rounds.
 const mostRounds = 16
 
 // benchmark is the whole run on one rank.
@@ -20,14 +21,14 @@ const mostRounds = 16
 type benchmark struct {
 	nas.Run
 	of     problem
-	rounds [][2]int // the batches of each
+	rounds [][2]int // bounds of the batches of each round
 
 	sums   [2]float64
 	counts [annuli]int
 }
 
-// newBenchmark cuts the batches of all pairs into those of each rank, and these
-// into rounds with as many batches as there are tasks, or more.
+// newBenchmark divides the batches of all pairs among the ranks, and those of each rank
+// into rounds. A round has at least as many batches as there are tasks.
 func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
 	b := &benchmark{Run: run, of: of}
 	batches := 1 << (of.log - logBatch)
@@ -47,7 +48,7 @@ func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
 	return b, nil
 }
 
-// Measure does all rounds, and adds up what all ranks have found.
+// Measure carries out all rounds, and adds the results of all ranks.
 func (b *benchmark) Measure() (*result, error) {
 	if err := b.Do(len(b.rounds), b.begin, b.tallyRound); err != nil {
 		return nil, err
@@ -65,13 +66,13 @@ func (b *benchmark) Measure() (*result, error) {
 
 func (b *benchmark) begin() error { return nil }
 
-// tallyRound does the next round.
+// tallyRound carries out the next round.
 func (b *benchmark) tallyRound() error {
 	b.tally(b.rounds[b.Done][0], b.rounds[b.Done][1])
 	return nil
 }
 
-// addUp adds up what all ranks have found.
+// addUp adds the results of all ranks.
 func (b *benchmark) addUp() error {
 	defer nas.Clock(&b.Seconds)()
 	var err error

@@ -12,17 +12,16 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// small is what the tests in this process use: 32 batches.
+// small is the problem of the tests in this process: 32 batches.
 var small = problem{log: 21}
 
-// measure finds the result of that.
+// measure computes the result of small.
 var measure agreement.Program[*result] = func(p *intra.Process) (*result, error) {
 	_, r, err := program.Untimed(p, 4, small)
 	return r, err
 }
 
-// The pairs are those of the definition, one after the other, on any number of
-// ranks.
+// The pairs are those of the definition, in order, on any number of ranks.
 func TestPairs(t *testing.T) {
 	var sums [2]float64
 	var counts [annuli]int

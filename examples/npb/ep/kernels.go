@@ -6,19 +6,19 @@ import (
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 )
 
-// seed is where the sequence begins.
+// seed is the start of the sequence.
 const seed nas.Random = 271828183
 
-// annuli is how many there are.
+// annuli is the number of annuli.
 const annuli = 10
 
-// chunk is how many pairs are drawn before those in the circle are looked at. They are
-// stored one after the other without a branch, which could not be predicted. A separate
-// loop computes their logarithms, so that the CPU need not wait for each one.
+// chunk is the number of pairs that are drawn before those in the circle are selected.
+// These are stored one after the other without a branch, because the branch could not be
+// predicted. A separate loop computes their logarithms, so that the CPU can overlap them.
 const chunk = 256
 
-// tally adds up the pairs of normally distributed numbers of the batches first to
-// end-1, and counts them by the larger of their absolute values.
+// tally computes the sums of the pairs of normally distributed numbers of the batches first
+// to end-1, and counts the pairs by the larger of their absolute values.
 //
 //intra:task in(first, end) reduce(+: sums, counts)
 func tally(first, end int, sums *[2]float64, counts *[annuli]int) {

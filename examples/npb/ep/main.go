@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 )
 
-// problems are the classes. Two of their results are known.
+// problems are the classes. The results are two known sums.
 var problems = map[nas.Class]problem{
 	'S': {24, [2]float64{-3.247834652034740e3, -6.958407078382297e3}},
 	'W': {25, [2]float64{-2.863319731645753e3, -6.320053679109499e3}},
@@ -17,8 +17,8 @@ var problems = map[nas.Class]problem{
 }
 
 type problem struct {
-	log  int        // to base 2, of the pairs
-	sums [2]float64 // of the numbers in x and in y
+	log  int        // binary logarithm of the number of pairs
+	sums [2]float64 // sums of the numbers in x and in y
 }
 
 // describe returns the name and the counted operations of the problem.
@@ -27,16 +27,16 @@ func (of problem) describe() nas.Problem {
 	return nas.Problem{Size: fmt.Sprint(numbers), Operation: "Random numbers generated", Count: float64(numbers)}
 }
 
-// tolerance is the relative error that a sum may have.
+// tolerance is the maximum relative error of a sum.
 const tolerance = 1e-8
 
-// result is the output of a run; as JSON it is one line.
+// result is the output of a run. As JSON it is one line.
 type result struct {
 	nas.Result
 	SX     float64     `json:"sx"`
 	SY     float64     `json:"sy"`
 	Counts [annuli]int `json:"counts"`
-	Pairs  int         `json:"pairs"` // that were accepted
+	Pairs  int         `json:"pairs"` // number of accepted pairs
 }
 
 // program is the benchmark.

@@ -6,7 +6,7 @@ import "github.com/intrahpc/intra"
 
 //go:generate go tool intragen
 
-// tally does the batches of one round.
+// tally processes the batches of one round.
 func (b *benchmark) tally(first, end int) {
 	//intra:section on(b.P)
 	for lo, hi := range intra.Blocks(end-first, b.Set.Tasks) {

@@ -14,11 +14,11 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "51ac795da829caefd8fcddaf3c2f1302a3df59abe9c4858719d007437226c0e6")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "9e647fdbeba63e58fd6e483db4c100362785493ae7fcfbbeeb73f74fa259633d")
 
 var _ = intraruntime.Lines("22:10 24:11 26:12 28:13 29:13")
 
-// tally does the batches of one round.
+// tally processes the batches of one round.
 func (b *benchmark) tally(first, end int) {
 	//intra:section on(b.P)
 	{

@@ -18,12 +18,12 @@ type benchmark struct {
 	of         problem
 	tx, ty, tz *fourier
 
-	planes  []complex128 // of the rank: by z, y and x
-	columns []complex128 // those of its places in y: by z, y and x
-	packed  []complex128 // the planes, cut by the ranks that have the columns
+	planes  []complex128 // planes of the rank: by z, y and x
+	columns []complex128 // columns of the rank: by z, y and x
+	packed  []complex128 // the planes, in the order of the ranks that own the columns
 
-	waves []complex128 // the transform of the field, in columns
-	sums  []complex128 // of each iteration
+	waves []complex128 // transform of the field, in columns
+	sums  []complex128 // result of each iteration
 }
 
 func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
@@ -40,8 +40,8 @@ func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
 	return b, nil
 }
 
-// Measure does all iterations. The first transform is done once more before, and is
-// not timed.
+// Measure carries out all iterations. Before that it carries out an additional first
+// transform, which is not timed.
 func (b *benchmark) Measure() (*result, error) {
 	if err := b.Do(len(b.of.sums), b.begin, b.step); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (b *benchmark) Measure() (*result, error) {
 	return r, nil
 }
 
-// step does the next iteration.
+// step carries out the next iteration.
 func (b *benchmark) step() error {
 	if b.Done == 0 {
 		if err := b.begin(); err != nil {
@@ -82,7 +82,7 @@ func (b *benchmark) begin() error {
 	return nil
 }
 
-// iterate finds the field a time step later, and its sum.
+// iterate computes the field a time step later, and its sum.
 func (b *benchmark) iterate() error {
 	step := float64(len(b.sums) + 1)
 	columns := b.of.ny / b.P.Size()
@@ -100,8 +100,8 @@ func (b *benchmark) iterate() error {
 	return nil
 }
 
-// damping returns by what a time multiplies each of n waves along an axis. The second
-// half of them has negative wave numbers.
+// damping returns the factors by which a time damps each of n waves along an axis. The
+// second half of the waves have negative wave numbers.
 func damping(time float64, n int) []float64 {
 	const alpha = 1e-6
 	f := make([]float64, n)
@@ -112,8 +112,9 @@ func damping(time float64, n int) []float64 {
 	return f
 }
 
-// sum adds up 1024 points of the field, as far as they are on this rank. Transforming
-// twice in the same direction, rather than back, negates all places.
+// sum returns the sum of those of 1024 points of the field that are on this rank. The
+// second transform has the same direction as the first instead of the opposite one, which
+// negates all positions.
 func (b *benchmark) sum() (sum complex128) {
 	negate := func(at, n int) int { return (n - at%n) % n }
 	of, planes := b.of, b.of.nz/b.P.Size()

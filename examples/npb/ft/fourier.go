@@ -2,13 +2,13 @@ package main
 
 import "math"
 
-// lines is how many transforms are done side by side.
+// lines is the number of transforms that are computed side by side.
 const lines = 16
 
 // fourier is a discrete Fourier transform of a length that is a power of two.
 type fourier struct {
 	n     int
-	roots []complex128 // of unity: exp(-2πi·k/n)
+	roots []complex128 // roots of unity: exp(-2πi·k/n)
 }
 
 func newFourier(n int) *fourier {
@@ -20,15 +20,15 @@ func newFourier(n int) *fourier {
 	return t
 }
 
-// workspace makes two arrays for transform.
+// workspace allocates two arrays for transform.
 func (t *fourier) workspace() (x, y []complex128) {
 	return make([]complex128, lines*t.n), make([]complex128, lines*t.n)
 }
 
-// transform does the transforms of x, in which element i of all lines comes before
-// element i+1. It returns x or y, whichever has the result; the other one has lost
-// what it had. This is Stockham's method, by fours, and by two where the length is no
-// power of four: each pass leaves what it has done in order.
+// transform computes the transforms of x, in which element i of all lines precedes element
+// i+1. It returns x or y, whichever has the result; the contents of the other one are lost.
+// It uses Stockham's method by radix 4, with one step of radix 2 if the length is not a
+// power of four. Each pass leaves its results in order.
 func (t *fourier) transform(x, y []complex128) []complex128 {
 	n, stride := t.n, lines
 	for ; n >= 4; n, stride = n/4, 4*stride {
@@ -49,7 +49,7 @@ func (t *fourier) transform(x, y []complex128) []complex128 {
 	return x
 }
 
-// fours transforms four elements of many lines.
+// fours carries out a radix-4 step for many lines.
 func fours(w1, w2, w3 complex128, a, b, c, d, p, q, r, s []complex128) {
 	n := len(a)
 	b, c, d, p, q, r, s = b[:n], c[:n], d[:n], p[:n], q[:n], r[:n], s[:n]
@@ -65,7 +65,7 @@ func fours(w1, w2, w3 complex128, a, b, c, d, p, q, r, s []complex128) {
 	}
 }
 
-// twos transforms two elements of many lines.
+// twos carries out a radix-2 step for many lines.
 func twos(a, b, p, q []complex128) {
 	n := len(a)
 	b, p, q = b[:n], p[:n], q[:n]
@@ -75,7 +75,7 @@ func twos(a, b, p, q []complex128) {
 	}
 }
 
-// times multiplies, with one result on every CPU: nothing is fused.
+// times multiplies with the same bits on every CPU: no operation is fused.
 func times(a, b complex128) complex128 {
 	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
 }

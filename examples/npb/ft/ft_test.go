@@ -43,7 +43,7 @@ func TestTolerance(t *testing.T) {
 // small is a problem with a short run; its sums are not known.
 var small = problem{32, 16, 16, []complex128{1, 1}}
 
-// Transforms of every length are what the definition says.
+// Transforms of every length agree with the definition.
 func TestTransform(t *testing.T) {
 	for n := 2; n <= 64; n *= 2 {
 		f := newFourier(n)

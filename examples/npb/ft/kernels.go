@@ -2,7 +2,8 @@ package main
 
 import "github.com/intrahpc/intra/examples/npb/internal/nas"
 
-// fill sets points to random numbers; first is the place of the first one among all.
+// fill sets points to random numbers. first is the number of the first one among all
+// points.
 //
 //intra:task in(first) out(u)
 func fill(first int, u []complex128) {
@@ -48,8 +49,8 @@ func transformPlanes(tx, ty *fourier, u []complex128) {
 	}
 }
 
-// transformColumns transforms columns lo to hi-1 of u, which has that many columns, along
-// z.
+// transformColumns transforms columns lo to hi-1 of u along z. columns is the number of
+// columns of u.
 //
 //intra:task in(t, u, columns, lo, hi) out(v[:, lo:hi:columns])
 func transformColumns(t *fourier, u []complex128, columns, lo, hi int, v []complex128) {
@@ -65,8 +66,8 @@ func transformColumns(t *fourier, u []complex128, columns, lo, hi int, v []compl
 	}
 }
 
-// dampColumns is transformColumns of waves that have lost strength: each by the
-// product of three factors, for its place in x, y and z.
+// dampColumns is like transformColumns, but damps each wave first. Its factor is the
+// product of three factors, for its position in x, y and z.
 //
 //intra:task in(t, u, fx, fy, fz, columns, lo, hi) out(v[:, lo:hi:columns])
 func dampColumns(t *fourier, u []complex128, fx, fy, fz []float64, columns, lo, hi int, v []complex128) {

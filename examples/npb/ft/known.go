@@ -1,6 +1,6 @@
 package main
 
-// The sums that the original finds, one for each iteration.
+// The sums of the original, one for each iteration.
 var (
 	sumsOfS = []complex128{
 		554.6087004964 + 484.5363331978i,

@@ -22,20 +22,20 @@ type problem struct {
 	sums       []complex128 // the results, one for each iteration
 }
 
-// points returns how many there are.
+// points returns the number of points.
 func (of problem) points() int { return of.nx * of.ny * of.nz }
 
-// tolerance is the relative error that a sum may have.
+// tolerance is the maximum relative error of a sum.
 const tolerance = 1e-12
 
-// describe says what is done; the operations are as many as the original counts.
+// describe returns the name and the counted operations of the problem, as in the original.
 func (of problem) describe() nas.Problem {
 	n := float64(of.points())
 	return nas.Problem{Size: fmt.Sprintf("%dx%dx%d", of.nx, of.ny, of.nz), Iterations: len(of.sums), Operation: "floating point",
 		Count: n * (14.8157 + 7.19641*math.Log(n) + (5.23518+7.21113*math.Log(n))*float64(len(of.sums)))}
 }
 
-// result is the output of a run; as JSON it is one line.
+// result is the output of a run. As JSON it is one line.
 type result struct {
 	nas.Result
 	Checksums [][2]float64 `json:"checksums"`

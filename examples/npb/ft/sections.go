@@ -34,8 +34,8 @@ func (b *benchmark) transformColumns() {
 	}
 }
 
-// dampColumns sets the columns to the transform of the waves along z, after damping
-// by these factors in x, y and z.
+// dampColumns sets the columns to the transform of the waves along z, after damping by
+// these factors in x, y and z.
 func (b *benchmark) dampColumns(fx, fy, fz []float64) {
 	n := len(b.columns) / b.of.nz
 	//intra:section on(b.P)

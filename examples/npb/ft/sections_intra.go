@@ -14,7 +14,7 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "34ba57ffd96ed4cb2f28ff82da058c258f7c59ea38aec684c0225844411a2513")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "8c2c3de7850d3703deb6dbb75db4603279077382edba386aa1bd576f17757230")
 
 var _ = intraruntime.Lines("22:10 26:13 28:14 30:15 31:15 36:20 39:22 41:23 43:24 44:24 49:29 52:31 54:32 56:33 57:33 63:39 66:41 68:42 70:43 71:43")
 
@@ -58,8 +58,8 @@ func (b *benchmark) transformColumns() {
 	}
 }
 
-// dampColumns sets the columns to the transform of the waves along z, after damping
-// by these factors in x, y and z.
+// dampColumns sets the columns to the transform of the waves along z, after damping by
+// these factors in x, y and z.
 func (b *benchmark) dampColumns(fx, fy, fz []float64) {
 	n := len(b.columns) / b.of.nz
 	//intra:section on(b.P)

@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// toColumns gives each rank the columns of its places in y.
+// toColumns gives each rank its columns.
 func (b *benchmark) toColumns() error {
 	if b.P.Size() == 1 {
 		return nil
@@ -32,8 +32,8 @@ func (b *benchmark) toPlanes() error {
 	return nil
 }
 
-// pieces calls f for the parts of the planes that belong to the columns of one rank
-// after the other.
+// pieces calls f for each part of the planes that belongs to the columns of one rank, rank
+// after rank.
 func (b *benchmark) pieces(f func(piece []complex128)) {
 	plane, piece := b.of.nx*b.of.ny, b.of.nx*b.of.ny/b.P.Size()
 	for rank := range b.P.Size() {

@@ -8,10 +8,10 @@ import (
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 )
 
-// iterations is how often all keys are ranked.
+// iterations is the number of times that all keys are ranked.
 const iterations = 10
 
-// neighbourTag marks the largest key of a rank, for the next one.
+// neighbourTag is the tag of the message with the largest key of a rank, for the next rank.
 const neighbourTag = 1000
 
 // benchmark is the whole run on one rank.
@@ -21,19 +21,19 @@ type benchmark struct {
 	nas.Run
 	of problem
 
-	blocks  [][2]int // of keys, one per task
+	blocks  [][2]int // bounds of the blocks of keys, one per task
 	ordered []int32  // the keys of each block by bucket
 	counts  []int32  // for each block: the keys in each bucket
 
-	totals []int32 // the keys of all ranks in each bucket; then the samples' values
+	totals []int32 // number of keys of all ranks in each bucket; then the values of the samples
 	cuts   []int   // the first bucket of each rank, and the end
 
-	// What the rank has after the exchange: the keys in its buckets, ordered by
-	// bucket in several runs, one of each block of each rank.
+	// The rank's data after the exchange: the keys in its buckets. They are ordered by
+	// bucket in several runs, one for each block of each rank.
 	runs   [][]int32
 	bounds []int32 // for each run: where its buckets begin, and the end
 	space  exchange
-	ranks  []int32 // of each value from the first of its buckets on
+	ranks  []int32 // rank of each value, from the first value of the rank's buckets on
 
 	keys   []int32
 	passed int
@@ -56,8 +56,8 @@ func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
 	return b, nil
 }
 
-// Measure does all iterations, and then the test of the order. One that is not timed
-// comes first.
+// Measure carries out all iterations, and then tests the order. Before that it carries out
+// one iteration that is not timed.
 func (b *benchmark) Measure() (*result, error) {
 	if err := b.Do(iterations, b.begin, b.iterate); err != nil {
 		return nil, err
@@ -82,13 +82,13 @@ func (b *benchmark) begin() error {
 	return err
 }
 
-// iterate does the next iteration.
+// iterate carries out the next iteration.
 func (b *benchmark) iterate() error {
 	b.Tell("iteration %3d\n", b.Done+1)
 	return b.rank(b.Done + 1)
 }
 
-// rank finds the ranks of all keys.
+// rank computes the ranks of all keys.
 func (b *benchmark) rank(iteration int) error {
 	if b.P.Rank() == 0 {
 		b.keys[iteration] = int32(iteration)
@@ -112,8 +112,8 @@ func (b *benchmark) rank(iteration int) error {
 	return nil
 }
 
-// count adds up the buckets of all blocks and ranks, and sends the values of the
-// samples to all ranks.
+// count adds the counts of all blocks and ranks, and sends the values of the samples to all
+// ranks.
 func (b *benchmark) count() error {
 	clear(b.totals)
 	buckets := 1 << b.of.buckets
@@ -133,8 +133,9 @@ func (b *benchmark) count() error {
 	return nil
 }
 
-// cut cuts buckets into runs with about as many keys each: a run ends with the bucket
-// in which its share is reached. It returns where the runs begin, and the end.
+// cut divides buckets into parts runs with approximately equal numbers of keys: a run ends
+// with the bucket in which its share is reached. It returns where the runs begin, and the
+// end.
 func cut(keys []int32, parts int) []int {
 	all, sum := 0, 0
 	for _, n := range keys {
@@ -153,7 +154,7 @@ func cut(keys []int32, parts int) []int {
 	return starts
 }
 
-// own returns the first of the rank's buckets, and the end.
+// own returns the bounds of the rank's buckets.
 func (b *benchmark) own() (lo, hi int) {
 	return b.cuts[b.P.Rank()], b.cuts[b.P.Rank()+1]
 }
@@ -170,7 +171,7 @@ func (b *benchmark) owns(value int) bool {
 	return value>>b.of.shift() >= lo && value>>b.of.shift() < hi
 }
 
-// smaller returns how many keys of all ranks lie in lower buckets.
+// smaller returns the number of keys of all ranks in lower buckets.
 func (b *benchmark) smaller(bucket int) (n int) {
 	for _, keys := range b.totals[:bucket] {
 		n += int(keys)
@@ -178,8 +179,8 @@ func (b *benchmark) smaller(bucket int) (n int) {
 	return n
 }
 
-// testOrder sorts the rank's keys by their ranks, and counts one test as passed if
-// they then ascend, from the largest of the rank before.
+// testOrder sorts the rank's keys by their ranks. It counts one test as passed if they are
+// then in ascending order, beginning with the largest key of the previous rank.
 func (b *benchmark) testOrder() error {
 	lo, hi := b.own()
 	first := b.smaller(lo)

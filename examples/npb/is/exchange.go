@@ -7,21 +7,22 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// exchange is memory for what is sent and received.
+// exchange is memory for the messages that are sent and received.
 type exchange struct {
 	sendCounts, counts []int32
 	sendKeys, keys     []int32
 }
 
-// exchange gives each rank the keys in its buckets, in runs: how many keys of every
-// block are in each of the buckets, then the keys. What stays here is not copied.
+// exchange gives each rank the keys in its buckets, in runs. It first exchanges the number
+// of keys of every block in each bucket, and then the keys. Keys that remain on a rank are
+// not copied.
 func (b *benchmark) exchange() error {
 	c, s := b.P.World(), &b.space
 	me, size, blocks, buckets := c.Rank(), c.Size(), len(b.blocks), 1<<b.of.buckets
 	lo, hi := b.own()
 
 	s.sendCounts, s.sendKeys = s.sendCounts[:0], s.sendKeys[:0]
-	var countsTo, keysTo [][2]int // where the parts for each rank are
+	var countsTo, keysTo [][2]int // bounds of the parts for each rank
 	for rank := range size {
 		fromCounts, fromKeys := len(s.sendCounts), len(s.sendKeys)
 		for t := range blocks {
@@ -87,7 +88,7 @@ func (b *benchmark) exchange() error {
 	return nil
 }
 
-// total adds up numbers of keys.
+// total returns the sum of numbers of keys.
 func total(counts []int32) (sum int) {
 	for _, n := range counts {
 		sum += int(n)

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
-// outcome is what a rank has found.
+// outcome is the result of a rank.
 type outcome struct {
 	passed, lowest int
 	ranks          []int32
@@ -33,7 +33,7 @@ func measure(of problem) agreement.Program[outcome] {
 	}
 }
 
-// Class S is verified on any number of ranks, and ranks are what sorting gives.
+// Class S is verified on any number of ranks, and the ranks of keys agree with sorting.
 func TestRanks(t *testing.T) {
 	of := problems['S']
 	values := 1 << of.values
@@ -60,7 +60,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// The keys are those of the definition, wherever a rank or task begins.
+// The keys are those of the definition, at every position where a rank or task begins.
 func TestDraw(t *testing.T) {
 	r := nas.Seed
 	var want []int32
@@ -73,7 +73,7 @@ func TestDraw(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// Keys that are out of order, and samples whose ranks are wrong, are found.
+// The tests detect keys that are out of order, and samples with wrong ranks.
 func TestFaults(t *testing.T) {
 	of := problems['S']
 	of.samples[2].rank++

@@ -2,7 +2,7 @@ package main
 
 import "github.com/intrahpc/intra/examples/npb/internal/nas"
 
-// draw makes keys below a value, each of four random numbers; first is the place of
+// draw makes keys less than below, each from four random numbers. first is the number of
 // the first one among all keys.
 //
 //intra:task in(first, below) out(keys)
@@ -17,10 +17,10 @@ func draw(first, below int, keys []int32) {
 	}
 }
 
-// mostBuckets is how many there may be.
+// mostBuckets is the maximum number of buckets.
 const mostBuckets = 1 << 10
 
-// order puts keys in the order of their buckets, and counts those in each.
+// order puts keys in the order of their buckets, and counts the keys in each bucket.
 //
 //intra:task in(keys, shift) out(ordered, counts)
 func order(keys []int32, shift int, ordered, counts []int32) {
@@ -40,9 +40,9 @@ func order(keys []int32, shift int, ordered, counts []int32) {
 	}
 }
 
-// rank finds the rank of each value from lowest on, those of the buckets first to
-// end-1: how many keys are smaller. So many keys are in lower buckets. For each run
-// of keys bounds says where its buckets begin.
+// rank computes the rank of each value in the buckets first to end-1, from lowest on. The
+// rank is the number of smaller keys. smaller is the number of keys in lower buckets. For
+// each run of keys, bounds holds where its buckets begin.
 //
 //intra:task in(runs, bounds, buckets, first, end, lowest, smaller) out(ranks)
 func rank(runs [][]int32, bounds []int32, buckets, first, end, lowest, smaller int, ranks []int32) {

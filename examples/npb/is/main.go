@@ -16,14 +16,14 @@ var problems = map[nas.Class]problem{
 	'C': {27, 23, 10, [5]sample{{44172927, 61147, 1, 0}, {72999161, 882988, 1, 0}, {74326391, 266290, 1, 0}, {129606274, 133997595, -1, 0}, {21736814, 133525895, -1, 0}}},
 }
 
-// problem says how many keys there are, below which value they are, and how many
-// buckets: all to base 2.
+// problem holds the number of keys, their upper bound, and the number of buckets, all as
+// binary logarithms.
 type problem struct {
 	keys, values, buckets int
 	samples               [5]sample
 }
 
-// shift is how many low bits of a key do not matter for its bucket.
+// shift is the number of low bits of a key that do not affect its bucket.
 func (of problem) shift() int { return of.values - of.buckets }
 
 // describe returns the name and the counted operations of the problem.
@@ -32,21 +32,21 @@ func (of problem) describe() nas.Problem {
 	return nas.Problem{Size: fmt.Sprint(keys), Iterations: iterations, Operation: "keys ranked", Count: float64(iterations * keys)}
 }
 
-// sample is a key whose rank is known. In each iteration it moves by one, since
-// others change.
+// sample is a key whose rank is known. In each iteration its rank changes by one, because
+// other keys change.
 type sample struct {
-	place int // among all keys
-	rank  int // in iteration from
-	moves int // 1 or -1
+	place int // number among all keys
+	rank  int // rank in iteration from
+	moves int // change of the rank per iteration: 1 or -1
 	from  int
 }
 
 func (s sample) want(iteration int) int { return s.rank + s.moves*(iteration-s.from) }
 
-// result is the output of a run; as JSON it is one line.
+// result is the output of a run. As JSON it is one line.
 type result struct {
 	nas.Result
-	Passed int `json:"passed"` // tests: the samples in each iteration, and the order on each rank
+	Passed int `json:"passed"` // number of passed tests: the samples in each iteration, and the order on each rank
 }
 
 // program is the benchmark.

@@ -24,7 +24,7 @@ func (b *benchmark) order() {
 	}
 }
 
-// rankOwn finds the rank of each value in the rank's buckets.
+// rankOwn computes the rank of each value in the rank's buckets.
 func (b *benchmark) rankOwn() {
 	lo, hi := b.own()
 	shift := b.of.shift()

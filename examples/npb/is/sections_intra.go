@@ -14,7 +14,7 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "28ade996e12c92886e73cba499792b6f77ed3d755bcc442f01766c0596f9ece5")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "cb4bf870cc34160c472819772f8aecf9f40c443e081b5f54c29ec93efe6a8a64")
 
 var _ = intraruntime.Lines("22:10 25:12 27:13 29:14 30:14 35:19 38:21 40:22 42:23 43:23 48:28 53:32 55:33 58:35 59:35")
 
@@ -44,7 +44,7 @@ func (b *benchmark) order() {
 	}
 }
 
-// rankOwn finds the rank of each value in the rank's buckets.
+// rankOwn computes the rank of each value in the rank's buckets.
 func (b *benchmark) rankOwn() {
 	lo, hi := b.own()
 	shift := b.of.shift()

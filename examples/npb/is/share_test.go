@@ -11,7 +11,7 @@ import (
 // small is a problem with a short run.
 var small = problem{keys: 12, values: 9, buckets: 4}
 
-// Clauses are right, and everything that an iteration depends on is registered.
+// The clauses are right, and all state on which an iteration depends is registered.
 func TestClausesAndStateAreComplete(t *testing.T) {
 	measure(small).Checked(t, []int{1, 1}, []int{2, 1})
 }

@@ -33,8 +33,8 @@ func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
 	return b, nil
 }
 
-// Measure does all iterations, and finds the norm of the residual. One iteration that is
-// not timed comes first.
+// Measure carries out all iterations, and computes the norm of the residual. Before that it
+// carries out one iteration that is not timed.
 func (b *benchmark) Measure() (*result, error) {
 	if b.P.Restored() {
 		b.place()
@@ -50,7 +50,7 @@ func (b *benchmark) Measure() (*result, error) {
 	return r, nil
 }
 
-// begin finds the charges, does an iteration, and forgets its solution.
+// begin finds the charges, carries out an iteration, and discards its solution.
 func (b *benchmark) begin() error {
 	var err error
 	if b.charges, err = b.top.findCharges(b.of.edge()); err != nil {
@@ -62,16 +62,16 @@ func (b *benchmark) begin() error {
 	return err
 }
 
-// place puts the charges into the right-hand side.
+// place writes the charges into the right-hand side.
 func (b *benchmark) place() { b.top.place(b.top.v, b.of.edge(), b.charges) }
 
-// iterate does the next iteration.
+// iterate carries out the next iteration.
 func (b *benchmark) iterate() error {
 	b.Tell("iteration %3d\n", b.Done+1)
 	return b.improve()
 }
 
-// improve does one iteration.
+// improve carries out one iteration.
 func (b *benchmark) improve() error {
 	if err := b.top.findResidual(); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (b *benchmark) improve() error {
 	return b.top.correct(b.top.r, false)
 }
 
-// measureResidual finds the norm of the residual.
+// measureResidual computes the norm of the residual.
 func (b *benchmark) measureResidual() error {
 	defer nas.Clock(&b.Seconds)()
 	if err := b.top.findResidual(); err != nil {

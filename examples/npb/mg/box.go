@@ -6,18 +6,18 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// box is the part of a grid that a rank has. In memory its points, and a layer of
-// those of its neighbours around them, are a shape.
+// box is the part of a grid that belongs to a rank. In memory its points are surrounded by
+// a layer of the neighbours' points. Both together are a shape.
 type box struct {
 	c         *comm.Comm
-	ranks, at [3]int // in x, y and z: ranks, and the place of this one
+	ranks, at [3]int // number of ranks in x, y and z, and the position of this one
 	shape     shape
 
-	sent, came []float64 // borders
+	sent, came []float64 // borders that are sent and received
 }
 
-// newBox returns the box of a rank on a grid of n³ points. As long as ranks are left
-// z, y and x are halved in turn.
+// newBox returns the box of a rank on a grid of n³ points. It halves z, y and x in turn
+// until each rank has a box.
 func newBox(c *comm.Comm, n int) *box {
 	b := &box{c: c, ranks: [3]int{1, 1, 1}}
 	for axis, left := 2, c.Size(); left > 1; axis, left = (axis+2)%3, left/2 {
@@ -32,7 +32,7 @@ func newBox(c *comm.Comm, n int) *box {
 	return b
 }
 
-// origin returns the place of the first point in the grid.
+// origin returns the position of the first point in the grid.
 func (b *box) origin() [3]int {
 	return [3]int{b.at[0] * b.shape.nx, b.at[1] * b.shape.ny, b.at[2] * b.shape.nz}
 }
@@ -44,8 +44,8 @@ func (b *box) neighbour(axis, direction int) int {
 	return at[0] + b.ranks[0]*(at[1]+b.ranks[1]*at[2])
 }
 
-// exchange fills in the layer around the box in x, axis by axis, so that corners
-// come along.
+// exchange fills in the layer around the box in x. It does so axis by axis, so that corners
+// are included.
 func (b *box) exchange(x []float64) error {
 	for z := 1; z <= b.shape.nz; z++ {
 		b.shape.wrap(x[z*b.shape.plane():][:b.shape.plane()])
@@ -53,8 +53,8 @@ func (b *box) exchange(x []float64) error {
 	return b.exchangeRest(x)
 }
 
-// exchangeRest is exchange of what shape.wrap cannot fill in: the tasks that compute
-// planes have done that.
+// exchangeRest is like exchange, but omits the values that shape.wrap fills in, because the
+// tasks that compute planes have called wrap.
 func (b *box) exchangeRest(x []float64) error {
 	s := b.shape
 	for axis, ranks := range b.ranks {

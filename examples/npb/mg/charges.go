@@ -9,13 +9,13 @@ import (
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 )
 
-// perSign is how many positive and how many negative charges there are.
+// perSign is the number of positive charges, and of negative charges.
 const perSign = 10
 
-// candidate is a point and the random number that belongs to it.
+// candidate is a point and its random number.
 type candidate struct {
 	value float64
-	at    int64 // among all points of the grid
+	at    int64 // number among all points of the grid
 }
 
 // extremes are the candidates with the smallest values, ascending, and those with the
@@ -26,7 +26,8 @@ type extremes [2][perSign]candidate
 // smallest.
 type charges struct{ positive, negative [perSign]int64 }
 
-// findCharges asks all ranks for theirs on a grid of n³ points.
+// findCharges collects the extremes of all ranks on a grid of n³ points, and returns the
+// charges.
 func (b *box) findCharges(n int) (found charges, err error) {
 	own := b.find(n)
 	all := make([]extremes, b.c.Size())
@@ -61,8 +62,8 @@ func (b *box) place(v []float64, n int, all charges) {
 	}
 }
 
-// find returns the extremes of the box on a grid of n³ points. If it has too few
-// points, some are given as 0 or 1, which no random number is.
+// find returns the extremes of the box on a grid of n³ points. If the box has too few
+// points, the remaining values are 0 or 1, which are no random numbers.
 func (b *box) find(n int) (e extremes) {
 	for i := range perSign {
 		e[0][i], e[1][i] = candidate{1, 0}, candidate{0, 0}
@@ -86,7 +87,7 @@ func (b *box) find(n int) (e extremes) {
 	return e
 }
 
-// insert puts a candidate in its place, and drops the last one.
+// insert inserts a candidate at its position in a list, and drops the last one.
 func insert(list *[perSign]candidate, c candidate, before func(p, q candidate) bool) {
 	i := perSign - 1
 	for ; i > 0 && before(c, list[i-1]); i-- {

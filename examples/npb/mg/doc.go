@@ -1,12 +1,12 @@
-// Mg is the kernel MG of the NAS Parallel Benchmarks: multigrid for Poisson's
-// equation on a periodic cube, with ten positive and ten negative charges.
+// Mg is the kernel MG of the NAS Parallel Benchmarks. It solves Poisson's equation by
+// multigrid on a periodic cube, with ten positive and ten negative charges.
 //
-// The cube is cut into boxes, one per rank, in z first, then in y and x. Boxes
-// exchange the points at their borders after each operator. Grids on which a box
-// would be thinner than two points are gathered, and each rank has all of them.
+// The cube is divided into boxes, one per rank, first in z, then in y and x. After each
+// operator the boxes exchange the points at their borders. Grids on which a box would be
+// thinner than two points are gathered, and each rank has them as a whole.
 //
-// Each operator is a section, whose tasks are blocks of planes: the residual, the
-// smoother, restriction, interpolation, and the norm.
+// Each operator is a section, whose tasks are blocks of planes: the residual, the smoother,
+// restriction, interpolation, and the norm.
 //
 //	intrarun -n 2 -r 2 ./examples/npb/mg -class W
 package main

@@ -2,9 +2,10 @@ package main
 
 import "github.com/intrahpc/intra/kernels"
 
-// Stencils have one weight for each kind of neighbour: the point itself, 6 points
-// that share a face, 12 that share an edge, 8 that share a corner. Along a row of
-// points, sides are the 4 neighbours in y or z, diagonals the 4 in y and z.
+// Stencils have one weight for each kind of neighbour: the point itself, 6 points that
+// share a face, 12 that share an edge, 8 that share a corner. For a row of points in x,
+// sides are the 4 neighbouring rows in y or z, and diagonals the 4 rows that are neighbours
+// in both y and z.
 
 // The weights of the operator A; those of a face are 0.
 const (
@@ -21,13 +22,13 @@ var (
 	forLarge = smoother{-3.0 / 17, 1.0 / 33, -1.0 / 61}
 )
 
-// around is a row of points in x with all rows next to it, as long as it is.
+// around is a row of points in x with all neighbouring rows of the same length.
 type around struct {
-	x, n, s, b, t  []float64 // itself and its neighbours in y and z
-	nb, nt, sb, st []float64 // those in y and z
+	x, n, s, b, t  []float64 // the row itself and its neighbours in y or z
+	nb, nt, sb, st []float64 // neighbours in both y and z
 }
 
-// rowsAround returns the row of an array that begins at a place.
+// rowsAround returns the row that begins at an index of an array.
 func rowsAround(x []float64, s shape, at int) around {
 	row, plane := s.row(), s.plane()
 	part := func(at int) []float64 { return x[at : at+row : at+row] }
@@ -93,8 +94,9 @@ func smoothRow(r around, c *smoother, u []float64) {
 	}
 }
 
-// restrict computes planes of a coarse grid, the first of which is lo, from a grid of
-// shape s. A point is the mean of those around the one at twice its place.
+// restrict computes planes of a coarse grid, the first of which is lo, from a grid of shape
+// s. A coarse point is the weighted mean of the points around the fine point with twice its
+// coordinates.
 //
 //intra:task in(fine, s, coarser, lo) out(coarse)
 func restrict(fine []float64, s, coarser shape, lo int, coarse []float64) {
@@ -119,9 +121,9 @@ func restrictRow(f around, coarse []float64) {
 	}
 }
 
-// interpolate sets planes of a fine grid to values of a coarse one, two for each plane
-// of that from lo on. Points lie on those of the coarse grid or between them. The layer
-// around the fine grid gets its values from that around the coarse one.
+// interpolate sets planes of a fine grid to values of a coarse one, two planes for each
+// coarse plane from lo on. Fine points coincide with coarse points or lie between them. The
+// layer around the fine grid gets its values from the layer around the coarse one.
 //
 //intra:task in(coarse, coarser, s, lo) out(fine)
 func interpolate(coarse []float64, coarser, s shape, lo int, fine []float64) {
@@ -134,7 +136,7 @@ func interpolate(coarse []float64, coarser, s shape, lo int, fine []float64) {
 	}
 }
 
-// addInterpolated is interpolate that adds the values.
+// addInterpolated is like interpolate, but adds the values.
 //
 //intra:task in(coarse, coarser, s, lo) inout(fine)
 func addInterpolated(coarse []float64, coarser, s shape, lo int, fine []float64) {
@@ -145,9 +147,9 @@ func addInterpolated(coarse []float64, coarser, s shape, lo int, fine []float64)
 	}
 }
 
-// rowsBetween returns the rows of a coarse grid around row y of plane k of a fine one
-// that begins at plane lo of the coarse one. Those of a row that lies on the coarse grid
-// in y or z are the same.
+// rowsBetween returns the rows of a coarse grid around row y of plane k of a fine grid,
+// which begins at plane lo of the coarse one. If the fine row coincides with coarse rows in
+// y or z, some of the four rows are the same.
 func rowsBetween(coarse []float64, coarser shape, lo, k, y int) [4][]float64 {
 	row := coarser.row()
 	at := (lo+k/2)*coarser.plane() + y/2*row
@@ -170,7 +172,7 @@ func addRow(of [4][]float64, fine []float64) {
 	}
 }
 
-// square adds up the squares of planes lo to hi-1 of x, without the layer around
+// square returns the sum of the squares of planes lo to hi-1 of x, without the layer around
 // them.
 //
 //intra:task in(x, s, lo, hi) reduce(+: sum)

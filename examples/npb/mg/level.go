@@ -13,13 +13,13 @@ type level struct {
 	tasks    int
 	smoother smoother
 	*box
-	u, v, r []float64 // solution, right-hand side, residual: with the layer around them
+	u, v, r []float64 // solution, right-hand side and residual, with the layer around them
 
-	coarse *level // nil on the coarsest grid, and where whole is not
-	whole  *level // this grid and all coarser ones without other ranks
+	coarse *level // next coarser level; nil on the coarsest grid, and if whole is set
+	whole  *level // this grid and all coarser ones, without other ranks; nil: not gathered
 }
 
-// thinnest is how many points a box has at least along each axis.
+// thinnest is the minimum number of points of a box along each axis.
 const thinnest = 2
 
 // newLevel makes a grid of n³ points and all coarser ones.
@@ -37,7 +37,7 @@ func newLevel(p *intra.Process, c *comm.Comm, n, tasks int, s smoother, finest b
 	return l
 }
 
-// solve sets u to a rough solution of A·u = v.
+// solve sets u to an approximate solution of A·u = v.
 func (l *level) solve() error {
 	switch {
 	case l.whole != nil:
@@ -49,8 +49,8 @@ func (l *level) solve() error {
 	return l.correct(l.v, true)
 }
 
-// correct improves u, whose residual is given, by a solution on the coarser grid. With
-// zero, u is not looked at, and taken for 0.
+// correct improves u, whose residual is given, by a solution on the coarser grid. If zero
+// is set, u counts as 0 and is not read.
 func (l *level) correct(residual []float64, zero bool) error {
 	l.restrictTo(residual, l.coarse)
 	if err := l.coarse.exchangeRest(l.coarse.v); err != nil {
@@ -76,13 +76,14 @@ func (l *level) findResidual() error {
 	return l.exchangeRest(l.r)
 }
 
-// smooth adds to u what the smoother makes of a residual.
+// smooth adds the smoothed residual to u.
 func (l *level) smooth(residual []float64) error {
 	l.addSmoothed(residual)
 	return l.exchangeRest(l.u)
 }
 
-// solveWhole gathers the right-hand side of all ranks, and solves the whole here.
+// solveWhole gathers the right-hand side of all ranks, and solves the whole grid on this
+// rank.
 func (l *level) solveWhole() error {
 	s := l.shape
 	own := make([]float64, 0, s.inside())

@@ -17,13 +17,13 @@ var problems = map[nas.Class]problem{
 }
 
 type problem struct {
-	log        int // to base 2, of the points along an edge
+	log        int // binary logarithm of the number of points along an edge
 	iterations int
 	smoother   smoother
 	norm       float64 // the result
 }
 
-// edge returns how many points there are along an edge.
+// edge returns the number of points along an edge.
 func (of problem) edge() int { return 1 << of.log }
 
 // describe returns the name and the counted operations of the problem.
@@ -33,13 +33,13 @@ func (of problem) describe() nas.Problem {
 		Operation: "floating point", Count: 58 * float64(of.iterations*n*n*n)}
 }
 
-// tolerance is the relative error that the result may have.
+// tolerance is the maximum relative error of the result.
 const tolerance = 1e-8
 
-// result is the output of a run; as JSON it is one line.
+// result is the output of a run. As JSON it is one line.
 type result struct {
 	nas.Result
-	Norm float64 `json:"rnm2"` // of the last residual
+	Norm float64 `json:"rnm2"` // norm of the last residual
 }
 
 // program is the benchmark.

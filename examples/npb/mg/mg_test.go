@@ -23,7 +23,7 @@ func measure(of problem) agreement.Program[*result] {
 	}
 }
 
-// Class S is verified however the cube is cut, even where grids are gathered.
+// Class S is verified for every division of the cube, even if grids are gathered.
 func TestRanks(t *testing.T) {
 	for _, ranks := range []int{1, 2, 4, 8, 16} {
 		r := measure(problems['S']).Alone(t, ranks)[0]
@@ -72,7 +72,7 @@ func TestSolutionsAgree(t *testing.T) {
 	}
 }
 
-// The charges are at the extremes of the sequence.
+// The charges are at the largest and smallest random numbers.
 func TestCharges(t *testing.T) {
 	const n = 8
 	b := newBox(comm.Self(), n)
@@ -80,7 +80,7 @@ func TestCharges(t *testing.T) {
 	require.NoError(t, err)
 	v := make([]float64, b.shape.size())
 	b.place(v, n, found)
-	highest, lowest := 0.0, 1.0 // of those that are not charged
+	highest, lowest := 0.0, 1.0 // of the points without a charge
 	charged := map[float64][]float64{}
 	r := nas.Seed
 	for z := range n {
@@ -104,7 +104,7 @@ func TestCharges(t *testing.T) {
 	}
 }
 
-// The layer around a box is that of its neighbours, with corners.
+// The layer around a box has the values of its neighbours, including corners.
 func TestExchange(t *testing.T) {
 	const n = 8
 	for _, ranks := range []int{1, 2, 4, 8, 64} {

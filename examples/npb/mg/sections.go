@@ -10,15 +10,15 @@ import (
 
 //go:generate go tool intragen
 
-// leastPoints is how many points are worth a task.
+// leastPoints is the minimum number of points for which a task is worthwhile.
 const leastPoints = 4096
 
-// cut cuts n planes into tasks.
+// cut divides n planes into tasks.
 func (l *level) cut(n int) iter.Seq2[int, int] {
 	return intra.Blocks(n, max(1, min(l.tasks, l.shape.inside()/leastPoints)))
 }
 
-// subtract sets r = v - A·u inside of the box.
+// subtract sets r = v - A·u inside the box.
 func (l *level) subtract() {
 	s, plane := l.shape, l.shape.plane()
 	//intra:section on(l.p)

@@ -18,19 +18,19 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "d3f96c6099173e47427eab31114ba11f7e2ec7d1a8f9252fb41817e83d6fa934")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "ba93a7327713899ff6e625ba99662a172c9ca3e4b32e361d81752b949317dae4")
 
 var _ = intraruntime.Lines("26:14 29:17 34:22 37:24 39:25 41:26 42:26 47:31 50:33 52:34 54:35 55:35 60:40 63:42 65:43 67:44 68:44 73:49 76:51 78:52 80:53 81:53 86:58 89:60 91:61 93:62 94:62 99:67 101:68 103:69 105:70 106:70")
 
-// leastPoints is how many points are worth a task.
+// leastPoints is the minimum number of points for which a task is worthwhile.
 const leastPoints = 4096
 
-// cut cuts n planes into tasks.
+// cut divides n planes into tasks.
 func (l *level) cut(n int) iter.Seq2[int, int] {
 	return intra.Blocks(n, max(1, min(l.tasks, l.shape.inside()/leastPoints)))
 }
 
-// subtract sets r = v - A·u inside of the box.
+// subtract sets r = v - A·u inside the box.
 func (l *level) subtract() {
 	s, plane := l.shape, l.shape.plane()
 	//intra:section on(l.p)

@@ -1,11 +1,13 @@
 package main
 
-// shape is the shape of an array: that many points in x, y and z, and a layer around them.
-// Points count from 1, the layer has 0 and the last place. x runs fastest.
+// shape is the shape of an array of nx, ny and nz points in x, y and z, with a layer around
+// them. Points count from 1. The layer has the first index, 0, and the last one. x runs
+// fastest.
 type shape struct {
 	nx, ny, nz int
-	// wraps says along x and y that all points are here, so that the layer is a copy
-	// of those at the other end. Along y that implies it along x.
+	// wraps reports for x and y whether all points along this axis are on this rank. Then
+	// the layer is a copy of the points at the other end. If this holds for y, it also
+	// holds for x.
 	wraps [2]bool
 }
 
@@ -14,11 +16,11 @@ func (s shape) plane() int  { return s.row() * (s.ny + 2) }
 func (s shape) size() int   { return s.plane() * (s.nz + 2) }
 func (s shape) inside() int { return s.nx * s.ny * s.nz }
 
-// points returns how many there are along an axis.
+// points returns the number of points along an axis.
 func (s shape) points(axis int) int { return [3]int{s.nx, s.ny, s.nz}[axis] }
 
-// layer returns how many points at one place of an axis are exchanged: those that
-// are not inside along a later axis have no neighbour yet.
+// layer returns the number of points that are exchanged for one index of an axis. It
+// excludes the layer along later axes, whose values are not known yet.
 func (s shape) layer(axis int) int {
 	return [3]int{s.ny * s.nz, s.row() * s.nz, s.plane()}[axis]
 }
@@ -26,7 +28,7 @@ func (s shape) layer(axis int) int {
 // border returns the size of the largest layer.
 func (s shape) border() int { return max(s.layer(0), s.layer(1), s.layer(2)) }
 
-// pieces calls f for all stretches of memory of a layer.
+// pieces calls f for all contiguous pieces of a layer in memory.
 func (s shape) pieces(axis, at int, f func(lo, n int)) {
 	if axis == 2 {
 		f(at*s.plane(), s.plane())

@@ -11,7 +11,7 @@ import (
 // small is a problem with a short run.
 var small = problem{log: 5, iterations: 3, smoother: forSmall, norm: 1}
 
-// Clauses are right, and everything that an iteration depends on is registered.
+// The clauses are right, and all state on which an iteration depends is registered.
 func TestClausesAndStateAreComplete(t *testing.T) {
 	of := small
 	of.iterations = 2

@@ -2,25 +2,26 @@ package main
 
 import "github.com/intrahpc/intra/examples/npb/internal/flow"
 
-// line solves systems of lines, one after the other. Each wave has a system of its own;
-// those that move with the gas have the same matrix.
+// line solves systems of lines, one after the other. Each wave has its own system. The
+// waves that move with the gas have the same matrix.
 type line struct {
 	g      flow.Gas
 	axis   int
-	order  [3]int       // of the velocities: both across, and along
-	damped [][5]float64 // by damping, for each point: weights of itself and its neighbours
+	order  [3]int       // order of the velocities: both across the line, then along it
+	damped [][5]float64 // weights of each point and its neighbours in the damping
 	points []point
-	bonds  []bonds      // behind two zeros, as the changes
-	x      []flow.State // the change of entropy, velocities across, sound that goes forth and back
+	bonds  []bonds      // two zeros precede them, as in x
+	x      []flow.State // changes of entropy, of both velocities across, and of the two sound waves
 }
 
-// point is what a point is made of, and by what it changes its neighbours in a time step.
+// point holds the properties of a point, and the factors by which it changes its neighbours
+// in a time step.
 type point struct {
 	matter
 	moved, sounded, spread float64
 }
 
-// bond is by how much a change depends on those of the next two points.
+// bond holds the dependence of a change on the changes of the next two points.
 type bond struct{ next, second float64 }
 
 type bonds struct{ gas, forth, back bond }
@@ -38,8 +39,8 @@ func newLine(g flow.Gas, axis int) *line {
 	return l
 }
 
-// solve replaces the right-hand side r of a line of points by their change; u is the
-// solution. A point follows the one before at a stride. Both ends do not change.
+// solve replaces the right-hand side r of a line of points by their changes. u is the
+// solution. The distance between two points is stride. Both ends do not change.
 func (l *line) solve(u, r []flow.State, stride int) {
 	l.look(u, stride)
 	o, inside := &l.order, len(l.points)-2
@@ -52,7 +53,7 @@ func (l *line) solve(u, r []flow.State, stride int) {
 		x[0], x[1], x[2], x[3], x[4] = c[0], c[o[0]], c[o[1]], c[4]+along, c[4]-along
 	}
 	l.eliminate()
-	var y0, y1, y2, y3, y4, z0, z1, z2, z3, z4 float64 // the changes of the next two points
+	var y0, y1, y2, y3, y4, z0, z1, z2, z3, z4 float64 // changes of the next two points
 	for i := inside; i > 0; i-- {
 		b, x, c := &l.bonds[i+1], &l.x[i+1], &r[i*stride]
 		x0 := x[0] - b.gas.second*z0 - b.gas.next*y0
@@ -69,18 +70,18 @@ func (l *line) solve(u, r []flow.State, stride int) {
 	}
 }
 
-// look finds what the points of a line are.
+// look computes the properties of the points of a line.
 func (l *line) look(u []flow.State, stride int) {
 	first, second, spread := l.g.Dt*l.g.First, l.g.Dt*l.g.Second, flow.Spread(l.axis)
 	for i := range l.points {
 		p := &l.points[i]
 		p.set(&u[i*stride])
 		p.moved, p.sounded = first*p.velocity[l.axis], first*p.sound
-		p.spread = second * (spread + flow.Thermal*p.volume) // what spreads fastest is heat
+		p.spread = second * (spread + flow.Thermal*p.volume) // heat spreads fastest
 	}
 }
 
-// eliminate makes each change depend on those of the next two points only.
+// eliminate makes each change depend only on those of the next two points.
 func (l *line) eliminate() {
 	for i := 1; i < len(l.points)-1; i++ {
 		a, b, c, w := &l.points[i-1], &l.points[i], &l.points[i+1], &l.damped[i]
@@ -100,8 +101,9 @@ func (l *line) eliminate() {
 	}
 }
 
-// reduce returns the bond of a row, from its five elements and the bonds of the two
-// before; by what its right-hand side loses that of the last row, and is multiplied then.
+// reduce computes the bond of a row from its five elements and the bonds of the two
+// previous rows. The right-hand side of the row must be reduced by factor times that of the
+// previous row, and then multiplied by inverse.
 func reduce(far, last, own, next, second float64, before, one bond) (b bond, factor, inverse float64) {
 	factor = last - far*before.next
 	inverse = 1 / (own - far*before.second - factor*one.next)

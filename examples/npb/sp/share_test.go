@@ -12,7 +12,7 @@ import (
 // small is a problem with a short run; its norms are not known.
 var small = flow.Problem{Points: 8, Steps: 3, Dt: 0.01}
 
-// Clauses are right, and everything that a step depends on is registered.
+// The clauses are right, and all state on which a step depends is registered.
 func TestClausesAndStateAreComplete(t *testing.T) {
 	measure(small).Checked(t, []int{1, 1}, []int{2, 1})
 }

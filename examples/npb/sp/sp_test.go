@@ -20,7 +20,7 @@ func measure(of flow.Problem) agreement.Program[*flow.Result] {
 	}
 }
 
-// Class S is verified on any number of ranks, also where a rank has a plane only.
+// Class S is verified on any number of ranks, also if a rank has a single plane.
 func TestRanks(t *testing.T) {
 	for _, ranks := range []int{1, 2, 5, 12} {
 		r := measure(problems['S']).Alone(t, ranks)[0]
@@ -41,8 +41,8 @@ func random(n int) (u, change []flow.State) {
 	return u, change
 }
 
-// The terms of a change are those of a small step from one state to the next, and lead
-// back to it.
+// The terms of a change equal those of a small step from one state to the next, and the
+// inverse restores the change.
 func TestTerms(t *testing.T) {
 	const small = 1e-6
 	pressure := func(u flow.State) float64 {
@@ -71,8 +71,8 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// The matrix of each wave times its solution gives its right-hand side, and both ends
-// stay as they are.
+// The product of the matrix of each wave and its solution is its right-hand side. Both ends
+// do not change.
 func TestLine(t *testing.T) {
 	const n = 9
 	g := flow.NewGas(n, 0.01)
@@ -98,8 +98,8 @@ func TestLine(t *testing.T) {
 		x[0], x[n-1] = flow.State{}, flow.State{}
 		for i := 1; i < n-1; i++ {
 			for wave := range 5 {
-				sign := 0.0                                                      // of the sound that the wave moves with
-				term := func(s flow.State) float64 { return s[(axis+wave)%3+1] } // across
+				sign := 0.0                                                      // direction of the sound with which the wave moves
+				term := func(s flow.State) float64 { return s[(axis+wave)%3+1] } // velocity across the line
 				switch wave {
 				case 0:
 					term = func(s flow.State) float64 { return s[0] }

@@ -6,22 +6,25 @@ import (
 	"github.com/intrahpc/intra/examples/npb/internal/flow"
 )
 
-// Between the first and the last system, the change of a point is that of its entropy
-// (as what the density changes by, less what the pressure makes of that), its velocity
-// along each axis, and its pressure (as a velocity: by density and speed of sound). In
-// these terms each axis has three waves that move with the gas: entropy, and velocities
-// across; and two of sound, the sum and the difference of pressure and velocity along.
+// Between the first and the last system, the change of a point is expressed by five terms.
+// The first one is the change of entropy: the change of density minus the part that the
+// pressure causes. The next three are the changes of the velocity along each axis. The last
+// one is the change of pressure, expressed as a velocity by density and speed of sound.
+//
+// In these terms each axis has three waves that move with the gas: entropy, and the two
+// velocities across. The other two are sound waves: the sum and the difference of pressure
+// and velocity along the axis.
 
-// matter is what the terms of a point depend on.
+// matter holds the properties of a point on which the terms depend.
 type matter struct {
 	density  float64
 	velocity [3]float64
 	kinetic  float64 // energy of a mass
-	sound    float64 // its speed
+	sound    float64 // speed of sound
 	volume   float64 // of a mass
 }
 
-// set finds them from the state of the point.
+// set computes the properties from the state of the point.
 func (m *matter) set(u *flow.State) {
 	inverse := 1 / u[0]
 	x, y, z := u[1]*inverse, u[2]*inverse, u[3]*inverse
@@ -31,7 +34,7 @@ func (m *matter) set(u *flow.State) {
 	m.volume = inverse
 }
 
-// split turns a change of density, momentum and energy into these terms.
+// split converts a change of density, momentum and energy into these terms.
 func (m *matter) split(r *flow.State) {
 	v, inverse := &m.velocity, m.volume
 	pressure := flow.C2 * (m.kinetic*r[0] - v[0]*r[1] - v[1]*r[2] - v[2]*r[3] + r[4])

@@ -6,9 +6,9 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// Collect makes the density of what the tasks have deposited, in their order:
-// the charge of the wedge's ions, relative to the markers expected, without
-// its average on each surface.
+// Collect computes the density from the charges that the tasks have deposited, in the order
+// of the tasks. The density is the charge of the wedge's ions, relative to the markers
+// expected, minus its average on each surface.
 func (s *Fields) Collect(parts [][]float64) error {
 	g, d := s.g, s.Density
 	copy(d, parts[0])
@@ -22,8 +22,8 @@ func (s *Fields) Collect(parts [][]float64) error {
 			return fmt.Errorf("add up the charge of a wedge: %w", err)
 		}
 	}
-	// The first and the last point of a surface are one, and plane 0 is the
-	// last one of the wedge before.
+	// The first and the last point of a surface are the same position, and plane 0 is the
+	// last plane of the previous wedge.
 	for i := range g.Surface {
 		first, last := int(g.Surface[i].Start), int(g.Surface[i].Start+g.Surface[i].N)
 		for k := range g.Planes + 1 {
@@ -41,7 +41,7 @@ func (s *Fields) Collect(parts [][]float64) error {
 	return s.takeAverages(d)
 }
 
-// dampen lets the density go to zero at the first and the last surface.
+// dampen makes the density approach zero at the first and the last surface.
 func (s *Fields) dampen(d []float64) {
 	g := s.g
 	for i := range g.DampedSurfaces {
@@ -55,8 +55,8 @@ func (s *Fields) dampen(d []float64) {
 	}
 }
 
-// takeAverages normalises the density and takes the average of each surface
-// out, keeping it for the zonal flow.
+// takeAverages normalises the density and subtracts the average of each surface. It keeps
+// the averages for the zonal flow.
 func (s *Fields) takeAverages(d []float64) error {
 	g := s.g
 	sums := make([]float64, g.Surfaces+1)
@@ -83,7 +83,7 @@ func (s *Fields) takeAverages(d []float64) error {
 		}
 	}
 	g.ClosePoloidal(d, 0, g.Surfaces+1, 1)
-	// The zonal density holds no charge in all.
+	// The zonal density has no total charge.
 	var volume, charge float64
 	for i := 1; i < g.Surfaces; i++ {
 		volume += g.Radius[i]

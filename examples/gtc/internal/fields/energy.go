@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// Energies are those of the field: without the zonal flow, in all, and of the
-// zonal flow alone.
+// Energies returns the energies of the field without the zonal flow, of the whole field,
+// and of the zonal flow alone.
 func (s *Fields) Energies() ([3]float64, error) {
 	g := s.g
 	var sum [3]float64

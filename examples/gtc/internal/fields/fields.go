@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// Fields are the fields of one rank. See grid.Field for the layout. From one
-// step to the next the potential goes over, and what drives the zonal flow.
+// Fields are the fields of one rank. See grid.Field for the layout. A step depends on the
+// previous one through the potential, and through the averages, which drive the zonal flow.
 //
 //intra:state skip(g, Density, Gradient, Zonal, plane, arrived, work, rim)
 type Fields struct {
@@ -18,8 +18,8 @@ type Fields struct {
 
 	Density   []float64
 	Potential []float64
-	Gradient  []float64 // 3 values where the others have one; see ions.Field
-	Averages  []float64 // of the density on each surface: drives the zonal flow
+	Gradient  []float64 // with 3 values per point; see ions.Field
+	Averages  []float64 // averages of the density on each surface, which drive the zonal flow
 	Zonal     []float64 // radial derivative of the zonal potential, for each surface
 
 	plane, arrived []float64 // of up to three values per point
@@ -45,8 +45,7 @@ func (s *Fields) cut(f []float64, plane int) []float64 {
 	return p
 }
 
-// fromLeft returns the last plane of f of the wedge before, in coordinates of
-// this one.
+// fromLeft returns the last plane of f of the previous wedge, in coordinates of this one.
 func (s *Fields) fromLeft(f, into []float64) ([]float64, error) {
 	into = into[:s.g.Points]
 	if err := grid.ToRight(&s.g.Wedge, s.cut(f, s.g.Planes), into); err != nil {
@@ -71,7 +70,7 @@ func (s *Fields) fromRight(f []float64, plane int, into []float64) ([]float64, e
 	return into, nil
 }
 
-// sides returns the planes on both sides of the wedge's own.
+// sides returns the planes next to the wedge on both sides.
 func (s *Fields) sides(f []float64) (left, right []float64, err error) {
 	n := s.g.Points
 	if left, err = s.fromLeft(f, s.rim[:n]); err != nil {
@@ -81,7 +80,7 @@ func (s *Fields) sides(f []float64) (left, right []float64, err error) {
 	return left, right, err
 }
 
-// closeToroidal sets plane 0 of f to the last plane of the wedge before.
+// closeToroidal sets plane 0 of f to the last plane of the previous wedge.
 func (s *Fields) closeToroidal(f []float64) error {
 	left, err := s.fromLeft(f, s.arrived)
 	if err != nil {
@@ -93,7 +92,7 @@ func (s *Fields) closeToroidal(f []float64) error {
 	return nil
 }
 
-// zeroRim makes f zero on the first and the last surface.
+// zeroRim sets f to zero on the first and the last surface.
 func (s *Fields) zeroRim(f []float64) {
 	for _, i := range []int{0, s.g.Surfaces} {
 		_, hi := s.g.Range(i)

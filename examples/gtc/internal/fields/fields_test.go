@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// whole is the grid of a torus that one rank has alone.
+// whole is the grid of a torus with a single rank.
 func whole(t *testing.T, surfaces, theta, planes int) *grid.Grid {
 	t.Helper()
 	w, err := grid.NewWedge(comm.Self(), 1)
@@ -32,7 +32,7 @@ func fill(g *grid.Grid, f []float64, value func(r, theta, zeta float64) float64)
 	}
 }
 
-// inside calls f for each place that has a field.
+// inside calls f for each point that has a field.
 func inside(g *grid.Grid, f func(r, theta, zeta float64, at int)) {
 	for i := 1; i < g.Surfaces; i++ {
 		lo, hi := g.Range(i)
@@ -57,7 +57,7 @@ func TestPoissonOperatorOfTheBenchmark(t *testing.T) {
 	require.Equal(t, Shape{Most: 51, Least: 0, Entries: 1211758}, s.Shape)
 }
 
-// An average of ones is one: rows add up to the weights of the rings.
+// The average of a field of ones is one: the sums of the rows are the weights of the rings.
 func TestPoissonRowsAddUpToOne(t *testing.T) {
 	g := whole(t, 20, 64, 2)
 	s, err := NewPoisson(g)
@@ -75,7 +75,7 @@ func TestPoissonRowsAddUpToOne(t *testing.T) {
 	}
 }
 
-// With more iterations, the density of a known potential gives it back.
+// With more iterations, the solver reproduces a known potential from its density.
 func TestPoissonFindsAKnownSolution(t *testing.T) {
 	g := whole(t, 20, 64, 1)
 	s, err := NewPoisson(g)
@@ -121,7 +121,7 @@ func TestSmoothingKeepsAConstant(t *testing.T) {
 	}
 }
 
-// Smoothing takes short waves out and leaves long ones.
+// Smoothing removes short waves and keeps long ones.
 func TestSmoothingIsALowPass(t *testing.T) {
 	g := whole(t, 20, 64, 8)
 	f := New(g)
@@ -142,7 +142,7 @@ func TestSmoothingIsALowPass(t *testing.T) {
 	require.Less(t, rest(16), 0.5)
 }
 
-// Central differences are exact for parabolas, and of second order else.
+// Central differences are exact for parabolas, and of second order otherwise.
 func TestGradient(t *testing.T) {
 	g := whole(t, 20, 64, 4)
 	f := New(g)
@@ -160,7 +160,7 @@ func TestGradient(t *testing.T) {
 		require.NoError(t, f.Differentiate())
 		inside(g, func(r, theta, _ float64, at int) {
 			if r < 2*g.Inner {
-				return // too few points there
+				return // there are too few points
 			}
 			want := math.Cos(theta)
 			worst = max(worst, math.Abs(f.Gradient[3*at+1]-want), math.Abs(f.Gradient[3*at+2]-want/g.Safety(r)))
@@ -182,7 +182,7 @@ func TestZonalFlow(t *testing.T) {
 	}
 	f.SolveZonal()
 	require.Zero(t, f.Zonal[0])
-	// Gauss: r·E = ∫ n r dr, for a density that is constant away from the rim.
+	// Gauss's law: r·E = ∫ n r dr, for a density that is constant away from the rim.
 	r := g.Radius[10]
 	require.InEpsilon(t, -1e-3*(r*r-g.Inner*g.Inner)/2/r, f.Zonal[10], 0.15)
 	require.NoError(t, f.Differentiate())
@@ -193,8 +193,7 @@ func TestZonalFlow(t *testing.T) {
 	require.Positive(t, energy[1])
 }
 
-// The density of one charge in all has no average left, and the averages no
-// charge in all.
+// The density has no average left, and the averages have no total charge.
 func TestCollect(t *testing.T) {
 	g := whole(t, 20, 64, 2)
 	f := New(g)

@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// Differentiate takes the gradient of the potential by central differences,
-// and adds the zonal flow.
+// Differentiate computes the gradient of the potential by central differences, and adds the
+// zonal flow.
 func (s *Fields) Differentiate() error {
 	g := s.g
 	clear(s.Gradient)
@@ -39,13 +39,13 @@ func (s *Fields) Differentiate() error {
 	return nil
 }
 
-// ring takes the gradient on one surface.
+// ring computes the gradient on one surface.
 func (s *Fields) ring(i int, left, right []float64) {
 	g, phi := s.g, s.Potential
 	r := g.Radius[i]
 	perPsi := 1 / r * (0.5 / g.DRadius)
 	perTheta, perZeta := 0.5/g.DTheta[i], 0.5/g.DZeta
-	twist := 1/g.Safety(r) - g.Surface[i].Twist // what the grid lacks of the field's
+	twist := 1/g.Safety(r) - g.Surface[i].Twist // difference between the twist of the field and that of the grid
 	lo, hi := g.Range(i)
 	for p := lo; p < hi; p++ {
 		next := p + 1

@@ -15,13 +15,12 @@ import (
 //
 //	(1 + Ti/Te) φ - φ~ = n
 //
-// in each plane, where φ~ is φ averaged twice over the gyrations of a
-// Maxwellian. That average is a fixed sparse matrix, from two rings of eight
-// points each around every point of the grid; the equation is solved by a
-// fixed point iteration.
+// in each plane, where φ~ is φ averaged twice over the gyrations of a Maxwellian. That
+// average is a fixed sparse matrix, which uses two rings of eight points around every point
+// of the grid. The equation is solved by a fixed-point iteration.
 type Poisson struct {
 	g        *grid.Grid
-	from, to int // planes of this rank
+	from, to int // bounds of the planes of this rank
 	rings    []*kernels.Sliced[float64]
 	Shape    Shape
 
@@ -30,15 +29,15 @@ type Poisson struct {
 
 // Shape describes the averaging matrices.
 type Shape struct {
-	Most, Least int     // entries in a row
-	Largest     float64 // sum of a row
+	Most, Least int     // number of entries in a row
+	Largest     float64 // largest sum of a row
 	Entries     int
 }
 
 const (
 	iterations = 5
-	// shift speeds the iteration up: it is the average's own eigenvalue at the
-	// wave length that matters most.
+	// shift makes the iteration converge faster: it is the eigenvalue of the average at the
+	// most important wave length.
 	shift = 0.75
 )
 
@@ -48,8 +47,8 @@ var rings = [2]struct{ radius, weight float64 }{
 	{float64(float32(2.233935334042)), float64(float32(0.2806103674281))},
 }
 
-// NewPoisson builds the matrices of the planes that this rank solves: all of
-// the wedge, or its share of them if they can be shared out evenly.
+// NewPoisson builds the matrices of the planes that this rank solves. These are all planes
+// of the wedge, or a part of them if they can be divided evenly among its ranks.
 func NewPoisson(g *grid.Grid) (*Poisson, error) {
 	s := &Poisson{g: g, from: 1, to: g.Planes + 1}
 	if n := g.Planes / g.ParticleDomains; g.Planes%g.ParticleDomains == 0 {
@@ -106,7 +105,7 @@ func average(g *grid.Grid, surface, j, plane int) (col []int32, val []float64) {
 	col, val = append(col, here), append(val, 0.25)
 	add := func(at int32, w float64) {
 		if w < float64(float32(0.001)) {
-			at = here // not worth an entry
+			at = here // the distance is too small for a separate entry
 		}
 		if n := slices.Index(col, at); n >= 0 {
 			val[n] += w
@@ -136,8 +135,8 @@ func average(g *grid.Grid, surface, j, plane int) (col []int32, val []float64) {
 	return col, val
 }
 
-// ringPoint returns point n of eight on the gyration of a thermal ion: the
-// four of its orbit, and those half way between them.
+// ringPoint returns point n of eight on the gyration of a thermal ion: the four points of
+// its orbit, and the four points half-way between them.
 func ringPoint(o *grid.Orbit, n int) (dr, dt float64) {
 	if n < 4 {
 		return o.Offset(n)
@@ -148,7 +147,7 @@ func ringPoint(o *grid.Orbit, n int) (dr, dt float64) {
 	return 0.5 * (r0 + r1), 0.5 * (t0 + t1)
 }
 
-// snap moves a place close to a point of the grid there.
+// snap moves a position that is close to a point of the grid to that point.
 func snap(way float64) float64 {
 	if way > float64(float32(0.95)) {
 		return 1
@@ -159,8 +158,8 @@ func snap(way float64) float64 {
 	return way
 }
 
-// corner returns the points of a surface on both sides of an angle, as points
-// that are not the first, and the way from one to the other.
+// corner returns the points of a surface on both sides of an angle, and the fraction of the
+// way from one to the other. It never returns the first point of the surface.
 func corner(g *grid.Grid, surface int, theta, zeta float64) (first, next int32, on float64) {
 	s := &g.Surface[surface]
 	turns := float64((theta-float64(zeta*s.Twist))*(0.5/math.Pi)) + 10
@@ -178,13 +177,13 @@ func corner(g *grid.Grid, surface int, theta, zeta float64) (first, next int32, 
 func (s *Poisson) First() int { return s.from }
 func (s *Poisson) End() int   { return s.to }
 
-// Iterations is how often Average and Improve are to be called for a plane.
+// Iterations is how often Average and Improve must be called for a plane.
 func (s *Poisson) Iterations() int { return iterations - 1 }
 
-// factor is what the iteration divides by, inverted.
+// factor is the inverse of the divisor of the iteration.
 func (s *Poisson) factor() float64 { return 1 / (s.g.TiTe + 1 - shift) }
 
-// Begin starts to solve a plane.
+// Begin starts the solution of a plane.
 func (s *Poisson) Begin(f *Fields, plane int) {
 	for i := range s.density {
 		s.density[i] = f.Density[s.g.Index(i, plane)]
@@ -199,7 +198,7 @@ func (s *Poisson) Average(plane, lo, hi int) {
 	s.rings[plane-s.from].MulRows(lo, s.guess, s.average[lo:hi])
 }
 
-// Improve makes the next guess from the averages.
+// Improve computes the next guess from the averages.
 func (s *Poisson) Improve() {
 	g := s.g
 	factor := s.factor()
@@ -212,8 +211,7 @@ func (s *Poisson) Improve() {
 	}
 }
 
-// Store puts the solution of a plane into the potential, in units of the
-// equilibrium.
+// Store writes the solution of a plane into the potential, in units of the equilibrium.
 func (s *Poisson) Store(f *Fields, plane int) {
 	unit := s.g.Gyroradius * s.g.Gyroradius
 	for i, v := range s.guess {

@@ -2,9 +2,9 @@ package fields
 
 import "fmt"
 
-// Smooth smooths f in planes 1 to Planes: by the five-point filter (-1, 4, 10,
-// 4, -1)/16 across the surfaces and along them, by (1, 2, 1)/4 along the field.
-// Then it sets plane 0, the first points, and zero at the rim.
+// Smooth smooths f in planes 1 to Planes. It uses the five-point filter (-1, 4, 10, 4,
+// -1)/16 across the surfaces and along them, and (1, 2, 1)/4 along the field. Then it sets
+// plane 0, the first points, and zero at the rim.
 func (s *Fields) Smooth(f []float64) error {
 	g := s.g
 	for i := range g.Points {
@@ -49,7 +49,7 @@ func (s *Fields) alongSurfaces(f []float64, k int) {
 	for i := 1; i < g.Surfaces; i++ {
 		lo, hi := g.Range(i)
 		n := hi - lo
-		ring := s.work[:n+4] // with two points more at each end
+		ring := s.work[:n+4] // with two more points at each end
 		for j := range n {
 			ring[2+j] = f[g.Index(lo+j, k)]
 		}

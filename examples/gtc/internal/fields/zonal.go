@@ -1,15 +1,15 @@
 package fields
 
-// SolveZonal finds the zonal flow from the averages of the density: the radial
-// derivative of the potential that is constant on each surface, and zero at
-// the inner rim.
+// SolveZonal computes the zonal flow from the averages of the density. The zonal flow is
+// the radial derivative of the potential that is constant on each surface, and zero at the
+// inner rim.
 func (s *Fields) SolveZonal() {
 	g, n := s.g, s.g.Surfaces
 	a := s.Averages
 	density := make([]float64, n+1)
 	density[0], density[n] = a[0], a[n]
 	for i := 1; i < n; i++ {
-		// Beyond the rim there is nothing.
+		// The density beyond the rim is zero.
 		far := 0.0
 		switch i {
 		case 1:
@@ -28,7 +28,7 @@ func (s *Fields) SolveZonal() {
 		}
 		s.Zonal[i] = -sum / r
 	}
-	// Finite gyroradii, by the approximation of Padé: b<φ> = (1 + b)<n>.
+	// Finite gyroradii, by Padé's approximation: b<φ> = (1 + b)<n>.
 	unit := g.Gyroradius * g.Gyroradius
 	for i := 1; i < n; i++ {
 		s.Zonal[i] += float64(0.5*(float64(density[i+1]*unit)-float64(density[i-1]*unit))) / g.DRadius

@@ -6,12 +6,12 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// Surface is one surface of constant radius. Its points are Start to
-// Start+N; the first and the last one are the same place.
+// Surface is one surface of constant radius. Its points are Start to Start+N. The first and
+// the last one are the same position.
 type Surface struct {
 	Start, N int32
 	Cells    float64 // N: cells per turn, as a factor
-	Twist    float64 // turns around the surface per turn around the torus: 1/q as the grid has it
+	Twist    float64 // turns around the surface per turn around the torus: 1/q on this grid
 }
 
 // Grid is the grid of one rank.
@@ -21,19 +21,19 @@ type Grid struct {
 	Wedge
 
 	Planes  int // planes of this rank
-	Points  int // of one plane
+	Points  int // number of points of one plane
 	Surface []Surface
 	Radius  []float64 // of each surface
 	DTheta  []float64 // poloidal spacing of each surface
 	Rotate  []int     // points by which a surface is rotated at the seam
 	DRadius float64
 	DZeta   float64
-	Ions    int // of this rank at the start
+	Ions    int // ions of this rank at the start
 
 	Orbit   []Orbit        // for each point
 	Radial  [][]Neighbours // for each plane (0 is plane 1) and point
-	Markers []float64      // inverse of the ions expected at a point, as a field
-	PerRing []float64      // inverse of the ions expected on a surface
+	Markers []float64      // inverse of the number of ions expected at a point, as a field
+	PerRing []float64      // inverse of the number of ions expected on a surface
 }
 
 // New lays out the grid of a rank.
@@ -65,11 +65,11 @@ func New(p Plasma, s Size, w Wedge) *Grid {
 	return g
 }
 
-// Field returns an array with a value for each point and for planes 0 to
-// Planes: that of plane k at point i is at Index(i, k).
+// Field returns an array with a value for each point in planes 0 to Planes. The value for
+// point i in plane k is at Index(i, k).
 func (g *Grid) Field() []float64 { return intra.Alloc[float64](g.Points * (g.Planes + 1)) }
 
-// Index returns the place of a value in a field.
+// Index returns the index of a value in a field.
 func (g *Grid) Index(point, plane int) int { return point*(g.Planes+1) + plane }
 
 // Zeta returns the toroidal angle of a plane.
@@ -80,7 +80,7 @@ func (g *Grid) Theta(surface, j, plane int) float64 {
 	return float64(g.DTheta[surface]*float64(j)) + float64(g.Zeta(plane)*g.Surface[surface].Twist)
 }
 
-// Range returns the points of a surface that are different places: [lo, hi).
+// Range returns the distinct points of a surface: [lo, hi).
 func (g *Grid) Range(surface int) (lo, hi int) {
 	s := &g.Surface[surface]
 	return int(s.Start) + 1, int(s.Start+s.N) + 1
@@ -97,7 +97,7 @@ func (g *Grid) ClosePoloidal(f []float64, lo, hi, from int) {
 	}
 }
 
-// markers computes how many ions are expected at each point.
+// markers computes the number of ions expected at each point.
 func (g *Grid) markers() {
 	g.Markers = g.Field()
 	g.PerRing = make([]float64, g.Surfaces+1)

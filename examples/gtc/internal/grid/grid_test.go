@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// wedge is one of several, without the others.
+// wedge is one of several wedges, without the others.
 func wedge(t *testing.T, wedges, number int) Wedge {
 	t.Helper()
 	w, err := NewWedge(comm.Self(), 1)
@@ -38,7 +38,7 @@ func TestLayout(t *testing.T) {
 	require.Equal(t, g.Points, points)
 }
 
-// All ions that are expected are expected somewhere.
+// The numbers of ions expected at all points have the right sum.
 func TestMarkersAddUp(t *testing.T) {
 	for _, number := range []int{0, 1} {
 		size := benchmarkSize
@@ -57,7 +57,7 @@ func TestMarkersAddUp(t *testing.T) {
 	}
 }
 
-// A radial neighbour is at the same angle, as far as a surface has points.
+// A radial neighbour is at the same angle, within the resolution of its surface.
 func TestNeighboursAreAtTheSameAngle(t *testing.T) {
 	g := New(Cyclone(), benchmarkSize, wedge(t, 2, 1))
 	for i := 1; i < g.Surfaces; i++ {
@@ -75,8 +75,8 @@ func TestNeighboursAreAtTheSameAngle(t *testing.T) {
 	}
 }
 
-// A plane that crosses the seam is rotated so that its points meet those of
-// the same angle, and back again.
+// A plane that crosses the seam is rotated so that its points meet points of the same
+// angle. The inverse rotation restores it.
 func TestSeam(t *testing.T) {
 	g := New(Cyclone(), benchmarkSize, wedge(t, 2, 1))
 	plane := make([]float64, 2*g.Points)

@@ -6,17 +6,17 @@ import (
 	"math"
 )
 
-// Size is what a user chooses of a run.
+// Size holds the parameters of a run that the user can choose.
 type Size struct {
 	IonsPerCell       int // ions for each point of the grid
-	Surfaces          int // surfaces of constant radius, less one; even
-	MaxTheta          int // poloidal points of the outermost surface, about
+	Surfaces          int // number of surfaces of constant radius, minus one; even
+	MaxTheta          int // approximate number of poloidal points of the outermost surface
 	MaxZeta           int // toroidal planes
 	ParticleDomains   int // ranks that share the ions of one wedge
 	DiagnosisInterval int // steps from one diagnosis to the next
 }
 
-// Check reports what cannot be run on the given number of ranks.
+// Check returns an error if the size cannot be run on the given number of ranks.
 func (s Size) Check(ranks int) error {
 	switch {
 	case s.IonsPerCell < 1:
@@ -43,14 +43,14 @@ type Plasma struct {
 	KappaT, KappaN float64 // inverse lengths of the gradients of temperature and density
 	Centre         float64 // radius where the gradients are steepest
 	Steepness      float64 // inverse width of that region
-	TiTe           float64 // temperature of ions over that of electrons
+	TiTe           float64 // temperature of ions divided by that of electrons
 	Gyroradius     float64 // of a thermal ion, which is also its speed
 	MaxSpeed       float64 // of a loaded ion in each direction, in thermal speeds
 	TimeStep       float64
-	DampedSurfaces int // at each end
+	DampedSurfaces int // number at each end
 }
 
-// Cyclone returns the plasma of the benchmark: that of the Cyclone base case.
+// Cyclone returns the plasma of the benchmark, the Cyclone base case.
 func Cyclone() Plasma {
 	const (
 		majorRadius = 93.2    // cm

@@ -2,12 +2,12 @@ package grid
 
 import "math"
 
-// Orbit says where the four points are on the gyration of a thermal ion whose
-// centre is at a point of the grid, for the average over the gyration.
+// Orbit holds the positions of the four points on the gyration of a thermal ion whose
+// centre is at a point of the grid. They are used for the average over the gyration.
 type Orbit struct {
-	Radius float64 // points 0 and 1 are this far inwards and outwards
-	Angle  float64 // points 2 and 3 are this far back and forth in poloidal angle …
-	Bulge  float64 // … and this far outwards: their circle touches the surface
+	Radius float64 // distance of points 0 and 1 inwards and outwards
+	Angle  float64 // distance of points 2 and 3 in poloidal angle, backwards and forwards
+	Bulge  float64 // distance of points 2 and 3 outwards, since their circle touches the surface
 }
 
 // Offset returns the distances of point n of the orbit in radius and angle.
@@ -36,14 +36,14 @@ func (g *Grid) orbits() {
 	}
 }
 
-// Neighbours says which points of the surfaces around a point lie at the same
-// poloidal angle: between point At and the next one, Weight of the way.
+// Neighbours holds, for the surfaces around a point, the position of the same poloidal
+// angle: between point At and the next one, at fraction Weight of the way.
 type Neighbours struct {
 	At     [4]int32 // one surface outwards, one inwards, two outwards, two inwards
 	Weight [4]float64
 }
 
-// Value returns the value of f there in a plane, for neighbour n.
+// Value returns the value of f at neighbour n in a plane.
 func (g *Grid) Value(f []float64, nb *Neighbours, n, plane int) float64 {
 	at := g.Index(int(nb.At[n]), plane)
 	w := nb.Weight[n]

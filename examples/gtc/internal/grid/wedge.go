@@ -7,12 +7,12 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// Wedge is the part of the torus that a rank works on. Ranks are numbered by
-// wedge first: those of one wedge follow each other, and share its ions.
+// Wedge is the part of the torus that belongs to a rank. The ranks of one wedge have
+// consecutive numbers, and share its ions.
 type Wedge struct {
-	Wedges           int // in the torus
-	Number           int // of this one
-	Domain           int // which of the particle domains of the wedge
+	Wedges           int // number of wedges in the torus
+	Number           int // number of this wedge
+	Domain           int // number of the particle domain in the wedge
 	ZetaMin, ZetaMax float64
 	Toroidal         *comm.Comm // the ranks of this particle domain, by wedge
 	Particles        *comm.Comm // the ranks of this wedge
@@ -20,8 +20,7 @@ type Wedge struct {
 
 const wedgeTag = 1
 
-// NewWedge cuts the torus for the ranks of a communicator. All of them call
-// it.
+// NewWedge divides the torus among the ranks of a communicator. All of them must call it.
 func NewWedge(world *comm.Comm, domains int) (Wedge, error) {
 	w := Wedge{Wedges: world.Size() / domains, Number: world.Rank() / domains, Domain: world.Rank() % domains}
 	w.cut()
@@ -40,14 +39,14 @@ func (w *Wedge) cut() {
 	w.ZetaMax = 2 * math.Pi * float64(w.Number+1) / float64(w.Wedges)
 }
 
-// First and Last say whether the seam is at the lower or upper end.
+// First and Last report whether the seam is at the lower or upper end of the wedge.
 func (w *Wedge) First() bool { return w.Number == 0 }
 func (w *Wedge) Last() bool  { return w.Number == w.Wedges-1 }
 
-// ToRight sends to the next wedge and receives from the one before.
+// ToRight sends to the next wedge and receives from the previous one.
 func ToRight[T any](w *Wedge, send, recv []T) error { return pass(w, send, recv, 1) }
 
-// ToLeft sends to the wedge before and receives from the next.
+// ToLeft sends to the previous wedge and receives from the next one.
 func ToLeft[T any](w *Wedge, send, recv []T) error { return pass(w, send, recv, -1) }
 
 func pass[T any](w *Wedge, send, recv []T, by int) error {
@@ -62,12 +61,11 @@ func pass[T any](w *Wedge, send, recv []T, by int) error {
 	return nil
 }
 
-// Unrotate turns a plane that crossed the seam upwards, from angle 2π to 0,
-// into the coordinates of this side: surface by surface, width values per
-// point.
+// Unrotate converts a plane that crossed the seam upwards, from angle 2π to 0, into the
+// coordinates of this side. There are width values per point.
 func (g *Grid) Unrotate(plane []float64, width int) { g.turn(plane, width, -1) }
 
-// RotatePlane is the opposite, for a plane that crossed the seam downwards.
+// RotatePlane is the inverse of Unrotate, for a plane that crossed the seam downwards.
 func (g *Grid) RotatePlane(plane []float64, width int) { g.turn(plane, width, 1) }
 
 func (g *Grid) turn(plane []float64, width, sign int) {

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// half is the grid of the first of two wedges, without the other one.
+// half is the grid of the first of two wedges, without the second wedge.
 func half(t testing.TB, size grid.Size) *grid.Grid {
 	t.Helper()
 	w, err := grid.NewWedge(comm.Self(), 1)
@@ -21,7 +21,7 @@ func half(t testing.TB, size grid.Size) *grid.Grid {
 	return grid.New(grid.Cyclone(), size, w)
 }
 
-// The time per ion is what the original's is compared with.
+// The time per ion can be compared with that of the original.
 func benchmark(b *testing.B, kernel func(z *Ions, f *Field, density []float64)) {
 	g := half(b, grid.Size{IonsPerCell: 20, Surfaces: 90, MaxTheta: 640, MaxZeta: 2, ParticleDomains: 1, DiagnosisInterval: 1})
 	f := &Field{Grid: g, Gradient: make([]float64, 3*len(g.Field()))}
@@ -40,8 +40,8 @@ func benchmark(b *testing.B, kernel func(z *Ions, f *Field, density []float64)) 
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/per, "ns/ion")
 }
 
-// processorTime is what this process has had of processors: on a busy machine
-// it says more than the clock.
+// processorTime returns the processor time of this process. On a busy machine it is more
+// meaningful than elapsed time.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -55,7 +55,7 @@ func BenchmarkPredict(b *testing.B) {
 		z.Begin()
 		var s Sums
 		z.Predict(f, f.Grid.TimeStep/2, 0, z.Len(), &s)
-		z.Begin() // from the same place the next time
+		z.Begin() // so that every repetition begins at the same place
 	})
 }
 

@@ -2,8 +2,8 @@ package ions
 
 import "github.com/intrahpc/intra/examples/gtc/internal/grid"
 
-// Charge adds up the weights of the ions lo to hi-1 at the points of the grid
-// around them, in a field of its own, since ions of other tasks meet at the same
+// Charge adds the weights of the ions lo to hi-1 to the points of the grid around them.
+// Each task uses its own field, since ions of different tasks contribute to the same
 // points. The sum of the field is four times that of the weights.
 //
 //intra:task in(z, g, lo, hi) out(density)

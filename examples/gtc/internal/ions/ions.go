@@ -4,24 +4,24 @@ package ions
 
 import "github.com/intrahpc/intra"
 
-// Phase is what changes of ions, an array for each coordinate.
+// Phase holds the coordinates of ions that change, in an array for each coordinate.
 //
 //intra:state
 type Phase struct {
 	Psi    []float64 // poloidal flux: half the square of the radius
 	Theta  []float64 // poloidal angle, 0 ≤ θ < 2π
 	Zeta   []float64 // toroidal angle, 0 ≤ ζ < 2π
-	Rho    []float64 // parallel velocity over the field
+	Rho    []float64 // velocity parallel to the field, divided by the field
 	Weight []float64
 }
 
-// Ions are those of one rank.
+// Ions are the ions of one rank.
 //
 //intra:state skip(Old)
 type Ions struct {
 	Now Phase
-	Old Phase     // at the beginning of the step
-	Mu  []float64 // root of the magnetic moment: does not change
+	Old Phase     // coordinates at the beginning of the step
+	Mu  []float64 // square root of the magnetic moment, which does not change
 }
 
 // Len returns the number of ions.
@@ -42,15 +42,15 @@ func New(n int) *Ions {
 	return z
 }
 
-// resize changes the number of ions; those that stay keep their values.
+// resize changes the number of ions. Ions that remain keep their values.
 func (z *Ions) resize(n int) {
 	for _, a := range z.arrays() {
 		*a = resized(*a, n)
 	}
 }
 
-// resized leaves room to grow: the number of ions of a wedge goes up and down
-// by little.
+// resized changes the length of a slice, and reserves some room because the number of ions
+// of a wedge varies slightly.
 func resized[T any](s []T, n int) []T {
 	if n <= cap(s) {
 		return s[:n]
@@ -61,7 +61,7 @@ func resized[T any](s []T, n int) []T {
 }
 
 // Begin starts a step: the current state becomes the old one. The previous old state is
-// lost, and need not exist.
+// overwritten, and need not exist.
 func (z *Ions) Begin() {
 	z.resize(z.Len())
 	z.Now, z.Old = z.Old, z.Now

@@ -65,7 +65,7 @@ func TestRandom(t *testing.T) {
 	require.InDelta(t, 1.0/3, square, 0.003)
 }
 
-// A Maxwellian of temperature 1 that is uniform in space.
+// The loaded plasma is a Maxwellian of temperature 1 that is uniform in space.
 func TestLoad(t *testing.T) {
 	g, z := loaded(t)
 	n := float64(z.Len())
@@ -104,7 +104,7 @@ func TestChargeAddsUp(t *testing.T) {
 	for lo, hi := range intra.Blocks(z.Len(), 3) {
 		density := g.Field()
 		for i := range density {
-			density[i] = math.NaN() // what was there does not matter
+			density[i] = math.NaN() // previous contents do not matter
 		}
 		z.Charge(g, lo, hi, density)
 		for _, v := range density {
@@ -117,7 +117,7 @@ func TestChargeAddsUp(t *testing.T) {
 	require.Less(t, largest, charge/100, "it is spread out")
 }
 
-// An ion is in the middle of its gyration, and its charge where it is.
+// An ion is at the centre of its gyration, and its charge is deposited there.
 func TestChargeIsWhereTheIonIs(t *testing.T) {
 	g, z := loaded(t)
 	for i := 1; i < z.Len(); i += 97 {
@@ -135,7 +135,7 @@ func TestChargeIsWhereTheIonIs(t *testing.T) {
 			}
 		}
 		if want := math.Sqrt(2 * z.Now.Psi[i]); want > 0.1 && want < 0.25 {
-			require.InDelta(t, want, r, 0.01) // the bulge of the gyration moves it outwards
+			require.InDelta(t, want, r, 0.01) // the bulge of the gyration moves the mean outwards
 		}
 		require.InDelta(t, z.Now.Zeta[i], plane, 1e-12)
 	}
@@ -180,7 +180,7 @@ func TestGatherOfAConstant(t *testing.T) {
 	}
 }
 
-// orbit pushes one ion without a field and returns where it is after a time.
+// orbit pushes one ion without a field, and returns its coordinates after a time.
 func orbit(t *testing.T, start ion, mu, time float64, steps int) ion {
 	t.Helper()
 	g := half(t, little)
@@ -222,8 +222,7 @@ func TestFreeIonStaysOnItsFieldLine(t *testing.T) {
 	require.InDelta(t, moved/q, end.theta-start.theta, 1e-3*moved)
 }
 
-// Energy and angular momentum are conserved in the limit of small steps, to
-// second order.
+// Energy and angular momentum are conserved in the limit of small steps, with second order.
 func TestOrbitsConserve(t *testing.T) {
 	g := grid.Cyclone()
 	for _, tt := range []struct {
@@ -251,7 +250,7 @@ func TestOrbitsConserve(t *testing.T) {
 	}
 }
 
-// An ion that would leave the plasma comes back mirrored.
+// An ion that would leave the plasma returns mirrored.
 func TestBoundary(t *testing.T) {
 	g := half(t, little)
 	f := &Field{Grid: g, Gradient: make([]float64, 3*len(g.Field()))}
@@ -296,7 +295,7 @@ func TestHeatAndRestore(t *testing.T) {
 	require.InDelta(t, 0, shift, 0.05, "no ions are made: the average of energy is 3/2")
 }
 
-// Ions anywhere on the torus come to their wedges, none is lost or changed.
+// Ions at any place of the torus reach their wedges. None is lost or changed.
 func TestShift(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3, 5, 8} {
 		for _, old := range []bool{true, false} {

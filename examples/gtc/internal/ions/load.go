@@ -9,7 +9,7 @@ import (
 // generatorSeed is the seed of the benchmark. All ranks draw the same numbers.
 const generatorSeed = 12345677
 
-// Draw makes the ions of a rank, in random numbers that Load makes plasma of.
+// Draw makes the ions of a rank from random numbers. Load turns them into a plasma.
 func Draw(g *grid.Grid) *Ions {
 	z := New(g.Ions)
 	r := NewRandom(generatorSeed)
@@ -28,7 +28,7 @@ func (z *Ions) Load(g *grid.Grid, lo, hi int) {
 	total := 1 / float32(g.Ions*g.ParticleDomains) // single precision: see package grid
 	share := float64(total)
 	area := float64(g.Outer*g.Outer) - float64(g.Inner*g.Inner)
-	first := g.Domain * g.Ions // of this rank, among those of the wedge
+	first := g.Domain * g.Ions // number of this rank's first ion in the wedge
 	psi, theta, zeta := z.Now.Psi[lo:hi], z.Now.Theta[lo:hi], z.Now.Zeta[lo:hi]
 	rho, weight, mu := z.Now.Rho[lo:hi], z.Now.Weight[lo:hi], z.Mu[lo:hi]
 	for i := range psi {
@@ -45,18 +45,18 @@ func (z *Ions) Load(g *grid.Grid, lo, hi int) {
 		mu[i] = math.Sqrt(g.Gyroradius * g.Gyroradius * energy / field)
 	}
 	if lo == 0 && g.First() && g.Domain == 0 {
-		// One ion without weight, in the middle: GTC follows it.
+		// One ion without weight, in the middle, whose motion GTC reports.
 		middle := 0.5 * (g.Inner + g.Outer)
 		psi[0], theta[0], zeta[0] = float64(0.5*middle*middle), 0, 0.5*(g.ZetaMin+g.ZetaMax)
 		rho[0], weight[0], mu[0] = 0.5*g.Gyroradius, 0, g.Gyroradius
 	}
 }
 
-// tiny keeps logarithms finite.
+// tiny keeps the arguments of logarithms above 0.
 const tiny = 1e-20
 
-// poloidal returns an angle distributed as the volume at radius r is, from a
-// uniform u: the solution of θ + 2r·sin θ = 2π(u - ½).
+// poloidal maps a uniform u to an angle whose distribution is that of the volume at radius
+// r. The angle is the solution of θ + 2r·sin θ = 2π(u - ½).
 func poloidal(r, u float64) float64 {
 	uniform := float64(2 * math.Pi * (u - 0.5))
 	t := uniform
@@ -68,9 +68,9 @@ func poloidal(r, u float64) float64 {
 	return float64(2 * math.Pi * (turns - math.Trunc(turns)))
 }
 
-// maxwell returns a normally distributed number of variance 1 and at most
-// limit, from a uniform u, by a rational approximation of the inverse error
-// function (Abramowitz and Stegun, 26.2.23).
+// maxwell maps a uniform u to a normally distributed number of variance 1 and at most
+// limit. It uses a rational approximation of the inverse error function (Abramowitz and
+// Stegun, 26.2.23).
 func maxwell(u, limit float64) float64 {
 	const (
 		c0, c1, c2 = float64(float32(2.515517)), float64(float32(0.802853)), float64(float32(0.010328))

@@ -6,10 +6,10 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// locator finds the positions of ions on the grid. The push computes them
-// again: to keep those of the charge would take a third off the time of the
-// push, but double the memory of an ion and triple the updates between
-// replicas, which would then gain less by sharing.
+// locator finds the positions of ions on the grid. The push computes again the positions
+// that the charge has computed. Keeping them would reduce the time of the push by a third.
+// But it would double the memory of an ion and triple the updates between replicas, and
+// sharing would then be less useful.
 type locator struct {
 	surface        []grid.Surface
 	orbit          []grid.Orbit
@@ -32,27 +32,27 @@ func newLocator(g *grid.Grid) locator {
 
 const perTurn = 0.5 / math.Pi
 
-// plane returns the plane below an ion and the way to the next one.
+// plane returns the plane below an ion, and the fraction of the way to the next one.
 func (l *locator) plane(zeta float64) (int, float64) {
 	w := float64((zeta - l.zetaMin) * l.perDZ)
 	k := max(0, min(l.lastPlane, int(w)))
 	return k, w - float64(k)
 }
 
-// block is how many ions are located at a time: few enough for their corners
-// to stay in the first-level cache, so that the next loop can run ahead.
+// block is how many ions are located at a time. It is small enough for their corners to
+// stay in the first-level cache, so that the next loop need not wait for memory.
 const block = 64
 
-// corners are where the four points that stand for the gyration of an ion are
-// on the grid: each between two points of the surface below it and two of that
-// above. Corner n is point at[n], with a share, and the next one, with another.
+// corners are the positions on the grid of the four points that represent the gyration of
+// an ion. Each of them lies between two points of the surface below and two points of the
+// surface above. Corner n consists of point at[n] and the next point, each with a share.
 type corners struct {
 	at         [8]int32
 	here, next [8]float64
 }
 
-// locate finds the corners of an ion. Its gyration is that of a thermal ion at
-// the nearest point of the grid, scaled.
+// locate finds the corners of an ion. Its gyration is that of a thermal ion at the nearest
+// point of the grid, scaled.
 func (l *locator) locate(c *corners, psi, theta, zeta, mu float64) {
 	r := math.Sqrt(2 * psi)
 	rho := float64(mu * l.perGyroradius)
@@ -82,7 +82,7 @@ func (l *locator) point(c *corners, n int, radius, theta, zeta float64) {
 	c.set((n+1)&7, &s[1], theta-float64(zeta*s[1].Twist), outwards)
 }
 
-// set divides a share among the two points of a surface around an angle.
+// set divides a share between the two points of a surface on both sides of an angle.
 func (c *corners) set(n int, s *grid.Surface, turns, of float64) {
 	x := float64((turns - float64(int(turns))) * s.Cells)
 	j := min(int(s.N)-1, int(x))

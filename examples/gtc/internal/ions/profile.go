@@ -6,13 +6,13 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// Heat is what the ions have of thermal energy beyond the equilibrium's.
+// Heat is the thermal energy of the ions beyond that of the equilibrium.
 type Heat struct {
 	Weighted [grid.Bins]float64 // energy times weight
 	Ions     [grid.Bins]float64
 }
 
-// Add adds up the heat of another task.
+// Add adds the heat of another task.
 func (h *Heat) Add(o *Heat) {
 	for i := range h.Weighted {
 		h.Weighted[i] += o.Weighted[i]
@@ -36,8 +36,8 @@ func (z *Ions) Heat(g *grid.Grid, lo, hi int, heat *Heat) {
 	*heat = h
 }
 
-// Restore takes the excess of temperature out of the weights of the ions lo to
-// hi-1, so that the profile that drives the turbulence stays.
+// Restore subtracts the excess of temperature from the weights of the ions lo to hi-1, so
+// that the profile that drives the turbulence is maintained.
 //
 //intra:task in(z, g, excess, lo, hi) inout(z.Now.Weight[lo:hi])
 func (z *Ions) Restore(g *grid.Grid, excess [grid.Bins]float64, lo, hi int) {

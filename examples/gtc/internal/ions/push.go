@@ -11,13 +11,13 @@ import (
 //intra:state skip(Grid, Gradient)
 type Field struct {
 	Grid *grid.Grid
-	// Gradient of the potential: the derivatives by poloidal flux, poloidal
-	// angle and toroidal angle along the field line, for each point and plane.
+	// Gradient of the potential, for each point and plane: the derivatives by poloidal
+	// flux, by poloidal angle, and by toroidal angle along the field line.
 	Gradient []float64
-	Flow     [grid.Bins]float64 // net flow, which is taken out of the second half of a step
+	Flow     [grid.Bins]float64 // net flow, which is subtracted in the second half of a step
 }
 
-// Sums is what a task adds up over its ions, for each radial bin.
+// Sums holds the sums of a task over its ions, for each radial bin.
 type Sums struct {
 	Markers  [grid.Bins]float64 // number of ions
 	HeatFlux [grid.Bins]float64 // radial flux of the weighted energy
@@ -26,7 +26,7 @@ type Sums struct {
 	Energy   float64
 }
 
-// Add adds up the sums of another task.
+// Add adds the sums of another task.
 func (s *Sums) Add(o *Sums) {
 	for i := range s.Markers {
 		s.Markers[i] += o.Markers[i]
@@ -37,13 +37,14 @@ func (s *Sums) Add(o *Sums) {
 	s.Energy += o.Energy
 }
 
-// Predict moves the ions lo to hi-1 from where they were by dt, half a step,
-// in the field there. The sums are of the beginning of the step.
+// Predict moves the ions lo to hi-1 by dt, half a step, from their positions at the
+// beginning of the step, in the field there. The sums are those at the beginning of the
+// step.
 //
 //intra:task in(z, f, dt, lo, hi) out(z.Now.Psi[lo:hi], z.Now.Theta[lo:hi], z.Now.Zeta[lo:hi], z.Now.Rho[lo:hi], z.Now.Weight[lo:hi], sums)
 func (z *Ions) Predict(f *Field, dt float64, lo, hi int, sums *Sums) {
 	m := newMotion(f)
-	n := hi - lo // the compiler sees equal lengths
+	n := hi - lo // lets the compiler see that the lengths are equal
 	psi, theta, zeta := z.Now.Psi[lo:hi][:n], z.Now.Theta[lo:hi][:n], z.Now.Zeta[lo:hi][:n]
 	rho, weight := z.Now.Rho[lo:hi][:n], z.Now.Weight[lo:hi][:n]
 	mu := z.Mu[lo:hi][:n]
@@ -66,9 +67,9 @@ func (z *Ions) Predict(f *Field, dt float64, lo, hi int, sums *Sums) {
 	*sums = m.sums
 }
 
-// Correct moves the ions lo to hi-1 from where they were at the beginning of
-// the step by dt, the whole step, in the field where they are now. An ion that
-// leaves the plasma goes back to where it came from, mirrored.
+// Correct moves the ions lo to hi-1 by dt, the whole step, from their positions at the
+// beginning of the step, in the field at their current positions. An ion that leaves the
+// plasma returns mirrored to its position at the beginning of the step.
 //
 //intra:task in(z, f, dt, lo, hi) inout(z.Now.Psi[lo:hi], z.Now.Theta[lo:hi], z.Now.Zeta[lo:hi], z.Now.Rho[lo:hi], z.Now.Weight[lo:hi])
 func (z *Ions) Correct(f *Field, dt float64, lo, hi int) {
@@ -99,15 +100,15 @@ func (z *Ions) Correct(f *Field, dt float64, lo, hi int) {
 	}
 }
 
-// ion is one ion, or how fast it changes.
+// ion holds the coordinates of one ion, or their rates of change.
 type ion struct{ psi, theta, zeta, rho, weight float64 }
 
 func (p *Phase) ion(i int) ion {
 	return ion{p.Psi[i], p.Theta[i], p.Zeta[i], p.Rho[i], p.Weight[i]}
 }
 
-// advance returns where an ion is after dt. It is kept off the axis, which is
-// outside of the plasma.
+// advance returns the coordinates of an ion after dt. It keeps the ion off the axis, which
+// is outside of the plasma.
 func (m *motion) advance(old *ion, r *rates, dt float64) ion {
 	return ion{
 		psi:    max(1e-8*m.psiMax, old.psi+float64(dt*r.psi)),
@@ -118,7 +119,7 @@ func (m *motion) advance(old *ion, r *rates, dt float64) ion {
 	}
 }
 
-// turn brings an angle back into [0, 2π).
+// turn maps an angle into [0, 2π).
 func turn(x float64) float64 {
 	const full = 2 * math.Pi
 	switch {
@@ -133,11 +134,11 @@ func turn(x float64) float64 {
 	return x
 }
 
-// motion is what the equations of motion need of plasma and field.
+// motion holds the values of plasma and field that the equations of motion need.
 type motion struct {
 	locator
 	gradient       []float64
-	stride         int // from a point to the next one
+	stride         int // distance from a point to the next one
 	psiMin, psiMax float64
 	q              [3]float64
 	perMinor       float64
@@ -167,11 +168,11 @@ func (m *motion) bin(r float64) int {
 	return max(0, min(grid.Bins-1, int(float64((r-m.inner)*m.perBin))))
 }
 
-// gather returns the average of the field over the gyration of an ion, from
-// the corners and the two planes that the charge goes to.
+// gather returns the average of the field over the gyration of an ion. It uses the corners
+// and the two planes to which the charge is deposited.
 func (m *motion) gather(c *corners, zeta float64) gradient {
 	k, way := m.plane(zeta)
-	var d1, d2, d3, u1, u2, u3 float64 // of the plane below, and of that above
+	var d1, d2, d3, u1, u2, u3 float64 // of the plane below, and of the plane above
 	for n, p := range c.at {
 		here, next := c.here[n], c.next[n]
 		e := (*[6]float64)(m.gradient[int(p)*m.stride+3*k:])
@@ -192,19 +193,19 @@ func (m *motion) gather(c *corners, zeta float64) gradient {
 	}
 }
 
-// gradient is that of the potential.
+// gradient is the gradient of the potential.
 type gradient struct{ psi, theta, zeta float64 }
 
-// rates is how fast an ion changes, and what the diagnostics want of it.
+// rates holds the rates of change of an ion, and values for the diagnostics.
 type rates struct {
 	ion
 	radius, energy float64
-	drift          float64 // radial drift in the field, over the radius
+	drift          float64 // radial drift in the field, divided by the radius
 }
 
-// rates evaluates the equations of motion of a centre of gyration in the
-// field B = 1/(1 + r·cos θ) of a torus of large aspect ratio, for mass and
-// charge 1; e is the gradient of the potential.
+// rates evaluates the equations of motion of a centre of gyration in the field B = 1/(1 +
+// r·cos θ) of a torus of large aspect ratio, for mass and charge 1. e is the gradient of
+// the potential.
 func (m *motion) rates(z *ion, mu float64, e *gradient) rates {
 	r := math.Sqrt(2 * z.psi)
 	perR := 1 / r
@@ -248,7 +249,7 @@ func (m *motion) rates(z *ion, mu float64, e *gradient) rates {
 	}
 }
 
-// measure adds an ion to the sums.
+// measure adds the contribution of an ion to the sums.
 func (m *motion) measure(r, drift, energy, weight float64) {
 	s, i := &m.sums, m.bin(r)
 	s.Markers[i]++

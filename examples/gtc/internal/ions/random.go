@@ -1,9 +1,9 @@
 package ions
 
-// Random is a portable generator of random numbers: lagged Fibonacci with
-// lags 100 and 63 on numbers of 47 bits, of which only 100 in 1009 are used
-// (Knuth's cure for their short-range correlations), seeded by a linear
-// congruential generator modulo 2^112. It is the one of GTC, by C. Karney.
+// Random is a portable generator of random numbers, that of GTC by C. Karney. It is lagged
+// Fibonacci with lags 100 and 63 on numbers of 47 bits. Only 100 of 1009 numbers are used,
+// which is Knuth's remedy for their short-range correlations. The seeds come from a linear
+// congruential generator modulo 2^112.
 type Random struct {
 	next  int
 	batch [lagLong]uint64
@@ -57,7 +57,7 @@ func NewRandom(n uint64) *Random {
 		odd = odd || s[7]%2 != 0
 		r.batch[i] = s.number()
 	}
-	if !odd { // the period would be short: make one of them odd
+	if !odd { // if all were even the period would be short, so one is made odd
 		s = s.step()
 		r.batch[s[7]*lagLong/digit]++
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// Shift passes the ions that have left the wedge to the wedges beside it, and
-// on from there, until all are where they belong. With old, where they were at
-// the beginning of the step goes with them.
+// Shift sends the ions that have left the wedge to the neighbouring wedges. It repeats that
+// until all ions are in their own wedge. If old is set, the coordinates at the beginning of
+// the step are sent as well.
 func (z *Ions) Shift(world *comm.Comm, g *grid.Grid, old bool) error {
 	if g.Wedges == 1 {
 		return nil
 	}
-	first := 0 // ions before it are known to be here
+	first := 0 // ions with lower numbers are known to be in their wedge
 	for round := 0; ; round++ {
 		left, right := z.leaving(g, first)
 		if round > 0 {
@@ -47,8 +47,8 @@ func (z *Ions) Shift(world *comm.Comm, g *grid.Grid, old bool) error {
 	}
 }
 
-// leaving returns the ions from first on that are in another wedge, by the
-// shorter way to it.
+// leaving returns the ions from first on that are in another wedge. left and right are the
+// directions of the shorter way to that wedge.
 func (z *Ions) leaving(g *grid.Grid, first int) (left, right []int) {
 	for i, zeta := range z.Now.Zeta[first:] {
 		over, above := min(2*math.Pi, zeta)-g.ZetaMax, zeta-g.ZetaMin
@@ -65,7 +65,8 @@ func (z *Ions) leaving(g *grid.Grid, first int) (left, right []int) {
 	return left, right
 }
 
-// travelling returns the arrays that travel: those of Old only with old.
+// travelling returns the arrays that are sent. They include those of Old only if old is
+// set.
 func (z *Ions) travelling(old bool) []*[]float64 {
 	a := z.arrays()
 	if old {
@@ -95,7 +96,7 @@ func (z *Ions) unpack(p []float64, old bool) {
 	}
 }
 
-// remove takes ions out; the last ones that stay move into the holes.
+// remove removes ions. The last remaining ones move into the gaps.
 func (z *Ions) remove(left, right []int) {
 	gone := append(slices.Clone(left), right...)
 	slices.Sort(gone)
@@ -115,7 +116,7 @@ func (z *Ions) remove(left, right []int) {
 	z.resize(n)
 }
 
-// send passes an array whose length the other side does not know.
+// send sends an array whose length the receiver does not know.
 func send(w *grid.Wedge, p []float64, count func(*grid.Wedge, []int, []int) error, values func(*grid.Wedge, []float64, []float64) error) ([]float64, error) {
 	n := []int{0}
 	if err := count(w, []int{len(p)}, n); err != nil {

@@ -25,8 +25,8 @@ func newBenchmark(run nas.Run, of Problem) (*Benchmark, error) {
 	return b, nil
 }
 
-// Measure does all steps, and finds the norms of the solution. One step that is not
-// timed comes first.
+// Measure carries out all steps, and computes the norms of the solution. Before that it
+// carries out one step that is not timed.
 func (b *Benchmark) Measure() (*Result, error) {
 	if err := b.Do(b.of.Steps, b.begin, b.step); err != nil {
 		return nil, err
@@ -37,14 +37,14 @@ func (b *Benchmark) Measure() (*Result, error) {
 	return r, err
 }
 
-// begin does a step, and sets the solution to what it was before.
+// begin carries out a step, and restores the solution from before it.
 func (b *Benchmark) begin() error {
 	b.Begin()
 	defer b.Begin()
 	return b.advance()
 }
 
-// step does the next step.
+// step carries out the next step.
 func (b *Benchmark) step() error {
 	if b.Done%20 == 0 {
 		b.Tell("step %4d\n", b.Done+1)
@@ -52,7 +52,7 @@ func (b *Benchmark) step() error {
 	return b.advance()
 }
 
-// advance does a step.
+// advance carries out a step.
 func (b *Benchmark) advance() error {
 	if err := b.FindSide(); err != nil {
 		return err

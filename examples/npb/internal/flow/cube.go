@@ -9,25 +9,25 @@ import (
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 )
 
-// Cube is the part of the flow that a rank has.
+// Cube is the part of the flow that belongs to a rank.
 type Cube struct {
 	Gas
 	p     *intra.Process
 	tasks int
 	slabs
 
-	// U and R are the solution and its change in planes. R has those of the rank, U
-	// others next to them as well.
+	// U and R are the solution and its change in planes. R has the planes of the rank. U
+	// also has the planes next to them.
 	U, R []State
-	// Columns and Changes are the solution and its change in columns. The solution
-	// between two steps is what Columns has.
+	// Columns and Changes are the solution and its change in columns. Between two steps
+	// Columns is the solution.
 	Columns, Changes []State
 
 	forcing []State // in the planes of the rank
 }
 
-// NewCube returns the part of this rank. The flow is forced so that the exact solution
-// would not change.
+// NewCube returns the part of this rank. The forcing is chosen so that the exact solution
+// does not change.
 func NewCube(p *intra.Process, set nas.Settings, g Gas) (*Cube, error) {
 	c := &Cube{Gas: g, p: p, tasks: set.Tasks, slabs: slabs{c: p.World(), n: g.N}}
 	if p.Size() > g.N {
@@ -48,8 +48,8 @@ func NewCube(p *intra.Process, set nas.Settings, g Gas) (*Cube, error) {
 	return c, nil
 }
 
-// fill sets points to a function of their place. They are in rows of equal y and z, of
-// which lines have equal z, from y and z on.
+// fill sets points to a function of their position. The points are in rows of equal y and
+// z. The first row has the given y and z, and lines rows have the same z.
 func (g Gas) fill(u []State, f func(at [3]float64) State, y, z, lines int) {
 	for i := range u {
 		line := i / g.N
@@ -57,14 +57,13 @@ func (g Gas) fill(u []State, f func(at [3]float64) State, y, z, lines int) {
 	}
 }
 
-// Begin sets the solution to what a run begins with.
+// Begin sets the solution to the initial state.
 func (c *Cube) Begin() {
 	lo, hi := c.own(c.p.Rank())
 	c.fill(c.Columns, initial, lo, 0, hi-lo)
 }
 
-// Own returns the first plane of this rank in the cube, and the part of U that is of its
-// planes.
+// Own returns the first plane of this rank in the cube, and its planes in U.
 func (c *Cube) Own() (first int, u []State) {
 	base, _ := c.seen(c.p.Rank())
 	first, end := c.own(c.p.Rank())
@@ -72,8 +71,8 @@ func (c *Cube) Own() (first int, u []State) {
 	return first, c.U[(first-base)*plane : (end-base)*plane]
 }
 
-// Lines returns the number of lines along z in the columns, and where in y the first
-// ones are in the cube.
+// Lines returns the number of lines along z in the columns, and the y of the first ones in
+// the cube.
 func (c *Cube) Lines() (n, y int) {
 	y, _ = c.own(c.p.Rank())
 	return c.width(c.p.Rank()), y
@@ -98,20 +97,20 @@ func (c *Cube) Turn() error {
 	return c.toColumns(c.R, c.Changes)
 }
 
-// Norms are what is verified: for each component the root of the mean square.
+// Norms are the values that are verified: for each component the root of the mean square.
 type Norms struct {
 	Residual State `json:"residual"`
 	Error    State `json:"error"`
 }
 
-// Print writes them for people.
+// Print writes the norms as text for people.
 func (n Norms) Print(w io.Writer) {
 	for m := range n.Residual {
 		fmt.Fprintf(w, "component %d  residual %.13e  error %.13e\n", m+1, n.Residual[m], n.Error[m])
 	}
 }
 
-// Norms returns those of the solution.
+// Norms returns the norms of the solution.
 func (c *Cube) Norms() (n Norms, err error) {
 	if err := c.FindSide(); err != nil {
 		return n, err
@@ -134,7 +133,7 @@ func (c *Cube) Norms() (n Norms, err error) {
 	return n, err
 }
 
-// norm returns the root of the mean square of points that all ranks have.
+// norm returns the root of the mean square over the points of all ranks.
 func (c *Cube) norm(x []State) (State, error) {
 	sums := c.square(x)
 	var all State
@@ -144,10 +143,10 @@ func (c *Cube) norm(x []State) (State, error) {
 	return c.root(all), nil
 }
 
-// tolerance is the relative error that each norm may have.
+// tolerance is the maximum relative error of each norm.
 const tolerance = 1e-8
 
-// Match reports whether these norms are the right ones.
+// Match reports whether these norms are right within the tolerance.
 func (n Norms) Match(right Norms) bool {
 	for m := range n.Residual {
 		if !nas.Close(n.Residual[m], right.Residual[m], tolerance) || !nas.Close(n.Error[m], right.Error[m], tolerance) {

@@ -29,8 +29,8 @@ func TestExactSolutionStays(t *testing.T) {
 	require.Greater(t, n.Error[4], 0.1)
 }
 
-// Planes and columns have the points of the cube, however it is cut, and so does what
-// a rank sees of its neighbours.
+// Planes and columns have the points of the cube for every division, and so have the planes
+// of the neighbours.
 func TestSlabs(t *testing.T) {
 	const n = 7
 	place := func(at [3]float64) State { return State{at[0], at[1], at[2]} }

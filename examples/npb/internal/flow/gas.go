@@ -14,12 +14,12 @@ const (
 // damping is the weight of the fourth differences that keep the flow smooth.
 const damping = 0.25
 
-// Gas is what a time step computes with.
+// Gas holds the constants of a time step.
 type Gas struct {
-	N      int     // points along an edge of the cube, those on its faces included
+	N      int     // number of points along an edge of the cube, including those on its faces
 	Dt     float64 // the time step
-	First  float64 // what turns the difference of both neighbours into a derivative
-	Second float64 // what turns a second difference into a second derivative
+	First  float64 // factor that turns the difference of both neighbours into a derivative
+	Second float64 // factor that turns a second difference into a second derivative
 }
 
 // NewGas returns the gas in a cube of n³ points.
@@ -28,24 +28,25 @@ func NewGas(n int, dt float64) Gas {
 	return Gas{N: n, Dt: dt, First: h / 2, Second: h * h}
 }
 
-// Spread returns how much second differences along an axis are added to the solution.
+// Spread returns the weight of second differences along an axis that are added to the
+// solution.
 func Spread(axis int) float64 { return [3]float64{0.75, 0.75, 1}[axis] }
 
-// At returns the place of a point in the unit cube.
+// At returns the position of a point in the unit cube.
 func (g Gas) At(x, y, z int) [3]float64 {
 	// The last point is at 1 exactly.
 	h := float64(g.N - 1)
 	return [3]float64{float64(x) / h, float64(y) / h, float64(z) / h}
 }
 
-// motion is what the equations take from the state of a point.
+// motion holds the values that the equations compute from the state of a point.
 type motion struct {
 	velocity [3]float64
 	kinetic  float64 // kinetic energy in a volume
-	spread   float64 // what viscosity and heat spread of the energy of a mass
+	spread   float64 // energy of a mass that viscosity and heat spread
 }
 
-// move finds the motion at each point of a row.
+// move computes the motion at each point of a row.
 func move(u []State, to []motion) {
 	to = to[:len(u)]
 	for i := range u {
@@ -57,7 +58,7 @@ func move(u []State, to []motion) {
 	}
 }
 
-// root returns the root of the mean of squares of all points inside.
+// root returns the root of the mean of squares over all points inside.
 func (g Gas) root(sums State) (s State) {
 	inside := math.Pow(float64(g.N-2), 3)
 	for m, sum := range sums {

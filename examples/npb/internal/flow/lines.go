@@ -2,9 +2,9 @@ package flow
 
 import "iter"
 
-// Along returns for each line of points along x or y where it begins among that many points
-// in planes, the first of which is lo in the cube, and the distance of each of its points
-// from the next. Lines on the faces of the cube are left out.
+// Along yields, for each line of points along x or y, where it begins among the points of
+// some planes, and the distance between its points. The first plane is lo in the cube.
+// Lines on the faces of the cube are skipped.
 func (g Gas) Along(axis, lo, points int) iter.Seq2[int, int] {
 	return func(yield func(first, stride int) bool) {
 		n, plane := g.N, g.N*g.N
@@ -25,8 +25,8 @@ func (g Gas) Along(axis, lo, points int) iter.Seq2[int, int] {
 	}
 }
 
-// Inside reports whether a column is not on the faces of the cube, if the first one is
-// at place y.
+// Inside reports whether a column is inside the cube, not on its faces. The first column is
+// at position y.
 func (g Gas) Inside(column, y int) bool {
 	x, y := column%g.N, y+column/g.N
 	return x > 0 && x < g.N-1 && y > 0 && y < g.N-1

@@ -7,9 +7,9 @@ import (
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 )
 
-// Problem is a class.
+// Problem is the problem of a class.
 type Problem struct {
-	Points int // along an edge
+	Points int // number of points along an edge
 	Steps  int
 	Dt     float64
 	Norms  Norms // the result
@@ -17,15 +17,15 @@ type Problem struct {
 
 // Method solves the systems of a time step.
 type Method interface {
-	SolvePlanes(axis int) // those along x or y: 0 or 1
-	SolveColumns()        // those along z
+	SolvePlanes(axis int) // solves the systems along x or y: axis 0 or 1
+	SolveColumns()        // solves the systems along z
 }
 
 // Program is BT or SP.
 type Program = nas.Program[Problem, *Benchmark, *Result]
 
-// NewProgram returns one; operations returns how many of them the original counts in a
-// step, with n points along an edge.
+// NewProgram returns a program. operations returns the number of operations that the
+// original counts in a step, with n points along an edge.
 func NewProgram(name string, problems map[nas.Class]Problem, operations func(n float64) float64, method func(*Benchmark) Method) Program {
 	return Program{
 		Name: name, Problems: problems,
@@ -43,7 +43,7 @@ func NewProgram(name string, problems map[nas.Class]Problem, operations func(n f
 	}
 }
 
-// Result is the output of a run; as JSON it is one line.
+// Result is the output of a run. As JSON it is one line.
 type Result struct {
 	nas.Result
 	Norms

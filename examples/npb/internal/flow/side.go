@@ -1,8 +1,8 @@
 package flow
 
-// findSide computes planes of the right-hand side, the first of which is lo, from u,
-// whose first plane is base: how much the flow changes in a time step. Points on the
-// faces of the cube do not change.
+// findSide computes planes of the right-hand side, the first of which is lo, from u, whose
+// first plane is base. The right-hand side is the change of the flow in a time step. Points
+// on the faces of the cube do not change.
 //
 //intra:task in(g, u, forcing, base, lo) out(r)
 func findSide(g Gas, u, forcing []State, base, lo int, r []State) {
@@ -41,8 +41,8 @@ func findSide(g Gas, u, forcing []State, base, lo int, r []State) {
 	}
 }
 
-// stream adds to a row of points what flows along an axis, from their states and
-// motion, and those of their neighbours in front and behind.
+// stream adds the flow along an axis to a row of points. It computes the flow from the
+// states and motions of the points and of their neighbours before and after them.
 func (g Gas) stream(axis int, r, before, u, after []State, mb, m, ma []motion) {
 	n := len(r)
 	before, u, after, mb, m, ma = before[:n], u[:n], after[:n], mb[:n], m[:n], ma[:n]
@@ -51,7 +51,7 @@ func (g Gas) stream(axis int, r, before, u, after []State, mb, m, ma []motion) {
 	for i := range r {
 		to, a, b, c, p, q, s := &r[i], &before[i], &u[i], &after[i], &mb[i], &m[i], &ma[i]
 		vp, vq, vs := p.velocity[axis], q.velocity[axis], s.velocity[axis]
-		// By these weights neighbours come in: as they spread, and as they flow.
+		// The weights of the point and its neighbours, which include spread and flow.
 		wa, wb, wc := spread+first*vp, 2*spread, spread-first*vs
 		to[0] += spread*(c[0]+a[0]) - wb*b[0] - first*(c[axis+1]-a[axis+1])
 		to[1] += wc*c[1] + wa*a[1] - wb*b[1] + viscous*(s.velocity[0]-2*q.velocity[0]+p.velocity[0])
@@ -63,8 +63,8 @@ func (g Gas) stream(axis int, r, before, u, after []State, mb, m, ma []motion) {
 	}
 }
 
-// Damping returns the weights of a point and its neighbours, two on each side, in what
-// keeps the flow smooth at a place among n.
+// Damping returns the weights of a point and its neighbours, two on each side, in the
+// damping at position at of n.
 func Damping(at, n int) [5]float64 {
 	w := fourth(at, n)
 	for k := range w {
@@ -73,8 +73,8 @@ func Damping(at, n int) [5]float64 {
 	return w
 }
 
-// fourth returns these weights in the fourth difference. Next to a face it leaves out
-// what is beyond.
+// fourth returns the weights of the fourth difference. Next to a face it omits points
+// beyond the face.
 func fourth(at, n int) [5]float64 {
 	switch at {
 	case 1:
@@ -89,8 +89,8 @@ func fourth(at, n int) [5]float64 {
 	return [5]float64{1, -4, 6, -4, 1}
 }
 
-// dampAcross subtracts fourth differences along y or z, at a place among n; row
-// returns the points at any place.
+// dampAcross subtracts fourth differences along y or z, at position at of n. row returns
+// the points at any position.
 func dampAcross(r []State, at, n int, row func(at int) []State) {
 	var rows [5][]State
 	for k := range rows {
@@ -99,7 +99,7 @@ func dampAcross(r []State, at, n int, row func(at int) []State) {
 	damp(r, rows, Damping(at, n))
 }
 
-// dampAlong subtracts fourth differences along x, of a whole row.
+// dampAlong subtracts fourth differences along x for a whole row.
 func dampAlong(r, x []State) {
 	n := len(x)
 	at := func(from, to int) {
@@ -145,7 +145,7 @@ func add(r, u []State) {
 	}
 }
 
-// square adds up the squares of points.
+// square returns the sums of the squares of points.
 //
 //intra:task in(r) reduce(+: sums)
 func square(r []State, sums *State) {

@@ -6,30 +6,30 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// slabs says which part of the cube each rank has: planes of equal z and, in the other
-// form, columns of equal y. In both, points are in memory by z, y and x.
+// slabs is the division of the cube among the ranks: planes of equal z and, in the other
+// form, columns of equal y. In both forms points are stored by z, y and x.
 type slabs struct {
 	c      *comm.Comm
 	n      int
 	packed []State
 }
 
-// border is how many planes of its neighbours a rank has on each side.
+// border is the number of neighbours' planes that a rank has on each side.
 const border = 2
 
-// own returns the first of the planes that a rank has, and the end of them. Those of
-// columns are the same.
+// own returns the bounds of the planes that belong to a rank. The bounds of its columns are
+// the same.
 func (s *slabs) own(rank int) (lo, hi int) {
 	return rank * s.n / s.c.Size(), (rank + 1) * s.n / s.c.Size()
 }
 
-// seen returns the planes that a rank has, with those of its neighbours.
+// seen returns the bounds of the planes that a rank has, including those of its neighbours.
 func (s *slabs) seen(rank int) (lo, hi int) {
 	lo, hi = s.own(rank)
 	return max(0, lo-border), min(s.n, hi+border)
 }
 
-// toPlanes gives each rank the planes that it sees.
+// toPlanes gives each rank the planes in seen.
 func (s *slabs) toPlanes(columns, planes []State) error {
 	me, width := s.c.Rank(), s.width(s.c.Rank())
 	return s.exchange("planes", func(rank int) (send, recv []State) {
@@ -41,7 +41,7 @@ func (s *slabs) toPlanes(columns, planes []State) error {
 	})
 }
 
-// toColumns gives each rank its columns of the planes that are not its neighbours'.
+// toColumns gives each rank its columns of the planes in own.
 func (s *slabs) toColumns(planes, columns []State) error {
 	me, width := s.c.Rank(), s.width(s.c.Rank())
 	lo, hi := s.own(me)
@@ -54,7 +54,8 @@ func (s *slabs) toColumns(planes, columns []State) error {
 	}, func(int, []State) {})
 }
 
-// exchange exchanges parts with all ranks, and calls unpack for each that came.
+// exchange exchanges parts with all ranks, and calls unpack for each part that was
+// received.
 func (s *slabs) exchange(what string, part func(rank int) (send, recv []State), unpack func(rank int, came []State)) error {
 	send, recv := make([][]State, s.c.Size()), make([][]State, s.c.Size())
 	for rank := range send {
@@ -69,14 +70,14 @@ func (s *slabs) exchange(what string, part func(rank int) (send, recv []State), 
 	return nil
 }
 
-// width returns how many points of a plane are in the columns of a rank.
+// width returns the number of points of a plane in the columns of a rank.
 func (s *slabs) width(rank int) int {
 	lo, hi := s.own(rank)
 	return (hi - lo) * s.n
 }
 
-// space returns memory for the part of that many points in planes that is in the columns of
-// a rank.
+// space returns memory for those points that are in the columns of a rank, of the given
+// number of points in planes.
 func (s *slabs) space(rank, points int) []State {
 	if s.packed == nil {
 		lo, hi := s.seen(s.c.Rank())
@@ -87,7 +88,7 @@ func (s *slabs) space(rank, points int) []State {
 	return s.packed[lo*line : hi*line]
 }
 
-// pieces calls f for the part of each of that many planes that is in the columns of a rank.
+// pieces calls f for the part of each of number planes that is in the columns of a rank.
 func (s *slabs) pieces(planes []State, number, rank int, f func(piece []State)) {
 	plane := s.n * s.n
 	lo, hi := s.own(rank)

@@ -3,8 +3,8 @@ package flow
 // State is the gas at a point: density, momentum in x, y and z, energy.
 type State [5]float64
 
-// solution has the coefficients of the exact solution: for each component a constant,
-// then four powers of x, of y and of z.
+// solution has the coefficients of the exact solution: for each component a constant, then
+// four powers of x, of y and of z.
 var solution = [5]struct {
 	constant float64
 	along    [3][4]float64
@@ -16,7 +16,7 @@ var solution = [5]struct {
 	{5, [3][4]float64{{4, 0.1, 0.05, 0.1}, {3, 0.4, 0.04, 0.3}, {2, 0.3, 0.03, 0.2}}},
 }
 
-// exact returns the exact solution at a place in the unit cube.
+// exact returns the exact solution at a position in the unit cube.
 func exact(at [3]float64) (s State) {
 	for m, c := range solution {
 		s[m] = c.constant
@@ -28,15 +28,15 @@ func exact(at [3]float64) (s State) {
 	return s
 }
 
-// initial returns what a run begins with: the exact solution on the faces of the
-// cube, and inside what is interpolated between them.
+// initial returns the initial state. On the faces of the cube it is the exact solution, and
+// inside it is interpolated between the faces.
 func initial(at [3]float64) (s State) {
 	for _, x := range at {
 		if x == 0 || x == 1 {
 			return exact(at)
 		}
 	}
-	var between [3]State // the faces that are opposite along each axis
+	var between [3]State // interpolations between the opposite faces of each axis
 	for axis, x := range at {
 		low, high := at, at
 		low[axis], high[axis] = 0, 1

@@ -1,4 +1,4 @@
-// Package nas is what the NAS Parallel Benchmarks of this folder have in common:
-// their random numbers, classes and flags, the steps of a run, the test of a result,
-// and the table that they print.
+// Package nas is the common part of the NAS Parallel Benchmarks in this folder: random
+// numbers, classes and flags, the steps of a run, the test of a result, and the printed
+// table.
 package nas

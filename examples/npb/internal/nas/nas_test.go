@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// The sequence is what its definition says, computed with large integers, and
-// After leads to the same place as Next.
+// The sequence agrees with its definition, computed with large integers, and After has the
+// same result as repeated calls of Next.
 func TestRandom(t *testing.T) {
 	x, a := big.NewInt(int64(Seed)), big.NewInt(1220703125)
 	r := Seed
@@ -91,7 +91,7 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// The times of all replicas and ranks are that of the slowest rank.
+// All replicas and ranks report the time of the slowest rank.
 func TestOneTime(t *testing.T) {
 	intratest.Run(t, intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
 		r := &Result{}
@@ -102,7 +102,7 @@ func TestOneTime(t *testing.T) {
 	})
 }
 
-// A run begins once, which does not count as time, and continues until all steps are
+// A run calls begin once, without counting its time. It then continues until all steps are
 // done or one of them fails.
 func TestDo(t *testing.T) {
 	intratest.Run(t, intra.Spec{Ranks: 2}, func(p *intra.Process) error {

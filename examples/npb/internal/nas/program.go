@@ -9,13 +9,13 @@ import (
 	"github.com/intrahpc/intra/examples/internal/cli"
 )
 
-// Program is a benchmark: its problems are of type P, B is what runs on a rank, and R
-// is the result.
+// Program is a benchmark. P is the type of its problems, B its part on a rank, and R its
+// result.
 type Program[P any, B Benchmark[R], R Outcome] struct {
 	Name     string
 	Problems map[Class]P
 	Describe func(P) Problem
-	New      func(Run, P) (B, error) // makes what a rank has, and registers its state
+	New      func(Run, P) (B, error) // makes the part of a rank, and registers its state
 }
 
 // Benchmark is the whole run on one rank: a struct that holds a Run.
@@ -24,7 +24,7 @@ type Benchmark[R Outcome] interface {
 	Elapsed() Seconds
 }
 
-// Outcome is what a benchmark prints: a Result, and what else it has found.
+// Outcome is the output of a benchmark: a Result, and further fields.
 type Outcome interface {
 	cli.Result
 	common() *Result
@@ -45,7 +45,7 @@ func (x Program[P, B, R]) run(p *intra.Process, set Settings) error {
 	return cli.Print(os.Stdout, r, set.JSON)
 }
 
-// solve solves a problem. It also returns what this rank has then.
+// solve solves a problem. It also returns the part of this rank in its final state.
 func (x Program[P, B, R]) solve(run Run, of P) (b B, r R, err error) {
 	if b, err = x.New(run, of); err != nil {
 		return b, r, err
@@ -59,8 +59,8 @@ func (x Program[P, B, R]) solve(run Run, of P) (b B, r R, err error) {
 	return b, r, r.common().describe(run.P, x.Name, run.Set, x.Describe(of), b.Elapsed())
 }
 
-// Untimed solves a problem in tasks, for a test: as class S, with a result that has
-// no times, so that those of all replicas are equal.
+// Untimed solves a problem with a number of tasks, for a test. It uses class S. The result
+// has no times, so that the results of all replicas are equal.
 func (x Program[P, B, R]) Untimed(p *intra.Process, tasks int, of P) (B, R, error) {
 	b, r, err := x.solve(Run{P: p, Set: Settings{Class: 'S', Tasks: tasks}}, of)
 	if err != nil {

@@ -1,7 +1,7 @@
 package nas
 
-// Random is the generator of all benchmarks: x becomes a·x modulo 2⁴⁶, and the
-// number is x·2⁻⁴⁶. The zero value is of no use.
+// Random is the generator of all benchmarks: x becomes a·x modulo 2⁴⁶, and the number is
+// x·2⁻⁴⁶. The zero value generates only zeros.
 type Random uint64
 
 const (
@@ -9,7 +9,7 @@ const (
 	modulus    = 1 << 46
 )
 
-// Seed is where most benchmarks begin.
+// Seed is the seed of most benchmarks.
 const Seed Random = 314159265
 
 // Next returns the next number, between 0 and 1.
@@ -18,11 +18,12 @@ func (r *Random) Next() float64 {
 	return r.number()
 }
 
-// number returns the last number. It fits int64, which CPUs convert faster.
+// number returns the last number. The value fits int64, which CPUs convert faster than
+// uint64.
 func (r Random) number() float64 { return float64(int64(r%modulus)) * (1.0 / modulus) }
 
-// Fill sets x to the next numbers. Each follows from the fourth one before, so that the CPU
-// can make several at a time.
+// Fill sets x to the next numbers. It computes each one from the fourth one before, so that
+// the CPU can compute several at a time.
 func (r *Random) Fill(x []float64) {
 	const fourth = multiplier * multiplier * multiplier * multiplier % modulus
 	a := *r * multiplier
@@ -41,8 +42,8 @@ func (r *Random) Fill(x []float64) {
 	}
 }
 
-// After returns the generator as it is after n more numbers, so that tasks and
-// ranks can begin anywhere in the sequence.
+// After returns the state of the generator after n more numbers. With it tasks and ranks
+// can begin anywhere in the sequence.
 func (r Random) After(n int) Random {
 	for factor := Random(multiplier); n > 0; n /= 2 {
 		if n%2 == 1 {

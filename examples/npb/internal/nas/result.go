@@ -10,8 +10,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// Result is what each benchmark prints. Those of a benchmark hold one, beside
-// fields of their own.
+// Result is the output that all benchmarks have. Their own results embed it.
 type Result struct {
 	Benchmark string  `json:"benchmark"`
 	Class     Class   `json:"class"`
@@ -36,15 +35,15 @@ func (Seconds) Measured() {}
 type Problem struct {
 	Size       string
 	Iterations int
-	Operation  string  // what is counted
-	Count      float64 // of all of it
+	Operation  string  // unit that is counted
+	Count      float64 // total number of operations
 }
 
 // common returns the fields that all results have.
 func (r *Result) common() *Result { return r }
 
-// describe sets all but whether the result is right. Replicas measure different times,
-// but get the same ones, and what counts is the slowest rank.
+// describe sets all fields except whether the result is right. Replicas measure different
+// times, but all report that of the slowest rank.
 func (r *Result) describe(p *intra.Process, benchmark string, s Settings, of Problem, seconds Seconds) error {
 	r.Benchmark, r.Class, r.Ranks, r.Tasks = benchmark, s.Class, p.Size(), s.Tasks
 	r.size, r.iterations, r.operation = of.Size, of.Iterations, of.Operation

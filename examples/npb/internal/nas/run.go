@@ -7,21 +7,20 @@ import (
 	"github.com/intrahpc/intra"
 )
 
-// Run is the part that all benchmarks have in common: the process, the settings and the
-// progress.
+// Run is the common part of all benchmarks: the process, the settings and the progress.
 //
 //intra:state skip(P, Set, told)
 type Run struct {
 	P    *intra.Process
 	Set  Settings
-	told io.Writer // progress is printed here; nil: nowhere
+	told io.Writer // receives the progress as text; nil: no output
 
-	Done    int // steps
+	Done    int // number of completed steps
 	Seconds Seconds
 }
 
-// Do runs that many steps, or those that follow the saved state, with a safe
-// point before each. begin runs first, and its time does not count.
+// Do carries out steps steps, or those after the saved state, with a safe point before
+// each. It first calls begin, whose time does not count.
 func (r *Run) Do(steps int, begin, step func() error) error {
 	if !r.P.Restored() {
 		if err := begin(); err != nil {
@@ -47,12 +46,11 @@ func (r *Run) Do(steps int, begin, step func() error) error {
 	return nil
 }
 
-// Elapsed returns how long the benchmark took.
+// Elapsed returns the measured time of the benchmark.
 func (r *Run) Elapsed() Seconds { return r.Seconds }
 
-// gather waits until all processes are here, so that no time includes the
-// set-up of another process: the replicas in a section that is empty, then the
-// ranks.
+// gather waits for all processes: first for the replicas of the rank, in an empty section,
+// and then for all ranks. So no time includes the set-up of another process.
 func gather(p *intra.Process) error {
 	if err := p.Section().End(); err != nil {
 		return err
@@ -60,7 +58,7 @@ func gather(p *intra.Process) error {
 	return p.World().Barrier()
 }
 
-// Tell prints the progress of the benchmark, for people.
+// Tell prints the progress of the benchmark as text for people.
 func (r *Run) Tell(format string, args ...any) {
 	if r.told != nil {
 		fmt.Fprintf(r.told, format, args...)

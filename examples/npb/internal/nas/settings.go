@@ -36,7 +36,7 @@ type Settings struct {
 	JSON  bool
 }
 
-// Parse reads the flags; it is called again when the job rolls back.
+// Parse reads the flags. It is called again when the job rolls back.
 func Parse() (Settings, error) {
 	s := Settings{Tasks: (*intra.Process)(nil).Tasks()}
 	f := cli.NewFlags(&s.Tasks, "most tasks of each section; sums of floating-point numbers depend on it", &s.JSON)
@@ -50,8 +50,8 @@ func Parse() (Settings, error) {
 	return s, nil
 }
 
-// protect registers the settings as state of p. The error says that the state
-// that is saved is that of others.
+// protect registers the settings as state of p. It returns an error if the saved state has
+// other settings.
 func (s Settings) protect(p *intra.Process) error {
 	was := [2]int{int(s.Class), s.Tasks}
 	if intra.Protect(p, "settings", &was); was != [2]int{int(s.Class), s.Tasks} {
@@ -60,8 +60,8 @@ func (s Settings) protect(p *intra.Process) error {
 	return nil
 }
 
-// Ranks checks that a problem can be cut into that many parts: a power of two
-// that is not above most.
+// Ranks checks that a problem can be divided among this number of ranks: a power of two up
+// to most.
 func (s Settings) Ranks(benchmark string, ranks, most int) error {
 	if ranks&(ranks-1) != 0 || ranks > most {
 		return fmt.Errorf("%d ranks do not fit: class %v of %s runs on a power of two, at most %d", ranks, s.Class, benchmark, most)
