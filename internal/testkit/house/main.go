@@ -1,6 +1,6 @@
-// House prints figures about the structure of this module: the sizes of its rooms and
-// the imports between them, and its largest types. It also draws comments at random for
-// a reader to judge.
+// House prints figures about the structure of this module: the sizes of its rooms (groups
+// of packages), the imports between them, and its largest types. It also draws comments at
+// random for a reader to judge.
 //
 //	house sizes
 //	house comments [SEED]
@@ -84,7 +84,7 @@ func read(root string) (*house, error) {
 	})
 }
 
-// room returns the room of a folder: one of the wings in internal/, or a folder at the top.
+// room returns the room of a folder: a folder in internal/, or one at the top.
 func room(folder string) string {
 	parts := strings.SplitN(folder, "/", 3)
 	if parts[0] == "internal" && len(parts) > 1 {
@@ -168,7 +168,8 @@ func receiver(t ast.Expr) string {
 	return "?"
 }
 
-// comments prints 200 comments, each with its place and the line that it is about.
+// comments prints 200 random comments, each with its place and the line of code that it
+// describes.
 func (h *house) comments(seed uint64) {
 	type comment struct{ at, text string }
 	var all []comment

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// partRow is a row of the list of parts in doc.go: the type, its files, and what it is.
+// partRow matches a row of the list of parts in doc.go: the type, its files, and a
+// description.
 var partRow = regexp.MustCompile(`(?m)^\t(\w+) +((?:\w+\.go )*\w+\.go): `)
 
-// TestParts reads the lists of parts in the doc.go of large packages. The methods of a part
-// stand in its files, and a part holds no other part but those above it in the list: so its
+// TestParts reads the lists of parts in the doc.go of large packages. The methods of a
+// part must be in its files. A part may hold only parts above it in the list, so its
 // methods call only downwards.
 func TestParts(t *testing.T) {
 	t.Chdir("../../..")
@@ -22,7 +23,7 @@ func TestParts(t *testing.T) {
 	require.NoError(t, err)
 	for _, folder := range []string{"transport/sdr", "internal/recovery", "internal/head"} {
 		t.Run(folder, func(t *testing.T) {
-			files, floor := make(map[string]string), make(map[string]int) // by file: its part; by part: its row
+			files, floor := make(map[string]string), make(map[string]int) // by file: the part; by part: its row in the list
 			for _, row := range partRow.FindAllStringSubmatch(h.files[folder+"/doc.go"].Doc.Text(), -1) {
 				floor[row[1]] = len(floor)
 				for _, f := range strings.Fields(row[2]) {

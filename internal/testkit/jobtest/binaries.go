@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Binaries are the programs that a test binary builds, each once, when a test first
-// needs it. The zero value is ready for use. A program that another test binary has
-// built from the same source is not linked again.
+// Binaries are the programs that a test binary builds. It builds each program once, when a
+// test first needs it. The zero value is ready for use. A program that another test binary
+// has built from the same source is not linked again.
 type Binaries struct {
 	mu    sync.Mutex
 	dir   string
@@ -43,19 +43,20 @@ func (b *Binaries) Main(m *testing.M) int {
 // Intrarun returns the path of the intrarun command.
 func (b *Binaries) Intrarun(t testing.TB) string { return b.Plain(t, "cmd/intrarun") }
 
-// Program returns the path of the program in a folder of this module, built with
-// the intra tag.
+// Program returns the path of a program built with the intra tag. folder is its folder in
+// this module.
 func (b *Binaries) Program(t testing.TB, folder string) string {
 	return b.build(t, folder, "-tags", "intra")
 }
 
-// Native returns the path of the program in a folder of this module, built for links
-// over a native MPI library.
+// Native returns the path of a program built for links over a native MPI library. folder
+// is its folder in this module.
 func (b *Binaries) Native(t testing.TB, folder string) string {
 	return b.build(t, folder, "-tags", "intra,mpi")
 }
 
-// Plain returns the path of a program built without the tag.
+// Plain returns the path of a program built without the tag. folder is its folder in this
+// module.
 func (b *Binaries) Plain(t testing.TB, folder string) string { return b.build(t, folder) }
 
 func (b *Binaries) build(t testing.TB, folder string, flags ...string) string {
@@ -75,9 +76,9 @@ func (b *Binaries) build(t testing.TB, folder string, flags ...string) string {
 	return one.path
 }
 
-// compile builds a program into a folder that all test binaries of a checkout share.
-// The first one links it and the others find it up to date. The returned path is a link
-// that belongs to this test binary, which later builds do not change.
+// compile builds a program into a folder that all test binaries of a checkout share. The
+// first one links the program, and the others find it up to date. The returned path is a
+// file link of this test binary alone, so later builds do not change it.
 func (b *Binaries) compile(folder string, flags []string) (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -95,7 +96,7 @@ func (b *Binaries) compile(folder string, flags []string) (string, error) {
 	path := filepath.Join(b.dir, fmt.Sprintf("%s-%d", filepath.Base(folder), len(b.built)))
 	target := filepath.Join(shared, strings.NewReplacer("/", "_", " ", "").Replace(strings.Join(append(flags, folder), "_")))
 	return path, alone(target+".lock", func() error {
-		// DWARF is not used here, and takes a third of the time of a link.
+		// Tests do not use DWARF, which takes a third of the time of a link.
 		cmd := exec.Command("go", append(append([]string{"build", "-ldflags=-w", "-o", target}, flags...), "./"+folder)...)
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "GOTMPDIR="+shared) // so that the go command renames the program into place
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -105,13 +106,14 @@ func (b *Binaries) compile(folder string, flags []string) (string, error) {
 	})
 }
 
-// alone runs f while it holds the lock of a file, against other processes.
+// alone runs f while it holds the lock of a file, so that other processes do not run it at
+// the same time.
 func alone(name string, f func() error) error {
 	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return fmt.Errorf("make room for programs: %w", err)
 	}
-	defer lock.Close() // this unlocks it
+	defer lock.Close() // closing the file releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("wait for other test binaries: lock %s: %w", name, err)
 	}

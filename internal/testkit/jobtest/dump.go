@@ -15,11 +15,11 @@ import (
 // quitTime bounds how long a process may take to report its waits.
 const quitTime = 5 * time.Second
 
-// dump makes all processes of a job report their waits, which ends them. The report of the
-// first one, intrarun itself, goes to its usual output.
+// dump makes all processes of a job report their waits. The reports end the processes. The
+// report of the first process, intrarun itself, goes to its usual output.
 func dump(all []Process, first int) string {
-	// The processes that read the output of the ranks are stopped first. Otherwise they
-	// would read the reports of the ranks, and lose them when they end.
+	// First stop the processes that read the output of the ranks. They would read the
+	// reports of the ranks, and lose them when they end.
 	for _, p := range all {
 		if !p.Rank {
 			p.signal(syscall.SIGSTOP)
@@ -42,7 +42,7 @@ func dump(all []Process, first int) string {
 		switch {
 		case p.PID == first:
 			words[i] = "(see what intrarun said)\n"
-			p.signal(syscall.SIGABRT) // SIGQUIT only prints the status
+			p.signal(syscall.SIGABRT) // for this process SIGQUIT would only print the status
 			p.signal(syscall.SIGCONT)
 		case !p.Rank && p.Name != watchdogName:
 			asked.Go(func() { words[i] = p.quit() })
@@ -64,7 +64,7 @@ func dump(all []Process, first int) string {
 		}
 		waits.WriteByte('\n')
 	}
-	return "WHO WAITS FOR WHOM\n" + waits.String() + "\nSTACKS" + stacks.String()
+	return "WAITS OF THE PROCESSES\n" + waits.String() + "\nSTACKS" + stacks.String()
 }
 
 // quit makes a process write its stacks, and returns the text from its standard error if
@@ -83,7 +83,7 @@ func (p Process) quit() string {
 		return ""
 	}
 	until := time.Now().Add(quitTime)
-	_ = pipe.SetReadDeadline(until) // pipes support deadlines
+	_ = pipe.SetReadDeadline(until) // never fails: pipes support deadlines
 	var text bytes.Buffer
 	if _, err := io.Copy(&text, pipe); err != nil {
 		fmt.Fprintf(&text, "\n(%v after %v)\n", err, quitTime)
@@ -91,8 +91,8 @@ func (p Process) quit() string {
 	return text.String()
 }
 
-// alive reports whether a process has not ended.
+// alive reports whether a process is running.
 func alive(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // that of a zombie is empty
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // empty for a zombie
 	return err == nil && len(b) > 0
 }

@@ -19,8 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Deadline is the time limit of a job unless its test sets another one. Most take a second,
-// but a hundred times as long on a slow host that runs a dozen others.
+// Deadline is the time limit of a job unless its test sets another one. Most jobs take a
+// second. On a slow host that runs a dozen other jobs they may take a hundred times as
+// long.
 const Deadline = 2 * time.Minute
 
 // goneTime bounds how long processes that a job has started may outlive intrarun.
@@ -28,23 +29,22 @@ const goneTime = 10 * time.Second
 
 // Spec describes a job.
 type Spec struct {
-	Intrarun string   // path of the command
+	Intrarun string   // path of the intrarun command
 	Flags    []string // of intrarun
-	Program  []string // and its arguments
+	Program  []string // the program and its arguments
 
 	Deadline time.Duration // 0: Deadline
-	Env      []string      // in addition to that of the test
+	Env      []string      // environment in addition to that of the test
 	Stdin    io.Reader
 	Prefix   []string // a command that starts intrarun, such as taskset
-	Dir      string   // where intrarun runs, if not where the test does
+	Dir      string   // working directory of intrarun; empty: that of the test
 
-	// Outlived means that the job may outlive intrarun: another head takes over, or a
-	// host that is cut off continues for a while. The job is over when no process is
-	// left.
+	// Outlived means that the job may outlive intrarun, because another head takes over or a
+	// disconnected host continues for a while. The job is over when no process is left.
 	Outlived bool
 }
 
-// String returns the command line, to be typed.
+// String returns the command line in the form in which a user can type it.
 func (s Spec) String() string {
 	all := append(append(append([]string{}, s.Prefix...), s.Intrarun), s.Flags...)
 	return strings.Join(append(all, s.Program...), " ")
@@ -55,7 +55,7 @@ type Job struct {
 	spec    Spec
 	cmd     *exec.Cmd
 	mark    string
-	dir     string // of the report, and for temporary files
+	dir     string // folder of the report and of temporary files
 	stdout  bytes.Buffer
 	stderr  lockedBuffer
 	began   time.Time
@@ -75,10 +75,10 @@ type Result struct {
 
 var jobs atomic.Int64
 
-// Start starts a job. It ends with the test at the latest.
+// Start starts a job. The job is ended at the end of the test at the latest.
 func Start(t testing.TB, s Spec) *Job {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "job-") // short: sockets may be in it
+	dir, err := os.MkdirTemp("", "job-") // a short path, because sockets may be in it
 	require.NoError(t, err)
 	tmp := filepath.Join(dir, "tmp")
 	require.NoError(t, os.Mkdir(tmp, 0o700))
@@ -90,12 +90,12 @@ func Start(t testing.TB, s Spec) *Job {
 	j.cmd.Env = append(append(os.Environ(), "TMPDIR="+tmp, mark+"="+j.mark), s.Env...)
 	j.cmd.Stdin, j.cmd.Stdout, j.cmd.Stderr = s.Stdin, &j.stdout, &j.stderr
 	j.cmd.Dir = s.Dir
-	j.cmd.WaitDelay = goneTime // another process may hold the pipes open
+	j.cmd.WaitDelay = goneTime // end the wait even if another process holds the pipes open
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	require.NoError(t, j.cmd.Start(), s)
 	j.began = time.Now()
 	go func() {
-		_ = j.cmd.Wait() // the exit code shows the error
+		_ = j.cmd.Wait() // the exit code contains the error
 		close(j.ended)
 	}()
 	over := j.ended
@@ -120,7 +120,7 @@ func Start(t testing.TB, s Spec) *Job {
 			j.kill()
 		}
 	}()
-	t.Cleanup(func() { // before the folder is removed
+	t.Cleanup(func() { // run before the folder is removed
 		j.kill()
 		<-j.ended
 		<-j.settled
@@ -136,8 +136,8 @@ func Run(t testing.TB, s Spec) Result {
 
 func (j *Job) report() string { return filepath.Join(j.dir, "report.json") }
 
-// PID returns the process ID of intrarun, or of the process that the prefix of the Spec
-// has started.
+// PID returns the process ID of intrarun. With a Prefix it returns that of the prefix
+// command.
 func (j *Job) PID() int { return j.cmd.Process.Pid }
 
 // Ended is closed when intrarun has ended.
@@ -160,19 +160,19 @@ func (j *Job) Wait(t testing.TB) Result {
 	return r
 }
 
-// Errors of a job.
+// These are the errors of a job.
 var (
 	ErrHangs = errors.New("the job is not over at its deadline")
 	ErrLeft  = errors.New("the job is over and has left something behind")
 )
 
-// End waits for the end of the job. The error means that the job was not over at its
-// deadline, with the reports of its processes, or that it has left something behind.
+// End waits for the end of the job. It returns an error if the job was not over at its
+// deadline, with the reports of its processes, or if it has left something behind.
 func (j *Job) End() (Result, error) {
 	<-j.ended
 	<-j.settled
 	r := Result{Spec: j.spec, Code: j.cmd.ProcessState.ExitCode(), Stdout: j.stdout.String(), Stderr: j.stderr.String(), Took: time.Since(j.began)}
-	r.Report, _ = os.ReadFile(j.report()) // a job that never began has none
+	r.Report, _ = os.ReadFile(j.report()) // there is no report if the job never began
 	if j.dump != "" {
 		return r, fmt.Errorf("%w: %v\n%s\n--- intrarun said:\n%s", ErrHangs, j.spec, j.dump, r.Stderr)
 	}

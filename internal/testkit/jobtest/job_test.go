@@ -19,7 +19,7 @@ import (
 
 var binaries jobtest.Binaries
 
-// The test binary is also the programs of the jobs, which stop forever.
+// The test binary also serves as the programs of the jobs, which wait forever.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && programs[os.Args[1]] != nil {
 		intra.Main(programs[os.Args[1]])
@@ -30,13 +30,13 @@ func TestMain(m *testing.M) {
 var task = intra.Register("jobtest.task")
 
 var programs = map[string]func(*intra.Process) error{
-	// Each of two ranks waits for the other one to send.
+	// Each of two ranks waits for a message of the other one.
 	"receive:": func(p *intra.Process) error {
 		x := make([]float64, 1)
 		_, err := comm.Recv(p.World(), x, 1-p.Rank(), 70+p.Rank())
 		return err
 	},
-	// The last of three ranks has finished the call. One of the others never makes it.
+	// The last of three ranks has finished the call. One of the other ranks never makes it.
 	"collective:": func(p *intra.Process) error {
 		c, err := p.World().Split(p.Rank()/2, 0)
 		if err != nil {
@@ -62,7 +62,7 @@ var programs = map[string]func(*intra.Process) error{
 		s.Launch(task, func() { x[1] = 1 }, intra.Out("x", x[1:]))
 		return s.End()
 	},
-	// The replica that is to call the function never reaches it.
+	// The replica that has to call the function never reaches the call.
 	"once:": func(p *intra.Process) error {
 		if p.Replica() == 0 {
 			select {}
@@ -101,15 +101,15 @@ func TestTheDeadlineSaysWhoWaitsForWhom(t *testing.T) {
 		}},
 		{"receive:", "-n 2 -r 2 -link tcp", []string{"SIGQUIT: 0.1", "SIGQUIT: 1.1"}},
 		{"collective:", "-n 3 -r 1", []string{"of a collective", "the program has returned: waits to be released"}},
-		{"section:", "-n 1 -r 2", []string{"section 0 lacks 1 of 2 tasks (static)", "replica 1 was not heard of"}},
+		{"section:", "-n 1 -r 2", []string{"section 0 lacks 1 of 2 tasks (static)", "replica 1 has not reported a section"}},
 		{"once:", "-n 1 -r 2", []string{"call 0 of Once, which replica 0 runs, waits for replica 0 to have the result, the result"}},
 		{"safepoint:", "-n 2 -r 1 -replace -backup 1", []string{"safe point 1, the cut: waits for what was sent before it"}},
 	} {
 		t.Run(c.program, func(t *testing.T) {
 			t.Parallel()
 			s := spec(t, c.program, c.flags)
-			// For intrarun a goroutine that waits for the time is required: the stack of a
-			// running goroutine, as events of the ranks' ends arrive, cannot be shown.
+			// For intrarun the stack of a waiting goroutine is required. The stack of its main
+			// goroutine may be missing: it runs while ends of ranks arrive.
 			says := append(c.says, "intra.Main(", "supervise.(*Agent).watchStops", s.String())
 			for s.Deadline = 3 * time.Second; ; s.Deadline *= 2 {
 				j := jobtest.Start(t, s)
@@ -127,8 +127,7 @@ func TestTheDeadlineSaysWhoWaitsForWhom(t *testing.T) {
 	}
 }
 
-// intrarun shows the text of a process that got SIGQUIT, with the name of the
-// process.
+// intrarun shows the report of a process that got SIGQUIT, with the name of the process.
 func TestQuitIsForwarded(t *testing.T) {
 	j := jobtest.Start(t, spec(t, "section:", "-n 1 -r 2 -v"))
 	pid := func() (pid int) {
@@ -154,7 +153,7 @@ func TestNothingOutlivesItsTest(t *testing.T) {
 	var j *jobtest.Job
 	t.Run("inner", func(t *testing.T) {
 		j = jobtest.Start(t, spec(t, "receive:", "-n 2 -r 2 -replace"))
-		require.Eventually(t, func() bool { return len(j.Processes()) >= 6 }, 20*time.Second, 10*time.Millisecond) // with the watchdog
+		require.Eventually(t, func() bool { return len(j.Processes()) >= 6 }, 20*time.Second, 10*time.Millisecond) // including the watchdog
 	})
 	require.Empty(t, j.Processes())
 	<-j.Ended()

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Matrix reports whether tests of whole jobs run in every combination: INTRA_MATRIX is
-// set, as by `make matrix`. By default they run some of each kind, since each job takes
-// a second or more of processor time.
+// Matrix reports whether tests of whole jobs run in all combinations: INTRA_MATRIX is set,
+// for example by `make matrix`. By default they run only some of each kind, because each
+// job takes a second or more of processor time.
 func Matrix() bool { return os.Getenv("INTRA_MATRIX") != "" }
 
 // Some returns the cases at the given indexes, or all of them in a matrix.
@@ -30,8 +30,8 @@ func Count(some, all int) int {
 	return some
 }
 
-// NeedMatrix skips a test that runs only in a matrix. The reason says why the others are
-// enough elsewhere.
+// NeedMatrix skips a test that runs only in a matrix. The reason explains why other tests
+// suffice otherwise.
 func NeedMatrix(t testing.TB, reason string) {
 	t.Helper()
 	if !Matrix() {

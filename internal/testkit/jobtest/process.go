@@ -17,14 +17,15 @@ import (
 type Process struct {
 	PID  int
 	Name string // RANK.REPLICA, or the kind of process
-	Rank bool   // it runs the program
+	Rank bool   // the process runs the program
 }
 
-// mark, in the environment of intrarun and of all its descendants, names the job. It is
-// not one of the variables of Intra, which programs must not see.
+// mark is a variable in the environment of intrarun and all its descendants. Its value
+// identifies the job. It is not one of the variables of Intra, which programs must not
+// see.
 const mark = "JOBTEST_JOB"
 
-// watchdogName is the name of the process that outlives intrarun by a moment.
+// watchdogName is the name of a process that outlives intrarun for a moment.
 const watchdogName = "watchdog"
 
 // marked finds the processes with a mark that have not ended.
@@ -41,7 +42,7 @@ func marked(value string) (all []Process) {
 		environ := make(map[string]string)
 		for v := range bytes.SplitSeq(b, []byte{0}) {
 			name, value, _ := strings.Cut(string(v), "=")
-			environ[name] = value // the last one counts
+			environ[name] = value // the last value of a variable counts
 		}
 		if environ[mark] != value {
 			continue
@@ -64,7 +65,7 @@ func describe(pid int, environ map[string]string) Process {
 	case guards:
 		return Process{pid, watchdogName, false}
 	}
-	command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may have ended
+	command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // an error means that the process has ended
 	args := strings.Split(string(command), "\x00")
 	return Process{pid, filepath.Base(args[0]), false}
 }
@@ -75,7 +76,7 @@ func (p Process) String() string { return fmt.Sprintf("%s (%d)", p.Name, p.PID) 
 func (p Process) runs() bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.PID))
 	for _, thread := range threads {
-		b, err := os.ReadFile(thread) // it may have ended
+		b, err := os.ReadFile(thread) // an error means that the thread has ended
 		if i := bytes.LastIndexByte(b, ')'); err == nil && !bytes.HasPrefix(b[i+1:], []byte(" T")) {
 			return true
 		}

@@ -11,29 +11,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Program is a program of this module that prints one line of JSON. The bits of that
-// line do not depend on how the program runs.
+// Program is a program of this module that prints one line of JSON. In all runs that line
+// must have the same bits.
 type Program struct {
 	Binaries *Binaries
 	Folder   string
-	Args     string // of every run
-	Times    string // the fields that differ from run to run; each has to be present
+	Args     string // arguments of every run
+	Times    string // fields that differ between runs; each must be present
 
-	// Check examines the printed line; it may be nil.
+	// Check checks the printed line. It may be nil.
 	Check func(t testing.TB, line []byte)
 
-	alone map[string]map[string]any // output of a run without replicas, by its command line
+	alone map[string]map[string]any // by command line: the output of a run without replicas
 }
 
 // Case is one way to run a program.
 type Case struct {
 	Flags string // flags of intrarun
-	Kills string // kills of processes, as for -kill; each must occur
+	Kills string // kills of processes, as for -kill; each must happen
 	Args  string // arguments of the program
 }
 
-// Same runs cases, each as a test of its own, and compares their output with that of
-// the plain program, without the tag and without replicas.
+// Same runs each case as a subtest. It compares the output with that of the program
+// without the tag and without replicas.
 func (p *Program) Same(t *testing.T, cases ...Case) {
 	for _, c := range cases {
 		flags, kills := c.Flags, strings.Fields(c.Kills)
@@ -52,7 +52,7 @@ func (p *Program) Same(t *testing.T, cases ...Case) {
 }
 
 // Alone returns the output of the program without replicas, as fields of JSON whose
-// numbers are text. The program runs once.
+// numbers are text. It runs the program only once.
 func (p *Program) Alone(t testing.TB, ranks int, args string) map[string]any {
 	t.Helper()
 	flags := fmt.Sprintf("-n %d -r 1", ranks)
@@ -88,7 +88,7 @@ func (p *Program) run(t testing.TB, executable, flags, args string) (map[string]
 }
 
 // Prints runs the program without the tag and without intrarun, and checks that its output
-// contains all of want. Blanks do not count.
+// contains all of want. Blanks are ignored.
 func (p *Program) Prints(t testing.TB, args string, want ...string) {
 	t.Helper()
 	out, err := exec.Command(p.Binaries.Plain(t, p.Folder), strings.Fields(args)...).Output()
@@ -99,7 +99,7 @@ func (p *Program) Prints(t testing.TB, args string, want ...string) {
 	}
 }
 
-// Refuses gives the program wrong arguments, and searches the error message of each.
+// Refuses runs the program with wrong arguments, and checks the error message for each.
 func (p *Program) Refuses(t testing.TB, want map[string]string) {
 	t.Helper()
 	for args, want := range want {

@@ -91,7 +91,7 @@ type Replacement struct {
 	Bytes       int64       `json:"bytes"`
 }
 
-// TaskType sums up the tasks of one type.
+// TaskType contains the sums over all tasks of one type.
 type TaskType struct {
 	WaitSeconds    float64 `json:"wait_seconds"`
 	SectionSeconds float64 `json:"section_seconds"`
@@ -100,7 +100,7 @@ type TaskType struct {
 	Stored         int64   `json:"stored"`
 }
 
-// Summary decodes the report, which is nil if there is none.
+// Summary decodes the report. It returns nil if there is no report.
 func (r Result) Summary(t testing.TB) *Report {
 	t.Helper()
 	if len(r.Report) == 0 {

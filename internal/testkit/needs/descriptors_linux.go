@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NoDescriptors runs do while this process gets no further descriptor.
+// NoDescriptors calls do while this process cannot open further descriptors.
 func NoDescriptors(t testing.TB, do func()) {
 	t.Helper()
 	var old unix.Rlimit

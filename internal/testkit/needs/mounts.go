@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// Mounts returns the beginning of a command line. A shell runs the script that follows,
-// with mounts that no other process sees and with the further arguments as $0, $1, … .
-// Mounts skips the test if that is not allowed. With CI=true it fails if root cannot do
-// it.
+// Mounts returns the beginning of a command line that runs a shell. The script must
+// follow, with its arguments as $0, $1, … . Its mounts are invisible to other processes.
+// Mounts skips the test if that is not allowed. With CI=true the test fails if root is not
+// allowed to do it.
 func Mounts(t testing.TB) []string {
 	t.Helper()
 	Tool(t, "unshare", "util-linux")

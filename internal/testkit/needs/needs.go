@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Tool skips a test if there is no such command. With CI=true in the environment the
-// test fails: every tool that .ci/run can install has to be present.
+// Tool skips a test if there is no such command. With CI=true in the environment the test
+// fails instead, because .ci/run installs every tool.
 func Tool(t testing.TB, name, debian string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recorder keeps how a test would end.
+// recorder records how a test would end.
 type recorder struct {
 	testing.TB
 	said string

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// cleaner removes hosts. It is a process that survives this one by a moment, since
+// cleaner removes hosts. It is a process that outlives this one for a moment, because
 // namespaces do not vanish by themselves.
 type cleaner struct {
 	process *exec.Cmd

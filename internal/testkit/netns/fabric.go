@@ -9,11 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fabric is an Ethernet switch between tap interfaces. Large frames pass unchanged: the
-// kernel's header in front of each says how to segment it and complete its checksum.
+// fabric is an Ethernet switch between tap interfaces. Large frames pass unchanged. A
+// header of the kernel in front of each frame contains how to segment it and complete its
+// checksum.
 type fabric struct {
 	ports []*os.File
-	wires [][]*wire // by sender and receiver
+	wires [][]*wire // by sender, then receiver
 
 	datagrams, bytes atomic.Int64
 }
@@ -24,7 +25,7 @@ const maxFrame = 1<<16 + 64
 // headerSize is the size of struct virtio_net_hdr.
 const headerSize = 10
 
-// Features of a tap interface (TUN_F_*): the kernel leaves out checksums and
+// offload holds features of a tap interface (TUN_F_*): the kernel may omit checksums and
 // segmentation.
 const offload = 1 | 2 | 4
 
@@ -41,7 +42,7 @@ func newFabric(n int, seed uint64) *fabric {
 	return f
 }
 
-// plug makes the interface of host i and returns its name. The interface is still in
+// plug makes the interface of host i and returns its name. The interface is then still in
 // the namespace of this process.
 func (f *fabric) plug(i int) (name string, err error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -71,15 +72,15 @@ func (f *fabric) plug(i int) (name string, err error) {
 	return request.Name(), nil
 }
 
-// start forwards frames once all interfaces are there.
+// start starts to forward frames, once all interfaces exist.
 func (f *fabric) start() {
 	for i := range f.ports {
 		go f.forward(i)
 	}
 }
 
-// forward passes the frames of host i to the hosts that they are addressed to, until
-// its interface is closed.
+// forward passes the frames of host i to their destinations, until the interface is
+// closed.
 func (f *fabric) forward(i int) {
 	buf := make([]byte, maxFrame)
 	for {
@@ -96,7 +97,7 @@ func (f *fabric) forward(i int) {
 			f.bytes.Add(int64(n - headerSize))
 		}
 		to := frame[headerSize : headerSize+6]
-		if to[0]&1 == 0 { // not a broadcast or multicast
+		if to[0]&1 == 0 { // the frame is neither broadcast nor multicast
 			if k := int(to[5]) - 1; k >= 0 && k < len(f.ports) && k != i && string(to) == string(mac(k)) {
 				f.wires[i][k].carry(frame)
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// Net is a set of hosts that reach only each other.
+// Net is a set of hosts that can reach each other, but no other host.
 type Net struct {
 	Hosts []*Host
 
@@ -24,25 +24,25 @@ type Net struct {
 	cleaner *cleaner
 }
 
-// Host is one namespace with one interface, eth0, besides lo.
+// Host is a network namespace with the interfaces eth0 and lo.
 type Host struct {
-	Name string // for ip netns exec
+	Name string // name for ip netns exec
 	Addr netip.Addr
 	IPv6 netip.Addr
 }
 
-// ErrUnsupported means that this machine does not allow what the package needs. The
-// text names what is missing.
+// ErrUnsupported means that this machine does not allow network namespaces, or lacks a
+// tool. The text names the missing tool or permission.
 var ErrUnsupported = errors.New("network namespaces cannot be made here")
 
-// made numbers the hosts of this process.
+// made counts the hosts of this process, to name them.
 var made atomic.Int64
 
-// maxHosts is the number of hosts that the addresses suffice for.
+// maxHosts is the largest number of hosts with separate addresses.
 const maxHosts = 250
 
-// New makes n hosts. seed decides which frames are lost if Conditions.Loss is set.
-// Close removes the hosts; so does the end of this process, however it ends.
+// New makes n hosts. seed chooses the lost frames if Conditions.Loss is set. Close removes
+// the hosts. The end of this process also removes them, however it ends.
 func New(n int, seed uint64) (_ *Net, err error) {
 	if n < 1 || n > maxHosts {
 		return nil, fmt.Errorf("make %d hosts: want 1 to %d", n, maxHosts)
@@ -68,7 +68,7 @@ func New(n int, seed uint64) (_ *Net, err error) {
 	return net, nil
 }
 
-// newHosts names n hosts, without making them.
+// newHosts names n hosts without making them.
 func newHosts(n int) (all []*Host) {
 	for i := range n {
 		all = append(all, &Host{
@@ -80,7 +80,7 @@ func newHosts(n int) (all []*Host) {
 	return all
 }
 
-// Test is New for a test, which is skipped where hosts cannot be made.
+// Test is New for a test. It skips the test if hosts cannot be made.
 func Test(t testing.TB, n int) *Net {
 	t.Helper()
 	if os.Geteuid() == 0 {
@@ -132,8 +132,7 @@ func (n *Net) plug(i int, h *Host) error {
 	return h.configure(i, name)
 }
 
-// configure gives the interface of that name, which is in the namespace of host i, to
-// that host.
+// configure moves the interface of that name into the namespace of host i, and sets it up.
 func (h *Host) configure(i int, name string) error {
 	lines := []string{"link set lo up"}
 	if name != "eth0" {
@@ -180,19 +179,19 @@ func (h *Host) Processes() ([]int, error) {
 	return all, nil
 }
 
-// Kill takes the link of the host down and then kills every process on it, as a crash
-// would. Since the link goes first, no other host is informed of the deaths.
+// Kill takes down the link of the host and then kills every process on it, as a crash
+// would. Because the link is down first, no other host is informed of the deaths.
 func (h *Host) Kill() error {
 	if err := h.Down(); err != nil {
 		return err
 	}
-	for { // new processes may have been starting
+	for { // repeat, because new processes may be starting
 		all, err := h.Processes()
 		if err != nil || len(all) == 0 {
 			return err
 		}
 		for _, pid := range all {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by now
+			_ = syscall.Kill(pid, syscall.SIGKILL) // an error means that the process has ended
 		}
 	}
 }
@@ -200,7 +199,7 @@ func (h *Host) Kill() error {
 // Down takes the link of the host down, in both directions.
 func (h *Host) Down() error { return batch(h.Name, "link set eth0 down") }
 
-// Up brings the link of the host up again.
+// Up takes up the link of the host again.
 func (h *Host) Up() error {
 	return batch(h.Name, "link set eth0 up", "addr replace "+h.IPv6.String()+"/64 dev eth0 nodad")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test binary is also a server that echoes lines, and a client that prints
-// whether a line came back.
+// The test binary also serves as a server that echoes lines, and as a client that prints
+// whether a line was echoed.
 func TestMain(m *testing.M) {
 	if address := os.Getenv("NETNS_SERVE"); address != "" {
 		serve(address)
@@ -54,7 +54,7 @@ func call(address string) string {
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(20 * time.Second))
-	sent := bytes.Repeat([]byte("0123456789abcdef"), 1<<14) // many frames, some large
+	sent := bytes.Repeat([]byte("0123456789abcdef"), 1<<14) // makes many frames, some of them large
 	go c.Write(sent)
 	got := make([]byte, len(sent))
 	for n := 0; n < len(got); {
@@ -101,7 +101,7 @@ func TestHostsReachEachOtherAsTheirConditionsAllow(t *testing.T) {
 	require.Equal(t, "same bytes", calls(1, v4))
 	require.Equal(t, "same bytes", calls(2, v6))
 
-	n.Set(0, 1, Conditions{Cut: true}) // replies of host 0
+	n.Set(0, 1, Conditions{Cut: true}) // cuts replies of host 0
 	require.Equal(t, "no connection", calls(1, v4))
 	require.Equal(t, "same bytes", calls(2, v4))
 	n.All(Conditions{Delay: time.Millisecond, Jitter: time.Millisecond, Loss: 0.02, Rate: 20e6})
@@ -155,7 +155,7 @@ func TestWire(t *testing.T) {
 		w.carry(fmt.Appendf(nil, "%d\n", i))
 	}
 	w.set(Conditions{})
-	w.carry([]byte("end\n")) // after all others
+	w.carry([]byte("end\n")) // arrives after all others
 	var got []string
 	for s := bufio.NewScanner(r); s.Scan() && s.Text() != "end"; {
 		got = append(got, s.Text())

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Pair is two hosts connected by a cable, a veth pair of the kernel. It is for
-// measurements: no process copies the frames, unlike the switch of a Net, and the
+// Pair is two hosts connected by a cable, which is a veth pair of the kernel. It is for
+// measurements: unlike with the switch of a Net, no process copies the frames, but the
 // properties of the cable cannot be changed.
 type Pair struct {
 	Hosts []*Host
@@ -15,8 +15,8 @@ type Pair struct {
 	cleaner *cleaner
 }
 
-// NewPair makes the hosts. Close removes them; so does the end of this process, however
-// it ends.
+// NewPair makes the hosts. Close removes them. The end of this process also removes them,
+// however it ends.
 func NewPair() (_ *Pair, err error) {
 	if err := supported(); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func NewPair() (_ *Pair, err error) {
 	return p, nil
 }
 
-// TestPair is NewPair for a test, which is skipped where hosts cannot be made.
+// TestPair is NewPair for a test. It skips the test if hosts cannot be made.
 func TestPair(t testing.TB) *Pair {
 	t.Helper()
 	p, err := NewPair()

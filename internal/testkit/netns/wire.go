@@ -12,12 +12,12 @@ import (
 // Conditions are the properties of one direction between two hosts. The zero value is a
 // perfect wire.
 type Conditions struct {
-	Cut    bool          // nothing arrives
-	Delay  time.Duration // of each frame
-	Jitter time.Duration // further delay of up to this time, without changing the order
+	Cut    bool          // no frame arrives
+	Delay  time.Duration // delay of each frame
+	Jitter time.Duration // additional random delay up to this time; frames stay in order
 	Loss   float64       // share of frames that are lost, 0 to 1
 	Rate   float64       // bytes per second; 0: unlimited
-	NoUDP  bool          // datagrams are dropped, as a firewall does
+	NoUDP  bool          // datagrams are dropped, as by a firewall
 }
 
 // Set sets the conditions from one host to another, both by index.
@@ -45,23 +45,23 @@ func (n *Net) All(c Conditions) {
 	}
 }
 
-// maxQueued is the number of bytes that wait on a wire before further ones are lost.
+// maxQueued is the number of bytes that may wait on a wire before further frames are lost.
 const maxQueued = 4 << 20
 
 // wire is one direction between two hosts.
 type wire struct {
-	port *os.File // the receiver's
+	port *os.File // the interface of the receiver
 
 	mu     sync.Mutex
 	c      Conditions
 	random *rand.Rand
-	free   time.Time // time at which the last frame has left
-	last   time.Time // time at which it arrives
+	free   time.Time // time at which the last frame has left the sender
+	last   time.Time // time at which the last frame arrives
 	queue  []inFlight
 	queued int
 }
 
-// inFlight is a frame on its way.
+// inFlight is a frame between two hosts.
 type inFlight struct {
 	frame []byte
 	due   time.Time

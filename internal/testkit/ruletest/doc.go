@@ -1,7 +1,7 @@
-// Package ruletest shows that the tests of a protocol notice each of its rules. It
-// removes one rule after the other from the source, by go build -overlay, and runs a
-// simulation of the rest, which has to fail. It is for tests of this module.
+// Package ruletest shows that the tests of a protocol notice each of its rules. It removes
+// each rule in turn from the source, with go build -overlay, and runs a simulation without
+// the rule. The simulation must fail. It is for tests of this module.
 //
-// INTRA_RULES=REGEXP chooses the rules by FILE: NAME. Without it only the tables are
-// checked: the text of each rule has to occur once in the file that its table names.
+// INTRA_RULES=REGEXP chooses rules whose FILE: NAME matches. Without it only the tables
+// are checked: the text of each rule must occur exactly once in its file.
 package ruletest

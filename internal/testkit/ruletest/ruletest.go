@@ -25,12 +25,12 @@ func New(file, name, text, instead string) Rule {
 	return Rule{File: file, Name: name, Text: text, Instead: instead}
 }
 
-// Table names the rules of a protocol and the test that shows them to be needed.
+// Table lists the rules of a protocol, and names the test that shows that they are needed.
 type Table struct {
 	Root    string // folder of the files, relative to that of the test
 	Rules   []Rule
-	Unshown []Rule // rules that the test has not been seen to need; the table says why
-	Test    string // of the package under test
+	Unshown []Rule // rules that the test does not show to be needed; the table says why
+	Test    string // name of a test of the package
 	Soak    int    // value of INTRA_SOAK for the test
 	Sign    string // matches the output of a failure of the test
 }
@@ -47,8 +47,8 @@ func (table Table) Stand(t *testing.T) {
 	}
 }
 
-// Needed removes every rule that INTRA_RULES matches in turn: the test has to fail.
-// This takes long.
+// Needed removes each rule that INTRA_RULES matches, in turn. The test must fail without
+// it. This takes long.
 func (table Table) Needed(t *testing.T) {
 	names := os.Getenv("INTRA_RULES")
 	if names == "" {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Environment returns the number in an environment variable, or otherwise if the variable
-// is not set.
+// Environment returns the number in an environment variable. If the variable is not set,
+// it returns otherwise.
 func Environment(t testing.TB, name string, otherwise uint64) uint64 {
 	t.Helper()
 	s := os.Getenv(name)
@@ -38,13 +38,13 @@ func Range(t testing.TB, usual uint64) (first, n uint64) {
 // progress is the number of seeds after which a long search reports its progress.
 const progress = 50_000
 
-// Search calls check with the seeds of Range until one fails. It uses two goroutines,
-// for the second core of a small machine. It returns the number of seeds, or 0 after a
-// failure, which it reports.
+// Search calls check with the seeds of Range until one fails, and reports a failure. It
+// uses two goroutines, because small machines have two cores. It returns the number of
+// seeds, or 0 after a failure.
 func Search(t testing.TB, usual uint64, check func(seed uint64) error) uint64 {
 	t.Helper()
 	first, n := Range(t, usual)
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // there is much garbage and little live memory
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // collect garbage less often, because there is much garbage and little live memory
 	var tried atomic.Uint64
 	var failed atomic.Bool
 	var workers sync.WaitGroup

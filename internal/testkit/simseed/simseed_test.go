@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recorder keeps the reports of a test.
+// recorder records the reports of a test.
 type recorder struct {
 	testing.TB
 	failures int
@@ -25,7 +25,7 @@ func TestRange(t *testing.T) {
 		{"by itself", "", "", 0, 7},
 		{"soak", "", "40", 0, 40},
 		{"replay", "12", "", 12, 1},
-		{"soak that goes on", "12", "40", 12, 40},
+		{"soak from a seed on", "12", "40", 12, 40},
 		{"replay of the first", "0", "", 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

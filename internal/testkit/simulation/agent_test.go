@@ -16,14 +16,14 @@ type (
 	processLog = agentlog.Process[head.Event, *process]
 )
 
-// account is a process as its agent knows it.
+// account is what an agent knows about a process.
 type account struct {
 	from    head.From
 	log     *processLog
-	mail    []head.Action // messages of the head, on their way to the agent
-	exited  bool          // the process is gone, and its agent knows
+	mail    []head.Action // messages from the head, in flight to the agent
+	exited  bool          // the process has ended, and its agent knows this
 	lost    bool          // the host of the process is lost
-	held    int           // number of messages on their way to the head that are in the log, and so are not lost with the process
+	held    int           // number of messages in flight to the head that are in the log, so they are not lost with the process
 	epoch   uint64        // epoch of the last verdict that the process has received
 	handled map[uint64]time.Duration
 }
@@ -41,13 +41,13 @@ func name(f head.From) agentlog.Name {
 	return agentlog.Name{ID: f.ID, Incarnation: f.Incarnation}
 }
 
-// replaced reports whether another process was started in its place.
+// replaced reports whether another process was started in the slot.
 func (p *process) replaced() bool { return p.w.agent(p.from.Node).Find(name(p.from)) != p.log }
 
 // note records in the agent's log an event of the process.
 func (p *process) note(e head.Event) {
 	switch e := e.(type) {
-	case head.Quiet: // an answer
+	case head.Quiet: // an answer of the process
 		return
 	case head.Said:
 		if e.Message.Kind == job.KindHandled {
@@ -63,7 +63,7 @@ func (p *process) note(e head.Event) {
 	p.log.Note(e)
 }
 
-// repeat queues everything that another head needs to know of the process.
+// repeat queues all messages about the process that another head needs.
 func (p *process) repeat() {
 	p.says = nil
 	for _, s := range p.log.Repeat(p.now()) {
@@ -71,7 +71,7 @@ func (p *process) repeat() {
 		if m := s.Message; m != nil {
 			e = head.Said{From: p.from, Message: m}
 			if at := p.handled[m.Epoch]; m.Kind == job.KindHandled && p.now()-m.Ago != at {
-				p.w.fail("%v has handled verdict %d at %v, and its agent tells of %v", p, m.Epoch, at, p.now()-m.Ago)
+				p.w.fail("%v has handled verdict %d at %v, and its agent reports %v", p, m.Epoch, at, p.now()-m.Ago)
 			}
 		}
 		p.says = append(p.says, e)
@@ -79,7 +79,7 @@ func (p *process) repeat() {
 	p.held = len(p.says)
 }
 
-// end returns the end of the process as its agent has seen it.
+// end returns the end of the process as reported by its agent.
 func (p *process) end() head.Exited {
 	if p.dead {
 		return head.Exited{From: p.from, Exit: head.Exit{Status: syscall.WaitStatus(syscall.SIGKILL), Text: "signal: killed"}}
@@ -137,8 +137,8 @@ func (p *process) linkEnd(a head.Link) {
 	}
 }
 
-// pass reports whether the agent passes a message on to the process. The process has to
-// receive all verdicts.
+// pass reports whether the agent passes a message on to the process. The process must
+// receive all verdicts in order.
 func (p *process) pass(m *job.Message) bool {
 	if !p.log.Pass(m) {
 		return false
@@ -148,7 +148,7 @@ func (p *process) pass(m *job.Message) bool {
 		p.epoch = m.Epoch
 	case job.KindVerdict:
 		if m.Verdict.Epoch != p.epoch+1 {
-			p.w.fail("%v hears of verdict %d after %d", p, m.Verdict.Epoch, p.epoch)
+			p.w.fail("%v receives verdict %d after %d", p, m.Verdict.Epoch, p.epoch)
 		}
 		p.epoch = m.Verdict.Epoch
 	}

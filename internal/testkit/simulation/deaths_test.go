@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// kill is a planned death. It hits the process in a slot when that passes a
-// point for the count-th time, or the process with the count-th passage of the
-// point in the job, or it comes at a step of the run.
+// kill is a planned death. It kills the process in a slot when that process passes a point
+// for the count-th time. Or it kills the process with the count-th passage of the point in
+// the whole job. Or it happens at a step of the run.
 type kill struct {
 	process job.Process
 	anybody bool
@@ -20,7 +20,7 @@ type kill struct {
 	count   int
 }
 
-// loss names the target of a loss at a step of the run.
+// loss identifies what is lost at a step of the run.
 type loss int
 
 const (
@@ -43,14 +43,14 @@ func (k kill) String() string {
 	return fmt.Sprintf("%v@%s:%d", k.process, k.point, k.count)
 }
 
-// The points of death that are not places in a process.
+// These points of death are not places in a process.
 const (
 	atStep  = "step"  // at that step of the run
 	atAfter = "after" // that many steps after the previous death
 )
 
-// points are the places in a process where it may die, and the greatest number
-// of earlier passages of each.
+// points are the places in a process where it may die, each with the greatest number of
+// earlier passages.
 var points = []struct {
 	name string
 	most int
@@ -69,7 +69,7 @@ type doomed struct {
 	step    int
 }
 
-// strike ends the processes whose deaths are due at this step.
+// strike kills the processes whose deaths are due at this step.
 func (w *world) strike() {
 	for i, d := range w.doomed {
 		if p := w.current(d.process); w.steps >= d.step {
@@ -112,8 +112,8 @@ func (w *world) strike() {
 	}
 }
 
-// kill ends a process immediately. From some point on, all frames and messages that it
-// had not handed over are lost.
+// kill ends a process immediately. The last frames and messages that it had not handed
+// over are lost.
 func (w *world) kill(p *process, where string) {
 	if p.dead || p.left {
 		return
@@ -122,7 +122,7 @@ func (w *world) kill(p *process, where string) {
 	w.death = max(w.steps, 1)
 	w.seen["death at "+where]++
 	for _, l := range w.order {
-		if l.From == p && !w.echoes(l) { // the host may be lost, with the frames that the process had handed over
+		if l.From == p && !w.echoes(l) { // the host may be lost, too, including frames that the process had handed over
 			l.Cut()
 		}
 		if l.From == p || l.To == p {
@@ -132,7 +132,7 @@ func (w *world) kill(p *process, where string) {
 		}
 	}
 	if n := w.random.IntN(len(p.says) + 1); n < len(p.says) {
-		if _, ok := p.says[0].(head.Started); ok { // the agent sends this, not the process
+		if _, ok := p.says[0].(head.Started); ok { // the agent sends this message, not the process
 			n = max(n, 1)
 		}
 		p.says = p.says[:max(n, p.held)]
@@ -141,8 +141,7 @@ func (w *world) kill(p *process, where string) {
 	w.countRifts()
 }
 
-// passes counts a passage of a point, and reports whether the process is to
-// die there.
+// passes counts a passage of a point, and reports whether the process has to die there.
 func (p *process) passes(point string) bool {
 	n, all := p.reached[point], p.w.reached[point]
 	p.reached[point]++
@@ -165,8 +164,7 @@ func (p *process) passes(point string) bool {
 	return false
 }
 
-// at is a point of death outside of the program. It reports whether the process
-// survives.
+// at is a point of death outside the program. It reports whether the process survives.
 func (p *process) at(point string) bool {
 	if p.passes(point) {
 		p.w.kill(p, point)
@@ -174,15 +172,14 @@ func (p *process) at(point string) bool {
 	return !p.dead
 }
 
-// reach is a point of death that the program passes.
+// reach is a point of death in the program.
 func (p *process) reach(point string) {
 	if !p.at(point) {
 		panic(errKilled) // begin recovers it
 	}
 }
 
-// mid is a point of death inside a transfer: its result goes into
-// transport.Frame.Mid.
+// mid returns a point of death inside a transfer, for transport.Frame.Mid.
 func (p *process) mid(point string) func() bool {
 	if !p.passes(point) {
 		return nil

@@ -1,8 +1,7 @@
 // Package simulation contains only a test, which simulates whole jobs. Their processes
-// exchange messages in every form, share sections, pass safe points, die, are replaced
-// and roll back to backups, under heads that are lost and replaced by others. All state
-// machines are the real ones, including those of internal/head and of the agents' logs.
-// The simulation provides links, time, the memory of processes, the actions of the
-// agents, the log of the decisions, and the choice of the next event. One seed replays
-// one job.
+// exchange messages in every form, share sections, pass safe points, die, are replaced and
+// roll back to backups. Their heads are lost and replaced, too. All state machines are the
+// real ones, including those of internal/head and of the agents' logs. The simulation
+// provides links, time, the memory of processes, the actions of the agents, the log of the
+// decisions, and the choice of the next event. One seed replays one job.
 package simulation

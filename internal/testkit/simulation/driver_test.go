@@ -13,12 +13,12 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// driver carries out the actions of the state machines of a process, as package
-// engine does. It pauses where that package releases its lock.
+// driver carries out the actions of the state machines of a process, as package engine
+// does. It pauses where package engine releases its lock.
 type driver struct {
 	settling    bool
 	changes     uint64
-	err         error // sections fail with it
+	err         error // sections fail with this error
 	incarnation uint32
 	lives       map[job.Process]uint32
 
@@ -27,9 +27,9 @@ type driver struct {
 	member  *recovery.Member
 	slots   recovery.Slots[stateCopy]
 	program *program
-	open    *opened // section
-	pending int     // frames whose memory is the program's
-	filling int     // updates that are being received into the program's memory
+	open    *opened // of the section
+	pending int     // number of frames that refer to the program's memory
+	filling int     // number of updates that are being received into the program's memory
 	retired bool    // the process rolls back: no update is received into the program's memory
 
 	life      context.Context // ends when the job rolls back
@@ -41,13 +41,13 @@ type driver struct {
 	outbound  map[job.Process]*outbound
 	inbound   map[*process]*inbound
 	back      recovery.Return[stateCopy]
-	memory    []uint64 // of the program, in all its lives
+	memory    []uint64 // memory of the program, in all its lives
 	writing   []*file
-	passed    uint64 // safe points
-	drained   bool   // the links have taken over all frames of this process, and it has reported that
+	passed    uint64 // number of safe points
+	drained   bool   // the links have taken all frames of this process, and the process has reported that
 }
 
-// position is the position of a rank at a cut, besides its state.
+// position is the position of a rank at a cut, without its state.
 type position struct {
 	section  section.Position
 	point    uint64
@@ -92,7 +92,7 @@ func (p *process) begin() {
 	}
 }
 
-// live is the life of the process in the job, up to its end.
+// live runs the process in the job, up to its end.
 func (p *process) live() {
 	var err error
 	if p.newcomer {
@@ -127,15 +127,15 @@ func (p *process) live() {
 	}
 }
 
-// runProgram runs the program, which may end with errBack or errors of aborted calls.
-// Then it informs the other replicas that no more messages follow.
+// runProgram runs the program, which may end with errBack or an error of an aborted call.
+// Then it informs the other replicas that this one sends no more messages.
 func (p *process) runProgram() error {
 	g, err := p.newProgram()
 	if err == nil {
 		err = g.run()
 	}
 	if p.w.spec.compared {
-		_ = p.msgs.SumsHeard(p.life) // the job rolls back, which p.back reports
+		_ = p.msgs.SumsHeard(p.life) // an error means that the job rolls back, which p.back reports
 	}
 	if err != nil {
 		return err
@@ -199,8 +199,8 @@ func (p *process) replicas() []int {
 	return all
 }
 
-// join waits until this joiner has its state and is admitted. If the process
-// takes part in a rollback instead, join returns errBack.
+// join waits until this joiner has its state and is admitted. It returns errBack if the
+// process takes part in a rollback instead.
 func (p *process) join() error {
 	for {
 		seen := p.changes
@@ -209,7 +209,7 @@ func (p *process) join() error {
 		}
 		step := p.member.Next()
 		switch step.Kind {
-		case recovery.Pass: // has no state yet
+		case recovery.Pass: // the joiner has no state yet
 			step.Kind = recovery.Wait
 		case recovery.Admit:
 			if err := p.takePlace(); err != nil {
@@ -228,7 +228,7 @@ func (p *process) join() error {
 	}
 }
 
-// takePlace makes the engines of this joiner at the position of its rank.
+// takePlace makes the engines of this joiner start at the position of its rank.
 func (p *process) takePlace() error {
 	p.lives = make(map[job.Process]uint32)
 	for q, life := range p.startAt.live {
@@ -246,7 +246,7 @@ func (p *process) linked(q job.Process, life uint32) bool {
 	return at != nil && at.birth <= life
 }
 
-// resumeAt puts the engines at the position of the rank at a cut.
+// resumeAt sets the engines to the position of the rank at a cut.
 func (p *process) resumeAt(at *position) error {
 	p.machine = section.NewAt(section.Config{Replica: p.self.Replica, Replicas: p.w.spec.degrees[p.self.Rank], InboxBytes: p.w.spec.inbox}, at.section)
 	p.open, p.retired, p.err = nil, false, nil

@@ -27,7 +27,7 @@ func (x *execution) send(m *message) error {
 	b := x.payload(m)
 	switch {
 	case m.sync && m.blocking:
-		defer clear(b) // the memory is the program's again
+		defer clear(b) // the memory belongs to the program again
 		return comm.Ssend(x.comm(m), b, m.to, m.tag)
 	case m.blocking:
 		defer clear(b)
@@ -49,7 +49,7 @@ func (x *execution) post(m *message) error {
 // seen checks a message that the program has received.
 func (x *execution) seen(m *message) error {
 	if m.buf[0] != uint64(m.id) || m.buf[1] != uint64(m.phase) {
-		return fmt.Errorf("message %d of phase %d has come, want %d of %d", m.buf[0], m.buf[1], m.id, m.phase)
+		return fmt.Errorf("message %d of phase %d has arrived, want %d of %d", m.buf[0], m.buf[1], m.id, m.phase)
 	}
 	return nil
 }
@@ -61,12 +61,13 @@ func (x *execution) wait(m *message) error {
 	return x.seen(m)
 }
 
-// mostTests bounds the tests of one request. A replica that is far behind its leader repeats
-// each answer of the leader, and may be so slow that the job takes too many steps.
+// mostTests bounds the tests of one request. A replica that is far behind its leader
+// repeats each answer of the leader. Without the bound it may be so slow that the job
+// takes too many steps.
 const mostTests = 500
 
-// test tests a receive until it is complete, or waits for it after many tests. Replicas
-// that agree stop testing after the same test.
+// test tests a receive until it is complete. After many tests it waits for the receive
+// instead. Replicas that agree stop testing after the same test.
 func (x *execution) test(m *message) error {
 	for range mostTests {
 		_, done, err := m.recv.Test()
@@ -84,7 +85,7 @@ func (x *execution) waitAny(a *anyWait) error {
 	var all []*comm.Request
 	for _, m := range a.of {
 		if m.recv == nil {
-			return nil // not all are posted
+			return nil // not all receives of the class are posted
 		}
 		all = append(all, m.recv)
 	}
@@ -134,8 +135,8 @@ func (x *execution) waitForAny(c *class) error {
 	return x.took(c, c.bufs[i])
 }
 
-// takeAny receives the next message of a class: by its source, if a probe has shown the
-// message, otherwise from any source.
+// takeAny receives the next message of a class. If a probe has shown the message, it is
+// received by its source, otherwise from any source.
 func (x *execution) takeAny(c *class) error {
 	m, b, from := c.all()[0], make([]uint64, 200), comm.AnySource
 	if c.shown != nil {
@@ -158,8 +159,8 @@ func (x *execution) showAny(c *class) error {
 	return err
 }
 
-// took records a message of a class. The message must belong to the current phase, and must
-// not have come before.
+// took records a message of a class. The message must belong to the current phase, and
+// must not have arrived before.
 func (x *execution) took(c *class, b []uint64) error {
 	phase := 0
 	if c.taken >= len(c.members[0]) {
@@ -167,7 +168,7 @@ func (x *execution) took(c *class, b []uint64) error {
 	}
 	c.taken++
 	if b[1] != uint64(phase) {
-		return fmt.Errorf("message %d of phase %d has come in phase %d", b[0], b[1], phase)
+		return fmt.Errorf("message %d of phase %d has arrived in phase %d", b[0], b[1], phase)
 	}
 	passed := make(map[int]bool) // sources of which an earlier message has not arrived
 	for _, m := range c.members[phase] {
@@ -182,5 +183,5 @@ func (x *execution) took(c *class, b []uint64) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("message %d has come twice, or to the wrong receive", b[0])
+	return fmt.Errorf("message %d has arrived twice, or to the wrong receive", b[0])
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// write completes the writing of a file.
+// write completes a file that is being written.
 func (p *process) write() {
 	f := p.writing[0]
 	p.writing = p.writing[1:]
@@ -23,14 +23,14 @@ func (p *process) write() {
 	p.changed()
 }
 
-// disk holds all that does not die with a process: files, and the contents of
-// frames that are not worth encoding.
+// disk holds data that survives a process: files, and the contents of frames that are not
+// worth encoding.
 type disk struct {
 	endings map[uint64]ending
 	last    uint64
 	sets    map[uint64]map[int]*file // files written by each rank
-	whole   map[uint64]bool          // sets that are complete
-	given   map[uint64]bool          // sets that were abandoned
+	whole   map[uint64]bool          // complete sets
+	given   map[uint64]bool          // abandoned sets
 }
 
 func newDisk() disk {

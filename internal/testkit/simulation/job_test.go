@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// check runs the job of a seed. It compares the final states of the ranks, and the end of
-// the job, with the expected ones.
+// check runs the job of a seed. It compares the final states of the ranks, and the way in
+// which the job ends, with the expected ones.
 func check(seed uint64) (*world, error) {
 	s := newSpec(seed)
 	plain := newWorld(s.plain())
@@ -37,7 +37,7 @@ func check(seed uint64) (*world, error) {
 	if err := again.sameAs(plain); err != nil {
 		return nil, fmt.Errorf("from the files of cut %d: %v: %w", from.cut, s, err)
 	}
-	w.seen["a job goes on from files"]++
+	w.seen["a job continues from files"]++
 	return w, nil
 }
 
@@ -52,13 +52,13 @@ func (w *world) sameAs(plain *world) error {
 		}
 		want := plain.processes[p.self.Rank].program
 		if p.program.meta != want.meta {
-			return fmt.Errorf("%v has observed something else than the rank without replicas", p)
+			return fmt.Errorf("%v has other observations than the rank without replicas", p)
 		}
 	}
 	return nil
 }
 
-// TestSimulation runs 2,000 jobs. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with
+// TestSimulation runs 2,000 jobs. INTRA_SOAK=N runs N jobs, INTRA_SEED=S only the job with
 // seed S.
 func TestSimulation(t *testing.T) {
 	usual := uint64(2000)
@@ -85,10 +85,10 @@ func TestSimulation(t *testing.T) {
 	t.Log(seen)
 	for _, what := range []string{
 		"joined", "a spare is used", "a rollback overtakes another", "order renew", "order resume", "order transfer", "dismissed",
-		"files published", "files abandoned", "a job goes on from files",
-		"a head is lost", "a head is lost after a replacement", "a head is lost in a rollback", "a decision is lost", "a host is lost", "a link is broken", "a link is mended", "an end of a link is killed", "a link between last replicas is broken", "somebody cannot be started", "update lost",
+		"files published", "files abandoned", "a job continues from files",
+		"a head is lost", "a head is lost after a replacement", "a head is lost in a rollback", "a decision is lost", "a host is lost", "a link is broken", "a link is mended", "an end of a link is killed", "a link between last replicas is broken", "a process cannot be started", "update lost",
 		"death at abort", "death at ready", "death at drain", "death at backup send", "death at frame", "death at message",
-		"lost: no backup was complete yet", "lost: nobody is replaced",
+		"lost: no backup was complete yet", "lost: no process is replaced",
 		"a wrong message is found", "a wrong message of a dead process is found",
 	} {
 		require.Greater(t, seen[what], int(n)/2000, "too few of %q to mean anything", what)

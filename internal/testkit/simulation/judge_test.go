@@ -10,12 +10,12 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// judge checks a decision to end the job with a loss: the job cannot recover,
-// and for the reason that the decision names.
+// judge checks a decision to end the job with a loss. The job must not be able to recover,
+// for the reason that the decision names.
 func (l *leader) judge(e decision.Entry) {
 	w := l.w
 	if e.Code != head.ExitLost {
-		w.fail("exit code %d, though everybody was killed: %s", e.Code, e.Text)
+		w.fail("exit code %d, though every process was killed: %s", e.Code, e.Text)
 	}
 	switch {
 	case strings.HasPrefix(e.Text, "the link between "):
@@ -27,8 +27,8 @@ func (l *leader) judge(e decision.Entry) {
 	}
 }
 
-// judgeLink checks the reason that a link between two last replicas broke, and
-// the job cannot recover without either of them.
+// judgeLink checks a decision with this reason: the link between two last replicas broke,
+// and the job cannot recover without either of them.
 func (l *leader) judgeLink(text string) {
 	w := l.w
 	w.seen["lost: a link"]++
@@ -46,8 +46,8 @@ func (l *leader) judgeLink(text string) {
 	}
 }
 
-// saveable reports whether every rank has a live replica, and whether all of a
-// backup is held: according to the head, and possibly.
+// saveable reports three things: whether every rank has a live replica, whether all of a
+// backup is held according to the head, and whether all of it may be held.
 func (l *leader) saveable() (alive, held, maybe bool) {
 	alive, held = true, l.truth.complete > 0
 	maybe = held
@@ -59,7 +59,7 @@ func (l *leader) saveable() (alive, held, maybe bool) {
 	return alive, held, maybe
 }
 
-// judgeBack checks the reason that the backup of the rollback is lost.
+// judgeBack checks a decision with this reason: the backup of the rollback is lost.
 func (l *leader) judgeBack(text string) {
 	w, t := l.w, &l.truth
 	var number uint64
@@ -70,7 +70,7 @@ func (l *leader) judgeBack(text string) {
 		w.fail("%v: %s", err, text)
 		return
 	}
-	w.seen["lost: a backup, on the way back to it"]++
+	w.seen["lost: a backup, during the rollback to it"]++
 	dead := false
 	for _, p := range w.processes {
 		dead = dead || p.self == by && p.declared
@@ -80,8 +80,8 @@ func (l *leader) judgeBack(text string) {
 	}
 }
 
-// judgeLost checks the reason that a rank has lost its last replica, and cannot
-// be restored.
+// judgeLost checks a decision with this reason: a rank has lost its last replica and
+// cannot be restored.
 func (l *leader) judgeLost(text string) {
 	w := l.w
 	var rank int
@@ -90,8 +90,7 @@ func (l *leader) judgeLost(text string) {
 		w.fail("%v: %s", err, text)
 		return
 	}
-	// A rank that has finished is needed again if the job rolls back for
-	// another one.
+	// The job needs a finished rank again if it rolls back because of another one.
 	finished := l.state.Drained[rank]
 	for other := range w.spec.degrees {
 		finished = finished && (l.alive(other) > 0 || l.state.Drained[other])
@@ -101,21 +100,20 @@ func (l *leader) judgeLost(text string) {
 	}
 	_, why, replaced := strings.Cut(text, fmt.Sprintf("; rank %d could not be brought back: ", rank))
 	if replaced != w.spec.replaces() {
-		w.fail("%s: why is it not brought back?", text)
+		w.fail("%s: no reason why it is not restored", text)
 	}
 	if !replaced {
-		w.seen["lost: nobody is replaced"]++
+		w.seen["lost: no process is replaced"]++
 		return
 	}
 	w.seen["lost: "+why]++
 	alive, held, maybe := l.saveable()
 	if alive || held && !l.exhausted() {
-		w.fail("the job was given up (%s) although every rank has a live replica, or all of a backup is held", text)
+		w.fail("the job was ended (%s) although every rank has a live replica, or all of a backup is held", text)
 	}
-	// A head that has just taken over may not know yet which processes hold
-	// which copies.
+	// A new head may not know yet which processes hold which copies.
 	if l.truth.rolling && !maybe && (l.term == 0 || !l.exhausted()) {
-		w.fail("%s: not so, a backup is lost on the way back to it", text)
+		w.fail("%s: not so, a backup is lost during the rollback to it", text)
 	}
 	b := w.spec.backup
 	for part, so := range map[string]bool{
@@ -136,8 +134,8 @@ func (l *leader) judgeLost(text string) {
 	}
 }
 
-// lastOf returns the process that died last, among those of a rank that had its
-// state.
+// lastOf returns the process of a rank that died last, among those that had the state of
+// the rank.
 func (l *leader) lastOf(rank int) (last job.Process) {
 	for _, v := range l.state.Verdicts {
 		lived := v.Incarnation <= firstLife

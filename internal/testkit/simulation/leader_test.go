@@ -12,37 +12,37 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// leader drives the head of the job, as package launch does: it passes events to the head,
-// by the clock of the simulation, and carries out its actions. Each action that takes time
-// is a step of the simulation.
+// leader drives the head of the job, as package launch does. It passes events to the head,
+// by the clock of the simulation, and carries out the head's actions. Each action that
+// takes time is a step of the simulation.
 type leader struct {
 	w      *world
-	head   *head.Head // nil: the head is lost, and has no successor yet
+	head   *head.Head // nil: the head is lost, and its successor has not started
 	term   uint64     // number of earlier heads
-	absent int        // steps until the successor begins
+	absent int        // steps until the successor starts
 
 	state  *decision.State       // state that follows from the log
-	asked  []decision.Entry      // entries that the head has proposed and that are not in the log yet
+	asked  []decision.Entry      // proposed entries that are not in the log yet
 	next   []head.Event          // results of the head's actions, handled before all other events
-	start  []head.Start          // on their way to agents
+	start  []head.Start          // in flight to agents
 	late   []head.Event          // answers that take time
 	losing []detect.ID           // hosts that are about to be declared lost
 	heard  *job.Reply            // reply that the head is handling
 	quiets map[uint64]*job.Reply // replies that the head handles when the process is quiet
 
-	at       map[head.From]*process // by the names that their agents know
-	joined   time.Duration          // when all processes had joined, by the head's clock
-	skipped  time.Duration          // time that this clock has skipped
-	deciding int                    // proposed decisions about recovery; until they are in the log the head handles no reply
+	at       map[head.From]*process // by the names that their agents use
+	joined   time.Duration          // time by the head's clock at which all processes had joined
+	skipped  time.Duration          // time that the head's clock has skipped
+	deciding int                    // number of proposed decisions about recovery; the head handles no reply until they are in the log
 	booted   bool                   // all processes have begun
-	over     bool                   // the end of the job is decided, or the release of all processes
+	over     bool                   // the decision to end the job, or to release all processes, was made
 	code     int
 	truth    witness
 
 	steps struct{ keep, start, answer, lose, tick func() }
 }
 
-// firstNode is the host of the first processes: the first head has a host of its own.
+// firstNode is the host of the first processes. The first head has a host of its own.
 const firstNode = head.FirstHead + 1
 
 func newLeader(w *world) *leader {
@@ -116,14 +116,14 @@ func (l *leader) now() time.Duration {
 // ended reports whether the job is over.
 func (l *leader) ended() bool { return l.head != nil && l.head.Ended() }
 
-// step passes an event to the head, and then the events that result from its actions.
+// step passes an event to the head, followed by the events that result from its actions.
 func (l *leader) step(e head.Event) {
 	if l.head != nil {
 		l.perform(l.head.Step(e, l.now()))
 	}
 }
 
-// perform carries out actions of the head, and passes their immediate results to it.
+// perform carries out actions of the head, and passes their immediate results to the head.
 func (l *leader) perform(acts []head.Action) {
 	l.do(acts)
 	for len(l.next) > 0 {
@@ -137,7 +137,7 @@ func (l *leader) perform(acts []head.Action) {
 	l.catchUp()
 }
 
-// moves lists the possible events at the head; with all, even those that take time.
+// moves lists the possible events at the head. all includes those that take time.
 func (l *leader) moves(list []func(), all bool) []func() {
 	w := l.w
 	if l.head == nil {
@@ -194,7 +194,7 @@ func (l *leader) tick() bool {
 	return ok
 }
 
-// answer passes to the head an answer that has taken time.
+// answer passes a delayed answer to the head.
 func (l *leader) answer() {
 	e := l.late[0]
 	l.late = l.late[1:]
@@ -218,7 +218,7 @@ func (l *leader) do(acts []head.Action) {
 			l.sends(a)
 			l.mail(a.To, a)
 		case head.Link:
-			if a.Meet != nil { // otherwise the ends of the link come with all the others
+			if a.Meet != nil { // otherwise the ends of the link are sent with all the others
 				for _, id := range []job.Process{a.Lower, a.Higher} {
 					l.mail(l.w.agent(a.Node).Latest(id).With.from, a)
 				}
@@ -245,15 +245,15 @@ func (l *leader) do(acts []head.Action) {
 			l.late = append(l.late, head.Published{Set: a.Set})
 		case head.Discard:
 			if !l.w.disk.given[a.Set] {
-				l.w.fail("set %d was not given up and is discarded", a.Set)
+				l.w.fail("set %d was not abandoned and is discarded", a.Set)
 			}
 			delete(l.w.disk.sets, a.Set)
 		}
 	}
 }
 
-// mail puts a message on its way to the agent of a process. The agent first starts the
-// processes that it was ordered to start before.
+// mail sends a message to the agent of a process. Before that the agent starts the
+// processes that it was ordered to start.
 func (l *leader) mail(to head.From, a head.Action) {
 	for l.at[to] == nil && slices.ContainsFunc(l.start, func(s head.Start) bool { return s.To == to }) {
 		l.begin()
@@ -292,12 +292,12 @@ func (l *leader) begin() {
 	}
 	log := w.agent(a.Node).Start(name(a.To), a.Role == head.First)
 	if log == nil {
-		return // an earlier head has ordered that
+		return // an earlier head has ordered this start
 	}
 	p := w.newProcess(a, log)
 	l.at[a.To] = p
 	if a.Role == head.Joiner && w.spec.gone > 0 && w.steps >= w.spec.gone {
-		w.seen["somebody cannot be started"]++
+		w.seen["a process cannot be started"]++
 		l.truth.refused = true
 		p.dead, p.exited = true, true
 		p.say(head.Started{From: p.from, Err: "it cannot be started"})
@@ -323,7 +323,7 @@ func (l *leader) hear(p *process) {
 	switch e := e.(type) {
 	case head.Said:
 		if r := e.Message.Reply; r != nil {
-			if l.heard = r; r.Kind != job.ReplyReady { // this reply counts once the process is quiet
+			if l.heard = r; r.Kind != job.ReplyReady { // this reply is handled when the process is quiet
 				l.truth.hears(l, p, r)
 			}
 		}
@@ -337,7 +337,7 @@ func (l *leader) hear(p *process) {
 	l.heard = nil
 }
 
-// exit handles the exit of a process. All of its messages have been handled before.
+// exit handles the exit of a process, after all its messages.
 func (l *leader) exit(p *process) {
 	p.exited = true
 	if l.w.heirs > 0 {
@@ -348,6 +348,6 @@ func (l *leader) exit(p *process) {
 
 // String describes the state of the head.
 func (l *leader) String() string {
-	return fmt.Sprintf("head: term %d there %v over %v, %d proposed %d late %d to start, lost %v, state %s",
+	return fmt.Sprintf("head: term %d present %v over %v, %d proposed %d late %d to start, lost %v, state %s",
 		l.term, l.head != nil, l.over, len(l.asked), len(l.late), len(l.start), l.w.lost, l.state.Snapshot())
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// The log of decisions is one list on which all members agree. A proposal takes
-// time, and may be lost with the head.
+// The log of decisions is one list, the same for all members. A proposal takes time, and
+// may be lost with the head.
 
-// propose adds an entry to the log: at once, if no other node keeps the log.
+// propose proposes an entry for the log. If no other node keeps the log, the entry is
+// added at once.
 func (l *leader) propose(e decision.Entry) {
 	l.foresee(e)
 	if e.Kind == decision.Recovery {
@@ -26,13 +27,13 @@ func (l *leader) propose(e decision.Entry) {
 	l.asked = append(l.asked, e)
 }
 
-// keep adds the next proposal to the log, and informs the head.
+// keep adds the next proposed entry to the log, and informs the head.
 func (l *leader) keep() {
 	lost := l.isStruck(l.w.spec.steady/25, 6)
 	e := l.asked[0]
 	l.asked = l.asked[1:]
 	l.apply(e)
-	if lost { // the entry is in the log, but nothing has acted on it
+	if lost { // the entry is in the log, but the head is lost before it acts on it
 		l.w.loseHead()
 		return
 	}
@@ -55,7 +56,7 @@ func (l *leader) apply(e decision.Entry) {
 			continue
 		}
 		if !p.dead && !p.left {
-			w.fail("%v is declared dead (%s: %s), and lives", p, v.Cause, v.Detail)
+			w.fail("%v is declared dead (%s: %s), but lives", p, v.Cause, v.Detail)
 		}
 		p.declared = true
 		l.truth.dying = append(l.truth.dying, p)

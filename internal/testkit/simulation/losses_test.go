@@ -9,11 +9,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 )
 
-// Losses other than that of a process: hosts, links and spares.
+// This file has the losses other than those of processes: hosts, links and spares.
 
-// strikeHost ends all processes and spares of one host. In a job on one host
-// the agent reports that. In others no report comes until the host is declared
-// lost.
+// strikeHost ends all processes and spares of a host. In a job on one host the agent
+// reports their ends. In other jobs no report arrives until the host is declared lost.
 func (w *world) strikeHost(of detect.ID) {
 	if w.lost[of] {
 		return
@@ -47,8 +46,8 @@ func (w *world) strikeSpare() {
 	}
 }
 
-// interrupt breaks the connection of a link, which then makes another one. If
-// that takes long, a process reports the break to the head.
+// interrupt breaks the connection of a link, which then makes another one. If that takes
+// long, a process reports the broken link to the head.
 func (w *world) interrupt(l *sdrtest.Link) {
 	l.Break()
 	w.seen["break"]++
@@ -62,10 +61,10 @@ func (w *world) interrupt(l *sdrtest.Link) {
 	}
 }
 
-// rift is a link that has broken permanently.
+// rift is a permanently broken link.
 type rift struct{ p, q *process }
 
-// open reports whether both ends of the link are still there.
+// open reports whether both ends of the link still exist.
 func (r rift) open() bool { return !r.p.dead && !r.q.dead && !r.p.left && !r.q.left }
 
 // sever breaks a link between two processes permanently. Both report that to
@@ -97,7 +96,7 @@ func (w *world) sever() {
 	}
 }
 
-// countRifts recounts the broken links between live processes.
+// countRifts counts again the broken links between live processes.
 func (w *world) countRifts() {
 	w.rifts = 0
 	for _, r := range w.broken {

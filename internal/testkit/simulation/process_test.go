@@ -19,8 +19,8 @@ import (
 // firstLife is the incarnation of the processes that start with the job.
 const firstLife = 1
 
-// process is a process of the job. Its program is a coroutine. Frames of links and messages
-// of the head are handled between two steps of the coroutine.
+// process is a process of the job. Its program is a coroutine. The process handles frames
+// and messages from the head between two steps of the coroutine.
 type process struct {
 	w        *world
 	self     job.Process
@@ -35,25 +35,25 @@ type process struct {
 	woken    bool
 	deadline time.Duration // end of the present wait; 0: none
 	steps    struct{ run, hear, give, meet, expire, speak, exit, write func() }
-	lag      int // the program takes one in lag of its possible steps
-	deaf     int // and the process handles one in deaf of its possible events
+	lag      int // the program takes a step in one of lag possible cases
+	deaf     int // the process handles an event in one of deaf possible cases
 	reached  map[string]int
 
 	dead     bool // killed
-	declared bool // the verdict on the process is in the log
-	known    bool // and the head has certainly handled it
+	declared bool // the decision that the process is dead is in the log
+	known    bool // the head has certainly handled that decision
 	ended    bool // the program has returned
 	left     bool // the head has released the process
 	released bool
 
 	events []*job.Message // messages of the head that the agent has passed on
 	queue  []job.Event    // events that have arrived and are not due yet
-	calls  []*process     // processes to which this one has its end of a link, while they lack theirs
+	calls  []*process     // processes to which this one has its end of a link, but which lack theirs
 	meets  []*process     // processes to which links are being made
-	says   []head.Event   // events on their way to the head
+	says   []head.Event   // events in flight to the head
 	gifts  []*gift        // states that are being sent in parallel to the program
 	wires  map[job.Process]*process
-	told   map[*process]bool // dead processes; the links to them know of the deaths, and end
+	told   map[*process]bool // dead processes of whose deaths the links are informed; these links end
 
 	taking  *taking
 	cutting bool // the process is ending a cut
@@ -69,7 +69,7 @@ func (w *world) newProcess(a head.Start, log *processLog) *process {
 	p := &process{w: w, role: a.Role, reached: make(map[string]int), wires: make(map[job.Process]*process), told: make(map[*process]bool)}
 	for _, old := range w.processes {
 		if old.from.Node == a.Node && old.from.ID == a.ID && !old.exited {
-			w.fail("%v is started, and %v is not gone", a, old)
+			w.fail("%v is started, but %v has not ended", a, old)
 		}
 	}
 	log.With = p
@@ -87,7 +87,7 @@ func (w *world) newProcess(a head.Start, log *processLog) *process {
 	w.processes = append(w.processes, p)
 	p.resume, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		p.yield = yield
-		defer func() { // a coroutine's panic would lose its stack
+		defer func() { // keep the stack, which the panic of a coroutine would lose
 			if r := recover(); r != nil && r != error(errKilled) {
 				w.fail("%v: panic: %v\n%s", p, r, debug.Stack())
 			}
@@ -98,7 +98,7 @@ func (w *world) newProcess(a head.Start, log *processLog) *process {
 	return p
 }
 
-// assign gives a process its slot, as far as that is decided.
+// assign gives a process its slot, as far as this is decided.
 func (p *process) assign(q job.Process, incarnation uint32) {
 	p.self, p.birth = q, incarnation
 	p.w.holders[endpoint(q, incarnation)] = p
@@ -117,7 +117,7 @@ func (p *process) place(s *job.Setup) {
 	p.settle()
 }
 
-// start begins the run: all processes have joined.
+// start begins the run, after all processes have joined.
 func (p *process) start(peers []job.Peer) {
 	for _, q := range peers {
 		p.wires[q.Process] = p.w.holders[endpoint(q.Process, q.Incarnation)]
@@ -144,8 +144,8 @@ func (p *process) expire() {
 	p.woken = true
 }
 
-// now returns the time. It advances with every step, and jumps to the end of a wait if only
-// that can happen.
+// now returns the time. It advances with every step. If no other event is possible, it
+// jumps to the end of a wait.
 func (p *process) now() time.Duration { return p.w.since() }
 
 func (w *world) since() time.Duration { return w.now + time.Duration(w.steps)*time.Microsecond }
@@ -176,7 +176,7 @@ func (p *process) waitUntil(until time.Duration, done func() bool) error {
 	return p.Wait(p.life, func() bool { return done() || until > 0 && p.now() >= until })
 }
 
-// Poll lets the other processes run, so that a program may poll in a loop.
+// Poll lets the other processes run, so that a program can poll in a loop.
 func (p *process) Poll() bool {
 	p.woken = true
 	if p.dead || !p.yield(struct{}{}) {
@@ -185,8 +185,8 @@ func (p *process) Poll() bool {
 	return true
 }
 
-// pause marks a place where the driver of the machines releases its lock for a while:
-// anything may happen there.
+// pause marks a place where the driver of the machines releases its lock for a while. Any
+// event may happen there.
 func (p *process) pause() {
 	for p.w.random.IntN(2) == 0 {
 		p.Poll()
@@ -205,7 +205,7 @@ func (p *process) Knows(other sdrtest.End) bool { return !p.wired(other.(*proces
 // wired reports whether p has a link to another process and does not know of its death.
 func (p *process) wired(q *process) bool { return p.wires[q.self] == q }
 
-// linkTo returns the link to a process, nil if that is dead or has not joined yet.
+// linkTo returns the link to a process, nil if the process is dead or has not joined yet.
 func (p *process) linkTo(to job.Process) transport.Link {
 	if q := p.wires[to]; q != nil {
 		return p.w.link(p, q)
@@ -226,8 +226,8 @@ func (p *process) messaging() sdr.Config {
 	return c
 }
 
-// hear handles the next message of the head. A verdict is handled once all frames of the
-// dead process are here, and later messages of the head not before that.
+// hear handles the next message from the head. A verdict is handled after all frames of
+// the dead process have arrived. Later messages of the head wait for it.
 func (p *process) hear() {
 	for len(p.events) == 0 && len(p.mail) > 0 {
 		p.receive(1)
@@ -262,8 +262,8 @@ func (p *process) hear() {
 	p.settle()
 }
 
-// call gives the process its end of a link. Once the peer has its own end, the link is
-// made.
+// call gives this process its end of a link. The link is made when the peer has its end,
+// too.
 func (p *process) call(peer job.Peer) {
 	q := p.w.holders[endpoint(peer.Process, peer.Incarnation)]
 	if i := slices.Index(q.calls, p); i >= 0 {
@@ -277,7 +277,7 @@ func (p *process) call(peer job.Peer) {
 // settle handles the events that are due.
 func (p *process) settle() {
 	if p.settling || p.member == nil {
-		return // the process looks again later, or has no slot yet
+		return // the process checks again later, or has no slot yet
 	}
 	p.settling = true
 	for len(p.queue) > 0 && !p.dead && p.isDue(p.queue[0]) {
@@ -289,10 +289,10 @@ func (p *process) settle() {
 			p.tell(&job.Message{Kind: job.KindHandled, Epoch: event.Epoch})
 		case connected:
 			if at := p.wires[event.to.self]; at != nil && at.birth > event.to.birth {
-				continue // a process that has died since was slower
+				continue // the late process has died since
 			}
 			p.wires[event.to.self] = event.to
-			for _, e := range p.queue { // the peer was not linked yet when the verdict came
+			for _, e := range p.queue { // the death was reported before the peer was linked
 				if v, ok := e.(job.Verdict); ok {
 					p.mourn(v)
 				}
@@ -333,21 +333,21 @@ func (p *process) mourn(v job.Verdict) {
 	}
 }
 
-// connected is the event that there is a link to another process. It is in order with the
+// connected is the event that a link to another process exists. It is ordered with the
 // messages of the head.
 type connected struct {
 	job.Connected
 	to *process
 }
 
-// meet completes a link at both ends. Both have been informed of the deaths of earlier
-// processes in these slots.
+// meet completes a link. Both ends have been informed of the deaths of earlier processes
+// in these slots.
 func (p *process) meet() {
 	n := p.w.random.IntN(len(p.meets))
 	q := p.meets[n]
 	p.meets = slices.Delete(p.meets, n, n+1)
 	if q.dead {
-		return // no process is there
+		return // no process is in the slot
 	}
 	for _, ends := range [][2]*process{{p, q}, {q, p}} {
 		ends[0].queue = append(ends[0].queue, connected{to: ends[1]})
@@ -355,7 +355,7 @@ func (p *process) meet() {
 	}
 }
 
-// died handles a death: all frames of the dead process are here.
+// died handles a death, after all frames of the dead process have arrived.
 func (p *process) died(dead job.Process, birth uint32) {
 	if q := p.wires[dead]; q != nil && q.birth == birth {
 		delete(p.wires, dead)
@@ -388,5 +388,5 @@ func (p *process) tell(m *job.Message) {
 	}
 }
 
-// say puts an event on its way to the head.
+// say sends an event to the head.
 func (p *process) say(e head.Event) { p.says = append(p.says, e) }

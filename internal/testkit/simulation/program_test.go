@@ -11,21 +11,21 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// program is the program of a process in one of its lives: a loop with a safe
-// point in each pass. Its registered state is all that it needs to continue.
+// program is the program of a process in one of its lives: a loop with a safe point in
+// each pass. Its registered state suffices to continue it.
 type program struct {
 	p             *process
 	first, points uint64
 	due           bool
 	restored      bool
 
-	meta    [2]uint64 // the pass, and the sum of all observations
-	words   []uint64  // results of sections
+	meta    [2]uint64 // number of the pass, and sum of all observations
+	words   []uint64  // results of the sections
 	regions []update.Region
 
 	world, traffic *comm.Comm
 	teams          []*comm.Comm
-	pending        map[uint64][]*comm.Request // sends of each pass
+	pending        map[uint64][]*comm.Request // by pass: the sends
 }
 
 const words = 24
@@ -72,7 +72,7 @@ func (p *process) newProgram() (*program, error) {
 // image returns the registered state: views of the program's memory.
 func (g *program) image() [][]byte { return update.Payload(nil, g.regions) }
 
-// safePoint is where replicas join and backups are taken.
+// safePoint passes a safe point, where replicas join and backups are taken.
 func (g *program) safePoint() error {
 	p := g.p
 	g.points++
@@ -87,7 +87,7 @@ func (g *program) safePoint() error {
 	}
 	switch {
 	case first && g.restored:
-		return nil // the state was taken at this very safe point
+		return nil // the state was taken at this safe point
 	case g.due:
 		if err := p.safePoint(g.points); err != nil {
 			return err
@@ -214,7 +214,7 @@ func (g *program) receive(pass uint64) error {
 	return err
 }
 
-// finish receives the messages of the last pass, and lets all peers have the
+// finish receives the messages of the last pass. It also makes sure that all peers get the
 // messages that this process still keeps.
 func (g *program) finish() error {
 	if err := g.receive(g.p.w.spec.passes); err != nil {
@@ -223,7 +223,7 @@ func (g *program) finish() error {
 	return nil
 }
 
-// crossing returns the messages of a pass that are received in the next one.
+// crossing returns the messages of a pass that are received in the next pass.
 func (g *program) crossing(pass uint64) (list []crossing) {
 	s := g.p.w.spec
 	plan := rand.New(rand.NewPCG(s.plan, pass+1000))

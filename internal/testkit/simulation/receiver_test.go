@@ -10,7 +10,7 @@ import (
 type receiver struct {
 	p     *process
 	from  *process
-	begun transport.Receiver // receiver of messages, for the frame announced by Begin
+	begun transport.Receiver // receiver of the frame announced by Begin
 
 	announced bool // the frame is an update
 	place     section.Place
@@ -53,7 +53,7 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 	p := r.p
 	r.announced, r.place = true, section.Discard
 	if p.lives[r.from.self] != h.Incarnation {
-		return nil // the frame is of a life that is over
+		return nil // the frame is from a former life
 	}
 	_, u, ok := r.parse(h)
 	if !ok {
@@ -80,7 +80,7 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 	return make([]byte, h.Size)
 }
 
-// filled records that no frame is written into the program's memory any more.
+// filled records that a frame is no longer being written into the program's memory.
 func (r *receiver) filled() {
 	if r.announced && r.place == section.Into {
 		r.p.filling--
@@ -143,8 +143,7 @@ func (r *receiver) End(h *transport.Header, payload []byte) {
 	p.changed()
 }
 
-// Torn implements transport.Receiver. The bytes of a torn update must not
-// remain.
+// Torn implements transport.Receiver. No byte of a torn update may remain.
 func (r *receiver) Torn(h *transport.Header, n int) {
 	p := r.p
 	switch h.Channel {

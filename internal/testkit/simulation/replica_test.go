@@ -19,14 +19,14 @@ type task struct {
 // opened is the section that is open.
 type opened struct{ tasks []task }
 
-// section runs the tasks of a section, with the other replicas.
+// section runs the tasks of a section together with the other replicas.
 func (p *process) section(policy sched.Policy, tasks []task) error {
 	p.reach("section")
 	if p.err != nil {
 		return p.err
 	}
 	if policy == sched.Adaptive && p.w.random.IntN(4) == 0 {
-		policy = sched.Replicate // this replica decides that alone
+		policy = sched.Replicate // this replica decides this alone
 	}
 	var sig update.Signature
 	for _, t := range tasks {
@@ -115,7 +115,7 @@ func (p *process) post(replica int, m update.Message, payload [][]byte) {
 	l.Send(f)
 }
 
-// lent is the owner of a frame whose memory is the program's.
+// lent is the owner of a frame that refers to the program's memory.
 type lent struct{ p *process }
 
 // Sent implements transport.Owner.

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// rollback begins a rollback: the present wait of the program ends with an
-// error, and so does every later call.
+// rollback begins a rollback. The present wait of the program, and all its later calls,
+// return an error.
 func (p *process) rollback(o job.Order) {
 	p.slots.Back(o.Number, o.Older)
 	p.program, p.drained = nil, false
@@ -83,14 +83,14 @@ func (p *process) giveBack(o job.Order) error {
 		}
 		s, ok := p.slots.Get(d.To.Rank, o.Number)
 		if !ok {
-			return fmt.Errorf("the backup %d of rank %d, which %v is to have, is not here", o.Number, d.To.Rank, d.To)
+			return fmt.Errorf("the backup %d of rank %d, for %v, is not here", o.Number, d.To.Rank, d.To)
 		}
 		p.giveTo(s, d.To, label{errand: errandBack, rank: d.To.Rank, number: o.Number}, "fetch")
 	}
 	return nil
 }
 
-// restoreFor puts the process where the state of a step was taken.
+// restoreFor sets the process to the position at which the state of a step was taken.
 func (p *process) restoreFor(step recovery.ReturnStep[stateCopy]) error {
 	o, s := step.Order, step.State
 	if step.Own {

@@ -10,27 +10,26 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/commtest"
 )
 
-// A round is a random program of messages. In one order of them no rank ever
-// waits: message i is sent at time 3i+1, its receive is posted at any earlier
-// time or later, and every rank acts in the order of these times. In an
-// execution, operations that do not depend on each other come in any order,
-// which differs between replicas.
+// A round is a random program of messages. There is an order of its operations in which no
+// rank ever waits: message i is sent at time 3i+1, its receive is posted earlier or later,
+// and every rank acts in the order of these times. In an execution, independent operations
+// may be in any order, which differs between replicas.
 type round struct {
 	tag      int // the lowest tag
 	messages []*message
 	classes  []*class
 	waits    []*anyWait
-	plans    [][]action // of each rank
+	plans    [][]action // by rank: its actions
 }
 
 // message is one message of a round.
 type message struct {
 	id, from, to int
 	tag, size    int
-	second       bool   // the message goes through the second communicator
-	class        *class // class in which wildcards receive the message; nil: it is received by its source
-	phase        int    // phase of the class
-	blocking     bool   // the send may wait for the receive
+	second       bool   // sent through the second communicator
+	class        *class // class of the message if wildcards receive it; nil: it is received by its source
+	phase        int    // phase of the message in its class
+	blocking     bool   // the send may have to wait for the receive
 	sync         bool
 
 	recv   *comm.Request
@@ -38,15 +37,15 @@ type message struct {
 	prompt bool // the message is received as early as possible
 }
 
-// class is a set of messages to one rank. Its receives from any source may
-// match them in any order within a phase. The messages of the second phase are
-// sent when all of the first have been received.
+// class is a set of messages to one rank. Receives from any source may match them in any
+// order within a phase. The messages of the second phase are sent after all messages of
+// the first were received.
 type class struct {
 	members [2][]*message
-	posted  bool // all receives are posted before everything else
+	posted  bool // all receives of the class are posted first
 	recvs   []*comm.Request
 	bufs    [][]uint64
-	taken   int // receives whose completion the program has seen
+	taken   int // number of receives that the program has seen complete
 	shown   *comm.Status
 }
 
@@ -99,13 +98,13 @@ func (k *rank) exchange(w *commtest.World) error {
 }
 
 func newRound(plan *rand.Rand, ranks int) *round {
-	// Messages of the next rounds may be on their way to a rank that is still
-	// in this one. So two rounds with the same tags would be a wrong program.
+	// Messages of the next rounds may be in flight to a rank that is still in this round. So
+	// two rounds must not use the same tags.
 	r := &round{plans: make([][]action, ranks), tag: 2000 + 64*plan.IntN(1<<23)}
 	for id := range 2 + plan.IntN(8) {
 		m := &message{id: id, from: plan.IntN(ranks), tag: r.tag + id, size: 3 + []int{0, 2, 30, 150}[plan.IntN(4)], second: plan.IntN(2) == 0}
 		if m.to = (m.from + 1 + plan.IntN(max(ranks-1, 1))) % ranks; m.from == m.to {
-			continue // a single rank
+			continue // the job has a single rank
 		}
 		r.messages = append(r.messages, m)
 	}
@@ -137,9 +136,8 @@ func (r *round) end(plan *rand.Rand, m *message) int {
 	return 3*(m.id+plan.IntN(last-m.id+1)) + 2
 }
 
-// classify puts some messages to one rank into classes. If a message from that
-// rank to the sender of the second of two messages lies between the two, the
-// second may be of a later phase.
+// classify puts some messages to one rank into classes. The second of two messages may be
+// in a later phase if that rank sends a message to its sender in between.
 func (r *round) classify(plan *rand.Rand) {
 	of := make(map[[2]int]*class)
 	for _, m := range r.messages {
@@ -167,9 +165,8 @@ func (r *round) classify(plan *rand.Rand) {
 	}
 }
 
-// follows makes m a message that is sent only after its receiver has received
-// all messages up to last: between them the receiver sends a message for which
-// the sender waits.
+// follows ensures that m is sent only after its receiver has received all messages up to
+// last: in between the receiver sends a message for which the sender of m waits.
 func (r *round) follows(last, m *message) bool {
 	for _, token := range r.messages {
 		if token.id > last.id && token.id < m.id && token.from == m.to && token.to == m.from && token.class == nil {
@@ -180,15 +177,15 @@ func (r *round) follows(last, m *message) bool {
 	return false
 }
 
-// receive plans the receive of a message by its source: posted before the send,
-// or later, perhaps after a probe.
+// receive plans the receive of a message by its source. The receive is posted before the
+// send or later, possibly after a probe.
 func (r *round) receive(plan *rand.Rand, m *message) {
 	end := r.end(plan, m)
 	if m.prompt {
 		end = 3*m.id + 2
 	}
 	switch how := plan.IntN(6); {
-	case how < 3: // posted before
+	case how < 3: // posted before the send
 		m.blocking, m.sync = plan.IntN(2) == 0, plan.IntN(4) == 0
 		r.at(m.to, 3*plan.IntN(m.id+1), func(x *execution) error { return x.post(m) })
 		if len(r.waits) > 0 && !m.prompt && plan.IntN(2) == 0 {
@@ -197,7 +194,7 @@ func (r *round) receive(plan *rand.Rand, m *message) {
 				return
 			}
 		}
-		if !m.prompt && plan.IntN(3) == 0 { // together with other receives, in order of completion
+		if !m.prompt && plan.IntN(3) == 0 { // waited for together with other receives, in order of completion
 			a := &anyWait{of: []*message{m}}
 			r.waits = append(r.waits, a)
 			r.at(m.to, end, func(x *execution) error { return x.waitAny(a) })
@@ -210,7 +207,7 @@ func (r *round) receive(plan *rand.Rand, m *message) {
 		} else {
 			r.at(m.to, end, func(x *execution) error { return x.wait(m) })
 		}
-	case how == 3 && !m.prompt: // shown by a probe, received later
+	case how == 3 && !m.prompt: // shown by a probe, and received later
 		r.at(m.to, end, func(x *execution) error { return x.probe(m) })
 		r.at(m.to, 3*r.messages[len(r.messages)-1].id+2, func(x *execution) error { return x.take(m) })
 	default:
@@ -235,7 +232,7 @@ func (r *round) receiveAny(plan *rand.Rand, c *class) {
 	}
 	for _, m := range all {
 		end := r.end(plan, m)
-		if len(c.members[1]) > 0 && m.phase == 0 { // before the message that lets the next phase begin
+		if len(c.members[1]) > 0 && m.phase == 0 { // before the message that starts the next phase
 			end = 3*m.id + 2
 		}
 		switch {
@@ -245,7 +242,7 @@ func (r *round) receiveAny(plan *rand.Rand, c *class) {
 			r.at(to, end, func(x *execution) error { return x.takeAny(c) })
 		default:
 			later := end
-			if m.phase == 1 || m == all[len(c.members[0])-1] { // the next phase may begin when the last one is shown
+			if m.phase == 1 || m == all[len(c.members[0])-1] { // the next phase may start when the last message of this one was shown
 				later = max(later, r.end(plan, m))
 			}
 			r.at(to, end, func(x *execution) error { return x.showAny(c) })

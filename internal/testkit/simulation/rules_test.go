@@ -6,7 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
-// table names the jobs that have to fail without a rule.
+// table holds the rules, and names the jobs that must fail without a rule.
 var table = ruletest.Table{Root: "../../..", Rules: rules, Unshown: unshown, Test: "TestSimulation", Soak: 10000, Sign: `INTRA_SEED=\d+`}
 
 // TestRulesStand looks for the text of every rule in the machines. It must

@@ -66,8 +66,8 @@ func (p *process) step(s recovery.Step, seen uint64) error {
 	return fmt.Errorf("unknown step %d", s.Kind)
 }
 
-// cut ends a cut in the messages. Messages that were received beyond it are reported again,
-// and so hashed again, see process.sum.
+// cut ends a cut in the messages. Messages that were received beyond the cut are reported
+// again, and so hashed again. See process.sum.
 func (p *process) cut(joined ...sdr.Joiner) error {
 	p.cutting = true
 	defer func() { p.cutting = false }()
@@ -79,7 +79,7 @@ func (p *process) endCut(joined ...sdr.Joiner) error {
 	if err := p.cut(joined...); err != nil {
 		return err
 	}
-	if p.dead { // died while sending one of its acknowledgements: its links hold nothing
+	if p.dead { // the process died while it sent an acknowledgement of the cut, so its links hold nothing
 		return nil
 	}
 	if p.program != nil {
@@ -92,7 +92,7 @@ func (p *process) endCut(joined ...sdr.Joiner) error {
 		}
 	}
 	if kept > 0 && p.msgs.Failure() == nil {
-		p.w.fail("%v keeps %d messages of before the cut:\n%s", p, kept, p.msgs.Describe())
+		p.w.fail("%v keeps %d messages from before the cut:\n%s", p, kept, p.msgs.Describe())
 	}
 	return nil
 }
@@ -157,8 +157,8 @@ func (p *process) order(o job.Order) {
 		s, ok := p.slots.Get(o.Rank, o.Number)
 		if ok {
 			p.giveTo(s, o.Process, label{errand: errandBackup, rank: o.Rank, number: o.Number}, "backup send")
-		} else if w.head.term == 0 || o.Number == p.slots.Full() { // otherwise a lost head ordered that, for a backup that it has not completed
-			w.fail("%v does not hold the backup %d of rank %d that it is to give away", p, o.Number, o.Rank)
+		} else if w.head.term == 0 || o.Number == p.slots.Full() { // otherwise a lost head ordered this, for a backup that it has not completed
+			w.fail("%v does not hold the backup %d of rank %d that it has to send", p, o.Number, o.Rank)
 		}
 	case job.OrderRollback:
 		p.rollback(o)
@@ -169,7 +169,7 @@ func (p *process) order(o job.Order) {
 	p.changed()
 }
 
-// position returns where this rank stands at the cut.
+// position returns the position of this rank at the cut.
 func (p *process) position(number uint64) (*position, error) {
 	at, err := p.msgs.Position()
 	if err != nil {
@@ -179,7 +179,7 @@ func (p *process) position(number uint64) (*position, error) {
 	return &position{section: p.machine.Position(), point: number, messages: messages}, err
 }
 
-// positionInCut returns the position in the cut in which p is.
+// positionInCut returns the position of p in its present cut.
 func (p *process) positionInCut(number uint64) (*position, error) {
 	if p.cutAt != nil {
 		return p.cutAt, nil

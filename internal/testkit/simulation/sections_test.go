@@ -9,11 +9,11 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// rank is the environment of steps: results of sections are sent, and received
-// messages go into the next section.
+// rank is the environment of steps. Results of sections are sent in messages, and received
+// messages are used in the next section.
 type rank struct{ *program }
 
-// steps returns the steps of the programs, besides pure message traffic.
+// steps returns the steps of the programs, other than pure message traffic.
 func (k *rank) steps() []commtest.Step {
 	return []commtest.Step{k.work, k.work, k.work, k.workBetween, k.pass, k.collect, k.total,
 		k.exchange, k.exchange, k.exchange, k.exchange, k.exchange, k.exchange}
@@ -25,14 +25,14 @@ func mix(x, y uint64) uint64 {
 	return x ^ x>>29
 }
 
-// Each kind of section is a way in which tasks write memory. The result of a
-// task depends on all memory that it reads, so a task that runs on anything but
-// the memory of the entry has another result.
+// Each kind of section is a way in which tasks write memory. The result of a task depends
+// on all memory that it reads. So a task that runs on memory other than that of the entry
+// has another result.
 const (
-	inout    = iota // a task's block of the state
-	out             // a block of another array, in part
-	twice           // two regions: the update has two pieces
-	reduce          // a cell
+	inout    = iota // each task has a block of the state
+	out             // each task has a block of another array, and writes only a part of it
+	twice           // two regions, so the update has two pieces
+	reduce          // a cell of a reduction
 	aliasing        // an out region that the task also reads
 	kinds
 )
@@ -40,7 +40,7 @@ const (
 // work runs a section.
 func (k *rank) work(w *commtest.World) error {
 	tasks, kind, policy := w.Plan.IntN(8), w.Plan.IntN(kinds), sched.Policy(w.Plan.IntN(3))
-	entry := w.Sum // differs if any observation does
+	entry := w.Sum // differs if any observation differs
 	other := append([]uint64(nil), k.words...)
 	cells := make([]uint64, tasks)
 	list := make([]task, tasks)
@@ -90,8 +90,8 @@ func (k *rank) work(w *commtest.World) error {
 	return nil
 }
 
-// fill writes every step-th word of to from all words of from. It takes time,
-// during which the memory has neither its old nor its new contents.
+// fill writes every step-th word of to, computed from all words of from. It takes time.
+// Meanwhile the memory has neither its old nor its new contents.
 func (k *rank) fill(entry uint64, from, to []uint64, step int) {
 	sum := entry
 	for _, v := range from {
@@ -106,7 +106,7 @@ func (k *rank) fill(entry uint64, from, to []uint64, step int) {
 	}
 }
 
-// workBetween runs a section while messages are under way.
+// workBetween runs a section while messages are in flight.
 func (k *rank) workBetween(w *commtest.World) error {
 	n, me := w.Comm.Size(), w.Comm.Rank()
 	mine, theirs := append([]uint64(nil), k.words...), make([]uint64, words)
@@ -122,7 +122,7 @@ func (k *rank) workBetween(w *commtest.World) error {
 	return nil
 }
 
-// take makes received words a part of the state.
+// take stores received words in the state.
 func (k *rank) take(w *commtest.World, words []uint64) {
 	for i, v := range words {
 		k.words[i] = mix(k.words[i], v)
@@ -130,8 +130,8 @@ func (k *rank) take(w *commtest.World, words []uint64) {
 	w.Observe(k.words)
 }
 
-// pass sends the state to both neighbours. They receive it from any source, and
-// use it in order of the sources.
+// pass sends the state to both neighbours. They receive it from any source, and use it in
+// the order of the sources.
 func (k *rank) pass(w *commtest.World) error {
 	n, me := w.Comm.Size(), w.Comm.Rank()
 	var neighbours []int
@@ -161,11 +161,11 @@ func (k *rank) pass(w *commtest.World) error {
 	for _, r := range neighbours {
 		k.take(w, from[r])
 	}
-	return w.Comm.Barrier() // the next messages with this tag are not for these receives
+	return w.Comm.Barrier() // these receives must not match the next messages with this tag
 }
 
-// collect sends a part of every state to one rank. That rank receives the parts
-// in order of arrival, and sends back a result of all of them.
+// collect sends a part of every state to one rank. That rank receives the parts in order
+// of arrival, and sends back a result computed from all of them.
 func (k *rank) collect(w *commtest.World) error {
 	n, me, root := w.Comm.Size(), w.Comm.Rank(), w.Plan.IntN(w.Comm.Size())
 	back := make([]uint64, 4)

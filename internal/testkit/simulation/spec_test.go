@@ -13,10 +13,10 @@ import (
 
 // spec describes a random job. Everything in it follows from the seed.
 type spec struct {
-	seed, plan uint64 // plan: seed of the program
+	seed, plan uint64 // seed of the job, and seed of its program
 	degrees    []int
 	passes     uint64
-	steps      int // steps of a pass
+	steps      int // number of steps of a pass
 	does       activity
 	pointless  bool // the program never reaches a safe point
 	mirror     bool
@@ -26,7 +26,7 @@ type spec struct {
 	inbox      int64
 	patience   time.Duration
 	lags       []int
-	breaks     int // one in that many steps breaks a connection; 0: none
+	breaks     int // a connection breaks in one of that many steps; 0: never
 
 	start   bool // new processes replace lost ones
 	spares  int
@@ -34,26 +34,25 @@ type spec struct {
 	files   recovery.Files
 	kills   []kill
 	hosts   int
-	gone    int           // step at which the program's file is removed, so that no process can be started; 0: never
+	gone    int           // step at which the program's file is removed, so that no more processes can be started; 0: never
 	heirs   int           // number of heads that are lost
 	steady  int           // a head is lost in one of that many steps,
 	busy    bool          // or while it handles a death
 	swift   bool          // the first replicas of all ranks are ahead of the others
-	echo    int           // frames of a dead process to a joiner arrive in one of that many steps, but all of them do
-	shy     int           // links to joiners are made in one of that many possible steps
-	kept    bool          // other nodes keep the decisions, even when none of them could become the head any more
-	think   int           // decisions are kept in one of that many steps; 0: at once
-	slow    int           // factor by which the head's clock is faster: the programs are slow
-	cost    time.Duration // time of a backup that processes report
+	echo    int           // in one of that many steps frames of a dead process to a joiner arrive; in the end all of them do
+	shy     int           // in one of that many possible steps links to joiners are made
+	kept    bool          // other nodes keep the decisions, even if none of them could become the head any more
+	think   int           // in one of that many steps a decision is kept; 0: at once
+	slow    int           // factor by which the head's clock is faster, which makes programs slow in comparison
+	cost    time.Duration // time that processes report for a backup
 	restart *restart
 
-	compared bool // messages are compared
+	compared bool // replicas compare their messages
 	wrong    int  // number of the received message that is wrong; 0: none
 	doomed   bool // the sender of that message dies soon
 }
 
-// again returns a job that continues from files of another one, with other
-// degrees.
+// again returns a job that continues from the files of another one, with other degrees.
 func (s *spec) again(from *restart) *spec {
 	a := newSpec(s.seed ^ 1<<40)
 	a.plan, a.passes, a.steps, a.does, a.limits, a.pointless, a.restart = s.plan, s.passes, s.steps, s.does, s.limits, false, from
@@ -139,7 +138,7 @@ type activity int
 
 const (
 	anything activity = iota
-	messages          // rounds of messages, and nothing else
+	messages          // only rounds of messages
 	sections
 )
 

@@ -16,23 +16,23 @@ type errand uint8
 
 const (
 	errandJoin   errand = 1 + iota // to a joiner: the state of its rank
-	errandBackup                   // to a holder
+	errandBackup                   // to a holder of a backup
 	errandBack                     // to a process that rolls back: the state of its rank
 )
 
-// The kinds of frames that carry states: pieces, and the end of a state.
+// These are the kinds of frames that carry states: pieces, and the end of a state.
 const (
 	framePiece uint8 = 1 + iota
 	frameEnd
 )
 
-// label names a state on its way.
+// label identifies a state transfer.
 type label struct {
 	errand     errand
 	stream     uint64
 	generation uint32
 	rank       int
-	number     uint64 // of the cut
+	number     uint64 // number of the cut
 	full       uint64 // the last backup that the sender knows to be complete
 }
 
@@ -42,13 +42,13 @@ type stateCopy struct {
 	at    *position
 }
 
-// outbound is a state on its way to a joiner.
+// outbound is a state that is being sent to a joiner.
 type outbound struct {
 	to         *process
 	generation uint32
 	stream     uint64
-	sent       [][]byte // the part of each piece that the joiner has
-	moving     int      // frames that the link holds
+	sent       [][]byte // by piece: the contents that the joiner has
+	moving     int      // number of frames that the link holds
 }
 
 // inbound assembles the states that arrive from one process.
@@ -56,19 +56,19 @@ type inbound struct {
 	pieces map[uint64][][]byte // by stream
 }
 
-// A frame with state has the errand as its flags; its arguments are the stream
-// and the piece. The log of the sender holds the label and the position of the
-// last frame: the simulation does not test their encoding.
+// A frame with state has the errand as its flags; its arguments are the stream and the
+// piece. The disk of the simulation holds the label and the position of the last frame, so
+// their encoding is not tested.
 type ending struct {
 	label label
 	at    *position
-	sum   uint64 // of the pieces
+	sum   uint64 // sum of the pieces
 }
 
 // sender owns frames with state.
 type sender struct {
 	p *process
-	o *outbound // nil: the frames have a copy
+	o *outbound // nil: the frames hold a copy
 }
 
 // Sent implements transport.Owner.
@@ -99,8 +99,7 @@ func cloneImage(im [][]byte) [][]byte {
 	return c
 }
 
-// stateFor returns the state on its way to a joiner, nil if the joiner has
-// died.
+// stateFor returns the state that is being sent to a joiner, nil if the joiner has died.
 func (p *process) stateFor(to job.Process) *outbound {
 	if p.outbound[to] == nil && p.wires[to] != nil {
 		p.outbound[to] = &outbound{to: p.wires[to], generation: p.member.Generation()}
@@ -108,15 +107,15 @@ func (p *process) stateFor(to job.Process) *outbound {
 	return p.outbound[to]
 }
 
-// donate copies some state to a joiner ahead of the cut. The links must have
-// sent all that was copied at the previous safe point.
+// donate copies some of the state to a joiner ahead of the cut. The links must have sent
+// everything that was copied at the previous safe point.
 func (p *process) donate(to job.Process) error {
 	out := p.stateFor(to)
 	if out == nil {
-		return fmt.Errorf("%v gives its state to %v, which is dead", p, to)
+		return fmt.Errorf("%v sends its state to %v, which is dead", p, to)
 	}
 	if p.lives[to] == out.to.birth {
-		return fmt.Errorf("%v gives its state to %v, which has one", p, to)
+		return fmt.Errorf("%v sends its state to %v, which has one", p, to)
 	}
 	if out.moving > 0 {
 		return nil
@@ -130,7 +129,7 @@ func (p *process) donate(to job.Process) error {
 		}
 		p.piece(out, i, bytes.Clone(b))
 		p.reach("copy")
-		if p.w.random.IntN(8) == 0 { // enough for one safe point
+		if p.w.random.IntN(8) == 0 { // sometimes stop before everything was copied
 			all = false
 			break
 		}
@@ -190,7 +189,7 @@ func (p *process) transfer(to job.Process) error {
 			p.reach("state")
 		}
 		if !out.has(i, b) {
-			p.piece(out, i, b) // the frame holds the program's memory
+			p.piece(out, i, b) // the frame refers to the program's memory
 		}
 	}
 	if out.stream == 0 {
@@ -209,23 +208,23 @@ type gift struct {
 	to    *process
 	label label
 	state stateCopy
-	next  int // piece
+	next  int // next piece
 	step  string
 }
 
-// giveTo sends a copy to another process, in parallel to everything else. step
-// is the point of death in the middle of it.
+// giveTo sends a copy to another process, in parallel to the program. step is the point of
+// death in the middle.
 func (p *process) giveTo(s stateCopy, to job.Process, l label, step string) {
 	q := p.wires[to]
 	if q == nil {
-		return // the process has died, and the head will know what to do
+		return // the process has died; the head handles this
 	}
 	l.stream = p.w.disk.stream()
 	l.generation, l.full = p.member.Generation(), p.slots.Full()
 	p.gifts = append(p.gifts, &gift{to: q, label: l, state: s, step: step})
 }
 
-// give sends the next piece of some state.
+// give sends the next piece of some gift.
 func (p *process) give() {
 	n := p.w.random.IntN(len(p.gifts))
 	g := p.gifts[n]
@@ -259,7 +258,7 @@ func (p *process) copyState(number uint64, holder job.Process) error {
 	p.reach("backup copy")
 	p.pause()
 	if p.member.Generation() != generation {
-		return nil // newer than the backup to which the job rolls back
+		return nil // the copy is newer than the backup to which the job rolls back
 	}
 	if p.slots.Put(p.self.Rank, number, s) {
 		p.reply(job.Reply{Kind: job.ReplyStored, Generation: p.member.Generation(), Number: number, Rank: p.self.Rank, Seconds: p.w.spec.cost.Seconds()})
@@ -301,7 +300,7 @@ func (p *process) takeState(from *process, h *transport.Header, payload []byte) 
 	p.arrived(end.label, stateCopy{pieces, end.at})
 }
 
-// arrived handles a whole state.
+// arrived handles a complete state.
 func (p *process) arrived(l label, s stateCopy) {
 	var replies []job.Reply
 	switch {

@@ -8,12 +8,11 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// storms change the plan of a job, so that an event which is otherwise rare
-// happens often.
+// storms change the plan of a job so that rare events happen often.
 var storms = []func(*spec, *rand.Rand){(*spec).aheadOfCuts, (*spec).rollbacks, (*spec).rollbacks, (*spec).ends, (*spec).joins}
 
-// calm plans a job in which all lost processes are replaced, and nothing else
-// happens yet.
+// calm plans a job in which all lost processes are replaced, and no other fault happens
+// yet.
 func (s *spec) calm(random *rand.Rand, degrees ...int) {
 	s.start, s.spares, s.gone, s.heirs, s.pointless = true, 0, 0, 0, false
 	s.successors(random)
@@ -24,7 +23,7 @@ func (s *spec) calm(random *rand.Rand, degrees ...int) {
 	}
 }
 
-// dies plans the death of a process at one of some points.
+// dies plans the death of a process at one of the given points.
 func (s *spec) dies(random *rand.Rand, most int, points ...string) {
 	rank := random.IntN(len(s.degrees))
 	s.kills = append(s.kills, kill{process: job.Process{Rank: rank, Replica: random.IntN(s.degrees[rank])},
@@ -52,19 +51,18 @@ func (s *spec) aheadOfCuts(random *rand.Rand) {
 	}
 }
 
-// rollbacks plans losses of ranks, further losses during the rollback, and
-// broken links.
+// rollbacks plans losses of ranks, further losses during the rollback, and broken links.
 func (s *spec) rollbacks(random *rand.Rand) {
 	s.calm(random, 1, 1, 2)
 	s.passes = 4 + uint64(random.IntN(6))
 	s.backup.Every = 1 + uint64(random.IntN(2))
-	if random.IntN(3) == 0 { // the time between two backups changes
+	if random.IntN(3) == 0 { // the time between backups varies
 		s.backup = recovery.Policy{Auto: true}
 		s.slow, s.cost = 1000, []time.Duration{time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond}[random.IntN(3)]
 	}
 	s.kept = random.IntN(4) == 0
 	s.inPlace = random.IntN(4) > 0
-	if random.IntN(3) == 0 { // a rank that shares much is lost, and other ranks are
+	if random.IntN(3) == 0 { // a rank that shares much is lost together with other ranks
 		s.does, s.degrees[0], s.lags = sections, 2+random.IntN(2), []int{0, 4, 60}
 	}
 	s.shy = []int{0, 0, 20, 200}[random.IntN(4)]
@@ -72,7 +70,7 @@ func (s *spec) rollbacks(random *rand.Rand) {
 	for replica := range s.degrees[rank] {
 		s.falls(random, job.Process{Rank: rank, Replica: replica}, 3000)
 	}
-	if random.IntN(5) == 0 { // the last holder of a copy loses a link before there is another one
+	if random.IntN(5) == 0 { // the last holder of a copy loses a link before another holder exists
 		s.degrees, s.kills = []int{1, 1, 1}[:2+random.IntN(2)], nil
 		s.falls(random, job.Process{Rank: random.IntN(2)}, 2000)
 		s.kills = append(s.kills, kill{process: job.Process{Rank: rank}, point: atAfter, count: random.IntN(600), what: aLink})
@@ -103,7 +101,7 @@ func (s *spec) ends(random *rand.Rand) {
 		s.backup.Every = 1
 	}
 	s.lags = [][]int{{0, 20}, {0, 4, 60}, {0, 0, 200}}[random.IntN(3)]
-	if random.IntN(3) == 0 { // a process that has finished is needed again, and dies
+	if random.IntN(3) == 0 { // a finished process is needed again, and dies
 		s.backup.Every, s.degrees[0], s.degrees[1] = 1, 1, 1
 		s.kills = append(s.kills, kill{process: job.Process{Rank: random.IntN(2)}, other: true, point: "through", count: random.IntN(2)})
 		s.dies(random, 4, "abort", "fetch", "ready", "resume")
@@ -127,12 +125,12 @@ func (s *spec) joins(random *rand.Rand) {
 	}
 	s.kept = random.IntN(2) == 0
 	switch random.IntN(4) {
-	case 0: // the cut leaves a joiner out, since it has no link to another process yet
+	case 0: // the cut omits a joiner that still lacks a link to some process
 		s.kept, s.think, s.shy, s.files = true, 50, 10+random.IntN(20), recovery.Files{}
 		s.falls(random, job.Process{Replica: 1}, 600)
 		s.kills = append(s.kills, kill{process: job.Process{Rank: 1, Replica: 1}, other: true, point: "ask"})
 		return
-	case 1: // the state of a dead donor arrives after that of the next one
+	case 1: // the state of a dead donor arrives after that of the next donor
 		s.degrees[0], s.echo = 3, 1000
 		s.start, s.spares = false, 1 // another joiner would need a link to this one
 		s.falls(random, job.Process{Replica: 2}, 600)

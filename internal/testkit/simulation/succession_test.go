@@ -7,13 +7,14 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// mayBeLost reports whether another head can take the place of this one.
+// mayBeLost reports whether another head could replace this one.
 func (l *leader) mayBeLost() bool {
 	return l.w.heirs > 0 && l.head != nil && l.booted && !l.head.Ended()
 }
 
-// isStruck reports whether the head is lost now, once in that many steps: at any step, or,
-// if the plan says so, while the head is busy with a death.
+// isStruck decides at random whether the head is lost now, once in steady steps. If the
+// plan says so, this may also happen while the head is handling a death, once in busy
+// steps.
 func (l *leader) isStruck(steady, busy int) bool {
 	if !l.mayBeLost() {
 		return false
@@ -24,8 +25,7 @@ func (l *leader) isStruck(steady, busy int) bool {
 	return len(l.state.Verdicts) > 0 && (len(l.asked) > 0 || l.state.Recovery.Rolling) && l.w.random.IntN(busy) == 0
 }
 
-// loseHead ends the head. Some of its proposals may still be kept, and some of its messages
-// may still arrive.
+// loseHead ends the head. Some of its proposals and messages still arrive.
 func (w *world) loseHead() {
 	l := w.head
 	w.heirs--
@@ -55,8 +55,8 @@ func (w *world) loseHead() {
 	l.absent = w.random.IntN(2) * w.random.IntN(100)
 }
 
-// succeed starts the successor of the lost head. It knows the log, and the agents repeat
-// the rest.
+// succeed starts the successor of the lost head. The successor knows the log, and the
+// agents repeat the rest.
 func (w *world) succeed() {
 	l := w.head
 	for len(l.losing) > 0 {
@@ -80,7 +80,7 @@ func (w *world) succeed() {
 	l.perform(acts)
 }
 
-// spares counts the processes that wait for a slot, as far as the head can know.
+// spares counts the processes that wait for a slot, as far as the head can know of them.
 func (l *leader) spares() (n int) {
 	for _, p := range l.w.processes {
 		if p.role == head.Spare && p.self == p.from.ID && !p.dead && !l.truth.promised[p.from.ID] && !slices.ContainsFunc(p.says, isJoined) {

@@ -7,26 +7,26 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// witness is the simulation's knowledge of the state that can be recovered: from the log,
-// and from the reports that the head has received. While a decision about recovery is being
-// kept, the head handles no report; until then its effect is unsure.
+// witness records which state can be recovered, from the log and from the reports that the
+// head has received. While a decision about recovery is being kept, the head handles no
+// report. Until then the effect of a report is uncertain.
 type witness struct {
 	complete uint64                   // the last complete backup
-	rolling  bool                     // some processes may have left their lives for a rollback
-	tries    map[job.Process]int      // by slot: processes that were requested and have not become live
+	rolling  bool                     // some processes may have left their generation for a rollback
+	tries    map[job.Process]int      // by slot: number of processes that were requested and have not become live
 	refused  bool                     // a process could not be started
-	holds    map[*process][]witnessed // copies that were reported to the head
-	unsure   []*process               // processes with reported copies that the head may not have handled yet
-	dying    []*process               // declared dead, which the head may not have handled yet
+	holds    map[*process][]witnessed // copies whose reports were sent to the head
+	unsure   []*process               // processes with reported copies, of which the head may not have handled all reports
+	dying    []*process               // declared dead, but the head may not have handled that yet
 	planned  uint64                   // the last backup that was begun
 	cut      uint64                   // cut at which all processes are to stop
 	given    map[*process]gave        // joiners that get their states in this cut
 	set      uint64                   // set of files that is being written
 	savers   map[*process]bool        // processes that write it and have not reported the result
-	promised map[job.Process]bool     // spares, by their names, that get a slot once that decision is kept
+	promised map[job.Process]bool     // spares, by name, that get a slot once the decision about it is kept
 }
 
-// gave is a state that is on its way in a cut.
+// gave is a state that is being sent in a cut.
 type gave struct {
 	number uint64
 	by     *process
@@ -44,7 +44,7 @@ func newWitness() witness {
 	return witness{tries: make(map[job.Process]int), holds: make(map[*process][]witnessed), given: make(map[*process]gave), savers: make(map[*process]bool), promised: make(map[job.Process]bool)}
 }
 
-// succeed keeps only the deaths: the new head has received no other reports.
+// succeed keeps only the deaths, because the new head has received no other reports.
 func (t *witness) succeed(*leader) {
 	clear(t.holds)
 	clear(t.given)
@@ -66,7 +66,7 @@ func (t *witness) hears(l *leader, p *process, r *job.Reply) {
 		return
 	case job.ReplyStored:
 		c.rank, c.number = r.Rank, r.Number
-	case job.ReplyReady: // the process has the state of the last backup, if none was completed since
+	case job.ReplyReady: // the process has the state of the last backup, unless another one was completed since
 		if c.rank, c.number = p.self.Rank, t.complete; r.Generation <= l.state.Recovery.Taken {
 			return
 		}
@@ -93,7 +93,7 @@ func (l *leader) catchUp() {
 	for _, p := range t.dying {
 		p.known = true
 		if t.set > 0 && t.savers[p] && !l.over {
-			l.w.fail("%v has died before it has written its file, and set %d is not given up", p, t.set)
+			l.w.fail("%v has died before it wrote its file, but set %d is not abandoned", p, t.set)
 		}
 	}
 	t.dying = t.dying[:0]
@@ -175,7 +175,7 @@ func (l *leader) holder(p job.Process) job.Endpoint {
 	return endpoint(p, l.state.Places[p].Incarnation)
 }
 
-// foresee checks whether an entry may be proposed.
+// foresee checks that an entry may be proposed.
 func (l *leader) foresee(e decision.Entry) {
 	t := &l.truth
 	switch e.Kind {
@@ -194,14 +194,14 @@ func (l *leader) foresee(e decision.Entry) {
 		if d := e.Recovery; d.Kind == recovery.Complete {
 			for rank := range l.w.spec.degrees {
 				if l.copies(rank, d.Number, false) == 0 {
-					l.w.fail("backup %d is said to be complete, and nobody holds the state of rank %d", d.Number, rank)
+					l.w.fail("backup %d is reported complete, but no process holds the state of rank %d", d.Number, rank)
 				}
 			}
 		}
 	}
 }
 
-// sends records a message of the head, and checks whether the head may send it.
+// sends records a message of the head, and checks that the head may send it.
 func (l *leader) sends(a head.Send) {
 	m := a.Message
 	to := l.at[a.To]
@@ -227,7 +227,7 @@ func (l *leader) sends(a head.Send) {
 		}
 		for q, g := range t.given {
 			if g.number == o.Number && !q.declared && !g.by.declared {
-				w.fail("%v is given its state by %v in cut %d, which ends without it", q, g.by, o.Number)
+				w.fail("%v gets its state from %v in cut %d, which ends without it", q, g.by, o.Number)
 			}
 		}
 		clear(t.given)
@@ -237,15 +237,15 @@ func (l *leader) sends(a head.Send) {
 	}
 }
 
-// kills checks whether a process may be killed. For a broken link, it must be one that is
-// not the last of its rank, or without which the job can recover.
+// kills checks that a process may be killed. For a broken link, it must not be the last
+// one of its rank, or the job must be able to recover without it.
 func (l *leader) kills(a head.Kill) {
 	w, p := l.w, l.at[a.To]
 	switch {
 	case p == nil || p.dead || p.left || !l.lives(p): // the job does not need a joiner
 		return
 	case l.state.Released:
-		w.fail("%v has to be killed, for it does not go when it is released", p)
+		w.fail("%v has to be killed, because it does not end when it is released", p)
 	case l.over:
 		return
 	}
@@ -254,22 +254,22 @@ func (l *leader) kills(a head.Kill) {
 		why = why || r.p == p || r.q == p
 	}
 	if !why {
-		w.fail("%v is killed, and none of its links broke", p)
+		w.fail("%v is killed, but none of its links broke", p)
 	}
 	w.seen["an end of a link is killed"]++
 	if l.alive(p.self.Rank) == 1 {
 		w.seen["a link between last replicas is broken"]++
 		if !l.survives(p) {
-			w.fail("%v has to go because of a broken link, and a backup is lost with it", p)
+			w.fail("%v is killed because of a broken link, and a backup is lost with it", p)
 		}
 	}
 }
 
-// publishes checks the files of a set that is to be made complete.
+// publishes checks the files of a set that will be made complete.
 func (l *leader) publishes(a head.Publish) {
 	d := l.w.disk
 	if d.given[a.Set.Number] {
-		l.w.fail("set %d was given up and is made complete", a.Set.Number)
+		l.w.fail("set %d was abandoned and is made complete", a.Set.Number)
 	}
 	for rank := range l.w.spec.degrees {
 		if f := d.sets[a.Set.Number][rank]; f == nil || f.cut != a.Set.Cut {
@@ -278,15 +278,15 @@ func (l *leader) publishes(a head.Publish) {
 	}
 }
 
-// passes checks whether a process may continue beyond a safe point.
+// passes checks that a process may continue beyond a safe point.
 func (l *leader) passes(p *process, point uint64) {
 	if l.truth.cut > 0 && point >= l.truth.cut && p.member.Generation() == l.state.Recovery.Generation {
-		l.w.fail("%v passes safe point %d, and the cut is at %d", p, point, l.truth.cut)
+		l.w.fail("%v passes safe point %d, but the cut is at %d", p, point, l.truth.cut)
 	}
 }
 
-// copies counts the live processes that hold the state of a rank in a backup: those that
-// the head knows of, or, unless sure is set, may know of.
+// copies counts the live processes that hold the state of a rank in a backup. sure counts
+// only processes of which the head knows; otherwise those of which it may know count, too.
 func (l *leader) copies(rank int, number uint64, sure bool) (n int) {
 	for p, list := range l.truth.holds {
 		if p.known || sure && p.declared {
@@ -302,7 +302,7 @@ func (l *leader) copies(rank int, number uint64, sure bool) (n int) {
 	return n
 }
 
-// survives reports whether all of a backup is held without a process.
+// survives reports whether other processes than v hold all of the backup.
 func (l *leader) survives(v *process) bool {
 	was := v.known
 	v.known = true
@@ -315,7 +315,7 @@ func (l *leader) survives(v *process) bool {
 	return l.truth.complete > 0
 }
 
-// exhausted reports whether some slot can get no process any more.
+// exhausted reports whether no further process is possible for some slot.
 func (l *leader) exhausted() bool {
 	if l.truth.refused || l.tooFewSpares() || len(l.w.lost) == l.w.spec.hosts {
 		return true

@@ -11,19 +11,19 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 )
 
-// world is a job that runs. All of it happens in one goroutine, step by step, and the seed
-// chooses the next step.
+// world is a running job. It runs in one goroutine, step by step, and the seed chooses
+// each step.
 type world struct {
 	spec      *spec
 	random    *rand.Rand
-	processes []*process // all processes, past and present, in the order of their starts
+	processes []*process // all processes, live or dead, in the order of their starts
 	links     map[pair]*sdrtest.Link
 	pasts     *sdrtest.Pasts        // independent record of the causal histories of messages
 	order     []*sdrtest.Link       // in order of creation
-	slow      map[*sdrtest.Link]int // links that move one in that many times
+	slow      map[*sdrtest.Link]int // slow links; each moves once in that many possible steps
 	head      *leader
-	seen      map[string]int // events that have happened, for coverage
-	now       time.Duration  // skipped time; every step adds a microsecond
+	seen      map[string]int // counts events, for coverage
+	now       time.Duration  // skipped time; each step adds a microsecond
 	steps     int
 	death     int    // the step of the last death
 	spent     []bool // kills that have happened
@@ -33,13 +33,13 @@ type world struct {
 	choices   []func()
 	bad       error  // the first broken invariant
 	broken    []rift // links that have broken permanently
-	rifts     int    // number of those whose ends live
+	rifts     int    // number of these whose ends are live
 	lost      map[detect.ID]bool
-	agents    map[detect.ID]*hostLog    // of each host
+	agents    map[detect.ID]*hostLog    // by host
 	holders   map[job.Endpoint]*process // the processes that have, or had, each slot
 	hello     *job.Hello
 	heirs     int // heads that may still be lost
-	hashed    int // messages that were received
+	hashed    int // number of messages that were received
 	wrong     *wrong
 }
 
@@ -85,7 +85,7 @@ func (w *world) run() error {
 			w.choose(true)
 		}
 		if len(w.choices) == 0 && w.head.tick() {
-			continue // nothing but time could help
+			continue // all processes wait for time to pass
 		}
 		if len(w.choices) == 0 {
 			return fmt.Errorf("hang: %s", w.state())
@@ -94,8 +94,9 @@ func (w *world) run() error {
 	}
 }
 
-// most bounds the steps of a job. A step takes a microsecond of virtual time, and a program that polls
-// takes steps while the head pauses between its attempts to start a replacement, for 13 seconds in all.
+// most bounds the steps of a job. A step takes a microsecond of virtual time. A program
+// that polls takes steps while the head pauses between attempts to start a replacement;
+// these pauses sum to 13 seconds.
 func (w *world) most() int {
 	if w.spec.gone > 0 {
 		return 20_000_000
@@ -103,8 +104,8 @@ func (w *world) most() int {
 	return 2_000_000
 }
 
-// choose lists the possible next events. It mostly leaves out those that lag, unless
-// nothing else can happen.
+// choose lists the possible next events. It usually omits those of slow processes, unless
+// no other event is possible.
 func (w *world) choose(all bool) {
 	w.choices = w.choices[:0]
 	later, echo := (*process)(nil), (*sdrtest.Link)(nil)
@@ -135,7 +136,7 @@ func (w *world) choose(all bool) {
 		if !l.CanMove() {
 			continue
 		}
-		// The far end may not have the link yet.
+		// The other end may not have the link yet.
 		if from, to := l.From.(*process), l.To.(*process); !to.dead && !to.wired(from) && l.Ended() {
 			continue
 		}
@@ -163,8 +164,8 @@ func (w *world) choose(all bool) {
 	}
 }
 
-// noteAhead records that a cut lies before messages of a dead process, which had passed
-// that safe point without a cut.
+// noteAhead records that a dead process had passed the safe point of a cut without a cut,
+// and had sent messages after it.
 func (w *world) noteAhead(o job.Order) {
 	for _, p := range w.processes {
 		if p.dead && p.passed >= o.Number && p.member.Generation() == o.Generation {
@@ -173,7 +174,8 @@ func (w *world) noteAhead(o job.Order) {
 	}
 }
 
-// link returns the link from one process to another, and makes it for the first frame.
+// link returns the link from one process to another. It makes the link for the first
+// frame.
 func (w *world) link(from, to *process) *sdrtest.Link {
 	key := pair{from, to}
 	l := w.links[key]
@@ -201,7 +203,7 @@ func (w *world) echoes(l *sdrtest.Link) bool {
 	return w.spec.echo > 0 && l.From.(*process).dead && l.To.(*process).newcomer
 }
 
-// current returns the present, or the last, process in a slot.
+// current returns the present or last process in a slot.
 func (w *world) current(p job.Process) *process {
 	for i := len(w.processes) - 1; i >= 0; i-- {
 		if q := w.processes[i]; q.self == p {
@@ -222,7 +224,7 @@ func (w *world) state() string {
 	}
 	for _, l := range w.order {
 		if !l.Ended() || l.Waiting() > 0 {
-			fmt.Fprintf(&b, "on the link %v-%v: %d frames wait, under way: %v\n", l.From, l.To, l.Waiting(), !l.Ended())
+			fmt.Fprintf(&b, "on the link %v-%v: %d frames wait, in flight: %v\n", l.From, l.To, l.Waiting(), !l.Ended())
 		}
 	}
 	return b.String()

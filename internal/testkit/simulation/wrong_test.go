@@ -12,28 +12,29 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// wrong is the one frame of a job whose contents are wrong according to the hash of its
-// receiver. Its bits are right, so the job continues whether or not the replicas of its
-// sender find it. They have to find it, unless the receiver dies, or all of them do, or the
-// job rolls back.
+// wrong is the only frame of a job whose contents are wrong according to the hash of its
+// receiver. Its bits are right, so the job continues even if the error is not found. The
+// replicas of its sender have to find the error, unless the receiver dies, or all of them
+// die, or the job rolls back.
 type wrong struct {
 	taker, by   *process
-	incarnation uint32   // of the frame
-	number      uint64   // of the message
-	passed      uint64   // safe points that the sender had passed when the receiver took the message
-	cut         uint64   // cut that the sender had passed when it sent the frame
-	generation  uint32   // generation in which the receiver took the message: later ones may receive the right contents
-	payload     []byte   // of the frame
+	incarnation uint32   // incarnation in the frame
+	number      uint64   // number of the message
+	passed      uint64   // number of safe points that the sender had passed when the receiver got the message
+	cut         uint64   // last cut that the sender had passed when it sent the frame
+	generation  uint32   // generation in which the receiver got the message; in later ones it may get the right contents
+	payload     []byte   // payload of the frame
 	hash        uint64   // the wrong hash
-	others      []uint32 // places in world.processes of those that compare it
+	others      []uint32 // indexes in world.processes of those that compare it
 	open        bool     // the fault is not found yet
 }
 
-// leastWrong is the size of the smallest message that may be wrong. Two that are larger, are not all
-// zeros and are held at once hardly ever have the same contents.
+// leastWrong is the size of the smallest message that may be wrong. Two larger messages
+// that exist at the same time hardly ever have the same contents, unless they are all
+// zeros.
 const leastWrong = 24
 
-// err plans whether messages are compared, and which message is wrong.
+// err decides whether messages are compared, and which message is wrong.
 func (s *spec) err() {
 	random := rand.New(rand.NewPCG(s.seed, 7))
 	if s.mirror || random.IntN(3) > 0 {
@@ -102,15 +103,15 @@ func (x *wrong) comparedBy(w *world, at job.Process) {
 func (p *process) differ(d *sdr.Difference) {
 	w, x := p.w, p.w.wrong
 	if x != nil && (d.From != x.by.self.Rank || d.Number != x.number) && slices.ContainsFunc(d.Sent, func(s sdr.Sent) bool { return s.Hash == x.hash }) {
-		return // a message with the same contents: after a cut the receiver cannot distinguish it from the wrong one
+		return // it is another message with the same contents, which the receiver cannot distinguish from the wrong one after a cut
 	}
 	if x == nil || d.From != x.by.self.Rank || d.To != x.taker.self.Rank || d.Number != x.number {
-		w.fail("%v: %v, and nothing was wrong with that", p, d)
+		w.fail("%v: %v, but nothing was wrong with that", p, d)
 		return
 	}
 	for _, s := range d.Sent {
 		if s.Hash == x.hash && (s.Replica != x.by.self.Replica || s.Incarnation != x.incarnation) {
-			w.fail("%v: %v, and the wrong one is put down to replica %d (%d): %v has sent it", p, d, s.Replica, s.Incarnation, x.by)
+			w.fail("%v: %v, but replica %d (%d) is blamed for the wrong one: %v has sent it", p, d, s.Replica, s.Incarnation, x.by)
 		}
 	}
 	if x.open {
@@ -122,7 +123,7 @@ func (p *process) differ(d *sdr.Difference) {
 	x.open = false
 }
 
-// found fails unless the wrong message that p has taken is found.
+// found reports an error unless the wrong message that p has received was found.
 func (p *process) found(when string) {
 	x, w := p.w.wrong, p.w
 	if x == nil || !x.open || x.taker != p || p.dead || w.head.code != 0 {
@@ -131,13 +132,13 @@ func (p *process) found(when string) {
 	if i := slices.IndexFunc(x.others, func(i uint32) bool { return !w.processes[i].dead }); i >= 0 {
 		w.fail("%v: message %d of %v, which %v has taken, is wrong, and %v has not found it", when, x.number, x.by, p, w.processes[x.others[i]])
 	}
-	w.seen["a wrong message is not found: nobody could compare it"]++
+	w.seen["a wrong message is not found: no process could compare it"]++
 	x.open = false
 }
 
-// foundInCut runs at the end of a cut. All messages from before the cut have been compared.
-// A message that a dead process had sent after it, without having passed it, may be
-// withdrawn.
+// foundInCut is called at the end of a cut, when all messages from before the cut were
+// compared. If the sender died beyond the safe point without having passed the cut, its
+// later messages may be withdrawn.
 func (p *process) foundInCut(number uint64, joined []sdr.Joiner) {
 	x := p.w.wrong
 	switch {
@@ -153,15 +154,15 @@ func (p *process) foundInCut(number uint64, joined []sdr.Joiner) {
 	}
 }
 
-// forgiven drops the expectation, since the job rolls back.
+// forgiven drops the expectation, because the job rolls back.
 func (p *process) forgiven() {
 	if x := p.w.wrong; x != nil && (x.taker == p || x.by == p) {
 		x.open = false
 	}
 }
 
-// report makes some process report all hashes that it has yet to report, as each process
-// does four times a second.
+// report makes some process report all hashes that it has not reported yet. Real processes
+// do this four times a second.
 func (w *world) report() {
 	p := w.processes[w.random.IntN(len(w.processes))]
 	if !p.dead && p.msgs != nil {

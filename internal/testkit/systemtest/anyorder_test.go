@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// A program whose messages depend on the order of arrival has right results whichever
+// A program whose messages depend on the order of arrival has right results, whichever
 // replicas die.
 func TestMessagesInAnyOrder(t *testing.T) {
 	t.Parallel()
@@ -37,8 +37,8 @@ func TestMessagesInAnyOrder(t *testing.T) {
 	}
 }
 
-// A program that asserts wrongly that its messages do not depend on the order of others ends with exit
-// code 4, and with a reason that names the message.
+// A program wrongly asserts that its messages do not depend on the order of others. It
+// ends with exit code 4, and the reason names the message.
 func TestWrongAssertionIsFound(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"-n 3 -r 2", "-n 3 -r 2 -link tcp", "-degrees 2,1,3", "-n 3 -r 2 -replace -backup 1"} {
@@ -53,8 +53,8 @@ func TestWrongAssertionIsFound(t *testing.T) {
 	}
 }
 
-// Such a program is right after a rollback, too. It may take another order than before. A line that then
-// differs is reported.
+// Such a program also has right results after a rollback. The messages may arrive in
+// another order than before. A line of output that then differs is reported.
 func TestRollbackOfMessagesInAnyOrder(t *testing.T) {
 	t.Parallel()
 	rollbacks, others := 0, 0

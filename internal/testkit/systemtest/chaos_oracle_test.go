@@ -22,24 +22,24 @@ type done struct {
 	hostOf  map[job.Process]int
 	killed  map[job.Process]bool
 	stopped map[job.Process]bool
-	hosts   map[int]bool // that were lost, or whose agents were
-	// cuts tells how long two hosts, the lower first, did not reach each other
-	// in at least one direction.
+	hosts   map[int]bool // hosts that were lost, or whose agents were
+	// cuts contains how long two hosts, the lower one first, did not reach each other in at
+	// least one direction.
 	cuts map[[2]int]time.Duration
-	// pauses is the longest time for which the machine held up the network
-	// itself, which cuts everything.
+	// pauses is the longest time for which the machine delayed the simulated network, which
+	// disconnects all hosts.
 	pauses time.Duration
-	// succeeded: a head on another host has taken over.
+	// succeeded means that a head on another host has taken over.
 	succeeded bool
 	headless  bool // the first head was lost, but its host had no fault
 }
 
-// deciders is the number of hosts that keep the head's decisions at first: the hosts 0
-// to 2. The fourth host joins them only after one of these was lost.
+// deciders is the number of hosts that keep the head's decisions at first: the hosts 0 to
+// 2. The fourth host keeps them only after one of these was lost.
 const deciders = 3
 
-// undecided reports whether a head may have found itself without a majority of
-// the hosts that keep its decisions.
+// undecided reports whether a head may have been unable to reach a majority of the hosts
+// that keep its decisions.
 func (d *done) undecided() bool {
 	for head := range deciders {
 		reached := 0
@@ -55,8 +55,8 @@ func (d *done) undecided() bool {
 	return false
 }
 
-// majority reports whether two of the hosts that keep the decisions were
-// certainly able to continue.
+// majority reports whether two of the hosts that keep the decisions were certainly able to
+// continue.
 func (d *done) majority() bool {
 	for a := range deciders {
 		for b := range a {
@@ -71,12 +71,12 @@ func (d *done) majority() bool {
 // gone reports whether a host may have stopped keeping decisions.
 func (d *done) gone(host int) bool { return d.hosts[host] || host == 0 && d.headless }
 
-// unreachable reports whether a head may have taken a host for lost.
+// unreachable reports whether a head may have considered a host lost.
 func (d *done) unreachable(host int) bool {
 	if d.hosts[host] || d.cut(0, host) || host == 0 && d.pauses > bearable {
 		return true
 	}
-	for head := range chaosHosts { // the fourth takes the place of one of the others
+	for head := range chaosHosts { // the fourth host replaces one of the others
 		if d.succeeded && d.cut(head, host) {
 			return true
 		}
@@ -88,7 +88,7 @@ func (d *done) unreachable(host int) bool {
 // process.
 const bearable = 400 * time.Millisecond
 
-// cut reports whether hosts a and b may have taken each other for lost.
+// cut reports whether hosts a and b may have considered each other lost.
 func (d *done) cut(a, b int) bool {
 	return a != b && d.cuts[[2]int{min(a, b), max(a, b)}]+d.pauses > bearable
 }
@@ -105,7 +105,7 @@ const headless = "nobody has taken the head's place"
 // judge returns an objection to the end of a run, "" if there is none. want is
 // the bits of a run without failures.
 func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
-	if r.report.Error == headless { // and so there is no report
+	if r.report.Error == headless { // so there is no report
 		if !d.majority() {
 			return ""
 		}
@@ -134,7 +134,7 @@ func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 	for p := range d.killed {
 		end := r.report.End(p)
 		if end == "left" && strings.HasPrefix(r.report.Error, "this head gives up: ") {
-			continue // by then it was cut off from its host, or from the hosts that keep its decisions
+			continue // by then the head was disconnected from the host of the process, or from the hosts that keep its decisions
 		}
 		if !dead[p] && end != "finished" && end != "ended" {
 			return fmt.Sprintf("%v was killed without a verdict, and its end is reported as %q", p, end)
@@ -190,7 +190,7 @@ func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 func (d *done) unfounded(p job.Process, cause job.Cause, detail string) string {
 	host := d.hostOf[p]
 	switch cause {
-	case job.CauseInjected: // the launcher's own
+	case job.CauseInjected: // the launcher itself has killed it
 		return ""
 	case job.CauseSignal:
 		if d.killed[p] {
@@ -224,7 +224,7 @@ func (d *done) unfounded(p job.Process, cause job.Cause, detail string) string {
 	return "processes do not end like this by themselves"
 }
 
-// The judge of chaos accepts no wrong run.
+// The judge of chaos rejects every wrong run.
 func TestChaosJudge(t *testing.T) {
 	proc := func(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
 	hosts := map[job.Process]int{proc(0, 0): 0, proc(1, 0): 1, proc(0, 1): 2, proc(1, 1): 3}

@@ -13,13 +13,13 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// A schedule lists the faults of one run of HPCCG on chaosHosts hosts, of which
-// the first also runs intrarun. It follows from its seed alone.
+// A schedule lists the faults of one run of HPCCG on chaosHosts hosts. The first host also
+// runs intrarun. The schedule depends only on its seed.
 type schedule struct {
 	seed  uint64
 	ranks int
 	flags string
-	every uint64 // safe points from one set of checkpoint files to the next, 0: there are none
+	every uint64 // safe points from one set of checkpoint files to the next; 0: no sets
 	head  bool   // the head is lost
 	acts  []act
 }
@@ -31,12 +31,12 @@ const (
 
 // act is one fault of the job.
 type act struct {
-	wait float64 // before it, as a part of the time of a run without failures
+	wait float64 // time before it, as a part of the time of a run without failures
 	what deed
-	on   job.Process // for deeds on processes
-	a, b int         // hosts, for those on a host or between two
+	on   job.Process // for faults of processes
+	a, b int         // for faults on a host or between two
 	how  netns.Conditions
-	hold time.Duration // until it is undone; 0: never
+	hold time.Duration // time until it is undone; 0: never
 }
 
 type deed string
@@ -88,7 +88,7 @@ func (s schedule) String() string {
 
 func newSchedule(seed uint64) schedule {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	pick := func(d ...time.Duration) time.Duration { // one of the ranges
+	pick := func(d ...time.Duration) time.Duration { // picks a duration from one of the ranges
 		i := 2 * rng.IntN(len(d)/2)
 		return d[i] + time.Duration(rng.Int64N(int64(d[i+1]-d[i]+1)))
 	}
@@ -107,7 +107,7 @@ func newSchedule(seed uint64) schedule {
 	for range 1 + rng.IntN(3) {
 		a := act{wait: 0.6 * rng.Float64(), on: process(), a: rng.IntN(chaosHosts)}
 		a.b = (a.a + 1 + rng.IntN(chaosHosts-1)) % chaosHosts
-		other := 1 + rng.IntN(chaosHosts-1) // the first goes with the job
+		other := 1 + rng.IntN(chaosHosts-1) // not host 0, whose loss ends the job
 		switch rng.IntN(12) {
 		case 0, 1:
 			a.what = killProcess

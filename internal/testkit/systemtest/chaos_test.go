@@ -23,12 +23,12 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// chaosProblem takes some seconds on the hosts, and less on others.
+// chaosProblem takes some seconds on these hosts, and less without them.
 var chaosProblem = strings.Fields("-nx 20 -ny 20 -nz 20 -iters 150 -json")
 
 // TestChaos runs HPCCG while its processes, hosts and network fail according to a seed.
-// Whatever happens, a run ends with the bits of one without failures, or reports which rank
-// was lost. No process without a fault is declared dead, and nothing stays behind.
+// Every run ends with the bits of a run without failures, or reports which rank was lost.
+// No process without a fault is declared dead, and no process or file is left behind.
 // INTRA_CHAOS=N tries N seeds, INTRA_SEED=S only S.
 func TestChaos(t *testing.T) { testChaos(t, jobtest.Count(1, 3), newSchedule) }
 
@@ -51,7 +51,7 @@ func testChaos(t *testing.T, n int, newSchedule func(seed uint64) schedule) {
 	net := netns.Test(t, chaosHosts)
 	want := make(map[int]string)
 	quiet := make(map[int]time.Duration)
-	// undisturbed runs the problem as it is, once for each number of ranks.
+	// undisturbed runs the problem without faults, once for each number of ranks.
 	undisturbed := func(ranks int) {
 		if want[ranks] != "" {
 			return
@@ -90,19 +90,19 @@ func testChaos(t *testing.T, n int, newSchedule func(seed uint64) schedule) {
 	t.Logf("%d schedules, with verdicts and ends: %v; the machine paused for up to %v", n, ends, worst)
 }
 
-// chaos is one run under a schedule.
+// chaos is one run with the faults of a schedule.
 type chaos struct {
 	t        *testing.T
 	net      *netns.Net
 	schedule schedule
-	quiet    time.Duration // of a run without failures
+	quiet    time.Duration // time of a run without failures
 
 	mu     sync.Mutex
 	done   done
 	pids   map[job.Process]int
-	agents map[int]int // pids
-	head   int         // pid
-	files  string      // where checkpoint files are
+	agents map[int]int // process IDs by host
+	head   int         // process ID
+	files  string      // folder of the checkpoint files
 	undo   sync.WaitGroup
 	ended  chan struct{}
 
@@ -122,7 +122,7 @@ func (c *chaos) run() (*jobRun, string) {
 	c.ended, c.head = make(chan struct{}), j.PID()
 	go func() {
 		<-j.Ended()
-		for c.schedule.head && len(j.Processes()) > 0 { // another head may continue
+		for c.schedule.head && len(j.Processes()) > 0 { // another head may continue the job
 			time.Sleep(20 * time.Millisecond)
 		}
 		close(c.ended)
@@ -148,22 +148,22 @@ func (c *chaos) run() (*jobRun, string) {
 
 	r := &jobRun{code: end.Code, stdout: end.Stdout, stderr: end.Stderr}
 	errs := successor(spec.Dir, j.PID(), ".err")
-	if len(end.Report) == 0 && c.schedule.head && r.code < 0 { // the head was killed and had no successor, or its successor was killed and had none
+	if len(end.Report) == 0 && c.schedule.head && r.code < 0 { // the head was killed and had no successor, or the successor was killed and had none
 		r.code, r.report.Error = 3, headless
 		return r, ""
 	}
 	end.Decode(t, &r.report)
-	if r.code < 0 && errs == "" && c.schedule.head { // it was lost when only its exit was left to do
+	if r.code < 0 && errs == "" && c.schedule.head { // the head was lost when only its exit was left to do
 		r.code = r.report.ExitCode
 	}
 	if errs != "" {
 		c.done.succeeded = true
 		switch first := r.stderr; {
-		case r.code == 0: // it was stopped when no decision was left
+		case r.code == 0: // the head was stopped when no decision was left
 			require.Contains(t, first, "all have finished", errs)
 		case r.code > 0:
 			require.Equal(t, 3, r.code, first)
-			if !strings.Contains(first, "this head gives up") { // it was stopped when the job had already ended
+			if !strings.Contains(first, "this head gives up") { // the head was stopped when the job had already ended
 				require.Contains(t, first, r.report.Error, errs)
 			}
 		}
@@ -178,8 +178,8 @@ func (c *chaos) run() (*jobRun, string) {
 	return r, hash
 }
 
-// merged returns the output of a job of several heads. Each may print the line of results
-// once, perhaps as another replica wrote it, with other times.
+// merged returns the output of a job of several heads. Each head may print the line of
+// results once, possibly as written by another replica, with other times.
 func merged(t *testing.T, first, second string, heads int) string {
 	t.Helper()
 	lines := slices.Collect(strings.Lines(first + second))
@@ -191,7 +191,7 @@ func merged(t *testing.T, first, second string, heads int) string {
 	return strings.Join(lines[:min(1, len(lines))], "")
 }
 
-// goOn makes another job continue from the files of this one, if there are any.
+// goOn runs another job that continues from the files of this one, if there are any.
 func (c *chaos) goOn(want string, ends map[string]int) {
 	if c.files == "" || newest(c.t, c.files) == "" {
 		return
@@ -205,8 +205,8 @@ func (c *chaos) goOn(want string, ends map[string]int) {
 	ends["gone on"]++
 }
 
-// watchPauses measures how late this process, which is the network, gets to
-// run while the job does.
+// watchPauses measures how late this process, which contains the network, gets a core
+// while the job runs.
 func (c *chaos) watchPauses() chan time.Duration {
 	result := make(chan time.Duration, 1)
 	go func() {
@@ -265,7 +265,7 @@ func (c *chaos) sleep(d time.Duration) bool {
 	}
 }
 
-// act carries out a. It records the fault before that may have an effect.
+// act performs a. It records the fault before the fault can have an effect.
 func (c *chaos) act(a act) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -347,7 +347,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// wires returns the directions that a fault concerns.
+// wires returns the directions between hosts that a fault affects.
 func (a act) wires() (all [][2]int) {
 	switch a.what {
 	case oneWay:
@@ -371,16 +371,16 @@ func (c *chaos) set(a act, how netns.Conditions) {
 
 // outage is a time in which two hosts did not always reach each other.
 type outage struct {
-	open         int // cuts, of either direction
+	open         int // number of present cuts, in either direction
 	began, ended time.Time
 }
 
-// recovery bounds the time after a cut until a connection works again: it retries less and
-// less often. A cut within that time prolongs the outage.
+// recovery bounds the time after a cut until a connection works again. A connection
+// retries less and less often. A cut within that time prolongs the outage.
 const recovery = time.Second
 
-// cut records the beginning or the end of a cut. A cut that lasts when the job ends counts
-// as endless.
+// cut records the beginning or the end of a cut. A cut that is present when the job ends
+// counts as endless.
 func (c *chaos) cut(a act, begins bool) {
 	now := time.Now()
 	for _, w := range a.wires() {

@@ -15,9 +15,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// cutter destroys the TCP connections between processes of HPCCG on a host,
-// again and again, as a router that forgets them would. It leaves those of the
-// agents alone.
+// cutter destroys the TCP connections between processes of HPCCG on a host, repeatedly,
+// like a router that forgets them. It does not touch those of the agents.
 type cutter struct {
 	host *netns.Host
 	cuts int

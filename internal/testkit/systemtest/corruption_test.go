@@ -26,8 +26,8 @@ type corrupted struct {
 	Flips []runreport.Flip     `json:"flips"`
 }
 
-// verified runs a program under -sdc. From its output it removes the times, and lines that
-// may have been wrong: a job that rolls back prints them again.
+// verified runs a program under -sdc. It removes from its output the times, and lines that
+// may have been wrong: a job that rolls back prints such lines again.
 func verified(t *testing.T, flags string, program []string) (jobtest.Result, corrupted) {
 	t.Helper()
 	r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: program})
@@ -65,9 +65,9 @@ func wrongPrograms(t *testing.T) map[string][]string {
 }
 
 // One bit of the output of any task is flipped. If all tasks are verified, the error and
-// its process are found, and no bit of the result differs, also if another replica dies
-// before. If a share of them is verified, the error is found, or the task was not among
-// them. INTRA_CORRUPTION sets the number of such jobs.
+// its process are found, and no bit of the result differs, even if another replica dies
+// before. If a share of the tasks is verified, either the error is found or the task was
+// not in that share. INTRA_CORRUPTION sets the number of such jobs.
 func TestCorruption(t *testing.T) {
 	jobs := simseed.Environment(t, "INTRA_CORRUPTION", 12)
 	for name, program := range wrongPrograms(t) {
@@ -75,7 +75,7 @@ func TestCorruption(t *testing.T) {
 			r, c := verified(t, "-n 2 -sdc dual", program)
 			require.Zero(t, r.Code, r.Stderr)
 			require.Zero(t, c.SDC.Differed)
-			want, each := r.Stdout, c.SDC.Compared/2 // tasks of a process
+			want, each := r.Stdout, c.SDC.Compared/2 // number of tasks of a process
 			escaped := 0
 			for seed := simseed.Environment(t, "INTRA_SEED", 0); seed < jobs/2; seed++ {
 				rng := rand.New(rand.NewPCG(seed, 19))
@@ -83,12 +83,12 @@ func TestCorruption(t *testing.T) {
 				task := rng.Int64N(each)
 				sampled := seed%3 == 1
 				if sampled {
-					task /= 2 // it runs no more of those that are not sampled
+					task /= 2 // the process runs only half of the tasks that are not sampled
 				}
 				flip := fmt.Sprintf("%v@task:%d", wrong, task)
 				flags := "-n 2 -sdc dual -fault flip:" + flip
 				switch {
-				case seed%3 == 2: // the other replica of the rank dies before it
+				case seed%3 == 2: // the other replica of the rank dies before that
 					flags += fmt.Sprintf(" -kill %v@task:%d", job.Process{Rank: wrong.Rank, Replica: 1 - wrong.Replica}, task-rng.Int64N(min(task+1, 30)))
 				case sampled:
 					flags = "-n 2 -sdc sample=40% -sched static -fault flip:" + flip
@@ -115,9 +115,9 @@ func TestCorruption(t *testing.T) {
 	}
 }
 
-// A core that errs repeatedly is found, and another process does its work. Earlier
-// errors remain if not all of its tasks were verified; with the static schedule on all
-// replicas alike, since then no task runs on two by chance.
+// A core that errs repeatedly is found, and another process does its work. If not all of
+// its tasks were verified, earlier errors remain. They are the same on all replicas with
+// the static schedule, because then no task runs on two replicas by chance.
 func TestDefectiveCore(t *testing.T) {
 	program := wrongPrograms(t)["hpccg"]
 	want, _ := verified(t, "-n 2 -sdc dual", program)
@@ -134,18 +134,18 @@ func TestDefectiveCore(t *testing.T) {
 	}
 }
 
-// With a backup the errors of a defective core are undone, also in tasks that were not
-// compared: all processes roll back to where the core had not erred yet, and later output
-// is printed again. They also do so if others die during the rollback.
+// With a backup the errors of a defective core are undone, even in tasks that were not
+// compared. All processes roll back to a point at which the core had not erred yet, and
+// print later output again. They also do so if other processes die during the rollback.
 func TestDefectiveCoreAndBackup(t *testing.T) {
 	for name, program := range wrongPrograms(t) {
 		want, _ := verified(t, "-n 2 -sdc dual", program)
 		for i, flags := range []string{
 			"-backup 3", "-backup 2 -direct off", "-backup auto -link tcp -direct off", "-backup 1 -threads 2", "-backup 2 -sched static",
-			"-backup 3 -r 3", "-backup 2 -kill 0.1@backup:abort", "-backup 2 -kill 1.0@backup:abort", "-backup 1 -kill 1.0@backup:ready", "-backup 2 -fault defect:0.0,q=0.2", // a process that seldom errs may do so only where nothing is compared
+			"-backup 3 -r 3", "-backup 2 -kill 0.1@backup:abort", "-backup 2 -kill 1.0@backup:abort", "-backup 1 -kill 1.0@backup:ready", "-backup 2 -fault defect:0.0,q=0.2", // a process that seldom errs may err only in tasks that are not compared
 		} {
 			if !jobtest.Matrix() && (i%2 == 0) != (name == "hpccg") {
-				continue // each with one of the programs
+				continue // each set of flags runs with one of the programs
 			}
 			t.Run(name+" "+flags, func(t *testing.T) {
 				r, c := verified(t, "-n 2 -replace -sdc sample=40% -fault defect:1.1,q=0.05 "+flags, program)
@@ -155,7 +155,7 @@ func TestDefectiveCoreAndBackup(t *testing.T) {
 				require.NotEmpty(t, c.SDC.Convicted, told)
 				var after struct{ Rollbacks []runreport.Rollback }
 				r.Decode(t, &after)
-				if len(after.Rollbacks) > 0 { // else it was found while all was compared
+				if len(after.Rollbacks) > 0 { // otherwise the process was found while all tasks were compared
 					require.NotNil(t, after.Rollbacks[0].Convicted, told)
 				}
 			})
@@ -163,7 +163,8 @@ func TestDefectiveCoreAndBackup(t *testing.T) {
 	}
 }
 
-// Two replicas insist on different results: exit code 4, and both hashes.
+// Two replicas insist on different results, so the job ends with exit code 4 and reports
+// both hashes.
 func TestCorruptionThatCannotBeRepaired(t *testing.T) {
 	r, c := verified(t, "-sdc dual -fault flip:0.1@task:4:9 -fault flip:0.1@task:16:9", wrongPrograms(t)["hpccg"])
 	require.Equal(t, 4, r.Code, r.Stderr)
@@ -172,8 +173,8 @@ func TestCorruptionThatCannotBeRepaired(t *testing.T) {
 	require.Greater(t, c.SDC.Differed, c.SDC.Repaired)
 }
 
-// The other replicas of its sender find a wrong message, whatever share of the tasks is
-// sampled, unless a consequence is found before. Without an error nothing is found.
+// The other replicas of its sender find a wrong message, for any share of sampled tasks,
+// unless a consequence of the message is found first. Without an error nothing is found.
 func TestWrongMessage(t *testing.T) {
 	program := wrongPrograms(t)["hpccg"]
 	jobs, found := simseed.Environment(t, "INTRA_CORRUPTION", 6), 0
@@ -188,7 +189,7 @@ func TestWrongMessage(t *testing.T) {
 		require.Equal(t, 4, r.Code, "%s -fault flip:%s\n%s", flags, flip, r.Stderr)
 		require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips)
 		if strings.Contains(r.Stderr, "intrarun: divergence, found by") {
-			continue // the hash comes with the next acknowledgement
+			continue // the hash arrives with the next acknowledgement
 		}
 		if strings.Contains(flags, "-n 3") && strings.Contains(r.Stderr, "silent corruption, found by 1.") {
 			require.Contains(t, r.Stderr, "the replicas of rank 1 have sent message ", "what was made of it has gone on, and was found first")
@@ -208,8 +209,8 @@ func TestWrongMessage(t *testing.T) {
 }
 
 // A wrong message makes the state of one replica of three wrong. The error spreads through
-// shared tasks to the others, which are the majority. Then the job ends because of the
-// message, or of a divergence that it has caused.
+// shared tasks to the other two, which are the majority. Then the job ends because of the
+// message, or because of a divergence that the message has caused.
 func TestWrongMessageBeforeAMajority(t *testing.T) {
 	program := wrongPrograms(t)["hpccg"]
 	want, _ := verified(t, "-n 2 -sdc dual", program)
@@ -219,14 +220,14 @@ func TestWrongMessageBeforeAMajority(t *testing.T) {
 			require.Equal(t, want.Stdout, r.Stdout, "%s\n%s", flags, r.Stderr)
 		} else {
 			require.Equal(t, 4, r.Code, "%s\n%s", flags, r.Stderr)
-			require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // whichever is found first
+			require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // whichever error is found first
 		}
 	}
 }
 
-// A wrong message makes one replica of three compute other results of tasks, which read the
-// wrong data through a pointer, so that it is blamed and killed. The message is found as
-// well.
+// A wrong message makes one of three replicas compute wrong results, in tasks that read
+// the wrong data through a pointer. The replica is blamed and killed. The message is found
+// as well.
 func TestWrongMessageBesideAConviction(t *testing.T) {
 	program, convicted := wrongPrograms(t)["gtc"], 0
 	for i := range 9 {
@@ -239,24 +240,24 @@ func TestWrongMessageBesideAConviction(t *testing.T) {
 		}
 		convicted++
 		require.Equal(t, 4, r.Code, "%s\n%s", flags, r.Stderr)
-		require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // whichever is found first
+		require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // whichever error is found first
 	}
 	require.Positive(t, convicted)
 }
 
 // The last replica of its rank reports its received messages before it judges a task by
-// itself, while the ring of a link is full: the link sends although the goroutine that
-// waits for that has promised to poll.
+// itself, while the ring of a link is full. The link must send even though the waiting
+// goroutine has promised to poll.
 func TestHashesAreToldOverAFullRing(t *testing.T) {
 	jobtest.NeedMatrix(t, "its job takes half a minute on one processor")
 	flags := strings.Fields("-degrees 3,3,2 -link shm -ring 4K -bind none -spares 1 -backup 3 -sdc sample=40% -seed 545 " +
 		"-fault flip:1.2@message:206 -fault defect:0.2,q=0.05 -kill 0.0@join:ask -kill 0.1@join:ask -kill 0.2@join:ask")
 	usable, err := affinity.Usable()
 	require.NoError(t, err)
-	for range 4 { // one of four got through before, on one processor
+	for range 4 { // before the fix, one of four runs succeeded on one processor
 		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: flags, Deadline: 5 * time.Minute, Prefix: []string{"taskset", "-c", fmt.Sprint(usable[0][0])},
 			Program: []string{binaries.Program(t, "examples/hpccg"), "-nx", "10", "-ny", "10", "-nz", "10", "-iters", "211", "-json"}})
-		require.Contains(t, []int{0, 3}, r.Code, r.Stderr) // the spare may be needed twice
+		require.Contains(t, []int{0, 3}, r.Code, r.Stderr) // a second replacement may find no spare
 	}
 }
 
@@ -267,12 +268,12 @@ func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
 	want, _ := verified(t, "-n 2 -sdc dual", program)
 	failed := 0
 	for i, flags := range []string{"-degrees 2,3 -replace -sdc dual", "-n 2 -sdc dual", "-n 2 -r 3 -sdc state", "-degrees 3,2 -sdc sample", "-n 2 -sdc sample -link tcp", "-n 2 -replace -backup 1 -sdc dual"} {
-		for _, bit := range []int{0, 3} { // of the number of particles that come next
+		for _, bit := range []int{0, 3} { // bits of the number of particles that follow
 			flags := fmt.Sprintf("%s -seed %d -fault flip:0.1@message:10:%d", flags, i, bit)
 			r, c := verified(t, flags, program)
 			require.Equal(t, []runreport.Flip{{Spec: fmt.Sprintf("0.1@message:10:%d", bit), Fired: true}}, c.Flips)
 			told := "with different contents"
-			if strings.Contains(flags, "-backup") { // all processes roll back before the other replica of the sender has reached the message
+			if strings.Contains(flags, "-backup") { // all processes may roll back before the other replica of the sender reaches the message
 				told += "|a wrong result may have led to that, and the job rolls back to a backup"
 			}
 			require.Regexp(t, told, r.Stderr, flags)
@@ -295,8 +296,9 @@ func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
 }
 
 // One bit of the registered state of any replica is flipped at any safe point. With three
-// replicas the others blame it; with two the rank rolls back to its last backup; no bit of
-// the result differs. Without a backup the job ends with exit code 4 and both hashes.
+// replicas the others blame that replica. With two the rank rolls back to its last backup.
+// No bit of the result differs. Without a backup the job ends with exit code 4 and reports
+// both hashes.
 func TestWrongState(t *testing.T) {
 	jobs := simseed.Environment(t, "INTRA_CORRUPTION", 8)
 	for name, program := range wrongPrograms(t) {
@@ -334,11 +336,11 @@ func TestWrongState(t *testing.T) {
 	}
 }
 
-// A wrong update reaches both ranks before the states are compared, and those of both
+// A wrong update reaches both ranks before the states are compared, and the states of both
 // differ at the same safe point. The job rolls back and no process dies. If the states
-// differ again where they did before, all replicas of the rank are replaced. If an
+// differ again at the same safe point, all replicas of the rank are replaced. If an
 // acknowledgement arrives before the safe point, it reveals a message that contains the
-// error, and the job ends: chance decides which of the two is first.
+// error, and the job ends. Which of the two happens first depends on timing.
 func TestStatesThatDiffer(t *testing.T) {
 	for _, tt := range []struct {
 		name, program, flags string
@@ -386,9 +388,9 @@ func toldByMessage(r jobtest.Result) bool {
 	return regexp.MustCompile(`silent corruption, found by \d\.\d: .* have sent message \d+ .* with different contents`).MatchString(r.Stderr)
 }
 
-// A wrong message that no receive has matched at a safe point is in no hash of a state
-// there. It is found before a backup holds it: two new replicas that have it from the
-// backup would not differ.
+// A wrong message that no receive has matched at a safe point is not covered by any hash
+// of a state there. It is found before a backup holds it. If two new replicas got it from
+// a backup, they would not differ.
 func TestWrongMessageOnItsWay(t *testing.T) {
 	program := append([]string{binaries.Program(t, "internal/testkit/systemtest/attack/mixed")}, strings.Fields("-passes 120 -seed 3")...)
 	want, _ := verified(t, "-degrees 2,2", program)

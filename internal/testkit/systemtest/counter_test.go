@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// A loop counter that is left out of the state is found: in checked mode, and when a
-// restored replica ends with another result than its peers.
+// A loop counter that is missing in the state is found in checked mode. It is also found
+// when a restored replica ends with another result than its peers.
 func TestForgottenCounter(t *testing.T) {
 	program := binaries.Program(t, "internal/testkit/systemtest/testdata/counter")
 	const cure = "is a variable of the loop missing in //intra:state, or in intra.Protect?"
@@ -24,7 +24,7 @@ func TestForgottenCounter(t *testing.T) {
 		require.Equal(t, 1, r.Code, r.Stderr)
 		require.Contains(t, r.Stderr, "counter/main.go:49: a process that is restored at this safe point, the 2nd, comes to 59 more safe points and 61 sections until it returns, and without that to 58 and 60: "+cure)
 	}
-	for _, size := range []int{200_000, 800_000, 3_200_000} { // until the joiner joins in time
+	for _, size := range []int{200_000, 800_000, 3_200_000} { // larger sizes, until the joiner is early enough
 		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-r 2 -replace -kill 0.1@section:30"),
 			Program: []string{program, "-passes", "200", "-n", fmt.Sprint(size)}})
 		if !slices.ContainsFunc(strings.Split(r.Stderr, "\n"), func(line string) bool { return strings.Contains(line, "it joined at safe point") }) {

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// Vectors that replicas store into those of their peers have the bits of the
-// run without replicas, whichever processes die, join or roll back.
+// Replicas store vectors into those of their peers. The vectors have the bits of a run
+// without replicas, whichever processes die, join or roll back.
 func TestDirect(t *testing.T) {
 	args := strings.Fields("-nx 24 -ny 24 -nz 16 -iters 30 -json")
 	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
@@ -54,7 +54,7 @@ func TestDirect(t *testing.T) {
 		}
 		require.Positive(t, fired)
 	})
-	// A joiner, and a process that rolls back, begins with other arrays.
+	// A joiner, and a process that rolls back, begin with other arrays.
 	t.Run("recovery", func(t *testing.T) {
 		for flags, ranks := range map[string]string{
 			"-n 2 -replace -kill 0.1@section:40 -kill 1.0@section:60":  "-n 2 -r 1",

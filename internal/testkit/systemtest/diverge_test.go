@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// diverge runs the program with one fault, with safe points or with sections only.
+// diverge runs the program with one error, with safe points or only with sections.
 func diverge(t *testing.T, flags, how, passes string, sections bool) jobRun {
 	t.Helper()
 	program := []string{binaries.Program(t, "internal/testkit/systemtest/diverge"), how, passes}
@@ -30,7 +30,7 @@ func TestDivergenceIsFound(t *testing.T) {
 	t.Run("jobs", func(t *testing.T) {
 		for i, c := range []struct {
 			how   string
-			named string // the difference, as a pattern
+			named string // the variable that differs, as a pattern
 		}{
 			{"time", `x\[17\]`}, {"rand", `x\[18\]`}, {"replica", `x\[19\]`}, {"map", `x\[21\]`}, {"clause", `[xy]\[\d+\]`},
 		} {
@@ -52,7 +52,7 @@ func TestDivergenceIsFound(t *testing.T) {
 						return // the replicas were far apart, or equal again
 					}
 					valued.Add(1)
-					// Elements of x and y follow from each other.
+					// Elements of x and y depend on each other, so any of them may be named.
 					require.Regexp(t, `; at (?:safe point|the entry of section) \d+ (?:`+c.named+`|y\[\d+\])`+of+` is (-?\d[-+.\de]*) on replica \d and (-?\d[-+.\de]*) on replica \d: a wrong`, r.report.Error)
 				})
 			}
@@ -61,7 +61,8 @@ func TestDivergenceIsFound(t *testing.T) {
 	require.GreaterOrEqual(t, 2*valued.Load(), all.Load(), "few messages have values")
 }
 
-// A difference that arises shortly before the program returns is found by the hash at its end.
+// A difference that occurs shortly before the program returns is found by the hash at the
+// end.
 func TestDivergenceInTheLastPassesIsFound(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"-n 1 -r 2", "-n 1 -r 3 -kill 0.0@section:300", "-degrees 1,2 -link tcp"} {
@@ -75,8 +76,9 @@ func TestDivergenceInTheLastPassesIsFound(t *testing.T) {
 	}
 }
 
-// A message that one replica has sent and another has not is found even if no rank receives it: at the next
-// safe points, also if a replica is replaced meanwhile, or when the program returns.
+// One replica has sent a message that another has not sent. This is found even if no rank
+// receives the message: at one of the next safe points, even if a replica is replaced
+// meanwhile, or when the program returns.
 func TestMessageOfOneReplicaIsFound(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -97,15 +99,15 @@ func TestMessageOfOneReplicaIsFound(t *testing.T) {
 	}
 }
 
-// requireDiverged checks the parts that all such messages have.
+// requireDiverged checks the parts that all messages about divergence have.
 func requireDiverged(t *testing.T, text string) {
 	t.Helper()
 	require.Regexp(t, `(?:the registered state|what the tasks of section \d+ read) differed on replicas \d and \d`, text)
 	require.Contains(t, text, ": a wrong clause, or time, random numbers, map order: run with -check")
 }
 
-// A correct program is not reported, whichever replicas die or are replaced, and the job
-// continues.
+// No divergence of a correct program is reported, whichever replicas die or are replaced,
+// and the job continues.
 func TestRightProgramIsNotReported(t *testing.T) {
 	t.Parallel()
 	for _, flags := range jobtest.Some([]string{
@@ -116,7 +118,7 @@ func TestRightProgramIsNotReported(t *testing.T) {
 	}, 1, 2, 3, 5, 6, 7) {
 		for _, sections := range []bool{false, true} {
 			if sections && (strings.Contains(flags, "-replace") || strings.Contains(flags, "-spares")) {
-				continue // replicas join at safe points
+				continue // replicas join only at safe points
 			}
 			t.Run(fmt.Sprintf("%s %v", flags, sections), func(t *testing.T) {
 				t.Parallel()
@@ -137,7 +139,7 @@ func TestRightProgramIsNotReported(t *testing.T) {
 	}
 }
 
-// With -diverge warn the user gets one warning, and the job continues; with off nothing is
+// With -diverge warn the user gets one warning, and the job continues. With off nothing is
 // compared.
 func TestDivergenceIsOnlyToldOrNot(t *testing.T) {
 	t.Parallel()
@@ -151,7 +153,7 @@ func TestDivergenceIsOnlyToldOrNot(t *testing.T) {
 	require.Zero(t, r.code, r.stderr)
 	require.Nil(t, r.report.Diverge)
 
-	r = diverge(t, "-n 2 -r 1", "replica", "60", false) // nothing to compare with
+	r = diverge(t, "-n 2 -r 1", "replica", "60", false) // one replica has no other one to compare with
 	require.Zero(t, r.code, r.stderr)
 	require.Nil(t, r.report.Diverge)
 }
@@ -170,8 +172,8 @@ func TestDivergenceAndDeath(t *testing.T) {
 	}
 }
 
-// The program has returned on replica 0, or soon will, when the other replica differs, and that
-// one dies right after it has sent its hash: the known difference ends the job.
+// The program has returned on replica 0, or soon will, when replica 1 differs. Replica 1
+// dies right after it has sent its hash. The known difference ends the job.
 func TestDivergenceAfterTheProgramHasReturned(t *testing.T) {
 	t.Parallel()
 	for _, link := range []string{"auto", "tcp"} {
@@ -181,8 +183,8 @@ func TestDivergenceAfterTheProgramHasReturned(t *testing.T) {
 	}
 }
 
-// The result of a MarshalBinary that follows the order of a map differs from call to call,
-// and is not a divergence.
+// A MarshalBinary that follows the order of a map returns different bytes on each call.
+// That is not a divergence.
 func TestMarshalBinaryInTheOrderOfAMap(t *testing.T) {
 	t.Parallel()
 	r := diverge(t, "-n 2 -r 3", "order", "60", false)

@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// `intrarun drain` moves processes to spare ones, also the last replica of a rank and those that
-// write its output. The job prints the same.
+// `intrarun drain` moves processes to spare ones, even the last replica of a rank and
+// those that write its output. The output of the job does not change.
 func TestDrainByCommand(t *testing.T) {
 	program := []string{binaries.Program(t, "internal/testkit/systemtest/attack/mixed"), "-passes", "1000", "-seed", "3"}
 	want := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-n 2 -r 1"), Program: program})
@@ -30,7 +30,7 @@ func TestDrainByCommand(t *testing.T) {
 			has := func(text string) func() bool { return func() bool { return strings.Contains(job.Stderr(), text) } }
 			require.Eventually(t, has("all have joined"), jobtest.Deadline, time.Millisecond)
 			for _, p := range strings.Fields(c.who) {
-				drain := func() bool { // until its rank has reached a safe point
+				drain := func() bool { // fails until the rank has reached a safe point
 					return exec.Command(binaries.Intrarun(t), "drain", fmt.Sprint(job.PID()), p).Run() == nil
 				}
 				require.Eventually(t, drain, jobtest.Deadline, 10*time.Millisecond, p)

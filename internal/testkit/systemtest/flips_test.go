@@ -35,11 +35,11 @@ type flipPlan struct {
 	point job.FlipPoint
 	flip  string
 	flags string
-	sees  bool // the mode finds every such flip, or it is masked
+	sees  bool // the mode finds every such flip, unless the flip is masked
 }
 
-// planFlip chooses the flip of a job, and under which mode and conditions it runs. tasks
-// are those of each process, points the safe points.
+// planFlip chooses the flip of a job, its mode and its conditions. tasks is the number of
+// tasks of each process, points that of safe points.
 func planFlip(seed uint64, tasks, points int64) flipPlan {
 	rng := rand.New(rand.NewPCG(seed, 41))
 	pick := func(all ...string) string { return all[rng.IntN(len(all))] }
@@ -53,14 +53,14 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 		mode, count = pick("dual", "dual,state", "dual,state=3"), rng.Int64N(tasks)
 		if seed%10 == 9 {
 			mode, p.sees = "sample=30%", false
-			count /= int64(degree) // it runs no more of those that are not sampled
+			count /= int64(degree) // the process runs only its share of the tasks that are not sampled
 			more = " -sched static"
 		}
 	case job.FlipState:
 		mode, count = pick("state", "dual,state"), rng.Int64N(points)
 	case job.FlipMessage:
 		mode, count = pick("dual", "state", "sample", "dual,state"), rng.Int64N(20)
-	case job.FlipUpdate: // a received update of a small task belongs to those that are sent
+	case job.FlipUpdate: // received updates of small tasks belong to tasks that are sent
 		mode, count = "state", rng.Int64N(tasks/int64(degree))
 		p.sees, more = false, " -sched static -direct off"
 	}
@@ -69,7 +69,7 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 	if p.sees && (p.point == job.FlipTask || degree > 2) && rng.IntN(3) == 0 {
 		other := job.Process{Rank: wrong.Rank, Replica: (wrong.Replica + 1) % degree}
 		at := rng.Int64N(tasks)
-		if degree == 2 { // otherwise the blamed process and this one would be the whole rank
+		if degree == 2 { // otherwise the rank would consist of the blamed process and this one
 			at = rng.Int64N(count + 1)
 		}
 		more += fmt.Sprintf(" -kill %v@task:%d", other, at)
@@ -84,7 +84,7 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 	return p
 }
 
-// try runs a job with a flip, and returns the outcome of the flip.
+// try runs a job with a flip, and returns the fate of the flip.
 func (p flipPlan) try(t *testing.T, program []string, want string) fate {
 	r, c := verified(t, p.flags, program)
 	told := fmt.Sprintf("%s\n%s%s", r.Spec, r.Stderr, r.Report)
@@ -98,7 +98,7 @@ func (p flipPlan) try(t *testing.T, program []string, want string) fate {
 	case r.Code == 4:
 		require.Regexp(t, "silent corruption|divergence", r.Stderr, told)
 		return flipEnded
-	case r.Code != 0 && (p.point == job.FlipMessage || !p.sees): // the program has failed because of it
+	case r.Code != 0 && (p.point == job.FlipMessage || !p.sees): // the program has failed because of the flip
 		return flipFailed
 	}
 	require.Zero(t, r.Code, told)
@@ -116,11 +116,11 @@ func (p flipPlan) try(t *testing.T, program []string, want string) fate {
 // flipPrograms returns small jobs of HPCCG and GTC, with the number of their safe points.
 func flipPrograms() map[string]int64 { return map[string]int64{"hpccg": 29, "gtc": 2} }
 
-// TestFlips runs jobs of real processes in which one bit is flipped: of the output of a
-// task, of a received update, of a message, or of the registered state at a safe point,
-// while replicas die and are replaced. The flip is found, or the results have the same
-// bits. With a share of the tasks sampled, and on its way between replicas, it may escape,
-// which is counted. INTRA_FLIPS is the number of jobs.
+// TestFlips runs jobs of real processes with one flipped bit: of the output of a task, of
+// a received update, of a message, or of the registered state at a safe point. Meanwhile
+// replicas die and are replaced. The flip is found, or the results have the same bits. If
+// only a share of the tasks is sampled, or the flip is in an update, it may escape, which
+// is counted. INTRA_FLIPS is the number of jobs.
 func TestFlips(t *testing.T) {
 	jobs, first := simseed.Environment(t, "INTRA_FLIPS", 6), simseed.Environment(t, "INTRA_SEED", 0)
 	var mu sync.Mutex
@@ -148,7 +148,7 @@ func TestFlips(t *testing.T) {
 }
 
 // TestNoFlips runs jobs without flipped bits, under all modes, while replicas are killed
-// and replaced, stopped, or slowed down: nothing differs, and no process is blamed.
+// and replaced, stopped, or slowed down. No difference is found, and no process is blamed.
 // INTRA_FLIPS sets the number of jobs: ten times that of the other tests.
 func TestNoFlips(t *testing.T) {
 	jobs, first := simseed.Environment(t, "INTRA_FLIPS", 1)*10, simseed.Environment(t, "INTRA_SEED", 0)
@@ -175,7 +175,7 @@ func TestNoFlips(t *testing.T) {
 	}
 }
 
-// calm runs a job without flips, and returns the other faults.
+// calm runs a job without flips, and returns a description of the other faults.
 func calm(t *testing.T, seed uint64, program []string, want string, tasks int64) (under string) {
 	rng := rand.New(rand.NewPCG(seed, 43))
 	pick := func(all ...string) string { return all[rng.IntN(len(all))] }
@@ -210,7 +210,7 @@ func calm(t *testing.T, seed uint64, program []string, want string, tasks int64)
 	return under
 }
 
-// stop stops a process of a job that many times, each time for that long.
+// stop stops a process of a job several times, for long each time.
 func stop(j *jobtest.Job, victim job.Process, times int, long time.Duration) {
 	for range times {
 		select {

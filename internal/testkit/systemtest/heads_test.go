@@ -19,11 +19,11 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// TestHeadsAreLost loses the head of a job at any time, and its successor:
-// before all have joined, before, between and right after replacements, with
-// spares, backups and checkpoint files, according to a seed. Each job ends with
-// the bits of one without failures, or reports that a rank was killed before a
-// backup of it was whole. INTRA_HEADS=N tries N seeds, INTRA_SEED=S only S.
+// TestHeadsAreLost loses the head of a job, and its successor, at times that a seed
+// chooses: before all processes have joined, and before, between and right after
+// replacements. Jobs have spares, backups and checkpoint files. Each job ends with the
+// bits of a job without failures, or reports that a rank was killed before a backup of it
+// was complete. INTRA_HEADS=N tries N seeds, INTRA_SEED=S only S.
 func TestHeadsAreLost(t *testing.T) {
 	t.Parallel()
 	first, n := uint64(1), simseed.Environment(t, "INTRA_HEADS", uint64(jobtest.Count(1, 3)))
@@ -65,7 +65,7 @@ func TestHeadsAreLost(t *testing.T) {
 	t.Logf("%d jobs: %v", n, seen)
 }
 
-// The hosts, with room for all processes on any two of them.
+// On any two of these hosts there is room for all processes.
 const (
 	headsHosts = 5
 	headsSlots = 4
@@ -74,11 +74,11 @@ const (
 // headsPlan lists the faults of a job of two ranks with two replicas each.
 type headsPlan struct {
 	flags  string
-	joins  bool     // the head is lost before all have joined
-	killed []string // one after the other, each replaced before the next; a rank by its number
-	hasty  string   // the process that dies right before the head, "" for none
+	joins  bool     // the head is lost before all processes have joined
+	killed []string // killed one after the other, each after the previous one was replaced; a number stands for a whole rank
+	hasty  string   // a process that dies right before the head, "" for none
 	wait   time.Duration
-	how    []string // the way in which each head is lost
+	how    []string // how each head is lost
 }
 
 func (p headsPlan) String() string {
@@ -109,7 +109,7 @@ func newHeadsPlan(seed uint64) headsPlan {
 		if rng.IntN(3) == 0 {
 			p.hasty = fmt.Sprintf("%d.0", rng.IntN(2))
 		}
-		if strings.HasPrefix(p.flags, "-spares") { // the slots of the processes, and so the victims, are not known
+		if strings.HasPrefix(p.flags, "-spares") { // the slots of spares are unknown, so no victims can be named
 			p.killed, p.hasty = p.killed[:min(1, len(p.killed))], ""
 		}
 	}
@@ -124,11 +124,11 @@ type headsJob struct {
 	*hostedJob
 	plan  headsPlan
 	gone  map[string]bool // hosts that were lost
-	early bool            // it has ended before all faults were injected
-	lost  int             // heads
+	early bool            // the job has ended before all faults were injected
+	lost  int             // number of heads that were lost
 }
 
-// noBackup matches the report about a rank that is lost while no backup is complete.
+// noBackup matches the report about a rank that was lost while no backup was complete.
 var noBackup = regexp.MustCompile(`could not be brought back: (no backup was complete yet|all processes that held the last backup)`)
 
 var headNow = regexp.MustCompile(`(\S+) is the new head, in place of `)
@@ -182,13 +182,13 @@ func (j *headsJob) replaced(who string) {
 
 const replacedBy = " is replaced by another process on "
 
-// settle waits until all that have died are replaced, and the decisions are kept
-// on three hosts again.
+// settle waits until all dead processes are replaced, and three hosts keep the decisions
+// again.
 func (j *headsJob) settle() {
 	j.until(func(now string) bool {
 		for _, p := range []string{"0.0", "0.1", "1.0", "1.1"} {
 			at := regexp.MustCompile(regexp.QuoteMeta(p)+replacedBy+`([^ :\n]+)`).FindAllStringSubmatch(now, -1)
-			if len(at) == 0 { // a process that has joined since has no state yet
+			if len(at) == 0 { // a process that has just joined has no state yet
 				at = regexp.MustCompile(regexp.QuoteMeta(p)+` has joined: process \d+ on ([^ :\n]+)`).FindAllStringSubmatch(now, 1)
 			}
 			if len(at) == 0 || j.gone[at[len(at)-1][1]] || strings.LastIndex(now, p+" is dead ") > strings.LastIndex(now, p+replacedBy) {
@@ -202,7 +202,8 @@ func (j *headsJob) settle() {
 // said returns the messages of all heads so far.
 func (j *headsJob) said() string { return j.Stderr() + j.errs() }
 
-// until waits until the condition is true, or the job has ended, which is too early.
+// until waits until the condition is true. It also returns if the job has ended, which is
+// too early.
 func (j *headsJob) until(so func(said string) bool) {
 	end := time.Now().Add(patience)
 	for !so(j.said()) {
@@ -211,18 +212,18 @@ func (j *headsJob) until(so func(said string) bool) {
 			return
 		}
 		if time.Now().After(end) {
-			return // the job's own deadline reports which processes wait for which
+			return // the deadline of the job reports which processes wait for which
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// done: a head has seen the end of the job.
+// done reports whether a head has seen the end of the job.
 func (j *headsJob) done() bool {
 	return strings.Contains(j.said(), finished) || strings.Contains(j.errs(), "intrarun: exit code")
 }
 
-// loseHead loses the current head, and waits for the next one.
+// loseHead loses the present head, and waits for the next one.
 func (j *headsJob) loseHead(how string) {
 	if j.done() {
 		j.early = true
@@ -252,8 +253,7 @@ func (j *headsJob) loseHead(how string) {
 	}
 }
 
-// over waits until nothing is left of the job, and returns the output of its
-// last head.
+// over waits until no process of the job is left, and returns the output of its last head.
 func (j *headsJob) over() jobRun {
 	t := j.t
 	r := newJobRun(t, j.Wait(t))
@@ -263,7 +263,7 @@ func (j *headsJob) over() jobRun {
 	r.stderr += j.errs()
 	if j.errs() != "" {
 		r.code = r.report.ExitCode
-		if out := successor(j.spec.Dir, j.PID(), ".out"); out != "" { // it may have taken over before the loss
+		if out := successor(j.spec.Dir, j.PID(), ".out"); out != "" { // a successor may have taken over before the loss
 			r.stdout = merged(t, "", out, len(j.plan.how))
 		}
 	}

@@ -19,12 +19,12 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// patience is the time after which a job on hosts counts as hanging. The loss of a host
-// takes time.
+// patience is the time after which a job on hosts counts as hanging. Detecting the loss of
+// a host takes time.
 const patience = 3 * time.Minute
 
-// hostedSpec describes HPCCG on the hosts of net, each with that many slots, started by
-// intrarun on the first of them.
+// hostedSpec describes HPCCG on the hosts of net. Each has that many slots, and the first
+// one runs intrarun.
 func hostedSpec(t *testing.T, net *netns.Net, slots int, flags string, problem []string) jobtest.Spec {
 	var hosts []string
 	for _, h := range net.Hosts {
@@ -41,8 +41,8 @@ func hostedSpec(t *testing.T, net *netns.Net, slots int, flags string, problem [
 	}
 }
 
-// onHosts runs HPCCG on hosts. during is called once all have joined, and once there is a
-// backup if one was requested. hash is empty if nothing was printed.
+// onHosts runs HPCCG on hosts. It calls during once all processes have joined and, if
+// backups were requested, the first one is complete. hash is empty if nothing was printed.
 func onHosts(t *testing.T, net *netns.Net, slots int, flags, problem string, during func()) (r jobRun, hash string) {
 	t.Helper()
 	j := jobtest.Start(t, hostedSpec(t, net, slots, flags, append(strings.Fields(problem), "-json")))
@@ -69,7 +69,7 @@ func ended(j *jobtest.Job) bool {
 	}
 }
 
-// hostedJob is HPCCG on hosts, the first of which has the head.
+// hostedJob is HPCCG on hosts. The head is on the first host.
 type hostedJob struct {
 	*jobtest.Job
 	t    *testing.T
@@ -77,14 +77,14 @@ type hostedJob struct {
 	spec jobtest.Spec
 }
 
-// Messages of heads with -v.
+// These are messages of heads with -v.
 const (
 	joined   = "all have joined"
 	backedUp = "the first backup is complete"
 	finished = "all have finished"
 )
 
-// begun returns the message of the head when the job can survive a loss.
+// begun returns the message by which the head reports that the job can survive a loss.
 func begun(flags string) string {
 	if strings.Contains(flags, "-backup") {
 		return backedUp
@@ -92,8 +92,8 @@ func begun(flags string) string {
 	return joined
 }
 
-// startHosted starts HPCCG on the hosts of net, each with that many slots, and waits until
-// its head has printed until.
+// startHosted starts HPCCG on the hosts of net, each with that many slots. It waits until
+// the head has printed the text until.
 func startHosted(t *testing.T, net *netns.Net, slots int, flags string, problem []string, until string) *hostedJob {
 	t.Helper()
 	spec := hostedSpec(t, net, slots, flags, problem)
@@ -113,7 +113,7 @@ func (j *hostedJob) lose(how func() error) {
 // errs returns the messages of the head's successor.
 func (j *hostedJob) errs() string { return successor(j.spec.Dir, j.PID(), ".err") }
 
-// finished: the first head has seen the end of the job.
+// finished reports whether the first head has seen the end of the job.
 func (j *hostedJob) finished() bool { return strings.Contains(j.Stderr(), finished) }
 
 // await waits until the successor has printed a text, or has ended.
@@ -132,12 +132,12 @@ func (j *hostedJob) over() bool {
 
 var joinedAs = regexp.MustCompile(`(\d+\.\d+) has joined: process (\d+) on (\S+)`)
 
-// kill kills a process, wherever it runs now.
+// kill kills a process on whichever host it runs now.
 func (j *hostedJob) kill(process string) {
 	pid := 0
 	for _, m := range joinedAs.FindAllStringSubmatch(j.Stderr()+j.errs(), -1) {
 		if m[1] == process {
-			_, _ = fmt.Sscan(m[2], &pid) // it is a number
+			_, _ = fmt.Sscan(m[2], &pid) // cannot fail: it is a number
 		}
 	}
 	if pid == 0 {
@@ -146,8 +146,8 @@ func (j *hostedJob) kill(process string) {
 	require.NoError(j.t, ignoreGone(syscall.Kill(pid, syscall.SIGKILL)))
 }
 
-// end waits until no process is left, repairs the hosts, and returns the successor's
-// output. lost is false if the job had ended before the head was lost.
+// end waits until no process is left, repairs the hosts, and returns the output of the
+// successor. lost is false if the job ended before the head was lost.
 func (j *hostedJob) end() (r jobRun, lost bool) {
 	t := j.t
 	t.Helper()
@@ -162,7 +162,7 @@ func (j *hostedJob) end() (r jobRun, lost bool) {
 	require.Contains(t, r.stderr, " is the new head, in place of the one on "+j.net.Hosts[0].Name)
 	r.code = r.report.ExitCode
 	require.Contains(t, r.stderr, fmt.Sprintf("intrarun: exit code %d\n", r.code))
-	r.stdout = cmp.Or(successor(j.spec.Dir, j.PID(), ".out"), r.stdout) // it may have taken over before the loss
+	r.stdout = cmp.Or(successor(j.spec.Dir, j.PID(), ".out"), r.stdout) // a successor may have taken over before the loss
 	return r, true
 }
 

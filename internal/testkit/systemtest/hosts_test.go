@@ -63,8 +63,8 @@ func TestHPCCGOnSeveralHosts(t *testing.T) {
 	}
 }
 
-// Agents start each other along a tree. The loss of one that has started others
-// is the loss of its host and no other.
+// Agents start each other along a tree. The loss of an agent that has started others is
+// the loss of its host only.
 func TestHPCCGOnATreeOfHosts(t *testing.T) {
 	t.Parallel()
 	const problem = "-nx 16 -ny 16 -nz 16 -iters 400"
@@ -89,8 +89,8 @@ func TestHPCCGOnATreeOfHosts(t *testing.T) {
 	require.Equal(t, job.CauseHost, r.report.Failures[0].Cause, r.stderr)
 }
 
-// A program that is built for the run is sent to hosts that do not share the
-// folder it was built in.
+// A program that is built for the run is sent to hosts that do not share the folder in
+// which it was built.
 func TestPackageOnHostsWithoutSharedFiles(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 2)
@@ -102,7 +102,7 @@ func TestPackageOnHostsWithoutSharedFiles(t *testing.T) {
 		Program:  append([]string{"../../../examples/hpccg"}, small...),
 		Prefix:   []string{"ip", "netns", "exec", n.Hosts[0].Name},
 		Env:      []string{"TMPDIR=" + private},
-		Deadline: patience, // it is built first
+		Deadline: patience, // includes the time to build it
 	})
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stdout, "x_sha256")

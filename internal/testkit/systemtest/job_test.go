@@ -20,7 +20,7 @@ var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
-// hpccg and plain return the path of HPCCG, as users build it and without the tag.
+// hpccg and plain return the path of HPCCG: as users build it, and built without the tag.
 func hpccg(t testing.TB) string { return binaries.Program(t, "examples/hpccg") }
 func plain(t testing.TB) string { return binaries.Plain(t, "examples/hpccg") }
 
@@ -28,7 +28,7 @@ func plain(t testing.TB) string { return binaries.Plain(t, "examples/hpccg") }
 type jobRun struct {
 	code           int
 	stdout, stderr string
-	report         jobtest.Report // empty if there is none
+	report         jobtest.Report // empty: no report
 }
 
 func newJobRun(t *testing.T, r jobtest.Result) jobRun {
@@ -40,7 +40,7 @@ func newJobRun(t *testing.T, r jobtest.Result) jobRun {
 	return run
 }
 
-// start starts a job; the function returned waits for its end.
+// start starts a job. The returned function waits for the end of the job.
 func start(t *testing.T, flags string, program ...string) (*jobtest.Job, func() jobRun) {
 	t.Helper()
 	j := jobtest.Start(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: program})
@@ -53,14 +53,14 @@ func start(t *testing.T, flags string, program ...string) (*jobtest.Job, func() 
 	}
 }
 
-// intrarun runs HPCCG with flags of intrarun and arguments of its own.
+// intrarun runs HPCCG with flags for intrarun and arguments for HPCCG.
 func intrarun(t *testing.T, flags string, args ...string) jobRun {
 	t.Helper()
 	_, wait := start(t, flags, append([]string{hpccg(t)}, args...)...)
 	return wait()
 }
 
-// serial runs HPCCG built without the tag, alone.
+// serial runs HPCCG built without the tag, as a single process.
 func serial(t *testing.T, args ...string) jobRun {
 	t.Helper()
 	_, wait := start(t, "-r 1", append([]string{plain(t)}, args...)...)
@@ -81,7 +81,7 @@ func await(t *testing.T, j *jobtest.Job, text string) {
 
 var small = strings.Fields("-nx 6 -ny 5 -nz 4 -iters 12 -json")
 
-// sum returns all the bits of the one line of JSON that a run of HPCCG printed.
+// sum returns all bits of the line of JSON that a run of HPCCG printed.
 func (r jobRun) sum(t *testing.T) string {
 	t.Helper()
 	require.Zero(t, r.code, "%s", r.stderr)
@@ -89,8 +89,8 @@ func (r jobRun) sum(t *testing.T) string {
 	return bits(t, r.stdout)
 }
 
-// bits reads the output of HPCCG: x does not change once it has converged, but the
-// residuals do.
+// bits reads the output of HPCCG. The bits include the residuals, because x does not
+// change after it has converged.
 func bits(t *testing.T, stdout string) string {
 	t.Helper()
 	var out struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// kills runs the small problem with kills, and checks that all of them happened and
-// that the result has the same bits.
+// kills runs the small problem with kills. It checks that all kills happened and that the
+// result has the same bits.
 func kills(t *testing.T, want, flags string, list ...string) jobRun {
 	t.Helper()
 	for _, k := range list {
@@ -39,8 +39,8 @@ func kills(t *testing.T, want, flags string, list ...string) jobRun {
 // schedule each of them runs and sends 8 tasks in each.
 const sections, tasksOfEach = 58, 58 * 8
 
-// steps returns the numbers from 0 to all-1, and without `make matrix` only some of them,
-// evenly spaced, with the first and the last.
+// steps returns the numbers from 0 to all-1. Without `make matrix` it returns only some of
+// them, evenly spaced, including the first and the last.
 func steps(all, some int) (numbers []int) {
 	some = jobtest.Count(some, all)
 	for i := range some {
@@ -81,7 +81,7 @@ func TestKillAtEveryPoint(t *testing.T) {
 	})
 }
 
-// Where an update can be torn, one is.
+// On links on which an update can be torn, one is torn.
 func TestTornUpdatesOfRealProcesses(t *testing.T) {
 	args := strings.Fields("-nx 64 -ny 64 -nz 32 -iters 6 -json")
 	want := serial(t, args...).sum(t)

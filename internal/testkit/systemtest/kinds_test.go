@@ -13,7 +13,7 @@ import (
 
 const kindsFolder = "internal/testkit/systemtest/kinds"
 
-// rightKinds are the programs of kinds that replicas may run.
+// rightKinds are the programs of kinds that run correctly with replicas.
 const rightKinds = "named around heaped sorted deleted shifted deferred promoted arrayPointer asBytes pulls several inTable paired recursive linked pingPong " +
 	"adder composed power polynomial methodValue worker workerFunction adapter choice functions memo " +
 	"prefixSum sectionForEachBlock foldedThenUsed halosBefore readOnlyInSection twoArrays counts " +
@@ -23,8 +23,8 @@ const rightKinds = "named around heaped sorted deleted shifted deferred promoted
 	"backwards evenThenOdd countedBefore scanOfSums ownSums fromOtherArray doubling " +
 	"waitSome testSome testAny testEach probes polls onDuplicate twoMasters agreedOrder cancelsLast synchronous shortestPath"
 
-// Programs that alias, carry, call functions and give work to the rank that asks first are
-// right with any number of replicas, whichever of them die, and in checked mode.
+// Programs that alias, carry, call functions, and give work to the rank that asks first
+// are correct with any number of replicas, whichever of them die, and in checked mode.
 func TestKindsOfPrograms(t *testing.T) {
 	t.Parallel()
 	right := strings.Fields(rightKinds)
@@ -51,15 +51,15 @@ func TestKindsOfPrograms(t *testing.T) {
 			t.Parallel()
 			r := run(t, flags, binaries.Program(t, kindsFolder))
 			require.Equal(t, want, r.Stdout)
-			if !strings.Contains(flags, "-check") { // with -check the kill points are elsewhere
+			if !strings.Contains(flags, "-check") { // with -check the kill points are at other places
 				r.Summary(t).RequireFired(t)
 			}
 		})
 	}
 }
 
-// Programs of the same kinds that are wrong end with exit code 4 or are found by checked
-// mode, and the reason is true. With -r 1 -check some are not found, and a note says so.
+// Wrong programs of the same kinds end with exit code 4 or are found by checked mode, with
+// the true reason. With -r 1 -check some are not found, and a note states that.
 func TestWrongKindsOfPrograms(t *testing.T) {
 	t.Parallel()
 	const (
@@ -125,7 +125,7 @@ func TestWrongKindsOfPrograms(t *testing.T) {
 		"addressDecides":  {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
 		"mapDecides":      {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
 		"selectDecides":   {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
-		"moreMessages":    {"-n 2 -r 2 -diverge off", 4, `to rank 1 (replica 0: none, replica 1: `}, // any of its messages: the reports come in any order
+		"moreMessages":    {"-n 2 -r 2 -diverge off", 4, `to rank 1 (replica 0: none, replica 1: `}, // any of its messages may be named, because the reports arrive in any order
 		"earlierMessage":  {"-n 2 -r 2", 4, `differed on replicas 0 and 1`},
 		"fewerMessages":   {"-n 2 -r 2 -stuck 2s", 4, `divergence of replicas of rank 0: 0.0 never leaves Recv from 1 tag `},
 		"assertedTest":    {"-n 2 -r 2", 4, `AssertSendDeterministic`},

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// A process has links to its neighbours and to its peers in a sum, and not to every other
-// process.
+// A process makes links to its neighbours and to its peers in a sum, but not to every
+// other process.
 func TestLinksAreMadeAtFirstUse(t *testing.T) {
 	for _, link := range []string{job.LinkSHM, job.LinkUnix} {
 		const ranks, doublings = 16, 4
@@ -28,8 +28,8 @@ func TestLinksAreMadeAtFirstUse(t *testing.T) {
 	}
 }
 
-// A process that is killed when a link arrives, before anything was sent on it, has never
-// existed for the other side. The result is that of a job without deaths.
+// A process is killed when a link arrives, before anything was sent on it. For the other
+// side it never existed. The result is that of a job without deaths.
 func TestKillsWhenALinkComes(t *testing.T) {
 	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 20 -json")
 	const ranks = 5
@@ -45,7 +45,7 @@ func TestKillsWhenALinkComes(t *testing.T) {
 				"-spares 2 -kill 1.0@link:%[2]d -kill 1.0@link:%[1]d":                               1,
 			} {
 				if !jobtest.Matrix() && (strings.Contains(flags, "-backup") || strings.Contains(flags, "-spares")) {
-					continue // ten processes on two cores mostly wait for each other
+					continue // ten processes on two cores spend most of the time waiting for each other
 				}
 				flags = fmt.Sprintf("-n %[3]d -r 2 -link "+link+" "+flags, k, k+1, ranks)
 				t.Run(flags, func(t *testing.T) {

@@ -19,8 +19,9 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// TestPageCost measures the cost of the live page of a job of INTRA_PAGE processes for
-// intrarun, with a viewer and without a page. It prints the results, and compares nothing.
+// TestPageCost measures the processor time that intrarun spends on the live page of a job
+// with INTRA_PAGE processes: with a viewer and without a page. It prints the results, but
+// compares nothing.
 func TestPageCost(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("INTRA_PAGE"))
 	if err != nil {
@@ -43,7 +44,7 @@ func TestPageCost(t *testing.T) {
 				defer r.Body.Close()
 				go func() {
 					defer close(done)
-					_, _ = seen.ReadFrom(r.Body) // until the job ends
+					_, _ = seen.ReadFrom(r.Body) // reads until the job ends
 				}()
 			}
 			time.Sleep(settled)

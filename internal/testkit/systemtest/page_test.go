@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// After the loss of the head the next one serves the page on its host, and announces the
+// After the loss of the head the next head serves the page on its host. It announces the
 // address in its output, and to intrarun status.
 func TestPageAfterTheLossOfTheHead(t *testing.T) {
 	t.Parallel()
@@ -23,7 +23,7 @@ func TestPageAfterTheLossOfTheHead(t *testing.T) {
 	spec.Program = []string{binaries.Program(t, "internal/testkit/systemtest/waits"), "cycle"}
 	j := &hostedJob{jobtest.Start(t, spec), t, net, spec}
 	await(t, j.Job, joined)
-	// ask sends a request to the page of a host, as far as there is one.
+	// ask sends a request to the page of a host. It returns "" if there is no page.
 	ask := func(h *netns.Host, path, token string) string {
 		out, _ := h.Command("bash", "-c", `exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET `+path+` HTTP/1.0\r\nAuthorization: Bearer `+token+`\r\n\r\n' >&3 && cat <&3`).CombinedOutput()
 		return string(out)

@@ -20,7 +20,7 @@ import (
 // The tests in this file change the file of a program while a job runs it, as a user does
 // when developing it.
 
-// refused matches the head's messages about replacements that are not available.
+// refused matches messages of the head about replacements that are not available.
 const refused = `the replacement for|no such file`
 
 // ownHPCCG returns the path of a copy of HPCCG that a test may change.
@@ -38,7 +38,7 @@ func rebuild(t *testing.T, program string) {
 	t.Helper()
 	b, err := os.ReadFile(program)
 	require.NoError(t, err)
-	id := bytes.Index(b, []byte("Go\x00\x00")) + 4 // the build ID stands in the first note of that name
+	id := bytes.Index(b, []byte("Go\x00\x00")) + 4 // the build ID is in the first note of that name
 	require.Greater(t, id, 3)
 	b[id+1]++
 	require.NoError(t, os.Remove(program))
@@ -50,32 +50,32 @@ func remove(t *testing.T, program string) {
 	require.NoError(t, os.Remove(program))
 }
 
-// killReplica kills a process of a job, unless that has ended.
+// killReplica kills a process of a job, unless the process has ended.
 func killReplica(t *testing.T, j *jobtest.Job, name string) {
 	t.Helper()
 	for _, p := range j.Processes() {
 		if p.Name == name && p.Rank {
-			_ = syscall.Kill(p.PID, syscall.SIGKILL) // it may have ended
+			_ = syscall.Kill(p.PID, syscall.SIGKILL) // an error means that the process has ended
 			return
 		}
 	}
 	require.True(t, ended(j), "there is no "+name)
 }
 
-// TestReplacementAfterARebuild: even if the file of the program changes, a killed process
-// is replaced by one of the build of the live ones, and the results are equal.
+// TestReplacementAfterARebuild changes the file of the program. A killed process is still
+// replaced by one of the build of the live ones, and the results are equal.
 func TestReplacementAfterARebuild(t *testing.T) {
 	for _, c := range jobtest.Some([]struct {
 		name   string
 		change func(t *testing.T, program string)
-		built  bool // by intrarun, from a package
+		built  bool // intrarun builds it from a package
 	}{
 		{"built again", rebuild, false},
 		{"removed", remove, false},
 		{"built by intrarun, removed", remove, true},
 	}, 0, 2) {
 		t.Run(c.name, func(t *testing.T) {
-			for iters := 500; ; iters *= 4 { // until it lasts long enough
+			for iters := 500; ; iters *= 4 { // more iterations until the job lasts long enough
 				require.Less(t, iters, 200_000, "it has always ended too early")
 				problem := strings.Fields(fmt.Sprintf("-nx 16 -ny 16 -nz 16 -iters %d -json", iters))
 				dir, program := t.TempDir(), "../../../examples/hpccg"
@@ -107,8 +107,8 @@ func TestReplacementAfterARebuild(t *testing.T) {
 	}
 }
 
-// TestReplacementOnOtherHostsAfterARebuild: the same on several hosts. One of them has no
-// process of the job until another host is lost.
+// TestReplacementOnOtherHostsAfterARebuild is the same test on several hosts. One of them
+// has no process of the job until another host is lost.
 func TestReplacementOnOtherHostsAfterARebuild(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 3)
@@ -117,7 +117,7 @@ func TestReplacementOnOtherHostsAfterARebuild(t *testing.T) {
 		change   func(t *testing.T, program string)
 		lose     func(t *testing.T, j *jobtest.Job)
 		replaced []string
-		host     int // on which they are
+		host     int // host of these processes
 	}{
 		{"built again, a process", rebuild, func(t *testing.T, j *jobtest.Job) { killReplica(t, j, "1.1") }, []string{"1.1"}, 1},
 		{"removed, a host", remove, func(t *testing.T, j *jobtest.Job) { require.NoError(t, n.Hosts[1].Kill()) }, []string{"0.1", "1.1"}, 2},

@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// Processes of a lost host are replaced on hosts with free slots, by spares or
-// by new processes; a rank that was only there is restored from its backup.
+// Processes of a lost host are replaced on hosts with free slots, by spares or by new
+// processes. A rank that was only on the lost host is restored from its backup.
 func TestRecoveryOnSeveralHosts(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 3)
@@ -24,7 +24,7 @@ func TestRecoveryOnSeveralHosts(t *testing.T) {
 	for _, c := range jobtest.Some([]struct {
 		name, flags string
 		slots       int
-		passes      int // at first; four times as many until a lost host is detected before the end
+		passes      int // at first; multiplied by four until the loss of a host is detected before the end
 		during      func()
 		replaced    []string
 		rollbacks   int
@@ -40,7 +40,7 @@ func TestRecoveryOnSeveralHosts(t *testing.T) {
 				r             jobRun
 				problem, hash string
 			)
-			for passes := c.passes; passes < 100*c.passes; passes *= 4 { // until it lasts long enough
+			for passes := c.passes; passes < 100*c.passes; passes *= 4 { // more passes until the job lasts long enough
 				problem = fmt.Sprintf("-nx 24 -ny 24 -nz 24 -iters %d", passes)
 				r, hash = onHosts(t, n, c.slots, c.flags, problem, c.during)
 				require.NoError(t, n.Hosts[1].Up())
@@ -80,8 +80,7 @@ func TestLinkBetweenLastReplicas(t *testing.T) {
 	require.Equal(t, job.CauseLink, r.report.Failures[0].Cause, r.stderr)
 }
 
-// When the only host with a free slot is lost, the job waits for no process on
-// it.
+// If the only host with a free slot is lost, the job does not wait for a process on it.
 func TestNoHostIsLeftForAReplacement(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 2)

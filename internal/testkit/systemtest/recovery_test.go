@@ -18,11 +18,11 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// The tests in this file kill real processes of jobs that replace them or roll back.
+// The tests in this file kill real processes of jobs that replace processes or roll back.
 
-// lasting runs a job that lasts until enough has happened in it: on a busy machine a
-// small one may end before a process has been started again. It returns the last run,
-// and a function that runs the same problem without failures.
+// lasting runs jobs of growing size until one lasts long enough. On a busy machine a small
+// job may end before a process was started again. It returns the last run, and a function
+// that runs the same problem without failures.
 func lasting(t *testing.T, flags, args string, enough func(*jobtest.Report) bool) (r jobRun, again func(flags string) jobRun) {
 	t.Helper()
 	for _, p := range []struct{ size, iters int }{{10, 60}, {10, 211}, {20, 211}, {28, 211}, {40, 211}, {60, 211}} {
@@ -32,7 +32,7 @@ func lasting(t *testing.T, flags, args string, enough func(*jobtest.Report) bool
 			return r, again
 		}
 	}
-	require.Fail(t, "not all that was to happen has happened", "%s\n%s", flags, r.stderr)
+	require.Fail(t, "not all expected events have happened", "%s\n%s", flags, r.stderr)
 	return r, again
 }
 
@@ -45,21 +45,21 @@ func TestReplacementOfRealProcesses(t *testing.T) {
 		{"-n 2 -r 2 -link shm -kill 0.1@section:20", []string{"0.1"}},
 		{"-n 2 -r 2 -link unix -kill 1.0@task:33", []string{"1.0"}},
 		{"-n 2 -r 2 -link tcp -kill 0.0@update:7 -kill 1.1@section:40", []string{"0.0", "1.1"}},
-		{"-n 2 -r 2 -kill 0.1@section:20 -kill 0.1@section:30", []string{"0.1", "0.1"}}, // and its replacement
+		{"-n 2 -r 2 -kill 0.1@section:20 -kill 0.1@section:30", []string{"0.1", "0.1"}}, // the process and its replacement die
 		{"-degrees 2,1 -link tcp -kill 0.0@section:9", []string{"0.0"}},
 		{"-degrees 2,3 -kill 1.0@message:4 -kill 1.1@section:9", []string{"1.0", "1.1"}},
-		// The joiner.
+		// The joiner dies.
 		{"-n 2 -r 2 -kill 0.1@section:9 -kill 0.1@join:receive", []string{"0.1"}},
 		{"-n 2 -r 2 -link tcp -kill 0.1@section:9 -kill 0.1@join:joined", []string{"0.1"}},
 		{"-n 2 -r 2 -kill 0.1@section:9 -kill 0.1@join:admit", []string{"0.1", "0.1"}},
-		// The donor.
+		// The donor dies.
 		{"-n 2 -r 3 -kill 0.1@section:9 -kill 0.0@join:copy", []string{"0.0", "0.1"}},
 		{"-n 2 -r 3 -link tcp -kill 0.1@section:9 -kill 0.0@join:drain", []string{"0.0", "0.1"}},
 		{"-n 2 -r 3 -kill 0.1@section:9 -kill 0.0@join:state", []string{"0.0", "0.1"}},
 		{"-n 2 -r 2 -kill 0.1@section:9 -kill 0.0@join:go", []string{"0.0", "0.1"}},
 		// Every safe point is a cut.
 		{"-n 2 -r 2 -backup 1 -kill 0.1@section:9", []string{"0.1"}},
-		// A third process, alone and together with one of the two.
+		// A third process dies, alone or together with one of the two.
 		{"-degrees 2,2 -kill 0.1@section:9 -kill 1.0@join:ask", []string{"0.1", "1.0"}},
 		{"-degrees 2,3 -kill 0.1@section:9 -kill 1.0@join:admit -kill 0.1@join:admit", []string{"0.1", "0.1", "1.0"}},
 		{"-degrees 3,2 -kill 0.1@section:9 -kill 0.0@join:state -kill 1.1@join:drain", []string{"0.0", "0.1", "1.1"}},
@@ -82,7 +82,7 @@ func TestReplacementOfRealProcesses(t *testing.T) {
 	}
 }
 
-// A donor that is the last of its rank cannot be lost.
+// The loss of a donor that is the last replica of its rank ends the job.
 func TestTheLastDonorIsKilled(t *testing.T) {
 	for _, step := range []string{"ask", "copy", "drain", "state"} {
 		r, _ := lasting(t, "-n 2 -r 2 -replace -kill 0.1@section:9 -kill 0.0@join:"+step, "-json", (*jobtest.Report).Fired)
@@ -93,9 +93,9 @@ func TestTheLastDonorIsKilled(t *testing.T) {
 	}
 }
 
-// After its replacement a replica has half of the work again.
+// After it was replaced, a replica has half of the work again.
 func TestAReplacementSharesTheWork(t *testing.T) {
-	const enough = 100 // sections, in one of which the replacement may run fewer tasks
+	const enough = 100 // number of sections in which the replacement must take part; in the first one it may run fewer tasks
 	r, _ := lasting(t, "-n 1 -r 2 -sched static -replace -kill 0.1@section:20", "-json", func(r *jobtest.Report) bool {
 		return slices.ContainsFunc(r.Processes, func(p jobtest.End) bool { return p.Incarnation > 1 && p.Sections > enough })
 	})
@@ -124,8 +124,8 @@ func passes(t *testing.T, r jobRun) (list []string) {
 }
 
 // Each line of output appears once, in order, whichever replica prints it. The schedule
-// keeps the replicas in step: one that was far ahead could be killed before the other one
-// was replaced.
+// keeps the replicas close together. Otherwise one that was far ahead could be killed
+// before the other one was replaced.
 func TestOutputAcrossReplacements(t *testing.T) {
 	r, again := lasting(t, "-n 1 -r 2 -replace -sched static -kill 0.0@section:100 -kill 0.1@section:500", "", func(r *jobtest.Report) bool { return len(r.Replacements) == 2 })
 	want := passes(t, again("-n 1 -r 1"))
@@ -133,7 +133,7 @@ func TestOutputAcrossReplacements(t *testing.T) {
 	require.Equal(t, want, passes(t, r), r.stderr)
 }
 
-// Nothing is left behind by a job whose processes were replaced.
+// A job whose processes were replaced leaves no process or file behind.
 func TestReplacementsAreNotLeftBehind(t *testing.T) {
 	j, wait := start(t, "-n 2 -r 2 -replace -kill 0.1@section:9", append([]string{hpccg(t)}, strings.Fields("-nx 40 -ny 40 -nz 40 -iters 100000")...)...)
 	seen := make(map[int]bool)
@@ -144,14 +144,14 @@ func TestReplacementsAreNotLeftBehind(t *testing.T) {
 		return len(seen) >= 5
 	}, jobtest.Deadline, 5*time.Millisecond)
 	require.NoError(t, syscall.Kill(j.PID(), syscall.SIGKILL))
-	wait() // which looks for leftovers
+	wait() // wait also looks for processes and files that are left
 }
 
-// A rank without any replica is restored from its backup.
+// A rank that has lost all replicas is restored from its backup.
 func TestRollbackOfRealProcesses(t *testing.T) {
 	for _, c := range jobtest.Some([]struct {
 		flags string
-		lost  []int // the ranks for which the job rolls back, per rollback
+		lost  []int // by rollback: the ranks whose loss causes it
 	}{
 		{"-n 2 -r 1 -replace -backup 5 -kill 1.0@section:150", []int{1}},
 		{"-n 2 -r 1 -spares 1 -backup auto -link tcp -kill 0.0@task:3000", []int{0}},
@@ -160,7 +160,7 @@ func TestRollbackOfRealProcesses(t *testing.T) {
 		{"-degrees 2,1,1 -replace -backup 3 -kill 1.0@section:150 -kill 0.1@backup:abort", []int{1}},
 		{"-degrees 1,2 -replace -backup 3 -kill 0.0@section:150 -kill 1.1@backup:ready", []int{0}},
 		{"-degrees 1,2 -replace -backup 3 -kill 0.0@section:150 -kill 1.1@backup:resume", []int{0}},
-		{"-degrees 1,2 -replace -backup 3 -link tcp -kill 0.0@section:150 -kill 0.0@backup:ready", []int{0, 0}}, // its replacement
+		{"-degrees 1,2 -replace -backup 3 -link tcp -kill 0.0@section:150 -kill 0.0@backup:ready", []int{0, 0}}, // the replacement dies
 		{"-n 2 -r 2 -replace -backup 3 -kill 0.0@backup:send -kill 1.0@backup:receive", nil},
 		{"-n 2 -r 2 -replace -backup 3 -kill 0.0@backup:stored -kill 1.0@backup:copy", nil},
 	}, 1, 2, 4, 6, 8) {
@@ -202,7 +202,7 @@ func TestAutomaticBackupsBetweenLosses(t *testing.T) {
 	r := intrarun(t, "-n 2 -r 1 -replace -backup auto -kill 0.0@section:1500 -kill 1.0@section:3000 -kill 0.0@section:4500", problem...)
 	require.Equal(t, want, r.sum(t), r.stderr)
 	require.Len(t, r.report.Rollbacks, 3, r.stderr)
-	before := uint64(20) // of about 250 safe points
+	before := uint64(20) // the job has about 250 safe points
 	for _, b := range r.report.Rollbacks {
 		require.Greater(t, b.SafePoint, before, "%+v", r.report.Rollbacks)
 		before = b.SafePoint
@@ -225,8 +225,8 @@ func TestNoWayBack(t *testing.T) {
 	}
 }
 
-// A rank is lost while the job rolls back for another one: the newer rollback replaces the
-// older one at any step of a process.
+// A rank is lost while the job rolls back because of another one. The newer rollback
+// replaces the older one, at any step of a process.
 func TestRollbacksThatOvertakeEachOther(t *testing.T) {
 	problem := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 211 -json")
 	want := intrarun(t, "-n 2 -r 1", problem...).sum(t)
@@ -237,8 +237,8 @@ func TestRollbacksThatOvertakeEachOther(t *testing.T) {
 	}
 }
 
-// The job does not wait forever for a process that cannot be started again. intrarun keeps
-// no copy of a script.
+// The job does not wait forever for a process that cannot be started again. (intrarun
+// keeps no copy of a script, so the test can remove it.)
 func TestAReplacementThatCannotBeStarted(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "hpccg")
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nexec "+hpccg(t)+" \"$@\"\n"), 0o755))

@@ -29,12 +29,12 @@ func newest(t *testing.T, dir string) string {
 
 // number returns the number of the set in a folder, 0 if there is none.
 func number(dir string) (n int) {
-	_, _ = fmt.Sscanf(filepath.Base(dir), "set-%d", &n) // "" is none
+	_, _ = fmt.Sscanf(filepath.Base(dir), "set-%d", &n) // a failure leaves n at 0
 	return n
 }
 
-// since counts the complete sets that are newer than one: numbers are left out where a
-// set was not completed.
+// since counts the complete sets that are newer than last. Numbers of sets that were not
+// completed are missing.
 func since(t *testing.T, dir, last string) (n int) {
 	t.Helper()
 	sets, err := filepath.Glob(filepath.Join(dir, "set-*", "index"))
@@ -47,9 +47,9 @@ func since(t *testing.T, dir, last string) (n int) {
 	return n
 }
 
-// TestRestartAfterEverythingDied repeatedly kills intrarun and with it all processes, at
-// random times and so also during writes. Each time the job continues from its files, with
-// other degrees, and it ends with the bits of a run without failures.
+// TestRestartAfterEverythingDied repeatedly kills intrarun, and with it all processes, at
+// random times, which may be during writes. Each time the job continues from its files,
+// with other degrees. In the end it has the bits of a run without failures.
 func TestRestartAfterEverythingDied(t *testing.T) {
 	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 1500 -json")
 	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
@@ -70,12 +70,12 @@ func TestRestartAfterEverythingDied(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			time.Sleep(time.Duration(rng.IntN(20_000)) * time.Microsecond)
-			_ = syscall.Kill(j.PID(), syscall.SIGKILL) // it may have ended
+			_ = syscall.Kill(j.PID(), syscall.SIGKILL) // an error means that the process has ended
 		}
 		r := wait()
 		if r.code < 0 {
 			require.True(t, kill, "%s", r.stderr)
-			if since(t, dir, last) > 1 { // the last one may not have been recorded
+			if since(t, dir, last) > 1 { // the last set may not have been recorded
 				require.Contains(t, r.stderr, "is on disk: -restart "+dir+" continues from there")
 			}
 			continue
@@ -89,7 +89,7 @@ func TestRestartAfterEverythingDied(t *testing.T) {
 	}
 }
 
-// TestRestartAfterALostRank: the message of intrarun about a lost rank names the files, and
+// TestRestartAfterALostRank loses a rank. The message of intrarun names the files, and
 // they suffice for a restart.
 func TestRestartAfterALostRank(t *testing.T) {
 	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 400 -json")
@@ -101,7 +101,7 @@ func TestRestartAfterALostRank(t *testing.T) {
 	require.Equal(t, 3, r.code, "%s", r.stderr)
 	require.EqualValues(t, 300, r.report.Restart.Point)
 	point := r.report.Restart.Point
-	if sets := r.report.Checkpoint.Sets; len(sets) > 0 { // unless the disk is slow
+	if sets := r.report.Checkpoint.Sets; len(sets) > 0 { // true unless the disk is slow
 		point = sets[len(sets)-1].Point
 		require.Contains(t, r.stderr, fmt.Sprintf("the state at safe point %d is on disk: -restart %s continues from there", point, dir))
 	}
@@ -114,18 +114,18 @@ func TestRestartAfterALostRank(t *testing.T) {
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.stderr, "it was made with `"+strings.Join(args, " ")+"`, this job has `"+strings.Join(other, " ")+"`")
 	require.Contains(t, r.stderr, "-restart-anyway continues from it nevertheless")
-	r = intrarun(t, "-n 2 -r 2 -restart-anyway -restart "+dir, other...) // the program refuses them, too
+	r = intrarun(t, "-n 2 -r 2 -restart-anyway -restart "+dir, other...) // the program refuses the files, too
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stderr, "the saved state is of -nx 24")
 }
 
-// TestDamagedCheckpoints: a damaged set is refused with the name of the file, and the
-// older one is used. Without an older one nothing is started.
+// TestDamagedCheckpoints damages a set. It is refused with the name of the file, and the
+// older set is used. Without an older set nothing is started.
 func TestDamagedCheckpoints(t *testing.T) {
 	args := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 30 -json")
 	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
 	dir := t.TempDir()
-	for _, flags := range []string{" -checkpoint-every 16", " -checkpoint-every 8 -restart " + dir} { // one set each: the second cut would come too late
+	for _, flags := range []string{" -checkpoint-every 16", " -checkpoint-every 8 -restart " + dir} { // each job writes one set, because the second cut would come too late
 		r := intrarun(t, "-n 2 -r 2 -checkpoint "+dir+flags, args...)
 		require.Zero(t, r.code, "%s", r.stderr)
 		require.Len(t, r.report.Checkpoint.Sets, 1)
@@ -171,8 +171,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 	})
 }
 
-// A new job begins in a folder with sets of an earlier one: the user has to say which of
-// them is meant.
+// A new job starts in a folder with sets of an earlier job. The user has to name the job
+// to continue from.
 func TestSetsOfTwoJobs(t *testing.T) {
 	args := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 30 -json")
 	dir := t.TempDir()

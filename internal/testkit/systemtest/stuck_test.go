@@ -22,14 +22,15 @@ func waitsSpec(t *testing.T, flags, way string) jobtest.Spec {
 		Flags: strings.Fields(flags), Program: []string{binaries.Program(t, "internal/testkit/systemtest/waits"), way}}
 }
 
-// Ranks that wait for each other are detected, with the places, and the job ends.
+// Ranks that wait for each other are detected, with the places of their calls, and the job
+// ends.
 func TestDeadlocks(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"-n 2 -r 1", "-n 2 -r 2 -kill 0.1@1s", "-degrees 1,2 -link tcp -replace -kill 1.0@1s"}
 	for i, c := range []struct{ way, want string }{
 		{"cycle", `deadlock: 0 waits in Recv from 1 tag 3 \(waits/main.go:\d+\), 1 waits in Barrier for 0 \(waits/main.go:\d+\)`},
 		{"ring", `deadlock: 0 waits in Recv from 1 tag 3 .*, 1 waits in Recv from 0 tag 3 `},
-		// Two cycles of one rank each: one of them is found first.
+		// Each of two ranks waits for itself, and either of them may be found first.
 		{"itself", `deadlock: (0 waits in Recv from 0|1 waits in Recv from 1) tag 3 \(waits/main.go:\d+\)`},
 		{"ssends", `deadlock: 0 waits in Ssend to 1 tag 3 .*, 1 waits in Ssend to 0 tag 3 `},
 		{"sends", `deadlock: 0 waits in Send to 1 tag 3 .*, 1 waits in Send to 0 tag 3 `},
@@ -50,8 +51,8 @@ func TestDeadlocks(t *testing.T) {
 	}
 }
 
-// A process that computes, sleeps, or will be helped by another goroutine does not count as
-// stuck.
+// A process that computes or sleeps does not count as stuck, nor does one whose other
+// goroutine will end the wait.
 func TestNoDeadlocks(t *testing.T) {
 	t.Parallel()
 	for way, flags := range map[string]string{"computes": "-n 2 -r 1", "sleeps": "-n 3 -r 2 -link tcp", "busy": "-n 2 -r 2"} {
@@ -64,7 +65,7 @@ func TestNoDeadlocks(t *testing.T) {
 	}
 }
 
-// Without abort the job continues, and reports the deadlock once; with off it reports
+// Without abort the job continues, and reports the deadlock once. With off it reports
 // nothing. Every request for the status shows the activity of its processes.
 func TestStatus(t *testing.T) {
 	ask := func(j *jobtest.Job) string {
@@ -92,7 +93,7 @@ func TestStatus(t *testing.T) {
 	pid := func(t *testing.T, j *jobtest.Job, process string) (pid int) {
 		for _, m := range joinedAs.FindAllStringSubmatch(j.Stderr(), -1) {
 			if m[1] == process {
-				_, _ = fmt.Sscan(m[2], &pid) // it is a number
+				_, _ = fmt.Sscan(m[2], &pid) // cannot fail: it is a number
 			}
 		}
 		require.NotZero(t, pid, j.Stderr())
@@ -111,7 +112,7 @@ func TestStatus(t *testing.T) {
 		shows(t, j, "3 of 4 processes live") // the job continues
 		said := interrupt(t, j)
 		require.Equal(t, 1, strings.Count(said, "deadlock"), said)
-		require.Contains(t, said, "intrarun: 0.") // -status-every
+		require.Contains(t, said, "intrarun: 0.") // from -status-every
 	})
 	t.Run("off", func(t *testing.T) {
 		t.Parallel()
@@ -158,7 +159,7 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// A successor of the head also finds a deadlock, though a host was lost before.
+// A successor of the head also finds a deadlock, even after the loss of a host.
 func TestDeadlockAfterTheLossOfTheHead(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 4)
@@ -174,8 +175,8 @@ func TestDeadlockAfterTheLossOfTheHead(t *testing.T) {
 	require.Equal(t, 1, strings.Count(r.stderr, "deadlock"), r.stderr)
 }
 
-// A replica that never ends is named, and then killed, once every rank has finished in
-// another replica: the job ends well. A replica that still progresses continues.
+// A replica that never ends is reported, and killed later, once every rank has finished in
+// another replica. The job ends well. A replica that still makes progress continues.
 func TestEndlessReplicas(t *testing.T) {
 	t.Parallel()
 	for way, killed := range map[string]string{
@@ -200,8 +201,8 @@ func TestEndlessReplicas(t *testing.T) {
 	}
 }
 
-// If one replica of a rank is in a task, or in the function of Once, that never ends,
-// its peer waits for it. That is not a deadlock, and the status names the replica.
+// In one replica of a rank a task, or the function of Once, never ends, and its peer waits
+// for it. That is not a deadlock, and the status names the replica.
 func TestEndlessTaskIsNoDeadlock(t *testing.T) {
 	t.Parallel()
 	for way, what := range map[string]string{
@@ -215,7 +216,7 @@ func TestEndlessTaskIsNoDeadlock(t *testing.T) {
 			var text string
 			re := regexp.MustCompile(what)
 			require.Eventually(t, func() bool {
-				out, _ := exec.Command(binaries.Intrarun(t), "status", fmt.Sprint(j.PID())).CombinedOutput() // it may not run yet
+				out, _ := exec.Command(binaries.Intrarun(t), "status", fmt.Sprint(j.PID())).CombinedOutput() // intrarun may not be running yet
 				text = string(out)
 				return re.MatchString(text)
 			}, hang, 50*time.Millisecond, "%s", what)

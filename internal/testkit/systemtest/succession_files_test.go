@@ -17,10 +17,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// The host of the head is lost right before, while and after a set of
-// checkpoint files is written, in a job that has itself begun from files. It
-// ends with the bits of a run without failures, its successor continues to
-// write sets, and another job continues from the last of them.
+// The host of the head is lost right before, while or after a set of checkpoint files is
+// written, in a job that itself began from files. The job ends with the bits of a run
+// without failures. The successor continues to write sets, and another job continues from
+// the last one.
 func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 4)
@@ -55,7 +55,7 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r jobRun
 			var dir, last string
-			for try, lost := 0, false; !lost; try++ { // it may have ended before
+			for try, lost := 0, false; !lost; try++ { // the job may end before the loss
 				require.Less(t, try, 5)
 				dir = filepath.Join(t.TempDir(), "state")
 				r, last, lost = loseHeadWithFiles(t, net, "-restart "+base+" -checkpoint "+dir+" -checkpoint-every 7", args,
@@ -87,14 +87,14 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 			require.NotEmpty(t, r.report.Checkpoint.Sets)
 			final := r.report.Checkpoint.Sets[len(r.report.Checkpoint.Sets)-1].Set
 			require.Equal(t, filepath.Join(dir, fmt.Sprintf("set-%06d", final)), newest(t, dir))
-			require.Greater(t, newest(t, dir), last, "the successor has written none")
+			require.Greater(t, newest(t, dir), last, "the successor has written no set")
 
 			after := intrarun(t, "-n 2 -r 1 -restart "+dir, args...)
 			got = after.sum(t)
 			require.Equal(t, want, got)
 			require.Equal(t, point, after.report.Restart.Point)
 			for _, why := range after.report.Restart.Refused {
-				require.Contains(t, why, "the set is incomplete") // it was abandoned
+				require.Contains(t, why, "the set is incomplete") // the set was abandoned
 			}
 		})
 	}
@@ -111,9 +111,9 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 	})
 }
 
-// loseHeadWithFiles loses the host of the head when due returns true. It
-// returns the output of the successor, and the newest set at the time of the
-// loss. lost is false if the job had ended before.
+// loseHeadWithFiles loses the host of the head when due returns true. It returns the
+// output of the successor, and the newest set at the time of the loss. lost is false if
+// the job ended before.
 func loseHeadWithFiles(t *testing.T, net *netns.Net, flags string, args []string, due func() bool, newest func() string) (r jobRun, last string, lost bool) {
 	j := startHosted(t, net, 1, "-n 2 -r 2 "+flags, args, joined)
 	for end := time.Now().Add(time.Minute); !due() && !j.finished() && time.Now().Before(end); {

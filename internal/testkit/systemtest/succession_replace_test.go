@@ -19,7 +19,7 @@ import (
 
 // The host of the head is lost in a job that replaces lost processes: before all processes
 // have joined, before any other loss, or after replacements. The next head replaces the
-// processes of that host and those that are lost later, and takes backups to which the job
+// processes of that host and those that are lost later. It takes backups to which the job
 // rolls back.
 func TestLossOfTheHeadAndReplacements(t *testing.T) {
 	t.Parallel()
@@ -28,8 +28,8 @@ func TestLossOfTheHeadAndReplacements(t *testing.T) {
 	for _, c := range jobtest.Some([]struct {
 		name, flags string
 		slots       int
-		until       string     // message of the first head before its loss
-		steps       []string   // messages of the successor before each next fault
+		until       string     // message of the first head before it is lost
+		steps       []string   // messages of the successor, one before each further fault
 		then        [][]string // processes that are killed
 		says        []string
 		replaced    []string // nil: the job rolls back once
@@ -58,7 +58,7 @@ func TestLossOfTheHeadAndReplacements(t *testing.T) {
 				for i, text := range c.steps {
 					j.await(text)
 					if c.then[i] != nil {
-						time.Sleep(300 * time.Millisecond) // for a backup
+						time.Sleep(300 * time.Millisecond) // time for a backup
 					}
 					for _, p := range c.then[i] {
 						j.kill(p)
@@ -67,7 +67,7 @@ func TestLossOfTheHeadAndReplacements(t *testing.T) {
 				r, lost := j.end()
 				require.NotContains(t, fmt.Sprint(r.report.Failures), job.CauseFenced)
 				if !lost || r.code == 0 && len(r.report.Replacements) < len(c.replaced) {
-					continue // it has ended before all were replaced
+					continue // the job ended before all processes were replaced
 				}
 				require.Zero(t, r.code, r.stderr)
 				for _, text := range c.says {
@@ -106,7 +106,7 @@ func TestHeadsAreLostAgainAndAgain(t *testing.T) {
 		heads := 1
 		for ; heads < 3; heads++ {
 			is := regexp.MustCompile(`(\S+) is the new head`)
-			settled := func() bool { // the loss of a host takes one replica of each rank along
+			settled := func() bool { // the loss of a host takes one replica of each rank with it
 				return len(is.FindAllString(j.errs(), -1)) >= heads && len(regexp.MustCompile(`(?m)^intrarun: \S+ is replaced`).FindAllString(j.errs(), -1)) >= 2*heads &&
 					strings.Count(j.errs(), "the decisions of the head are kept on ") >= heads || j.over()
 			}

@@ -15,9 +15,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// The first of four hosts, with intrarun, is lost at several points. Another
-// one takes the head's place, and the job ends with the bits of a run without
-// failures.
+// The first of four hosts, with intrarun, is lost at several points. Another host takes
+// the head's place, and the job ends with the bits of a run without failures.
 func TestLossOfTheHead(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 4)
@@ -27,7 +26,7 @@ func TestLossOfTheHead(t *testing.T) {
 	quiet := time.Since(began)
 	for _, c := range jobtest.Some([]struct {
 		name string
-		when float64 // part of the time of that run
+		when float64 // when the head is lost, as a part of the time of that run
 		lose func() error
 	}{
 		{"killed at the start", 0, net.Hosts[0].Kill},
@@ -43,8 +42,8 @@ func TestLossOfTheHead(t *testing.T) {
 	}
 }
 
-// loseHead loses the head of a job a while after all have joined. It returns
-// false if the job has ended before.
+// loseHead loses the head of a job some time after all processes have joined. It returns
+// false if the job ended before.
 func loseHead(t *testing.T, net *netns.Net, after time.Duration, lose func() error, want string) bool {
 	j := startHosted(t, net, 1, "-n 2 -r 2", chaosProblem, joined)
 	time.Sleep(after)
@@ -62,8 +61,8 @@ func loseHead(t *testing.T, net *netns.Net, after time.Duration, lose func() err
 	return true
 }
 
-// Two hosts that keep the head's decisions are lost, each when the previous one was
-// replaced, and then the head's host.
+// Two hosts that keep the decisions of the head are lost, the second after the first was
+// replaced. Then the host of the head is lost.
 func TestLossesOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	net := netns.Test(t, 5)
@@ -78,8 +77,7 @@ func TestLossesOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// loseThree loses hosts 1, 2 and 0. It returns false if the job has ended
-// before.
+// loseThree loses hosts 1, 2 and 0. It returns false if the job ended before.
 func loseThree(t *testing.T, net *netns.Net, problem []string, want string) bool {
 	j := startHosted(t, net, 2, "-n 2 -r 5", problem, joined)
 	const kept = "the decisions of the head are kept on "

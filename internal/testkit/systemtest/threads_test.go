@@ -13,10 +13,11 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// Several workers in each process change no bit, whichever processes die.
+// Several workers in each process do not change the bits of the result, whichever
+// processes die.
 func TestThreads(t *testing.T) {
 	want := serial(t, small...).sum(t)
-	var each int64 // tasks that a replica has to complete
+	var each int64 // number of tasks that a replica has to complete
 	for _, threads := range []int{1, 2, 4} {
 		for replicas := 1; replicas <= 3; replicas++ {
 			flags := fmt.Sprintf("-threads %d -r %d", threads, replicas)
@@ -52,8 +53,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// Workers have rows of their own in a timeline: tasks of one row follow each
-// other.
+// Each worker has its own row in a timeline, in which tasks do not overlap.
 func TestTraceOfThreads(t *testing.T) {
 	workers := []string{"0.0", "0.0 worker 1", "0.1", "0.1 worker 1"}
 	for iters := 12; ; iters *= 5 { // on a busy machine a worker may start too late for a short job

@@ -16,7 +16,7 @@ import (
 	"github.com/intrahpc/intra/internal/timeline/traceformat"
 )
 
-// readTrace reads a timeline, which follows the rules of its format.
+// readTrace reads a timeline and requires that it follows the rules of its format.
 func readTrace(t *testing.T, name string) *traceformat.File {
 	b, err := os.ReadFile(name)
 	require.NoError(t, err)
@@ -36,8 +36,8 @@ func rowNames(f *traceformat.File) map[traceformat.Row]string {
 	return rows
 }
 
-// A timeline shows every task, on the row of the replica that ran it, inside of its
-// section; every received update, with an arrow from its sender; and the death of a
+// A timeline shows every task on the row of the replica that ran it, inside its section.
+// It shows every received update with an arrow from its sender. It shows the death of a
 // replica, with its events up to then.
 func TestTrace(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trace.json")
@@ -72,7 +72,7 @@ func TestTrace(t *testing.T) {
 	for _, n := range tasks {
 		all += n
 	}
-	// The task in which 1.1 was killed never ended.
+	// The task during which 1.1 was killed did not end.
 	require.EqualValues(t, 40, tasks["1.1"])
 	require.Equal(t, r.report.TasksRun, all)
 	for _, e := range f.Events {
@@ -96,14 +96,14 @@ func TestTrace(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// The timeline shows whatever happens to a job, and follows the rules of its format:
-// messages with their calls, safe points, cuts, new processes, backups and rollbacks.
+// The timeline of a job with failures follows the rules of its format. It shows messages
+// with their calls, safe points, cuts, new processes, backups and rollbacks.
 func TestTraceOfRecovery(t *testing.T) {
 	replaced := func(r *jobtest.Report) bool { return len(r.Replaced()) > 0 }
 	for _, tt := range []struct {
 		flags  string
 		enough func(*jobtest.Report) bool
-		kinds  []string // kinds of events besides those of every job
+		kinds  []string // kinds of events in addition to those of every job
 	}{
 		{"-n 2 -r 2 -sched static -replace -kill 1.1@task:40", replaced, []string{"join", "cut", "death", "verdict", "state", "update"}},
 		{"-n 2 -r 2 -spares 1 -link unix -kill 0.1@section:20", replaced, []string{"join", "cut", "death", "verdict", "state"}},
@@ -142,7 +142,8 @@ func TestTraceOfRecovery(t *testing.T) {
 	}
 }
 
-// A timeline that would exceed its bound lacks the oldest events, and reports that.
+// A timeline that would exceed its limit lacks the oldest events, and intrarun reports
+// this.
 func TestTraceLimit(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trace.json")
 	r := intrarun(t, "-r 2 -trace-limit 1M -trace "+name, "-nx", "8", "-ny", "8", "-nz", "8")
@@ -151,14 +152,14 @@ func TestTraceLimit(t *testing.T) {
 	st, err := os.Stat(name)
 	require.NoError(t, err)
 	require.LessOrEqual(t, st.Size(), int64(1<<20))
-	require.Greater(t, st.Size(), int64(1<<18)) // dropped blocks hold a tenth of a second
+	require.Greater(t, st.Size(), int64(1<<18)) // a dropped block holds a tenth of a second
 	dropped := f.Other["droppedEvents"].(float64)
 	require.Positive(t, dropped)
 	require.Contains(t, r.stderr, fmt.Sprintf("the timeline lacks %.0f events", dropped))
 }
 
-// A rank alone has a timeline too, and a trace that cannot be written is an error
-// before anything is started.
+// A rank alone has a timeline, too. A trace that cannot be written is an error before any
+// process is started.
 func TestTraceOfRanksAlone(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trace.json")
 	r := intrarun(t, "-n 2 -r 1 -trace "+name, small...)
@@ -198,12 +199,12 @@ func TestLimitedLinks(t *testing.T) {
 	}
 }
 
-// The report states for each type of task the bytes sent, and the share of its sections
-// that was not spent waiting.
+// The report contains for each type of task the number of bytes sent, and the share of its
+// sections that was not spent waiting.
 func TestReportOfTaskTypes(t *testing.T) {
 	r := intrarun(t, "-r 2 -sched static", small...)
 	r.sum(t)
-	// 11 passes on 6 x 5 x 4 points. Every task is run once, and sent once.
+	// 11 passes on 6 x 5 x 4 points. Every task is run once, and its result is sent once.
 	const points, passes = 6 * 5 * 4, 11
 	for kernel, bytes := range map[string]int64{
 		"waxpby": (2 + 3*passes) * points * 8, "sparsemv": (1 + passes) * points * 8, "ddot": 2 * passes * 16 * 8,

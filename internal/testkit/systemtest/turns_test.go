@@ -18,8 +18,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// Processes that take turns on the cores of their host record their processors for each
-// other, as long as they live.
+// Processes that share the cores of their host record on which processor each one runs, as
+// long as they live.
 func TestProcessesSayWhereTheyRun(t *testing.T) {
 	cores, err := affinity.Allowed()
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func TestProcessesSayWhereTheyRun(t *testing.T) {
 			words, err = os.ReadFile(board)
 			require.NoError(t, err)
 			there := 0
-			for i := 4; i < len(words); i += 4 { // after the number of slots
+			for i := 4; i < len(words); i += 4 { // the words after the number of slots
 				if w := binary.NativeEndian.Uint32(words[i:]); w > 0 {
 					require.Contains(t, cores, int(w)-1)
 					there++

@@ -13,8 +13,8 @@ import (
 )
 
 // TestVary runs HPCCG and GTC undisturbed, and with the last bits of results disturbed.
-// Their output is that of an ordinary run. Most digits of the solutions remain
-// significant; residuals have none.
+// The output of the undisturbed run is that of an ordinary run. Most digits of the
+// solutions remain significant; residuals have no significant digits.
 func TestVary(t *testing.T) {
 	for name, c := range map[string]struct {
 		solution string

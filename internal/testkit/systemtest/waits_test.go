@@ -15,9 +15,9 @@ import (
 // hang bounds the time of a job that can never end.
 const hang = 25 * time.Second
 
-// A wait for a rank whose program has returned, or for one that is in another
-// operation, fails with an error that names the cause. The degrees take turns, and in a
-// matrix all run.
+// A wait for a rank whose program has returned, or for one that is in another operation,
+// fails with an error that names the cause. Successive cases use different degrees; in a
+// matrix all degrees run.
 func TestWaitsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	for i, test := range []struct{ way, want string }{
@@ -47,8 +47,8 @@ func TestWaitsThatNeverEnd(t *testing.T) {
 	}
 }
 
-// Replicas that print different lines are detected: a warning, and in checked mode the
-// end of the job.
+// Replicas that print different lines are detected: the user gets a warning, and in
+// checked mode the job ends.
 func TestReplicasPrintDifferentLines(t *testing.T) {
 	for _, test := range []struct{ way, want string }{
 		{"same", ""},

@@ -18,8 +18,8 @@ import (
 )
 
 // TestWatch runs jobs of eight processes on four hosts, one after the other for
-// INTRA_WATCH seconds, while the machine has at least four times as much work
-// as it can do: no process is declared dead, and the head keeps its role.
+// INTRA_WATCH seconds, on a machine with at least four times as much work as its cores can
+// do. No process is declared dead, and the head keeps its role.
 func TestWatch(t *testing.T) {
 	seconds := simseed.Environment(t, "INTRA_WATCH", 0)
 	if seconds == 0 {
@@ -28,7 +28,7 @@ func TestWatch(t *testing.T) {
 	n := netns.Test(t, 4)
 	const problem = "-nx 48 -ny 48 -nz 48 -iters 5000"
 	want := intrarun(t, "-n 4 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
-	for range 2 * runtime.NumCPU() { // beside the eight processes
+	for range 2 * runtime.NumCPU() { // load in addition to the eight processes
 		spin := exec.Command("sh", "-c", "while :; do :; done")
 		spin.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		require.NoError(t, spin.Start())

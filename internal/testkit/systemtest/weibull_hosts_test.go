@@ -13,9 +13,9 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// TestWeibullOnHosts: on four hosts processes die at random for minutes, and are
-// replaced; ranks come back from backups. INTRA_WEIBULL is how many seeds run for each
-// choice of degrees, about half a minute each. Every run ends with the bits of one
+// TestWeibullOnHosts makes processes on four hosts die at random for minutes. They are
+// replaced, and ranks are restored from backups. INTRA_WEIBULL is the number of seeds for
+// each choice of degrees, about half a minute each. Every run ends with the bits of a run
 // without failures, or names the rank that could not be restored.
 func TestWeibullOnHosts(t *testing.T) {
 	runs := simseed.Environment(t, "INTRA_WEIBULL", 0)

@@ -13,9 +13,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// TestWeibull lets real processes die at random: the bits are those of the plain
-// program as long as a replica is left. The number of deaths depends on the speed of
-// the machine. A job that lost all processes reports that.
+// TestWeibull makes real processes die at random. The bits are those of the plain program
+// as long as a replica is left. The number of deaths depends on the speed of the machine.
+// A job that lost all processes reports that.
 func TestWeibull(t *testing.T) {
 	args := strings.Fields("-nx 32 -ny 32 -nz 32 -iters 800 -json")
 	want := serial(t, args...).sum(t)
@@ -36,9 +36,9 @@ func TestWeibull(t *testing.T) {
 	require.Positive(t, deaths)
 }
 
-// TestWeibullAgainstRecovery: processes die at random and are replaced, and the
-// job rolls back to backups. If that cannot save it, it is restarted from its
-// files. It ends with the bits of a run without failures.
+// TestWeibullAgainstRecovery makes processes die at random. They are replaced, and the job
+// rolls back to backups. If that cannot save the job, it is restarted from its files. In
+// the end it has the bits of a run without failures.
 func TestWeibullAgainstRecovery(t *testing.T) {
 	args := strings.Fields("-nx 32 -ny 32 -nz 32 -iters 400 -json")
 	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
@@ -62,7 +62,7 @@ func TestWeibullAgainstRecovery(t *testing.T) {
 		if life > 0 || len(r.report.Failures) > 0 {
 			return
 		}
-		require.NoError(t, os.RemoveAll(dir)) // too quick to be hit
+		require.NoError(t, os.RemoveAll(dir)) // the job was too short to be hit
 		require.Less(t, life, 2, "nobody died")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// Program is the function of one process. It returns a result without times.
+// Program is the function of one process. Its result must not contain times.
 type Program[R any] func(p *intra.Process) (R, error)
 
 // Run runs a job and returns the results of the replicas of each rank that finished.
@@ -47,10 +47,10 @@ func (f Program[R]) Alone(t *testing.T, ranks int) []R {
 	return found
 }
 
-// Cases are ways to run a job that may not change its results.
+// Cases are ways to run a job that must not change its results.
 type Cases struct {
-	Degrees  [][]int  // replicas of each rank; schedules take turns
-	Kills    []string // of a replica, in two ranks with two replicas each
+	Degrees  [][]int  // replicas of each rank; consecutive cases use different schedules
+	Kills    []string // kills of a replica, in a job of two ranks with two replicas each
 	Replaced []string // like Kills, but another process replaces the replica
 }
 
@@ -89,8 +89,8 @@ func (f Program[R]) Agree(t *testing.T, c Cases) {
 	}
 }
 
-// Checked checks that checked mode finds nothing: clauses are right, and all data that
-// results depend on is registered or computed again.
+// Checked requires that checked mode reports no finding: all clauses are right, and all
+// data that results depend on is registered or computed again.
 func (f Program[R]) Checked(t *testing.T, degrees ...[]int) {
 	t.Helper()
 	for _, d := range degrees {

@@ -24,7 +24,7 @@ import (
 // Argument is the first argument of the program; the steps follow.
 const Argument = "program:"
 
-// Main runs the program, and does not return, if this process was started for it.
+// Main runs the program if this process was started for it, and then does not return.
 // TestMain calls it first.
 func Main() {
 	if len(os.Args) > 1 && os.Args[1] == Argument {
@@ -34,11 +34,10 @@ func Main() {
 	}
 }
 
-// Program returns the command line of this test binary as a program that takes
-// the steps.
+// Program returns the command line that runs these steps in this test binary.
 func Program(steps ...string) []string { return append([]string{os.Args[0], Argument}, steps...) }
 
-// PIDs waits until n processes have written their process IDs to a file, by a step
+// PIDs waits until n processes have written their process IDs to a file, with the step
 // "mark".
 func PIDs(t testing.TB, file string, n int) (all []int) {
 	t.Helper()
@@ -54,15 +53,15 @@ func PIDs(t testing.TB, file string, n int) (all []int) {
 	return all
 }
 
-// script is a program made of steps, one per argument: NAME, NAME:ARGUMENT, or
+// script is a program made of steps, one per argument. A step is NAME, NAME:ARGUMENT, or
 // either of them after RANK.REPLICA@, RANK@ for all replicas of the rank, or
 // !RANK.REPLICA@ for all but one process.
 type script struct {
 	session  *job.Session
 	released chan struct{}
-	stats    atomic.Pointer[job.Stats] // current counts, which late messages also carry
-	deaf     atomic.Bool               // continues without its control connection
-	heard    atomic.Pointer[string]    // name of the file for verdicts
+	stats    atomic.Pointer[job.Stats] // current counts, which are sent with later messages, too
+	deaf     atomic.Bool               // continue after the control connection was lost
+	heard    atomic.Pointer[string]    // name of the file in which verdicts are recorded
 }
 
 func (s *script) run(steps []string) int {
@@ -111,7 +110,8 @@ func (s *script) step(name, arg string) int {
 			fmt.Fprintln(os.Stderr, "program:", err)
 			return 2
 		}
-		// A peer that dies at once has perhaps never been connected; any accepts that.
+		// A peer that dies at once may never have been connected. The argument any accepts
+		// this.
 		if want := len(job.Processes(session.Setup().Degrees)) - 1; arg != "any" && len(links) != want {
 			fmt.Fprintf(os.Stderr, "program: %d links, want %d\n", len(links), want)
 			return 8
@@ -134,7 +134,7 @@ func (s *script) step(name, arg string) int {
 			fmt.Fprintf(w, "line %d\n", i)
 		}
 		w.Flush()
-	case "slowly": // as many lines, 2 ms apart
+	case "slowly": // prints as many lines, 2 ms apart
 		n, _ := strconv.Atoi(arg)
 		for i := range n {
 			fmt.Println("line", i)
@@ -143,13 +143,13 @@ func (s *script) step(name, arg string) int {
 	case "sleep":
 		d, _ := time.ParseDuration(arg)
 		time.Sleep(d)
-	case "await": // a file
+	case "await": // creates a file
 		for _, err := os.Stat(arg); err != nil; _, err = os.Stat(arg) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	case "forever":
 		select {}
-	case "until": // waits for a file
+	case "until": // waits until a file exists
 		for {
 			if _, err := os.Stat(arg); err == nil {
 				break
@@ -178,7 +178,7 @@ func (s *script) step(name, arg string) int {
 		kind, text, _ := strings.Cut(arg, ":")
 		s.session.Fail(job.Failure{Kind: job.FailureKind(kind), Text: text}, s.counts())
 		return 1
-	case "fail-at-length": // with a text of that many bytes
+	case "fail-at-length": // fails with a text of that many bytes
 		n, _ := strconv.Atoi(arg)
 		s.session.Fail(job.Failure{Kind: job.FailPanic, Text: strings.Repeat("\x00", n)}, s.counts())
 		return 1
@@ -186,10 +186,10 @@ func (s *script) step(name, arg string) int {
 		n, _ := strconv.Atoi(arg)
 		go func() { panic(strings.Repeat("x", n)) }()
 		select {}
-	case "crash": // in another goroutine, where it cannot be recovered
+	case "crash": // panics in another goroutine, where no code can recover
 		go func() { panic("boom") }()
 		select {}
-	case "fatal": // not a panic: the runtime ends the process
+	case "fatal": // a fatal error, not a panic: the runtime ends the process
 		m := map[int]int{}
 		for range 8 {
 			go func() {
@@ -213,11 +213,11 @@ func (s *script) step(name, arg string) int {
 	case "close":
 		s.deaf.Store(true)
 		s.session.Close()
-	case "mark": // adds this process to a file of process IDs
+	case "mark": // adds the ID of this process to a file
 		f, _ := os.OpenFile(arg, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
 		fmt.Fprintln(f, os.Getpid())
 		f.Close()
-	case "leased": // a file that grows while the host has a lease
+	case "leased": // makes a file grow while the host has a lease
 		for s.session.Leased(context.Background()) == nil {
 			f, _ := os.OpenFile(arg, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
 			fmt.Fprintln(f, "effect")
@@ -245,7 +245,7 @@ func (s *script) signal(sig syscall.Signal) {
 	time.Sleep(time.Minute)
 }
 
-// follow ends the process with the job, as the engine does.
+// follow ends the process when the job ends, as the engine does.
 func (s *script) follow() {
 	for {
 		e, err := s.session.Next()

@@ -1,8 +1,8 @@
-// Anyorder is a program whose messages depend on the order of arrival of others: rank 0
-// gives the next task to the first rank that asks, and in each pass every rank adds up
-// messages in order of arrival. At the end it prints whether each task was done once
-// and whether all ranks have the same result. With a second argument it wrongly asserts
-// that its messages depend on no order.
+// Anyorder is a program whose messages depend on the order in which others arrive. Rank 0
+// gives the next task to the first rank that requests one. In each pass every rank hashes
+// messages in the order of their arrival. At the end the program prints whether each task
+// was done once and whether all ranks have the same result. With a second argument it
+// wrongly asserts that its messages do not depend on any order.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 		if err != nil {
 			return err
 		}
-		if len(os.Args) > 2 { // wrong: its messages do depend on the order
+		if len(os.Args) > 2 { // the assertion is wrong: the messages depend on the order
 			if err := p.World().AssertSendDeterministic(); err != nil {
 				return err
 			}

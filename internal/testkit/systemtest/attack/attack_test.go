@@ -35,8 +35,8 @@ const few = 10
 // deadline bounds a job that normally takes seconds, on a machine with much other work.
 const deadline = 90 * time.Second
 
-// TestAttack runs INTRA_ATTACK random jobs, or that of INTRA_SEED and, with both, as
-// many from that seed on. INTRA_CORRUPTION=1 leaves out those without injected errors.
+// TestAttack runs INTRA_ATTACK random jobs, or the job of INTRA_SEED. With both it runs as
+// many jobs from that seed on. INTRA_CORRUPTION=1 skips jobs without injected errors.
 func TestAttack(t *testing.T) {
 	count, first := few, rand.Uint64()%1_000_000_000
 	if s := os.Getenv("INTRA_SEED"); s != "" {
@@ -66,7 +66,7 @@ func TestAttack(t *testing.T) {
 	}
 }
 
-// tally counts the events of all jobs.
+// tally counts the events in all jobs.
 type tally struct{ jobs, deaths, replacements, rollbacks, lost, convicted, escaped atomic.Int64 }
 
 // add counts a job, and returns the number of jobs.
@@ -91,7 +91,7 @@ func (a *tally) String() string {
 		a.deaths.Load(), a.replacements.Load(), a.rollbacks.Load(), a.lost.Load(), a.convicted.Load(), a.escaped.Load())
 }
 
-// run runs the job, and one that continues from its files.
+// run runs the job, and another one that continues from its files.
 func (p *plan) run(t *testing.T) *verdict {
 	args := strings.Fields(p.app.args(len(p.degrees)))
 	program := append([]string{binaries.Program(t, p.app.folder)}, args...)
@@ -151,7 +151,7 @@ func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, injections [
 	}
 }
 
-// inject carries out the injections from outside, until the job has ended.
+// inject performs the injections, until the job has ended.
 func inject(j *jobtest.Job, program string, injections []injection) (d deed) {
 	d.stopped, d.killed = make(map[job.Process]bool), make(map[job.Process]bool)
 	began := time.Now()
@@ -163,14 +163,14 @@ func inject(j *jobtest.Job, program string, injections []injection) (d deed) {
 		}
 		switch b.signal {
 		case "remove":
-			for !strings.Contains(j.Stderr(), "all have joined") { // all first processes have been started
+			for !strings.Contains(j.Stderr(), "all have joined") { // wait until all first processes were started
 				select {
 				case <-j.Ended():
 					return d
 				case <-time.After(time.Millisecond):
 				}
 			}
-			_ = os.Remove(program) // it may be gone: processes are started from the copy of it
+			_ = os.Remove(program) // the file may be gone already, because processes are started from a copy of it
 			continue
 		case "int":
 			d.interrupted = syscall.Kill(j.PID(), syscall.SIGINT) == nil
@@ -186,7 +186,7 @@ func inject(j *jobtest.Job, program string, injections []injection) (d deed) {
 			switch b.signal {
 			case "kill":
 				d.killed[b.victim] = true
-				_ = syscall.Kill(p.PID, syscall.SIGKILL) // it may have ended
+				_ = syscall.Kill(p.PID, syscall.SIGKILL) // an error means that the process has ended
 			default:
 				d.stopped[b.victim] = true
 				_ = syscall.Kill(p.PID, syscall.SIGSTOP)
@@ -214,8 +214,8 @@ func copied(t *testing.T, file string) string {
 	return path
 }
 
-// last returns the last printed line if the job rolled back because of an error: earlier
-// lines may be wrong, and are printed again.
+// last returns only the last printed line if the job rolled back because of an error.
+// Earlier lines may be wrong, and are printed again.
 func (v *verdict) last(stdout string) string {
 	stdout = strings.TrimSpace(stdout)
 	i := strings.LastIndexByte(stdout, '\n')
@@ -225,7 +225,7 @@ func (v *verdict) last(stdout string) string {
 	return stdout[i+1:]
 }
 
-// bits returns the output of a program without the times.
+// bits returns the output of a program without times.
 func bits(stdout string) string {
 	var all map[string]any
 	if err := json.Unmarshal([]byte(stdout), &all); err != nil {

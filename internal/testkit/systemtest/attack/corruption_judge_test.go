@@ -10,10 +10,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// corruption selects the comparisons of a job: all tasks, a share of them, states.
+// corruption lists what a job compares: all tasks, a share of them, or states.
 type corruption struct {
 	dual, samples, state bool
-	apart                bool // the replicas of a rank share no memory: each decides what to share
+	apart                bool // the replicas of a rank share no memory, so each decides what to share
 }
 
 // wrong is an error that was injected on request.
@@ -33,7 +33,7 @@ func (v *verdict) fired() (all []wrong) {
 		what, _, _ := strings.Cut(rest, ":")
 		p, err := job.ParseProcess(who)
 		if err != nil {
-			panic(err) // the report repeats the request
+			panic(err) // impossible: the report repeats the request
 		}
 		all = append(all, wrong{p, job.FlipPoint(what)})
 	}
@@ -69,7 +69,7 @@ func (v *verdict) doubted(rank int) bool {
 	return false
 }
 
-// corruption returns an objection to the results of the comparisons.
+// corruption returns an objection to the results of the comparisons, "" if there is none.
 func (v *verdict) corruption() string {
 	fired, sdc := v.fired(), v.report.SDC
 	if len(fired) == 0 {
@@ -98,10 +98,10 @@ func (v *verdict) corruption() string {
 	return ""
 }
 
-// misled reports whether the majority of its rank may have blamed p for a consequence of an
-// error that did not reach all replicas: a wrong message, or the wrong result of a task
-// that was not compared. The latter is the same on all replicas with a backup, or if they
-// share memory.
+// misled reports whether the majority of its rank may have blamed p for a consequence of
+// an error that did not reach all replicas. That error is a wrong message, or the wrong
+// result of a task that was not compared. Such a result is the same on all replicas if
+// there are backups, or if the replicas share memory.
 func (v *verdict) misled(w wrong, p job.Process) bool {
 	switch {
 	case v.degrees[p.Rank] < 3:
@@ -131,16 +131,16 @@ func (v *verdict) endsWrong() string {
 	case slices.ContainsFunc(v.report.Rollbacks, func(b rollback) bool {
 		return b.Convicted != nil || len(b.Differed) > 0
 	}):
-		return "" // the error occurred again
+		return "" // the same error occurred again
 	case strings.Contains(v.stderr+text, "there is no backup to roll back to from before that"), strings.Contains(v.stderr+text, "there is no backup to roll back to that is known to be sound"):
 		return ""
 	}
 	return fmt.Sprintf("exit code %d, though there was a backup to roll back to: %s", v.code, text)
 }
 
-// mayEscape reports whether wrong bits are permitted: only a share of the tasks is
-// compared, and some errors were not found or could not be repaired, or the process that
-// erred was the only one of its rank.
+// mayEscape reports whether wrong bits are permitted. This requires that only a share of
+// the tasks is compared. In addition some error must not have been found or repaired, or
+// the process that erred must have been the only one of its rank.
 func (v *verdict) mayEscape(h *history) bool {
 	for _, w := range v.fired() {
 		task := w.what == "" || w.what == job.FlipTask
@@ -155,7 +155,7 @@ func (v *verdict) mayEscape(h *history) bool {
 	return false
 }
 
-// left reports whether another replica of the rank of p has died that was not found wrong.
+// left reports whether another replica of the rank of p has died that was not blamed.
 func (v *verdict) left(p job.Process) bool {
 	for _, f := range v.report.Failures {
 		if f.Process.Rank == p.Rank && f.Process != p && !v.foundWrong(f.Process, f.Detail) {

@@ -9,13 +9,13 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// corruption makes a job with comparisons in which one process of a rank, or of several,
-// computes or sends wrong data, or has it in its memory.
+// corruption adds comparisons and errors to a job: processes of one rank, or of several,
+// compute or send wrong data, or have it in memory.
 func (p *plan) corruption(d dice) {
 	modes := []string{"dual", "dual", "dual,state", "state", "sample=40%", "sample=10%", "sample=40%,state"}
 	mode := one(d, modes)
 	degrees := []int{2, 2, 3}
-	if mode[:2] == "sa" && mode[len(mode)-1] == '%' && d.once(4) { // the others need two
+	if mode[:2] == "sa" && mode[len(mode)-1] == '%' && d.once(4) { // the other modes need two replicas
 		degrees = []int{1, 2, 2}
 	}
 	p.shape(d, one(d, []int{1, 2, 2, 2, 3}), degrees)
@@ -54,8 +54,8 @@ func (p *plan) corruption(d dice) {
 	}
 }
 
-// apart reports whether the replicas of a rank store nothing into each other's memory, as
-// cmd/intrarun decides.
+// apart reports whether the replicas of a rank do not store into each other's memory, by
+// the rules of cmd/intrarun.
 func (p *plan) apart() bool {
 	link := slices.Index(p.flags, "-link")
 	return slices.Contains(p.flags, "-direct=off") || slices.Contains(p.flags, "-limit") || link >= 0 && p.flags[link+1] == "tcp"

@@ -1,5 +1,5 @@
-// Package attack runs random jobs of real processes, in which everything that can fail
-// on one host does, and judges the outcome:
+// Package attack runs random jobs of real processes, in which everything fails that can
+// fail on one host. It judges the outcome:
 //
 //   - a job that ends well has the bits of one without failures;
 //   - a job that does not end well gives a reason, which agrees with the fate of
@@ -12,6 +12,6 @@
 //	ATTACK=1000 make attack        # a thousand jobs, of random seeds
 //	INTRA_SEED=17 make attack      # the job of that seed again
 //
-// The judge does not know how the launcher decides. It reads what was done to the
-// processes, and what the report says about each of them.
+// The judge does not use the rules by which the launcher decides. It knows the faults that
+// were injected, and reads the report about each process.
 package attack

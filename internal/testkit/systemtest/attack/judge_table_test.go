@@ -16,9 +16,9 @@ import (
 // with one event a line: "0.1 injected 0.5" is a death, "0.1 back 0.6" a replacement,
 // "rollback 7 for 1 at 0.5" (or "… over") a rollback to safe point 7, "fired 0.1" a kill
 // that happened, "backups 2" the number of backups, "turned 0.1@task" a flipped bit,
-// "convicted 0.1" a process that is blamed for a wrong result. "for 0.1" and "doubt 1" give
-// the reason of the last rollback: that process was convicted, or rank 1 has a dispute that
-// nothing resolves.
+// "convicted 0.1" a process that is blamed for a wrong result. "for 0.1" and "doubt 1"
+// give the reason of the last rollback: 0.1 was blamed, or rank 1 has an unresolved
+// dispute.
 func TestJudge(t *testing.T) {
 	const (
 		lost0   = "rank 0 has lost its last replica 0.1 at 0.500 s (injected: x), after 0.0 (injected)"
@@ -129,7 +129,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Output from before a rollback for an error is followed by the right output.
+// After a rollback because of an error, the right output follows the earlier, possibly
+// wrong output.
 func TestWhatIsPrintedAgain(t *testing.T) {
 	for rollbacks, want := range map[string]string{"": "{1}\n{2}", "[{}]": "{1}\n{2}", `[{"differed":[1]}]`: "{2}", `[{"convicted":"0.1"}]`: "{2}"} {
 		v := &verdict{}
@@ -150,7 +151,7 @@ func set(p string) map[job.Process]bool {
 	return map[job.Process]bool{one: true}
 }
 
-// read makes the report that a history in words describes.
+// read makes the report that the text of a history describes.
 func (v *verdict) read(t *testing.T, history string) {
 	type object = map[string]any
 	all := map[string][]any{}

@@ -64,32 +64,32 @@ type rollback struct {
 // wrong reports whether an error was the reason for the rollback.
 func (b rollback) wrong() bool { return b.Convicted != nil || len(b.Differed) > 0 }
 
-// deed lists the actions on the processes of a job from outside.
+// deed lists the actions from outside on the processes of a job.
 type deed struct {
 	stopped, killed map[job.Process]bool
 	interrupted     bool // intrarun got SIGINT
 	gone            bool // intrarun was killed
 }
 
-// verdict holds all data that the judge needs of a job.
+// verdict holds all data about a job that the judge needs.
 type verdict struct {
 	degrees                  []int
 	replace, backup, weibull bool
 	spares                   int
 	deed                     deed
 	code                     int
-	report                   *report // nil: there is none
+	report                   *report // nil: no report
 	stderr                   string
-	bits, want               string // bits is empty if nothing was printed
+	bits, want               string // of the output; bits is empty if nothing was printed
 	corrupt                  *corruption
-	escaped                  bool // the bits are wrong, and are allowed to be
+	escaped                  bool // the bits are wrong, and this is permitted
 }
 
-// history lists the lives of the processes according to the report.
+// history contains the lives of the processes according to the report.
 type history struct {
 	alive  map[job.Process]bool
-	deaths map[job.Process]int // declared
-	last   map[int]job.Process // that died while it lived, by rank
+	deaths map[job.Process]int // number of declared deaths
+	last   map[int]job.Process // by rank: the last process that died while it was live
 	lastAt map[int]float64
 	wrong  string
 }
@@ -126,13 +126,13 @@ func (v *verdict) history() *history {
 		case !v.replace && v.spares == 0:
 			h.wrong = fmt.Sprintf("two verdicts on %v", e.p)
 		default:
-			h.deaths[e.p]++ // a death of a process that had no slot yet
+			h.deaths[e.p]++ // the dead process had no slot yet
 		}
 	}
 	return h
 }
 
-// left counts the replicas of a rank that live in the end.
+// left counts the replicas of a rank that are live at the end.
 func (h *history) left(rank int) int {
 	n := 0
 	for p, alive := range h.alive {
@@ -148,7 +148,7 @@ func (v *verdict) judge() string {
 	switch {
 	case v.deed.gone && v.code == -1:
 		return ""
-	case v.report == nil && v.deed.interrupted && (v.code == 130 || v.code == -1): // before the job began, or intrarun itself
+	case v.report == nil && v.deed.interrupted && (v.code == 130 || v.code == -1): // the job was interrupted before it began, or intrarun itself was
 		return ""
 	case v.report == nil:
 		return fmt.Sprintf("exit code %d and no report", v.code)
@@ -183,7 +183,7 @@ func (v *verdict) judge() string {
 	return fmt.Sprintf("exit code %d: %s", v.code, v.report.Error)
 }
 
-// unfounded looks for deaths without a cause.
+// unfounded returns an objection to a death without a cause, "" if there is none.
 func (v *verdict) unfounded(h *history) string {
 	injected := make(map[job.Process]int)
 	for _, k := range v.report.Kills {
@@ -208,7 +208,7 @@ func (v *verdict) unfounded(h *history) string {
 		case job.CauseFenced:
 			ok = v.deed.stopped[f.Process] || v.foundWrong(f.Process, f.Detail)
 		case job.CauseExit, job.CausePanic:
-			ok = len(v.fired()) > 0 // its program failed because of the error
+			ok = len(v.fired()) > 0 // its program failed because of an injected error
 		}
 		if !ok {
 			return fmt.Sprintf("false alarm: %v was declared dead (%s: %s) and nothing was done to it", f.Process, f.Cause, f.Detail)
@@ -232,7 +232,8 @@ func (v *verdict) over(p job.Process) bool {
 	return false
 }
 
-// rollbacks looks for rollbacks for ranks that lived.
+// rollbacks returns an objection to a rollback for a rank that was live, "" if there is
+// none.
 func (v *verdict) rollbacks() string {
 	for _, b := range v.report.Rollbacks {
 		if !v.backup {
@@ -308,8 +309,8 @@ func (v *verdict) explained(h *history) string {
 	return ""
 }
 
-// onTheWay returns an objection to the loss of a backup during the rollback to
-// it.
+// onTheWay returns an objection to the reason that a backup was lost during the rollback
+// to it.
 func (v *verdict) onTheWay(h *history, m []string) string {
 	n := len(v.report.Rollbacks)
 	if n == 0 {
@@ -339,7 +340,7 @@ func (v *verdict) onTheWay(h *history, m []string) string {
 	return ""
 }
 
-// rankLost returns an objection to the loss of a rank.
+// rankLost returns an objection to the reason that a rank was lost.
 func (v *verdict) rankLost(h *history, m []string) string {
 	text := v.report.Error
 	rank, replica := number(m[2]), number(m[3])
@@ -364,7 +365,7 @@ func (v *verdict) rankLost(h *history, m []string) string {
 	return v.reason(back[2], h)
 }
 
-// tie reports whether another replica died at the same moment as the last.
+// tie reports whether another replica died at the same moment as the last one.
 func (v *verdict) tie(h *history, rank, replica int) bool {
 	for _, f := range v.report.Failures {
 		if f.Process == (job.Process{Rank: rank, Replica: replica}) && h.lastAt[rank]-f.At < 1e-6 {
@@ -385,7 +386,7 @@ func (v *verdict) reason(why string, h *history) string {
 		if v.backup {
 			return "one was asked for"
 		}
-	case strings.HasPrefix(why, "a job of one rank has nobody else"):
+	case strings.HasPrefix(why, "a job of one rank has no other rank"):
 		if len(v.degrees) > 1 {
 			return "there are other ranks"
 		}
@@ -407,7 +408,7 @@ func (v *verdict) reason(why string, h *history) string {
 			return "there was none"
 		}
 	case strings.HasPrefix(why, "its replacements died too"):
-		if !slices.ContainsFunc(slices.Collect(maps.Values(h.deaths)), func(n int) bool { return n > 1 }) { // in one slot
+		if !slices.ContainsFunc(slices.Collect(maps.Values(h.deaths)), func(n int) bool { return n > 1 }) { // two deaths in one slot
 			return "no replacement died"
 		}
 	default:
@@ -416,7 +417,7 @@ func (v *verdict) reason(why string, h *history) string {
 	return ""
 }
 
-// tell returns the events of a job, in order.
+// tell returns the events of a job as text, in order.
 func (v *verdict) tell() string {
 	var all []struct {
 		at   float64

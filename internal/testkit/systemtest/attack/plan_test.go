@@ -16,9 +16,9 @@ import (
 type app struct {
 	folder   string
 	args     func(ranks int) string
-	sections int // of each process
-	messages int // that each process sends to another rank, about
-	points   int // safe points
+	sections int // sections of each process
+	messages int // approximate number of messages that each process sends to another rank
+	points   int // number of safe points
 }
 
 var apps = []app{
@@ -36,10 +36,10 @@ type plan struct {
 	seed       uint64
 	app        app
 	degrees    []int
-	flags      []string // without those that name folders
+	flags      []string // flags except those that name folders
 	kills      []job.Kill
-	pinned     bool        // to one core
-	injections []injection // from outside
+	pinned     bool        // all processes run on one core
+	injections []injection // actions from outside
 
 	replace, backup, weibull bool
 	spares                   int
@@ -48,10 +48,10 @@ type plan struct {
 	then                     *plan       // the job that continues from the files
 }
 
-// injection is an action on a process from outside.
+// injection is an action from outside on a process.
 type injection struct {
-	after  time.Duration // since the start of intrarun
-	signal string        // stop, pause, kill; int or gone for intrarun itself; remove for the program's file
+	after  time.Duration // time since the start of intrarun
+	signal string        // stop, pause or kill; int or gone are for intrarun itself, remove for the program's file
 	victim job.Process
 }
 
@@ -92,7 +92,7 @@ func newPlan(seed uint64) *plan {
 	return p
 }
 
-// corrupted reports whether the job of that seed has injected errors and comparisons.
+// corrupted reports whether the job of a seed has injected errors and comparisons.
 func corrupted(seed uint64) bool { return seed%3 == 2 }
 
 type dice struct{ *rand.Rand }
@@ -164,8 +164,8 @@ func (p *plan) recovery(d dice) {
 	}
 }
 
-// choose chooses the victims and the times: often all replicas of a rank at the
-// same place, and then others during the rollback.
+// choose chooses the victims and the times. Often all replicas of a rank die at the same
+// place, and then others during the rollback.
 func (p *plan) choose(d dice) {
 	n := one(d, []int{1, 1, 2, 2, 3, 4, 5})
 	all := job.Processes(p.degrees)
@@ -193,7 +193,7 @@ func (p *plan) choose(d dice) {
 	}
 }
 
-// overtaken plans a rollback to a backup during which more processes die.
+// overtaken plans a rollback to a backup, and more deaths during the rollback.
 func (p *plan) overtaken(d dice) {
 	p.shape(d, 2+d.IntN(2), anyDegree)
 	p.replace, p.backup = true, true
@@ -225,7 +225,7 @@ func (p *plan) overtaken(d dice) {
 	}
 }
 
-// point chooses a point of a process's execution.
+// point chooses a point in the execution of a process.
 func (p *plan) point(d dice) job.Kill {
 	kinds := []job.KillPoint{job.KillSection, job.KillSection, job.KillTask, job.KillTask, job.KillUpdate, job.KillMessage, job.KillMessage, job.KillAfter}
 	if p.replace || p.spares > 0 {
@@ -252,7 +252,7 @@ func (p *plan) point(d dice) job.Kill {
 	return k
 }
 
-// outside chooses the actions on processes from outside.
+// outside chooses actions from outside on processes.
 func (p *plan) outside(d dice) {
 	at := func() time.Duration { return time.Duration(20+d.IntN(900)) * time.Millisecond }
 	if d.once(6) {

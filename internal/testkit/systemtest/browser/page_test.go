@@ -21,7 +21,8 @@ import (
 	"github.com/intrahpc/intra/internal/launch/livepage"
 )
 
-// deadline bounds each test: whole jobs and a browser on a busy machine.
+// deadline bounds each test, which runs whole jobs and a browser on a machine that may be
+// busy.
 const deadline = 3 * time.Minute
 
 // chromium finds a browser that runs without a window.
@@ -41,8 +42,8 @@ func chromium(t *testing.T) string {
 
 // open opens a page.
 func open(t *testing.T, url string) context.Context {
-	// Not the test's own, which ends before the browser can be closed: where Chromium is
-	// started by a script, it would outlive that.
+	// The context is not that of the test, which ends before the browser can be closed. A
+	// Chromium that is started by a script would then survive.
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
@@ -59,8 +60,9 @@ func open(t *testing.T, url string) context.Context {
 	return ctx
 }
 
-// profile makes a folder for the data of a browser. It removes the folder repeatedly, since
-// processes of Chromium may still write to their cache when the first one has ended.
+// profile makes a folder for the data of a browser. It removes the folder repeatedly,
+// because processes of Chromium may still write to their cache after the first one has
+// ended.
 func profile(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "intra-browser")
 	require.NoError(t, err)
@@ -81,7 +83,7 @@ func text(selector, re string) string {
 	return fmt.Sprintf("/%s/.test(document.querySelector(%q).innerText)", re, selector)
 }
 
-// cells returns the condition that the page shows that many processes in a state.
+// cells returns the condition that the page shows n processes in a state.
 func cells(state string, n int) string {
 	return fmt.Sprintf("document.querySelectorAll('.cell[data-state=%q]').length === %d", state, n)
 }
@@ -104,7 +106,7 @@ type running struct {
 	err strings.Builder
 	url string
 
-	where []string // prefix that runs a command on the host of its head; empty: this one
+	where []string // prefix that runs a command on the host of the head; empty: on this host
 }
 
 // Write receives the standard error of intrarun.
@@ -136,7 +138,7 @@ func run(t *testing.T, line ...string) *running {
 	r.cmd = exec.CommandContext(ctx, line[0], line[1:]...)
 	r.cmd.Stderr = r
 	require.NoError(t, r.cmd.Start())
-	t.Cleanup(func() { _ = r.cmd.Process.Kill() }) // it may be over
+	t.Cleanup(func() { _ = r.cmd.Process.Kill() }) // an error means that it has ended
 	require.Eventually(t, func() bool {
 		if m := at.FindStringSubmatch(r.said()); m != nil {
 			r.url = m[1]
@@ -149,7 +151,7 @@ func run(t *testing.T, line ...string) *running {
 // interrupt ends the job.
 func (r *running) interrupt() {
 	require.NoError(r.t, r.cmd.Process.Signal(syscall.SIGTERM))
-	_ = r.cmd.Wait() // with 143
+	_ = r.cmd.Wait() // with exit code 143
 	require.NotContains(r.t, r.said(), "panic")
 }
 
@@ -177,7 +179,8 @@ func TestAJobWithADeath(t *testing.T) {
 	picture(t, ctx, "page-end")
 }
 
-// The page shows all processes of a job of a thousand, and keeps up with it.
+// The page shows all processes of a job with a thousand processes, and is fast enough for
+// it.
 func TestAThousandProcesses(t *testing.T) {
 	chromium(t)
 	const ranks = 500
@@ -206,7 +209,7 @@ func TestAThousandProcesses(t *testing.T) {
 	shows(t, ctx, "document.querySelectorAll('.cell[data-state]').length === 1000")
 	shows(t, ctx, text("#numbers", `1000 \/ 1000\s+processes live`))
 	shows(t, ctx, "last.t === 19.5")
-	var took float64 // time to draw one frame
+	var took float64 // time to draw a frame
 	require.NoError(t, chromedp.Run(ctx, chromedp.Evaluate("(() => { const from = performance.now(); for (let i = 0; i < 10; i++) frame(last); return (performance.now() - from) / 10; })()", &took)))
 	t.Logf("a frame takes the browser %.1f ms", took)
 	picture(t, ctx, "page-large")

@@ -45,12 +45,12 @@ var (
 	spaces   = regexp.MustCompile(`  +`)
 )
 
-// alike returns a text without the numbers that differ each time.
+// alike removes from a text the numbers that differ each time.
 func alike(text string) string {
 	return strings.TrimSpace(spaces.ReplaceAllString(changing.ReplaceAllString(text, "#"), "  "))
 }
 
-// status asks for the status of a job as its user does.
+// status requests the status of a job as a user does.
 func (r *running) status() string {
 	line := append(slices.Clone(r.where), built(r.t, "intrarun"), "status", fmt.Sprint(r.cmd.Process.Pid))
 	out, err := exec.Command(line[0], line[1:]...).CombinedOutput()
@@ -61,8 +61,8 @@ func (r *running) status() string {
 // statusLine matches the line of one process in a status.
 var statusLine = regexp.MustCompile(`(?m)^  (\d+\.\d+)  (.*)$`)
 
-// saysAsDocumented waits until the status equals the documented one beneath a heading, and
-// checks that the page shows the same for each process.
+// saysAsDocumented waits until the status equals the documented one beneath a heading.
+// Then it checks that the page shows the same text for each process.
 func (r *running) saysAsDocumented(ctx context.Context, heading string) {
 	r.t.Helper()
 	want := documented(r.t, heading, 0)
@@ -74,7 +74,7 @@ func (r *running) saysAsDocumented(ctx context.Context, heading string) {
 	}
 }
 
-// saysOf selects a process on the page, and waits until the page shows this text for it.
+// saysOf selects a process on the page, and waits until the page shows a text for it.
 func (r *running) saysOf(ctx context.Context, process, what string) {
 	r.t.Helper()
 	require.NoError(r.t, chromedp.Run(ctx, chromedp.Click(fmt.Sprintf(`.cell[data-process=%q]:not(.chosen)`, process))))
@@ -82,7 +82,8 @@ func (r *running) saysOf(ctx context.Context, process, what string) {
 	shows(r.t, ctx, text("#detail", strings.ReplaceAll(process, ".", `\.`)+` on \S+, pid \d+(, incarnation \d+)?\n`+strings.ReplaceAll(pattern, "/", `\/`)+`\n`))
 }
 
-// awaitStatus waits until the compared part of the status is as wanted.
+// awaitStatus waits until the status is as wanted. compared selects the part of it that is
+// compared.
 func (r *running) awaitStatus(want string, compared func(string) string) {
 	r.t.Helper()
 	got := ""
@@ -113,7 +114,7 @@ func TestADeadlock(t *testing.T) {
 	shows(t, ctx, text("#report", `exit code +143`))
 }
 
-// The job begins when the browser has started: it ends soon.
+// The job begins only when the browser has started, because it ends soon.
 func TestARankThatWaitsForAFinishedOne(t *testing.T) {
 	chromium(t)
 	const heading = "A rank that waits for a finished one"
@@ -122,7 +123,7 @@ func TestARankThatWaitsForAFinishedOne(t *testing.T) {
 	ctx := open(t, r.url)
 	shows(t, ctx, cells("r", 2))
 	require.NoError(t, os.WriteFile("begin", nil, 0o600))
-	_ = r.cmd.Wait() // with 1
+	_ = r.cmd.Wait() // with exit code 1
 	require.Equal(t, 1, r.cmd.ProcessState.ExitCode(), r.said())
 	require.Contains(t, alike(r.said()), alike(documented(t, heading, 0)))
 	shows(t, ctx, event("death", `1\.0 died \(exit\): rank 1 waits in Barrier for rank 0, which has finished \(waits\/main\.go:\d+\)`))
@@ -187,7 +188,8 @@ func TestAStoppedProcess(t *testing.T) {
 	require.NotContains(t, r.said(), "deadlock")
 }
 
-// Its host is a network namespace; the browser reaches the page by a proxy into it.
+// The host of the job is a network namespace. The browser reaches the page by a proxy into
+// it.
 func TestALostHost(t *testing.T) {
 	chromium(t)
 	n := netns.Test(t, 2)
@@ -204,7 +206,7 @@ func TestALostHost(t *testing.T) {
 	for _, p := range []string{"0.1", "1.1"} {
 		shows(t, ctx, event("death", regexp.QuoteMeta(p)+` died \(host\): .*`+h2.Name))
 	}
-	who := regexp.MustCompile(`(?m)^(  \d\.\d ).*$`) // their activity changes all the time
+	who := regexp.MustCompile(`(?m)^(  \d\.\d ).*$`) // the activity of each process changes all the time
 	r.awaitStatus(documented(t, "A lost host", 0), func(text string) string { return alike(who.ReplaceAllString(text, "$1")) })
 	require.NoError(t, chromedp.Run(ctx, chromedp.Click(`.cell[data-process="1.0"]`)))
 	shows(t, ctx, text("#detail", `1\.0 on `+h1.Name+`, pid \d+\n`))
@@ -212,8 +214,8 @@ func TestALostHost(t *testing.T) {
 	r.interrupt()
 }
 
-// Only the first thread determines the host of a process, so it stays where it is: the test
-// kills all processes of a host.
+// The namespace of a process is that of its first thread. So that thread must not change:
+// the test kills all processes of a host.
 func init() { runtime.LockOSThread() }
 
 // within returns the address for the browser of a page that is served on a host.
@@ -223,7 +225,7 @@ func within(t *testing.T, h *netns.Host, page string) string {
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.Transport = &http.Transport{DialContext: func(ctx context.Context, network, addr string) (c net.Conn, err error) {
 		done := make(chan struct{})
-		go func() { // on a thread of its own, which is not used again: it stays in the namespace
+		go func() { // on a thread of its own, which stays in the namespace and is not reused
 			defer close(done)
 			runtime.LockOSThread()
 			var space *os.File

@@ -26,9 +26,9 @@ func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 // usual is the default number of kernels that the test makes.
 const usual = 60
 
-// TestRandomKernels makes a program of 60 kernels, between whose sections the ranks exchange
-// messages. INTRA_PROGRAMS=N makes N kernels in programs of 200, INTRA_SEED=S begins with
-// another seed.
+// TestRandomKernels makes a program of 60 kernels. Between their sections the ranks
+// exchange messages. INTRA_PROGRAMS=N makes N kernels in programs of 200, INTRA_SEED=S
+// begins with another seed.
 func TestRandomKernels(t *testing.T) {
 	number := func(name string, otherwise uint64) uint64 {
 		if n, err := strconv.ParseUint(os.Getenv(name), 10, 64); err == nil {
@@ -101,7 +101,7 @@ func checkKernels(t *testing.T, seed uint64, n int) {
 		require.Zero(t, r.Code, "%s: %s", flags, r.Stderr)
 		require.Equal(t, strings.Split(alone.Stdout, "\n"), strings.Split(r.Stdout, "\n"), flags)
 		require.NotContains(t, r.Stderr, "differ", flags)
-		if n >= usual { // fewer kernels may not come that far
+		if n >= usual { // programs with fewer kernels may not reach the kill points
 			r.Summary(t).RequireFired(t)
 		}
 	}
@@ -112,7 +112,7 @@ func checkKernels(t *testing.T, seed uint64, n int) {
 		}
 		r := run(fmt.Sprint("-check -r ", 1+k.number%2), "shared", strconv.Itoa(k.number))
 		if r.Code == 0 && k.clause[k.spoilt] == "out" && mustRun(t, dir, "./plain", "harmless", strconv.Itoa(k.number), strconv.Itoa(k.spoilt)) == "true\n" {
-			harmless++ // the values that it reads are overwritten
+			harmless++ // the program overwrites the values that it wrongly reads
 			continue
 		}
 		require.NotZero(t, r.Code, "%s, and neither intragen nor -check says so:\n%s", k.wrong, k.source())
@@ -122,7 +122,7 @@ func checkKernels(t *testing.T, seed uint64, n int) {
 	t.Logf("%d kernels: %d right, %d wrong and refused, %d wrong and found by -check, %d read what they overwrite", n, len(right), refused, found, harmless)
 }
 
-// module makes a module that uses this one, in a folder next to it.
+// module makes a module that uses this one, in a folder beside it.
 func module(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	root, err := filepath.Abs("../../../..")

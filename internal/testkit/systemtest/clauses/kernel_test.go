@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// kernel is a random kernel, whose accesses are known because it was made from them.
+// kernel is a random kernel. Its accesses are known, because it is generated from them.
 type kernel struct {
 	number int
 	body   []string
 	arrays []access
-	clause []string // of each array: in, out or inout
-	wrong  string   // how a clause is wrong; empty: all are right
+	clause []string // by array: in, out or inout
+	wrong  string   // how a clause is wrong; empty: all clauses are right
 	spoilt int      // the array whose clause is wrong
 	then   []string // code between its passes
 }
@@ -23,7 +23,7 @@ type kernel struct {
 // access is the use of one array by a kernel.
 type access struct {
 	reads, writes bool
-	readsFirst    bool // its first access reads
+	readsFirst    bool // its first access is a read
 	cleared       bool // no result depends on its earlier contents
 }
 
@@ -40,7 +40,8 @@ func (a access) right() string {
 
 const arrays = 3
 
-// views are ways to another name for the memory of $X. $O is another array, for forms that hold two.
+// views are expressions for another name of the memory of $X. $O is another array, for
+// forms that hold two arrays.
 var views = []string{
 	"$X", "$X[:]", "$X[0:len($X):len($X)]", "whole($X)", "same($X)", "view{$X}.s", "newView($X).s", "view{$X}.sub().s",
 	"func() []float64 { return $X }()", "[][]float64{$O, $X}[1]", "[2][]float64{$X, $O}[0]", `map[string][]float64{"x": $X}["x"]`,
@@ -49,14 +50,14 @@ var views = []string{
 	"any($X).([]float64)",
 }
 
-// reads are ways to the value of an element of $X.
+// reads are expressions for the value of an element of $X.
 var reads = []string{
 	"$X[i]", "$X[len($X)-1-i]", "view{$X}.get(i)", "getter(view{$X}).get(i)", "*(&$X[i])", "sum($X[i:i+1])", "slices.Max($X[:i+1])",
 	"func() float64 { return $X[i] }()", "last(slices.Clone($X[:i+1]))", "view{$X}.get2(i)", "math.Abs($X[i])", "call(view{$X}.get, i)",
 }
 
-// writes are ways to store $V into an element of $X. The second field is true if the way
-// reads $X, too.
+// writes are statements that store $V into an element of $X. The second field is true if
+// the statement reads $X, too.
 var writes = []struct {
 	text  string
 	reads bool
@@ -70,7 +71,7 @@ var writes = []struct {
 	{"clear($X); $X[i] = $V", false}, {"holder.of($X).set(i, $V)", false}, {"swap($X, i, $V)", true}, {"$X[i]++; $X[i] += $V", true},
 }
 
-// newKernel makes the kernel with a number. All that it does follows from the seed and the number.
+// newKernel makes a kernel. It depends only on the seed and the number.
 func newKernel(seed uint64, number int) *kernel {
 	random := rand.New(rand.NewPCG(seed, uint64(number)))
 	k := &kernel{number: number, arrays: make([]access, arrays)}
@@ -84,8 +85,8 @@ func newKernel(seed uint64, number int) *kernel {
 		return strings.NewReplacer("$X", fmt.Sprint("x", x), "$O", fmt.Sprint("x", other)).Replace(text)
 	}
 	for s := range 1 + random.IntN(4) {
-		// The statement stores into an array a value from others, each by a name of its
-		// own.
+		// The statement stores into an array a value computed from others. It accesses each by
+		// another name.
 		to, w := random.IntN(arrays), writes[random.IntN(len(writes))]
 		value := []string{fmt.Sprint(s + 1)}
 		lines := []string{}
@@ -249,7 +250,7 @@ func swap(s []float64, i int, v float64) {
 }
 `
 
-// control is the code of the program apart from its kernels and sections.
+// control is the code of the program other than its kernels and sections.
 const control = `
 func main() { intra.Main(run) }
 
@@ -357,7 +358,7 @@ func files(kernels []*kernel) (text map[string]string, lines []int) {
 	return map[string]string{"kernels.go": ks.String(), "main.go": main.String(), "messages.go": exchange}, lines
 }
 
-// at returns the kernel in which a line of kernels.go is.
+// at returns the kernel that contains a line of kernels.go.
 func at(kernels []*kernel, lines []int, line int) *kernel {
 	i, found := slices.BinarySearch(lines, line)
 	if !found {

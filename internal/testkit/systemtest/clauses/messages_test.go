@@ -2,10 +2,11 @@
 
 package clauses
 
-// messages is the code by which the ranks of a random program exchange messages between the
-// passes of its sections. A kernel names the patterns that its passes use. The effect of a
-// pattern on x does not depend on the order of messages. Data that depends on it is hashed
-// into order, which the ranks compare: they agree on it, whichever replicas die.
+// messages is the code by which the ranks of a random program exchange messages between
+// the passes of its sections. A kernel names the patterns that its passes use. The effect
+// of a pattern on x does not depend on the order of messages. Data that depends on the
+// order is hashed into the variable order. The ranks compare that variable, and must agree
+// on it, whichever replicas die.
 const messages = `
 // ranks is the state of a process in the exchange of messages.
 type ranks struct {

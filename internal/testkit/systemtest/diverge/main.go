@@ -1,4 +1,4 @@
-// Diverge is a program that is right, or wrong in a way that makes its replicas differ:
+// Diverge is a program that is correct, or wrong in a way that makes its replicas differ:
 //
 //	diverge HOW PASSES [sections]
 //
@@ -21,7 +21,8 @@ var (
 	shift = intra.Register("shift")
 )
 
-// cells is a map as state, written in the random order of the map.
+// cells is a map that is registered as state. It is encoded in the random order of the
+// map.
 type cells map[int]float64
 
 func (c cells) MarshalBinary() (b []byte, err error) {
@@ -33,14 +34,14 @@ func (c cells) MarshalBinary() (b []byte, err error) {
 
 func (c cells) UnmarshalBinary([]byte) error { return nil }
 
-// stamp is a time that each replica has measured.
+// stamp is a time that each replica measures for itself.
 type stamp int64
 
 func (stamp) Measured() {}
 
 type cell struct {
 	value float64
-	kind  int8 // padding follows
+	kind  int8 // the compiler adds padding after it
 }
 
 func main() {
@@ -93,13 +94,13 @@ func run(p *intra.Process, how string, passes int, points bool) error {
 	return nil
 }
 
-// step is one pass. It goes wrong in the requested way.
+// step makes one pass. It fails in the requested way.
 func step(p *intra.Process, how string, pass int, x, y []float64) error {
 	s := p.Section()
 	for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
 		a, b := x[lo:hi], y[lo:hi]
 		out := intra.Out("y", b)
-		if how == "clause" && pass >= 3 { // the kernel writes y as well
+		if how == "clause" && pass >= 3 { // the kernel writes y, too
 			out = intra.In("y", b)
 		}
 		s.Launch(scale, func() {

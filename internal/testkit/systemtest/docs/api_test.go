@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Packages that programs import expose no type that programs cannot name, or should not
-// use: none of internal/, and none of the messages between replicas.
+// Packages that programs import must not expose types that programs cannot name, or should
+// not use: types of internal/, and the messages between replicas.
 func TestExportedNamesShowNoInternalTypes(t *testing.T) {
 	cfg := &packages.Config{Dir: root, Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports}
 	loaded, err := packages.Load(cfg, ".", "./comm", "./kernels", "./intratest")
@@ -25,7 +25,8 @@ func TestExportedNamesShowNoInternalTypes(t *testing.T) {
 	}
 }
 
-// The walk finds types in every place where a program meets them, and only there.
+// The walk finds types in every place where a program can meet them, and in no other
+// place.
 func TestExposed(t *testing.T) {
 	in := types.NewPackage(module+"internal/hidden", "hidden")
 	hidden := named(in, "Type", types.NewStruct(nil, nil))
@@ -73,8 +74,8 @@ func named(p *types.Package, name string, underlying types.Type) *types.Named {
 	return types.NewNamed(types.NewTypeName(token.NoPos, p, name, nil), underlying, nil)
 }
 
-// exposed returns the exported names of a package, fields and methods, whose types
-// mention one that programs should not meet.
+// exposed returns the exported names of a package, including fields and methods, whose
+// types mention a type that programs should not meet.
 func exposed(p *types.Package) []string {
 	w := &walk{own: p, seen: make(map[types.Type]bool)}
 	for _, name := range p.Scope().Names() {
@@ -85,8 +86,8 @@ func exposed(p *types.Package) []string {
 	return w.found
 }
 
-// walk goes through the types that a program meets when it uses a package. It does not
-// look into types of other packages.
+// walk visits the types that a program meets when it uses a package. It does not look into
+// types of other packages.
 type walk struct {
 	own   *types.Package
 	seen  map[types.Type]bool
@@ -158,8 +159,8 @@ func (w *walk) look(name string, t types.Type) {
 	}
 }
 
-// owned reports whether a type belongs to the package, and records one that is not for
-// programs.
+// owned reports whether a type belongs to the package. It records a type that is not meant
+// for programs.
 func (w *walk) owned(name string, o *types.TypeName) bool {
 	if o.Pkg() == nil || o.Pkg() == w.own {
 		return o.Pkg() != nil

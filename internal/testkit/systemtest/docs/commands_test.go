@@ -23,8 +23,8 @@ import (
 // commandTime bounds one command.
 const commandTime = 10 * time.Minute
 
-// Every command of the documents works as described, with the commands that are
-// built from this checkout, unless a note says why it is not run.
+// Every command of the documents works as described, with commands built from this
+// checkout. A note in the document gives the reason if a command is not run.
 func TestCommands(t *testing.T) {
 	for _, d := range documents(t) {
 		t.Run(d.name, func(t *testing.T) {
@@ -37,13 +37,13 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// reader executes a document in an empty folder, as a user would.
+// reader follows a document in an empty folder, as a user would.
 type reader struct {
 	t       *testing.T
 	dir     string
 	environ []string
-	printed string // by all commands so far
-	proxy   string // that of this machine
+	printed string // output of all commands so far
+	proxy   string // the module proxy that this machine uses
 }
 
 func newReader(t *testing.T) *reader {
@@ -84,7 +84,7 @@ func (r *reader) follow(d document) {
 			r.run(dir, value)
 		case "needs":
 			tool, debian, _ := strings.Cut(value, " ")
-			needs.Tool(r.t, tool, debian) // skips the rest of the page
+			needs.Tool(r.t, tool, debian) // skips the rest of the page if the tool is missing
 		case "file":
 			require.NoError(r.t, os.MkdirAll(filepath.Dir(filepath.Join(r.dir, value)), 0o755))
 			require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, value), []byte(b.text), 0o644))
@@ -103,8 +103,8 @@ var kill = regexp.MustCompile(`-kill (\d+\.\d+)@`)
 
 func (r *reader) run(dir, line string) {
 	command := line
-	// The first also needs the modules of the tests of other modules, the
-	// second those that only their tests have.
+	// The first command also needs modules for the tests of other modules. The second needs
+	// modules that only their tests use.
 	if line == "go mod tidy" || strings.HasPrefix(line, "go get gonum.org/") {
 		command = "GOPROXY=" + r.proxy + " " + line
 	}
@@ -116,15 +116,15 @@ func (r *reader) run(dir, line string) {
 	if strings.Contains(line, "(read line; pkill -9") {
 		require.Contains(r.t, out, "killed by SIGKILL", "%s: nobody was killed", line)
 	}
-	if strings.HasPrefix(line, "go mod init") { // this checkout replaces the download
+	if strings.HasPrefix(line, "go mod init") { // use this checkout instead of a download
 		r.output(dir, "go mod edit -require github.com/intrahpc/intra@v0.0.0 -replace github.com/intrahpc/intra="+root)
 		sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
 		require.NoError(r.t, err)
 		require.NoError(r.t, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644))
 	}
 	if m := replacement.FindStringSubmatch(line); m != nil {
-		// The clone is this checkout, by another path. By its own path the
-		// build cache knows its packages.
+		// The clone is this checkout at another path. The build cache knows its packages only
+		// at its own path.
 		clone, err := filepath.EvalSymlinks(filepath.Join(dir, m[1]))
 		require.NoError(r.t, err)
 		here, err := filepath.EvalSymlinks(root)
@@ -136,7 +136,7 @@ func (r *reader) run(dir, line string) {
 
 var replacement = regexp.MustCompile(`-replace github\.com/intrahpc/intra=(\S+)`)
 
-// output runs a command, which has to succeed, and returns its output.
+// output runs a command that must succeed, and returns its output.
 func (r *reader) output(dir, line string) string {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
@@ -145,7 +145,7 @@ func (r *reader) output(dir, line string) string {
 	cmd := exec.CommandContext(ctx, "bash", "-c", line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, r.environ, &out, &out
 	if dir != root {
-		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "GOFLAGS=-mod=mod -ldflags=-w") // DWARF takes a third of the time of each link
+		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "GOFLAGS=-mod=mod -ldflags=-w") // tests do not need DWARF, which takes a third of the time of each link
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -11,26 +11,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// root is the folder of go.mod, found before any test changes the folder.
+// root is the folder of go.mod. It is determined before any test changes the working
+// directory.
 var root, rootErr = filepath.Abs("../../../..")
 
 // document is a Markdown file.
 type document struct {
-	name   string // from root
+	name   string // path from root
 	lines  int
 	blocks []block
-	prose  []string // lines outside of blocks
+	prose  []string // lines outside blocks
 }
 
 // block is a fenced block.
 type block struct {
-	line     int // of the fence
+	line     int // line of the fence
 	language string
-	note     string // of the comment above it, like "in the repository"
+	note     string // text of the comment above it, like "in the repository"
 	text     string
 }
 
-// documents reads all of them.
+// documents reads all documents.
 func documents(t *testing.T) []document {
 	t.Helper()
 	require.NoError(t, rootErr)
@@ -51,7 +52,7 @@ func documents(t *testing.T) []document {
 	return all
 }
 
-// find returns one of them.
+// find returns one document.
 func find(t *testing.T, name string) document {
 	t.Helper()
 	for _, d := range documents(t) {
@@ -99,7 +100,7 @@ func parse(t *testing.T, name, text string) document {
 	return d
 }
 
-// commands returns the lines of a block for a shell.
+// commands returns the shell commands of a block.
 func (b *block) commands() (all []string) {
 	if b.language != "sh" {
 		return nil
@@ -125,7 +126,7 @@ func (d *document) code() (all []string) {
 	return all
 }
 
-// links returns the targets of all links. A link may continue in the next line.
+// links returns the targets of all links. A link may continue on the next line.
 func (d *document) links() (all []string) {
 	for _, m := range linkTarget.FindAllStringSubmatch(strings.Join(d.prose, "\n"), -1) {
 		all = append(all, m[1])
@@ -133,7 +134,7 @@ func (d *document) links() (all []string) {
 	return all
 }
 
-// anchors returns the names that links can have after a #.
+// anchors returns the names of headings that links can have after a #.
 func (d *document) anchors() map[string]bool {
 	all := make(map[string]bool)
 	for _, line := range d.prose {

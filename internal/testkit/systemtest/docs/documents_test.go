@@ -20,7 +20,7 @@ var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
-// A person can scan the README.
+// The README is short enough to be scanned.
 func TestReadmeIsShort(t *testing.T) {
 	require.LessOrEqual(t, find(t, "README.md").lines, 160)
 }
@@ -57,7 +57,8 @@ func TestLinks(t *testing.T) {
 	require.Greater(t, checked, 10)
 }
 
-// existing returns a file for a path from root; for a folder, any file in it.
+// existing returns the file at a path from root. For a folder it returns any file in the
+// folder.
 func existing(t *testing.T, path string) string {
 	path = filepath.Join(root, path)
 	if entries, err := os.ReadDir(path); err == nil {
@@ -73,7 +74,7 @@ func existing(t *testing.T, path string) string {
 
 var pathLike = regexp.MustCompile(`^[a-z][\w.-]*(/[\w.-]+)+$`)
 
-// A text that looks like a path of the repository is one.
+// A text that looks like a path of the repository must be one.
 func TestPaths(t *testing.T) {
 	checked := 0
 	for _, d := range documents(t) {
@@ -92,7 +93,7 @@ func TestPaths(t *testing.T) {
 
 var filesOfAWalk = regexp.MustCompile(`\b(\d+) files`)
 
-// The walks through the code state the number of files that they touch.
+// The walks through the code state how many files they touch.
 func TestWalks(t *testing.T) {
 	d := find(t, "docs/architecture.md")
 	_, walks, _ := strings.Cut(strings.Join(d.prose, "\n"), "\n## Walks\n")
@@ -113,12 +114,12 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-var flagInHelp = regexp.MustCompile(`(?m)(?:^\s+|\[)-([a-zA-Z][\w-]*)`) // in a list, or in brackets behind a command
+var flagInHelp = regexp.MustCompile(`(?m)(?:^\s+|\[)-([a-zA-Z][\w-]*)`) // in a list, or in brackets after a command
 
 // flags returns the flags in the help of a command.
 func flags(t *testing.T, command string, args ...string) map[string]bool {
 	t.Helper()
-	out, _ := exec.Command(binaries.Plain(t, "cmd/"+command), append(args, "-h")...).CombinedOutput() // some exit with 2
+	out, _ := exec.Command(binaries.Plain(t, "cmd/"+command), append(args, "-h")...).CombinedOutput() // some commands exit with 2
 	all := map[string]bool{"h": true}
 	for _, m := range flagInHelp.FindAllStringSubmatch(string(out), -1) {
 		all[m[1]] = true
@@ -129,10 +130,10 @@ func flags(t *testing.T, command string, args ...string) map[string]bool {
 
 var inQuotes = regexp.MustCompile(`'[^']*'`)
 
-// flagsOf returns the flags in a command line of a tool, which end where its
-// program or its packages begin.
+// flagsOf returns the flags in a command line of a tool. The flags end where the program
+// or the packages begin.
 func flagsOf(tool, line string) (all []string) {
-	words := strings.Fields(inQuotes.ReplaceAllString(line, "QUOTED")) // the flags of other tools
+	words := strings.Fields(inQuotes.ReplaceAllString(line, "QUOTED")) // without the flags of other tools
 	for i, word := range words {
 		if word != tool {
 			continue
@@ -153,7 +154,7 @@ func flagsOf(tool, line string) (all []string) {
 // Every flag exists, in commands and in the text.
 func TestFlags(t *testing.T) {
 	known := map[string]map[string]bool{"intrarun": flags(t, "intrarun"), "intragen": flags(t, "intragen"), "intravet": flags(t, "intravet"), "intravary": flags(t, "intravary")}
-	anywhere := map[string]bool{"tags": true, "update": true, "json": true} // of the go command, of our tests, and of intrarun status
+	anywhere := map[string]bool{"tags": true, "update": true, "json": true} // flags of the go command, of our tests, and of intrarun status
 	for _, f := range known {
 		for name := range f {
 			anywhere[name] = true
@@ -172,10 +173,10 @@ func TestFlags(t *testing.T) {
 			}
 		}
 		for _, code := range d.code() {
-			// Two dashes are for the options of other tools.
+			// Two dashes belong to the options of other tools.
 			if name, ok := strings.CutPrefix(strings.Fields(code)[0], "-"); ok && name != "" && name[0] != '-' {
 				checked++
-				name, _, _ = strings.Cut(name, "=") // a value may follow
+				name, _, _ = strings.Cut(name, "=") // a value may follow the flag
 				require.Contains(t, anywhere, name, "%s names %s", d.name, code)
 			}
 			for tool, f := range known {
@@ -235,7 +236,7 @@ func TestProgramOfTheReadmeIsShort(t *testing.T) {
 	require.LessOrEqual(t, lines, 45)
 }
 
-// Files in blocks of the tutorial are those of testdata/tutorial.
+// Files in blocks of the tutorial must equal those of testdata/tutorial.
 func TestTutorialsCode(t *testing.T) {
 	tutorial := make(map[string]bool)
 	for _, b := range find(t, "docs/tutorial.md").blocks {
@@ -259,10 +260,10 @@ func TestTutorialsCode(t *testing.T) {
 	}))
 }
 
-// times are how often something is printed.
+// times are the words for how often a line is printed.
 var times = map[string]int{"once": 1, "twice": 2, "three times": 3, "five times": 5}
 
-// Blocks have known languages, and the notes above them are known, too.
+// Blocks have known languages, and the notes above them are known notes.
 func TestNotes(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, b := range d.blocks {

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// module is the prefix of all packages but the one at the root, which the table calls ".".
+// module is the prefix of all packages except the one at the root, which the table calls
+// ".".
 const module = "github.com/intrahpc/intra/"
 
 var floorRow = regexp.MustCompile(`^\| (\d+) \| ([^|]+) \|`)
 
-// The table in docs/architecture.md states the floor of each package, and no package
-// imports one of its own floor or above: imports go downwards.
+// The table in docs/architecture.md lists the floor of each package. Imports go downwards:
+// no package imports one of its own floor or above.
 func TestFloors(t *testing.T) {
 	floors := make(map[string]int)
 	d := find(t, "docs/architecture.md")
@@ -33,7 +34,7 @@ func TestFloors(t *testing.T) {
 	require.Greater(t, len(floors), 35)
 
 	cmd := exec.Command("go", "list", "-tags", "intra", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./...")
-	cmd.Dir, cmd.Stderr = root, t.Output() // where it lists modules that it fetches
+	cmd.Dir, cmd.Stderr = root, t.Output() // standard error lists the modules that the command fetches
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	named := make(map[string]bool)
@@ -56,12 +57,12 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// Packages that others use without the rest of this module import nothing of it, except for
-// the packages listed here.
+// Packages that other modules use without the rest of this module import no package of
+// this module, except for those listed here.
 func TestPackagesThatStandAlone(t *testing.T) {
 	for name, knows := range map[string][]string{
 		"sched": nil, "transport": nil,
-		"annotations": {"internal/base/clauses"},                                                      // programs compute the fingerprint, too
+		"annotations": {"internal/base/clauses"},                                                      // programs compute fingerprints of clauses, too
 		"kernels":     {"kernels/internal/bridge", "kernels/internal/simd", "internal/base/hugepage"}, // large pages are requested in one place
 	} {
 		cmd := exec.Command("go", "list", "-f", "{{join .Imports \" \"}}", "./"+name)
@@ -78,7 +79,7 @@ func TestPackagesThatStandAlone(t *testing.T) {
 	}
 }
 
-// place returns the entry of the table to which a package belongs, "" if there is none.
+// place returns the entry of the table for a package, "" if there is none.
 func place(floors map[string]int, path string) string {
 	if path+"/" == module {
 		path = "."

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// api is the set of exports of a package: top-level names, and those that belong to a type
-// (methods, fields), as Type.Name.
+// api is the set of exports of a package: top-level names, and members of types (methods,
+// fields) as Type.Name.
 type api map[string]bool
 
 // exported reads the sources of a package of this module.
@@ -83,8 +83,8 @@ func typeName(e ast.Expr) string {
 
 var qualified = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)`)
 
-// Each name of a package, and each method of the process p, that a document mentions exists. On the page
-// about MPI, c is a communicator, r a request and g a group.
+// Each name of a package that a document mentions must exist, and so must each method of
+// the process p. On the page about MPI, c is a communicator, r a request and g a group.
 func TestNames(t *testing.T) {
 	packages := map[string]api{
 		"intra": exported(t, "."), "comm": exported(t, "comm"), "kernels": exported(t, "kernels"),
@@ -119,7 +119,7 @@ func TestAllCallsOfCommAreListed(t *testing.T) {
 	d := find(t, "docs/from-mpi.md")
 	text := strings.Join(d.code(), "\n")
 	receivers := map[string]string{"Comm": "c", "Request": "r", "Group": "g"}
-	// World is for code that connects ranks by itself, Number a constraint.
+	// World is for code that connects ranks by itself. Number is a constraint.
 	elsewhere := map[string]bool{"World": true, "Number": true, "Comm": true}
 	checked := 0
 	for name := range exported(t, "comm") {
@@ -138,8 +138,8 @@ func TestAllCallsOfCommAreListed(t *testing.T) {
 	require.Greater(t, checked, 70)
 }
 
-// The API overview has every package that other modules can import, and the arguments that
-// it gives for go doc are valid.
+// The API overview contains every package that other modules can import. Its arguments for
+// go doc are valid.
 func TestApiOverview(t *testing.T) {
 	d := find(t, "docs/api.md")
 	named := make(map[string]bool)

@@ -16,8 +16,8 @@ import (
 
 var verb = regexp.MustCompile(`%(%|[-+#0]*[\d.]*(?:\[\d+\])?[\d.]*[a-zA-Z])`)
 
-// texts returns the strings of the sources of this module, those that a + joins as one,
-// with … in place of formatted values.
+// texts returns the strings in the sources of this module, with … in place of formatted
+// values. Strings joined by + count as one.
 func texts(t *testing.T) (all []string) {
 	t.Helper()
 	add := func(s string) {
@@ -54,7 +54,7 @@ func texts(t *testing.T) (all []string) {
 	return all
 }
 
-// joined returns the value of a literal, or of literals and + alone.
+// joined returns the value of a literal, or of several literals joined by +.
 func joined(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -73,7 +73,7 @@ func joined(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// Messages in the tables of the page about troubles stand in the sources.
+// Messages in the tables of the page about troubles must occur in the sources.
 func TestMessagesExist(t *testing.T) {
 	all := texts(t)
 	checked, table := 0, false

@@ -1,8 +1,8 @@
-// Package files runs random jobs of real processes that write files, in which processes
-// die at any step, also in the middle of a write:
+// Package files runs random jobs of real processes that write files. Processes die at any
+// step, even in the middle of a write:
 //
 //   - a job that ends well leaves the files of a run without failures, and no other files;
-//   - a job that has lost a rank leaves created files whole, and of others a beginning;
+//   - a job that has lost a rank leaves created files whole, and a beginning of others;
 //   - a job that is continued from its checkpoint files ends with the same files.
 //
 // A seed makes one job. make files runs many:

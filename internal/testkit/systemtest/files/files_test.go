@@ -35,7 +35,7 @@ const few = 6
 // deadline bounds a job that normally takes a second, on a machine with much other work.
 const deadline = 4 * time.Minute
 
-// TestFiles runs INTRA_FILES random jobs, from that of INTRA_SEED on.
+// TestFiles runs INTRA_FILES random jobs, beginning with that of INTRA_SEED.
 func TestFiles(t *testing.T) {
 	count, first := simseed.Environment(t, "INTRA_FILES", few), simseed.Environment(t, "INTRA_SEED", 0)
 	var all tally
@@ -50,8 +50,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A job continues from an older set than the last one: the later versions of its files,
-// which the first job has begun since, do not stay.
+// A job continues from an older set than the last one. The later versions of its files,
+// which the first job has begun since that set, are removed.
 func TestRestartFromAnOlderSet(t *testing.T) {
 	a := apps[1]
 	want, dir, sets := reference(t, a, 1), t.TempDir(), filepath.Join(t.TempDir(), "sets")
@@ -88,7 +88,8 @@ func (a *tally) add(r *jobtest.Report) {
 	}
 }
 
-// run runs the job, and one that continues from its checkpoint files if it has ended early.
+// run runs the job. If the job has ended early, run also runs one that continues from its
+// checkpoint files.
 func (p *plan) run(t *testing.T, all *tally) {
 	want := reference(t, p.app, p.ranks)
 	dir, sets := t.TempDir(), filepath.Join(t.TempDir(), "sets")
@@ -125,13 +126,13 @@ func (p *plan) run(t *testing.T, all *tally) {
 	require.Empty(t, want.differs(t, dir, r.Stdout), told)
 }
 
-// strike sends the signals as the log grows, until the job has ended. It reports whether
-// intrarun was killed.
+// strike sends the signals while the log grows, until the job has ended. It reports
+// whether intrarun was killed.
 func (p *plan) strike(j *jobtest.Job, log string) bool {
 	slices.SortStableFunc(p.signals, func(a, b signal) int { return a.pass - b.pass })
 	for _, s := range p.signals {
 		for {
-			b, _ := os.ReadFile(log) // it may not be there yet
+			b, _ := os.ReadFile(log) // the file may not exist yet
 			if bytes.Count(b, []byte("\n")) >= s.pass {
 				break
 			}
@@ -152,14 +153,14 @@ func (p *plan) strike(j *jobtest.Job, log string) bool {
 		}
 		for _, one := range j.Processes() {
 			if one.Rank && one.Name == s.victim {
-				_ = syscall.Kill(one.PID, syscall.SIGKILL) // it may have ended
+				_ = syscall.Kill(one.PID, syscall.SIGKILL) // an error means that the process has ended
 			}
 		}
 	}
 	return false
 }
 
-// outputs are the files of a job without failures, by name, and what it printed.
+// outputs are the files and the printed results of a job without failures.
 type outputs struct {
 	files  map[string][]byte
 	result string
@@ -186,7 +187,7 @@ func reference(t *testing.T, a app, ranks int) *outputs {
 	return o
 }
 
-// plainOutputs runs a job with one replica of each rank and without failures.
+// plainOutputs runs a job without failures, with one replica of each rank.
 func plainOutputs(t *testing.T, a app, ranks int) *outputs {
 	dir := t.TempDir()
 	r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: []string{"-n", fmt.Sprint(ranks), "-r", "1"},
@@ -231,8 +232,8 @@ func contents(t *testing.T, dir string) map[string][]byte {
 	return all
 }
 
-// differs returns how the files and the results of a job that ended well differ from those
-// without failures.
+// differs returns how the files and results of a job that ended well differ from those of
+// a job without failures.
 func (o *outputs) differs(t *testing.T, dir, stdout string) (wrong []string) {
 	if got := results(t, stdout); got != o.result {
 		wrong = append(wrong, fmt.Sprintf("it printed %s, want %s", got, o.result))
@@ -253,15 +254,15 @@ func (o *outputs) differs(t *testing.T, dir, stdout string) (wrong []string) {
 	return wrong
 }
 
-// broken returns what is wrong with the files of a job that ended early: a created file has
-// all of its bytes, and one that grows has those without failures up to its last call,
-// which some ranks may not have carried out.
+// broken returns errors in the files of a job that ended early. A created file must have
+// all of its bytes. A file that grows must have the bytes of a job without failures up to
+// its last call, which some ranks may not have made.
 func (o *outputs) broken(t *testing.T, a app, dir string) (wrong []string) {
 	for name, b := range contents(t, dir) {
 		want, ok := o.files[name]
 		grows := slices.ContainsFunc(a.grown, func(pattern string) bool { m, _ := path.Match(pattern, name); return m })
 		switch {
-		case strings.HasPrefix(name, "."): // -restart may need it
+		case strings.HasPrefix(name, "."): // -restart may need the file
 		case !ok:
 			wrong = append(wrong, fmt.Sprintf("file %s of %d bytes is none of the program", name, len(b)))
 		case grows && len(b)-common(b, want) > a.call:
@@ -273,7 +274,7 @@ func (o *outputs) broken(t *testing.T, a app, dir string) (wrong []string) {
 	return wrong
 }
 
-// common returns the length of the common beginning.
+// common returns the length of the common prefix.
 func common(a, b []byte) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

@@ -17,10 +17,10 @@ type app struct {
 	folder string
 	args   func(dir string) []string
 	log    string   // a file that grows in each pass
-	grown  []string // patterns of the files that grow; the others are created
-	call   int      // the bytes that ranks append in one call together, at most; 0: one rank appends
+	grown  []string // patterns of the names of files that grow; the others are created
+	call   int      // the most bytes that ranks append together in one call; 0: only one rank appends
 	passes int
-	steps  [2]int // of its calls of package file: of rank 0, of another one
+	steps  [2]int // number of its calls of package file: on rank 0, and on another rank
 	counts map[job.KillPoint]int
 }
 
@@ -48,14 +48,14 @@ type plan struct {
 	ranks   int
 	flags   []string
 	signals []signal
-	saves   bool     // to checkpoint files
+	saves   bool     // the job writes checkpoint files
 	then    []string // flags of the job that continues from them
 }
 
 // signal is a SIGKILL from outside.
 type signal struct {
-	pass   int           // once the log has the line of that pass
-	after  time.Duration // and so much later
+	pass   int           // sent once the log contains the line of this pass,
+	after  time.Duration // and after this time
 	victim string        // RANK.REPLICA, or intrarun
 }
 
@@ -90,7 +90,7 @@ func (p *plan) shape(d *rand.Rand, replicas int) []string {
 	return append(flags, "-replace")
 }
 
-// choose chooses victims and moments: often all replicas of a rank at the same place.
+// choose chooses victims and times. Often all replicas of a rank die at the same place.
 func (p *plan) choose(d *rand.Rand, replicas int, backup bool) {
 	at := func(rank int) string {
 		// By a third of the run a backup is complete.
@@ -117,7 +117,7 @@ func (p *plan) choose(d *rand.Rand, replicas int, backup bool) {
 			kill(rank, replica, at(rank))
 		}
 	case replicas > 1:
-		kill(rank, 0, at(rank)) // the writer
+		kill(rank, 0, at(rank)) // kill the present writer
 	}
 	for range d.IntN(3) {
 		if rank = d.IntN(p.ranks); backup || p.saves || replicas > 2 {

@@ -1,4 +1,4 @@
-// Package hostfiles runs jobs on hosts with a file system of their own in front of a
-// folder that they share, over FUSE. A host that is lost takes with it what was written
-// there since the last fsync. The files are those of a run without failures.
+// Package hostfiles runs jobs on hosts that share a folder. Each host accesses it through
+// a FUSE file system of its own. When a host is lost, data that it wrote since the last
+// fsync is lost, too. The files must be those of a run without failures.
 package hostfiles

@@ -22,7 +22,7 @@ import (
 var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) {
-	if err := os.Chdir(root); err != nil { // programs of the main module are built there
+	if err := os.Chdir(root); err != nil { // the programs of the main module are built there
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	root     = "../../../.." // of the main module
+	root     = "../../../.." // root of the main module
 	here     = "internal/testkit/systemtest/hostfiles"
 	program  = "internal/testkit/systemtest/files/writer"
 	patience = 4 * time.Minute
@@ -52,7 +52,7 @@ func lossy(t *testing.T) string {
 	return name
 }
 
-// disk is a folder that hosts share, and the place where each of them sees it.
+// disk is a folder that hosts share, and the path at which each host sees it.
 type disk struct {
 	lossy, folder, mount, counters string
 }
@@ -65,7 +65,7 @@ func newDisk(t *testing.T) *disk {
 	return d
 }
 
-// command returns what runs a command on a host.
+// command returns the prefix that runs a command on a host.
 func (d *disk) command(host string) []string {
 	return []string{"ip", "netns", "exec", host, d.lossy, d.folder, d.mount, d.counter(host)}
 }
@@ -82,7 +82,7 @@ func (d *disk) dirty(host string) int64 {
 	return n
 }
 
-// lose loses a host: its link, then its memory, then its processes.
+// lose loses a host: first its link, then its memory, then its processes.
 func (d *disk) lose(t *testing.T, h *netns.Host) int64 {
 	require.NoError(t, h.Down())
 	all, err := h.Processes()
@@ -96,8 +96,8 @@ func (d *disk) lose(t *testing.T, h *netns.Host) int64 {
 	return d.dirty(h.Name)
 }
 
-// The file system loses what a plain program has written and not synchronized, and
-// nothing else.
+// The file system loses data that a program has written and not synchronized, and no other
+// data.
 func TestHostLosesItsPages(t *testing.T) {
 	d, n := newDisk(t), netns.Test(t, 1)
 	host := n.Hosts[0]
@@ -125,7 +125,8 @@ func TestHostLosesItsPages(t *testing.T) {
 	require.Empty(t, b)
 }
 
-// A host is lost with pages of its writers: the next writers write them again.
+// A host is lost with unwritten pages of its writers. The next writers write the data
+// again.
 func TestLostPages(t *testing.T) {
 	want := make(map[string]string)
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// drains is the part of a report about hosts that have left.
+// drains is the part of a report about hosts that have left the job.
 type drains struct {
 	Drains []struct {
 		Host    string
@@ -27,15 +27,15 @@ type drains struct {
 	Failures  []any
 }
 
-// An agent that receives SIGTERM has the processes of its host moved, also the last replica
-// of a rank, and ends. The job loses no safe point and has the same result. If the process
-// that takes over is killed, another one does. If the one that leaves is killed, the job goes
-// on as after any death.
+// An agent that receives SIGTERM moves the processes of its host, even the last replica of
+// a rank, and ends. The job does not roll back and has the same result. If the process
+// that takes over is killed, another one takes over. If the process that leaves is killed,
+// the job continues as after any death.
 func TestHostLeavesOnNotice(t *testing.T) {
 	for _, s := range []struct {
 		name   string
 		flags  string
-		matrix bool // only in the matrix
+		matrix bool // runs only in the matrix
 		died   int
 		back   bool // the job rolls back
 	}{

@@ -19,8 +19,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// workUntil is a program that runs until a file of that name exists. It passes messages all
-// the time, or, computing, once.
+// workUntil is a program that runs until a file of that name exists. It passes messages
+// all the time; or it computes, and passes messages once.
 func workUntil(p *intra.Process, how, file string) error {
 	ended := func() (int64, error) {
 		if _, err := os.Stat(file); err != nil {
@@ -40,7 +40,7 @@ func workUntil(p *intra.Process, how, file string) error {
 			time.Sleep(5 * time.Millisecond)
 			continue
 		}
-		for end == 0 { // without a call, and without a pause
+		for end == 0 { // computes without calls and without pauses
 			for began := time.Now(); time.Since(began) < 10*time.Millisecond; {
 			}
 			end, _ = ended()
@@ -58,13 +58,13 @@ func workerMain() {
 	}
 }
 
-// losses is a job of workers, of which some are lost.
+// losses is a job of workers, some of which will be lost.
 type losses struct {
 	headless
 	pids map[string]int
 }
 
-// startLosses begins the job on this host, or on those of c.
+// startLosses starts the job on this host, or on those of c.
 func startLosses(t *testing.T, c *cluster, flags, how string) *losses {
 	dir := t.TempDir()
 	spec := jobtest.Spec{
@@ -114,8 +114,8 @@ func (l *losses) awaitHandled(survivors []string, dead ...string) {
 	}
 }
 
-// requireHandled lets the workers end: the report lists every survivor for each of the dead, with
-// a possible time.
+// requireHandled lets the workers end. The report must list every survivor for each death,
+// with a possible time.
 func (l *losses) requireHandled(survivors []string, dead ...string) {
 	l.t.Helper()
 	require.NoError(l.t, os.WriteFile(filepath.Join(l.dir, "end"), nil, 0o644))
@@ -136,7 +136,7 @@ func (l *losses) requireHandled(survivors []string, dead ...string) {
 		for _, s := range survivors {
 			require.Contains(l.t, f.Handled, s, f.Process)
 		}
-		for p, at := range f.Handled { // those that died soon afterwards may be listed
+		for p, at := range f.Handled { // processes that died soon afterwards may also be listed
 			require.GreaterOrEqual(l.t, at, f.At, "%s of %s", p, f.Process)
 			require.NotEqual(l.t, f.Process, p)
 			require.Contains(l.t, append(slices.Clone(dead), survivors...), p)
@@ -171,7 +171,7 @@ func TestSurvivorsOnOtherHosts(t *testing.T) {
 		name            string
 		lose            func(c *cluster, l *losses)
 		survivors, dead []string // 0.0 is on host 0, 1.1 on host 3
-		lost            int      // the last host, -1: none
+		lost            int      // index of a host to be lost; -1: none
 	}{
 		{"a process is killed", func(c *cluster, l *losses) { l.kill("1.1") },
 			[]string{"0.0", "0.1", "1.0"}, []string{"1.1"}, -1},
@@ -191,7 +191,7 @@ func TestSurvivorsOnOtherHosts(t *testing.T) {
 			s.lose(c, l)
 			l.awaitHandled(s.survivors, s.dead...)
 			if s.lost >= 0 {
-				require.NoError(t, c.Hosts[s.lost].Kill()) // a host that is cut off lives on for a while
+				require.NoError(t, c.Hosts[s.lost].Kill()) // a disconnected host continues for a while
 			}
 			l.requireHandled(s.survivors, s.dead...)
 			for _, h := range c.Hosts {

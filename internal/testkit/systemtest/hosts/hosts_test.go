@@ -24,14 +24,14 @@ import (
 // binaries are the programs that the tests have built.
 var binaries jobtest.Binaries
 
-// The test binary is also the programs that intrarun runs.
+// The test binary also serves as the programs that intrarun runs.
 func TestMain(m *testing.M) {
 	steps.Main()
 	workerMain()
 	os.Exit(binaries.Main(m))
 }
 
-// cluster runs jobs on hosts of which the first runs intrarun as well.
+// cluster runs jobs on hosts. The first host also runs intrarun.
 type cluster struct {
 	*netns.Net
 	t *testing.T
@@ -42,7 +42,7 @@ func newCluster(t *testing.T, n int) *cluster {
 	return &cluster{netns.Test(t, n), t}
 }
 
-// list formats hosts, with that many slots each, for -hosts.
+// list formats hosts for -hosts, with slots slots each.
 func (c *cluster) list(slots int, hosts ...int) string {
 	var names []string
 	for _, i := range hosts {
@@ -51,7 +51,7 @@ func (c *cluster) list(slots int, hosts ...int) string {
 	return strings.Join(names, ",")
 }
 
-// run is a job that runs.
+// run is a running job.
 type run struct {
 	*jobtest.Job
 	t *testing.T
@@ -60,7 +60,7 @@ type run struct {
 // result is the visible result of a job.
 type result struct {
 	jobtest.Result
-	report *jobtest.Report // nil if there is none
+	report *jobtest.Report // nil: no report
 }
 
 // spec describes a job whose intrarun is on host 0.
@@ -86,7 +86,7 @@ func (c *cluster) run(hosts, flags string, program ...string) result {
 	return c.start(hosts, flags, program...).wait()
 }
 
-// wait waits until the job is over and nothing is left.
+// wait waits until the job has ended and none of its processes is left.
 func (r run) wait() result {
 	r.t.Helper()
 	end := result{Result: r.Wait(r.t)}
@@ -94,7 +94,7 @@ func (r run) wait() result {
 	return end
 }
 
-// requireEmpty: nothing is left on any host, soon.
+// requireEmpty requires that soon no process is left on any host.
 func (c *cluster) requireEmpty() {
 	c.t.Helper()
 	for _, h := range c.Hosts {
@@ -105,7 +105,7 @@ func (c *cluster) requireEmpty() {
 	}
 }
 
-// agent finds the agent of a host: the one of its processes that is intrarun's.
+// agent finds the agent of a host, which is a process of intrarun.
 func (c *cluster) agent(host int) (pid int) {
 	c.t.Helper()
 	require.Eventually(c.t, func() bool {
@@ -235,18 +235,19 @@ func TestNothingSurvivesOnAnyHost(t *testing.T) {
 	}
 }
 
-// Hosts 1 and 2 run the processes. The second of them is lost in all ways.
+// Hosts 1 and 2 run the processes. Host 2 is lost in different ways.
 func TestLossOfAHost(t *testing.T) {
 	for _, s := range []struct {
 		name string
-		time string // that the job takes
+		time string // time that the job takes
 		lose func(c *cluster) error
 	}{
 		{"its agent is killed", "2s", func(c *cluster) error { return syscall.Kill(c.agent(2), syscall.SIGKILL) }},
 		{"its agent is stopped", "2s", func(c *cluster) error { return syscall.Kill(c.agent(2), syscall.SIGSTOP) }},
 		{"everything there is killed", "2s", func(c *cluster) error { return c.Hosts[2].Kill() }},
 		{"its link is down", "2s", func(c *cluster) error { return c.Hosts[2].Down() }},
-		// Beats find a way around a link that is half dead; a connection does not.
+		// Beats find a way around a link that works in only one direction. A connection does
+		// not.
 		{"it hears nothing from the head", "8s", func(c *cluster) error {
 			c.Set(0, 2, netns.Conditions{Cut: true})
 			return nil
@@ -305,8 +306,8 @@ func TestLossOfAHost(t *testing.T) {
 	}
 }
 
-// Processes that no agent stops notice by themselves that the lease of their host is
-// over, before the others learn of their death.
+// Processes that no agent stops notice by themselves that the lease of their host has
+// ended, before other processes learn of their death.
 func TestNoEffectsWithoutALease(t *testing.T) {
 	c := newCluster(t, 3)
 	dir := t.TempDir()
@@ -372,7 +373,7 @@ func sorted(text string) string {
 }
 
 // Every host runs the same command, as under Kubernetes. All hosts that are left at the
-// end report the end of the job, since any of them may be lost.
+// end report it, because any of them may be lost.
 func TestIndexedJob(t *testing.T) {
 	c := newCluster(t, 3)
 	secret, started := filepath.Join(t.TempDir(), "secret"), filepath.Join(t.TempDir(), "pids")
@@ -417,12 +418,12 @@ func TestIndexedJob(t *testing.T) {
 	codes, _, stderr = runAll("-n 3 -r 2 -oversubscribe", 0, steps.Program("join", "mark:"+started, "sleep:6s", "fail:error:bad luck")...) // by then the loss is known
 	require.Equal(t, []int{-1, 1, 1}, codes, stderr)
 	codes, _, stderr = runAll("-n 1 -r 2", -1, steps.Program("join", "finish")...)
-	require.Equal(t, []int{0, 0, 1}, codes, "a host that is not used does not say that all is well\n%s", stderr)
+	require.Equal(t, []int{0, 0, 1}, codes, "an unused host does not report success\n%s", stderr)
 	require.Contains(t, stderr, "INTRA_HOSTS names more hosts than the job needs: it runs on 2, without pod-2")
 	c.requireEmpty()
 }
 
-// A firewall that passes connections, but no datagrams, is detected at the start.
+// A firewall that allows connections but no datagrams is detected at the start.
 func TestHostsWithoutDatagrams(t *testing.T) {
 	c := newCluster(t, 2)
 	c.Around(1, netns.Conditions{NoUDP: true})

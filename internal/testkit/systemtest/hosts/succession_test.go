@@ -21,11 +21,11 @@ import (
 // headless is a job on several hosts. Host 0 also runs intrarun, and will be lost.
 type headless struct {
 	run
-	dir string // where it runs
+	dir string // working directory of intrarun
 }
 
-// startHeadless begins the steps as a job on all hosts, of 2 ranks with 2 replicas unless
-// the flags differ, and waits until n processes have written their numbers to the file
+// startHeadless starts the steps as a job on all hosts, of 2 ranks with 2 replicas unless
+// the flags differ. It waits until n processes have written their process IDs to the file
 // "pids".
 func startHeadless(c *cluster, n int, flags string, program ...string) *headless {
 	var all []int
@@ -45,14 +45,14 @@ func startHeadless(c *cluster, n int, flags string, program ...string) *headless
 	return h
 }
 
-// await waits until the first head has printed a text, or one of its successors.
+// await waits until the first head, or one of its successors, has printed a text.
 func (h *headless) await(text string) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool { return strings.Contains(h.Stderr()+h.left(".err"), text) },
 		jobtest.Deadline, time.Millisecond, "want %q", text)
 }
 
-// wait waits until nothing is left anywhere, and returns the output of the job.
+// wait waits until no process is left on any host, and returns the output of the job.
 func (h *headless) wait() (r result, out, errs string) {
 	h.t.Helper()
 	r = h.run.wait()
@@ -65,7 +65,7 @@ func (h *headless) left(suffix string) string {
 	return string(b)
 }
 
-// requireLines: every line is there, and nothing else.
+// requireLines requires that text consists of n complete lines, in order.
 func requireLines(t *testing.T, n int, text string) {
 	t.Helper()
 	want := make(map[string]int)
@@ -83,12 +83,12 @@ func requireLines(t *testing.T, n int, text string) {
 }
 
 func TestLossOfTheHead(t *testing.T) {
-	const n = 900 // lines, of rank 1
+	const n = 900 // number of lines of rank 1
 	for _, s := range jobtest.Some([]struct {
 		name     string
 		lose     func(c *cluster, h *headless) error
 		steps    []string
-		code     int // of intrarun
+		code     int // exit code of intrarun
 		failures []string
 		flags    string
 	}{
@@ -109,7 +109,7 @@ func TestLossOfTheHead(t *testing.T) {
 			c := newCluster(t, 4)
 			program := append(append([]string{"join:any", "mark:pids"}, s.steps...), fmt.Sprintf("1@slowly:%d", n), "0@sleep:2500ms", "finish")
 			h := startHeadless(c, 4, s.flags, steps.Program(program...)...)
-			time.Sleep(300 * time.Millisecond) // some lines
+			time.Sleep(300 * time.Millisecond) // some lines are printed meanwhile
 			require.NoError(t, s.lose(c, h))
 			r, out, errs := h.wait()
 			require.Equal(t, s.code, r.Code, r.Stderr)
@@ -123,21 +123,21 @@ func TestLossOfTheHead(t *testing.T) {
 	}
 }
 
-// The first three hosts keep the decisions. With two of them lost no head may decide
-// anything: the job ends everywhere.
+// The first three hosts keep the decisions. If two of them are lost, no head may decide
+// anything, so the job ends on all hosts.
 func TestLossOfMostDeciders(t *testing.T) {
 	for name, lost := range map[string][]int{"the head and another one": {0, 1}, "the others": {1, 2}} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, 4)
 			h := startHeadless(c, 4, "", steps.Program("join", "mark:pids", "forever")...)
-			for _, i := range lost { // at once, as the head recovers from the loss of one
+			for _, i := range lost { // both at once, because the head recovers from the loss of one
 				c.Around(i, netns.Conditions{Cut: true})
 			}
 			for _, i := range lost {
 				require.NoError(t, c.Hosts[i].Kill())
 			}
 			r, _, errs := h.wait()
-			require.Empty(t, errs, "nobody takes the head's place")
+			require.Empty(t, errs, "no other host takes the head's place")
 			if lost[0] == 0 {
 				require.Equal(t, -1, r.Code)
 				return
@@ -149,13 +149,13 @@ func TestLossOfMostDeciders(t *testing.T) {
 	}
 }
 
-// Other hosts replace those that keep the decisions, one after the other, so that the
-// head can be lost after them. In the end two hosts are left, of which the one with the
-// head keeps them alone.
+// Other hosts replace those that keep the decisions, one after the other, so that the head
+// can be lost after them. In the end two hosts are left, and the host of the head keeps
+// the decisions alone.
 func TestLossesOneAfterTheOther(t *testing.T) {
 	for name, flags := range map[string]string{"in the clear": "-r 5", "encrypted": "-r 5 -tls"} {
 		t.Run(name, func(t *testing.T) {
-			const n = 2000 // lines, of rank 1
+			const n = 2000 // number of lines of rank 1
 			c := newCluster(t, 5)
 			h := startHeadless(c, 10, flags, steps.Program("join", "mark:pids", fmt.Sprintf("1@slowly:%d", n), "until:lost", "finish")...)
 			name := func(i int) string { return c.Hosts[i].Name }
@@ -183,7 +183,7 @@ func TestLossesOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// On two hosts neither could determine which of them has to continue.
+// With two hosts, neither could determine which of them should continue.
 func TestLossOfTheHeadOfTwoHosts(t *testing.T) {
 	c := newCluster(t, 2)
 	marks := filepath.Join(t.TempDir(), "pids")

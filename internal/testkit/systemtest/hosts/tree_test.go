@@ -19,11 +19,11 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
-// Seven hosts, each of which starts two others: intrarun starts 0 and 3, host 0
-// starts 1 and 2, host 3 starts 4 and 5, and that 6.
+// Each of seven hosts starts up to two others: intrarun starts 0 and 3, host 0 starts 1
+// and 2, host 3 starts 4 and 5, and host 5 starts 6.
 var starters = [...]int{-1, 0, 0, -1, 3, 3, 5}
 
-// leaf is the last host, inner the one that starts it.
+// leaf is the last host, and inner the host that starts it.
 const leaf, inner = 6, 5
 
 func newTree(t *testing.T) *cluster { return newCluster(t, len(starters)) }
@@ -55,7 +55,7 @@ func parent(t *testing.T, pid int) int {
 	return ppid
 }
 
-// requireTree: the agents have started each other.
+// requireTree requires that the agents have started each other along the tree.
 func (c *cluster) requireTree() {
 	c.t.Helper()
 	for host, starter := range starters {
@@ -72,7 +72,7 @@ func TestAgentsStartEachOther(t *testing.T) {
 		name string
 		do   func(intrarun int) error
 		code int
-		lost int // host, 0 for none
+		lost int // index of the lost host, 0 for none
 	}{
 		{name: "nothing happens"},
 		{name: "the agent of a host that has started others is killed", do: func(int) error { return syscall.Kill(c.agent(3), syscall.SIGKILL) }, lost: 3},
@@ -116,7 +116,7 @@ func TestAgentsThatCannotStart(t *testing.T) {
 	byInner := fmt.Sprintf("host %s \\(started from %s\\): ", c.Hosts[inner].Name, c.Hosts[3].Name)
 	for _, s := range []struct {
 		name    string
-		instead string // of starting the agent of the leaf
+		instead string // command instead of the one that starts the agent of the leaf
 		do      func(intrarun int) error
 		code    int
 		stderr  string
@@ -147,8 +147,8 @@ func TestAgentsThatCannotStart(t *testing.T) {
 	}
 }
 
-// With INTRA_TREE=N a job runs on N hosts as it would for a user, and the test
-// prints the time of its start and the cost for its head.
+// With INTRA_TREE=N a job runs on N hosts as it would for a user. The test prints the time
+// of its start and the processor time of its head.
 func TestManyHosts(t *testing.T) {
 	text := os.Getenv("INTRA_TREE")
 	if text == "" {
@@ -186,8 +186,9 @@ func TestManyHosts(t *testing.T) {
 	t.Logf("%d hosts, %d of them started by the head; all had joined after %v; the head takes %.1f %% of a core", n, byHead, joined.Round(time.Millisecond), float64(cost)/seconds)
 }
 
-// introduce tells all hosts the addresses of all others: the kernel keeps no more
-// than 1024 that it has found out, in all namespaces.
+// introduce gives all hosts the addresses of all others. Otherwise the kernel has to
+// discover them, and it keeps at most 1024 discovered addresses in all namespaces
+// together.
 func (c *cluster) introduce() {
 	hardware := make([]string, len(c.Hosts))
 	for i, h := range c.Hosts {
@@ -215,7 +216,7 @@ func ticks(t *testing.T, pid int) int {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(stat), ") ")
-	const user, system, state = 14, 15, 3 // numbered from 1; proc(5)
+	const user, system, state = 14, 15, 3 // fields of /proc/PID/stat, numbered from 1; see proc(5)
 	fields := strings.Fields(rest)
 	u, err := strconv.Atoi(fields[user-state])
 	require.NoError(t, err)

@@ -19,9 +19,9 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// Every survivor learns of a death, whatever its cause. With INTRA_VERDICTS=N each case
-// runs N times, and the test prints the time from the death until the last survivor
-// knew of it.
+// Every survivor is informed of a death, whatever its cause. With INTRA_VERDICTS=N each
+// case runs N times, and the test prints the time from the death until the last survivor
+// was informed.
 func TestEverySurvivorHears(t *testing.T) {
 	runs := simseed.Environment(t, "INTRA_VERDICTS", 1)
 	c := newCluster(t, 4)
@@ -48,7 +48,7 @@ func TestEverySurvivorHears(t *testing.T) {
 					b, _ := os.ReadFile(heard)
 					lines = strings.Fields(string(b))
 					return len(lines) == 3
-				}, time.Minute, 10*time.Millisecond, "not every survivor heard of it")
+				}, time.Minute, 10*time.Millisecond, "not every survivor was informed")
 				n, err := strconv.ParseInt(slices.Max(lines), 10, 64)
 				require.NoError(t, err)
 				times = append(times, time.Duration(n-began.UnixNano()))
@@ -65,8 +65,8 @@ func TestEverySurvivorHears(t *testing.T) {
 	}
 }
 
-// program finds the process of the job on a host: neither its agent nor the
-// agent's guard.
+// program finds the process of the job on a host. It is neither the agent nor the agent's
+// guard.
 func (c *cluster) program(host int) (pid int) {
 	c.t.Helper()
 	all, err := c.Hosts[host].Processes()

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// aliased are programs whose kernels give y to a function that writes it through an alias. In
-// the second part, that function also accesses other memory.
+// aliased are programs whose kernels give y to a function that writes it through an alias.
+// In the programs of the second part, that function also accesses other memory.
 var aliased = map[string]program{
 	"strided": changes(func(x, y []float64) {
 		for k := range 3 {
@@ -95,7 +95,7 @@ var aliased = map[string]program{
 	"leavesFirst": fills(func(x, y []float64) { copy(y[1:], x[1:]) }),
 	"twoNames":    changesPlaces(func(a *arrays, lo, hi int) (x, y []float64) { return a.y[lo:hi], a.y[lo:hi] }),
 
-	// The second part.
+	// These programs are the second part.
 	"writesIn": changes(func(x, y []float64) { vector(x).scale(0.5); y[0]++ }),
 	"swapsIn": changes(func(x, y []float64) {
 		for _, v := range [][]float64{x, y} {

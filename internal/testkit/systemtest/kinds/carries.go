@@ -5,7 +5,8 @@ package main
 import "github.com/intrahpc/intra"
 
 // carries are programs in which a value passes from block to block, or from section to
-// section. In the programs of the second part, section code reads that value too early.
+// section. In the programs of the second part, the code of the section reads that value
+// too early.
 var carries = map[string]program{
 	"prefixSum": func(p *intra.Process, a *arrays) error {
 		sums := make([]float64, tasks)
@@ -67,7 +68,7 @@ var carries = map[string]program{
 	"readOnlyInSection": func(p *intra.Process, a *arrays) error {
 		//intra:section on(p)
 		for lo, hi := range intra.Blocks(length, tasks) {
-			by := a.x[lo] // only read by the tasks
+			by := a.x[lo] // the tasks only read it
 			scaled(a.x[lo:hi], by, a.y[lo:hi])
 		}
 		return nil
@@ -91,7 +92,7 @@ var carries = map[string]program{
 		return nil
 	},
 
-	// Too early.
+	// These programs read a value too early.
 	"early": func(p *intra.Process, a *arrays) error {
 		var before float64
 		//intra:section on(p)
@@ -151,7 +152,7 @@ var carries = map[string]program{
 	},
 }
 
-// running is a sum.
+// running is a running sum.
 type running struct{ sum float64 }
 
 func (r *running) now() float64 { return r.sum }
@@ -160,7 +161,7 @@ func get[T any](s []T, i int) T { return s[i] }
 
 func move(to, from []float64) { copy(to, from) }
 
-// halve is a section of a worker.
+// halve is the section of a worker.
 func halve(p *intra.Process, x, y []float64) {
 	//intra:section on(p)
 	for lo, hi := range intra.Blocks(len(x), tasks) {

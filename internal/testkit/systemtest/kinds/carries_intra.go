@@ -14,18 +14,19 @@ import (
 //go:embed carries.go
 var intraSourceCarries string
 
-var _ = intraruntime.Embedded("carries_intra.go", intraSourceCarries, "11b4ef741540f987e8325a78970df7fc85ffdeaef513b3f25708227bc6741065")
+var _ = intraruntime.Embedded("carries_intra.go", intraSourceCarries, "da26784301d91db88277642fe4a2a93e0081ba1ca171382b77363b630f43f1b3")
 
-var _ = intraruntime.Lines("23:9 27:12 29:13 32:15 33:15 38:19 40:20 47:26 48:26 59:36 61:37 69:44 71:45 75:48 76:48 79:50 81:51 84:53 85:53 94:61 96:62 99:64 100:64 105:68 107:69 111:72 112:72 119:78 121:79 124:81 125:81 132:87 134:88 137:90 138:90 146:97 148:98 154:103 155:103 161:108 163:109 169:114 170:114 176:119 178:120 182:123 183:123 189:128 191:129 195:132 196:132 202:137 204:138 208:141 209:141 214:145 216:146 219:148 220:148 227:155 229:157 231:159 233:161 236:164 238:165 240:166 242:167 243:167")
+var _ = intraruntime.Lines("24:10 28:13 30:14 33:16 34:16 39:20 41:21 48:27 49:27 60:37 62:38 70:45 72:46 76:49 77:49 80:51 82:52 85:54 86:54 95:62 97:63 100:65 101:65 106:69 108:70 112:73 113:73 120:79 122:80 125:82 126:82 133:88 135:89 138:91 139:91 147:98 149:99 155:104 156:104 162:109 164:110 170:115 171:115 177:120 179:121 183:124 184:124 190:129 192:130 196:133 197:133 203:138 205:139 209:142 210:142 215:146 217:147 220:149 221:149 228:156 230:158 232:160 234:162 237:165 239:166 241:167 243:168 244:168")
 
 // carries are programs in which a value passes from block to block, or from section to
-// section. In the programs of the second part, section code reads that value too early.
+// section. In the programs of the second part, the code of the section reads that value
+// too early.
 var carries = map[string]program{
 	"prefixSum": func(p *intra.Process, a *arrays) error {
 		sums := make([]float64, tasks)
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:13"))
+			section := p.Section(intraruntime.At("kinds/carries.go:14"))
 			for t := range tasks {
 				launchSumOf(section, a.x[t*length/tasks:(t+1)*length/tasks], &sums[t])
 			}
@@ -36,7 +37,7 @@ var carries = map[string]program{
 		}
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:20"))
+			section := p.Section(intraruntime.At("kinds/carries.go:21"))
 			for t := range tasks {
 				before := 0.0
 				if t > 0 {
@@ -56,7 +57,7 @@ var carries = map[string]program{
 			}
 			//intra:section on(p)
 			{
-				section := p.Section(intraruntime.At("kinds/carries.go:36"))
+				section := p.Section(intraruntime.At("kinds/carries.go:37"))
 				launchCarry(section, before, a.y[lo:hi])
 				section.MustEnd()
 			}
@@ -67,7 +68,7 @@ var carries = map[string]program{
 		sum, most := a.s, 0.0
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:45"))
+			section := p.Section(intraruntime.At("kinds/carries.go:46"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				launchTotal(section, a.x[lo:hi], &sum)
 				launchLargest(section, a.x[lo:hi], &most)
@@ -77,7 +78,7 @@ var carries = map[string]program{
 		a.s = sum / most
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:51"))
+			section := p.Section(intraruntime.At("kinds/carries.go:52"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				launchScaled(section, a.x[lo:hi], a.s, a.y[lo:hi])
 			}
@@ -92,7 +93,7 @@ var carries = map[string]program{
 		}
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:62"))
+			section := p.Section(intraruntime.At("kinds/carries.go:63"))
 			for t := range tasks {
 				launchCarry(section, left[t], a.y[t*length/tasks:(t+1)*length/tasks])
 			}
@@ -103,9 +104,9 @@ var carries = map[string]program{
 	"readOnlyInSection": func(p *intra.Process, a *arrays) error {
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:69"))
+			section := p.Section(intraruntime.At("kinds/carries.go:70"))
 			for lo, hi := range intra.Blocks(length, tasks) {
-				by := a.x[lo] // only read by the tasks
+				by := a.x[lo] // the tasks only read it
 				launchScaled(section, a.x[lo:hi], by, a.y[lo:hi])
 			}
 			section.MustEnd()
@@ -117,7 +118,7 @@ var carries = map[string]program{
 		for range 3 {
 			//intra:section on(p)
 			{
-				section := p.Section(intraruntime.At("kinds/carries.go:79"))
+				section := p.Section(intraruntime.At("kinds/carries.go:80"))
 				for lo, hi := range intra.Blocks(length, tasks) {
 					launchScaled(section, from[lo:hi], 0.5, to[lo:hi])
 				}
@@ -130,7 +131,7 @@ var carries = map[string]program{
 	"counts": func(p *intra.Process, a *arrays) error {
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:88"))
+			section := p.Section(intraruntime.At("kinds/carries.go:89"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				launchCount(section, lo, a.n[lo:hi])
 			}
@@ -139,12 +140,12 @@ var carries = map[string]program{
 		return nil
 	},
 
-	// Too early.
+	// These programs read a value too early.
 	"early": func(p *intra.Process, a *arrays) error {
 		var before float64
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:98"))
+			section := p.Section(intraruntime.At("kinds/carries.go:99"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				if lo > 0 {
 					before = get(a.y, lo-1)
@@ -159,7 +160,7 @@ var carries = map[string]program{
 		var before int
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:109"))
+			section := p.Section(intraruntime.At("kinds/carries.go:110"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				if lo > 0 {
 					before = get(a.n, lo-1)
@@ -174,7 +175,7 @@ var carries = map[string]program{
 		r := &running{}
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:120"))
+			section := p.Section(intraruntime.At("kinds/carries.go:121"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				launchTotal(section, a.x[lo:hi], &r.sum)
 				launchCarry(section, r.now(), a.y[lo:hi])
@@ -187,7 +188,7 @@ var carries = map[string]program{
 		by := 1.0
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:129"))
+			section := p.Section(intraruntime.At("kinds/carries.go:130"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				launchScaled(section, a.x[lo:hi], by, a.y[lo:hi])
 				by = 1 + get(a.y, lo)/2
@@ -200,7 +201,7 @@ var carries = map[string]program{
 		buf := make([]float64, length/tasks)
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:138"))
+			section := p.Section(intraruntime.At("kinds/carries.go:139"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				move(buf, a.x[lo:hi])
 				launchScaled(section, buf, 2, a.y[lo:hi])
@@ -212,7 +213,7 @@ var carries = map[string]program{
 	"earlyWrite": func(p *intra.Process, a *arrays) error {
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/carries.go:146"))
+			section := p.Section(intraruntime.At("kinds/carries.go:147"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				launchScaled(section, a.x[lo:hi], 2, a.y[lo:hi])
 				move(a.y[lo:lo+1], a.x)
@@ -223,7 +224,7 @@ var carries = map[string]program{
 	},
 }
 
-// running is a sum.
+// running is a running sum.
 type running struct{ sum float64 }
 
 func (r *running) now() float64 { return r.sum }
@@ -232,11 +233,11 @@ func get[T any](s []T, i int) T { return s[i] }
 
 func move(to, from []float64) { copy(to, from) }
 
-// halve is a section of a worker.
+// halve is the section of a worker.
 func halve(p *intra.Process, x, y []float64) {
 	//intra:section on(p)
 	{
-		section := p.Section(intraruntime.At("kinds/carries.go:166"))
+		section := p.Section(intraruntime.At("kinds/carries.go:167"))
 		for lo, hi := range intra.Blocks(len(x), tasks) {
 			launchScaled(section, x[lo:hi], 0.5, y[lo:hi])
 		}

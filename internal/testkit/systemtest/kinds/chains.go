@@ -2,8 +2,8 @@ package main
 
 import "github.com/intrahpc/intra"
 
-// chains are programs in which something passes from block to block. Those of the second part
-// pass it before the tasks have made it.
+// chains are programs in which a value passes from block to block. Those of the second
+// part pass it before the tasks have computed it.
 var chains = map[string]program{
 	"backwards": func(p *intra.Process, a *arrays) error {
 		before := 0.0
@@ -55,7 +55,7 @@ var chains = map[string]program{
 		return nil
 	},
 
-	// Too early.
+	// These programs pass a value too early.
 	"earlyFold": carriesOn(func(a *arrays, lo int) (sum float64) {
 		for _, v := range a.y[:lo] {
 			sum += v

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// farms are programs in which rank 0 answers the other ranks, each in another way. Those of the
-// second part depend on something that differs between replicas.
+// farms are programs in which rank 0 answers the other ranks, each program in another way.
+// Those of the second part depend on data that differs between replicas.
 var farms = map[string]program{
 	"waitSome": answers(func(w *comm.Comm, serve func(from int) error) error {
 		return serveRequests(w, serve, comm.WaitSome)
@@ -102,7 +102,7 @@ var farms = map[string]program{
 	"synchronous":  synchronous,
 	"shortestPath": shortestPath,
 
-	// Something that differs.
+	// These programs depend on data that differs between replicas.
 	"clockDecides":   servesBy(func(int) float64 { return float64(time.Now().UnixNano()) }),
 	"addressDecides": servesBy(func(int) float64 { return float64(uintptr(unsafe.Pointer(new([1 << 16]byte)))) }),
 	"mapDecides": servesBy(func(int) float64 {
@@ -139,13 +139,13 @@ var farms = map[string]program{
 	"assertedWaitAny": assertedWaitAny,
 }
 
-// answers is a program whose rank 0 answers questions of each other rank, in the order in
+// answers is a program whose rank 0 answers questions of the other ranks, in the order in
 // which serveAll calls serve.
 func answers(serveAll func(w *comm.Comm, serve func(from int) error) error) program {
 	return func(p *intra.Process, a *arrays) error { return farm(p.World(), a, serveAll) }
 }
 
-// questions is the number of messages of each rank that gets answers.
+// questions is the number of messages of each rank that rank 0 answers.
 const questions = 20
 
 // farm gives the ranks of w answers about elements of x.
@@ -219,8 +219,8 @@ func serveRequests(w *comm.Comm, serve func(from int) error, some func(...*comm.
 	return nil
 }
 
-// agreedOrder: rank 0 folds messages in order of arrival, so that the sum differs from run to run.
-// All ranks get the same one.
+// agreedOrder sums messages in rank 0 in order of arrival, so that the sum differs between
+// runs. All ranks get the same sum.
 func agreedOrder(p *intra.Process, a *arrays) error {
 	w := p.World()
 	hash := []float64{1}
@@ -253,7 +253,7 @@ func agreedOrder(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// cancelsLast: a receive is always posted, and the last one is cancelled.
+// cancelsLast always has a receive posted, and cancels the last one.
 func cancelsLast(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if w.Rank() > 0 {
@@ -276,7 +276,7 @@ func cancelsLast(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// synchronous: the senders wait until rank 0 has chosen their message.
+// synchronous makes senders wait until rank 0 has chosen their message.
 func synchronous(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if w.Rank() > 0 {
@@ -298,8 +298,8 @@ func synchronous(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// shortestPath: ranks send each other shorter distances until no message is under way, which
-// rank 0 finds out by counting.
+// shortestPath computes distances: ranks send each other shorter ones until no message is
+// in flight. Rank 0 detects that by counting messages.
 func shortestPath(p *intra.Process, a *arrays) error {
 	w := p.World()
 	n, me := w.Size(), w.Rank()

@@ -5,7 +5,7 @@ import (
 	"math/rand"
 )
 
-// Kernels get the functions of this file as in arguments.
+// The functions of this file are in arguments of kernels.
 
 func adder(by float64) func(float64) float64 { return func(v float64) float64 { return v + by } }
 
@@ -13,7 +13,7 @@ func composed(f, g func(float64) float64) func(float64) float64 {
 	return func(v float64) float64 { return f(g(v)) }
 }
 
-// power calls itself.
+// power returns a function that calls itself.
 func power(n int) func(float64) float64 {
 	var of func(v float64, n int) float64
 	of = func(v float64, n int) float64 {
@@ -25,7 +25,7 @@ func power(n int) func(float64) float64 {
 	return func(v float64) float64 { return of(v, n) }
 }
 
-// polynomial reads its coefficients.
+// polynomial is a function that reads its coefficients.
 type polynomial []float64
 
 func (p polynomial) eval(v float64) (sum float64) {
@@ -35,7 +35,7 @@ func (p polynomial) eval(v float64) (sum float64) {
 	return sum
 }
 
-// worker has work memory that each call fills first.
+// worker has work memory that each call fills before it reads it.
 type worker struct{ work [4]float64 }
 
 func (w *worker) eval(v float64) float64 {
@@ -58,7 +58,7 @@ func (c choice) eval(v float64) float64 {
 	return c.negative.eval(v)
 }
 
-// The following keep state from call to call.
+// The following functions keep state between calls.
 
 type sequence struct{ n int }
 
@@ -91,13 +91,13 @@ func (p previous) eval(v float64) float64 {
 	return w
 }
 
-// counter returns a function that counts its calls, and their number.
+// counter returns a function that counts its calls, and a pointer to that count.
 func counter() (f func(float64) float64, calls *int) {
 	calls = new(int)
 	return func(v float64) float64 { *calls++; return v }, calls
 }
 
-// toggle returns a function whose calls differ in turn.
+// toggle returns a function that alternates between two results.
 func toggle() func(float64) float64 {
 	on := false
 	return func(v float64) float64 {

@@ -10,7 +10,7 @@ import (
 
 //go:generate go run github.com/intrahpc/intra/cmd/intragen
 
-// The kernels of this file write y under other names.
+// The kernels of this file write y by other names.
 
 type vector []float64
 
@@ -23,7 +23,7 @@ func (v vector) scale(a float64) {
 //intra:task inout(y)
 func named(y []float64) { vector(y).scale(0.5) }
 
-// ring begins in the middle of its memory.
+// ring is a buffer that begins in the middle of its memory.
 type ring struct {
 	buf  []float64
 	head int

@@ -1,7 +1,8 @@
-// Kinds contains many small programs of the kinds that are difficult with replicas: kernels
-// that write an array by another name, functions with and without state, carries from block
-// to block, and masters that give work to the rank that asks first. Its arguments name the
-// programs to run. Rank 0 prints a digest of the results of all ranks for each.
+// Kinds contains many small programs of the kinds that are difficult with replicas:
+// kernels that write an array by another name, functions with and without state, carries
+// from block to block, and masters that give work to the rank that asks first. Its
+// arguments name the programs to run. For each program rank 0 prints a digest of the
+// results of all ranks.
 package main
 
 import (
@@ -14,14 +15,14 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// arrays are what a program works on.
+// arrays are the data of a program.
 type arrays struct {
 	x, y []float64
 	n    []int
 	s    float64
 }
 
-// length is that of each array, and tasks is the number of blocks of a section.
+// length is the length of each array, and tasks is the number of blocks of a section.
 const (
 	length = 54
 	tasks  = 6

@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// masters are programs in which ranks get work in the order in which they ask.
+// masters are programs in which ranks get work in the order in which they request it.
 var masters = map[string]program{
 	"farmOfSections":    farmOfSections,
 	"guidedChunks":      guidedChunks,
@@ -29,7 +29,7 @@ const (
 	tagResult
 )
 
-// farmOfSections: the workers run a section for each piece of work.
+// farmOfSections makes the workers run a section for each piece of work.
 func farmOfSections(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if w.Rank() > 0 {
@@ -64,7 +64,8 @@ func farmOfSections(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// guidedChunks: the pieces become smaller, and their results come in any order and length.
+// guidedChunks hands out pieces of decreasing size. Their results arrive in any order and
+// length.
 func guidedChunks(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if w.Rank() > 0 {
@@ -116,12 +117,13 @@ func guidedChunks(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// stealing: a rank without work asks the others in turn, until a token has come around.
+// stealing makes a rank without work ask the others in turn, until a token has passed all
+// ranks.
 func stealing(p *intra.Process, a *arrays) error {
 	w := p.World()
 	own := []float64{}
 	for i := range length {
-		if i%w.Size() <= w.Rank()/2 { // the work is not the same everywhere
+		if i%w.Size() <= w.Rank()/2 { // ranks have different amounts of work
 			own = append(own, float64(i))
 		}
 	}
@@ -195,7 +197,7 @@ func stealing(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// server: rank 0 answers requests, of which each rank has several at a time.
+// server answers requests in rank 0. Each rank has several requests at a time.
 func server(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if w.Rank() == 0 {
@@ -227,8 +229,8 @@ func server(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// bestBound: ranks send each other better bounds at any time. What they find at last does
-// not depend on when.
+// bestBound makes ranks send each other better bounds at any time. The final bound does
+// not depend on the times.
 func bestBound(p *intra.Process, a *arrays) error {
 	w := p.World()
 	best, sent, received := 0.0, 0, 0
@@ -275,7 +277,7 @@ func bestBound(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// tokenRing: the holder of a token adds to it, while messages from other ranks arrive.
+// tokenRing makes the holder of a token add to it, while messages from other ranks arrive.
 func tokenRing(p *intra.Process, a *arrays) error {
 	w := p.World()
 	right := (w.Rank() + 1) % w.Size()
@@ -347,7 +349,7 @@ func wrongAssertion(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// ownReplica gives work by the number of the replica.
+// ownReplica hands out work by the number of the replica.
 func ownReplica(p *intra.Process, a *arrays) error {
 	a.s += float64(p.Replica())
 	halve(p, a.x, a.y)

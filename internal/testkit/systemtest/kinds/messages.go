@@ -5,9 +5,9 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// The programs of this file send other messages on one replica than on another.
+// In the programs of this file one replica sends other messages than another.
 
-// moreMessages: one replica sends a message that another one does not send.
+// moreMessages sends a message from only one replica.
 func moreMessages(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if err := asserts(w, a); err != nil {
@@ -19,7 +19,7 @@ func moreMessages(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// earlierMessage: one replica sends another message before the one that both send.
+// earlierMessage sends, from only one replica, a message before the one that both send.
 func earlierMessage(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if w.Rank() == 0 && p.Replica() == 1 {
@@ -41,7 +41,8 @@ func earlierMessage(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// fewerMessages: one replica does not send the message whose answer all wait for.
+// fewerMessages does not send, from one replica, the message for whose answer all replicas
+// wait.
 func fewerMessages(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if w.Rank() > 1 {
@@ -66,7 +67,7 @@ func fewerMessages(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// asserts says once that messages depend on no order.
+// asserts asserts once that messages do not depend on any order.
 func asserts(w *comm.Comm, a *arrays) error {
 	if a.s != 1 {
 		return nil
@@ -75,7 +76,7 @@ func asserts(w *comm.Comm, a *arrays) error {
 	return w.AssertSendDeterministic()
 }
 
-// assertedTest: each message contains the number of tests that its sender has made.
+// assertedTest sends messages that contain the number of tests that their sender has made.
 func assertedTest(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if err := asserts(w, a); err != nil {
@@ -104,7 +105,8 @@ func assertedTest(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// assertedWaitAny: the message contains the index of the request that was complete first.
+// assertedWaitAny sends a message that contains the index of the request that was complete
+// first.
 func assertedWaitAny(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if err := asserts(w, a); err != nil {

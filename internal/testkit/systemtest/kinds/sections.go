@@ -132,8 +132,8 @@ var aliases = map[string]program{
 	},
 }
 
-// functions are programs whose kernels get functions as in arguments. Those of the second
-// part keep state.
+// functions are programs whose kernels have functions as in arguments. The functions of
+// the second part keep state.
 var functions = map[string]program{
 	"adder": func(p *intra.Process, a *arrays) error {
 		f := adder(a.s)
@@ -216,7 +216,7 @@ var functions = map[string]program{
 		return nil
 	},
 
-	// Arguments with state.
+	// These arguments have state.
 	"sequence": func(p *intra.Process, a *arrays) error {
 		f := &sequence{}
 		//intra:section on(p)

@@ -19,7 +19,7 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "061bc2cf184680b8c9035e59807a2a8057e1b9471efe459848eb43ace564713a")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "c637e0ed3a8c729741b8adda69dfff503718f2ac5bfae1443bbec5c5add9d2e4")
 
 var _ = intraruntime.Lines("27:13 30:15 32:16 35:18 36:18 41:22 43:23 46:25 47:25 52:29 54:30 57:32 58:32 63:36 65:37 68:39 69:39 74:43 76:44 79:46 80:46 85:50 87:51 90:53 91:53 96:57 98:58 101:60 102:60 107:64 109:65 112:67 113:67 118:71 120:72 123:74 124:74 129:78 131:79 134:81 135:81 140:85 142:86 145:88 146:88 151:92 153:93 156:95 157:95 162:99 164:100 167:102 168:102 173:106 175:107 178:109 179:109 184:113 186:114 189:116 190:116 195:120 197:121 200:123 201:123 206:127 208:128 210:129 211:129 219:137 223:140 225:141 228:143 229:143 235:148 237:149 240:151 241:151 247:156 249:157 252:159 253:159 259:164 261:165 264:167 265:167 271:172 273:173 276:175 277:175 283:180 285:181 288:183 289:183 295:188 297:189 300:191 301:191 307:196 309:197 312:199 313:199 319:204 321:205 324:207 325:207 331:212 333:213 336:215 337:215 345:222 347:223 350:225 351:225 357:230 359:231 362:233 363:233 369:238 371:239 374:241 375:241 381:246 383:247 386:249 387:249 393:254 395:255 398:257 399:257 405:262 407:263 410:265 411:265 417:270 419:271 422:273 423:273 429:278 431:279 434:281 435:281 441:286 443:287 446:289 447:289 450:291 452:292 454:293 455:293")
 
@@ -214,8 +214,8 @@ var aliases = map[string]program{
 	},
 }
 
-// functions are programs whose kernels get functions as in arguments. Those of the second
-// part keep state.
+// functions are programs whose kernels have functions as in arguments. The functions of
+// the second part keep state.
 var functions = map[string]program{
 	"adder": func(p *intra.Process, a *arrays) error {
 		f := adder(a.s)
@@ -338,7 +338,7 @@ var functions = map[string]program{
 		return nil
 	},
 
-	// Arguments with state.
+	// These arguments have state.
 	"sequence": func(p *intra.Process, a *arrays) error {
 		f := &sequence{}
 		//intra:section on(p)

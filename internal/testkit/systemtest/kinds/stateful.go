@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// closures are programs whose kernels get a function. Those of the second part compute something
-// else each time.
+// closures are programs whose kernels have a function as argument. The functions of the
+// second part compute a different result each time.
 var closures = map[string]program{
 	"curried": computes(func(a *arrays) func(float64) float64 {
 		multiply := func(by float64) func(float64) float64 { return func(v float64) float64 { return v * by } }
@@ -80,7 +80,7 @@ var closures = map[string]program{
 		}
 	}),
 
-	// Something else each time.
+	// These functions compute a different result each time.
 	"inMapOrder": computes(func(a *arrays) func(float64) float64 {
 		weights := map[int]float64{}
 		for i := range 40 {

@@ -26,7 +26,8 @@ func fills(f func(x, y []float64)) program {
 	}
 }
 
-// fillsBy is a program whose tasks fill blocks of y by a function that knows the arrays.
+// fillsBy is a program whose tasks fill blocks of y by a function that can access the
+// arrays.
 func fillsBy(with func(a *arrays) func(x, y []float64)) program {
 	return func(p *intra.Process, a *arrays) error { return fills(with(a))(p, a) }
 }
@@ -61,7 +62,8 @@ func computes(with func(a *arrays) func(float64) float64) program {
 	}
 }
 
-// carriesOn is a program whose section code chooses the value before each block.
+// carriesOn is a program in which the code of the section computes a value before each
+// block.
 func carriesOn(before func(a *arrays, lo int) float64) program {
 	return func(p *intra.Process, a *arrays) error {
 		//intra:section on(p)
@@ -72,7 +74,7 @@ func carriesOn(before func(a *arrays, lo int) float64) program {
 	}
 }
 
-// block carries a value into one block, and returns the last one.
+// block carries a value into one block, and returns the last value.
 func block(p *intra.Process, before float64, v []float64) float64 {
 	//intra:section on(p)
 	{
@@ -81,7 +83,7 @@ func block(p *intra.Process, before float64, v []float64) float64 {
 	return v[len(v)-1]
 }
 
-// bins counts the elements of x by their integral part.
+// bins counts the elements of x by their integer part.
 func bins(p *intra.Process, x []float64) []int {
 	each := make([]int, 4)
 	//intra:section on(p)

@@ -14,9 +14,9 @@ import (
 //go:embed tables.go
 var intraSourceTables string
 
-var _ = intraruntime.Embedded("tables_intra.go", intraSourceTables, "d600589cb5600d03370391e5d5325ad524a209d7aaf1757111ff2cd74b8609d5")
+var _ = intraruntime.Embedded("tables_intra.go", intraSourceTables, "c08291b86a7f6d7d0ed55de22409dfc7d3459ecc9dfff0c26989a042bd527305")
 
-var _ = intraruntime.Lines("22:8 25:10 27:11 29:12 30:12 37:19 40:21 42:22 44:23 45:23 52:30 57:35 60:37 62:38 65:40 66:40 72:46 79:53 83:56 85:57 87:58 88:58 95:65 98:67 100:68 102:69 103:69 110:76 113:78 115:79 121:85 124:87 126:88 128:89 129:89 135:95 138:97 140:98 142:99 143:99")
+var _ = intraruntime.Lines("22:8 25:10 27:11 29:12 30:12 37:19 40:21 42:22 44:23 45:23 53:31 58:36 61:38 63:39 66:41 67:41 73:47 80:54 84:57 86:58 88:59 89:59 97:67 100:69 102:70 104:71 105:71 112:78 115:80 117:81 123:87 126:89 128:90 130:91 131:91 137:97 140:99 142:100 144:101 145:101")
 
 // changes is a program whose tasks change blocks of y by f.
 func changes(f func(x, y []float64)) program {
@@ -48,7 +48,8 @@ func fills(f func(x, y []float64)) program {
 	}
 }
 
-// fillsBy is a program whose tasks fill blocks of y by a function that knows the arrays.
+// fillsBy is a program whose tasks fill blocks of y by a function that can access the
+// arrays.
 func fillsBy(with func(a *arrays) func(x, y []float64)) program {
 	return func(p *intra.Process, a *arrays) error { return fills(with(a))(p, a) }
 }
@@ -58,7 +59,7 @@ func changesPlaces(places func(a *arrays, lo, hi int) (x, y []float64)) program 
 	return func(p *intra.Process, a *arrays) error {
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/tables.go:38"))
+			section := p.Section(intraruntime.At("kinds/tables.go:39"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				x, y := places(a, lo, hi)
 				launchChange(section, addTo, x, y)
@@ -81,7 +82,7 @@ func computes(with func(a *arrays) func(float64) float64) program {
 		f := with(a)
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/tables.go:57"))
+			section := p.Section(intraruntime.At("kinds/tables.go:58"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				launchApply(section, f, a.x[lo:hi], a.y[lo:hi])
 			}
@@ -91,12 +92,13 @@ func computes(with func(a *arrays) func(float64) float64) program {
 	}
 }
 
-// carriesOn is a program whose section code chooses the value before each block.
+// carriesOn is a program in which the code of the section computes a value before each
+// block.
 func carriesOn(before func(a *arrays, lo int) float64) program {
 	return func(p *intra.Process, a *arrays) error {
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("kinds/tables.go:68"))
+			section := p.Section(intraruntime.At("kinds/tables.go:70"))
 			for lo, hi := range intra.Blocks(length, tasks) {
 				launchCarry(section, before(a, lo), a.y[lo:hi])
 			}
@@ -106,23 +108,23 @@ func carriesOn(before func(a *arrays, lo int) float64) program {
 	}
 }
 
-// block carries a value into one block, and returns the last one.
+// block carries a value into one block, and returns the last value.
 func block(p *intra.Process, before float64, v []float64) float64 {
 	//intra:section on(p)
 	{
-		section := p.Section(intraruntime.At("kinds/tables.go:78"))
+		section := p.Section(intraruntime.At("kinds/tables.go:80"))
 		launchCarry(section, before, v)
 		section.MustEnd()
 	}
 	return v[len(v)-1]
 }
 
-// bins counts the elements of x by their integral part.
+// bins counts the elements of x by their integer part.
 func bins(p *intra.Process, x []float64) []int {
 	each := make([]int, 4)
 	//intra:section on(p)
 	{
-		section := p.Section(intraruntime.At("kinds/tables.go:88"))
+		section := p.Section(intraruntime.At("kinds/tables.go:90"))
 		for lo, hi := range intra.Blocks(len(x), tasks) {
 			launchHistogram(section, x[lo:hi], each)
 		}
@@ -136,7 +138,7 @@ func sums(p *intra.Process, x []float64) []float64 {
 	each := make([]float64, tasks)
 	//intra:section on(p)
 	{
-		section := p.Section(intraruntime.At("kinds/tables.go:98"))
+		section := p.Section(intraruntime.At("kinds/tables.go:100"))
 		for t := range tasks {
 			launchSumOf(section, x[t*len(x)/tasks:(t+1)*len(x)/tasks], &each[t])
 		}

@@ -29,7 +29,7 @@ func manifest(t *testing.T) *batch.Job {
 	return j
 }
 
-// Every field of the manifest is one of the API, with a value of its type.
+// Every field of the manifest must be one of the API, with a value of its type.
 func TestManifest(t *testing.T) {
 	j := manifest(t)
 	require.Equal(t, "batch/v1", j.APIVersion)
@@ -54,8 +54,8 @@ func TestManifest(t *testing.T) {
 	require.Equal(t, c.VolumeMounts[0].MountPath+"/secret", env["INTRA_SECRET_FILE"])
 }
 
-// succeeds applies the rules of Kubernetes to the exit codes of the pods, of
-// which -1 stands for one that was lost.
+// succeeds applies the rules of Kubernetes to the exit codes of the pods. -1 stands for a
+// pod that was lost.
 func succeeds(j *batch.Job, codes ...int) bool {
 	for _, r := range j.Spec.SuccessPolicy.Rules {
 		n := 0
@@ -78,8 +78,8 @@ func succeeds(j *batch.Job, codes ...int) bool {
 	return false
 }
 
-// A job that has lost pods, even the first one, has succeeded if its exit codes show
-// that, and no pod is started a second time. TestIndexedJob of cmd/intrarun checks the
+// A job that has lost pods, even the first one, counts as successful if its exit codes
+// show that. No pod is started a second time. TestIndexedJob of package hosts checks the
 // exit codes of the pods.
 func TestSuccessPolicy(t *testing.T) {
 	j := manifest(t)

@@ -25,10 +25,10 @@ func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 // launcher starts intrarun once for each process.
 type launcher struct {
 	name    string
-	command []string // followed by the number of processes
-	library string   // prefix of its name
-	hides   bool     // its exit code has no meaning
-	rank    string   // the variable
+	command []string // the number of processes follows it
+	library string   // prefix of the name of the library
+	hides   bool     // the exit code of the launcher has no meaning
+	rank    string   // the variable with the rank
 }
 
 var launchers = []launcher{
@@ -51,7 +51,7 @@ func each(t *testing.T, test func(t *testing.T, l launcher)) {
 	}
 }
 
-// report is the part of a job's report that is used here.
+// report is the part of a job's report that these tests use.
 type report struct {
 	jobtest.Report
 	Link string `json:"link"`
@@ -64,14 +64,14 @@ type report struct {
 	} `json:"mpi"`
 }
 
-// run runs a job of two ranks with two replicas. The report is empty if it has not
+// run runs a job of two ranks with two replicas. The report is empty if the job has not
 // begun.
 func (l launcher) run(t *testing.T, processes int, env, flags string, program ...string) (jobtest.Result, report) {
 	t.Helper()
 	return l.behind(t, nil, processes, env, flags, program...)
 }
 
-// behind is like run, with the processes started by a wrapper.
+// behind is like run, but a wrapper starts the processes.
 func (l launcher) behind(t *testing.T, wrapper []string, processes int, env, flags string, program ...string) (jobtest.Result, report) {
 	t.Helper()
 	r := jobtest.Run(t, jobtest.Spec{
@@ -136,8 +136,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// Within a host messages use intrarun's links if requested. Here a process of each rank is on
-// each of two hosts.
+// Within a host messages use the links of intrarun, if requested. Here each of two hosts
+// has a process of each rank.
 func TestBetweenHosts(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give a host another name (unshare --uts)")
@@ -181,7 +181,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// A process that replaces a dead one is not in MPI_COMM_WORLD.
+// The replacement of a dead process is not in MPI_COMM_WORLD.
 func TestReplaced(t *testing.T) {
 	program := append(hpccg(t), "-iters", "3000")
 	want := reference(t, program)
@@ -240,7 +240,7 @@ func TestKilledAtRandom(t *testing.T) {
 	})
 }
 
-// Impossible jobs are refused, and nothing hangs.
+// Jobs that cannot run are refused, and no process hangs.
 func TestRefused(t *testing.T) {
 	tagged, untagged := hpccg(t), append([]string{binaries.Program(t, "examples/hpccg")}, hpccg(t)[1:]...)
 	each(t, func(t *testing.T, l launcher) {
@@ -251,14 +251,14 @@ func TestRefused(t *testing.T) {
 			says      string
 		}{
 			{"no tag", "", 4, untagged, "the program was built without the tag mpi: build it with -tags intra,mpi"},
-			{"no program", "", 4, []string{"./nowhere"}, "./nowhere is neither an executable file nor a Go package"}, // only the first process reports that
+			{"no program", "", 4, []string{"./nowhere"}, "./nowhere is neither an executable file nor a Go package"}, // only the first process reports this
 			{"too few", "", 3, tagged, "has started 3 processes, and the job has 4"},
 			{"no library", "INTRA_MPI_LIBRARY=/nowhere/libmpi.so", 4, tagged, "/nowhere/libmpi.so: cannot open shared object file"},
 			{"no MPI", "INTRA_MPI_LIBRARY=libc.so.6", 4, tagged, "undefined symbol: MPI_Init_thread"},
 			{"the other library", "INTRA_MPI_LIBRARY=libmpich.so.12", 4, tagged, "is not the launcher's library; set INTRA_MPI_LIBRARY to that"},
 		} {
 			if c.name == "the other library" && l.name == "MPICH" {
-				continue // not needed; and Open MPI would leave a folder behind
+				continue // not necessary, and Open MPI would leave a folder behind
 			}
 			t.Run(c.name, func(t *testing.T) {
 				r, _ := l.run(t, c.processes, c.env, "", c.program...)

@@ -1,5 +1,6 @@
-// Package programs tests what users build and run: the proxies of applications and the
-// NAS Parallel Benchmarks as real processes, on every kind of link and with deaths
-// (make matrix: every combination), the platforms that they build for, and the commands
-// as a user installs them. See package systemtest for how to run the tests.
+// Package programs tests programs as users build and run them. The proxies of applications
+// and the NAS Parallel Benchmarks run as real processes, on every kind of link and with
+// deaths (make matrix: every combination). Other tests cover the platforms for which
+// programs are built, and the installation of the commands. See package systemtest for how
+// to run the tests.
 package programs

@@ -14,9 +14,9 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// Class W of a NAS Parallel Benchmark is verified, shared while a replica dies; with
-// INTRA_MATRIX (`make matrix`) that of all, also alone, and class A. Package examples/npb
-// has class S of each.
+// Class W of one NAS Parallel Benchmark is verified, with a section shared while a replica
+// dies. With INTRA_MATRIX (`make matrix`) class W of all benchmarks is verified, with and
+// without replicas, and class A. Package examples/npb tests class S of each.
 func TestNPB(t *testing.T) {
 	matrix := jobtest.Matrix()
 	for name, of := range map[string]struct{ class, kill string }{

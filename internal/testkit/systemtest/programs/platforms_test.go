@@ -18,9 +18,10 @@ import (
 )
 
 // TestPlatforms builds what users build on their own machines: programs with and without
-// the tag, and the commands, of which intrarun and intrabench elsewhere only print that
-// they need Linux. A platform that is no Unix builds one program. With INTRA_MATRIX (`make
-// matrix`) there are more platforms, and each builds everything both ways.
+// the tag, and the commands. On other systems intrarun and intrabench only print that they
+// need Linux. On a platform that is not a Unix, only one program is built. With
+// INTRA_MATRIX (`make matrix`) there are more platforms, and everything is built both ways
+// on each.
 func TestPlatforms(t *testing.T) {
 	root, err := filepath.Abs("../../../..")
 	require.NoError(t, err)
@@ -87,7 +88,7 @@ func publish(t *testing.T, root, proxy, version string) {
 	write(version+".mod", mod)
 	files, err := exec.Command("git", "-C", root, "ls-files", "-co", "--exclude-standard").Output()
 	require.NoError(t, err)
-	var modules []string // below this one, whose files are not part of it
+	var modules []string // modules below this one, whose files are not part of it
 	for name := range strings.FieldsSeq(string(files)) {
 		if below, ok := strings.CutSuffix(name, "/go.mod"); ok {
 			modules = append(modules, below+"/")
@@ -103,7 +104,7 @@ func publish(t *testing.T, root, proxy, version string) {
 		}
 		from, err := os.Open(filepath.Join(root, name))
 		if os.IsNotExist(err) {
-			continue // removed, and not committed yet
+			continue // a file that was removed, but the removal is not committed
 		}
 		require.NoError(t, err)
 		to, err := z.Create(module + "@" + version + "/" + name)

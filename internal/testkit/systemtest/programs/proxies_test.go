@@ -16,10 +16,10 @@ import (
 // proxies are programs whose output contains all bits of their results.
 var proxies = []struct {
 	name, folder, args, times string
-	points                    map[string]int // number of passages of each kill point by a process of two ranks
-	backup                    int            // safe points from one backup to the next
+	points                    map[string]int // how often a process of two ranks passes each kill point
+	backup                    int            // safe points between backups
 	safe                      int            // a section after the first backup
-	long                      bool           // only with INTRA_MATRIX
+	long                      bool           // runs only with INTRA_MATRIX
 }{
 	{"HPCG natural", "examples/hpcg", "-smoother natural" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, true},
 	{"HPCG slab", "examples/hpcg", "-smoother slab" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, false},
@@ -38,8 +38,9 @@ var (
 )
 
 // Proxies have the bits of a run without replicas with every degree, link and schedule,
-// whichever processes die, whether or not they are replaced. Links and schedules take
-// turns; with INTRA_MATRIX set (`make matrix`) all combinations run.
+// whichever processes die and whether or not they are replaced. Successive cases use
+// different links and schedules. With INTRA_MATRIX set (`make matrix`) all combinations
+// run.
 func TestProxies(t *testing.T) {
 	all := jobtest.Matrix()
 	for _, x := range proxies {
@@ -82,7 +83,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// valid checks that a program does not report a wrong result itself.
+// valid checks that a program does not itself report a wrong result.
 func valid(t testing.TB, line []byte) {
 	t.Helper()
 	var r map[string]any

@@ -61,7 +61,7 @@ NodeName=n[0-%[4]d] NodeHostname=%[1]s NodeAddr=127.0.0.1 Port=[%[5]d-%[6]d] CPU
 PartitionName=test Nodes=n[0-%[4]d] Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
 `
 
-// need skips a test that cannot run here; in CI it can.
+// need skips a test whose requirements this machine lacks. In CI the test fails instead.
 func need(t *testing.T) {
 	missing := ""
 	for _, name := range []string{"munged", "slurmctld", "slurmd", "salloc", "srun"} {
@@ -79,16 +79,16 @@ func need(t *testing.T) {
 	}
 }
 
-// newCluster starts Slurm. It ends with the test.
+// newCluster starts Slurm. Slurm is ended with the test.
 func newCluster(t *testing.T) *cluster {
 	need(t)
-	dir, err := os.MkdirTemp("", "slurm-") // short: a socket is in it
+	dir, err := os.MkdirTemp("", "slurm-") // a short path, because a socket is in it
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o755)) // else munged does not trust it
+	require.NoError(t, os.Chmod(dir, 0o755)) // otherwise munged does not trust the folder
 	c := &cluster{dir: dir, conf: filepath.Join(dir, "slurm.conf")}
 	key := make([]byte, 128)
-	_, _ = rand.Read(key) // it never fails
+	_, _ = rand.Read(key) // never fails
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "key"), key, 0o400))
 	host, err := os.Hostname()
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func newCluster(t *testing.T) *cluster {
 // env returns the environment that the commands of Slurm need.
 func (c *cluster) env() []string { return []string{"SLURM_CONF=" + c.conf} }
 
-// daemon starts a daemon in the foreground, which ends with the test.
+// daemon starts a daemon in the foreground. It is ended with the test.
 func (c *cluster) daemon(t *testing.T, name string, args ...string) *exec.Cmd {
 	out, err := os.OpenFile(filepath.Join(c.dir, name+".out"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func (c *cluster) daemon(t *testing.T, name string, args ...string) *exec.Cmd {
 	cmd.Stdout, cmd.Stderr = out, out
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = cmd.Process.Signal(syscall.SIGTERM) // an error means that it has ended
 		kill := time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
 		kill.Stop()
@@ -147,7 +147,8 @@ func (c *cluster) ask(t *testing.T, name string, args ...string) (string, error)
 	return string(out), err
 }
 
-// until waits for a condition, and prints the messages of the daemons if it takes too long.
+// until waits for a condition. If that takes too long, it prints the messages of the
+// daemons.
 func (c *cluster) until(t *testing.T, not string, so func() bool) {
 	for end := time.Now().Add(time.Minute); !so(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().Before(end) {
@@ -163,13 +164,13 @@ func (c *cluster) until(t *testing.T, not string, so func() bool) {
 	}
 }
 
-// lose has a node fall silent: its slurmd, and all that runs on it of those
-// processes.
+// lose makes a node silent: it kills the slurmd of the node, and those of the given
+// processes that run on it.
 func (c *cluster) lose(t *testing.T, node int, of []int) {
 	pids := []int{c.daemons[node].Process.Pid}
 	var steps, rest []int
 	for _, pid := range of {
-		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // it may have ended
+		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // an error means that the process has ended
 		if !bytes.Contains(env, fmt.Appendf(nil, "\x00SLURMD_NODENAME=n%d\x00", node)) {
 			continue
 		}
@@ -180,7 +181,7 @@ func (c *cluster) lose(t *testing.T, node int, of []int) {
 	}
 	require.NotEmpty(t, steps, "nothing runs on node %d", node)
 	for _, pid := range append(append(pids, steps...), rest...) {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		_ = syscall.Kill(pid, syscall.SIGKILL) // an error means that the process has ended
 	}
 }
 
@@ -188,7 +189,7 @@ func parentOf(pid int) (parent int) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if at := bytes.LastIndexByte(text, ')'); at >= 0 {
 		var state string
-		_, _ = fmt.Sscan(string(text[at+1:]), &state, &parent) // 0: it has ended
+		_, _ = fmt.Sscan(string(text[at+1:]), &state, &parent) // 0: the process has ended
 	}
 	return parent
 }

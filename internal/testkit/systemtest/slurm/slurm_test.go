@@ -29,7 +29,7 @@ func checksum(t *testing.T, stdout string) string {
 	return out.XSHA256
 }
 
-// An allocation outlives the loss of one of its nodes, and so does a job in it.
+// An allocation survives the loss of one of its nodes, and so does a job in it.
 func TestNodeLost(t *testing.T) {
 	c := newCluster(t)
 	program := append([]string{binaries.Program(t, "examples/hpccg")}, strings.Fields("-nx 8 -ny 8 -nz 8 -iters 400 -json")...)
@@ -49,7 +49,7 @@ func TestNodeLost(t *testing.T) {
 	require.Equal(t, checksum(t, reference.Stdout), checksum(t, r.Stdout))
 }
 
-// loseOnceJoined has a node fall silent when all processes of a job have joined.
+// loseOnceJoined makes a node silent when all processes of a job have joined.
 func (c *cluster) loseOnceJoined(t *testing.T, node int, j *jobtest.Job) {
 	joined := false
 	for ended := false; !joined && !ended; time.Sleep(5 * time.Millisecond) {
@@ -68,7 +68,7 @@ func (c *cluster) loseOnceJoined(t *testing.T, node int, j *jobtest.Job) {
 	c.lose(t, node, pids)
 }
 
-// The processes of srun are those of MPICH's MPI_COMM_WORLD on four nodes, and one dies.
+// The processes of srun form MPICH's MPI_COMM_WORLD on four nodes, and one of them dies.
 func TestMPI(t *testing.T) {
 	needMPICH(t)
 	c := newCluster(t)
@@ -89,7 +89,7 @@ func TestMPI(t *testing.T) {
 	require.Equal(t, checksum(t, reference.Stdout), checksum(t, r.Stdout))
 }
 
-// A node of srun's is lost with its processes of MPI_COMM_WORLD.
+// A node of srun is lost together with its processes of MPI_COMM_WORLD.
 func TestMPINodeLost(t *testing.T) {
 	needMPICH(t)
 	c := newCluster(t)
@@ -104,7 +104,7 @@ func TestMPINodeLost(t *testing.T) {
 		Env: c.env(), Dir: t.TempDir(), Deadline: 2 * time.Minute, Outlived: true,
 	})
 	c.loseOnceJoined(t, 3, j)
-	r := j.Wait(t) // srun's exit code is that of a task that was lost
+	r := j.Wait(t) // the exit code of srun is that of a task that was lost
 	require.Contains(t, r.Stderr, "MPI: MPICH")
 	require.Contains(t, r.Stderr, "is dead (host: host n3 has not been heard from")
 	require.Equal(t, checksum(t, reference.Stdout), checksum(t, r.Stdout))

@@ -1,6 +1,6 @@
 // Waits is a program whose ranks wrongly wait for each other, or whose replicas print
-// different lines. Its first argument selects the case. Tests use it to check what a job
-// reports. The ranks begin once the file exists that a second argument names.
+// different lines. Its first argument selects the case. Tests use it to check the reports
+// of a job. A second argument names a file; the ranks begin once the file exists.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// wrong are the ways to wait: the function of each rank.
+// wrong are wrong waits: each is the function of every rank.
 var wrong = map[string]func(c *comm.Comm) error{
 	"barrier":  others(func(c *comm.Comm) error { return c.Barrier() }),
 	"receive":  others(func(c *comm.Comm) error { return receive(c, 0) }),
@@ -50,7 +50,7 @@ var wrong = map[string]func(c *comm.Comm) error{
 	},
 }
 
-// cycles are ways to wait for each other forever, or for long.
+// cycles are functions in which ranks wait for each other, forever or for long.
 var cycles = map[string]func(c *comm.Comm) error{
 	"cycle": func(c *comm.Comm) error {
 		if c.Rank() == 0 {
@@ -96,7 +96,7 @@ var cycles = map[string]func(c *comm.Comm) error{
 	},
 }
 
-// long is longer than the tests wait before they look for a deadlock.
+// long is longer than the time after which the tests expect deadlocks to be found.
 const long = 5 * time.Second
 
 func compute(d time.Duration) {
@@ -114,7 +114,7 @@ func late(f func(time.Duration)) func(c *comm.Comm) error {
 	}
 }
 
-// others makes every rank except 0 call f, in which rank 0 does not take part.
+// others makes every rank except 0 call f. Rank 0 does not take part.
 func others(f func(c *comm.Comm) error) func(c *comm.Comm) error {
 	return func(c *comm.Comm) error {
 		if c.Rank() == 0 {
@@ -129,7 +129,7 @@ func receive(c *comm.Comm, from int) error {
 	return err
 }
 
-// many sends more messages than are kept for a rank that receives none.
+// many sends more messages than are buffered for a rank that receives none.
 func many(c *comm.Comm) error {
 	for range 20_000 {
 		if err := comm.Send(c, make([]int64, 128), 0, 3); err != nil {
@@ -158,7 +158,7 @@ func anothers(c *comm.Comm) error {
 	return receive(c, 0)
 }
 
-// prints are the ways to print different lines.
+// prints are functions whose replicas print different lines.
 var prints = map[string]func(p *intra.Process){
 	"same":    func(p *intra.Process) { fmt.Println("the same") },
 	"replica": func(p *intra.Process) { fmt.Printf("begun\nreplica %d\nended\n", p.Replica()) },
@@ -179,8 +179,8 @@ func await(file string) {
 	}
 }
 
-// outlast are ways in which the last replica of rank 0 does not end with all others, or
-// ends much later.
+// outlast are functions in which the last replica of rank 0 never ends, or ends much later
+// than all others.
 var outlast = map[string]func(p *intra.Process, last bool) error{
 	"loop":   func(_ *intra.Process, last bool) error { return lastly(last, func() { compute(time.Hour) }) },
 	"select": func(_ *intra.Process, last bool) error { return lastly(last, func() { select {} }) },
@@ -206,11 +206,11 @@ var outlast = map[string]func(p *intra.Process, last bool) error{
 	},
 }
 
-// A slow replica takes, for all steps together, much longer than the tests allow for a
-// step that never ends, and less for each of them.
+// A slow replica takes longer for all steps together than the tests allow for a step that
+// never ends, but less for each single step.
 const slowSteps, slowStep = 12, time.Second
 
-// lastly calls f in the last replica.
+// lastly calls f only in the last replica.
 func lastly(last bool, f func()) error {
 	if last {
 		f()
@@ -220,7 +220,8 @@ func lastly(last bool, f func()) error {
 
 var taskEndless = intra.Register("waits.endless")
 
-// endless are ways in which a task, or the function of Once, never ends on one replica.
+// endless are functions in which a task, or the function of Once, never ends on one
+// replica.
 var endless = map[string]func(p *intra.Process) error{
 	"taskloops": func(p *intra.Process) error { return endlessTask(p, func() { compute(time.Hour) }) },
 	"taskwaits": func(p *intra.Process) error { return endlessTask(p, func() { select {} }) },

@@ -1,7 +1,7 @@
 // Mixed is a program for random jobs of real processes. In every pass it shares work in
-// sections, takes random steps of messages and collectives, has messages under way
-// across safe points, and calls Once. It prints one line of JSON that covers all bits
-// of its results.
+// sections, performs random steps of messages and collectives, and calls Once. Some of its
+// messages are in flight across safe points. It prints one line of JSON that covers all
+// bits of its results.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 		f := flag.NewFlagSet(os.Args[0], flag.ExitOnError)
 		passes := f.Int("passes", 50, "passes of the outer loop")
 		size := f.Int("size", 6000, "elements of each array")
-		seed := f.Uint64("seed", 1, "number from which the messages follow")
+		seed := f.Uint64("seed", 1, "seed of the messages")
 		_ = f.Parse(os.Args[1:]) // ends the process if it fails
 		return run(p, *passes, *size, *seed)
 	})
@@ -36,13 +36,13 @@ func main() {
 // program is the state of one rank.
 type program struct {
 	p       *intra.Process
-	team    *comm.Comm // for random steps, so that their wildcards match nothing else
+	team    *comm.Comm // for random steps, so that their wildcards match no other messages
 	seed    uint64
 	pass    int
 	x, y    []float64
-	sum     uint64 // hash of all that the rank has received
+	sum     uint64 // hash of everything that the rank has received
 	norms   []float64
-	pending *comm.Request // the message of the pass before
+	pending *comm.Request // the message of the previous pass
 }
 
 func run(p *intra.Process, passes, size int, seed uint64) error {
@@ -93,7 +93,7 @@ func (g *program) step() error {
 	}
 	g.observe(seen)
 	if g.pass%4 == 2 {
-		// Every replica returns the same, whichever of them runs the function.
+		// All replicas return the same value, whichever of them runs the function.
 		n, err := intra.Once(g.p, func() (uint64, error) { return g.seed * uint64(g.pass), nil })
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (g *program) step() error {
 
 func (g *program) observe(v uint64) { g.sum = (g.sum^v)*0x9e3779b97f4a7c15 + uint64(g.pass) }
 
-// relax changes x in place and sums it up over all ranks.
+// relax changes x in place and sums it over all ranks.
 func (g *program) relax() error {
 	var norm float64
 	s := g.p.Section()
@@ -149,7 +149,7 @@ func (g *program) brew() error {
 
 const aroundTag = 11
 
-// send sends a message around the ring; the next pass receives it.
+// send sends a message around the ring. The next pass receives it.
 func (g *program) send() error {
 	n := g.p.Size()
 	if n == 1 {
@@ -164,8 +164,8 @@ func (g *program) send() error {
 	return nil
 }
 
-// receive receives the message that the pass before has sent around the ring, after a
-// probe.
+// receive receives, after a probe, the message that the previous pass has sent around the
+// ring.
 func (g *program) receive(pass int) error {
 	n := g.p.Size()
 	if n == 1 || pass == 0 {

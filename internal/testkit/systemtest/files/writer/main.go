@@ -1,7 +1,7 @@
 // Writer is a program for random jobs of real processes. Each pass shares work in a
-// section, and writes files of all kinds: a field of all ranks that stays open and is
-// overwritten, a log of all ranks, a log for each rank that is closed now and then, and a
-// file for each rank that is created again.
+// section, and writes files of all kinds. These are a field of all ranks that stays open
+// and is overwritten, a log of all ranks, a log for each rank that is sometimes closed,
+// and a file for each rank that is created again.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 var grow = intra.Register("writer.grow")
 
-// The field has blocks of each rank in turn.
+// The field consists of blocks of the ranks in turn.
 const (
 	blockBytes = 512
 	blocks     = 24
@@ -106,7 +106,7 @@ func (g *program) step() error {
 	return nil
 }
 
-// grow computes x of the next pass.
+// grow computes the x of the next pass.
 func (g *program) grow() error {
 	s := g.p.Section()
 	for lo, hi := range intra.Blocks(len(g.x), g.p.Tasks()) {
@@ -120,7 +120,7 @@ func (g *program) grow() error {
 	return s.End()
 }
 
-// overwrite reads the field of the pass before, and writes that of this one.
+// overwrite reads the field of the previous pass, and writes that of this one.
 func (g *program) overwrite() error {
 	part := g.field.View(file.View{Offset: int64(blockBytes * g.p.Rank()), Block: blockBytes, Stride: int64(blockBytes * g.p.Size())})
 	if g.pass > 0 {
@@ -141,7 +141,7 @@ func (g *program) overwrite() error {
 	return part.WriteAtAll(b, 0)
 }
 
-// create writes a file of this rank, the end first.
+// create writes a file of this rank, its end first.
 func (g *program) create() error {
 	f, err := file.Create(g.p, nil, g.name("part"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// cache is the memory of the host: what was written and is not in the folder yet.
+// cache is the memory of the host: written data that is not in the folder yet.
 type cache struct {
 	mu    sync.Mutex
 	files map[uint64]*pages // by inode
@@ -16,7 +16,7 @@ type cache struct {
 	count *os.File
 }
 
-// pages are the writes to one file since the last fsync, in order.
+// pages are the writes to one file after the last fsync, in order.
 type pages struct {
 	writes []write
 	end    int64
@@ -27,10 +27,10 @@ type write struct {
 	data []byte
 }
 
-// changed counts bytes that came or went.
+// changed updates the number of bytes in the cache.
 func (c *cache) changed(by int64) {
 	c.bytes += by
-	_, _ = c.count.WriteAt(fmt.Appendf(nil, "%-20d", c.bytes), 0) // a test reads it
+	_, _ = c.count.WriteAt(fmt.Appendf(nil, "%-20d", c.bytes), 0) // read by a test
 }
 
 func (c *cache) write(inode uint64, data []byte, at int64) {
@@ -74,7 +74,7 @@ func (c *cache) end(inode uint64) int64 {
 	return 0
 }
 
-// read reads a file of that size as the processes of this host see it.
+// read reads a file of the given size as the processes of this host see it.
 func (c *cache) read(inode uint64, from io.ReaderAt, size int64, b []byte, at int64) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,11 +1,11 @@
-// Lossy runs a command on a host that is to lose its pages: it serves a file system that
-// keeps what is written in its own memory, as the page cache of a host does. An fsync and
-// the close of a file write it to the folder behind, which all hosts share. If lossy is
-// killed, the rest is lost.
+// Lossy runs a command on a host that will lose its pages. It serves a file system that
+// keeps written data in its own memory, like the page cache of a host. An fsync, or the
+// close of a file, writes the data to the underlying folder, which all hosts share. If
+// lossy is killed, the other data is lost.
 //
 //	lossy FOLDER MOUNTPOINT COUNTER COMMAND [args]
 //
-// COUNTER is a file that has the number of bytes that would be lost now.
+// COUNTER is a file that contains the number of bytes that would be lost now.
 package main
 
 import (
@@ -50,7 +50,8 @@ func run(folder, mount, counter string, command []string) (int, error) {
 	}
 	own := &node{LoopbackNode: fs.LoopbackNode{RootData: data}, cache: pages}
 	data.RootNode = own
-	// Nothing is remembered between two calls: other hosts change the folder, too.
+	// No attributes are cached between two calls, because other hosts change the folder,
+	// too.
 	server, err := fs.Mount(mount, own,
 		&fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: folder, Name: "lossy"}})
 	if err != nil {
@@ -59,7 +60,7 @@ func run(folder, mount, counter string, command []string) (int, error) {
 	if err := keepDescriptors(); err != nil {
 		return 0, err
 	}
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM) // the command decides
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM) // the command decides when to end
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err = cmd.Run()
@@ -67,7 +68,8 @@ func run(folder, mount, counter string, command []string) (int, error) {
 	if errors.As(err, &exit) {
 		err = nil
 	}
-	// Processes of the command may have files open yet; the mount vanishes with the namespace.
+	// Processes of the command may still have open files. The mount vanishes with the
+	// namespace.
 	_ = server.Unmount()
 	if err != nil {
 		return 0, err
@@ -75,8 +77,9 @@ func run(folder, mount, counter string, command []string) (int, error) {
 	return cmd.ProcessState.ExitCode(), nil
 }
 
-// keepDescriptors keeps the connection to the kernel out of the command. While another
-// process has it, the kernel waits for answers of this one after its death.
+// keepDescriptors prevents the command from inheriting the connection to the kernel. As
+// long as another process holds it, the kernel waits for answers even after the death of
+// this process.
 func keepDescriptors() error {
 	all, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

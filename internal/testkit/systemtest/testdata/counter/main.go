@@ -1,4 +1,4 @@
-// Command counter forgets to register the counter of its main loop.
+// Command counter does not register the counter of its main loop.
 package main
 
 //go:generate go run github.com/intrahpc/intra/cmd/intragen
